@@ -1,0 +1,140 @@
+//! What a flow never exceeds: the traffic contract that admission relies on.
+//!
+//! A contract is a token bucket: in every window of length `t` the flow brings
+//! at most `rate * t + burst` of data, counted as it occupies the wire. It holds
+//! where the frame leaves the interface of its host. Every kind of traffic is
+//! released by a schedule of its own, and a frame may leave up to a jitter `J`
+//! after its time in the schedule. If the schedule conforms to `(r, b)`, what
+//! leaves conforms to `(r, b + r * J)`: the frames that leave in a window of
+//! length `t` were due in a window of length `t + J`.
+//!
+//! | kind           | rate of the schedule | burst of the schedule |
+//! |----------------|----------------------|-----------------------|
+//! | Sampled Values | frame / period       | 1 frame |
+//! | GOOSE          | frame / `min_time` + frame / `min_spacing` | 2 frames |
+//! | UDP            | as given             | as given |
+//! | message        | all frames of a message / period | all frames of a message |
+//!
+//! GOOSE: state changes are never closer than `min_spacing`, so `t` brings at
+//! most `t / min_spacing + 1` of them. Repetitions follow a state change or
+//! another repetition by at least `min_time`, and a state change, which begins
+//! the sequence anew, only defers the next repetition; so `t` brings at most
+//! `t / min_time + 1` of them. A repetition and the next state change can
+//! coincide: hence two frames at once.
+
+use units::{BitRate, DataSize, Delay, Duration};
+
+use crate::{Flow, Goose, Message, SampledValues, TokenBucket, Traffic};
+
+/// What an Ethernet frame is padded to, without its check sequence.
+pub const SMALLEST_FRAME: DataSize = DataSize::from_bytes(60);
+/// The largest frame without its check sequence: 1500 bytes behind a header of
+/// 14 and a VLAN tag of 4.
+pub const LARGEST_FRAME: DataSize = DataSize::from_bytes(1518);
+/// Check sequence 4, preamble and start delimiter 8, gap 12.
+const OVERHEAD: DataSize = DataSize::from_bytes(24);
+/// Ethernet 14, IPv4 20, UDP 8, message shim 12 (S2-2).
+pub const MESSAGE_HEADERS: DataSize = DataSize::from_bytes(54);
+
+/// A token bucket and the sizes of the frames in it, as they occupy the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contract {
+    /// The rate that the flow never exceeds for long.
+    pub rate: BitRate,
+    /// The amount by which it may exceed the rate at any time.
+    pub burst: DataSize,
+    /// Its largest frame.
+    pub largest_frame: DataSize,
+    /// Its smallest frame.
+    pub smallest_frame: DataSize,
+}
+
+impl Flow {
+    /// Returns what the flow never exceeds, or nothing for best effort, which
+    /// promises nothing and is promised nothing.
+    #[must_use]
+    pub fn contract(&self) -> Option<Contract> {
+        self.traffic.contract()
+    }
+}
+
+impl Traffic {
+    /// Returns what the traffic never exceeds, or nothing for best effort.
+    #[must_use]
+    pub fn contract(&self) -> Option<Contract> {
+        match self {
+            Self::SampledValues(traffic) => Some(sampled_values(traffic)),
+            Self::Goose(traffic) => Some(goose(traffic)),
+            Self::Udp(traffic) => Some(token_bucket(traffic)),
+            Self::Message(traffic) => Some(message(traffic)),
+            Self::BestEffort(_) => None,
+        }
+    }
+}
+
+/// Returns how much of the wire a frame occupies whose size without check
+/// sequence is `frame`.
+#[must_use]
+pub fn wire_size(frame: DataSize) -> DataSize {
+    frame.max(SMALLEST_FRAME) + OVERHEAD
+}
+
+fn sampled_values(traffic: &SampledValues) -> Contract {
+    let frame = wire_size(traffic.frame);
+    late(
+        per(frame, traffic.period),
+        frame,
+        traffic.jitter,
+        [frame; 2],
+    )
+}
+
+fn goose(traffic: &Goose) -> Contract {
+    let frame = wire_size(traffic.frame);
+    let rate = per(frame, traffic.min_time) + per(frame, traffic.min_spacing);
+    late(rate, frame * 2, traffic.jitter, [frame; 2])
+}
+
+fn token_bucket(traffic: &TokenBucket) -> Contract {
+    let frame = wire_size(traffic.frame);
+    late(traffic.rate, traffic.burst, traffic.jitter, [frame; 2])
+}
+
+fn message(traffic: &Message) -> Contract {
+    let (whole, last) = traffic.frames();
+    let largest = wire_size(traffic.frame);
+    let last = last.map(wire_size);
+    let total = largest * whole + last.unwrap_or_default();
+    let smallest = last.unwrap_or(largest);
+    let largest = if whole > 0 { largest } else { smallest };
+    let rate = per(total, traffic.period);
+    late(rate, total, traffic.jitter, [smallest, largest])
+}
+
+impl Message {
+    /// Returns into how many frames of full size a message is cut, and the size
+    /// of the frame with what is left, if anything is.
+    #[must_use]
+    pub fn frames(&self) -> (u64, Option<DataSize>) {
+        let share = self.frame.saturating_sub(MESSAGE_HEADERS).as_bits().max(8);
+        let (whole, left) = (self.size.as_bits() / share, self.size.as_bits() % share);
+        let last = (left > 0).then(|| MESSAGE_HEADERS + DataSize::from_bits(left));
+        (whole, last)
+    }
+}
+
+/// Returns the contract of a schedule that conforms to `(rate, burst)`, of whose
+/// frames each leaves up to `jitter` late.
+fn late(rate: BitRate, burst: DataSize, jitter: Duration, frames: [DataSize; 2]) -> Contract {
+    Contract {
+        rate,
+        burst: burst + rate.most_in(Delay::from(jitter)),
+        smallest_frame: frames[0],
+        largest_frame: frames[1],
+    }
+}
+
+/// Returns the rate of `data` once in `period`, rounded up.
+fn per(data: DataSize, period: Duration) -> BitRate {
+    BitRate::of(data, Delay::from(period)).expect("no frame is empty and no period zero")
+}

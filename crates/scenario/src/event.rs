@@ -1,0 +1,34 @@
+//! What happens to the network while traffic runs.
+
+use units::Duration;
+
+use crate::{End, HostIndex, LinkIndex, SwitchIndex};
+
+/// Something that happens at a stated time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, after the start of traffic; before its end.
+    pub at: Duration,
+    /// What.
+    pub change: Change,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The link breaks: both ends lose the carrier, what is on it is lost.
+    Cut(LinkIndex),
+    /// The link works again.
+    Heal(LinkIndex),
+    /// The host is unplugged and plugged into another switch.
+    HostMoves {
+        /// The host.
+        host: HostIndex,
+        /// The switch and its port, a free one after those of the links.
+        to: End,
+    },
+    /// The switch stops: its tables and queues are gone, its links are down.
+    SwitchCrash(SwitchIndex),
+    /// The switch starts again, with empty tables.
+    SwitchRestart(SwitchIndex),
+}

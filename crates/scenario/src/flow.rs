@@ -1,0 +1,170 @@
+//! Flows: who sends what to whom, how late it may be, and how it is protected.
+
+use std::net::Ipv4Addr;
+
+use units::{BitRate, DataSize, Duration};
+
+use crate::{ClassIndex, HostIndex};
+
+/// A flow of frames from one host to one or several others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// What it sends.
+    pub traffic: Traffic,
+    /// Who sends.
+    pub source: HostIndex,
+    /// Who receives; at least one, each once, never the source.
+    pub receivers: Vec<HostIndex>,
+    /// The addresses that its frames carry.
+    pub destination: Destination,
+    /// The class that it travels in.
+    pub class: ClassIndex,
+    /// How late a frame may be; never zero. Best-effort flows have none.
+    pub deadline: Option<Duration>,
+    /// How much it matters.
+    pub criticality: Criticality,
+    /// What happens to it when a link breaks.
+    pub protection: Protection,
+    /// When it begins, after the start of traffic.
+    pub start: Duration,
+    /// When it ends, after the start of traffic; with the run if absent.
+    pub stop: Option<Duration>,
+}
+
+/// What a flow sends. All frame sizes are those of Ethernet frames without
+/// their check sequence, a VLAN tag included if there is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// IEC 61850 Sampled Values: one frame a period.
+    SampledValues(SampledValues),
+    /// IEC 61850 GOOSE: state changes, each repeated at growing intervals.
+    Goose(Goose),
+    /// UDP datagrams as a token bucket lets them pass.
+    Udp(TokenBucket),
+    /// Messages longer than a frame, one a period (S2-2).
+    Message(Message),
+    /// As much as there is room for, without a promise.
+    BestEffort(BestEffort),
+}
+
+/// Sampled Values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampledValues {
+    /// The size of each frame.
+    pub frame: DataSize,
+    /// The time between two frames.
+    pub period: Duration,
+    /// How much later than its time a frame may leave the host.
+    pub jitter: Duration,
+}
+
+/// GOOSE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Goose {
+    /// The size of each frame.
+    pub frame: DataSize,
+    /// The time from a state change to its first repetition; it doubles with
+    /// each further one.
+    pub min_time: Duration,
+    /// The longest time between two repetitions.
+    pub max_time: Duration,
+    /// The shortest time between two state changes.
+    pub min_spacing: Duration,
+    /// When the state changes.
+    pub changes: StateChanges,
+    /// How much later than its time a frame may leave the host.
+    pub jitter: Duration,
+}
+
+/// When the state that a GOOSE stream publishes changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateChanges {
+    /// At random, at this mean interval, never closer than `min_spacing`.
+    Every(Duration),
+    /// At these times after the start of traffic, in order, never closer than
+    /// `min_spacing`.
+    At(Vec<Duration>),
+}
+
+/// Datagrams of one size, as a token bucket lets them pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenBucket {
+    /// The size of each frame.
+    pub frame: DataSize,
+    /// The rate on the wire, overhead included.
+    pub rate: BitRate,
+    /// The depth of the bucket on the wire, overhead included; at least one
+    /// frame.
+    pub burst: DataSize,
+    /// How much later than its time a frame may leave the host.
+    pub jitter: Duration,
+}
+
+/// Messages that are cut into frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The size of each message.
+    pub size: DataSize,
+    /// The size of its largest frames.
+    pub frame: DataSize,
+    /// The time between two messages.
+    pub period: Duration,
+    /// How much later than its time a frame may leave the host.
+    pub jitter: Duration,
+}
+
+/// A flood without a promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BestEffort {
+    /// The size of each frame.
+    pub frame: DataSize,
+    /// The rate on the wire that it offers, acknowledged or not; if absent it
+    /// behaves as TCP does: as much as `window` and the network let pass.
+    pub rate: Option<BitRate>,
+    /// The most frames on their way unacknowledged, where no rate is given.
+    pub window: u32,
+}
+
+/// The addresses that a flow's frames carry.
+///
+/// Generated: unique for each flow to a group, and for each flow to the same
+/// host by its UDP port, so that a switch can tell all flows apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Destination {
+    /// Frames of their own EtherType to a group address (GOOSE, Sampled Values).
+    Ethernet {
+        /// The group.
+        mac: [u8; 6],
+        /// The application id, which both protocols carry.
+        application: u16,
+    },
+    /// UDP datagrams to one host or to a group.
+    Udp {
+        /// The host's hardware address or the group's.
+        mac: [u8; 6],
+        /// The host's network address or the group's.
+        ip: Ipv4Addr,
+        /// The port.
+        port: u16,
+    },
+}
+
+/// How much a flow matters: 0 least. A network that has to choose serves the
+/// flows of higher levels (S2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Criticality(pub u8);
+
+/// What happens to a flow when a link on its path breaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protection {
+    /// It is interrupted until the link is back.
+    #[default]
+    None,
+    /// It moves to an alternative path computed beforehand (S0-3).
+    Restore {
+        /// The longest interruption that is no broken promise.
+        interruption: Duration,
+    },
+}

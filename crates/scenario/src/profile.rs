@@ -1,0 +1,62 @@
+//! What a device can do, and how we know.
+
+use units::Delay;
+
+/// The parameters of a device: a processing stage shared by all its ports and a
+/// buffer pool (LOKO section 4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name, by which switches refer to it.
+    pub name: String,
+    /// Which device in which set-up it describes, in a sentence.
+    pub about: String,
+    /// The longest time from the arrival of a frame to its queue in an idle
+    /// switch.
+    pub latency: Stated<Delay>,
+    /// The longest time for which one frame occupies the processing stage; zero
+    /// for hardware that forwards at line rate.
+    pub per_frame: Stated<Delay>,
+    /// How many frames the switch can hold in all.
+    pub pool_frames: Stated<u64>,
+    /// How many frames one queue of one port can hold.
+    pub queue_frames: Stated<u64>,
+    /// How long it works on each message of the controller.
+    pub control: ControlTimes,
+}
+
+/// The time that a switch works on one control message, by kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlTimes {
+    /// Adding, changing or deleting an entry.
+    pub flow_mod: Stated<Delay>,
+    /// Handing a frame to the controller.
+    pub packet_in: Stated<Delay>,
+    /// Sending a frame for the controller.
+    pub packet_out: Stated<Delay>,
+    /// Answering a barrier.
+    pub barrier: Stated<Delay>,
+    /// Answering an echo.
+    pub echo: Stated<Delay>,
+}
+
+/// A value with how it was obtained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stated<T> {
+    /// The value.
+    pub value: T,
+    /// How it was obtained.
+    pub origin: Origin,
+    /// By which method, on which machine, or in which publication.
+    pub note: String,
+}
+
+/// How a value of a profile was obtained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Measured by us.
+    Measured,
+    /// Read in a paper.
+    Paper,
+    /// Stated by the maker or chosen by us.
+    Stated,
+}

@@ -1,0 +1,90 @@
+//! The scenario as a whole.
+
+use units::Duration;
+
+use crate::{
+    Admission, Class, Control, Event, Flow, Host, Link, Measurement, Node, Profile, Switch,
+};
+
+/// A network, its flows, what happens to it and how it is measured.
+///
+/// Every index in it is valid and every name is unique among its kind; switches
+/// and hosts share one space of names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// The name of the file without folder and ending, such as `substation`.
+    pub name: String,
+    /// What the user calls it.
+    pub title: String,
+    /// What every random choice of a run follows from.
+    pub seed: u64,
+    /// How long traffic runs.
+    pub duration: Duration,
+    /// The profiles that the switches name.
+    pub profiles: Vec<Profile>,
+    /// The switches, in the order of their declaration.
+    pub switches: Vec<Switch>,
+    /// The hosts, in the order of their declaration.
+    pub hosts: Vec<Host>,
+    /// The links, in the order of their declaration.
+    pub links: Vec<Link>,
+    /// The classes of traffic, the most urgent first.
+    pub classes: Vec<Class>,
+    /// The flows, in the order of their declaration; those of flow sets last.
+    pub flows: Vec<Flow>,
+    /// What happens while traffic runs, in order of time.
+    pub events: Vec<Event>,
+    /// How promises are computed.
+    pub admission: Admission,
+    /// How the controller reaches the switches.
+    pub control: Control,
+    /// What is measured, and how.
+    pub measurement: Measurement,
+}
+
+impl Scenario {
+    /// Returns the profile of a switch.
+    #[must_use]
+    pub fn profile_of(&self, switch: SwitchIndex) -> &Profile {
+        &self.profiles[self.switches[switch.0].profile.0]
+    }
+
+    /// Returns the name of a node.
+    #[must_use]
+    pub fn name_of(&self, node: Node) -> &str {
+        match node {
+            Node::Switch(switch) => &self.switches[switch.0].name,
+            Node::Host(host) => &self.hosts[host.0].name,
+        }
+    }
+
+    /// Returns the class of a flow.
+    #[must_use]
+    pub fn class_of(&self, flow: &Flow) -> &Class {
+        &self.classes[flow.class.0]
+    }
+}
+
+/// A place in [`Scenario::switches`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SwitchIndex(pub usize);
+
+/// A place in [`Scenario::hosts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostIndex(pub usize);
+
+/// A place in [`Scenario::links`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkIndex(pub usize);
+
+/// A place in [`Scenario::classes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClassIndex(pub usize);
+
+/// A place in [`Scenario::flows`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowIndex(pub usize);
+
+/// A place in [`Scenario::profiles`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProfileIndex(pub usize);

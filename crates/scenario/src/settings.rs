@@ -1,0 +1,58 @@
+//! How a scenario is admitted, controlled and measured.
+
+use units::{Delay, Duration};
+
+use crate::LinkIndex;
+
+/// How promises are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Admission {
+    /// The most delay that the processing stage of a switch may add; left to
+    /// the admission if absent.
+    pub processing_budget: Option<Delay>,
+}
+
+/// How the controller reaches the switches and learns the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// How long a message of the control network travels, in the simulation.
+    pub channel_delay: Delay,
+    /// The time between two probes of the same port for the link behind it.
+    pub probe_interval: Duration,
+    /// How the controller learns where the hosts are.
+    pub hosts: HostDiscovery,
+}
+
+/// How the controller learns where the hosts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostDiscovery {
+    /// From the first frame that each of them sends.
+    FirstFrame,
+    /// From the scenario.
+    Scenario,
+}
+
+/// What is measured, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measurement {
+    /// How long traffic runs before frames count.
+    pub warm_up: Duration,
+    /// How long receivers wait for the last frames.
+    pub drain: Duration,
+    /// From which length on a stall of the machine sets frames aside.
+    pub stall_threshold: Duration,
+    /// What is written to capture files.
+    pub capture: Capture,
+}
+
+/// Which links are captured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Capture {
+    /// None of them.
+    #[default]
+    Nothing,
+    /// All of them.
+    Everything,
+    /// These.
+    Links(Vec<LinkIndex>),
+}
