@@ -1,1 +1,26 @@
-//! Crate `linux`.
+//! Runs the cores on a real Linux machine: ports, stamps, the clock, channels
+//! and the loops that carry them.
+//!
+//! The only crate with `unsafe` code and the only one that reads a clock. A loop
+//! here moves bytes and time between the kernel and a core and decides nothing
+//! that a test of the core would want to see.
+//!
+//! | module | carries |
+//! |---|---|
+//! | [`clock`] | the monotonic clock, sleeping to a point in time, steps of the wall clock |
+//! | [`scheduling`] | processor, priority and timer slack of a thread |
+//! | [`namespace`] | network namespaces that live no longer than this process |
+//! | [`interface`] | one network interface: index, carrier, offloads |
+//! | [`port`] | a switch port on an interface: AF_PACKET |
+//! | [`tap`] | a passive capture with kernel stamps in both directions |
+//! | [`sender`] | a host's way through its queueing discipline |
+
+pub mod clock;
+pub mod interface;
+pub mod namespace;
+pub mod port;
+mod ring;
+pub mod scheduling;
+pub mod sender;
+mod socket;
+pub mod tap;

@@ -1,0 +1,7 @@
+//! A switch's port on a network interface.
+//!
+//! Frames come and go whole, with their VLAN tag and without check sequence.
+
+pub mod packet;
+
+pub use packet::PacketPort;

@@ -1,0 +1,281 @@
+//! The receive ring that a packet socket shares with the kernel, TPACKET_V2.
+//!
+//! The kernel writes each frame with its stamp into the next slot and then sets
+//! the slot's status to "user"; reading a frame costs no system call. The slot
+//! goes back by setting the status to "kernel". When all slots are full the
+//! kernel drops, and counts.
+//!
+//! The kernel takes the outer VLAN tag out of a received frame and reports it
+//! beside the frame; [`Ring::take`] puts it back, in place, into the room that the
+//! socket asked the kernel to leave in front of each frame.
+//!
+//! Source: Documentation/networking/packet_mmap.rst of Linux.
+
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use libc::{c_int, sockaddr_ll, tpacket_req, tpacket2_hdr};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::clock::WallTime;
+use crate::socket::{Receives, bind, packet_socket, set_option, take_statistics};
+
+const TPACKET_V2: c_int = 1;
+/// One kernel allocation; whole pages, and whole slots of each size in use.
+const BLOCK_BYTES: usize = 1 << 16;
+/// Where the kernel puts the address behind the slot's header.
+const ADDRESS_OFFSET: usize = size_of::<tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
+/// Where the address ends: nothing of ours may be written before.
+const RESERVE_OFFSET: usize = ADDRESS_OFFSET + size_of::<sockaddr_ll>();
+const TAG_BYTES: usize = 4;
+/// Bytes before the tag: both addresses.
+const ADDRESSES_BYTES: usize = 12;
+const DEFAULT_TAG_PROTOCOL: u16 = 0x8100;
+
+/// The size of a slot, frame and bookkeeping together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// Holds the first 430 bytes or so of a frame: enough to tell what it is.
+    Beginning,
+    /// Holds any frame of an interface with the usual 1500 bytes of payload.
+    Whole,
+}
+
+impl Slot {
+    const fn bytes(self) -> usize {
+        match self {
+            Self::Beginning => 512,
+            Self::Whole => 2048,
+        }
+    }
+}
+
+/// Whether a frame came in or went out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// It arrived at the interface.
+    In,
+    /// It left through the interface: stamped behind the queueing discipline.
+    Out,
+}
+
+/// A frame as the kernel delivered it.
+#[derive(Clone, Copy, Debug)]
+pub struct Captured<'a> {
+    /// Its bytes from the destination address on, with its VLAN tag, without
+    /// check sequence; cut off where the slot ends.
+    pub bytes: &'a [u8],
+    /// Its whole length in bytes, tag included.
+    pub length: usize,
+    /// When the kernel saw it.
+    pub stamp: WallTime,
+    /// Which way it went.
+    pub direction: Direction,
+}
+
+/// A packet socket with its ring.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    socket: OwnedFd,
+    base: NonNull<u8>,
+    length: usize,
+    slot_bytes: usize,
+    slots: usize,
+    next: usize,
+    lost: u64,
+}
+
+// SAFETY: the mapping belongs to this value alone, is reached only through
+// `&mut self`, and may be used by whichever thread owns the value.
+#[expect(unsafe_code, reason = "owned mapping")]
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Opens a socket with a ring of about `bytes`, not bound yet: set options,
+    /// then [`bind`](Self::bind).
+    pub(crate) fn open(slot: Slot, bytes: usize) -> io::Result<Self> {
+        let socket = packet_socket()?;
+        let blocks = (bytes / BLOCK_BYTES).max(1);
+        let slots = blocks * (BLOCK_BYTES / slot.bytes());
+        let narrow = |n: usize| u32::try_from(n).map_err(|_| io::ErrorKind::InvalidInput);
+        let request = tpacket_req {
+            tp_block_size: narrow(BLOCK_BYTES)?,
+            tp_block_nr: narrow(blocks)?,
+            tp_frame_size: narrow(slot.bytes())?,
+            tp_frame_nr: narrow(slots)?,
+        };
+        let reserve = c_int::try_from(TAG_BYTES).expect("4");
+        set_option(
+            socket.as_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_VERSION,
+            &TPACKET_V2,
+        )?;
+        set_option(
+            socket.as_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_RESERVE,
+            &reserve,
+        )?;
+        set_option(
+            socket.as_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_RX_RING,
+            &request,
+        )?;
+        let length = blocks * BLOCK_BYTES;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        #[expect(unsafe_code, reason = "mmap")]
+        let base = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED | MapFlags::POPULATE,
+                &socket,
+                0,
+            )?
+        };
+        Ok(Self {
+            socket,
+            base: NonNull::new(base.cast()).expect("the kernel maps nothing at address zero"),
+            length,
+            slot_bytes: slot.bytes(),
+            slots,
+            next: 0,
+            lost: 0,
+        })
+    }
+
+    /// Begins to receive from the interface of number `index`.
+    pub(crate) fn bind(&self, index: u32) -> io::Result<()> {
+        bind(self.socket.as_fd(), index, Receives::Everything)
+    }
+
+    /// Tells whether a frame waits.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
+    }
+
+    /// Hands the next frame to `read` and the slot back to the kernel.
+    pub(crate) fn take<R>(&mut self, read: impl FnOnce(Captured<'_>) -> R) -> Option<R> {
+        let status = self.status().load(Ordering::Acquire);
+        if status & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        let result = read(self.captured());
+        self.status()
+            .store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.next = (self.next + 1) % self.slots;
+        Some(result)
+    }
+
+    /// Returns how many frames the kernel dropped because the ring was full,
+    /// since the ring was opened.
+    pub(crate) fn lost(&mut self) -> u64 {
+        if let Ok((_, dropped)) = take_statistics(self.socket.as_fd()) {
+            self.lost += u64::from(dropped);
+        }
+        self.lost
+    }
+
+    fn slot(&self) -> NonNull<u8> {
+        // SAFETY: `next < slots`, and `slots * slot_bytes == length`.
+        #[expect(unsafe_code, reason = "pointer within the mapping")]
+        unsafe {
+            self.base.add(self.next * self.slot_bytes)
+        }
+    }
+
+    /// The first word of the slot, through which it changes hands.
+    fn status(&self) -> &AtomicU32 {
+        // SAFETY: every slot begins with a 32-bit status, aligned because slots
+        // are, and only ever accessed atomically by both sides.
+        #[expect(unsafe_code, reason = "shared status word")]
+        unsafe {
+            self.slot().cast::<AtomicU32>().as_ref()
+        }
+    }
+
+    /// Reads the next slot, which must be ours, and completes its frame.
+    fn captured(&mut self) -> Captured<'_> {
+        let slot_bytes = self.slot_bytes;
+        let slot = self.slot();
+        // SAFETY: the status gave the slot to us, so that the kernel does not
+        // write it until we give it back, and `&mut self` keeps everyone else
+        // away; header and address are plain data at these offsets.
+        #[expect(unsafe_code, reason = "slot of the ring")]
+        let (header, address, slot) = unsafe {
+            (
+                slot.cast::<tpacket2_hdr>().read(),
+                slot.add(ADDRESS_OFFSET).cast::<sockaddr_ll>().read(),
+                std::slice::from_raw_parts_mut(slot.as_ptr(), slot_bytes),
+            )
+        };
+        let direction = match address.sll_pkttype {
+            libc::PACKET_OUTGOING => Direction::Out,
+            _ => Direction::In,
+        };
+        let begin = usize::from(header.tp_mac);
+        let end = begin + header.tp_snaplen as usize;
+        let tagged = header.tp_status & libc::TP_STATUS_VLAN_VALID != 0;
+        let restored = tagged && end - begin >= ADDRESSES_BYTES;
+        let begin = if restored {
+            put_tag_back(slot, begin, &header)
+        } else {
+            begin
+        };
+        Captured {
+            bytes: &slot[begin..end],
+            length: header.tp_len as usize + if restored { TAG_BYTES } else { 0 },
+            stamp: stamp(&header),
+            direction,
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, whole, and nobody uses it any more.
+        #[expect(unsafe_code, reason = "munmap")]
+        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
+        debug_assert!(
+            unmapped.is_ok(),
+            "the mapping was made by mmap with this length"
+        );
+    }
+}
+
+impl AsFd for Ring {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Moves both addresses four bytes to the front, writes the tag behind them and
+/// returns where the frame now begins.
+fn put_tag_back(slot: &mut [u8], begin: usize, header: &tpacket2_hdr) -> usize {
+    let protocol = if header.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0 {
+        header.tp_vlan_tpid
+    } else {
+        DEFAULT_TAG_PROTOCOL
+    };
+    let front = begin - TAG_BYTES;
+    assert!(
+        front >= RESERVE_OFFSET,
+        "the kernel reserves room for the tag"
+    );
+    slot.copy_within(begin..begin + ADDRESSES_BYTES, front);
+    let tag = front + ADDRESSES_BYTES;
+    slot[tag..tag + 2].copy_from_slice(&protocol.to_be_bytes());
+    slot[tag + 2..tag + TAG_BYTES].copy_from_slice(&header.tp_vlan_tci.to_be_bytes());
+    front
+}
+
+fn stamp(header: &tpacket2_hdr) -> WallTime {
+    const NS_PER_SECOND: u64 = 1_000_000_000;
+    WallTime::from_ns(u64::from(header.tp_sec) * NS_PER_SECOND + u64::from(header.tp_nsec))
+}

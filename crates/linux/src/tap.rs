@@ -1,0 +1,65 @@
+//! A passive capture of everything that an interface receives and sends, with
+//! the kernel's software stamps.
+//!
+//! An outgoing frame is stamped right before the driver takes it, behind the
+//! queueing discipline; an incoming one when the driver hands it up. The
+//! difference between the stamps of one frame at two taps on one machine is its
+//! one-way latency.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use libc::c_int;
+
+use crate::ring::{Ring, Slot};
+use crate::socket::set_option;
+
+pub use crate::ring::{Captured, Direction};
+
+/// Holds 8192 frames: a quarter of a second at 30,000 frames/s.
+pub const RING_BYTES: usize = 4 << 20;
+
+/// A capture on one interface.
+#[derive(Debug)]
+pub struct Tap {
+    ring: Ring,
+}
+
+impl Tap {
+    /// Begins to capture on the interface of number `index` in the calling
+    /// thread's namespace, with a ring of about `ring_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// Without CAP_NET_RAW, without such an interface, without the memory.
+    pub fn open(index: u32, ring_bytes: usize) -> io::Result<Self> {
+        let ring = Ring::open(Slot::Beginning, ring_bytes)?;
+        // Has the kernel stamp at the driver, not when it fills the ring.
+        let stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        let stamps = c_int::try_from(stamps).expect("two low bits");
+        set_option(
+            ring.as_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPING,
+            &stamps,
+        )?;
+        ring.bind(index)?;
+        Ok(Self { ring })
+    }
+
+    /// Hands the next captured frame to `read`, if one waits.
+    pub fn take<R>(&mut self, read: impl FnOnce(Captured<'_>) -> R) -> Option<R> {
+        self.ring.take(read)
+    }
+
+    /// Returns how many frames went by uncaptured because the ring was full.
+    pub fn lost(&mut self) -> u64 {
+        self.ring.lost()
+    }
+}
+
+impl AsFd for Tap {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ring.as_fd()
+    }
+}
