@@ -1,2 +1,67 @@
-//! Tasks.
-fn main() {}
+//! The jobs around the code: what holds it to its rules, runs its tests and
+//! lists what it cites. Started as `cargo xtask JOB`; uses the standard library
+//! alone, so that it builds at once.
+
+mod blank;
+mod cargo;
+mod check;
+mod citation;
+mod cites;
+mod failure;
+mod finding;
+mod fuzz;
+mod manifest;
+mod packages;
+mod rooms;
+mod source;
+mod test_run;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use cites::Listing;
+use failure::Failure;
+use workspace::Workspace;
+
+const USAGE: &str = "\
+usage: cargo xtask JOB
+
+  check              holds the code to its rules: format, lints, boundaries of crates,
+                     sizes, names, links, citations
+  test [FILTER]      runs every test and sums the results
+  cites [--missing]  lists the equations and requirements cited, with their tests
+  tidy               mends what a machine can mend
+  fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
+    let workspace = Workspace::open()?;
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["check"] => check::run(&workspace),
+        ["test", ..] => test_run::run(&workspace, &arguments[1..]),
+        ["cites"] => cites::run(&workspace, Listing::All),
+        ["cites", "--missing"] => cites::run(&workspace, Listing::Missing),
+        ["tidy"] => tidy::run(&workspace),
+        ["fuzz"] => fuzz::run(&workspace, None),
+        ["fuzz", seconds] => fuzz::run(&workspace, Some(seconds)),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
+        [job, ..] => Err(Failure::Usage(format!(
+            "no job `{job}` of that form\n\n{USAGE}"
+        ))),
+    }
+}

@@ -1,0 +1,117 @@
+//! `cargo xtask fuzz [SECONDS]`: feeds each fuzz target with bytes for a while.
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::failure::Failure;
+use crate::manifest::entries;
+use crate::workspace::Workspace;
+
+/// How long each target runs if nothing else is asked for.
+const SECONDS_EACH: u32 = 20;
+
+/// Runs every target of `fuzz/`.
+///
+/// # Errors
+///
+/// If `fuzz/` has no manifest, `cargo-fuzz` is missing, or the number of seconds
+/// is not one.
+pub fn run(workspace: &Workspace, seconds: Option<&str>) -> Result<ExitCode, Failure> {
+    let seconds = match seconds {
+        None => SECONDS_EACH,
+        Some(text) => {
+            let usage = || Failure::Usage(format!("`{text}` is not a number of seconds"));
+            text.parse().map_err(|_| usage())?
+        }
+    };
+    let targets = targets(&workspace.read(Path::new("fuzz/Cargo.toml"))?);
+    if !cargo_fuzz_is_there() {
+        let sentence = "fuzzing needs a nightly toolchain and cargo-fuzz: rustup toolchain install \
+                        nightly; cargo install cargo-fuzz --locked";
+        return Err(Failure::Missing(sentence.to_owned()));
+    }
+    let mut broken = Vec::new();
+    for target in &targets {
+        println!("{target}: {seconds} s");
+        let mut fuzz = nightly();
+        fuzz.current_dir(workspace.root())
+            .args(["fuzz", "run", target, "--"]);
+        fuzz.args([
+            format!("-max_total_time={seconds}"),
+            "-rss_limit_mb=2048".to_owned(),
+        ]);
+        let status = fuzz.status().map_err(not_started)?;
+        if !status.success() {
+            broken.push(target.as_str());
+        }
+    }
+    println!(
+        "{} targets, {} broken {}",
+        targets.len(),
+        broken.len(),
+        broken.join(", ")
+    );
+    Ok(if broken.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Returns the names of the programs in the manifest.
+fn targets(manifest: &str) -> Vec<String> {
+    let names = entries(manifest)
+        .into_iter()
+        .filter(|it| it.section == "[bin]" && it.key == "name");
+    names
+        .map(|it| it.value.trim_matches('"').to_owned())
+        .collect()
+}
+
+fn nightly() -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo
+        .arg("+nightly")
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("CARGO");
+    cargo
+}
+
+fn cargo_fuzz_is_there() -> bool {
+    let mut fuzz = nightly();
+    let status = fuzz
+        .args(["fuzz", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|it| it.success())
+}
+
+fn not_started(error: std::io::Error) -> Failure {
+    Failure::Program {
+        name: "cargo".to_owned(),
+        error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::targets;
+
+    #[test]
+    fn every_program_of_the_manifest_is_a_target() {
+        let manifest = "\
+[package]
+name = \"fuzz\"
+
+[[bin]]
+name = \"lldp\"
+path = \"fuzz_targets/lldp.rs\"
+
+[[bin]]
+name = \"openflow\"
+";
+
+        assert_eq!(targets(manifest), ["lldp", "openflow"]);
+    }
+}

@@ -1,0 +1,178 @@
+//! The crates and what each may know: the one table that the boundary checks
+//! read. `ARCHITECTURE.md` says why.
+
+/// One crate and its boundary.
+#[derive(Debug)]
+pub struct Room {
+    /// The folder under `crates/`, which is also the crate's name.
+    pub name: &'static str,
+    /// Whether it may touch the machine.
+    pub kind: Kind,
+    /// The crates of this workspace that it may depend on.
+    pub may_know: &'static [&'static str],
+    /// What it may take from outside.
+    pub outside: Outside,
+}
+
+/// Whether a crate may touch the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// No clock, thread, socket, environment or unordered map.
+    Pure,
+    /// Runs the cores on a machine.
+    World,
+}
+
+/// Packages from outside that a crate may depend on.
+#[derive(Clone, Copy, Debug)]
+pub enum Outside {
+    /// These and no other.
+    Only(&'static [&'static str]),
+    /// Any: the program is where heavy packages belong.
+    Any,
+}
+
+/// Every crate of the workspace but `xtask`, the lowest first.
+pub const ROOMS: [Room; 11] = [
+    Room {
+        name: "units",
+        kind: Kind::Pure,
+        may_know: &[],
+        outside: Outside::Only(&[]),
+    },
+    Room {
+        name: "wire",
+        kind: Kind::Pure,
+        may_know: &["units"],
+        outside: Outside::Only(&["thiserror", "zerocopy"]),
+    },
+    Room {
+        name: "calculus",
+        kind: Kind::Pure,
+        may_know: &["units"],
+        outside: Outside::Only(&["thiserror"]),
+    },
+    Room {
+        name: "switch",
+        kind: Kind::Pure,
+        may_know: &["units", "wire"],
+        outside: Outside::Only(&["thiserror"]),
+    },
+    Room {
+        name: "controller",
+        kind: Kind::Pure,
+        may_know: &["units", "wire", "calculus"],
+        outside: Outside::Only(&["petgraph", "postcard", "serde", "thiserror"]),
+    },
+    Room {
+        name: "scenario",
+        kind: Kind::Pure,
+        may_know: &["units"],
+        outside: Outside::Only(&[
+            "miette",
+            "schemars",
+            "serde",
+            "serde_json",
+            "serde_spanned",
+            "strsim",
+            "thiserror",
+            "toml",
+        ]),
+    },
+    Room {
+        name: "measure",
+        kind: Kind::Pure,
+        may_know: &["units", "wire"],
+        outside: Outside::Only(&[
+            "hdrhistogram",
+            "rand_core",
+            "rand_xoshiro",
+            "serde",
+            "serde_json",
+            "thiserror",
+        ]),
+    },
+    Room {
+        name: "sim",
+        kind: Kind::Pure,
+        may_know: &[
+            "units",
+            "wire",
+            "calculus",
+            "switch",
+            "controller",
+            "scenario",
+            "measure",
+        ],
+        outside: Outside::Only(&["rand_core", "rand_xoshiro", "thiserror"]),
+    },
+    Room {
+        name: "linux",
+        kind: Kind::World,
+        may_know: &["units", "wire", "switch", "controller"],
+        outside: Outside::Only(&["libc", "rustix", "thiserror"]),
+    },
+    Room {
+        name: "lab",
+        kind: Kind::World,
+        may_know: &[
+            "units",
+            "wire",
+            "calculus",
+            "switch",
+            "controller",
+            "scenario",
+            "measure",
+            "linux",
+        ],
+        outside: Outside::Only(&["rustix", "thiserror"]),
+    },
+    Room {
+        name: "taktos",
+        kind: Kind::World,
+        may_know: &[
+            "units",
+            "wire",
+            "calculus",
+            "switch",
+            "controller",
+            "scenario",
+            "measure",
+            "sim",
+            "linux",
+            "lab",
+        ],
+        outside: Outside::Any,
+    },
+];
+
+/// The one crate whose `unsafe` is reviewed rather than forbidden.
+pub const UNSAFE_ROOM: &str = "linux";
+
+/// What the `clippy.toml` of a pure crate has to ban.
+pub const BANNED_IN_PURE_ROOMS: [&str; 9] = [
+    "std::time::Instant::now",
+    "std::time::SystemTime::now",
+    "std::thread::sleep",
+    "std::thread::spawn",
+    "std::env::var",
+    "std::collections::HashMap",
+    "std::collections::HashSet",
+    "std::net::TcpStream",
+    "std::net::UdpSocket",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::ROOMS;
+
+    #[test]
+    fn a_room_knows_only_rooms_below_it() {
+        for (index, room) in ROOMS.iter().enumerate() {
+            for known in room.may_know {
+                let below = ROOMS[..index].iter().any(|it| it.name == *known);
+                assert!(below, "{} knows {known}, which is not below it", room.name);
+            }
+        }
+    }
+}

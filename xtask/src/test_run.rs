@@ -1,0 +1,128 @@
+//! `cargo xtask test`: sees to what the tests need, runs them all, and sums
+//! their results in one line.
+
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::cargo::Cargo;
+use crate::failure::Failure;
+use crate::packages;
+use crate::workspace::Workspace;
+
+/// The sum over all test programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Totals {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+}
+
+/// Runs every test of the workspace.
+///
+/// # Errors
+///
+/// If a program that the tests need is missing where nothing may be skipped, or
+/// `cargo` cannot be started.
+pub fn run(workspace: &Workspace, filter: &[String]) -> Result<ExitCode, Failure> {
+    let unattended = std::env::var("CI").is_ok_and(|it| it == "true" || it == "1");
+    let missing = packages::provide();
+    if unattended && !missing.is_empty() {
+        return Err(Failure::Missing(missing.join("\n")));
+    }
+    for sentence in missing {
+        eprintln!("note: {sentence}");
+    }
+
+    let mut cargo = Cargo::new(workspace);
+    if unattended && namespaces_are_possible() {
+        cargo = cargo.with("TAKTOS_REQUIRE_NAMESPACES", "1");
+    } else if unattended {
+        eprintln!("note: this machine allows no network namespaces: tests with real frames skip");
+    }
+    let mut arguments = vec!["test", "--workspace", "--locked", "--no-fail-fast"];
+    if !filter.is_empty() {
+        arguments.push("--");
+        arguments.extend(filter.iter().map(String::as_str));
+    }
+    let mut totals = Totals::default();
+    let succeeded = cargo.run_lines(&arguments, |line| {
+        println!("{line}");
+        totals.add(line);
+    })?;
+    if !succeeded && totals.failed == 0 {
+        println!("something did not build, or a test program ended without a result: one failed");
+        totals.failed = 1;
+    }
+    if totals.ignored > 0 {
+        println!("{} ignored", totals.ignored);
+    }
+    println!("{} passed, {} failed", totals.passed, totals.failed);
+    Ok(if succeeded {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+impl Totals {
+    /// Adds the counts of a line if it is the last line of a test program.
+    fn add(&mut self, line: &str) {
+        let Some((_, counts)) = line.split_once("test result: ") else {
+            return;
+        };
+        for count in counts.split([';', '.']) {
+            let mut words = count.split_whitespace();
+            let number = words.next().and_then(|it| it.parse::<u64>().ok());
+            match (number, words.next()) {
+                (Some(number), Some("passed")) => self.passed += number,
+                (Some(number), Some("failed")) => self.failed += number,
+                (Some(number), Some("ignored")) => self.ignored += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns whether this user may make a network namespace, alone or inside a
+/// user namespace of its own.
+fn namespaces_are_possible() -> bool {
+    let attempts: [&[&str]; 2] = [
+        &["--net", "true"],
+        &["--user", "--map-root-user", "--net", "true"],
+    ];
+    attempts.iter().any(|arguments| {
+        let mut unshare = Command::new("unshare");
+        let status = unshare
+            .args(*arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        status.is_ok_and(|it| it.success())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Totals;
+
+    #[test]
+    fn results_add_up_over_all_test_programs() {
+        let mut totals = Totals::default();
+
+        for line in [
+            "running 3 tests",
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+            "test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s",
+        ] {
+            totals.add(line);
+        }
+
+        assert_eq!(
+            totals,
+            Totals {
+                passed: 13,
+                failed: 2,
+                ignored: 1
+            }
+        );
+    }
+}
