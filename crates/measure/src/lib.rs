@@ -1,1 +1,18 @@
-//! Crate `measure`.
+//! The instrument: what is sent, what happened to it, and what that means.
+//!
+//! The instrument does not know the thing that it measures. Sources make frames
+//! ([`traffic`]), every frame carries its identity ([`identity`]), a world tells
+//! the [`recorder`] when each one left and arrived, and at the end a
+//! [`verdict`] compares what was observed with what was promised, and a
+//! [`report`] shows it. There is no clock here: time is always an input.
+
+pub mod flow;
+pub mod recorder;
+pub mod sequence;
+pub mod stalls;
+pub mod statistics;
+pub mod time_series;
+pub mod token_bucket;
+
+pub use flow::{Contract, FlowIndex, FlowPlan, MOST_RECEIVERS, Promise, ReceiverIndex};
+pub use recorder::Recorder;
