@@ -21,6 +21,18 @@ impl Cargo {
         Self { command }
     }
 
+    /// Returns the same `cargo` as root of a user namespace of its own, where
+    /// an ordinary user may make network namespaces.
+    pub fn in_user_namespace(workspace: &Workspace) -> Self {
+        let inner = Self::new(workspace).command;
+        let mut command = Command::new("unshare");
+        command
+            .args(["--user", "--map-root-user"])
+            .arg(inner.get_program());
+        command.current_dir(workspace.root());
+        Self { command }
+    }
+
     /// Sets an environment variable.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);

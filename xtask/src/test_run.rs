@@ -32,11 +32,21 @@ pub fn run(workspace: &Workspace, filter: &[String]) -> Result<ExitCode, Failure
         eprintln!("note: {sentence}");
     }
 
-    let mut cargo = Cargo::new(workspace);
-    if unattended && namespaces_are_possible() {
-        cargo = cargo.with("TAKTOS_REQUIRE_NAMESPACES", "1");
-    } else if unattended {
-        eprintln!("note: this machine allows no network namespaces: tests with real frames skip");
+    let namespaces = Namespaces::of_this_user();
+    let mut cargo = match namespaces {
+        Namespaces::Direct | Namespaces::None => Cargo::new(workspace),
+        Namespaces::InUserNamespace => Cargo::in_user_namespace(workspace),
+    };
+    match namespaces {
+        Namespaces::Direct | Namespaces::InUserNamespace if unattended => {
+            cargo = cargo.with("TAKTOS_REQUIRE_NAMESPACES", "1");
+        }
+        Namespaces::Direct | Namespaces::InUserNamespace => {}
+        Namespaces::None => {
+            eprintln!(
+                "note: this user may make no network namespaces: tests with real frames skip"
+            );
+        }
     }
     let mut arguments = vec!["test", "--workspace", "--locked", "--no-fail-fast"];
     if !filter.is_empty() {
@@ -82,22 +92,38 @@ impl Totals {
     }
 }
 
-/// Returns whether this user may make a network namespace, alone or inside a
-/// user namespace of its own.
-fn namespaces_are_possible() -> bool {
-    let attempts: [&[&str]; 2] = [
-        &["--net", "true"],
-        &["--user", "--map-root-user", "--net", "true"],
-    ];
-    attempts.iter().any(|arguments| {
-        let mut unshare = Command::new("unshare");
-        let status = unshare
-            .args(*arguments)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        status.is_ok_and(|it| it.success())
-    })
+/// How this user may make network namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Namespaces {
+    /// As they are.
+    Direct,
+    /// Inside a user namespace of their own.
+    InUserNamespace,
+    /// Not at all.
+    None,
+}
+
+impl Namespaces {
+    /// Tries it out.
+    fn of_this_user() -> Self {
+        if unshare_works(&["--net"]) {
+            Self::Direct
+        } else if unshare_works(&["--user", "--map-root-user", "--net"]) {
+            Self::InUserNamespace
+        } else {
+            Self::None
+        }
+    }
+}
+
+fn unshare_works(options: &[&str]) -> bool {
+    let mut unshare = Command::new("unshare");
+    let unshare = unshare
+        .args(options)
+        .arg("true")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    unshare.status().is_ok_and(|it| it.success())
 }
 
 #[cfg(test)]
