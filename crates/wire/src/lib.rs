@@ -1,1 +1,16 @@
-//! Crate `wire`.
+//! The bytes that cross a wire: Ethernet and what Taktos speaks above it.
+//!
+//! Every module reads and writes one format. Reading borrows: a parsed value is
+//! a view of the bytes that it came from, and nothing is allocated. Writing
+//! appends to a buffer of the caller. Two laws hold everywhere: no bytes make a
+//! parser panic, and `parse(emit(x))` gives `x` back.
+//!
+//! | module | format | source |
+//! |---|---|---|
+//! | [`ethernet`] | frames, VLAN tags, time on the wire | IEEE 802.3, IEEE 802.1Q |
+//! | [`openflow`] | messages between switch and controller | OF13 clause 7 |
+
+pub mod ethernet;
+pub mod openflow;
+mod reader;
+mod writer;

@@ -1,0 +1,219 @@
+//! What is done with a frame (OF13 clause 7.2.5).
+
+use super::{
+    ActionError, DecodeError, Element, GroupId, MatchField, PortNumber, QueueId, Sequence,
+};
+use crate::ethernet::EtherType;
+use crate::reader::Reader;
+use crate::writer::Writer;
+
+/// Actions in the order in which they are done.
+pub type Actions<'a> = Sequence<'a, Action>;
+
+const OUTPUT: u16 = 0;
+const COPY_TTL_OUT: u16 = 11;
+const COPY_TTL_IN: u16 = 12;
+const SET_MPLS_TTL: u16 = 15;
+const DECREMENT_MPLS_TTL: u16 = 16;
+const PUSH_VLAN: u16 = 17;
+const POP_VLAN: u16 = 18;
+const PUSH_MPLS: u16 = 19;
+const POP_MPLS: u16 = 20;
+const SET_QUEUE: u16 = 21;
+const GROUP: u16 = 22;
+const SET_NETWORK_TTL: u16 = 23;
+const DECREMENT_NETWORK_TTL: u16 = 24;
+const SET_FIELD: u16 = 25;
+const PUSH_PBB: u16 = 26;
+const POP_PBB: u16 = 27;
+const EXPERIMENTER: u16 = 0xffff;
+
+/// Type and length of an action.
+const HEADER_LENGTH: usize = 4;
+const SHORT_LENGTH: u16 = 8;
+const OUTPUT_LENGTH: u16 = 16;
+
+/// How many bytes of a frame go to the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ControllerLength(pub u16);
+
+impl ControllerLength {
+    /// The most that can be asked for while the switch keeps the frame.
+    pub const MAX: Self = Self(0xffe5);
+    /// The whole frame; the switch keeps nothing.
+    pub const NO_BUFFER: Self = Self(0xffff);
+}
+
+/// One thing that is done with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// Sends the frame out of a port.
+    Output {
+        /// The port.
+        port: PortNumber,
+        /// How much of the frame the controller gets, if it is the port.
+        max_length: ControllerLength,
+    },
+    /// Copies the time to live from the next to the outermost header.
+    CopyTtlOut,
+    /// Copies the time to live from the outermost header to the next.
+    CopyTtlIn,
+    /// Sets the time to live of the MPLS header.
+    SetMplsTtl(u8),
+    /// Counts down the time to live of the MPLS header.
+    DecrementMplsTtl,
+    /// Puts a VLAN tag of this type in front.
+    PushVlan(EtherType),
+    /// Takes the outermost VLAN tag away.
+    PopVlan,
+    /// Puts an MPLS header of this type in front.
+    PushMpls(EtherType),
+    /// Takes the outermost MPLS header away; the payload is of this type.
+    PopMpls(EtherType),
+    /// Chooses the queue for a later output.
+    SetQueue(QueueId),
+    /// Hands the frame to a group.
+    Group(GroupId),
+    /// Sets the time to live of the IP header.
+    SetNetworkTtl(u8),
+    /// Counts down the time to live of the IP header.
+    DecrementNetworkTtl,
+    /// Sets a field; the field has no mask.
+    SetField(MatchField),
+    /// Puts a backbone service tag of this type in front.
+    PushPbb(EtherType),
+    /// Takes the outermost backbone service tag away.
+    PopPbb,
+}
+
+impl Action {
+    /// Returns the action that sends a frame out of `port`; the controller
+    /// would get it whole.
+    #[must_use]
+    pub const fn output(port: PortNumber) -> Self {
+        Self::Output {
+            port,
+            max_length: ControllerLength::NO_BUFFER,
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Result<(Self, &[u8]), ActionError> {
+        let mut reader = Reader::new(bytes);
+        let (kind, length) = (reader.u16()?, reader.u16()?);
+        let body = usize::from(length)
+            .checked_sub(HEADER_LENGTH)
+            .ok_or(ActionError::Length)?;
+        let body = reader.take(body)?;
+        if length % SHORT_LENGTH != 0 {
+            return Err(ActionError::Length);
+        }
+        Ok((Self::read_body(kind, body)?, reader.rest()))
+    }
+
+    fn read_body(kind: u16, body: &[u8]) -> Result<Self, ActionError> {
+        let mut reader = Reader::new(body);
+        let action = match kind {
+            OUTPUT => Self::Output {
+                port: PortNumber(reader.u32()?),
+                max_length: ControllerLength(reader.u16()?),
+            },
+            COPY_TTL_OUT => Self::CopyTtlOut,
+            COPY_TTL_IN => Self::CopyTtlIn,
+            SET_MPLS_TTL => Self::SetMplsTtl(reader.u8()?),
+            DECREMENT_MPLS_TTL => Self::DecrementMplsTtl,
+            PUSH_VLAN => Self::PushVlan(EtherType(reader.u16()?)),
+            POP_VLAN => Self::PopVlan,
+            PUSH_MPLS => Self::PushMpls(EtherType(reader.u16()?)),
+            POP_MPLS => Self::PopMpls(EtherType(reader.u16()?)),
+            SET_QUEUE => Self::SetQueue(QueueId(reader.u32()?)),
+            GROUP => Self::Group(GroupId(reader.u32()?)),
+            SET_NETWORK_TTL => Self::SetNetworkTtl(reader.u8()?),
+            DECREMENT_NETWORK_TTL => Self::DecrementNetworkTtl,
+            SET_FIELD => return Self::read_set_field(body),
+            PUSH_PBB => Self::PushPbb(EtherType(reader.u16()?)),
+            POP_PBB => Self::PopPbb,
+            EXPERIMENTER => {
+                let experimenter = reader.u32()?;
+                return Err(ActionError::Experimenter { experimenter });
+            }
+            _ => return Err(ActionError::Type { kind }),
+        };
+        let length = if kind == OUTPUT {
+            OUTPUT_LENGTH
+        } else {
+            SHORT_LENGTH
+        };
+        if body.len() + HEADER_LENGTH == usize::from(length) {
+            Ok(action)
+        } else {
+            Err(ActionError::Length)
+        }
+    }
+
+    fn read_set_field(body: &[u8]) -> Result<Self, ActionError> {
+        let (field, padding) = MatchField::parse(body).map_err(ActionError::SetField)?;
+        if field.has_mask() {
+            let field = field.kind();
+            return Err(ActionError::SetField(super::MatchError::Mask { field }));
+        }
+        if padding.len() >= usize::from(SHORT_LENGTH) {
+            return Err(ActionError::Length);
+        }
+        Ok(Self::SetField(field))
+    }
+
+    #[inline]
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut writer = Writer::new(out);
+        match *self {
+            Self::Output { port, max_length } => {
+                let [a, b, c, d] = port.0.to_be_bytes();
+                let [e, f] = max_length.0.to_be_bytes();
+                writer.bytes(&[0, 0, 0, 16, a, b, c, d, e, f, 0, 0, 0, 0, 0, 0]);
+            }
+            Self::CopyTtlOut => short(&mut writer, COPY_TTL_OUT, [0; 4]),
+            Self::CopyTtlIn => short(&mut writer, COPY_TTL_IN, [0; 4]),
+            Self::SetMplsTtl(ttl) => short(&mut writer, SET_MPLS_TTL, [ttl, 0, 0, 0]),
+            Self::DecrementMplsTtl => short(&mut writer, DECREMENT_MPLS_TTL, [0; 4]),
+            Self::PushVlan(it) => short(&mut writer, PUSH_VLAN, type_bytes(it)),
+            Self::PopVlan => short(&mut writer, POP_VLAN, [0; 4]),
+            Self::PushMpls(it) => short(&mut writer, PUSH_MPLS, type_bytes(it)),
+            Self::PopMpls(it) => short(&mut writer, POP_MPLS, type_bytes(it)),
+            Self::SetQueue(QueueId(id)) => short(&mut writer, SET_QUEUE, id.to_be_bytes()),
+            Self::Group(GroupId(id)) => short(&mut writer, GROUP, id.to_be_bytes()),
+            Self::SetNetworkTtl(ttl) => short(&mut writer, SET_NETWORK_TTL, [ttl, 0, 0, 0]),
+            Self::DecrementNetworkTtl => short(&mut writer, DECREMENT_NETWORK_TTL, [0; 4]),
+            Self::SetField(field) => {
+                writer.u16(SET_FIELD).u16(0);
+                writer.with(|out| field.emit(out)).pad_to_8().length_at(2);
+            }
+            Self::PushPbb(it) => short(&mut writer, PUSH_PBB, type_bytes(it)),
+            Self::PopPbb => short(&mut writer, POP_PBB, [0; 4]),
+        }
+    }
+}
+
+impl<'a> Element<'a> for Action {
+    #[inline]
+    fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
+        Ok(Self::read(bytes)?)
+    }
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.write(out);
+    }
+}
+
+/// Writes an action of 8 bytes.
+#[inline]
+fn short(writer: &mut Writer<'_>, kind: u16, argument: [u8; 4]) {
+    let [kind_high, kind_low] = kind.to_be_bytes();
+    let [a, b, c, d] = argument;
+    writer.bytes(&[kind_high, kind_low, 0, 8, a, b, c, d]);
+}
+
+const fn type_bytes(ether_type: EtherType) -> [u8; 4] {
+    let [high, low] = ether_type.0.to_be_bytes();
+    [high, low, 0, 0]
+}

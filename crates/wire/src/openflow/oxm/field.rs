@@ -1,0 +1,198 @@
+//! Every match field of OpenFlow 1.3 (OF13 clause 7.2.3.7, table 11).
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::MatchError;
+use super::value::{LONGEST, Masked, Payload, VlanMatch};
+use crate::ethernet::{EtherType, MacAddress};
+use crate::openflow::{DecodeError, Element, PortNumber};
+use crate::reader::Reader;
+
+const CLASS_BASIC: u16 = 0x8000;
+const HEADER_LENGTH: usize = 4;
+const HAS_MASK: u8 = 1;
+
+/// Declares the fields: name, number, type of the value, bits that count.
+macro_rules! fields {
+    ($($(#[$meta:meta])* $name:ident = $number:literal: $value:ty, $bits:literal;)+) => {
+        numbered! {
+            /// Which field of a frame, or of what is known about it.
+            pub enum FieldKind: u8 {
+                $($(#[$meta])* $name = $number,)+
+            }
+        }
+
+        /// A field and the value that it must have.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum MatchField {
+            $($(#[$meta])* $name($value),)+
+        }
+
+        impl MatchField {
+            /// Returns which field this is.
+            #[must_use]
+            pub const fn kind(&self) -> FieldKind {
+                match self {
+                    $(Self::$name(_) => FieldKind::$name,)+
+                }
+            }
+
+            #[inline]
+            fn parse_payload(
+                field: u8,
+                has_mask: bool,
+                bytes: &[u8],
+            ) -> Result<Self, MatchError> {
+                match field {
+                    $($number => Payload::parse(bytes, has_mask, FieldKind::$name, $bits)
+                        .map(Self::$name),)+
+                    _ => Err(MatchError::UnknownField { class: CLASS_BASIC, field }),
+                }
+            }
+
+            #[inline]
+            fn write_payload(&self, bytes: &mut [u8; 2 * LONGEST]) -> (usize, bool) {
+                match *self {
+                    $(Self::$name(payload) => payload.write(bytes),)+
+                }
+            }
+        }
+    };
+}
+
+fields! {
+    /// The port at which the frame arrived.
+    InPort = 0: PortNumber, 32;
+    /// The physical port behind a logical one.
+    InPhysicalPort = 1: PortNumber, 32;
+    /// What an earlier table wrote down.
+    Metadata = 2: Masked<u64>, 64;
+    /// Ethernet destination.
+    EthDst = 3: Masked<MacAddress>, 48;
+    /// Ethernet source.
+    EthSrc = 4: Masked<MacAddress>, 48;
+    /// Type of the payload, behind VLAN tags.
+    EthType = 5: EtherType, 16;
+    /// VLAN of the outermost tag.
+    VlanVid = 6: Masked<VlanMatch>, 13;
+    /// Priority of the outermost tag.
+    VlanPcp = 7: u8, 3;
+    /// Differentiated services code point.
+    IpDscp = 8: u8, 6;
+    /// Explicit congestion notification.
+    IpEcn = 9: u8, 2;
+    /// Protocol above IP.
+    IpProto = 10: u8, 8;
+    /// IPv4 source.
+    Ipv4Src = 11: Masked<Ipv4Addr>, 32;
+    /// IPv4 destination.
+    Ipv4Dst = 12: Masked<Ipv4Addr>, 32;
+    /// TCP source port.
+    TcpSrc = 13: u16, 16;
+    /// TCP destination port.
+    TcpDst = 14: u16, 16;
+    /// UDP source port.
+    UdpSrc = 15: u16, 16;
+    /// UDP destination port.
+    UdpDst = 16: u16, 16;
+    /// SCTP source port.
+    SctpSrc = 17: u16, 16;
+    /// SCTP destination port.
+    SctpDst = 18: u16, 16;
+    /// ICMP type.
+    Icmpv4Type = 19: u8, 8;
+    /// ICMP code.
+    Icmpv4Code = 20: u8, 8;
+    /// ARP operation.
+    ArpOp = 21: u16, 16;
+    /// ARP sender's IPv4 address.
+    ArpSpa = 22: Masked<Ipv4Addr>, 32;
+    /// ARP target's IPv4 address.
+    ArpTpa = 23: Masked<Ipv4Addr>, 32;
+    /// ARP sender's Ethernet address.
+    ArpSha = 24: Masked<MacAddress>, 48;
+    /// ARP target's Ethernet address.
+    ArpTha = 25: Masked<MacAddress>, 48;
+    /// IPv6 source.
+    Ipv6Src = 26: Masked<Ipv6Addr>, 128;
+    /// IPv6 destination.
+    Ipv6Dst = 27: Masked<Ipv6Addr>, 128;
+    /// IPv6 flow label.
+    Ipv6Flabel = 28: Masked<u32>, 20;
+    /// ICMPv6 type.
+    Icmpv6Type = 29: u8, 8;
+    /// ICMPv6 code.
+    Icmpv6Code = 30: u8, 8;
+    /// Target of a neighbour discovery.
+    Ipv6NdTarget = 31: Ipv6Addr, 128;
+    /// Link-layer source of a neighbour discovery.
+    Ipv6NdSll = 32: MacAddress, 48;
+    /// Link-layer target of a neighbour discovery.
+    Ipv6NdTll = 33: MacAddress, 48;
+    /// Label of the first MPLS header.
+    MplsLabel = 34: u32, 20;
+    /// Traffic class of the first MPLS header.
+    MplsTc = 35: u8, 3;
+    /// Bottom-of-stack bit of the first MPLS header.
+    MplsBos = 36: u8, 1;
+    /// Service instance of the first backbone tag.
+    PbbIsid = 37: Masked<[u8; 3]>, 24;
+    /// What a logical port knows about its tunnel.
+    TunnelId = 38: Masked<u64>, 64;
+    /// Which IPv6 extension headers there are.
+    Ipv6Exthdr = 39: Masked<u16>, 9;
+}
+
+impl MatchField {
+    /// Returns the field that `bytes` begin with and what follows it.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes end within it, nobody knows it, or its mask or value is
+    /// none that it can have.
+    #[inline]
+    pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), MatchError> {
+        let mut reader = Reader::new(bytes);
+        let class = reader.u16()?;
+        let field = reader.u8()?;
+        let length = reader.u8()?;
+        let payload = reader.take(usize::from(length))?;
+        let (field, has_mask) = (field >> 1, field & HAS_MASK == HAS_MASK);
+        if class != CLASS_BASIC {
+            return Err(MatchError::UnknownField { class, field });
+        }
+        let field = Self::parse_payload(field, has_mask, payload)?;
+        Ok((field, reader.rest()))
+    }
+
+    /// Appends the field to `out`.
+    #[inline]
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let mut payload = [0; 2 * LONGEST];
+        let (length, has_mask) = self.write_payload(&mut payload);
+        let [class_high, class_low] = CLASS_BASIC.to_be_bytes();
+        let field = self.kind().number() << 1 | u8::from(has_mask);
+        let short = u8::try_from(length).expect("a payload has at most 32 bytes");
+        out.reserve(HEADER_LENGTH + length);
+        out.extend_from_slice(&[class_high, class_low, field, short]);
+        out.extend_from_slice(&payload[..length]);
+    }
+
+    /// Tells whether this field only looks at some bits of the value.
+    #[must_use]
+    pub fn has_mask(&self) -> bool {
+        self.write_payload(&mut [0; 2 * LONGEST]).1
+    }
+}
+
+impl<'a> Element<'a> for MatchField {
+    #[inline]
+    fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
+        Ok(Self::parse(bytes)?)
+    }
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        Self::emit(self, out);
+    }
+}
