@@ -1,1 +1,16 @@
-//! Crate `calculus`.
+//! How late at worst? Worst-case delays and backlogs, and the admission that
+//! rests on them.
+//!
+//! | module | knows |
+//! |---|---|
+//! | [`min_plus`] | functions: token buckets, rate-latency curves, what follows from a pair of them |
+//! | [`bounds`] | flows: what a class of traffic meets at a processor or at a port |
+//! | [`admission`] | the ledger of what has been promised, and whether one more promise can be kept |
+//!
+//! Integers only. Arrivals and delays are rounded up, service is rounded down.
+//! What has no finite bound is `None` or a variant of its own, never a large
+//! number. Why the promises hold is written down in `docs/promises.md`.
+
+pub mod admission;
+pub mod bounds;
+pub mod min_plus;

@@ -122,9 +122,17 @@ impl BitRate {
     /// that is a picosecond too long still holds, one too short does not.
     #[must_use]
     pub fn time_to_send(self, data: DataSize) -> Delay {
+        self.checked_time_to_send(data)
+            .expect("no transmission takes 213 days")
+    }
+
+    /// Returns the same as [`time_to_send`](Self::time_to_send), or nothing if it
+    /// is longer than a [`Delay`] can hold.
+    #[must_use]
+    pub fn checked_time_to_send(self, data: DataSize) -> Option<Delay> {
         let bit_ps = u128::from(data.bits) * u128::from(PS_PER_SECOND);
         let ps = bit_ps.div_ceil(u128::from(self.bits_per_second));
-        Delay::from_ps(ps.try_into().expect("no transmission takes 213 days"))
+        u64::try_from(ps).ok().map(Delay::from_ps)
     }
 
     /// Returns the most data that arrives at this rate within `delay`, rounded

@@ -181,6 +181,16 @@ impl Delay {
         }
     }
 
+    /// Returns the two delays together, or nothing if that is longer than a
+    /// delay can be.
+    #[must_use]
+    pub const fn checked_add(self, other: Self) -> Option<Self> {
+        match self.ps.checked_add(other.ps) {
+            Some(ps) => Some(Self { ps }),
+            None => None,
+        }
+    }
+
     /// Returns this delay less `other`, or nothing if `other` is longer.
     #[must_use]
     pub const fn checked_sub(self, other: Self) -> Option<Self> {

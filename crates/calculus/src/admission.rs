@@ -1,0 +1,46 @@
+//! What has been promised, and whether one more promise can be kept.
+//!
+//! Each stage of the network has a delay *budget* that is fixed beforehand: a
+//! processor one for all its frames, a port one a class (`S4-6`; the first tier
+//! of `calculus`). A flow may be late by the budgets before a stage when it
+//! arrives there, so its burst there is `b + r * (budgets before)`. A flow is
+//! admitted if with it every budget still holds, at every stage it uses, for
+//! every class, in every failure that is provided for, and if the budgets on its
+//! way add up to no more than its deadline.
+//!
+//! As budgets do not change, a promise holds whatever is admitted later, and
+//! circular dependencies need no fixed point. The proof is in
+//! `docs/promises.md`, as is what a caller has to see to.
+//!
+//! All sizes are sizes on the wire: whoever fills in a [`Request`] has added
+//! preamble, frame delimiter, check sequence and the gap between frames.
+//!
+//! # Left out
+//!
+//! Two failures at a time. The shaping that a link does to what it carries, and
+//! the time a frame needs in any case, which would make bursts grow less.
+
+mod budgets;
+mod check;
+mod explanation;
+mod ledger;
+mod load;
+mod plan;
+mod refusal;
+mod request;
+mod stage;
+
+pub use budgets::{Headroom, suggest_budgets};
+pub use explanation::{Competition, Explanation, HopShare};
+pub use ledger::{Admitted, FlowId, Ledger};
+pub use refusal::{Constraint, Fits, Refusal};
+pub use request::{
+    Hop, MAX_ALTERNATIVES, MAX_BURST, MAX_DELAY, MAX_HOPS, MAX_RATE, MIN_FRAME, Malformed, Request,
+    Tree,
+};
+pub use stage::{FailureId, Stage, StageId, Unpromised};
+
+pub use crate::bounds::strict_priority::CLASSES;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! The smallest budgets with which all of a set of flows is admitted.
+//!
+//! Budgets depend on bursts and bursts on the budgets before them. Starting from
+//! nothing, each round gives every stage the budget that the bursts of the last
+//! round need. Budgets only grow from round to round, so they end at the smallest
+//! that need no further change, or grow until a deadline is missed.
+
+use units::Delay;
+
+use super::check::{stage_fits, worst_delay};
+use super::load::StageLoad;
+use super::plan::Plan;
+use super::request::{MAX_DELAY, Request};
+use super::stage::{Stage, StageId, Unpromised};
+use crate::bounds::processing::FrameBucket;
+use crate::bounds::strict_priority::CLASSES;
+
+/// How often budgets are grown before it is called hopeless.
+const ROUNDS: usize = 1_000;
+/// Budgets are whole nanoseconds, so that they read well and rounds end soon.
+const GRAIN_PS: u64 = 1_000;
+
+/// How much larger than needed a budget is made, for flows that come later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Headroom {
+    /// The part of what is needed that is added to it.
+    pub percent: u32,
+}
+
+/// Returns `stages` with the smallest budgets, and `headroom` on them, that admit
+/// all `requests` beside all `unpromised` work, or nothing if none do. A class of
+/// a port that no request uses gets no budget.
+///
+/// # Panics
+///
+/// If a stage is beyond the limits named in this module.
+#[must_use]
+pub fn suggest_budgets(
+    stages: &[Stage],
+    unpromised: &[(StageId, Unpromised)],
+    requests: &[Request],
+    headroom: Headroom,
+) -> Option<Vec<Stage>> {
+    let mut stages = stages.to_vec();
+    for stage in &mut stages {
+        stage.assert_within_limits();
+        start_from_nothing(stage);
+    }
+    let mut plan = Plan::new(stages.len());
+    for request in requests {
+        plan.validate(request, &stages).ok()?;
+    }
+    for _ in 0..ROUNDS {
+        let loads = loads_of(&stages, unpromised, requests, &mut plan)?;
+        let mut grown = stages.clone();
+        for (stage, load) in grown.iter_mut().zip(&loads) {
+            set_budgets(stage, load, headroom)?;
+        }
+        if grown == stages {
+            if !all_fit(&stages, &loads) {
+                return None; // A buffer is too small.
+            }
+            stages.iter_mut().for_each(drop_idle_classes);
+            return Some(stages);
+        }
+        stages = grown;
+    }
+    None
+}
+
+/// Returns what all flows reserve if the budgets are those of `stages`, or
+/// nothing if one of them misses its deadline or does not fit its link.
+fn loads_of(
+    stages: &[Stage],
+    unpromised: &[(StageId, Unpromised)],
+    requests: &[Request],
+    plan: &mut Plan,
+) -> Option<Vec<StageLoad>> {
+    let mut loads: Vec<_> = stages.iter().map(StageLoad::nothing).collect();
+    for (id, work) in unpromised {
+        work.validate().ok()?;
+        let frames = FrameBucket::of(work.traffic, work.smallest_frame);
+        match stages.get(id.index())? {
+            Stage::Processing { .. } => loads[id.index()].add_unpromised(frames),
+            Stage::Port { .. } => return None,
+        }
+    }
+    for request in requests {
+        plan.draw(request, request.traffic(), stages).ok()?;
+        for reservation in &plan.reservations {
+            let at = reservation.stage.index();
+            loads[at].reserve(reservation, &stages[at]);
+        }
+    }
+    Some(loads)
+}
+
+fn set_budgets(stage: &mut Stage, load: &StageLoad, headroom: Headroom) -> Option<()> {
+    let mut needed = [Delay::ZERO; CLASSES];
+    for (class, needed) in (0u8..).zip(&mut needed) {
+        *needed = with_headroom(worst_delay(stage, load, class)?.0, headroom)?;
+    }
+    match stage {
+        Stage::Processing { budget, .. } => *budget = needed[0],
+        Stage::Port { budgets, .. } => {
+            for (budget, needed) in budgets.iter_mut().zip(needed).skip(1) {
+                *budget = Some(needed);
+            }
+        }
+    }
+    Some(())
+}
+
+fn with_headroom(needed: Delay, headroom: Headroom) -> Option<Delay> {
+    let hundredths = u128::from(needed.as_ps()) * (100 + u128::from(headroom.percent));
+    let grains = hundredths.div_ceil(100 * u128::from(GRAIN_PS));
+    let ps = u64::try_from(grains * u128::from(GRAIN_PS)).ok()?;
+    Some(Delay::from_ps(ps)).filter(|budget| *budget <= MAX_DELAY)
+}
+
+fn all_fit(stages: &[Stage], loads: &[StageLoad]) -> bool {
+    let ids = (0..).map(StageId);
+    let mut all = ids.zip(stages).zip(loads);
+    all.all(|((id, stage), load)| stage_fits(id, stage, load, 0).is_ok())
+}
+
+/// Gives the processor and every class that can have promises a budget of zero.
+fn start_from_nothing(stage: &mut Stage) {
+    match stage {
+        Stage::Processing { budget, .. } => *budget = Delay::ZERO,
+        Stage::Port { budgets, .. } => {
+            *budgets = [Some(Delay::ZERO); CLASSES];
+            budgets[0] = None;
+        }
+    }
+}
+
+/// Takes the budget from classes that no flow uses: any other needs the time to
+/// send a frame.
+fn drop_idle_classes(stage: &mut Stage) {
+    match stage {
+        Stage::Processing { .. } => {}
+        Stage::Port { budgets, .. } => {
+            for budget in budgets {
+                *budget = budget.filter(|budget| *budget > Delay::ZERO);
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The book of promises: what has been promised, and what still can be.
+
+use std::collections::BTreeMap;
+
+use units::{BitRate, DataSize, Delay};
+
+use super::check::{plan_fits, stage_fits};
+use super::load::StageLoad;
+use super::plan::{Plan, Reservation};
+use super::refusal::{Breach, Fits, Refusal};
+use super::request::{Malformed, Request};
+use super::stage::{FailureId, Stage, StageId, Unpromised};
+use crate::bounds::processing::FrameBucket;
+use crate::min_plus::TokenBucket;
+
+/// The number of an admitted flow. Never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u64);
+
+/// A promise that has been made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    /// The flow it was made to.
+    pub id: FlowId,
+    /// The longest that any frame takes to any receiver while nothing is broken.
+    pub guarantee: Delay,
+    /// The same for each leaf of the base tree, by its place in the tree.
+    pub leaves: Vec<(usize, Delay)>,
+    /// The longest that a frame takes after a failure, by alternative.
+    pub alternatives: Vec<(FailureId, Delay)>,
+}
+
+/// All promises, and what they have reserved.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    stages: Vec<Stage>,
+    loads: Vec<StageLoad>,
+    flows: BTreeMap<FlowId, Flow>,
+    next: u64,
+    plan: Plan,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Flow {
+    pub(super) request: Request,
+    pub(super) reservations: Box<[Reservation]>,
+}
+
+impl Ledger {
+    /// Starts with no promises.
+    ///
+    /// # Panics
+    ///
+    /// If a stage is beyond the limits named in this module, or a port has a
+    /// budget for class 0.
+    #[must_use]
+    pub fn new(stages: Vec<Stage>) -> Self {
+        stages.iter().for_each(Stage::assert_within_limits);
+        Self {
+            loads: stages.iter().map(StageLoad::nothing).collect(),
+            flows: BTreeMap::new(),
+            next: 0,
+            plan: Plan::new(stages.len()),
+            stages,
+        }
+    }
+
+    /// Returns the stages.
+    #[must_use]
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// Returns what the flow `id` has asked for.
+    #[must_use]
+    pub fn request(&self, id: FlowId) -> Option<&Request> {
+        self.flows.get(&id).map(|flow| &flow.request)
+    }
+
+    /// Returns the number of flows that have a promise.
+    #[must_use]
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Returns the guarantee that `request` would get, without giving it.
+    ///
+    /// The ledger is not changed; it is borrowed for the memory that it keeps
+    /// for computing.
+    ///
+    /// # Errors
+    ///
+    /// Why it would be refused, and what would not be.
+    pub fn check(&mut self, request: &Request) -> Result<Delay, Refusal> {
+        self.plan
+            .validate(request, &self.stages)
+            .map_err(|malformed| Breach::from(malformed).refuse(Fits::default()))?;
+        match self.fits(request, request.traffic()) {
+            Ok(()) => Ok(self.guarantee()),
+            Err(breach) => Err(breach.refuse(self.search_fits(request))),
+        }
+    }
+
+    /// Promises `request` what it asks for.
+    ///
+    /// # Errors
+    ///
+    /// Why that cannot be promised, and what could be.
+    pub fn admit(&mut self, request: Request) -> Result<Admitted, Refusal> {
+        let guarantee = self.check(&request)?;
+        for reservation in &self.plan.reservations {
+            let at = reservation.stage.index();
+            self.loads[at].reserve(reservation, &self.stages[at]);
+        }
+        let id = FlowId(self.next);
+        self.next += 1;
+        let admitted = Admitted {
+            id,
+            guarantee,
+            leaves: self.base_leaves(),
+            alternatives: self.worst_by_alternative(&request),
+        };
+        let reservations = self.plan.reservations.as_slice().into();
+        self.flows.insert(
+            id,
+            Flow {
+                request,
+                reservations,
+            },
+        );
+        Ok(admitted)
+    }
+
+    /// Takes a promise back and returns what had been asked for, or nothing if
+    /// there is no such flow. All sums are then what they would be without it.
+    pub fn withdraw(&mut self, id: FlowId) -> Option<Request> {
+        let flow = self.flows.remove(&id)?;
+        for reservation in &flow.reservations {
+            let at = reservation.stage.index();
+            self.loads[at].release(reservation, &self.stages[at]);
+        }
+        Some(flow.request)
+    }
+
+    /// Counts work for which nothing is promised at a processing stage.
+    ///
+    /// # Errors
+    ///
+    /// If the budget of the stage, on which promises rest, would not hold, or the
+    /// stage has no processor.
+    pub fn declare_unpromised(&mut self, stage: StageId, work: Unpromised) -> Result<(), Refusal> {
+        let frames = self.processing_work(stage, work)?;
+        let at = stage.index();
+        self.loads[at].add_unpromised(frames);
+        stage_fits(stage, &self.stages[at], &self.loads[at], 0).map_err(|breach| {
+            self.loads[at].remove_unpromised(frames);
+            breach.refuse(Fits::default())
+        })
+    }
+
+    /// Takes back what [`declare_unpromised`](Self::declare_unpromised) counted.
+    ///
+    /// # Errors
+    ///
+    /// If the stage has no processor.
+    ///
+    /// # Panics
+    ///
+    /// If that much had not been declared.
+    pub fn retract_unpromised(&mut self, stage: StageId, work: Unpromised) -> Result<(), Refusal> {
+        let frames = self.processing_work(stage, work)?;
+        self.loads[stage.index()].remove_unpromised(frames);
+        Ok(())
+    }
+
+    pub(super) fn flow(&self, id: FlowId) -> Option<&Flow> {
+        self.flows.get(&id)
+    }
+
+    pub(super) fn load(&self, stage: StageId) -> &StageLoad {
+        &self.loads[stage.index()]
+    }
+
+    fn fits(&mut self, request: &Request, traffic: TokenBucket) -> Result<(), Breach> {
+        self.plan.draw(request, traffic, &self.stages)?;
+        plan_fits(&self.plan, &self.stages, &self.loads)
+    }
+
+    /// Returns the worst of the base tree's leaves in the plan.
+    fn guarantee(&self) -> Delay {
+        let leaves = self.plan.leaves.iter();
+        let base = leaves.filter(|leaf| leaf.failure.is_none());
+        base.map(|leaf| leaf.latest)
+            .max()
+            .expect("a tree has a leaf")
+    }
+
+    fn base_leaves(&self) -> Vec<(usize, Delay)> {
+        let leaves = self.plan.leaves.iter();
+        let base = leaves.filter(|leaf| leaf.failure.is_none());
+        base.map(|leaf| (leaf.hop, leaf.latest)).collect()
+    }
+
+    fn worst_by_alternative(&self, request: &Request) -> Vec<(FailureId, Delay)> {
+        let worst = |failure| {
+            let leaves = self.plan.leaves.iter();
+            let latest = leaves.filter(|leaf| leaf.failure == Some(failure));
+            latest
+                .map(|leaf| leaf.latest)
+                .max()
+                .expect("a tree has a leaf")
+        };
+        let alternatives = request.alternatives.iter();
+        alternatives
+            .map(|(failure, _)| (*failure, worst(*failure)))
+            .collect()
+    }
+
+    /// Finds what would be admitted instead of `request`. Less is never harder
+    /// to admit, so halving the range finds the largest.
+    fn search_fits(&mut self, request: &Request) -> Fits {
+        let (rate, burst) = (request.rate, request.burst);
+        let highest = search_largest(1, rate.as_bps(), |bps| {
+            let traffic = TokenBucket::new(BitRate::from_bps(bps), burst);
+            self.fits(request, traffic).is_ok()
+        });
+        let frame = request.largest_frame.as_bits();
+        let largest = search_largest(frame, burst.as_bits(), |bits| {
+            let traffic = TokenBucket::new(rate, DataSize::from_bits(bits));
+            self.fits(request, traffic).is_ok()
+        });
+        Fits {
+            rate: highest.and_then(BitRate::new),
+            burst: largest.map(DataSize::from_bits),
+        }
+    }
+
+    fn processing_work(&self, stage: StageId, work: Unpromised) -> Result<FrameBucket, Refusal> {
+        let refuse = |malformed| Err(Breach::from(malformed).refuse(Fits::default()));
+        match self.stages.get(stage.index()) {
+            None => refuse(Malformed::UnknownStage { stage }),
+            Some(Stage::Port { .. }) => refuse(Malformed::NotAProcessor { stage }),
+            Some(Stage::Processing { .. }) => match work.validate() {
+                Ok(()) => Ok(FrameBucket::of(work.traffic, work.smallest_frame)),
+                Err(malformed) => refuse(malformed),
+            },
+        }
+    }
+}
+
+/// Two ledgers are equal if they have the same stages, promises and sums; how
+/// many promises have been made and taken back does not matter.
+impl PartialEq for Ledger {
+    fn eq(&self, other: &Self) -> bool {
+        self.stages == other.stages && self.loads == other.loads && self.flows == other.flows
+    }
+}
+
+impl Eq for Ledger {}
+
+/// Returns the largest number from `least` to below `most` that fits.
+fn search_largest(least: u64, most: u64, mut fits: impl FnMut(u64) -> bool) -> Option<u64> {
+    if least >= most || !fits(least) {
+        return None;
+    }
+    let (mut good, mut bad) = (least, most);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        match fits(middle) {
+            true => good = middle,
+            false => bad = middle,
+        }
+    }
+    Some(good)
+}

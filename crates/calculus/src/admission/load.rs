@@ -1,0 +1,225 @@
+//! What has been reserved at a stage, and under which failures.
+
+use std::collections::BTreeMap;
+
+use units::DataSize;
+
+use super::plan::{Part, Reservation, Share};
+use super::stage::{FailureId, Stage};
+use crate::bounds::processing::FrameBucket;
+use crate::bounds::strict_priority::{CLASSES, ClassLoad};
+
+/// The sum of what flows bring to a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// At a processor all frames are equal, those without promise too.
+    Processing(FrameBucket),
+    /// At a port each class has its own sum.
+    Port([ClassLoad; CLASSES]),
+}
+
+impl Load {
+    fn nothing(stage: &Stage) -> Self {
+        match stage {
+            Stage::Processing { .. } => Self::Processing(FrameBucket::default()),
+            Stage::Port { .. } => Self::Port([ClassLoad::default(); CLASSES]),
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        match self {
+            Self::Processing(frames) => *frames == FrameBucket::default(),
+            Self::Port(classes) => *classes == [ClassLoad::default(); CLASSES],
+        }
+    }
+
+    /// Adds what `reservation` brings.
+    pub(super) fn add(&mut self, reservation: &Reservation) {
+        match (self, reservation.share) {
+            (Self::Processing(frames), Share::Processing(share)) => *frames += share,
+            (Self::Port(classes), Share::Port(share)) => {
+                let load = &mut classes[usize::from(reservation.class)];
+                load.traffic += share;
+                load.largest_frame = load.largest_frame.max(reservation.largest_frame);
+            }
+            (Self::Processing(_), Share::Port(_)) | (Self::Port(_), Share::Processing(_)) => {
+                kinds_differ()
+            }
+        }
+    }
+
+    /// Takes away what `reservation` brought, but for its largest frame, which
+    /// only a look at the other flows can tell.
+    fn subtract(&mut self, reservation: &Reservation) {
+        match (self, reservation.share) {
+            (Self::Processing(frames), Share::Processing(share)) => *frames -= share,
+            (Self::Port(classes), Share::Port(share)) => {
+                classes[usize::from(reservation.class)].traffic -= share;
+            }
+            (Self::Processing(_), Share::Port(_)) | (Self::Port(_), Share::Processing(_)) => {
+                kinds_differ()
+            }
+        }
+    }
+
+    /// Adds what comes on top under a failure.
+    fn add_load(&mut self, more: &Self) {
+        match (self, more) {
+            (Self::Processing(frames), Self::Processing(more)) => *frames += *more,
+            (Self::Port(classes), Self::Port(more)) => {
+                for (load, more) in classes.iter_mut().zip(more) {
+                    load.traffic += more.traffic;
+                    load.largest_frame = load.largest_frame.max(more.largest_frame);
+                }
+            }
+            (Self::Processing(_), Self::Port(_)) | (Self::Port(_), Self::Processing(_)) => {
+                kinds_differ()
+            }
+        }
+    }
+}
+
+/// Everything that is reserved at one stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StageLoad {
+    base: Load,
+    /// What comes on top under a failure, in the order of the failures.
+    failures: Vec<(FailureId, Load)>,
+    /// How many flows have a frame of this size as their largest.
+    sizes: BTreeMap<(Option<FailureId>, u8, DataSize), u32>,
+    /// What has no promise and is in `base` too.
+    unpromised: FrameBucket,
+}
+
+impl StageLoad {
+    pub(super) fn nothing(stage: &Stage) -> Self {
+        Self {
+            base: Load::nothing(stage),
+            failures: Vec::new(),
+            sizes: BTreeMap::new(),
+            unpromised: FrameBucket::default(),
+        }
+    }
+
+    /// Returns the cases that differ: nothing broken, and each failure under which
+    /// more is reserved.
+    pub(super) fn cases(&self) -> impl Iterator<Item = Option<FailureId>> {
+        let failures = self.failures.iter().map(|(failure, _)| Some(*failure));
+        std::iter::once(None).chain(failures)
+    }
+
+    /// Returns all that is reserved under `failure`, or while nothing is broken.
+    pub(super) fn total(&self, failure: Option<FailureId>) -> Load {
+        let mut total = self.base.clone();
+        if let Some(Ok(at)) = failure.map(|failure| self.find(failure)) {
+            total.add_load(&self.failures[at].1);
+        }
+        total
+    }
+
+    /// Returns what has been declared without promise.
+    pub(super) fn unpromised(&self) -> FrameBucket {
+        self.unpromised
+    }
+
+    /// Adds a reservation.
+    pub(super) fn reserve(&mut self, reservation: &Reservation, stage: &Stage) {
+        self.case_mut(reservation.failure, stage).add(reservation);
+        match reservation.part {
+            Part::Whole => *self.sizes.entry(size_key(reservation)).or_insert(0) += 1,
+            Part::Excess { .. } => {}
+        }
+    }
+
+    /// Takes a reservation back, so that nothing tells that it has been there.
+    pub(super) fn release(&mut self, reservation: &Reservation, stage: &Stage) {
+        let largest = match reservation.part {
+            Part::Whole => Some(self.forget_size(reservation)),
+            Part::Excess { .. } => None,
+        };
+        let load = self.case_mut(reservation.failure, stage);
+        load.subtract(reservation);
+        match (load, largest) {
+            (Load::Port(classes), Some(largest)) => {
+                classes[usize::from(reservation.class)].largest_frame = largest;
+            }
+            (Load::Port(_), None) | (Load::Processing(_), _) => {}
+        }
+        self.failures.retain(|(_, load)| !load.is_nothing());
+    }
+
+    /// Adds work for which nothing is promised.
+    ///
+    /// # Panics
+    ///
+    /// If the stage is a port.
+    pub(super) fn add_unpromised(&mut self, more: FrameBucket) {
+        self.unpromised += more;
+        match &mut self.base {
+            Load::Processing(frames) => *frames += more,
+            Load::Port(_) => kinds_differ(),
+        }
+    }
+
+    /// Takes work away for which nothing was promised.
+    ///
+    /// # Panics
+    ///
+    /// If the stage is a port, or less than that has been declared.
+    pub(super) fn remove_unpromised(&mut self, less: FrameBucket) {
+        self.unpromised -= less;
+        match &mut self.base {
+            Load::Processing(frames) => *frames -= less,
+            Load::Port(_) => kinds_differ(),
+        }
+    }
+
+    fn case_mut(&mut self, failure: Option<FailureId>, stage: &Stage) -> &mut Load {
+        let Some(failure) = failure else {
+            return &mut self.base;
+        };
+        let at = self.find(failure).unwrap_or_else(|at| {
+            self.failures.insert(at, (failure, Load::nothing(stage)));
+            at
+        });
+        &mut self.failures[at].1
+    }
+
+    fn find(&self, failure: FailureId) -> Result<usize, usize> {
+        self.failures
+            .binary_search_by_key(&failure, |(known, _)| *known)
+    }
+
+    /// Forgets one flow's largest frame and returns the largest of the others.
+    fn forget_size(&mut self, reservation: &Reservation) -> DataSize {
+        let key = size_key(reservation);
+        let flows = self
+            .sizes
+            .get_mut(&key)
+            .expect("what is released was reserved");
+        *flows -= 1;
+        if *flows == 0 {
+            self.sizes.remove(&key);
+        }
+        let (failure, class, _) = key;
+        let of_class = (failure, class, DataSize::ZERO)..=(failure, class, LARGEST_POSSIBLE);
+        let largest = self.sizes.range(of_class).next_back();
+        largest.map_or(DataSize::ZERO, |((_, _, size), _)| *size)
+    }
+}
+
+const LARGEST_POSSIBLE: DataSize = DataSize::from_bits(u64::MAX);
+
+fn size_key(reservation: &Reservation) -> (Option<FailureId>, u8, DataSize) {
+    let Reservation {
+        failure,
+        class,
+        largest_frame,
+        ..
+    } = *reservation;
+    (failure, class, largest_frame)
+}
+
+fn kinds_differ() -> ! {
+    unreachable!("loads and reservations are made for the kind of their stage")
+}

@@ -1,0 +1,396 @@
+//! What a request would reserve, stage by stage and failure by failure.
+//!
+//! A frame reaches a hop in a *window* of time after it left its sender: no
+//! earlier than the links take, no later than the budgets allow. Behind a window
+//! of length `w` a flow's burst is `b + r * w`.
+//!
+//! After a failure a flow moves from its base tree to an alternative while frames
+//! are under way, and back when it is healed. What is reserved under the failure
+//! is the union of both trees. At a stage of both, the window spans both windows,
+//! and so do the windows of the hops behind it in either tree: that covers frames
+//! which began on one tree and were caught by the other on their way.
+
+use units::{DataSize, Delay};
+
+use super::refusal::{Breach, Constraint};
+use super::request::{Malformed, Request, Tree};
+use super::stage::{FailureId, Stage, StageId};
+use crate::bounds::processing::FrameBucket;
+use crate::min_plus::TokenBucket;
+
+/// What one flow reserves at one stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reservation {
+    pub(super) stage: StageId,
+    /// The failure under which it counts, or nothing if it always does.
+    pub(super) failure: Option<FailureId>,
+    pub(super) class: u8,
+    pub(super) largest_frame: DataSize,
+    pub(super) share: Share,
+    pub(super) part: Part,
+}
+
+/// An amount in what the stage counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    Processing(FrameBucket),
+    Port(TokenBucket),
+}
+
+/// Whether a reservation is all that the flow has at its stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it.
+    Whole,
+    /// What comes, under the failure, on top of a reservation that always counts.
+    Excess {
+        /// The place of that reservation in the plan.
+        over: usize,
+    },
+}
+
+/// The end of a tree and the latest that a frame arrives there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leaf {
+    /// The failure for which the tree is, or nothing for the base tree.
+    pub(super) failure: Option<FailureId>,
+    /// The place of the leaf in the tree.
+    pub(super) hop: usize,
+    pub(super) latest: Delay,
+}
+
+/// Computes what requests would reserve. Keeps its memory from one to the next,
+/// so that computing another one takes none.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// First one for each hop of the base tree, then those under failures.
+    pub(super) reservations: Vec<Reservation>,
+    pub(super) leaves: Vec<Leaf>,
+    in_base: MarkedStages,
+    in_alternative: MarkedStages,
+    base: Vec<Window>,
+    alternative: Vec<Window>,
+    /// The windows of the base tree's hops under a failure.
+    base_under_failure: Vec<Window>,
+    is_leaf: Vec<bool>,
+}
+
+impl Plan {
+    pub(super) fn new(stages: usize) -> Self {
+        Self {
+            reservations: Vec::new(),
+            leaves: Vec::new(),
+            in_base: MarkedStages::new(stages),
+            in_alternative: MarkedStages::new(stages),
+            base: Vec::new(),
+            alternative: Vec::new(),
+            base_under_failure: Vec::new(),
+            is_leaf: Vec::new(),
+        }
+    }
+
+    /// Checks what can be checked without knowing what has been promised.
+    pub(super) fn validate(
+        &mut self,
+        request: &Request,
+        stages: &[Stage],
+    ) -> Result<(), Malformed> {
+        super::request::validate(request, stages, &mut self.in_alternative)
+    }
+
+    /// Computes what a valid `request` would reserve if it brought `traffic`.
+    pub(super) fn draw(
+        &mut self,
+        request: &Request,
+        traffic: TokenBucket,
+        stages: &[Stage],
+    ) -> Result<(), Breach> {
+        self.reservations.clear();
+        self.leaves.clear();
+        if request.initial > request.deadline {
+            return Err(too_late(request.initial, request, None));
+        }
+        self.draw_base(request, traffic, stages)?;
+        for (failure, tree) in &request.alternatives {
+            self.draw_alternative(request, traffic, stages, (*failure, tree))?;
+        }
+        Ok(())
+    }
+
+    fn draw_base(
+        &mut self,
+        request: &Request,
+        traffic: TokenBucket,
+        stages: &[Stage],
+    ) -> Result<(), Breach> {
+        let tree = &request.base;
+        self.in_base.clear();
+        for (at, hop) in tree.hops.iter().enumerate() {
+            self.in_base.mark(hop.stage, at);
+        }
+        lay_windows(&mut self.base, tree, None, request, stages, |_, window| {
+            window
+        })?;
+        self.note_leaves(tree, None, request, stages)?;
+        for (hop, window) in tree.hops.iter().zip(&self.base) {
+            let stage = &stages[hop.stage.index()];
+            self.reservations.push(Reservation {
+                stage: hop.stage,
+                failure: None,
+                class: request.class,
+                largest_frame: request.largest_frame,
+                share: share_at(stage, traffic, *window, request.smallest_frame),
+                part: Part::Whole,
+            });
+        }
+        Ok(())
+    }
+
+    fn draw_alternative(
+        &mut self,
+        request: &Request,
+        traffic: TokenBucket,
+        stages: &[Stage],
+        (failure, tree): (FailureId, &Tree),
+    ) -> Result<(), Breach> {
+        self.in_alternative.clear();
+        for (at, hop) in tree.hops.iter().enumerate() {
+            self.in_alternative.mark(hop.stage, at);
+        }
+        let (in_base, base) = (&self.in_base, &self.base);
+        let from_base = |stage, window: Window| match in_base.find(stage) {
+            Some(at) => window.and(base[at]),
+            None => window,
+        };
+        let under = Some(failure);
+        lay_windows(
+            &mut self.alternative,
+            tree,
+            under,
+            request,
+            stages,
+            from_base,
+        )?;
+
+        let (in_alternative, alternative) = (&self.in_alternative, &self.alternative);
+        let from_alternative = |stage, window: Window| match in_alternative.find(stage) {
+            Some(at) => window.and(alternative[at]),
+            None => window,
+        };
+        let windows = &mut self.base_under_failure;
+        lay_windows(
+            windows,
+            &request.base,
+            under,
+            request,
+            stages,
+            from_alternative,
+        )?;
+        self.note_leaves(tree, under, request, stages)?;
+        self.reserve_under(failure, tree, request, traffic, stages);
+        Ok(())
+    }
+
+    /// Reserves what the alternative adds to the base tree.
+    fn reserve_under(
+        &mut self,
+        failure: FailureId,
+        tree: &Tree,
+        request: &Request,
+        traffic: TokenBucket,
+        stages: &[Stage],
+    ) {
+        let reservation = |stage, share, part| Reservation {
+            stage,
+            failure: Some(failure),
+            class: request.class,
+            largest_frame: request.largest_frame,
+            share,
+            part,
+        };
+        for (hop, window) in tree.hops.iter().zip(&self.alternative) {
+            if self.in_base.find(hop.stage).is_none() {
+                let stage = &stages[hop.stage.index()];
+                let share = share_at(stage, traffic, *window, request.smallest_frame);
+                let whole = reservation(hop.stage, share, Part::Whole);
+                self.reservations.push(whole);
+            }
+        }
+        for (at, window) in self.base_under_failure.iter().enumerate() {
+            let always = self.reservations[at];
+            let stage = &stages[always.stage.index()];
+            let share = share_at(stage, traffic, *window, request.smallest_frame);
+            if let Some(excess) = share.above(always.share) {
+                let part = Part::Excess { over: at };
+                let excess = reservation(always.stage, excess, part);
+                self.reservations.push(excess);
+            }
+        }
+    }
+
+    /// Notes when frames reach the receivers, and that it is soon enough.
+    fn note_leaves(
+        &mut self,
+        tree: &Tree,
+        failure: Option<FailureId>,
+        request: &Request,
+        stages: &[Stage],
+    ) -> Result<(), Breach> {
+        self.is_leaf.clear();
+        self.is_leaf.resize(tree.hops.len(), true);
+        for parent in tree.hops.iter().filter_map(|hop| hop.parent) {
+            self.is_leaf[parent] = false;
+        }
+        let windows = match failure {
+            None => &self.base,
+            Some(_) => &self.alternative,
+        };
+        for (hop, window) in windows
+            .iter()
+            .enumerate()
+            .filter(|(hop, _)| self.is_leaf[*hop])
+        {
+            let stage = tree.hops[hop].stage;
+            let latest = behind(*window, (stage, failure), request.class, stages)?.latest;
+            if latest > request.deadline {
+                return Err(too_late(latest, request, failure));
+            }
+            self.leaves.push(Leaf {
+                failure,
+                hop,
+                latest,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// When a frame may arrive, counted from when its first bit left the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Window {
+    earliest: Delay,
+    latest: Delay,
+}
+
+impl Window {
+    fn and(self, other: Self) -> Self {
+        Self {
+            earliest: self.earliest.min(other.earliest),
+            latest: self.latest.max(other.latest),
+        }
+    }
+}
+
+/// Computes the window of each hop of a tree; `join` may widen the one of a
+/// stage, and with it those behind.
+fn lay_windows(
+    windows: &mut Vec<Window>,
+    tree: &Tree,
+    failure: Option<FailureId>,
+    request: &Request,
+    stages: &[Stage],
+    join: impl Fn(StageId, Window) -> Window,
+) -> Result<(), Breach> {
+    windows.clear();
+    for hop in &tree.hops {
+        let window = match hop.parent {
+            None => Window {
+                earliest: Delay::ZERO,
+                latest: request.initial,
+            },
+            Some(parent) => {
+                let stage = (tree.hops[parent].stage, failure);
+                behind(windows[parent], stage, request.class, stages)?
+            }
+        };
+        windows.push(join(hop.stage, window));
+    }
+    Ok(())
+}
+
+/// Returns the window in which a frame reaches what is behind a stage.
+fn behind(
+    window: Window,
+    (stage, failure): (StageId, Option<FailureId>),
+    class: u8,
+    stages: &[Stage],
+) -> Result<Window, Breach> {
+    let at = &stages[stage.index()];
+    let budget = at.budget(class).ok_or(Breach {
+        stage: Some(stage),
+        failure,
+        constraint: Constraint::NoBudget { class },
+    })?;
+    Ok(Window {
+        earliest: window.earliest + at.propagation(),
+        latest: window.latest + budget + at.propagation(),
+    })
+}
+
+fn too_late(needed: Delay, request: &Request, failure: Option<FailureId>) -> Breach {
+    Breach {
+        stage: None,
+        failure,
+        constraint: Constraint::Deadline {
+            needed,
+            allowed: request.deadline,
+        },
+    }
+}
+
+fn share_at(stage: &Stage, traffic: TokenBucket, window: Window, smallest: DataSize) -> Share {
+    let arriving = traffic.spread_by(window.latest - window.earliest);
+    match stage {
+        Stage::Processing { .. } => Share::Processing(FrameBucket::of(arriving, smallest)),
+        Stage::Port { .. } => Share::Port(arriving),
+    }
+}
+
+impl Share {
+    /// Returns what this is above `other`, or nothing if it is the same.
+    fn above(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            _ if self == other => None,
+            (Self::Processing(this), Self::Processing(other)) => {
+                Some(Self::Processing(this - other))
+            }
+            (Self::Port(this), Self::Port(other)) => Some(Self::Port(this - other)),
+            (Self::Processing(_), Self::Port(_)) | (Self::Port(_), Self::Processing(_)) => {
+                unreachable!("both are shares of one stage")
+            }
+        }
+    }
+}
+
+/// Which stages a tree passes, and at which hop.
+#[derive(Clone, Debug)]
+pub(super) struct MarkedStages {
+    round: u64,
+    marks: Vec<(u64, usize)>,
+}
+
+impl MarkedStages {
+    fn new(stages: usize) -> Self {
+        Self {
+            round: 0,
+            marks: vec![(0, 0); stages],
+        }
+    }
+
+    /// Forgets all marks.
+    pub(super) fn clear(&mut self) {
+        self.round += 1;
+    }
+
+    /// Marks a stage and returns the hop with which it was marked before.
+    pub(super) fn mark(&mut self, stage: StageId, hop: usize) -> Option<usize> {
+        let before = self.find(stage);
+        self.marks[stage.index()] = (self.round, hop);
+        before
+    }
+
+    fn find(&self, stage: StageId) -> Option<usize> {
+        let (round, hop) = self.marks[stage.index()];
+        (round == self.round).then_some(hop)
+    }
+}

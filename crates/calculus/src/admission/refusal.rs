@@ -1,0 +1,145 @@
+//! Why a promise cannot be made, and what could be promised instead.
+
+use thiserror::Error;
+use units::{BitRate, DataSize, Delay};
+
+use super::request::Malformed;
+use super::stage::{FailureId, StageId};
+
+/// Why a flow was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{constraint}")]
+pub struct Refusal {
+    /// The stage that cannot take the flow, or nothing if it is no matter of one.
+    pub stage: Option<StageId>,
+    /// The failure under which it could not, or nothing if it cannot anyway.
+    pub failure: Option<FailureId>,
+    /// What would not hold, with what is needed and what is allowed.
+    #[source]
+    pub constraint: Constraint,
+    /// What would have been admitted.
+    pub fits: Fits,
+}
+
+/// What would have been admitted instead, by the whole network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fits {
+    /// The highest rate with the burst that was asked for, if there is one.
+    pub rate: Option<BitRate>,
+    /// The largest burst with the rate that was asked for, if there is one. It
+    /// has room for the largest frame.
+    pub burst: Option<DataSize>,
+}
+
+/// What a new flow would break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Constraint {
+    /// The request makes no sense in any network.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// The class has no budget at this port.
+    #[error("class {class} has no delay budget here")]
+    NoBudget {
+        /// The class.
+        class: u8,
+    },
+    /// The budgets on the way add up to more than the deadline.
+    #[error("the way takes up to {needed}, the deadline is {allowed}")]
+    Deadline {
+        /// The sum of the budgets and the links.
+        needed: Delay,
+        /// The deadline.
+        allowed: Delay,
+    },
+    /// The link cannot carry the sum of the rates.
+    #[error("class {class} and those above need {needed_bps} bit/s, the link has {allowed}")]
+    Rate {
+        /// The most urgent class that does not fit.
+        class: u8,
+        /// What it and the more urgent classes need.
+        needed_bps: u64,
+        /// The rate of the link.
+        allowed: BitRate,
+    },
+    /// The processor cannot keep up with the sum of the frames.
+    #[error("{needed_per_second} frames/s need processing, {allowed_per_second} can be done")]
+    FrameRate {
+        /// The frames a second that arrive, rounded up.
+        needed_per_second: u64,
+        /// The frames a second that can be processed, rounded down.
+        allowed_per_second: u64,
+    },
+    /// A frame could be here longer than the budget.
+    #[error("class {class} would wait up to {needed}, its budget is {allowed}")]
+    Delay {
+        /// The class whose budget breaks. At a processor all classes are one and
+        /// this is the class of the flow.
+        class: u8,
+        /// The bound with the new flow.
+        needed: Delay,
+        /// The budget.
+        allowed: Delay,
+    },
+    /// The link has so little left that a frame could be here for months.
+    #[error("class {class} would wait without bound, its budget is {allowed}")]
+    Unbounded {
+        /// The class whose budget breaks.
+        class: u8,
+        /// The budget.
+        allowed: Delay,
+    },
+    /// The queue of a class could overflow.
+    #[error("class {class} would queue up to {needed}, its buffer holds {allowed}")]
+    Buffer {
+        /// The class whose queue is too small.
+        class: u8,
+        /// The bound with the new flow.
+        needed: DataSize,
+        /// What the queue holds.
+        allowed: DataSize,
+    },
+    /// The queue in front of the processor could overflow.
+    #[error("up to {needed} frames would wait for processing, the buffer holds {allowed}")]
+    FrameBuffer {
+        /// The bound with the new flow, rounded up.
+        needed: u64,
+        /// The frames that the buffer holds.
+        allowed: u64,
+    },
+}
+
+/// A constraint that would not hold, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Breach {
+    pub(super) stage: Option<StageId>,
+    pub(super) failure: Option<FailureId>,
+    pub(super) constraint: Constraint,
+}
+
+impl Breach {
+    /// Returns the refusal for this breach.
+    pub(super) fn refuse(self, fits: Fits) -> Refusal {
+        let Self {
+            stage,
+            failure,
+            constraint,
+        } = self;
+        Refusal {
+            stage,
+            failure,
+            constraint,
+            fits,
+        }
+    }
+}
+
+impl From<Malformed> for Breach {
+    fn from(malformed: Malformed) -> Self {
+        Self {
+            stage: None,
+            failure: None,
+            constraint: Constraint::Malformed(malformed),
+        }
+    }
+}

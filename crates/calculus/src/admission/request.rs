@@ -1,0 +1,261 @@
+//! What a flow asks for.
+
+use thiserror::Error;
+use units::{BitRate, DataSize, Delay};
+
+use super::plan::MarkedStages;
+use super::stage::{FailureId, Stage, StageId};
+use crate::bounds::strict_priority::CLASSES;
+use crate::min_plus::TokenBucket;
+
+/// The highest rate of a flow or a link.
+pub const MAX_RATE: BitRate = BitRate::from_bps(1_000_000_000_000);
+/// The largest burst of a flow.
+pub const MAX_BURST: DataSize = DataSize::from_bits(1_000_000_000_000);
+/// The longest delay that a flow asks for or a stage has: 100 s.
+pub const MAX_DELAY: Delay = Delay::from_us(100_000_000);
+/// The smallest frame.
+pub const MIN_FRAME: DataSize = DataSize::from_bytes(64);
+/// The most hops of a tree.
+pub const MAX_HOPS: usize = 4_096;
+/// The most failures that a flow is provided for.
+pub const MAX_ALTERNATIVES: usize = 4_096;
+
+/// A flow and what it asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The class of the flow at every port, 1 to 7; 7 is the most urgent.
+    pub class: u8,
+    /// The rate at which it leaves its sender, sizes as on the wire.
+    pub rate: BitRate,
+    /// The burst in which it leaves its sender, sizes as on the wire.
+    pub burst: DataSize,
+    /// Its largest frame, as on the wire.
+    pub largest_frame: DataSize,
+    /// Its smallest frame, as on the wire.
+    pub smallest_frame: DataSize,
+    /// The longest that a frame may take, from its first bit at the sender's
+    /// interface to its last bit at a receiver's.
+    pub deadline: Delay,
+    /// The longest that a frame takes from its first bit at the sender's
+    /// interface to its last bit at the first stage.
+    pub initial: Delay,
+    /// The stages it passes while nothing is broken.
+    pub base: Tree,
+    /// The stages it passes instead after a failure.
+    pub alternatives: Vec<(FailureId, Tree)>,
+}
+
+impl Request {
+    /// Returns what the flow brings at most as it leaves its sender.
+    #[must_use]
+    pub const fn traffic(&self) -> TokenBucket {
+        TokenBucket::new(self.rate, self.burst)
+    }
+}
+
+/// The stages that a flow passes, from its sender to its receivers.
+///
+/// A path is a tree without branches. A hop without a hop behind it is a *leaf*:
+/// the port to which a receiver is attached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// The hops, each behind its parent in the list.
+    pub hops: Vec<Hop>,
+}
+
+/// One stage of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The stage.
+    pub stage: StageId,
+    /// The place in the list of the hop before this one, nothing at the first.
+    pub parent: Option<usize>,
+}
+
+impl Tree {
+    /// Returns the tree without branches that passes `stages` in order.
+    #[must_use]
+    pub fn path(stages: impl IntoIterator<Item = StageId>) -> Self {
+        let hops = stages.into_iter().enumerate();
+        Self {
+            hops: hops
+                .map(|(at, stage)| Hop {
+                    stage,
+                    parent: at.checked_sub(1),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// What is wrong with a request, whatever the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Malformed {
+    /// The class is none that can have promises.
+    #[error("class {class} cannot have promises: 1 to 7 can")]
+    Class {
+        /// The class asked for.
+        class: u8,
+    },
+    /// The rate is beyond every link.
+    #[error("a rate of {rate} is more than {MAX_RATE}")]
+    Rate {
+        /// The rate asked for.
+        rate: BitRate,
+    },
+    /// The burst is beyond every buffer.
+    #[error("a burst of {burst} is more than {MAX_BURST}")]
+    Burst {
+        /// The burst asked for.
+        burst: DataSize,
+    },
+    /// The burst has no room for the largest frame.
+    #[error("a burst of {burst} has no room for a frame of {largest_frame}")]
+    BurstBelowFrame {
+        /// The burst asked for.
+        burst: DataSize,
+        /// The largest frame.
+        largest_frame: DataSize,
+    },
+    /// The smallest frame is too small, or larger than the largest.
+    #[error(
+        "frames from {smallest_frame} to {largest_frame} are none: the smallest is {MIN_FRAME}"
+    )]
+    Frames {
+        /// The smallest frame.
+        smallest_frame: DataSize,
+        /// The largest frame.
+        largest_frame: DataSize,
+    },
+    /// The deadline is too far away.
+    #[error("a deadline of {deadline} is more than {MAX_DELAY}")]
+    Deadline {
+        /// The deadline asked for.
+        deadline: Delay,
+    },
+    /// A tree has no hop at all, or too many.
+    #[error("a tree has {hops} hops: 1 to {MAX_HOPS} are possible")]
+    Hops {
+        /// The number of hops.
+        hops: usize,
+    },
+    /// A hop stands before its parent.
+    #[error("hop {hop} of a tree stands before its parent")]
+    ParentBehind {
+        /// The place of the hop.
+        hop: usize,
+    },
+    /// A hop names a stage that does not exist.
+    #[error("there is no stage {}", stage.0)]
+    UnknownStage {
+        /// The stage named.
+        stage: StageId,
+    },
+    /// A tree passes a stage more than once.
+    #[error("a tree passes stage {} twice", stage.0)]
+    StageTwice {
+        /// The stage.
+        stage: StageId,
+    },
+    /// There are two alternatives for one failure, or they are out of order.
+    #[error("alternatives are not in the order of their failures, at failure {}", failure.0)]
+    FailureOrder {
+        /// The failure.
+        failure: FailureId,
+    },
+    /// There are too many alternatives.
+    #[error("{alternatives} alternatives are more than {MAX_ALTERNATIVES}")]
+    Alternatives {
+        /// Their number.
+        alternatives: usize,
+    },
+    /// Work without promise was declared for a port.
+    #[error("stage {} is a port: its class 0 needs no declaration", stage.0)]
+    NotAProcessor {
+        /// The stage.
+        stage: StageId,
+    },
+}
+
+/// Checks what can be checked without knowing what has been promised.
+pub(super) fn validate(
+    request: &Request,
+    stages: &[Stage],
+    seen: &mut MarkedStages,
+) -> Result<(), Malformed> {
+    validate_contract(request)?;
+    let alternatives = request.alternatives.len();
+    if alternatives > MAX_ALTERNATIVES {
+        return Err(Malformed::Alternatives { alternatives });
+    }
+    validate_tree(&request.base, stages, seen)?;
+    let mut before = None;
+    for (failure, tree) in &request.alternatives {
+        if before.is_some_and(|before| before >= *failure) {
+            return Err(Malformed::FailureOrder { failure: *failure });
+        }
+        before = Some(*failure);
+        validate_tree(tree, stages, seen)?;
+    }
+    Ok(())
+}
+
+fn validate_contract(request: &Request) -> Result<(), Malformed> {
+    let Request {
+        class,
+        rate,
+        burst,
+        largest_frame,
+        smallest_frame,
+        deadline,
+        ..
+    } = *request;
+    if class == 0 || usize::from(class) >= CLASSES {
+        return Err(Malformed::Class { class });
+    }
+    if rate > MAX_RATE {
+        return Err(Malformed::Rate { rate });
+    }
+    if burst > MAX_BURST {
+        return Err(Malformed::Burst { burst });
+    }
+    if smallest_frame < MIN_FRAME || smallest_frame > largest_frame {
+        return Err(Malformed::Frames {
+            smallest_frame,
+            largest_frame,
+        });
+    }
+    if burst < largest_frame {
+        return Err(Malformed::BurstBelowFrame {
+            burst,
+            largest_frame,
+        });
+    }
+    if deadline > MAX_DELAY {
+        return Err(Malformed::Deadline { deadline });
+    }
+    Ok(())
+}
+
+fn validate_tree(tree: &Tree, stages: &[Stage], seen: &mut MarkedStages) -> Result<(), Malformed> {
+    let hops = tree.hops.len();
+    if hops == 0 || hops > MAX_HOPS {
+        return Err(Malformed::Hops { hops });
+    }
+    seen.clear();
+    for (at, hop) in tree.hops.iter().enumerate() {
+        let stage = hop.stage;
+        if stage.index() >= stages.len() {
+            return Err(Malformed::UnknownStage { stage });
+        }
+        if hop.parent.is_some_and(|parent| parent >= at) {
+            return Err(Malformed::ParentBehind { hop: at });
+        }
+        if seen.mark(stage, at).is_some() {
+            return Err(Malformed::StageTwice { stage });
+        }
+    }
+    Ok(())
+}

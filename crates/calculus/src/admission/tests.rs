@@ -1,0 +1,401 @@
+use units::{BitRate, DataSize, Delay};
+
+use super::*;
+use crate::min_plus::TokenBucket;
+
+const PROCESSING_BUDGET: Delay = Delay::from_us(50);
+const PORT_BUDGETS_US: [u64; 8] = [0, 2_000, 1_000, 800, 600, 500, 400, 300];
+const LINK: BitRate = BitRate::from_mbps(100);
+const FULL_FRAME: DataSize = DataSize::from_bytes(1_538);
+const SAMPLE: DataSize = DataSize::from_bytes(144);
+
+#[test]
+fn a_flow_is_promised_the_budgets_on_its_way() {
+    let mut ledger = Ledger::new(switches(2));
+
+    let admitted = ledger.admit(sampled_values(&[0, 1, 2, 3])).unwrap();
+
+    // The first link, two processors, two ports, two links of 1 us.
+    let guarantee = Delay::from_us(12 + 2 * 50 + 2 * 300 + 2);
+    assert_eq!(admitted.guarantee, guarantee);
+    assert_eq!(admitted.leaves, [(3, guarantee)]);
+    assert_eq!(admitted.alternatives, []);
+}
+
+#[test]
+fn a_deadline_below_the_budgets_is_refused_with_the_sum() {
+    let mut ledger = Ledger::new(switches(2));
+    let mut request = sampled_values(&[0, 1, 2, 3]);
+    request.deadline = Delay::from_us(713);
+
+    let refusal = ledger.admit(request).unwrap_err();
+
+    let needed = Delay::from_us(714);
+    let allowed = Delay::from_us(713);
+    assert_eq!(refusal.constraint, Constraint::Deadline { needed, allowed });
+    assert_eq!(refusal.stage, None);
+    assert_eq!(refusal.fits, Fits::default());
+}
+
+#[test]
+fn a_flow_that_would_delay_a_less_urgent_one_beyond_its_budget_is_refused() {
+    let mut stages = switches(1);
+    set_budget(&mut stages[1], 3, Delay::from_us(148));
+    let mut ledger = Ledger::new(stages);
+    let mut slow = sampled_values(&[0, 1]);
+    slow.class = 3;
+    ledger.admit(slow).unwrap();
+
+    let refusal = ledger.admit(sampled_values(&[0, 1])).unwrap_err();
+
+    assert_eq!(refusal.stage, Some(StageId(1)));
+    let Constraint::Delay {
+        class: 3,
+        needed,
+        allowed,
+    } = refusal.constraint
+    else {
+        panic!("{refusal}");
+    };
+    assert_eq!(allowed, Delay::from_us(148));
+    assert!(needed > allowed);
+}
+
+#[test]
+fn a_large_frame_of_a_less_urgent_class_is_refused_if_it_would_block_too_long() {
+    let mut stages = switches(1);
+    set_budget(&mut stages[1], 7, Delay::from_us(140));
+    let mut ledger = Ledger::new(stages);
+    ledger.admit(sampled_values(&[0, 1])).unwrap();
+    let mut bulky = bulk(&[0, 1]);
+    bulky.largest_frame = DataSize::from_bytes(2_000);
+    bulky.burst = bulky.largest_frame;
+
+    let refusal = ledger.admit(bulky).unwrap_err();
+
+    assert!(
+        matches!(refusal.constraint, Constraint::Delay { class: 7, .. }),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn a_class_without_budget_has_no_promises() {
+    let mut stages = switches(1);
+    let Stage::Port { budgets, .. } = &mut stages[1] else {
+        unreachable!()
+    };
+    budgets[7] = None;
+    let mut ledger = Ledger::new(stages);
+
+    let refusal = ledger.admit(sampled_values(&[0, 1])).unwrap_err();
+
+    assert_eq!(refusal.constraint, Constraint::NoBudget { class: 7 });
+    assert_eq!(refusal.stage, Some(StageId(1)));
+}
+
+#[test]
+fn a_full_link_is_refused_with_the_rate_that_is_left() {
+    let mut ledger = Ledger::new(switches(1));
+    let mut archive = bulk(&[0, 1]);
+    ledger.admit(archive.clone()).unwrap();
+
+    let refusal = ledger.admit(archive.clone()).unwrap_err();
+
+    let needed_bps = 120_000_000;
+    let (class, allowed) = (3, LINK);
+    assert_eq!(
+        refusal.constraint,
+        Constraint::Rate {
+            class,
+            needed_bps,
+            allowed
+        }
+    );
+    assert_eq!(refusal.fits.rate, Some(BitRate::from_mbps(40)));
+    archive.rate = BitRate::from_mbps(40);
+    ledger.admit(archive).unwrap();
+}
+
+#[test]
+fn a_buffer_that_could_overflow_is_refused() {
+    let mut stages = switches(1);
+    let Stage::Port { buffers, .. } = &mut stages[1] else {
+        unreachable!()
+    };
+    buffers[7] = Some(DataSize::from_bytes(300));
+    let Stage::Processing { buffer_frames, .. } = &mut stages[0] else {
+        unreachable!()
+    };
+    *buffer_frames = Some(3);
+    let mut ledger = Ledger::new(stages);
+    ledger.admit(sampled_values(&[0, 1])).unwrap();
+
+    let at_port = ledger.admit(sampled_values(&[0, 1])).unwrap_err();
+    ledger.admit(sampled_values(&[0])).unwrap();
+    let at_processor = ledger.admit(sampled_values(&[0])).unwrap_err();
+
+    assert!(
+        matches!(at_port.constraint, Constraint::Buffer { class: 7, .. }),
+        "{at_port}"
+    );
+    let (needed, allowed) = (4, 3);
+    assert_eq!(
+        at_processor.constraint,
+        Constraint::FrameBuffer { needed, allowed }
+    );
+}
+
+#[test]
+fn work_without_promise_takes_its_part_of_the_processor() {
+    let mut ledger = Ledger::new(switches(1));
+    let flood = Unpromised {
+        traffic: TokenBucket::new(LINK, SAMPLE),
+        smallest_frame: DataSize::from_bytes(84),
+    };
+    let untouched = ledger.clone();
+
+    // 148,810 frames/s of 5 us are 74 % of the processor.
+    ledger.declare_unpromised(StageId(0), flood).unwrap();
+    let refusal = ledger.declare_unpromised(StageId(0), flood).unwrap_err();
+    ledger.retract_unpromised(StageId(0), flood).unwrap();
+
+    assert!(
+        matches!(refusal.constraint, Constraint::FrameRate { .. }),
+        "{refusal}"
+    );
+    assert_eq!(ledger, untouched);
+}
+
+#[test]
+fn a_tree_is_promised_the_worst_of_its_leaves() {
+    let mut ledger = Ledger::new(switches(3));
+    let hop = |stage, parent| Hop {
+        stage: StageId(stage),
+        parent,
+    };
+    let mut request = sampled_values(&[0]);
+    request.base.hops = vec![
+        hop(0, None),
+        hop(1, Some(0)),
+        hop(2, Some(1)),
+        hop(3, Some(2)),
+        hop(4, Some(1)),
+        hop(5, Some(4)),
+    ];
+
+    let admitted = ledger.admit(request).unwrap();
+
+    let leaf = Delay::from_us(714);
+    assert_eq!(admitted.leaves, [(3, leaf), (5, leaf)]);
+    assert_eq!(admitted.guarantee, leaf);
+}
+
+#[test]
+fn alternatives_of_different_failures_share_what_they_reserve() {
+    let mut ledger = Ledger::new(switches(2));
+    let request = bulk(&[0, 1]);
+    let detour = |failure| {
+        let mut request = request.clone();
+        request.alternatives = vec![(FailureId(failure), path(&[0, 2, 3]))];
+        request
+    };
+    let mut other = detour(2);
+    other.base = path(&[4, 5]);
+    let mut ledger_of_three = Ledger::new(switches(3));
+
+    ledger.admit(detour(1)).unwrap();
+    let same_failure = ledger.admit({
+        let mut request = detour(1);
+        request.base = path(&[0]);
+        request
+    });
+    ledger_of_three.admit(detour(1)).unwrap();
+    let another_failure = ledger_of_three.admit(other);
+
+    let refusal = same_failure.unwrap_err();
+    assert_eq!(refusal.failure, Some(FailureId(1)));
+    assert_eq!(refusal.stage, Some(StageId(3)));
+    another_failure.unwrap();
+}
+
+#[test]
+fn a_stage_of_both_trees_counts_a_flow_once() {
+    let mut ledger = Ledger::new(switches(3));
+    let mut request = bulk(&[0, 1, 4, 5]);
+    request.rate = BitRate::from_mbps(51);
+    request.alternatives = vec![(FailureId(0), path(&[0, 2, 3, 4, 5]))];
+
+    let admitted = ledger.admit(request).unwrap();
+
+    let detour = Delay::from_us(124 + 3 * 50 + 2 * 800 + 2);
+    assert_eq!(admitted.alternatives, [(FailureId(0), detour)]);
+}
+
+#[test]
+fn a_malformed_request_is_refused_by_name() {
+    let mut ledger = Ledger::new(switches(1));
+    let mut refused = |change: fn(&mut Request)| {
+        let mut request = sampled_values(&[0, 1]);
+        change(&mut request);
+        match ledger.admit(request).unwrap_err().constraint {
+            Constraint::Malformed(malformed) => malformed,
+            constraint => panic!("{constraint}"),
+        }
+    };
+
+    let malformed = refused(|request| request.class = 0);
+    assert_eq!(malformed, Malformed::Class { class: 0 });
+    let malformed = refused(|request| request.class = 8);
+    assert_eq!(malformed, Malformed::Class { class: 8 });
+    let malformed = refused(|request| request.base.hops.clear());
+    assert_eq!(malformed, Malformed::Hops { hops: 0 });
+    let malformed = refused(|request| request.base = path(&[0, 9]));
+    let stage = StageId(9);
+    assert_eq!(malformed, Malformed::UnknownStage { stage });
+    let malformed = refused(|request| request.base = path(&[0, 1, 0]));
+    let stage = StageId(0);
+    assert_eq!(malformed, Malformed::StageTwice { stage });
+    let malformed = refused(|request| request.base.hops[0].parent = Some(1));
+    assert_eq!(malformed, Malformed::ParentBehind { hop: 0 });
+    let malformed = refused(|request| request.burst = MIN_FRAME);
+    assert!(matches!(malformed, Malformed::BurstBelowFrame { .. }));
+    let malformed = refused(|request| request.smallest_frame = FULL_FRAME);
+    assert!(matches!(malformed, Malformed::Frames { .. }));
+    let malformed = refused(|request| request.deadline = Delay::MAX);
+    assert!(matches!(malformed, Malformed::Deadline { .. }));
+    let malformed = refused(|request| request.burst = DataSize::from_bits(u64::MAX));
+    assert!(matches!(malformed, Malformed::Burst { .. }));
+    let malformed = refused(|request| request.rate = BitRate::from_bps(u64::MAX));
+    assert!(matches!(malformed, Malformed::Rate { .. }));
+    let malformed = refused(|request| {
+        let twice = (FailureId(3), request.base.clone());
+        request.alternatives = vec![twice.clone(), twice];
+    });
+    let failure = FailureId(3);
+    assert_eq!(malformed, Malformed::FailureOrder { failure });
+}
+
+#[test]
+fn an_explanation_adds_up_to_the_guarantee() {
+    let mut ledger = Ledger::new(switches(2));
+    ledger.admit(sampled_values(&[0, 1])).unwrap();
+    let admitted = ledger.admit(sampled_values(&[0, 1, 2, 3])).unwrap();
+
+    let explanation = ledger.explain(admitted.id).unwrap();
+
+    let shares = explanation
+        .hops
+        .iter()
+        .map(|hop| hop.budget + hop.propagation);
+    assert_eq!(explanation.initial + shares.sum(), admitted.guarantee);
+    for hop in &explanation.hops {
+        assert!(hop.bound <= hop.budget, "{hop:?}");
+    }
+    let Competition::Port {
+        own_class,
+        blocking_frame,
+        ..
+    } = explanation.hops[1].competition
+    else {
+        panic!("{:?}", explanation.hops[1]);
+    };
+    assert_eq!(own_class.rate_bps(), 4_608_000);
+    assert_eq!(blocking_frame, FULL_FRAME);
+    assert_eq!(ledger.explain(FlowId(7)), None);
+}
+
+#[test]
+fn suggested_budgets_admit_what_they_were_made_for() {
+    let requests = vec![sampled_values(&[0, 1, 2, 3]); 5];
+
+    let stages = suggest_budgets(&switches(2), &[], &requests, Headroom::default()).unwrap();
+
+    // At the first processor five frames of 5 us after 10 us, spread by the 12 us
+    // of the first link.
+    let first = stages[0].budget(7).unwrap();
+    assert!(
+        first >= Delay::from_us(35) && first < Delay::from_us(37),
+        "{first}"
+    );
+    assert_eq!(stages[1].budget(6), None);
+    let mut ledger = Ledger::new(stages);
+    for request in requests {
+        ledger.admit(request).unwrap();
+    }
+}
+
+#[test]
+fn no_budgets_are_suggested_for_more_than_a_link_carries() {
+    let mut request = sampled_values(&[0, 1]);
+    request.rate = BitRate::from_mbps(51);
+
+    let stages = suggest_budgets(
+        &switches(1),
+        &[],
+        &[request.clone(), request],
+        Headroom::default(),
+    );
+
+    assert_eq!(stages, None);
+}
+
+/// Switches with a processor at `2 * i` and a port at `2 * i + 1`.
+fn switches(count: usize) -> Vec<Stage> {
+    let budgets = PORT_BUDGETS_US.map(|us| (us > 0).then(|| Delay::from_us(us)));
+    let stages = [
+        Stage::Processing {
+            latency: Delay::from_us(10),
+            per_frame: Delay::from_us(5),
+            budget: PROCESSING_BUDGET,
+            buffer_frames: None,
+        },
+        Stage::Port {
+            rate: LINK,
+            propagation: Delay::from_us(1),
+            budgets,
+            buffers: [None; CLASSES],
+            largest_frame: FULL_FRAME,
+        },
+    ];
+    stages.into_iter().cycle().take(2 * count).collect()
+}
+
+fn set_budget(stage: &mut Stage, class: usize, delay: Delay) {
+    match stage {
+        Stage::Processing { budget, .. } => *budget = delay,
+        Stage::Port { budgets, .. } => budgets[class] = Some(delay),
+    }
+}
+
+/// Samples at 4 kHz.
+fn sampled_values(stages: &[u32]) -> Request {
+    Request {
+        class: 7,
+        rate: BitRate::from_bps(4_608_000),
+        burst: SAMPLE,
+        largest_frame: SAMPLE,
+        smallest_frame: SAMPLE,
+        deadline: Delay::from_us(2_000),
+        initial: Delay::from_us(12),
+        base: path(stages),
+        alternatives: Vec::new(),
+    }
+}
+
+/// A flow of full frames that takes more than half of a link.
+fn bulk(stages: &[u32]) -> Request {
+    Request {
+        class: 3,
+        rate: BitRate::from_mbps(60),
+        burst: FULL_FRAME,
+        largest_frame: FULL_FRAME,
+        smallest_frame: FULL_FRAME,
+        initial: Delay::from_us(124),
+        ..sampled_values(stages)
+    }
+}
+
+fn path(stages: &[u32]) -> Tree {
+    Tree::path(stages.iter().map(|stage| StageId(*stage)))
+}

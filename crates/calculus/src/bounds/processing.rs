@@ -1,0 +1,220 @@
+//! One processor that all ports share and that works by the frame (`S4-5`).
+//!
+//! A frame costs the same work whatever its size, so arrivals are counted in
+//! frames: of `b + r * t` bits in frames no smaller than `s` there are at most
+//! `(b + r * t) / s`. Served in the order of arrival, at most `c` each after a
+//! latency of at most `T`, with `n` the burst and `f` the rate in frames:
+//!
+//! ```text
+//! delay    T + n * c          if f * c <= 1, else unbounded
+//! backlog  n + f * (T + c)    if f * c <= 1, else unbounded
+//! ```
+//!
+//! The `c` in the backlog is for the frame in hand, which keeps its buffer until
+//! it is done. With `T = p + l / R` and `c = l / R` the delay is the one that
+//! Loko computes for a burst of `n * l` (`S4-6`).
+
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
+use units::{DataSize, Delay};
+
+use crate::min_plus::TokenBucket;
+
+/// A frame, in the unit in which frames are counted: a bound on bits holds no
+/// whole number of frames.
+pub const FRAME: u64 = 1_000_000;
+
+const PS_PER_SECOND: u64 = 1_000_000_000_000;
+
+/// In any interval of length `t`, at most `burst + rate * t` frames arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameBucket {
+    /// Millionths of a frame a second.
+    pub rate_per_second: u64,
+    /// Millionths of a frame.
+    pub burst: u64,
+}
+
+impl FrameBucket {
+    /// Returns how many frames `traffic` can be if none is smaller than
+    /// `smallest`, rounded up.
+    ///
+    /// # Panics
+    ///
+    /// If `smallest` is nothing, or the frames are more than 18 × 10¹².
+    #[must_use]
+    pub fn of(traffic: TokenBucket, smallest: DataSize) -> Self {
+        let frames = |bits: u64| {
+            let millionths = u128::from(bits) * u128::from(FRAME);
+            let frames = millionths.div_ceil(u128::from(smallest.as_bits()));
+            u64::try_from(frames).expect("the limits of a request keep this below 10¹⁸")
+        };
+        Self {
+            rate_per_second: frames(traffic.rate_bps()),
+            burst: frames(traffic.burst().as_bits()),
+        }
+    }
+}
+
+impl Add for FrameBucket {
+    type Output = Self;
+
+    fn add(self, rhs: Self) -> Self {
+        Self {
+            rate_per_second: self.rate_per_second + rhs.rate_per_second,
+            burst: self.burst + rhs.burst,
+        }
+    }
+}
+
+impl AddAssign for FrameBucket {
+    fn add_assign(&mut self, rhs: Self) {
+        *self = *self + rhs;
+    }
+}
+
+impl Sub for FrameBucket {
+    type Output = Self;
+
+    /// Takes a part out of a sum again.
+    fn sub(self, rhs: Self) -> Self {
+        Self {
+            rate_per_second: self.rate_per_second - rhs.rate_per_second,
+            burst: self.burst - rhs.burst,
+        }
+    }
+}
+
+impl SubAssign for FrameBucket {
+    fn sub_assign(&mut self, rhs: Self) {
+        *self = *self - rhs;
+    }
+}
+
+/// A processor that, once it has a frame, completes at least one every
+/// `per_frame` after at most `latency`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// The longest time before it works at its pace.
+    pub latency: Delay,
+    /// The longest time that a frame takes.
+    pub per_frame: Delay,
+}
+
+impl Processor {
+    /// Returns whether the processor can keep up with `arrivals`.
+    #[must_use]
+    pub fn keeps_up_with(self, arrivals: FrameBucket) -> bool {
+        let work = u128::from(arrivals.rate_per_second) * u128::from(self.per_frame.as_ps());
+        work <= u128::from(FRAME) * u128::from(PS_PER_SECOND)
+    }
+
+    /// Returns the most frames a second that the processor keeps up with, in
+    /// millionths of a frame, rounded down.
+    #[must_use]
+    pub fn highest_rate(self) -> u64 {
+        let capacity = u128::from(FRAME) * u128::from(PS_PER_SECOND);
+        let rate = capacity.checked_div(u128::from(self.per_frame.as_ps()));
+        rate.map_or(u64::MAX, |rate| u64::try_from(rate).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the longest time from the arrival of a frame to its completion,
+    /// rounded up, or `None` if there is no bound below 213 days.
+    #[must_use]
+    pub fn delay_bound(self, arrivals: FrameBucket) -> Option<Delay> {
+        if !self.keeps_up_with(arrivals) {
+            return None;
+        }
+        let work = u128::from(arrivals.burst) * u128::from(self.per_frame.as_ps());
+        let ps = u64::try_from(work.div_ceil(u128::from(FRAME))).ok()?;
+        self.latency.checked_add(Delay::from_ps(ps))
+    }
+
+    /// Returns the most frames that wait or are worked on, in millionths of a
+    /// frame, rounded up, or `None` if there is no bound.
+    #[must_use]
+    pub fn backlog_bound(self, arrivals: FrameBucket) -> Option<u64> {
+        if !self.keeps_up_with(arrivals) {
+            return None;
+        }
+        let held = self.latency.checked_add(self.per_frame)?;
+        let frame_ps = u128::from(arrivals.rate_per_second) * u128::from(held.as_ps());
+        let meanwhile = u64::try_from(frame_ps.div_ceil(u128::from(PS_PER_SECOND))).ok()?;
+        arrivals.burst.checked_add(meanwhile)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use units::BitRate;
+
+    use super::*;
+
+    const PROCESSOR: Processor = Processor {
+        latency: Delay::from_us(10),
+        per_frame: Delay::from_us(5),
+    };
+
+    #[test]
+    fn simultaneous_frames_are_worked_on_one_after_the_other() {
+        let arrivals = FrameBucket {
+            rate_per_second: 1_000 * FRAME,
+            burst: 7 * FRAME,
+        };
+
+        assert_eq!(PROCESSOR.delay_bound(arrivals), Some(Delay::from_us(45)));
+        // Seven, and a thousand a second for 15 us.
+        assert_eq!(PROCESSOR.backlog_bound(arrivals), Some(7 * FRAME + 15_000));
+    }
+
+    #[test]
+    fn more_frames_than_the_processor_can_do_have_no_bound() {
+        let arrivals = |rate| FrameBucket {
+            rate_per_second: rate,
+            burst: FRAME,
+        };
+
+        assert_eq!(PROCESSOR.highest_rate(), 200_000 * FRAME);
+        assert!(PROCESSOR.delay_bound(arrivals(200_000 * FRAME)).is_some());
+        assert_eq!(PROCESSOR.delay_bound(arrivals(200_000 * FRAME + 1)), None);
+        assert_eq!(PROCESSOR.backlog_bound(arrivals(200_000 * FRAME + 1)), None);
+    }
+
+    #[test]
+    fn a_burst_of_one_frame_of_fixed_size_is_one_frame() {
+        let frame = DataSize::from_bytes(144);
+        let traffic = TokenBucket::new(BitRate::from_bps(4_608_000), frame);
+
+        let frames = FrameBucket::of(traffic, frame);
+
+        assert_eq!(frames.rate_per_second, 4_000 * FRAME);
+        assert_eq!(frames.burst, FRAME);
+    }
+
+    proptest! {
+        /// Sound: no way to fill an interval with frames of at least the
+        /// smallest size gives more of them.
+        #[test]
+        fn no_more_frames_fit_into_the_bits(
+            (rate, burst) in (1u64..1 << 30, 512u64..1 << 20),
+            smallest in 512u64..12_304,
+            ps in 0u64..1 << 36,
+        ) {
+            let traffic = TokenBucket::new(BitRate::from_bps(rate), DataSize::from_bits(burst));
+            let frames = FrameBucket::of(traffic, DataSize::from_bits(smallest));
+
+            let fit = traffic.most_in(Delay::from_ps(ps)).as_bits() / smallest;
+            let meanwhile = u128::from(frames.rate_per_second) * u128::from(ps) / u128::from(PS_PER_SECOND);
+            prop_assert!(u128::from(fit) * u128::from(FRAME) <= u128::from(frames.burst) + meanwhile + 2 * u128::from(FRAME) / u128::from(smallest));
+        }
+
+        /// Tight: the millionths cost less than one of them.
+        #[test]
+        fn frames_are_counted_to_a_millionth(burst in 512u64..1 << 20, smallest in 512u64..12_304) {
+            let frames = FrameBucket::of(TokenBucket::once(DataSize::from_bits(burst)), DataSize::from_bits(smallest));
+
+            prop_assert!((frames.burst - 1) * smallest < burst * FRAME);
+        }
+    }
+}
