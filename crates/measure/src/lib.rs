@@ -13,6 +13,7 @@ pub mod stalls;
 pub mod statistics;
 pub mod time_series;
 pub mod token_bucket;
+pub mod verdict;
 
 pub use flow::{Contract, FlowIndex, FlowPlan, MOST_RECEIVERS, Promise, ReceiverIndex};
 pub use recorder::Recorder;
