@@ -1,1 +1,17 @@
-//! Crate `lab`.
+//! Builds a network of Linux namespaces and runs an experiment in it with real
+//! frames.
+//!
+//! Every host and every switch has a namespace of its own, every link is a pair
+//! of virtual Ethernet interfaces. The namespaces are anonymous: they end with
+//! this process, however it ends, and with them everything in them. Nothing
+//! outside of them is touched.
+//!
+//! | module | makes |
+//! |---|---|
+//! | [`netlink`] | requests to the kernel's network configuration |
+//! | [`veth`] | cables: pairs of interfaces |
+//! | [`qdisc`] | the pacing of a host's link, with strict priorities |
+
+pub mod netlink;
+pub mod qdisc;
+pub mod veth;
