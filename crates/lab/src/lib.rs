@@ -11,7 +11,13 @@
 //! | [`netlink`] | requests to the kernel's network configuration |
 //! | [`veth`] | cables: pairs of interfaces |
 //! | [`qdisc`] | the pacing of a host's link, with strict priorities |
+//! | [`cable`] | one cable of a network, to be cut and healed |
+//! | [`network`] | the whole network: rooms, cables, control network |
+//! | [`privilege`] | the right to do all this |
 
+pub mod cable;
 pub mod netlink;
+pub mod network;
+pub mod privilege;
 pub mod qdisc;
 pub mod veth;

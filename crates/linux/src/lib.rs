@@ -13,9 +13,16 @@
 //! | [`interface`] | one network interface: index, carrier, offloads |
 //! | [`port`] | a switch port on an interface: AF_PACKET |
 //! | [`tap`] | a passive capture with kernel stamps in both directions |
+//! | [`carrier_watch`] | the carrier of many interfaces, always up to date |
+//! | [`channel`] | a TCP connection that is never waited for |
+//! | [`dialer`] | a switch's connection to its controller, made again when lost |
+//! | [`stall`] | the times in which the machine stood still |
 //! | [`sender`] | a host's way through its queueing discipline |
 
+pub mod carrier_watch;
+pub mod channel;
 pub mod clock;
+pub mod dialer;
 pub mod interface;
 pub mod namespace;
 pub mod port;
@@ -23,4 +30,5 @@ mod ring;
 pub mod scheduling;
 pub mod sender;
 mod socket;
+pub mod stall;
 pub mod tap;

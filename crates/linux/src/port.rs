@@ -5,3 +5,6 @@
 pub mod packet;
 
 pub use packet::PacketPort;
+
+/// The ways in which a port may be carried.
+pub type Port = PacketPort;

@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod cable;
+mod killed;
+mod network;
 mod pacing;
 
 use std::io::{self, Write};

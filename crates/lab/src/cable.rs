@@ -1,0 +1,100 @@
+//! One cable of the network, which can be cut and healed.
+
+use std::io;
+
+use linux::clock;
+use linux::interface::Interface;
+use units::Instant;
+
+use crate::netlink::Netlink;
+use crate::network::Place;
+use crate::veth::{self, Power};
+
+/// One end of a cable, plugged in.
+#[derive(Debug)]
+pub struct Socket {
+    /// Where it is.
+    pub place: Place,
+    /// Its interface.
+    pub interface: Interface,
+    netlink: Netlink,
+}
+
+/// A cable with its two ends.
+#[derive(Debug)]
+pub struct Cable {
+    /// Its ends, in the order of the plan.
+    pub sockets: [Socket; 2],
+    power: Power,
+}
+
+/// When a change of a cable was made: the kernel takes its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// When the kernel was asked.
+    pub asked: Instant,
+    /// When it had done it.
+    pub done: Instant,
+}
+
+impl Socket {
+    pub(crate) fn new(place: Place, netlink: Netlink, interface: Interface) -> Self {
+        Self {
+            place,
+            interface,
+            netlink,
+        }
+    }
+}
+
+impl Cable {
+    pub(crate) fn new(sockets: [Socket; 2], power: Power) -> io::Result<Self> {
+        let mut cable = Self {
+            sockets,
+            power: Power::Off,
+        };
+        cable.set(power)?;
+        Ok(cable)
+    }
+
+    /// Cuts the cable: both ends lose their carrier, what is under way is lost.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses.
+    pub fn cut(&mut self) -> io::Result<Changed> {
+        self.set(Power::Off)
+    }
+
+    /// Heals the cable.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses.
+    pub fn heal(&mut self) -> io::Result<Changed> {
+        self.set(Power::On)
+    }
+
+    /// Does `work` while the cable is whole, and leaves it as it was.
+    pub(crate) fn powered<T>(&mut self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let before = self.power;
+        self.set(Power::On)?;
+        let result = work();
+        self.set(before)?;
+        result
+    }
+
+    fn set(&mut self, power: Power) -> io::Result<Changed> {
+        let asked = clock::now();
+        // The first end is what changes; the second stays on, and loses and
+        // finds its carrier.
+        let [first, second] = &mut self.sockets;
+        veth::switch(&mut second.netlink, second.interface.index(), Power::On)?;
+        veth::switch(&mut first.netlink, first.interface.index(), power)?;
+        self.power = power;
+        Ok(Changed {
+            asked,
+            done: clock::now(),
+        })
+    }
+}

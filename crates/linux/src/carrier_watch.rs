@@ -1,0 +1,89 @@
+//! Watches the carrier of many interfaces on behalf of a loop that must not wait.
+//!
+//! Asking a driver for its carrier waits while anybody changes the network's
+//! configuration, which is exactly when cables are cut: a thread of its own asks,
+//! and leaves the answers where reading them costs nothing. It asks rather than
+//! listens: the kernel delays its events of lost carriers by up to a second.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use units::Duration;
+
+use crate::clock;
+use crate::interface::{Carrier, Interface};
+use crate::scheduling::{self, HIGHEST_NICE, Wish};
+
+/// How often each carrier is asked for.
+pub const INTERVAL: Duration = Duration::from_us(500);
+
+/// The carriers of a list of interfaces, at most [`INTERVAL`] old while the
+/// machine gives the watching thread its turn.
+#[derive(Debug)]
+pub struct CarrierWatch {
+    present: Arc<[AtomicBool]>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl CarrierWatch {
+    /// Begins to watch `interfaces`. Their present state is known on return.
+    #[must_use]
+    pub fn start(interfaces: Vec<Interface>) -> Self {
+        let present: Arc<[AtomicBool]> = interfaces
+            .iter()
+            .map(|interface| AtomicBool::new(is_present(interface)))
+            .collect();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (answers, told_to_stop) = (Arc::clone(&present), Arc::clone(&stop));
+        let thread = thread::spawn(move || watch(&interfaces, &answers, &told_to_stop));
+        Self {
+            present,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Returns the carrier of the `n`th interface.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    #[must_use]
+    pub fn carrier(&self, n: usize) -> Carrier {
+        match self.present[n].load(Ordering::Relaxed) {
+            true => Carrier::Present,
+            false => Carrier::Lost,
+        }
+    }
+}
+
+impl Drop for CarrierWatch {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn watch(interfaces: &[Interface], answers: &[AtomicBool], stop: &AtomicBool) {
+    scheduling::apply(Wish {
+        nice: HIGHEST_NICE,
+        processor: None,
+    });
+    while !stop.load(Ordering::Relaxed) {
+        for (interface, answer) in interfaces.iter().zip(answers) {
+            answer.store(is_present(interface), Ordering::Relaxed);
+        }
+        clock::sleep_until(clock::now() + INTERVAL);
+    }
+}
+
+/// An interface that has gone has no carrier.
+fn is_present(interface: &Interface) -> bool {
+    interface
+        .carrier()
+        .is_ok_and(|carrier| carrier == Carrier::Present)
+}

@@ -1,0 +1,167 @@
+//! A TCP connection that is never waited for: reads what is there, writes what
+//! fits, and keeps a bounded rest.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// The most bytes that wait to be sent. A peer that lets more pile up does not
+/// read; its connection is closed.
+pub const BACKLOG_BYTES: usize = 4 << 20;
+
+/// One connection.
+#[derive(Debug)]
+pub struct Channel {
+    stream: TcpStream,
+    backlog: Vec<u8>,
+    /// How much of the backlog has been sent already.
+    sent: usize,
+}
+
+/// What a read found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// So many bytes, at least one.
+    Bytes(usize),
+    /// Nothing for now.
+    Nothing,
+    /// The peer has closed, or the connection broke.
+    Closed,
+}
+
+/// What is left after a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsent {
+    /// Nothing.
+    Nothing,
+    /// Something: call [`Channel::flush`] when the connection is writable.
+    Something,
+    /// The connection is of no more use: it broke, or the peer does not read.
+    Closed,
+}
+
+impl Channel {
+    /// Takes over a connection.
+    ///
+    /// # Errors
+    ///
+    /// If it is broken already.
+    pub fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream,
+            backlog: Vec::new(),
+            sent: 0,
+        })
+    }
+
+    /// Reads what is there into `room`.
+    pub fn read(&mut self, room: &mut [u8]) -> Found {
+        loop {
+            match self.stream.read(room) {
+                Ok(0) => return Found::Closed,
+                Ok(count) => return Found::Bytes(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Found::Nothing,
+                Err(_) => return Found::Closed,
+            }
+        }
+    }
+
+    /// Appends `bytes` to what [`flush`](Self::flush) sends.
+    pub fn queue(&mut self, bytes: &[u8]) {
+        if self.sent == self.backlog.len() {
+            self.backlog.clear();
+            self.sent = 0;
+        }
+        self.backlog.extend_from_slice(bytes);
+    }
+
+    /// Sends as much as the connection takes.
+    pub fn flush(&mut self) -> Unsent {
+        while self.sent < self.backlog.len() {
+            match self.stream.write(&self.backlog[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return self.unsent(),
+                Err(_) => return Unsent::Closed,
+            }
+        }
+        Unsent::Nothing
+    }
+
+    fn unsent(&self) -> Unsent {
+        match self.backlog.len() - self.sent {
+            0 => Unsent::Nothing,
+            waiting if waiting > BACKLOG_BYTES => Unsent::Closed,
+            _ => Unsent::Something,
+        }
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn pair() -> (Channel, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (peer, _) = listener.accept().unwrap();
+        (Channel::new(stream).unwrap(), peer)
+    }
+
+    #[test]
+    fn what_does_not_fit_is_sent_later_in_order() {
+        let (mut channel, mut peer) = pair();
+        let sent: Vec<u8> = (0..BACKLOG_BYTES).map(|n| n.to_be_bytes()[6]).collect();
+        channel.queue(&sent);
+
+        let mut received = vec![0; sent.len()];
+        let mut filled = 0;
+        while filled < received.len() {
+            assert_ne!(channel.flush(), Unsent::Closed);
+            filled += peer.read(&mut received[filled..]).unwrap();
+        }
+
+        assert_eq!(received, sent);
+        assert_eq!(channel.flush(), Unsent::Nothing);
+    }
+
+    #[test]
+    fn a_peer_that_never_reads_loses_its_connection() {
+        let (mut channel, _peer) = pair();
+        let chunk = vec![0; 1 << 20];
+
+        let gave_up = (0..64).any(|_| {
+            channel.queue(&chunk);
+            channel.flush() == Unsent::Closed
+        });
+
+        assert!(gave_up);
+    }
+
+    #[test]
+    fn a_peer_that_closes_is_noticed() {
+        let (mut channel, peer) = pair();
+        drop(peer);
+
+        let mut room = [0; 16];
+        let found = loop {
+            match channel.read(&mut room) {
+                Found::Nothing => std::thread::yield_now(),
+                other => break other,
+            }
+        };
+
+        assert_eq!(found, Found::Closed);
+    }
+}

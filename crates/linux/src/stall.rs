@@ -1,0 +1,169 @@
+//! Notices when the machine takes the processor away from a loop that never
+//! waits.
+//!
+//! The loop reports each moment at which it reads the clock. Two moments further
+//! apart than the threshold are a stall: another process, an interrupt, the
+//! hypervisor, or work of our own that took too long, which is why the kind of
+//! work stands beside it. What arrived meanwhile had to wait; the stall counts
+//! until the rings were found empty again.
+
+use units::{Duration, Instant};
+
+/// The most stalls that are kept one by one; further ones are only counted.
+pub const MOST_STALLS: usize = 65_536;
+
+/// What a loop was at when it stalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Moving frames.
+    Frames,
+    /// Control messages, the carrier, commands.
+    Control,
+}
+
+/// One stall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// The last moment before it.
+    pub start: Instant,
+    /// How long nothing happened.
+    pub length: Duration,
+    /// When everything that had waited was done; nothing if the loop ended before.
+    pub caught_up: Option<Instant>,
+    /// What was under way.
+    pub during: Work,
+}
+
+/// The stalls of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// The first [`MOST_STALLS`] of them, in order.
+    pub kept: Vec<Stall>,
+    /// How many there were.
+    pub count: u64,
+    /// The longest one.
+    pub longest: Duration,
+    /// Their lengths added up.
+    pub total: Duration,
+}
+
+/// Watches one loop.
+#[derive(Debug)]
+pub struct StallMonitor {
+    threshold: Duration,
+    last: Instant,
+    stalls: Stalls,
+    /// The first stall that has not been caught up with.
+    open: usize,
+}
+
+impl StallMonitor {
+    /// Begins to watch at `now`; gaps of `threshold` or more are stalls.
+    #[must_use]
+    pub fn new(now: Instant, threshold: Duration) -> Self {
+        let kept = Vec::with_capacity(MOST_STALLS);
+        Self {
+            threshold,
+            last: now,
+            stalls: Stalls {
+                kept,
+                ..Stalls::default()
+            },
+            open: 0,
+        }
+    }
+
+    /// Takes down that the loop was alive at `now`, after `during`. Returns the
+    /// stall that this ends, if it does.
+    #[inline]
+    pub fn alive(&mut self, now: Instant, during: Work) -> Option<Stall> {
+        let gap = now.saturating_since(self.last);
+        let start = std::mem::replace(&mut self.last, now);
+        (gap >= self.threshold).then(|| self.keep(start, gap, during))
+    }
+
+    /// Takes down that the loop found nothing left to do at `now`.
+    #[inline]
+    pub fn idle(&mut self, now: Instant) {
+        while let Some(stall) = self.stalls.kept.get_mut(self.open) {
+            stall.caught_up = Some(now);
+            self.open += 1;
+        }
+    }
+
+    /// Takes down that the loop waited on purpose until `now`.
+    pub fn waited(&mut self, now: Instant) {
+        self.last = now;
+    }
+
+    /// Ends the watch.
+    #[must_use]
+    pub fn finish(self) -> Stalls {
+        self.stalls
+    }
+
+    fn keep(&mut self, start: Instant, length: Duration, during: Work) -> Stall {
+        let stall = Stall {
+            start,
+            length,
+            caught_up: None,
+            during,
+        };
+        self.stalls.count += 1;
+        self.stalls.longest = self.stalls.longest.max(length);
+        self.stalls.total += length;
+        if self.stalls.kept.len() < MOST_STALLS {
+            self.stalls.kept.push(stall);
+        }
+        stall
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn a_gap_of_the_threshold_is_a_stall_until_the_loop_has_caught_up() {
+        let mut monitor = StallMonitor::new(at(0), Duration::from_us(100));
+
+        assert_eq!(monitor.alive(at(99), Work::Frames), None);
+        assert!(monitor.alive(at(199), Work::Control).is_some());
+        assert_eq!(monitor.alive(at(210), Work::Frames), None);
+        monitor.idle(at(250));
+
+        let stall = Stall {
+            start: at(99),
+            length: Duration::from_us(100),
+            caught_up: Some(at(250)),
+            during: Work::Control,
+        };
+        assert_eq!(monitor.finish().kept, [stall]);
+    }
+
+    #[test]
+    fn stalls_beyond_the_limit_are_counted_only() {
+        let mut monitor = StallMonitor::new(at(0), Duration::from_us(1));
+
+        for moment in 1..=MOST_STALLS as u64 + 2 {
+            monitor.alive(at(moment), Work::Frames);
+        }
+
+        let stalls = monitor.finish();
+        assert_eq!(stalls.kept.len(), MOST_STALLS);
+        assert_eq!(stalls.count, MOST_STALLS as u64 + 2);
+    }
+
+    #[test]
+    fn waiting_on_purpose_is_no_stall() {
+        let mut monitor = StallMonitor::new(at(0), Duration::from_us(100));
+
+        monitor.waited(at(5_000));
+
+        assert_eq!(monitor.alive(at(5_050), Work::Frames), None);
+    }
+}
