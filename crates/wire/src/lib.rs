@@ -8,9 +8,17 @@
 //! | module | format | source |
 //! |---|---|---|
 //! | [`ethernet`] | frames, VLAN tags, time on the wire | IEEE 802.3, IEEE 802.1Q |
+//! | [`ipv4`], [`udp`] | packets and datagrams of measurement traffic | RFC 791, RFC 768 |
+//! | [`message_shim`] | where messages begin | S2-2 |
+//! | [`lldp`] | who is at the other end of a link | IEEE 802.1AB |
 //! | [`openflow`] | messages between switch and controller | OF13 clause 7 |
 
 pub mod ethernet;
+mod internet_checksum;
+pub mod ipv4;
+pub mod lldp;
+pub mod message_shim;
 pub mod openflow;
 mod reader;
+pub mod udp;
 mod writer;

@@ -14,6 +14,11 @@ impl<'a> Writer<'a> {
         Self { out, start }
     }
 
+    /// Returns to a structure that began at `start`.
+    pub(crate) const fn at(out: &'a mut Vec<u8>, start: usize) -> Self {
+        Self { out, start }
+    }
+
     #[inline]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.out.extend_from_slice(bytes);
