@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`min_plus`] | functions: token buckets, rate-latency curves, what follows from a pair of them |
 //! | [`bounds`] | flows: what a class of traffic meets at a processor or at a port |
+//! | [`loko`] | the switch of the Loko paper, its allocations and its figures |
 //! | [`admission`] | the ledger of what has been promised, and whether one more promise can be kept |
 //!
 //! Integers only. Arrivals and delays are rounded up, service is rounded down.
@@ -13,4 +14,5 @@
 
 pub mod admission;
 pub mod bounds;
+pub mod loko;
 pub mod min_plus;

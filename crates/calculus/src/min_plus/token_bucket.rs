@@ -1,7 +1,7 @@
 //! A bound on arrivals: never more than a burst and a rate.
 
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 use units::{BitRate, DataSize, Delay};
 
@@ -107,6 +107,17 @@ impl Sub for TokenBucket {
 impl SubAssign for TokenBucket {
     fn sub_assign(&mut self, rhs: Self) {
         *self = *self - rhs;
+    }
+}
+
+impl Mul<u64> for TokenBucket {
+    type Output = Self;
+
+    fn mul(self, flows: u64) -> Self {
+        Self {
+            rate_bps: self.rate_bps * flows,
+            burst: self.burst * flows,
+        }
     }
 }
 
