@@ -7,12 +7,14 @@
 //! [`report`] shows it. There is no clock here: time is always an input.
 
 pub mod flow;
+pub mod identity;
 pub mod recorder;
 pub mod sequence;
 pub mod stalls;
 pub mod statistics;
 pub mod time_series;
 pub mod token_bucket;
+pub mod traffic;
 pub mod verdict;
 
 pub use flow::{Contract, FlowIndex, FlowPlan, MOST_RECEIVERS, Promise, ReceiverIndex};

@@ -1,0 +1,143 @@
+//! Which frame is this? Read from the bytes, so that any observer can tell.
+//!
+//! | traffic | the flow is known by | the frame in it by |
+//! |---|---|---|
+//! | Sampled Values | destination address, APPID | `smpCnt` |
+//! | GOOSE | destination address, APPID | `stNum`, `sqNum` |
+//! | datagrams | both IPv4 addresses, destination port | sequence number (S2-2) |
+//!
+//! A VLAN tag may come or go on the way, and addresses of stations may be
+//! rewritten: neither takes part.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use units::Instant;
+use wire::ethernet::{EtherType, Header, MacAddress};
+
+use crate::FlowIndex;
+use crate::sequence::nearest;
+use crate::traffic::datagram::DatagramView;
+
+const NS_PER_SECOND: u128 = 1_000_000_000;
+/// Beyond every sequence number, with room to add to it.
+const FAR: u64 = u64::MAX / 2;
+
+/// What all frames of a flow have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FlowKey {
+    /// A stream of Sampled Values.
+    SampledValues {
+        /// The group that it is sent to.
+        destination: MacAddress,
+        /// Its APPID.
+        application: u16,
+    },
+    /// A GOOSE control block.
+    Goose {
+        /// The group that it is sent to.
+        destination: MacAddress,
+        /// Its APPID.
+        application: u16,
+    },
+    /// Datagrams with a message header.
+    Datagram {
+        /// The sender's address.
+        source: Ipv4Addr,
+        /// The receiver's address.
+        destination: Ipv4Addr,
+        /// The receiver's port.
+        port: u16,
+    },
+}
+
+/// A frame's own name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The flow that it belongs to.
+    pub key: FlowKey,
+    /// Its number in the flow. That of Sampled Values starts again every second.
+    pub number: u64,
+}
+
+/// Returns the identity of a frame, or nothing if it is none of the traffic
+/// that our sources make.
+#[must_use]
+pub fn identify(frame: &[u8]) -> Option<Identity> {
+    let (header, payload) = Header::parse(frame).ok()?;
+    match header.ether_type {
+        EtherType::IPV4 => {
+            let datagram = DatagramView::parse(payload)?;
+            Some(Identity {
+                key: FlowKey::Datagram {
+                    source: datagram.source,
+                    destination: datagram.destination,
+                    port: datagram.destination_port,
+                },
+                number: u64::from(datagram.shim.sequence),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Returns the sequence number of a GOOSE frame: in the order of sending,
+/// though not without gaps.
+#[must_use]
+pub fn state_sequence(state_number: u32, sequence_number: u32) -> u64 {
+    u64::from(state_number) << u32::BITS | u64::from(sequence_number)
+}
+
+/// How a flow's frames are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbering {
+    /// Ever upward.
+    Unbounded,
+    /// From 0 to `rate` − 1 in every second since `start`, by the clock of the
+    /// stamps.
+    EverySecond {
+        /// How many frames a second has.
+        rate: u32,
+        /// When number 0 was first due.
+        start: Instant,
+    },
+}
+
+/// The flows of a run, by what their frames look like.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    flows: BTreeMap<FlowKey, (FlowIndex, Numbering)>,
+}
+
+impl Catalogue {
+    /// Adds a flow. Returns the flow that had the same key before, if any: the
+    /// two cannot be told apart.
+    pub fn add(
+        &mut self,
+        key: FlowKey,
+        flow: FlowIndex,
+        numbering: Numbering,
+    ) -> Option<FlowIndex> {
+        self.flows
+            .insert(key, (flow, numbering))
+            .map(|(before, _)| before)
+    }
+
+    /// Returns the flow and the sequence number of a frame that was stamped at
+    /// `at`, or nothing for a stranger.
+    #[must_use]
+    pub fn identify(&self, frame: &[u8], at: Instant) -> Option<(FlowIndex, u64)> {
+        let Identity { key, number } = identify(frame)?;
+        let (flow, numbering) = self.flows.get(&key)?;
+        let sequence = match *numbering {
+            Numbering::Unbounded => number,
+            Numbering::EverySecond { rate, start } => {
+                let elapsed = u128::from(at.saturating_since(start).as_ns());
+                let expected = elapsed * u128::from(rate) / NS_PER_SECOND;
+                let expected = u64::try_from(expected).map_or(FAR, |near| near.min(FAR));
+                nearest(number, u64::from(rate), expected)
+            }
+        };
+        Some((*flow, sequence))
+    }
+}

@@ -1,0 +1,100 @@
+//! What the hosts of a scenario send.
+//!
+//! A source is a core: it says when its next frame is due and makes it when
+//! called. Frames are due at absolute times, computed from the start and never
+//! from the last call, so a late call delays one frame and not all that follow;
+//! the intended time is handed out with each frame, for a latency that counts
+//! from the sending only would hide the waiting before it (coordinated
+//! omission).
+//!
+//! A source keeps its contract whatever its caller does. Called late by more
+//! than a period it leaves out what it missed and counts it (`skipped`), and
+//! no frame leaves before its token bucket, fed by the actual times of the
+//! calls, has the tokens.
+//!
+//! | module | sends | source |
+//! |---|---|---|
+//! | [`udp`] | datagrams, periodic, in bursts, or as fast as the contract allows | S4-8 |
+//! | [`message`] | periodic messages, split into packets | S2-1, S2-2 |
+//! | [`best_effort`] | as much as the network takes, like TCP | RFC 4341, RFC 5681 |
+
+pub mod best_effort;
+pub mod datagram;
+pub mod message;
+mod pacing;
+pub mod udp;
+
+use units::Instant;
+
+pub use best_effort::{Acknowledger, BestEffort};
+pub use datagram::Addresses;
+pub use message::Message;
+pub use udp::Udp;
+
+/// Anything that sends.
+#[derive(Debug)]
+pub enum Source {
+    /// Datagrams within a token bucket.
+    Udp(Udp),
+    /// Periodic messages of many packets.
+    Message(Message),
+    /// As much as the network takes.
+    BestEffort(BestEffort),
+}
+
+/// A frame that a source made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emitted {
+    /// Its length in bytes, without the check sequence.
+    pub length: usize,
+    /// Its sequence number in its flow, as [`crate::identity`] finds it.
+    pub sequence: u64,
+    /// When it should have been sent.
+    pub due: Instant,
+}
+
+impl Source {
+    /// Returns when to call [`emit`](Self::emit) next, or nothing if the source
+    /// has ended. A time in the past means now.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Instant> {
+        match self {
+            Self::Udp(source) => source.next_due(),
+            Self::Message(source) => source.next_due(),
+            Self::BestEffort(source) => source.next_due(),
+        }
+    }
+
+    /// Puts the next frame into `frame`, replacing what is there, if one is due
+    /// at `now`. Nothing is allocated once `frame` has the capacity.
+    pub fn emit(&mut self, now: Instant, frame: &mut Vec<u8>) -> Option<Emitted> {
+        match self {
+            Self::Udp(source) => source.emit(now, frame),
+            Self::Message(source) => source.emit(now, frame),
+            Self::BestEffort(source) => source.emit(now, frame),
+        }
+    }
+
+    /// Takes a frame that arrived at the sending host. Only a source that waits
+    /// for acknowledgements cares.
+    pub fn received(&mut self, now: Instant, frame: &[u8]) {
+        match self {
+            Self::BestEffort(source) => source.received(now, frame),
+            Self::Udp(_) | Self::Message(_) => {}
+        }
+    }
+
+    /// Returns how many frames were left out because the source was called too
+    /// late.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        match self {
+            Self::Udp(source) => source.skipped(),
+            Self::Message(source) => source.skipped(),
+            Self::BestEffort(_) => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

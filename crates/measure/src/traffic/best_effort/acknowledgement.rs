@@ -1,0 +1,118 @@
+//! What the receiver of a flood answers.
+
+use wire::ethernet::{EtherType, Header, SHORTEST_FRAME};
+
+use super::super::datagram::{Addresses, Datagram, DatagramView};
+
+/// The greatest frame received, and a map of those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Acknowledgement {
+    /// The greatest sequence number that arrived.
+    pub(super) greatest: u32,
+    /// Bit `n` stands for the frame `n + 1` before.
+    earlier: u64,
+}
+
+const LENGTH: usize = 4 + 8;
+
+impl Acknowledgement {
+    /// Tells whether the frame with this id has arrived.
+    pub(super) fn covers(&self, id: u32) -> bool {
+        match self.greatest.wrapping_sub(id) {
+            0 => true,
+            behind @ 1..=64 => self.earlier >> (behind - 1) & 1 == 1,
+            _ => false,
+        }
+    }
+
+    /// Reads an acknowledgement with these addresses, if the frame is one.
+    pub(super) fn find(frame: &[u8], addresses: &Addresses) -> Option<Self> {
+        let datagram = datagram_between(frame, addresses)?;
+        let (bytes, _) = datagram.payload.split_first_chunk::<LENGTH>()?;
+        let (greatest, earlier) = bytes.split_first_chunk::<4>()?;
+        Some(Self {
+            greatest: u32::from_be_bytes(*greatest),
+            earlier: u64::from_be_bytes(*earlier.first_chunk()?),
+        })
+    }
+
+    fn emit(self, out: &mut [u8]) {
+        let (greatest, earlier) = out.split_at_mut(4);
+        greatest.copy_from_slice(&self.greatest.to_be_bytes());
+        earlier[..8].copy_from_slice(&self.earlier.to_be_bytes());
+    }
+
+    /// Adds an arrival.
+    fn add(&mut self, id: u32) {
+        let ahead = id.wrapping_sub(self.greatest);
+        match ahead {
+            0 => {}
+            1..=0x7fff_ffff => {
+                self.earlier = self.earlier.checked_shl(ahead).unwrap_or(0);
+                if let 1..=64 = ahead {
+                    self.earlier |= 1 << (ahead - 1);
+                }
+                self.greatest = id;
+            }
+            _ => {
+                if let behind @ 1..=64 = self.greatest.wrapping_sub(id) {
+                    self.earlier |= 1 << (behind - 1);
+                }
+            }
+        }
+    }
+}
+
+/// The receiver of a flood: answers every frame of it.
+#[derive(Debug)]
+pub struct Acknowledger {
+    flood: Addresses,
+    datagram: Datagram,
+    heard: Option<Acknowledgement>,
+    next: u32,
+}
+
+impl Acknowledger {
+    /// Returns the receiver of a flood that is sent with these addresses.
+    #[must_use]
+    pub fn new(flood: Addresses) -> Self {
+        let answers = flood.reversed();
+        let length = (answers.shortest_frame() + LENGTH).max(SHORTEST_FRAME);
+        Self {
+            flood,
+            datagram: Datagram::new(&answers, length),
+            heard: None,
+            next: 0,
+        }
+    }
+
+    /// Takes a frame that arrived, and puts the answer into `answer` if the frame
+    /// belongs to the flood. Returns the length of the answer.
+    pub fn received(&mut self, frame: &[u8], answer: &mut Vec<u8>) -> Option<usize> {
+        let sequence = datagram_between(frame, &self.flood)?.shim.sequence;
+        let heard = self.heard.get_or_insert(Acknowledgement {
+            greatest: sequence,
+            earlier: 0,
+        });
+        heard.add(sequence);
+        let own = self.next;
+        self.next = own.wrapping_add(1);
+        self.datagram
+            .fill(self.datagram.message_of_one(own), answer);
+        heard.emit(&mut answer[self.datagram.payload_at()..]);
+        Some(answer.len())
+    }
+}
+
+/// Returns a frame as a datagram with these addresses, if it is one.
+fn datagram_between<'a>(frame: &'a [u8], addresses: &Addresses) -> Option<DatagramView<'a>> {
+    let (header, packet) = Header::parse(frame).ok()?;
+    if header.ether_type != EtherType::IPV4 {
+        return None;
+    }
+    let datagram = DatagramView::parse(packet)?;
+    let same = datagram.source == addresses.source
+        && datagram.destination == addresses.destination
+        && datagram.destination_port == addresses.destination_port;
+    same.then_some(datagram)
+}

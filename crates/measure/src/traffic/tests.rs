@@ -1,0 +1,331 @@
+//! Every source keeps its contract, however late it is called.
+
+use std::net::Ipv4Addr;
+
+use proptest::prelude::*;
+use units::{BitRate, DataSize, Duration};
+use wire::ethernet::{MacAddress, VlanTag, wire_size};
+
+use super::*;
+use crate::Contract;
+use crate::identity::{FlowKey, identify};
+use crate::token_bucket::{Conformance, TokenBucket};
+
+#[test]
+fn a_periodic_source_called_in_time_sends_at_every_slot() {
+    let mut source = udp(udp::Pattern::Bursts {
+        period: Duration::from_ms(1),
+        frames: 1,
+    });
+
+    let sent = run(&mut source, 100, |due| due);
+
+    let times: Vec<u64> = sent.iter().map(|frame| frame.at.as_ns()).collect();
+    let expected: Vec<u64> = (0..100).map(|slot| slot * 1_000_000).collect();
+    assert_eq!(times, expected);
+    assert_eq!(source.skipped(), 0);
+}
+
+#[test]
+fn a_greedy_source_sends_its_burst_and_then_at_its_rate() {
+    let mut source = udp(udp::Pattern::Greedy);
+
+    let sent = run(&mut source, 50, |due| due);
+
+    let Contract { rate, burst } = udp_contract();
+    let total: DataSize = sent.iter().map(|frame| wire_size(frame.length)).sum();
+    let elapsed = sent.last().unwrap().at.saturating_since(Instant::ZERO);
+    let allowed = burst + rate.most_in(elapsed.into());
+    assert!(total <= allowed && allowed.saturating_sub(total) < wire_size(306));
+}
+
+#[test]
+fn a_message_is_split_into_packets_that_carry_all_of_it() {
+    let addresses = addresses();
+    let split = message::split(&addresses, 8_000);
+    let mut source = message(8_000, Duration::from_ms(25));
+
+    let sent = run(&mut source, 12, |due| due);
+
+    assert_eq!(split.packets, 6);
+    let payload: usize = sent[..6]
+        .iter()
+        .map(|frame| frame.length - addresses.shortest_frame())
+        .sum();
+    assert_eq!(payload, 8_000);
+    assert_eq!(sent[6].due, Instant::ZERO + Duration::from_ms(25));
+    let numbers: Vec<u64> = sent.iter().map(|frame| frame.sequence).collect();
+    assert_eq!(numbers, (0..12).collect::<Vec<_>>());
+}
+
+#[test]
+fn frames_are_identified_as_what_they_were_sent_as() {
+    for mut source in [
+        udp(udp::Pattern::Greedy),
+        message(3_000, Duration::from_ms(5)),
+    ] {
+        for frame in run(&mut source, 20, |due| due) {
+            let identity = identify(&frame.bytes).unwrap();
+
+            let key = FlowKey::Datagram {
+                source: addresses().source,
+                destination: addresses().destination,
+                port: addresses().destination_port,
+            };
+            assert_eq!((identity.key, identity.number), (key, frame.sequence));
+        }
+    }
+}
+
+#[test]
+fn the_header_of_a_datagram_is_what_rfc_791_asks_for() {
+    let mut source = udp(udp::Pattern::Greedy);
+
+    let frame = run(&mut source, 1, |due| due).remove(0).bytes;
+
+    let header = &frame[18..38];
+    assert_eq!(header[..4], [0x45, 46 << 2, 0x01, 0x20]);
+    let sum: u32 = header
+        .chunks(2)
+        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
+        .sum();
+    assert_eq!((sum >> 16) + (sum & 0xffff), 0xffff);
+}
+
+#[test]
+fn a_flood_fills_a_bottleneck_and_backs_off_from_its_losses() {
+    let rate = BitRate::from_mbps(100);
+
+    let outcome = flood_through(rate, 20, Duration::from_secs(1));
+
+    let share = outcome.delivered.as_bits() * 100 / rate.as_bps();
+    assert!(
+        (85..=100).contains(&share),
+        "{share} % of the bottleneck used"
+    );
+    assert!(outcome.dropped > 0);
+    assert!(outcome.dropped * 20 < outcome.sent);
+}
+
+#[test]
+fn a_flood_comes_back_after_an_interruption() {
+    let mut source = flood();
+    let sent = run(&mut source, 10, |due| due);
+    assert_eq!(sent.len(), 10);
+
+    let again = source.next_due().unwrap();
+    let mut frame = Vec::new();
+
+    assert_eq!(again, Instant::ZERO + Duration::from_ms(100));
+    assert!(source.emit(again, &mut frame).is_some());
+}
+
+proptest! {
+    #[test]
+    fn every_source_keeps_its_contract_however_late_it_is_called(
+        which in 0usize..4,
+        lateness in prop::collection::vec((0u64..100, 0u64..4_000_000), 200),
+    ) {
+        let (mut source, contract) = contracted(which);
+        let mut bucket = TokenBucket::new(contract);
+        let mut late = lateness.into_iter().map(|(often, ns)| match often {
+            0..80 => 0,
+            80..95 => ns / 20,
+            _ => ns,
+        });
+
+        let sent = run(&mut source, 200, |due| due + Duration::from_ns(late.next().unwrap_or(0)));
+
+        let mut last = None;
+        for frame in &sent {
+            prop_assert_eq!(bucket.take(frame.at, wire_size(frame.length)), Conformance::Within);
+            prop_assert!(frame.due <= frame.at);
+            prop_assert!(Some(frame.sequence) > last);
+            prop_assert_eq!(identify(&frame.bytes).unwrap().number, frame.sequence % which_turn(which));
+            last = Some(frame.sequence);
+        }
+    }
+
+    #[test]
+    fn no_bytes_are_taken_amiss(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
+        let mut source = flood();
+        let mut answer = Vec::new();
+
+        source.received(Instant::ZERO, &bytes);
+        prop_assert_eq!(Acknowledger::new(addresses()).received(&bytes, &mut answer), None);
+        let _ = identify(&bytes);
+    }
+}
+
+struct Sent {
+    at: Instant,
+    due: Instant,
+    sequence: u64,
+    length: usize,
+    bytes: Vec<u8>,
+}
+
+/// Calls a source whenever `called_at` says for the time it asked for, until it
+/// has sent `most` frames or waits for an answer.
+fn run(
+    source: &mut Source,
+    most: usize,
+    mut called_at: impl FnMut(Instant) -> Instant,
+) -> Vec<Sent> {
+    let (mut sent, mut now, mut frame) = (Vec::new(), Instant::ZERO, Vec::new());
+    while let Some(due) = source.next_due()
+        && sent.len() < most
+    {
+        now = now.max(called_at(due));
+        if let Some(emitted) = source.emit(now, &mut frame) {
+            assert_eq!(emitted.length, frame.len());
+            sent.push(Sent {
+                at: now,
+                due: emitted.due,
+                sequence: emitted.sequence,
+                length: emitted.length,
+                bytes: frame.clone(),
+            });
+        }
+    }
+    sent
+}
+
+struct Outcome {
+    sent: u64,
+    dropped: u64,
+    delivered: DataSize,
+}
+
+/// Sends a flood through a link of `rate` with a queue of `capacity` frames.
+fn flood_through(rate: BitRate, capacity: usize, length: Duration) -> Outcome {
+    use std::collections::VecDeque;
+
+    let end = Instant::ZERO + length;
+    let (mut source, mut sink) = (flood(), Acknowledger::new(addresses()));
+    let mut queue: VecDeque<(Instant, Vec<u8>)> = VecDeque::new();
+    let mut outcome = Outcome {
+        sent: 0,
+        dropped: 0,
+        delivered: DataSize::ZERO,
+    };
+    let (mut now, mut frame, mut answer) = (Instant::ZERO, Vec::new(), Vec::new());
+    while now < end {
+        let arrival = queue.front().map(|(at, _)| *at);
+        let due = source.next_due().map(|due| due.max(now));
+        if let Some(at) = arrival.filter(|at| due.is_none_or(|due| *at <= due)) {
+            now = at;
+            let (_, bytes) = queue.pop_front().unwrap();
+            outcome.delivered += wire_size(bytes.len());
+            sink.received(&bytes, &mut answer).unwrap();
+            source.received(now, &answer);
+            continue;
+        }
+        now = due.unwrap();
+        if source.emit(now, &mut frame).is_none() {
+            continue;
+        }
+        outcome.sent += 1;
+        if queue.len() >= capacity {
+            outcome.dropped += 1;
+            continue;
+        }
+        let free = queue.back().map_or(now, |(at, _)| *at);
+        let arrives = free + rate.time_to_send(wire_size(frame.len())).round_up();
+        queue.push_back((arrives, frame.clone()));
+    }
+    outcome
+}
+
+fn contracted(which: usize) -> (Source, Contract) {
+    match which {
+        0 => (udp(udp::Pattern::Greedy), udp_contract()),
+        1 => (
+            udp(udp::Pattern::Bursts {
+                period: Duration::from_us(300),
+                frames: 1,
+            }),
+            udp_contract(),
+        ),
+        2 => (
+            udp(udp::Pattern::Bursts {
+                period: Duration::from_ms(2),
+                frames: 7,
+            }),
+            udp_contract(),
+        ),
+        3 => (message(8_000, Duration::from_ms(25)), message_contract()),
+        _ => (message(8_000, Duration::from_ms(25)), message_contract()),
+    }
+}
+
+/// Returns how far the numbers in the frames of a source count.
+fn which_turn(which: usize) -> u64 {
+    match which {
+        4 => 4_000,
+        _ => u64::MAX,
+    }
+}
+
+fn udp(pattern: udp::Pattern) -> Source {
+    Source::Udp(Udp::new(&udp::Config {
+        addresses: addresses(),
+        frame_length: 306,
+        contract: udp_contract(),
+        pattern,
+        start: Instant::ZERO,
+        until: None,
+    }))
+}
+
+fn udp_contract() -> Contract {
+    Contract {
+        rate: BitRate::from_mbps(10),
+        burst: wire_size(306) * 3,
+    }
+}
+
+fn message(message_length: u32, period: Duration) -> Source {
+    Source::Message(Message::new(&message::Config {
+        addresses: addresses(),
+        message_length,
+        period,
+        contract: message_contract(),
+        start: Instant::ZERO,
+        until: None,
+    }))
+}
+
+fn message_contract() -> Contract {
+    Contract {
+        rate: BitRate::from_mbps(20),
+        burst: wire_size(1518) * 2,
+    }
+}
+
+fn flood() -> Source {
+    Source::BestEffort(BestEffort::new(&best_effort::Config {
+        addresses: addresses(),
+        frame_length: 1514,
+        limit: None,
+        start: Instant::ZERO,
+        until: None,
+    }))
+}
+
+fn addresses() -> Addresses {
+    Addresses {
+        source_mac: MacAddress([2, 0, 0, 0, 0, 1]),
+        destination_mac: MacAddress([2, 0, 0, 0, 0, 2]),
+        vlan: Some(VlanTag {
+            priority: 5,
+            drop_eligible: false,
+            id: 0,
+        }),
+        source: Ipv4Addr::new(10, 0, 0, 1),
+        destination: Ipv4Addr::new(10, 0, 0, 2),
+        source_port: 40_000,
+        destination_port: 5_000,
+        dscp: 46,
+    }
+}
