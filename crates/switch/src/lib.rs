@@ -1,1 +1,56 @@
-//! Crate `switch`.
+//! The Taktos switch: what does it do with this frame or message, now?
+//!
+//! A [`Switch`] is a state machine without input or output of its own. Frames
+//! walk the flow tables (`pipeline`), leave through strict-priority queues
+//! that keep the rate of their port (`port`), or go to the controllers, which
+//! talk to the agent (`agent`) in OpenFlow 1.3.
+//!
+//! Forwarding a frame costs a bounded amount of work and allocates nothing: its
+//! buffer is one of a pool that is made at the start, a table is looked up in at
+//! most as many hash tables as it has distinct masks, and what an entry does was
+//! checked when the entry was added. Whatever has a limit is counted where the
+//! limit is reached.
+//!
+//! | question | module |
+//! |---|---|
+//! | which fields does a frame have? | `packet_key` |
+//! | which entry does it match? | `flow_table`, `mask_group` |
+//! | what is done with it, and in which order? | `pipeline`, `action_set` |
+//! | how is a header changed? | `rewrite`, `checksum` |
+//! | when does it leave? | `egress`, `port`, `egress_queue` |
+//! | what may a controller ask for? | `agent`, `matching`, `program` |
+//!
+//! # Left out
+//!
+//! Groups and meters; MPLS and PBB.
+
+mod action;
+mod action_set;
+mod agent;
+mod buffer_pool;
+mod checksum;
+mod config;
+mod counters;
+mod egress;
+mod egress_queue;
+mod entry;
+mod flow_table;
+mod mask_group;
+mod matching;
+mod packet_key;
+mod pipeline;
+mod port;
+mod program;
+mod punt_budget;
+mod rewrite;
+mod selection;
+mod switch;
+mod timeouts;
+
+pub use agent::{CONNECTIONS_MAX, CloseReason, ConnectionId};
+pub use buffer_pool::FRAME_BYTES_MAX;
+pub use config::{Config, PortConfig, PuntBudget};
+pub use counters::{PortCounters, QueueCounters, SwitchCounters};
+pub use egress::PORTS_MAX;
+pub use port::{Link, QUEUES};
+pub use switch::{Input, Output, Switch};

@@ -1,0 +1,117 @@
+//! How many frames a second does the switch core forward on one processor?
+//!
+//! Frames of 60 bytes (64 with check sequence), each to another entry, over a
+//! table of mixed masks; unpaced ports, so nothing but the core is measured.
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use std::net::Ipv4Addr;
+use switch::{Config, ConnectionId, Input, Output, PortConfig, Switch};
+use units::Instant;
+use wire::ethernet::{EtherType, MacAddress};
+use wire::openflow::oxm::Masked;
+use wire::openflow::{
+    Action, Actions, DatapathId, FlowMod, Hello, Instruction, Instructions, Match, MatchField,
+    PortNumber, TableId, TransactionId,
+};
+
+const CONTROLLER: ConnectionId = ConnectionId(1);
+const FRAMES_A_ROUND: usize = 1024;
+const MASKS_MAX: u32 = 8;
+
+fn main() {
+    divan::main();
+}
+
+#[divan::bench(args = [(1, 1), (10, 1), (100, 1), (1000, 1), (10, 8), (100, 8), (1000, 8)])]
+fn frames_with_entries_and_masks(bencher: Bencher<'_, '_>, (entries, masks): (u32, u32)) {
+    assert!(masks <= MASKS_MAX);
+    let mut switch = switch_with(entries, masks);
+    let frames: Vec<_> = (0..entries).map(frame_of).collect();
+    let mut now = Instant::ZERO;
+
+    bencher
+        .counter(ItemsCount::new(FRAMES_A_ROUND))
+        .bench_local(|| {
+            let mut sent = 0;
+            for frame in frames.iter().cycle().take(FRAMES_A_ROUND) {
+                now += units::Duration::from_ns(100);
+                let port = PortNumber(1);
+                switch.handle(now, Input::Frame { port, bytes: frame });
+                while let Some(output) = switch.poll() {
+                    sent += usize::from(matches!(output, Output::Transmit { .. }));
+                }
+            }
+            assert_eq!(sent, FRAMES_A_ROUND, "every frame is forwarded");
+        });
+}
+
+/// Returns a switch with one entry a flow, spread evenly over masks that differ
+/// in the length of a prefix.
+fn switch_with(entries: u32, masks: u32) -> Switch {
+    let ports = [1, 2].map(|number| PortConfig {
+        number: PortNumber(number),
+        name: format!("port{number}"),
+        mac: MacAddress([2, 0, 0, 0, 1, 0]),
+        rate: None,
+    });
+    let mut config = Config::new(DatapathId(1), ports.into());
+    config.seed = 0x5eed;
+    let mut switch = Switch::new(Instant::ZERO, config);
+    let mut stream = Vec::new();
+    Hello::OURS.emit(TransactionId(0), &mut stream);
+    for flow in 0..entries {
+        add_entry(flow, masks, &mut stream);
+    }
+    switch.handle(Instant::ZERO, Input::Connected(CONTROLLER));
+    for bytes in stream.chunks(4096) {
+        let connection = CONTROLLER;
+        switch.handle(Instant::ZERO, Input::Received { connection, bytes });
+        while switch.poll().is_some() {}
+    }
+    while switch.deadline() == Some(Instant::ZERO) {
+        switch.handle(Instant::ZERO, Input::Timeout);
+        while switch.poll().is_some() {}
+    }
+    assert_eq!(
+        switch.lookups_max(),
+        usize::try_from(masks.min(entries)).expect("few")
+    );
+    switch
+}
+
+fn add_entry(flow: u32, masks: u32, stream: &mut Vec<u8>) {
+    let prefix = u32::MAX << (flow % masks);
+    let matching: Match = [
+        MatchField::InPort(PortNumber(1)),
+        MatchField::EthType(EtherType::IPV4),
+        MatchField::Ipv4Dst(Masked::under(
+            Ipv4Addr::from_bits(address_of(flow) & prefix),
+            Ipv4Addr::from_bits(prefix),
+        )),
+    ]
+    .into_iter()
+    .collect();
+    let actions = [Action::output(PortNumber(2))];
+    let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+    let flow_mod = FlowMod {
+        priority: 100,
+        matching: matching.fields(),
+        instructions: Instructions::of(&instructions),
+        ..FlowMod::add(TableId(0))
+    };
+    flow_mod.emit(TransactionId(0), stream);
+}
+
+/// Addresses that no two prefixes share.
+fn address_of(flow: u32) -> u32 {
+    0x0a00_0000 | flow << MASKS_MAX
+}
+
+fn frame_of(flow: u32) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x08, 0x00];
+    frame.extend_from_slice(&[0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0, 10, 1, 0, 1]);
+    frame.extend_from_slice(&address_of(flow).to_be_bytes());
+    frame.resize(60, 0);
+    frame
+}

@@ -1,0 +1,276 @@
+//! Changes of flow tables, OF13 clauses 6.4, 6.5 and 7.3.4.1, and entries that
+//! expire, OF13 clauses 5.5 and 7.4.2.
+
+use units::Instant;
+use wire::openflow::{
+    BadRequest, BufferId, ErrorKind, Fields, FlowMod, FlowModCommand, FlowModFailed, FlowModFlags,
+    FlowRemoved, FlowRemovedReason, TableId, TransactionId,
+};
+
+use super::{Agent, EXPIRIES_MAX};
+use crate::action::Program;
+use crate::counters::EntryCounters;
+use crate::entry::{Entry, Expiry};
+use crate::flow_table::{EntryIndex, FlowTable, Rule, TableFull};
+use crate::matching;
+use crate::pipeline::Pipeline;
+use crate::program::Compiler;
+use crate::selection::{OutPort, Selection};
+use crate::timeouts::{EntryId, Verdict};
+
+const FLAGS: FlowModFlags = FlowModFlags::SEND_FLOW_REMOVED
+    .with(FlowModFlags::CHECK_OVERLAP)
+    .with(FlowModFlags::RESET_COUNTS)
+    .with(FlowModFlags::NO_PACKET_COUNTS)
+    .with(FlowModFlags::NO_BYTE_COUNTS);
+
+impl Agent {
+    pub(super) fn flow_mod(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        flow_mod: &FlowMod<'_>,
+    ) -> Result<(), ErrorKind> {
+        if flow_mod.buffer != BufferId::NONE {
+            return Err(ErrorKind::BadRequest(BadRequest::BufferUnknown));
+        }
+        if !FLAGS.contains(flow_mod.flags) {
+            return Err(ErrorKind::FlowModFailed(FlowModFailed::BadFlags));
+        }
+        check_table(pipeline, flow_mod)?;
+        let rule = matching::compile(&flow_mod.matching, flow_mod.priority)?;
+        let selection = Selection {
+            table: flow_mod.table,
+            rule,
+            cookie: flow_mod.cookie,
+            cookie_mask: flow_mod.cookie_mask,
+            out: OutPort::Any,
+        };
+        match flow_mod.command {
+            FlowModCommand::Add => self.add(now, pipeline, flow_mod, rule)?,
+            FlowModCommand::Modify => modify(pipeline, flow_mod, &selection)?,
+            FlowModCommand::ModifyStrict => modify_strict(pipeline, flow_mod, &selection)?,
+            FlowModCommand::Delete | FlowModCommand::DeleteStrict => {
+                let out = OutPort::new(&pipeline.egress, flow_mod.out_port, flow_mod.out_group);
+                let selection = Selection { out, ..selection };
+                self.delete(now, pipeline, flow_mod.command, &selection);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds an entry, or overwrites the one with the same rule, which then keeps
+    /// its age among those of its priority.
+    fn add(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        flow_mod: &FlowMod<'_>,
+        rule: Rule,
+    ) -> Result<(), ErrorKind> {
+        let program = compile(pipeline, flow_mod, &rule)?;
+        let flows = &mut pipeline.tables[usize::from(flow_mod.table.0)].flows;
+        if flow_mod.flags.contains(FlowModFlags::CHECK_OVERLAP) && overlaps(flows, &rule) {
+            return Err(ErrorKind::FlowModFailed(FlowModFailed::Overlap));
+        }
+        let mut entry = new_entry(now, flow_mod, rule, program);
+        let index = match flows.find(&rule) {
+            Some(index) => {
+                let id = id(flow_mod.table, index);
+                let old = flows.entry_mut(index);
+                self.timeouts.stop(id, old);
+                if !flow_mod.flags.contains(FlowModFlags::RESET_COUNTS) {
+                    entry.counters.frames = old.counters.frames;
+                    entry.counters.bytes = old.counters.bytes;
+                }
+                *old = entry;
+                index
+            }
+            None => flows
+                .insert(entry)
+                .map_err(|TableFull| ErrorKind::FlowModFailed(FlowModFailed::TableFull))?,
+        };
+        self.timeouts
+            .start(id(flow_mod.table, index), flows.entry_mut(index));
+        Ok(())
+    }
+
+    fn delete(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        command: FlowModCommand,
+        selection: &Selection,
+    ) {
+        for at in 0..pipeline.tables.len() {
+            let table = TableId(u8::try_from(at).expect("made from a u8"));
+            if !selection.includes_table(table) {
+                continue;
+            }
+            let flows = &pipeline.tables[at].flows;
+            let meant = match command {
+                FlowModCommand::DeleteStrict => strict(flows, selection).into_iter().collect(),
+                FlowModCommand::Add
+                | FlowModCommand::Modify
+                | FlowModCommand::ModifyStrict
+                | FlowModCommand::Delete => covered(flows, selection),
+            };
+            for index in meant {
+                self.remove(now, pipeline, id(table, index), FlowRemovedReason::Delete);
+            }
+        }
+    }
+
+    /// Removes entries whose time has come, up to a limit.
+    pub(super) fn expire(&mut self, now: Instant, pipeline: &mut Pipeline) {
+        for _ in 0..EXPIRIES_MAX {
+            let Some(id) = self.timeouts.due(now) else {
+                return;
+            };
+            let flows = &mut pipeline.tables[usize::from(id.table.0)].flows;
+            let reason = match self.timeouts.judge(now, id, flows.entry_mut(id.index)) {
+                Verdict::Lives => continue,
+                Verdict::Expires(Expiry::Idle) => FlowRemovedReason::IdleTimeout,
+                Verdict::Expires(Expiry::Hard) => FlowRemovedReason::HardTimeout,
+            };
+            self.remove(now, pipeline, id, reason);
+        }
+    }
+
+    fn remove(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: EntryId,
+        reason: FlowRemovedReason,
+    ) {
+        let flows = &mut pipeline.tables[usize::from(id.table.0)].flows;
+        let mut entry = flows.remove(id.index);
+        self.timeouts.stop(id, &mut entry);
+        if !entry.flags.contains(FlowModFlags::SEND_FLOW_REMOVED) {
+            return;
+        }
+        let removed = FlowRemoved {
+            cookie: entry.cookie,
+            priority: entry.rule.priority,
+            reason,
+            table: id.table,
+            age: now - entry.created,
+            idle_timeout_s: entry.idle_timeout,
+            hard_timeout_s: entry.hard_timeout,
+            packets: entry.counters.frames,
+            bytes: entry.counters.bytes,
+            matching: Fields::from_bytes(&entry.fields),
+        };
+        for session in self.sessions.values_mut() {
+            if session.wants(session.asynchronous.flow_removed, reason.number()) {
+                removed.emit(TransactionId(0), &mut session.sending);
+                self.unsent = true;
+            }
+        }
+    }
+}
+
+fn id(table: TableId, index: EntryIndex) -> EntryId {
+    EntryId { table, index }
+}
+
+/// All tables together can only be emptied, OF13 clause 7.3.4.1.
+fn check_table(pipeline: &Pipeline, flow_mod: &FlowMod<'_>) -> Result<(), ErrorKind> {
+    let all = match flow_mod.command {
+        FlowModCommand::Delete | FlowModCommand::DeleteStrict => flow_mod.table == TableId::ALL,
+        FlowModCommand::Add | FlowModCommand::Modify | FlowModCommand::ModifyStrict => false,
+    };
+    if all || usize::from(flow_mod.table.0) < pipeline.tables.len() {
+        return Ok(());
+    }
+    Err(ErrorKind::FlowModFailed(FlowModFailed::BadTableId))
+}
+
+fn compile(pipeline: &Pipeline, flow_mod: &FlowMod<'_>, rule: &Rule) -> Result<Program, ErrorKind> {
+    let compiler = Compiler {
+        find_port: |number| pipeline.egress.find_port(number),
+        tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
+        entry: Some((flow_mod.table, rule)),
+    };
+    compiler.program(&flow_mod.instructions)
+}
+
+fn new_entry(now: Instant, flow_mod: &FlowMod<'_>, rule: Rule, program: Program) -> Entry {
+    Entry {
+        rule,
+        counters: EntryCounters {
+            last_used: now,
+            ..EntryCounters::default()
+        },
+        program,
+        cookie: flow_mod.cookie,
+        flags: flow_mod.flags,
+        idle_timeout: flow_mod.idle_timeout_s,
+        hard_timeout: flow_mod.hard_timeout_s,
+        created: now,
+        timer: None,
+        fields: bytes_of(|out| flow_mod.matching.emit(out)),
+        instructions: bytes_of(|out| flow_mod.instructions.emit(out)),
+    }
+}
+
+fn bytes_of(emit: impl FnOnce(&mut Vec<u8>)) -> Box<[u8]> {
+    let mut bytes = Vec::new();
+    emit(&mut bytes);
+    bytes.into()
+}
+
+/// Returns whether a frame could match the rule and an entry of the same
+/// priority, OF13 clause 6.4.
+fn overlaps(flows: &FlowTable, rule: &Rule) -> bool {
+    let mut entries = flows.iter();
+    entries.any(|(_, entry)| entry.rule.priority == rule.priority && entry.rule.meets(rule))
+}
+
+fn strict(flows: &FlowTable, selection: &Selection) -> Option<EntryIndex> {
+    let found = flows.find(&selection.rule);
+    found.filter(|index| selection.includes_exactly(flows.entry(*index)))
+}
+
+fn covered(flows: &FlowTable, selection: &Selection) -> Vec<EntryIndex> {
+    let entries = flows.iter().filter(|(_, entry)| selection.includes(entry));
+    entries.map(|(index, _)| index).collect()
+}
+
+/// Gives every entry that is covered new instructions. None at all is no error.
+fn modify(
+    pipeline: &mut Pipeline,
+    flow_mod: &FlowMod<'_>,
+    selection: &Selection,
+) -> Result<(), ErrorKind> {
+    let program = compile(pipeline, flow_mod, &selection.rule)?;
+    let flows = &mut pipeline.tables[usize::from(flow_mod.table.0)].flows;
+    for index in covered(flows, selection) {
+        change(flows.entry_mut(index), flow_mod, program.clone());
+    }
+    Ok(())
+}
+
+fn modify_strict(
+    pipeline: &mut Pipeline,
+    flow_mod: &FlowMod<'_>,
+    selection: &Selection,
+) -> Result<(), ErrorKind> {
+    let program = compile(pipeline, flow_mod, &selection.rule)?;
+    let flows = &mut pipeline.tables[usize::from(flow_mod.table.0)].flows;
+    if let Some(index) = strict(flows, selection) {
+        change(flows.entry_mut(index), flow_mod, program);
+    }
+    Ok(())
+}
+
+/// Replaces what an entry does; all else stays, OF13 clause 6.4.
+fn change(entry: &mut Entry, flow_mod: &FlowMod<'_>, program: Program) {
+    entry.program = program;
+    entry.instructions = bytes_of(|out| flow_mod.instructions.emit(out));
+    if flow_mod.flags.contains(FlowModFlags::RESET_COUNTS) {
+        entry.counters.frames = 0;
+        entry.counters.bytes = 0;
+    }
+}

@@ -1,0 +1,242 @@
+//! The OpenFlow agent: what controllers ask of the switch.
+//!
+//! Messages of one connection are handled strictly in their order, and a
+//! message is handled completely before the next one is looked at, so that a
+//! barrier (OF13 clause 6.2) has nothing to wait for: at its turn everything
+//! before it is done. What is received is handled in slices: after
+//! [`SLICE_STEPS`] steps frames have their turn, and the rest waits for the next
+//! call. A connection that sends faster than that is made to wait by its world,
+//! or else handled at once, so that no more than [`UNREAD_MAX`] bytes are kept.
+//!
+//! Sources: OF13 clauses 6 and 7.
+
+mod errors;
+mod flow_mods;
+mod packet_in;
+mod packet_out;
+mod ports;
+mod requests;
+mod roles;
+mod session;
+mod statistics;
+
+pub use session::ConnectionId;
+
+use std::collections::BTreeMap;
+
+use units::Instant;
+use wire::openflow::{
+    ControllerLength, DatapathId, FragmentHandling, Hello, SwitchConfig, TransactionId,
+};
+
+use crate::pipeline::Pipeline;
+use crate::timeouts::Timeouts;
+use session::{Session, State};
+
+/// How many connections an agent has at a time.
+pub const CONNECTIONS_MAX: usize = 16;
+/// How many steps (a message, or a part of a long answer) are done in one call.
+const SLICE_STEPS: usize = 32;
+/// How many received bytes of a connection wait for their turn.
+const UNREAD_MAX: usize = 128 * 1024;
+/// From how many bytes on a connection has to take what is sent to it before
+/// its next message is looked at.
+const SENDING_PAUSE: usize = 256 * 1024;
+/// How many bytes wait to be sent at most.
+const SENDING_MAX: usize = 4 * 1024 * 1024;
+/// How many entries expire in one call.
+const EXPIRIES_MAX: usize = 256;
+
+/// Why the agent closes a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// There are [`CONNECTIONS_MAX`] others.
+    TooManyConnections,
+    /// It did not begin with a hello, or no version is common to both.
+    NoCommonVersion,
+    /// Nobody can say where its next message begins.
+    Framing,
+    /// It asks for more than it takes.
+    SendsUnread,
+}
+
+/// All connections of a switch and what they have in common.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    datapath_id: DatapathId,
+    config: SwitchConfig,
+    sessions: BTreeMap<ConnectionId, Session>,
+    /// The youngest election of a master that was seen, OF13 clause 6.3.5.
+    generation: Option<u64>,
+    timeouts: Timeouts,
+    /// Connections that were refused.
+    refused: Vec<ConnectionId>,
+    /// Whether a connection may have something to send.
+    unsent: bool,
+    /// The message at hand.
+    message: Vec<u8>,
+    pub(crate) bad_messages: u64,
+    pub(crate) bad_connections: u64,
+}
+
+/// What the agent wants its world to do.
+pub(crate) enum Demand {
+    /// Send what was put into the buffer.
+    Send(ConnectionId),
+    /// Close the connection.
+    Close(ConnectionId, CloseReason),
+}
+
+impl Agent {
+    pub(crate) fn new(datapath_id: DatapathId) -> Self {
+        Self {
+            datapath_id,
+            config: SwitchConfig {
+                fragments: FragmentHandling::Normal,
+                miss_send_length: ControllerLength(128),
+            },
+            sessions: BTreeMap::new(),
+            generation: None,
+            timeouts: Timeouts::default(),
+            refused: Vec::new(),
+            unsent: false,
+            message: Vec::new(),
+            bad_messages: 0,
+            bad_connections: 0,
+        }
+    }
+
+    pub(crate) fn connected(&mut self, id: ConnectionId) {
+        self.unsent = true;
+        self.sessions.remove(&id);
+        if self.sessions.len() >= CONNECTIONS_MAX {
+            self.refused.push(id);
+            return;
+        }
+        let session = self.sessions.entry(id).or_insert_with(Session::new);
+        Hello::OURS.emit(TransactionId(0), &mut session.sending);
+    }
+
+    pub(crate) fn disconnected(&mut self, id: ConnectionId) {
+        self.sessions.remove(&id);
+        self.refused.retain(|refused| *refused != id);
+    }
+
+    /// Takes bytes of a connection. Bytes of an unknown one are ignored: it was
+    /// closed while they were under way.
+    pub(crate) fn received(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        bytes: &[u8],
+    ) {
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return;
+        };
+        if matches!(session.state, State::Closing(_)) {
+            return;
+        }
+        session.receive(bytes);
+        while self
+            .sessions
+            .get(&id)
+            .is_some_and(|session| session.unread > UNREAD_MAX)
+        {
+            if !self.step(now, pipeline, id) {
+                break;
+            }
+        }
+    }
+
+    /// Does what controllers asked for, up to a limit, and lets entries expire.
+    pub(crate) fn work(&mut self, now: Instant, pipeline: &mut Pipeline) {
+        self.expire(now, pipeline);
+        let mut steps = SLICE_STEPS;
+        let mut next = self.sessions.keys().next().copied();
+        while let Some(id) = next {
+            while steps > 0 && self.may_step(id) {
+                steps -= 1;
+                self.step(now, pipeline, id);
+            }
+            let later = (std::ops::Bound::Excluded(id), std::ops::Bound::Unbounded);
+            next = self.sessions.range(later).next().map(|(id, _)| *id);
+        }
+    }
+
+    /// Returns when [`work`](Self::work) has something to do.
+    pub(crate) fn deadline(&self, now: Instant) -> Option<Instant> {
+        match self.sessions.keys().any(|id| self.may_step(*id)) {
+            true => Some(now),
+            false => self.timeouts.next(),
+        }
+    }
+
+    /// Returns the next thing for the world to do. Bytes to send are put into
+    /// `bytes`.
+    pub(crate) fn poll(&mut self, bytes: &mut Vec<u8>) -> Option<Demand> {
+        if !self.unsent {
+            return None;
+        }
+        if let Some(id) = self.refused.pop() {
+            self.bad_connections += 1;
+            return Some(Demand::Close(id, CloseReason::TooManyConnections));
+        }
+        for (&id, session) in &mut self.sessions {
+            if !session.sending.is_empty() {
+                bytes.clear();
+                std::mem::swap(bytes, &mut session.sending);
+                return Some(Demand::Send(id));
+            }
+            if let State::Closing(reason) = session.state {
+                self.sessions.remove(&id);
+                self.bad_connections += 1;
+                return Some(Demand::Close(id, reason));
+            }
+        }
+        self.unsent = false;
+        None
+    }
+
+    fn may_step(&self, id: ConnectionId) -> bool {
+        let session = self.sessions.get(&id);
+        session.is_some_and(|session| session.busy && session.sending.len() < SENDING_PAUSE)
+    }
+
+    /// Does the next step of a connection: a part of a long answer, or the next
+    /// message. Returns whether there was one.
+    fn step(&mut self, now: Instant, pipeline: &mut Pipeline, id: ConnectionId) -> bool {
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return false;
+        };
+        self.unsent = true;
+        if session.sending.len() > SENDING_MAX {
+            self.close(id, CloseReason::SendsUnread);
+            return false;
+        }
+        if let Some(dump) = session.dump.take() {
+            session.dump = dump.emit_part(now, pipeline, &mut session.sending);
+            return true;
+        }
+        let mut message = std::mem::take(&mut self.message);
+        let found = session.next_message(&mut message);
+        match found {
+            Ok(true) => self.handle(now, pipeline, id, &message),
+            Ok(false) => session.busy = false,
+            Err(_) => self.close(id, CloseReason::Framing),
+        }
+        self.message = message;
+        found == Ok(true)
+    }
+
+    /// Stops listening to a connection, and closes it once everything is sent.
+    fn close(&mut self, id: ConnectionId, reason: CloseReason) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            let sending = std::mem::take(&mut session.sending);
+            *session = Session::new();
+            session.sending = sending;
+            session.state = State::Closing(reason);
+        }
+        self.unsent = true;
+    }
+}

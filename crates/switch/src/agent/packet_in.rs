@@ -1,0 +1,57 @@
+//! Frames for the controllers, OF13 clause 7.4.1.
+//!
+//! A frame is sent whole: nothing of it is kept, so that a controller that does
+//! not answer costs no memory.
+
+use wire::openflow::oxm::Masked;
+use wire::openflow::{BufferId, Fields, MatchField, PacketIn, TransactionId};
+
+use super::{Agent, SENDING_PAUSE};
+use crate::egress::{Egress, Punt};
+use crate::pipeline::Pipeline;
+
+impl Agent {
+    /// Sends what the pipeline has for the controllers to those that want it.
+    pub(crate) fn send_punts(&mut self, pipeline: &mut Pipeline) {
+        while let Some(punt) = pipeline.egress.punts.pop_front() {
+            self.send_punt(&mut pipeline.egress, &punt);
+            pipeline.egress.pool.release(punt.slot);
+        }
+    }
+
+    fn send_punt(&mut self, egress: &mut Egress, punt: &Punt) {
+        let frame = egress.pool.frame(punt.slot);
+        let known = [
+            MatchField::InPort(punt.in_port),
+            MatchField::Metadata(Masked::exact(punt.metadata)),
+        ];
+        let known = match punt.metadata {
+            0 => &known[..1],
+            _ => &known[..],
+        };
+        let packet_in = PacketIn {
+            buffer: BufferId::NONE,
+            total_length: u16::try_from(frame.len()).expect("a frame fits a buffer"),
+            reason: punt.origin.reason,
+            table: punt.origin.table,
+            cookie: punt.origin.cookie,
+            fields: Fields::of(known),
+            data: frame,
+        };
+        let reason = packet_in.reason.number();
+        let mut heard = false;
+        for session in self.sessions.values_mut() {
+            if session.wants(session.asynchronous.packet_in, reason)
+                && session.sending.len() < SENDING_PAUSE
+            {
+                packet_in.emit(TransactionId(0), &mut session.sending);
+                self.unsent = true;
+                heard = true;
+            }
+        }
+        if !heard {
+            egress.counters.punted -= 1;
+            egress.counters.punts_dropped += 1;
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Frames from the controller, OF13 clause 7.3.7.
+
+use units::Instant;
+use wire::openflow::{BadRequest, BufferId, ErrorKind, PacketOut, PortNumber};
+
+use super::Agent;
+use crate::pipeline::{FRAME_BYTES, Pipeline};
+use crate::program::Compiler;
+
+impl Agent {
+    pub(super) fn packet_out(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        packet_out: &PacketOut<'_>,
+    ) -> Result<(), ErrorKind> {
+        if packet_out.buffer != BufferId::NONE {
+            return Err(ErrorKind::BadRequest(BadRequest::BufferUnknown));
+        }
+        let in_port = packet_out.in_port;
+        let known = pipeline.egress.find_port(in_port).is_some();
+        if !known && in_port != PortNumber::CONTROLLER {
+            return Err(ErrorKind::BadRequest(BadRequest::BadPort));
+        }
+        if !FRAME_BYTES.contains(&packet_out.data.len()) {
+            return Err(ErrorKind::BadRequest(BadRequest::BadPacket));
+        }
+        let compiler = Compiler {
+            find_port: |number| pipeline.egress.find_port(number),
+            tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
+            entry: None,
+        };
+        let actions = compiler.actions(&packet_out.actions)?;
+        pipeline.send(now, in_port, packet_out.data, &actions);
+        self.send_punts(pipeline);
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! Which message asks for what, and the simple answers, OF13 clause 7.
+
+use units::Instant;
+use wire::openflow::{
+    BadRequest, Capabilities, DecodeError, ErrorKind, FeaturesReply, FragmentHandling, Hello,
+    HelloFailed, Message, Role, SwitchConfig, SwitchConfigFailed, TableMod, TableModFailed,
+    TransactionId, emit_barrier_reply,
+};
+
+use super::session::{ConnectionId, State};
+use super::{Agent, CloseReason};
+use crate::pipeline::Pipeline;
+
+impl Agent {
+    /// Handles one message, completely.
+    pub(super) fn handle(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        message: &[u8],
+    ) {
+        let parsed = Message::parse(message);
+        if self
+            .sessions
+            .get(&id)
+            .is_some_and(|session| session.state == State::Greeting)
+        {
+            return self.greet(id, message, parsed.map(|(_, message)| message));
+        }
+        let result = match parsed {
+            Ok((header, message)) => self.dispatch(now, pipeline, id, header.transaction, message),
+            Err(error) => Err(error.kind()),
+        };
+        if let Err(kind) = result {
+            self.refuse(id, message, kind);
+        }
+    }
+
+    /// Agrees on a version, OF13 clause 6.3.1.
+    fn greet(
+        &mut self,
+        id: ConnectionId,
+        message: &[u8],
+        parsed: Result<Message<'_>, DecodeError>,
+    ) {
+        let agreed = match parsed {
+            Ok(Message::Hello(hello)) => Hello::OURS.agree(&hello).is_some(),
+            Ok(_) | Err(_) => false,
+        };
+        if agreed {
+            if let Some(session) = self.sessions.get_mut(&id) {
+                session.state = State::Open;
+            }
+            return;
+        }
+        self.refuse(
+            id,
+            message,
+            ErrorKind::HelloFailed(HelloFailed::Incompatible),
+        );
+        self.close(id, CloseReason::NoCommonVersion);
+    }
+
+    fn dispatch(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        transaction: TransactionId,
+        message: Message<'_>,
+    ) -> Result<(), ErrorKind> {
+        match message {
+            Message::Hello(_) | Message::Error(_) | Message::EchoReply(_) => Ok(()),
+            Message::EchoRequest(echo) => {
+                self.reply(id, |out| echo.emit_reply(transaction, out));
+                Ok(())
+            }
+            Message::FeaturesRequest => {
+                let features = self.features(pipeline);
+                self.reply(id, |out| features.emit(transaction, out));
+                Ok(())
+            }
+            Message::GetConfigRequest => {
+                let config = self.config;
+                self.reply(id, |out| config.emit_reply(transaction, out));
+                Ok(())
+            }
+            Message::SetConfig(config) => self.set_config(id, config),
+            Message::BarrierRequest => {
+                self.reply(id, |out| emit_barrier_reply(transaction, out));
+                Ok(())
+            }
+            Message::FlowMod(flow_mod) => {
+                self.may_change(id)?;
+                self.flow_mod(now, pipeline, &flow_mod)
+            }
+            Message::PacketOut(packet_out) => {
+                self.may_change(id)?;
+                self.packet_out(now, pipeline, &packet_out)
+            }
+            Message::PortMod(port_mod) => {
+                self.may_change(id)?;
+                self.port_mod(pipeline, &port_mod)
+            }
+            Message::TableMod(table_mod) => {
+                self.may_change(id)?;
+                table_exists(pipeline, table_mod)
+            }
+            Message::MultipartRequest(request) => {
+                self.multipart(now, pipeline, id, transaction, request.body)
+            }
+            Message::QueueGetConfigRequest(port) => {
+                self.queue_config(pipeline, id, transaction, port)
+            }
+            Message::RoleRequest(request) => self.role_request(id, transaction, request),
+            Message::GetAsyncRequest => {
+                let config = self.sessions.get(&id).map(|session| session.asynchronous);
+                self.reply(id, |out| {
+                    if let Some(config) = config {
+                        config.emit_reply(transaction, out);
+                    }
+                });
+                Ok(())
+            }
+            Message::SetAsync(config) => {
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    session.asynchronous = config;
+                }
+                Ok(())
+            }
+            Message::Experimenter(_) => Err(ErrorKind::BadRequest(BadRequest::BadExperimenter)),
+            // What only a switch says, and what this switch does not have.
+            Message::FeaturesReply(_)
+            | Message::GetConfigReply(_)
+            | Message::PacketIn(_)
+            | Message::FlowRemoved(_)
+            | Message::PortStatus(_)
+            | Message::MultipartReply(_)
+            | Message::BarrierReply
+            | Message::QueueGetConfigReply(_)
+            | Message::RoleReply(_)
+            | Message::GetAsyncReply(_)
+            | Message::GroupMod(_)
+            | Message::MeterMod(_) => Err(ErrorKind::BadRequest(BadRequest::BadType)),
+        }
+    }
+
+    /// Appends an answer to what is sent to a controller.
+    pub(super) fn reply(&mut self, id: ConnectionId, emit: impl FnOnce(&mut Vec<u8>)) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            emit(&mut session.sending);
+        }
+    }
+
+    /// Refuses a slave what changes the switch, OF13 clause 6.3.4.
+    fn may_change(&self, id: ConnectionId) -> Result<(), ErrorKind> {
+        match self.sessions.get(&id).map(|session| session.role) {
+            Some(Role::Slave) => Err(ErrorKind::BadRequest(BadRequest::IsSlave)),
+            Some(Role::Equal | Role::Master | Role::NoChange) | None => Ok(()),
+        }
+    }
+
+    fn features(&self, pipeline: &Pipeline) -> FeaturesReply {
+        FeaturesReply {
+            datapath: self.datapath_id,
+            // Packet-ins carry the whole frame: OF13 clause 7.4.1.
+            buffers: 0,
+            tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
+            auxiliary: 0,
+            capabilities: Capabilities::FLOW_STATISTICS
+                .with(Capabilities::TABLE_STATISTICS)
+                .with(Capabilities::PORT_STATISTICS)
+                .with(Capabilities::QUEUE_STATISTICS),
+        }
+    }
+
+    /// Takes a configuration, OF13 clause 7.3.2. Fragments are always treated
+    /// like other frames.
+    fn set_config(&mut self, id: ConnectionId, config: SwitchConfig) -> Result<(), ErrorKind> {
+        self.may_change(id)?;
+        match config.fragments {
+            FragmentHandling::Normal => {
+                self.config = config;
+                Ok(())
+            }
+            FragmentHandling::Drop | FragmentHandling::Reassemble => {
+                Err(ErrorKind::SwitchConfigFailed(SwitchConfigFailed::BadFlags))
+            }
+        }
+    }
+}
+
+/// Checks the table; there is nothing about it to change, OF13 clause 7.3.3.
+fn table_exists(pipeline: &Pipeline, table_mod: TableMod) -> Result<(), ErrorKind> {
+    let table = table_mod.table;
+    if table == wire::openflow::TableId::ALL || usize::from(table.0) < pipeline.tables.len() {
+        return Ok(());
+    }
+    Err(ErrorKind::TableModFailed(TableModFailed::BadTable))
+}

@@ -1,0 +1,62 @@
+//! Which of several controllers may change things, OF13 clauses 6.3.4 and
+//! 6.3.5.
+
+use wire::openflow::{ErrorKind, Role, RoleMessage, RoleRequestFailed, TransactionId};
+
+use super::Agent;
+use super::session::ConnectionId;
+
+impl Agent {
+    pub(super) fn role_request(
+        &mut self,
+        id: ConnectionId,
+        transaction: TransactionId,
+        request: RoleMessage,
+    ) -> Result<(), ErrorKind> {
+        match request.role {
+            Role::NoChange => {}
+            Role::Equal => self.set_role(id, Role::Equal),
+            Role::Master => {
+                self.see_generation(request.generation)?;
+                // There is one master at most.
+                for session in self.sessions.values_mut() {
+                    if session.role == Role::Master {
+                        session.role = Role::Slave;
+                    }
+                }
+                self.set_role(id, Role::Master);
+            }
+            Role::Slave => {
+                self.see_generation(request.generation)?;
+                self.set_role(id, Role::Slave);
+            }
+        }
+        let role = self
+            .sessions
+            .get(&id)
+            .map_or(Role::Equal, |session| session.role);
+        let generation = self.generation.unwrap_or(u64::MAX);
+        let reply = RoleMessage { role, generation };
+        self.reply(id, |out| reply.emit_reply(transaction, out));
+        Ok(())
+    }
+
+    /// Refuses an election that is older than one seen before. The numbers wrap
+    /// around, so they are compared by their distance.
+    fn see_generation(&mut self, generation: u64) -> Result<(), ErrorKind> {
+        const HALF: u64 = 1 << 63;
+        if let Some(youngest) = self.generation
+            && generation.wrapping_sub(youngest) >= HALF
+        {
+            return Err(ErrorKind::RoleRequestFailed(RoleRequestFailed::Stale));
+        }
+        self.generation = Some(generation);
+        Ok(())
+    }
+
+    fn set_role(&mut self, id: ConnectionId, role: Role) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.role = role;
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! One connection to a controller: what arrived, what is to be sent, and what
+//! the controller may do.
+
+use wire::openflow::{AsyncConfig, Framer, FramingError, Role};
+
+use super::CloseReason;
+use super::statistics::Dump;
+
+/// Names a connection. The world chooses the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// No version is agreed on yet.
+    Greeting,
+    /// Messages are understood.
+    Open,
+    /// What is left to send is sent, then the connection is closed.
+    Closing(CloseReason),
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) state: State,
+    pub(super) role: Role,
+    pub(super) asynchronous: AsyncConfig,
+    /// Bytes for the controller that nobody has taken yet.
+    pub(super) sending: Vec<u8>,
+    /// A long answer, of which a part is sent already.
+    pub(super) dump: Option<Dump>,
+    /// Whether there may be a message that has not been looked at.
+    pub(super) busy: bool,
+    framer: Framer,
+    /// How many bytes arrived and have not been looked at.
+    pub(super) unread: usize,
+}
+
+impl Session {
+    pub(super) fn new() -> Self {
+        Self {
+            state: State::Greeting,
+            role: Role::Equal,
+            asynchronous: AsyncConfig::DEFAULT,
+            sending: Vec::new(),
+            dump: None,
+            busy: false,
+            framer: Framer::new(),
+            unread: 0,
+        }
+    }
+
+    pub(super) fn receive(&mut self, bytes: &[u8]) {
+        self.framer.push(bytes);
+        self.unread += bytes.len();
+        self.busy = true;
+    }
+
+    /// Copies the next message to `message`, if there is one.
+    pub(super) fn next_message(&mut self, message: &mut Vec<u8>) -> Result<bool, FramingError> {
+        message.clear();
+        match self.framer.next_message()? {
+            Some(next) => {
+                message.extend_from_slice(next);
+                self.unread -= next.len();
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// Returns whether the controller wants to hear of something unasked, OF13
+    /// clause 6.3.4. The mask has a bit for every reason.
+    pub(super) fn wants(&self, masks: [u32; 2], reason: u8) -> bool {
+        let [master, slave] = masks;
+        let mask = match self.role {
+            Role::Slave => slave,
+            Role::Equal | Role::Master | Role::NoChange => master,
+        };
+        self.is_open() && mask >> reason & 1 == 1
+    }
+}

@@ -1,0 +1,279 @@
+//! What controllers may ask about what was, OF13 clause 7.3.5.
+//!
+//! The entries of a large table do not fit one message, and to write them all at
+//! once would keep frames waiting. They are sent in parts ([`Dump`]); an entry
+//! that is added or removed meanwhile may or may not be among them.
+
+use units::Instant;
+use wire::openflow::multipart::{
+    AggregateStatistics, FlowStatistics, FlowStatisticsRequest, MultipartReply, MultipartType,
+    PortStatistics, QueueStatistics, ReplyBody, ReplyWriter, RequestBody, SwitchDescription,
+    TableStatistics,
+};
+use wire::openflow::{
+    BadRequest, ErrorKind, Fields, Instructions, PortNumber, QueueId, QueueOpFailed, Sequence,
+    TableId, TransactionId,
+};
+
+use super::Agent;
+use super::ports::describe;
+use super::session::ConnectionId;
+use crate::entry::Entry;
+use crate::flow_table::EntryIndex;
+use crate::matching;
+use crate::pipeline::Pipeline;
+use crate::port::Port;
+use crate::selection::{OutPort, Selection};
+
+/// How many bytes of entries go into one part of an answer, give or take one.
+const PART_BYTES: usize = 8 * 1024;
+/// How many entries are looked at for one part.
+const PART_ENTRIES: usize = 256;
+
+/// An answer that lists entries, part by part.
+#[derive(Debug)]
+pub(super) struct Dump {
+    transaction: TransactionId,
+    selection: Selection,
+    /// The entry to go on with.
+    table: usize,
+    next: EntryIndex,
+}
+
+impl Agent {
+    pub(super) fn multipart(
+        &mut self,
+        now: Instant,
+        pipeline: &Pipeline,
+        id: ConnectionId,
+        transaction: TransactionId,
+        request: RequestBody<'_>,
+    ) -> Result<(), ErrorKind> {
+        match request {
+            RequestBody::Description => {
+                let name = self.datapath_id.to_string();
+                let body = ReplyBody::Description(description(&name));
+                self.reply(id, |out| MultipartReply::new(body).emit(transaction, out));
+            }
+            RequestBody::Flow(request) => {
+                let selection = select(pipeline, &request)?;
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    session.dump = Some(Dump {
+                        transaction,
+                        selection,
+                        table: 0,
+                        next: EntryIndex(0),
+                    });
+                }
+            }
+            RequestBody::Aggregate(request) => {
+                let selection = select(pipeline, &request)?;
+                let body = ReplyBody::Aggregate(aggregate(pipeline, &selection));
+                self.reply(id, |out| MultipartReply::new(body).emit(transaction, out));
+            }
+            RequestBody::Table => self.reply(id, |out| tables(pipeline, transaction, out)),
+            RequestBody::PortStatistics(port) => {
+                let ports =
+                    ports(pipeline, port).ok_or(ErrorKind::BadRequest(BadRequest::BadPort))?;
+                self.reply(id, |out| {
+                    let kind = MultipartType::PortStatistics;
+                    let mut writer = ReplyWriter::new(kind, transaction, out);
+                    ports.for_each(|port| writer.push(&port_statistics(now, port)));
+                    writer.finish();
+                });
+            }
+            RequestBody::Queue { port, queue } => {
+                let queues = queues(now, pipeline, port, queue)?;
+                self.reply(id, |out| {
+                    let mut writer = ReplyWriter::new(MultipartType::Queue, transaction, out);
+                    queues.iter().for_each(|queue| writer.push(queue));
+                    writer.finish();
+                });
+            }
+            RequestBody::PortDescription => self.reply(id, |out| {
+                let kind = MultipartType::PortDescription;
+                let mut writer = ReplyWriter::new(kind, transaction, out);
+                let ports = pipeline.egress.ports.iter();
+                ports.for_each(|port| writer.push(&describe(port)));
+                writer.finish();
+            }),
+            RequestBody::Other { .. } => {
+                return Err(ErrorKind::BadRequest(BadRequest::BadMultipart));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Dump {
+    /// Appends one part of the answer, and returns what is left of it.
+    pub(super) fn emit_part(
+        mut self,
+        now: Instant,
+        pipeline: &Pipeline,
+        out: &mut Vec<u8>,
+    ) -> Option<Self> {
+        let mut part = Vec::new();
+        let mut bytes = 0;
+        let mut looked_at = 0;
+        while let Some(table) = pipeline.tables.get(self.table)
+            && bytes < PART_BYTES
+            && looked_at < PART_ENTRIES
+        {
+            let number = TableId(u8::try_from(self.table).expect("made from a u8"));
+            let next = match self.selection.includes_table(number) {
+                true => table.flows.iter_from(self.next).next(),
+                false => None,
+            };
+            let Some((index, entry)) = next else {
+                self.table += 1;
+                self.next = EntryIndex(0);
+                continue;
+            };
+            self.next = EntryIndex(index.0 + 1);
+            looked_at += 1;
+            if self.selection.includes(entry) {
+                bytes += entry.fields.len() + entry.instructions.len();
+                part.push(flow_statistics(now, number, entry));
+            }
+        }
+        let more = self.table < pipeline.tables.len();
+        let body = ReplyBody::Flow(Sequence::of(&part));
+        MultipartReply { more, body }.emit(self.transaction, out);
+        more.then_some(self)
+    }
+}
+
+fn description(name: &str) -> SwitchDescription<'_> {
+    SwitchDescription {
+        manufacturer: "Taktos",
+        hardware: "software switch",
+        software: concat!("taktos ", env!("CARGO_PKG_VERSION")),
+        serial: "none",
+        datapath: name,
+    }
+}
+
+fn select(
+    pipeline: &Pipeline,
+    request: &FlowStatisticsRequest<'_>,
+) -> Result<Selection, ErrorKind> {
+    let table = request.table;
+    if table != TableId::ALL && usize::from(table.0) >= pipeline.tables.len() {
+        return Err(ErrorKind::BadRequest(BadRequest::BadTableId));
+    }
+    Ok(Selection {
+        table,
+        rule: matching::compile(&request.matching, 0)?,
+        cookie: request.cookie,
+        cookie_mask: request.cookie_mask,
+        out: OutPort::new(&pipeline.egress, request.out_port, request.out_group),
+    })
+}
+
+fn flow_statistics(now: Instant, table: TableId, entry: &Entry) -> FlowStatistics<'_> {
+    FlowStatistics {
+        table,
+        age: now - entry.created,
+        priority: entry.rule.priority,
+        idle_timeout_s: entry.idle_timeout,
+        hard_timeout_s: entry.hard_timeout,
+        flags: entry.flags,
+        cookie: entry.cookie,
+        packets: entry.counters.frames,
+        bytes: entry.counters.bytes,
+        matching: Fields::from_bytes(&entry.fields),
+        instructions: Instructions::from_bytes(&entry.instructions),
+    }
+}
+
+fn aggregate(pipeline: &Pipeline, selection: &Selection) -> AggregateStatistics {
+    let mut sum = AggregateStatistics::default();
+    for (number, table) in (0..).map(TableId).zip(&pipeline.tables) {
+        if !selection.includes_table(number) {
+            continue;
+        }
+        for (_, entry) in table.flows.iter().filter(|(_, it)| selection.includes(it)) {
+            sum.packets += entry.counters.frames;
+            sum.bytes += entry.counters.bytes;
+            sum.flows += 1;
+        }
+    }
+    sum
+}
+
+fn tables(pipeline: &Pipeline, transaction: TransactionId, out: &mut Vec<u8>) {
+    let mut writer = ReplyWriter::new(MultipartType::Table, transaction, out);
+    for (number, table) in (0..).map(TableId).zip(&pipeline.tables) {
+        writer.push(&TableStatistics {
+            table: number,
+            entries: u32::try_from(table.flows.len()).expect("the capacity is below 2^32"),
+            lookups: table.counters.lookups,
+            matched: table.counters.matches,
+        });
+    }
+    writer.finish();
+}
+
+/// Returns the port with this number, or all; nothing if there is none.
+fn ports(pipeline: &Pipeline, port: PortNumber) -> Option<impl Iterator<Item = &Port>> {
+    let all = &pipeline.egress.ports;
+    let asked = match port {
+        PortNumber::ANY => &all[..],
+        port => {
+            let at = pipeline.egress.find_port(port)?.at();
+            &all[at..=at]
+        }
+    };
+    Some(asked.iter())
+}
+
+fn port_statistics(now: Instant, port: &Port) -> PortStatistics {
+    /// What the switch does not count, OF13 clause 7.3.5.6.
+    const UNKNOWN: u64 = u64::MAX;
+    let counters = &port.counters;
+    PortStatistics {
+        port: port.config.number,
+        received_packets: counters.received_frames,
+        sent_packets: counters.sent_frames,
+        received_bytes: counters.received_bytes,
+        sent_bytes: counters.sent_bytes,
+        received_dropped: counters.received_dropped,
+        sent_dropped: counters.sent_dropped,
+        received_errors: UNKNOWN,
+        sent_errors: UNKNOWN,
+        frame_errors: UNKNOWN,
+        overrun_errors: UNKNOWN,
+        crc_errors: UNKNOWN,
+        collisions: UNKNOWN,
+        age: now - port.since,
+    }
+}
+
+fn queues(
+    now: Instant,
+    pipeline: &Pipeline,
+    port: PortNumber,
+    queue: QueueId,
+) -> Result<Vec<QueueStatistics>, ErrorKind> {
+    let ports = ports(pipeline, port).ok_or(ErrorKind::QueueOpFailed(QueueOpFailed::BadPort))?;
+    let mut found = Vec::new();
+    for port in ports {
+        for (number, counted) in (0..).map(QueueId).zip(port.queues()) {
+            if queue == QueueId::ALL || queue == number {
+                found.push(QueueStatistics {
+                    port: port.config.number,
+                    queue: number,
+                    sent_bytes: counted.counters.sent_bytes,
+                    sent_packets: counted.counters.sent_frames,
+                    sent_errors: counted.counters.dropped_frames,
+                    age: now - port.since,
+                });
+            }
+        }
+    }
+    match found.is_empty() && queue != QueueId::ALL {
+        true => Err(ErrorKind::QueueOpFailed(QueueOpFailed::BadQueue)),
+        false => Ok(found),
+    }
+}

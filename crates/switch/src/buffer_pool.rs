@@ -1,0 +1,191 @@
+//! The frames that a switch holds: slots of a fixed size, made once.
+//!
+//! A frame that leaves by several ports is kept once and counted by reference;
+//! an action that changes it while others hold it makes a copy first. Headroom
+//! before the frame lets a tag be pushed without moving the payload.
+
+/// How many bytes a slot has, headroom included.
+pub(crate) const SLOT_BYTES: usize = 2048;
+/// How many bytes are free in front of a frame that just arrived.
+pub(crate) const HEADROOM: usize = 64;
+/// The longest frame that a switch takes, without frame check sequence.
+pub const FRAME_BYTES_MAX: usize = SLOT_BYTES - HEADROOM;
+
+/// The number of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlotIndex(u32);
+
+impl SlotIndex {
+    fn at(self) -> usize {
+        usize::try_from(self.0).expect("32 bits fit")
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    references: u32,
+    start: usize,
+    end: usize,
+}
+
+/// All slots of a switch.
+#[derive(Debug)]
+pub(crate) struct BufferPool {
+    bytes: Vec<u8>,
+    slots: Vec<Slot>,
+    free: Vec<SlotIndex>,
+}
+
+impl BufferPool {
+    /// Returns a pool for `frames` frames.
+    pub(crate) fn new(frames: usize) -> Self {
+        let frames_u32 = u32::try_from(frames).expect("a pool has less than 2^32 slots");
+        Self {
+            bytes: vec![0; frames * SLOT_BYTES],
+            slots: vec![Slot::default(); frames],
+            free: (0..frames_u32).rev().map(SlotIndex).collect(),
+        }
+    }
+
+    /// Keeps a copy of `frame`, held once; `None` if no slot is free.
+    ///
+    /// # Panics
+    ///
+    /// If the frame is longer than [`FRAME_BYTES_MAX`].
+    pub(crate) fn store(&mut self, frame: &[u8]) -> Option<SlotIndex> {
+        assert!(
+            frame.len() <= FRAME_BYTES_MAX,
+            "the caller refuses such frames"
+        );
+        let index = self.free.pop()?;
+        let at = index.at();
+        let end = HEADROOM + frame.len();
+        self.slots[at] = Slot {
+            references: 1,
+            start: HEADROOM,
+            end,
+        };
+        let begin = at * SLOT_BYTES;
+        self.bytes[begin + HEADROOM..begin + end].copy_from_slice(frame);
+        Some(index)
+    }
+
+    /// Returns a slot with the same frame that nobody else holds: the slot
+    /// itself if so, else a copy, for which the hold on the slot is given up.
+    /// `None` if no slot is free; the hold then remains.
+    pub(crate) fn make_unique(&mut self, index: SlotIndex) -> Option<SlotIndex> {
+        let slot = self.slots[index.at()];
+        if slot.references == 1 {
+            return Some(index);
+        }
+        let copy = self.free.pop()?;
+        let from = index.at() * SLOT_BYTES;
+        self.bytes.copy_within(
+            from + slot.start..from + slot.end,
+            copy.at() * SLOT_BYTES + slot.start,
+        );
+        self.slots[copy.at()] = Slot {
+            references: 1,
+            ..slot
+        };
+        self.release(index);
+        Some(copy)
+    }
+
+    /// Holds a slot once more.
+    pub(crate) fn hold(&mut self, index: SlotIndex) {
+        self.slots[index.at()].references += 1;
+    }
+
+    /// Gives up one hold; the last one frees the slot.
+    pub(crate) fn release(&mut self, index: SlotIndex) {
+        let slot = &mut self.slots[index.at()];
+        slot.references -= 1;
+        if slot.references == 0 {
+            self.free.push(index);
+        }
+    }
+
+    /// Returns the frame in a slot.
+    pub(crate) fn frame(&self, index: SlotIndex) -> &[u8] {
+        let slot = self.slots[index.at()];
+        let begin = index.at() * SLOT_BYTES;
+        &self.bytes[begin + slot.start..begin + slot.end]
+    }
+
+    /// Returns the frame in a slot, to be changed in place.
+    pub(crate) fn frame_mut(&mut self, index: SlotIndex) -> &mut [u8] {
+        let slot = self.slots[index.at()];
+        let begin = index.at() * SLOT_BYTES;
+        &mut self.bytes[begin + slot.start..begin + slot.end]
+    }
+
+    /// Makes room for `bytes` more in front of the frame; fails if the headroom
+    /// is used up.
+    pub(crate) fn grow_front(&mut self, index: SlotIndex, bytes: usize) -> Result<(), NoHeadroom> {
+        let slot = &mut self.slots[index.at()];
+        slot.start = slot.start.checked_sub(bytes).ok_or(NoHeadroom)?;
+        Ok(())
+    }
+
+    /// Takes `bytes` off the front of the frame, or all that it has.
+    pub(crate) fn shrink_front(&mut self, index: SlotIndex, bytes: usize) {
+        let slot = &mut self.slots[index.at()];
+        slot.start = slot.end.min(slot.start + bytes);
+    }
+
+    /// Returns how many slots are free.
+    pub(crate) fn free(&self) -> usize {
+        self.free.len()
+    }
+}
+
+/// The headroom of a slot is used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoHeadroom;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_free_again_after_the_last_hold() {
+        let mut pool = BufferPool::new(1);
+        let slot = pool.store(b"frame").unwrap();
+        pool.hold(slot);
+
+        pool.release(slot);
+        assert_eq!(pool.store(b"other"), None);
+        pool.release(slot);
+
+        assert!(pool.store(b"other").is_some());
+    }
+
+    #[test]
+    fn a_change_leaves_what_others_hold_untouched() {
+        let mut pool = BufferPool::new(2);
+        let slot = pool.store(b"frame").unwrap();
+        pool.hold(slot);
+
+        let copy = pool.make_unique(slot).unwrap();
+        pool.frame_mut(copy)[0] = b'F';
+
+        assert_eq!(
+            (pool.frame(slot), pool.frame(copy)),
+            (&b"frame"[..], &b"Frame"[..])
+        );
+        assert_eq!(pool.make_unique(slot), Some(slot));
+    }
+
+    #[test]
+    fn headroom_ends() {
+        let mut pool = BufferPool::new(1);
+        let slot = pool.store(b"frame").unwrap();
+
+        assert_eq!(pool.grow_front(slot, HEADROOM), Ok(()));
+        assert_eq!(pool.grow_front(slot, 1), Err(NoHeadroom));
+        assert_eq!(pool.frame(slot).len(), HEADROOM + 5);
+        pool.shrink_front(slot, HEADROOM);
+        assert_eq!(pool.frame(slot), b"frame");
+    }
+}

@@ -1,0 +1,98 @@
+//! What a switch is told when it is made: its ports and its limits.
+
+use units::{BitRate, Duration};
+use wire::ethernet::MacAddress;
+use wire::openflow::{DatapathId, PortNumber};
+
+/// Everything that is fixed for the life of a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The name of the switch towards controllers.
+    pub datapath_id: DatapathId,
+    /// Its ports. They are up until the world says otherwise.
+    pub ports: Vec<PortConfig>,
+    /// How many flow tables there are.
+    pub tables: u8,
+    /// How many entries a table holds.
+    pub table_capacity: usize,
+    /// How many distinct masks the entries of a table may have: the bound of
+    /// what a lookup costs.
+    pub mask_capacity: usize,
+    /// How many frames the switch can hold, all ports together. More than
+    /// [`Config::buffers_that_suffice`] is of no use.
+    pub buffers: usize,
+    /// How many frames a queue holds.
+    pub queue_capacity: usize,
+    /// Up to which delay of its driver a port keeps its schedule: a frame that
+    /// is begun later than it could have been counts as begun in time.
+    pub catch_up: Duration,
+    /// How many frames may go to the controllers, but for LLDP.
+    pub packet_ins: PuntBudget,
+    /// How many LLDP frames that an entry sends to the controllers may do so.
+    pub discovery: PuntBudget,
+    /// Seed of the hash tables. With a seed that nobody outside knows, nobody
+    /// can choose frames that are slow to look up.
+    pub seed: u64,
+}
+
+/// One port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortConfig {
+    /// Its number, which is that of an ordinary port.
+    pub number: PortNumber,
+    /// Its name, of which controllers see up to 15 bytes.
+    pub name: String,
+    /// Its address.
+    pub mac: MacAddress,
+    /// How fast it sends. Without a rate it sends at once and has no queues.
+    pub rate: Option<BitRate>,
+}
+
+/// How often something may happen: `burst` times at once, and once more after
+/// every `interval`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PuntBudget {
+    /// The time after which one more is allowed.
+    pub interval: Duration,
+    /// How many may come at once.
+    pub burst: u32,
+}
+
+impl Config {
+    /// Returns a switch with these ports and limits that suit a small network:
+    /// 16 tables of 10,000 entries and 64 masks, queues of 256 frames, 4,000
+    /// packet-ins a second.
+    #[must_use]
+    pub fn new(datapath_id: DatapathId, ports: Vec<PortConfig>) -> Self {
+        let mut config = Self {
+            datapath_id,
+            ports,
+            tables: 16,
+            table_capacity: 10_000,
+            mask_capacity: 64,
+            buffers: 0,
+            queue_capacity: 256,
+            catch_up: Duration::from_us(50),
+            packet_ins: PuntBudget {
+                interval: Duration::from_us(250),
+                burst: 64,
+            },
+            discovery: PuntBudget {
+                interval: Duration::from_us(500),
+                burst: 64,
+            },
+            seed: 0,
+        };
+        config.buffers = config.buffers_that_suffice();
+        config
+    }
+
+    /// Returns how many buffers the switch needs so that a frame is dropped only
+    /// since its own queue is full, never since others are: every queue of every
+    /// paced port full, and a few frames in the switch's hands.
+    #[must_use]
+    pub fn buffers_that_suffice(&self) -> usize {
+        let paced = self.ports.iter().filter(|port| port.rate.is_some()).count();
+        paced * crate::QUEUES * self.queue_capacity + crate::egress::IN_HAND_MAX
+    }
+}

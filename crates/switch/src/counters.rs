@@ -1,0 +1,80 @@
+//! What a switch counts, OF13 clause 5.9.
+
+use units::Instant;
+
+/// What a port has carried and what it has lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Frames received.
+    pub received_frames: u64,
+    /// Bytes received, without check sequence.
+    pub received_bytes: u64,
+    /// Frames received and given up before the first table: too long, too
+    /// short, not wanted by the port's configuration, or no buffer free.
+    pub received_dropped: u64,
+    /// Frames whose transmission began.
+    pub sent_frames: u64,
+    /// Bytes of those, without check sequence.
+    pub sent_bytes: u64,
+    /// Frames that should have left here and did not: queue full, link down,
+    /// or not wanted by the port's configuration.
+    pub sent_dropped: u64,
+}
+
+/// What one queue of a port has carried and what it has lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Frames of this queue whose transmission began.
+    pub sent_frames: u64,
+    /// Bytes of those, without check sequence.
+    pub sent_bytes: u64,
+    /// Frames dropped since the queue was full or the link went down.
+    pub dropped_frames: u64,
+}
+
+/// What a switch has done with frames, all ports together.
+///
+/// Every frame that enters is given up at once (`refused`) or walks the tables.
+/// Every copy that an output asks for begins to leave (`sent`), waits in a
+/// queue, or is dropped (`dropped`); so `outputs = sent + waiting + dropped`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SwitchCounters {
+    /// Frames handed in, those for unknown ports included.
+    pub frames: u64,
+    /// Frames given up before the first table.
+    pub refused: u64,
+    /// Frames that a table had no entry for.
+    pub missed: u64,
+    /// Frames given up half-way: no buffer or headroom for a change, or a time
+    /// to live that ended.
+    pub abandoned: u64,
+    /// Copies that outputs to ports asked for.
+    pub outputs: u64,
+    /// Copies whose transmission began.
+    pub sent: u64,
+    /// Copies dropped at the port.
+    pub dropped: u64,
+    /// Copies for the controller that are on their way to it.
+    pub punted: u64,
+    /// Copies for the controller beyond the budget.
+    pub punts_dropped: u64,
+    /// Messages from controllers that were refused or could not be read.
+    pub bad_messages: u64,
+    /// Connections closed for what came over them.
+    pub bad_connections: u64,
+}
+
+/// What an entry has matched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EntryCounters {
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
+    pub(crate) last_used: Instant,
+}
+
+/// What a table was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TableCounters {
+    pub(crate) lookups: u64,
+    pub(crate) matches: u64,
+}

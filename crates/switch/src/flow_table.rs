@@ -1,0 +1,326 @@
+//! One flow table: which entry does a frame match?
+//!
+//! Tuple-space search: entries with the same mask share a hash table
+//! ([`MaskGroup`]), and a lookup asks one group after the other, the one that
+//! holds the best entry first, until no group can have a better one. Its cost
+//! is bounded by the number of distinct masks, which [`FlowTable::new`] limits,
+//! and does not depend on the number of entries.
+//!
+//! Of two matching entries the one with the higher priority wins; between equal
+//! priorities, where OF13 clause 6.4 leaves the choice open, the older one.
+
+use crate::entry::Entry;
+use crate::mask_group::{MaskGroup, TooCrowded};
+use crate::packet_key::PacketKey;
+
+/// The number of an entry within its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct EntryIndex(pub(crate) u32);
+
+impl EntryIndex {
+    fn at(self) -> usize {
+        usize::try_from(self.0).expect("32 bits fit")
+    }
+}
+
+/// Which of two matching entries wins: the greater. Priority first, then age.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank(u64);
+
+impl Rank {
+    const AGE_BITS: u32 = 48;
+
+    fn new(priority: u16, arrival: u64) -> Self {
+        let youngest = (1 << Self::AGE_BITS) - 1;
+        assert!(arrival <= youngest, "2^48 flow-mods take years");
+        Self(u64::from(priority) << Self::AGE_BITS | (youngest - arrival))
+    }
+}
+
+/// What identifies an entry within its table, OF13 clause 5.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    /// The value, of which only the bits of the mask are set.
+    pub(crate) value: PacketKey,
+    /// The bits that matter.
+    pub(crate) mask: PacketKey,
+    /// The higher wins.
+    pub(crate) priority: u16,
+}
+
+impl Rule {
+    /// Returns whether every frame that `other` matches is matched by this one:
+    /// what a flow-mod that is not strict selects, OF13 clause 6.4.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let bits = self.mask.words().iter().zip(other.mask.words());
+        bits.clone().all(|(ours, theirs)| ours & theirs == *ours)
+            && other.value.masked(&self.mask) == self.value
+    }
+
+    /// Returns whether a frame could match both.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        self.value.masked(&other.mask) == other.value.masked(&self.mask)
+    }
+}
+
+/// Why an entry was not added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableFull;
+
+/// An entry and where it stands among those with the same rule but priority.
+#[derive(Debug)]
+struct Ranked {
+    entry: Entry,
+    rank: Rank,
+    /// The next lower one of the same value and mask.
+    below: Option<EntryIndex>,
+}
+
+/// One table of entries.
+#[derive(Debug)]
+pub(crate) struct FlowTable {
+    capacity: usize,
+    masks_max: usize,
+    seed: u64,
+    entries: Vec<Option<Ranked>>,
+    free: Vec<EntryIndex>,
+    /// Best first.
+    groups: Vec<MaskGroup>,
+    arrivals: u64,
+}
+
+impl FlowTable {
+    /// Returns an empty table for `capacity` entries with at most `masks_max`
+    /// distinct masks, hashed with `seed`.
+    pub(crate) const fn new(capacity: usize, masks_max: usize, seed: u64) -> Self {
+        Self {
+            capacity,
+            masks_max,
+            seed,
+            entries: Vec::new(),
+            free: Vec::new(),
+            groups: Vec::new(),
+            arrivals: 0,
+        }
+    }
+
+    /// Returns the best entry that matches `key`.
+    #[inline]
+    pub(crate) fn lookup(&self, key: &PacketKey) -> Option<EntryIndex> {
+        let mut best: Option<(Rank, EntryIndex)> = None;
+        for group in &self.groups {
+            if best.is_some_and(|(rank, _)| Some(rank) > group.best()) {
+                break;
+            }
+            let found = group.find(key, |index| {
+                group.matches(key, &self.ranked(index).entry.rule.value)
+            });
+            if let Some(index) = found {
+                let candidate = (self.ranked(index).rank, index);
+                best = best.max(Some(candidate));
+            }
+        }
+        best.map(|(_, index)| index)
+    }
+
+    /// Returns the entry with exactly this rule.
+    pub(crate) fn find(&self, rule: &Rule) -> Option<EntryIndex> {
+        let group = self
+            .groups
+            .iter()
+            .find(|group| *group.mask() == rule.mask)?;
+        let mut next = self.head(group, rule);
+        while let Some(index) = next {
+            let ranked = self.ranked(index);
+            if ranked.entry.rule.priority == rule.priority {
+                return Some(index);
+            }
+            next = ranked.below;
+        }
+        None
+    }
+
+    /// Adds an entry whose rule is not in the table yet.
+    ///
+    /// # Errors
+    ///
+    /// If the table has no room for it, or no room for a further mask.
+    pub(crate) fn insert(&mut self, entry: Entry) -> Result<EntryIndex, TableFull> {
+        if self.len() >= self.capacity {
+            return Err(TableFull);
+        }
+        let rule = entry.rule;
+        let group = self.group_for(&rule)?;
+        let rank = Rank::new(rule.priority, self.arrivals);
+        let index = self.keep(Ranked {
+            entry,
+            rank,
+            below: None,
+        });
+        if let Err(TooCrowded) = self.link(group, index) {
+            self.discard(index);
+            self.drop_group_if_empty(group);
+            return Err(TableFull);
+        }
+        self.arrivals += 1;
+        self.groups[group].add_rank(rank);
+        self.sort_groups();
+        Ok(index)
+    }
+
+    /// Removes an entry and returns it.
+    pub(crate) fn remove(&mut self, index: EntryIndex) -> Entry {
+        let rule = self.entry(index).rule;
+        let group = self
+            .groups
+            .iter()
+            .position(|group| *group.mask() == rule.mask);
+        let group = group.expect("every entry has a group");
+        self.unlink(group, index);
+        let Ranked { entry, rank, .. } = self.discard(index);
+        self.groups[group].remove_rank(rank);
+        self.drop_group_if_empty(group);
+        self.sort_groups();
+        entry
+    }
+
+    /// Returns an entry.
+    pub(crate) fn entry(&self, index: EntryIndex) -> &Entry {
+        &self.ranked(index).entry
+    }
+
+    /// Returns an entry to be changed. Its rule must stay as it is.
+    pub(crate) fn entry_mut(&mut self, index: EntryIndex) -> &mut Entry {
+        &mut self.ranked_mut(index).entry
+    }
+
+    /// Returns every entry, by number, beginning with `first`.
+    pub(crate) fn iter_from(
+        &self,
+        first: EntryIndex,
+    ) -> impl Iterator<Item = (EntryIndex, &Entry)> {
+        let slots = self.entries.iter().enumerate().skip(first.at());
+        slots.filter_map(|(at, slot)| {
+            let index = EntryIndex(u32::try_from(at).expect("the capacity is below 2^32"));
+            slot.as_ref().map(|ranked| (index, &ranked.entry))
+        })
+    }
+
+    /// Returns every entry, by number.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (EntryIndex, &Entry)> {
+        self.iter_from(EntryIndex(0))
+    }
+
+    /// Returns how many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    /// Returns how many distinct masks there are: how many hash tables a lookup
+    /// asks at most.
+    pub(crate) fn masks(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn ranked(&self, index: EntryIndex) -> &Ranked {
+        let slot = self.entries[index.at()].as_ref();
+        slot.expect("a number is given up with its entry")
+    }
+
+    fn ranked_mut(&mut self, index: EntryIndex) -> &mut Ranked {
+        let slot = self.entries[index.at()].as_mut();
+        slot.expect("a number is given up with its entry")
+    }
+
+    fn keep(&mut self, ranked: Ranked) -> EntryIndex {
+        if let Some(index) = self.free.pop() {
+            self.entries[index.at()] = Some(ranked);
+            return index;
+        }
+        let index = u32::try_from(self.entries.len()).expect("the capacity is below 2^32");
+        self.entries.push(Some(ranked));
+        EntryIndex(index)
+    }
+
+    fn discard(&mut self, index: EntryIndex) -> Ranked {
+        let slot = self.entries[index.at()].take();
+        self.free.push(index);
+        slot.expect("a number is given up with its entry")
+    }
+
+    fn group_for(&mut self, rule: &Rule) -> Result<usize, TableFull> {
+        if let Some(at) = self
+            .groups
+            .iter()
+            .position(|group| *group.mask() == rule.mask)
+        {
+            return Ok(at);
+        }
+        if self.groups.len() >= self.masks_max {
+            return Err(TableFull);
+        }
+        self.groups.push(MaskGroup::new(rule.mask, self.seed));
+        Ok(self.groups.len() - 1)
+    }
+
+    fn drop_group_if_empty(&mut self, group: usize) {
+        if self.groups[group].best().is_none() {
+            self.groups.remove(group);
+        }
+    }
+
+    fn sort_groups(&mut self) {
+        self.groups
+            .sort_by_key(|group| std::cmp::Reverse(group.best()));
+    }
+
+    /// Returns the best entry with the value and mask of `rule`.
+    fn head(&self, group: &MaskGroup, rule: &Rule) -> Option<EntryIndex> {
+        group.find(&rule.value, |index| {
+            self.ranked(index).entry.rule.value == rule.value
+        })
+    }
+
+    /// Puts an entry into its group, below those of the same value and mask that
+    /// rank higher.
+    fn link(&mut self, group: usize, index: EntryIndex) -> Result<(), TooCrowded> {
+        let (rule, rank) = (self.entry(index).rule, self.ranked(index).rank);
+        let Some(head) = self.head(&self.groups[group], &rule) else {
+            return self.groups[group].insert(&rule.value, index);
+        };
+        if rank > self.ranked(head).rank {
+            self.ranked_mut(index).below = Some(head);
+            self.groups[group].replace(&rule.value, head, index);
+            return Ok(());
+        }
+        let mut above = head;
+        while let Some(next) = self.ranked(above).below
+            && self.ranked(next).rank > rank
+        {
+            above = next;
+        }
+        self.ranked_mut(index).below = self.ranked(above).below;
+        self.ranked_mut(above).below = Some(index);
+        Ok(())
+    }
+
+    fn unlink(&mut self, group: usize, index: EntryIndex) {
+        let (rule, below) = (self.entry(index).rule, self.ranked(index).below);
+        let head = self.head(&self.groups[group], &rule);
+        let mut above = head.expect("an entry is linked");
+        if above == index {
+            match below {
+                Some(below) => self.groups[group].replace(&rule.value, index, below),
+                None => self.groups[group].remove(&rule.value, index),
+            }
+            return;
+        }
+        while self.ranked(above).below != Some(index) {
+            above = self.ranked(above).below.expect("an entry is linked");
+        }
+        self.ranked_mut(above).below = below;
+    }
+}
+
+#[cfg(test)]
+mod tests;

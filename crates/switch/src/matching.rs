@@ -1,0 +1,131 @@
+//! Turns the match of a message into a [`Rule`].
+//!
+//! OF13 clause 7.2.3. What the switch does not look at is refused, never
+//! ignored: an entry that matches more than it says would be worse than none.
+//!
+//! # Left out
+//!
+//! MPLS, PBB, tunnels and IPv6 extension headers.
+
+use wire::ethernet::MacAddress;
+use wire::openflow::oxm::Masked;
+use wire::openflow::{BadMatch, ErrorKind, Fields, MatchField};
+
+use crate::flow_table::Rule;
+use crate::packet_key::{PacketKey, Place, field};
+
+/// Returns the rule with this match.
+///
+/// # Errors
+///
+/// If the match cannot be read, contradicts itself, or has a field that the
+/// switch does not look at.
+pub(crate) fn compile(fields: &Fields<'_>, priority: u16) -> Result<Rule, ErrorKind> {
+    fields.check().map_err(|error| error.kind())?;
+    let mut rule = Rule {
+        value: PacketKey::default(),
+        mask: PacketKey::default(),
+        priority,
+    };
+    for field in fields.iter() {
+        let field = field.map_err(|error| error.kind())?;
+        add(&mut rule, field)?;
+    }
+    Ok(rule)
+}
+
+fn add(rule: &mut Rule, of: MatchField) -> Result<(), ErrorKind> {
+    match of {
+        MatchField::InPort(port) | MatchField::InPhysicalPort(port) => {
+            rule.exact(field::IN_PORT, port.0);
+        }
+        MatchField::Metadata(metadata) => {
+            rule.masked(field::METADATA, metadata.value, metadata.mask);
+        }
+        MatchField::EthDst(address) => rule.mac(field::ETH_DST, address),
+        MatchField::EthSrc(address) => rule.mac(field::ETH_SRC, address),
+        MatchField::EthType(ether_type) => rule.exact(field::ETH_TYPE, ether_type.0),
+        MatchField::VlanVid(vlan) => {
+            let mask = vlan.mask.map(|mask| u64::from(mask.0));
+            rule.masked(field::VLAN_VID, u64::from(vlan.value.0), mask);
+        }
+        MatchField::VlanPcp(priority) => rule.exact(field::VLAN_PCP, priority),
+        MatchField::IpDscp(dscp) => rule.exact(field::IP_DSCP, dscp),
+        MatchField::IpEcn(ecn) => rule.exact(field::IP_ECN, ecn),
+        MatchField::IpProto(proto) => rule.exact(field::IP_PROTO, proto),
+        MatchField::Ipv4Src(address) => rule.word(field::IPV4_SRC, address),
+        MatchField::Ipv4Dst(address) => rule.word(field::IPV4_DST, address),
+        MatchField::TcpSrc(port) | MatchField::UdpSrc(port) | MatchField::SctpSrc(port) => {
+            rule.exact(field::L4_SRC, port);
+        }
+        MatchField::TcpDst(port) | MatchField::UdpDst(port) | MatchField::SctpDst(port) => {
+            rule.exact(field::L4_DST, port);
+        }
+        MatchField::Icmpv4Type(kind) | MatchField::Icmpv6Type(kind) => {
+            rule.exact(field::L4_SRC, kind);
+        }
+        MatchField::Icmpv4Code(code) | MatchField::Icmpv6Code(code) => {
+            rule.exact(field::L4_DST, code);
+        }
+        MatchField::ArpOp(op) => rule.exact(field::ARP_OP, op),
+        MatchField::ArpSpa(address) => rule.word(field::ARP_SPA, address),
+        MatchField::ArpTpa(address) => rule.word(field::ARP_TPA, address),
+        MatchField::ArpSha(address) => rule.mac(field::ARP_SHA, address),
+        MatchField::ArpTha(address) => rule.mac(field::ARP_THA, address),
+        MatchField::Ipv6Src(address) => rule.wide(field::IPV6_SRC, address),
+        MatchField::Ipv6Dst(address) => rule.wide(field::IPV6_DST, address),
+        MatchField::Ipv6Flabel(label) => {
+            rule.masked(
+                field::IPV6_FLOW_LABEL,
+                u64::from(label.value),
+                label.mask.map(u64::from),
+            );
+        }
+        MatchField::Ipv6NdTarget(address) => rule.wide(field::ND_TARGET, Masked::exact(address)),
+        MatchField::Ipv6NdSll(address) => rule.mac(field::ND_SLL, Masked::exact(address)),
+        MatchField::Ipv6NdTll(address) => rule.mac(field::ND_TLL, Masked::exact(address)),
+        MatchField::MplsLabel(_)
+        | MatchField::MplsTc(_)
+        | MatchField::MplsBos(_)
+        | MatchField::PbbIsid(_)
+        | MatchField::TunnelId(_)
+        | MatchField::Ipv6Exthdr(_) => return Err(ErrorKind::BadMatch(BadMatch::BadField)),
+    }
+    Ok(())
+}
+
+impl Rule {
+    fn masked(&mut self, place: Place, value: u64, mask: Option<u64>) {
+        self.value.put(place, value);
+        self.mask.put(place, mask.unwrap_or(place.ones()));
+    }
+
+    fn exact(&mut self, place: Place, value: impl Into<u64>) {
+        self.masked(place, value.into(), None);
+    }
+
+    fn mac(&mut self, place: Place, address: Masked<MacAddress>) {
+        self.masked(place, mac_bits(address.value), address.mask.map(mac_bits));
+    }
+
+    fn word(&mut self, place: Place, address: Masked<std::net::Ipv4Addr>) {
+        let mask = address.mask.map(|mask| u64::from(mask.to_bits()));
+        self.masked(place, u64::from(address.value.to_bits()), mask);
+    }
+
+    fn wide(&mut self, places: [Place; 2], address: Masked<std::net::Ipv6Addr>) {
+        let mask = address.mask.map_or(u128::MAX, |mask| mask.to_bits());
+        self.value.put_wide(places, address.value.to_bits());
+        self.mask.put_wide(places, mask);
+    }
+
+    /// Returns the value that a field must have, if it must have one.
+    pub(crate) fn required(&self, place: Place) -> Option<u64> {
+        (self.mask.get(place) == place.ones()).then(|| self.value.get(place))
+    }
+}
+
+fn mac_bits(address: MacAddress) -> u64 {
+    let [a, b, c, d, e, f] = address.0;
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}

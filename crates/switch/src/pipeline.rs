@@ -1,0 +1,175 @@
+//! The way of a frame through the tables, OF13 clause 5.1.
+//!
+//! From the first table on: find the entry, do what it says at once, collect
+//! what it says for later, go on to the table it names. At the end the action
+//! set is executed. A frame that a table has no entry for is dropped, OF13
+//! clause 5.4. The walk goes forward only, so it ends after as many lookups as
+//! there are tables.
+
+use std::ops::RangeInclusive;
+
+use units::Instant;
+use wire::openflow::{PortConfig, PortNumber, TableId};
+
+use crate::action::Action;
+use crate::action_set::ActionSet;
+use crate::buffer_pool::FRAME_BYTES_MAX;
+use crate::config::Config;
+use crate::counters::TableCounters;
+use crate::egress::{Egress, Fate, Packet};
+use crate::entry::Entry;
+use crate::flow_table::FlowTable;
+use crate::packet_key::PacketKey;
+use crate::port::PortIndex;
+
+/// How long a frame may be; a shorter one has no header.
+pub(crate) const FRAME_BYTES: RangeInclusive<usize> = 14..=FRAME_BYTES_MAX;
+
+/// The tables of a switch and what frames need on their way.
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    pub(crate) tables: Vec<Table>,
+    pub(crate) egress: Egress,
+    action_set: ActionSet,
+}
+
+/// One table with its counters.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) flows: FlowTable,
+    pub(crate) counters: TableCounters,
+}
+
+impl Pipeline {
+    pub(crate) fn new(now: Instant, config: &Config) -> Self {
+        assert!(config.tables > 0, "a switch has at least one table");
+        let table = || Table {
+            flows: FlowTable::new(config.table_capacity, config.mask_capacity, config.seed),
+            counters: TableCounters::default(),
+        };
+        Self {
+            tables: (0..config.tables).map(|_| table()).collect(),
+            egress: Egress::new(now, config),
+            action_set: ActionSet::new(),
+        }
+    }
+
+    /// Takes a frame that arrived at a port.
+    #[inline]
+    pub(crate) fn receive(&mut self, now: Instant, number: PortNumber, frame: &[u8]) {
+        self.egress.counters.frames += 1;
+        let port = self.egress.find_port(number);
+        let packet = port.and_then(|port| self.admit(port, number, frame));
+        match packet {
+            Some(packet) => self.walk(now, packet),
+            None => self.egress.counters.refused += 1,
+        }
+    }
+
+    /// Takes a frame that a controller sends, and does with it what it says.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        in_port: PortNumber,
+        frame: &[u8],
+        actions: &[Action],
+    ) {
+        self.egress.counters.frames += 1;
+        let port = self.egress.find_port(in_port);
+        let Some(mut packet) = self.egress.admit(port, in_port, frame) else {
+            self.egress.counters.refused += 1;
+            return;
+        };
+        for &action in actions {
+            match self.egress.execute(now, &mut packet, action) {
+                Fate::Lives => {}
+                Fate::Ends => break,
+                Fate::Walks => {
+                    self.egress.pool.hold(packet.slot);
+                    self.walk(now, packet.clone());
+                }
+            }
+        }
+        self.egress.finish(&packet);
+    }
+
+    fn admit(&mut self, port: PortIndex, number: PortNumber, frame: &[u8]) -> Option<Packet> {
+        let bytes = frame.len();
+        let receiver = self.egress.port_mut(port);
+        if !receiver.is_up() {
+            return None;
+        }
+        receiver.counters.received_frames += 1;
+        receiver.counters.received_bytes += u64::try_from(bytes).expect("a frame is short");
+        let wanted = !receiver.forbids(PortConfig::NO_RECEIVE) && FRAME_BYTES.contains(&bytes);
+        let packet = wanted.then(|| self.egress.admit(Some(port), number, frame));
+        if packet.as_ref().is_none_or(Option::is_none) {
+            self.egress.port_mut(port).counters.received_dropped += 1;
+        }
+        packet.flatten()
+    }
+
+    fn walk(&mut self, now: Instant, mut packet: Packet) {
+        self.action_set.clear();
+        if self.walk_tables(now, &mut packet) == Fate::Lives {
+            self.execute_set(now, &mut packet);
+        }
+        self.egress.finish(&packet);
+    }
+
+    fn walk_tables(&mut self, now: Instant, packet: &mut Packet) -> Fate {
+        let Self {
+            tables,
+            egress,
+            action_set,
+        } = self;
+        let mut at = TableId(0);
+        loop {
+            egress.refresh(packet);
+            let bytes = egress.pool.frame(packet.slot).len();
+            let Some(entry) = tables[usize::from(at.0)].find(&packet.key, now, bytes) else {
+                egress.counters.missed += 1;
+                return Fate::Ends;
+            };
+            packet.origin = entry.origin(at);
+            let program = &entry.program;
+            for &action in &program.apply {
+                if egress.execute(now, packet, action) == Fate::Ends {
+                    return Fate::Ends;
+                }
+            }
+            if program.clear {
+                action_set.clear();
+            }
+            action_set.write(&program.write);
+            if let Some(change) = program.metadata {
+                packet.write_metadata(change);
+            }
+            match program.goto {
+                Some(next) => at = next,
+                None => return Fate::Lives,
+            }
+        }
+    }
+
+    fn execute_set(&mut self, now: Instant, packet: &mut Packet) {
+        for action in self.action_set.in_order() {
+            if self.egress.execute(now, packet, action) == Fate::Ends {
+                return;
+            }
+        }
+    }
+}
+
+impl Table {
+    /// Returns the entry for a frame, and counts it.
+    #[inline]
+    fn find(&mut self, key: &PacketKey, now: Instant, bytes: usize) -> Option<&Entry> {
+        self.counters.lookups += 1;
+        let index = self.flows.lookup(key)?;
+        self.counters.matches += 1;
+        let entry = self.flows.entry_mut(index);
+        entry.count(now, bytes);
+        Some(entry)
+    }
+}

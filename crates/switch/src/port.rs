@@ -1,0 +1,230 @@
+//! A port: its link, its configuration, and how frames leave it.
+//!
+//! A port with a rate sends one frame at a time. Frames that come meanwhile
+//! wait in eight queues of strict priority, 7 being the most urgent; a frame
+//! whose transmission began is never interrupted, so an urgent one waits for at
+//! most one other. A port without a rate sends at once, and whoever drives the
+//! switch does the pacing.
+//!
+//! Sources: OF13 clauses 5.1 and 7.2.1; IEEE 802.1Q clause 8.6.8.1 (strict
+//! priority).
+
+use units::{BitRate, Delay, Duration, Instant};
+use wire::ethernet::wire_size;
+use wire::openflow;
+
+use crate::buffer_pool::SlotIndex;
+use crate::config::PortConfig;
+use crate::counters::PortCounters;
+use crate::egress_queue::{EgressQueue, QueueFull};
+
+/// How many queues a port has.
+pub const QUEUES: usize = 8;
+
+/// The place of a port in the list of ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PortIndex(pub(crate) u16);
+
+impl PortIndex {
+    pub(crate) fn at(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// Whether a link carries frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// It does not.
+    Down,
+    /// It does.
+    Up,
+}
+
+/// What became of a frame that was to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// Its transmission begins now and its last bit leaves then.
+    Begins(Instant),
+    /// It waits until the port is free.
+    Waits,
+}
+
+/// One port of a switch.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub(crate) config: PortConfig,
+    pub(crate) link: Link,
+    /// What the controller wants of the port.
+    pub(crate) policy: openflow::PortConfig,
+    pub(crate) counters: PortCounters,
+    pub(crate) since: Instant,
+    pace: Option<Pace>,
+    queues: [EgressQueue; QUEUES],
+    /// A bit for every queue that is not empty.
+    waiting: u8,
+    busy_until: Instant,
+}
+
+impl Port {
+    pub(crate) fn new(now: Instant, config: PortConfig, queue_capacity: usize) -> Self {
+        Self {
+            pace: config.rate.map(Pace::new),
+            config,
+            link: Link::Up,
+            policy: openflow::PortConfig::NONE,
+            counters: PortCounters::default(),
+            since: now,
+            queues: std::array::from_fn(|_| EgressQueue::new(queue_capacity)),
+            waiting: 0,
+            busy_until: now,
+        }
+    }
+
+    /// Returns whether the port is there for frames at all.
+    pub(crate) fn is_up(&self) -> bool {
+        self.link == Link::Up && !self.forbids(openflow::PortConfig::PORT_DOWN)
+    }
+
+    /// Returns whether frames may leave here.
+    pub(crate) fn sends(&self) -> bool {
+        self.is_up() && !self.forbids(openflow::PortConfig::NO_FORWARD)
+    }
+
+    /// Returns whether the controller forbids the port something.
+    pub(crate) fn forbids(&self, what: openflow::PortConfig) -> bool {
+        self.policy.contains(what)
+    }
+
+    /// Takes a frame of `bytes` bytes that is to leave now.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        frame: SlotIndex,
+        queue: u8,
+        bytes: usize,
+    ) -> Result<Sending, QueueFull> {
+        if self.waiting == 0 && self.busy_until <= now {
+            return Ok(Sending::Begins(self.begin(now, queue, bytes)));
+        }
+        self.queues[usize::from(queue)].push(frame)?;
+        self.waiting |= 1 << queue;
+        Ok(Sending::Waits)
+    }
+
+    /// Returns when the next of the waiting frames can begin.
+    pub(crate) fn next_start(&self) -> Option<Instant> {
+        (self.waiting != 0).then_some(self.busy_until)
+    }
+
+    /// Takes the most urgent frame out of its queue, if the port is free.
+    pub(crate) fn next_frame(&mut self, now: Instant) -> Option<Waiting> {
+        if self.waiting == 0 || self.busy_until > now {
+            return None;
+        }
+        let queue = self.most_urgent();
+        Some(Waiting {
+            queue,
+            frame: self.pop(queue),
+        })
+    }
+
+    /// Begins the transmission of what [`next_frame`](Self::next_frame) gave.
+    /// A driver that comes up to `catch_up` late does not shift the schedule:
+    /// the frame counts as begun when the port became free.
+    pub(crate) fn begin_waiting(
+        &mut self,
+        now: Instant,
+        queue: u8,
+        bytes: usize,
+        catch_up: Duration,
+    ) -> Instant {
+        let starts = match now.saturating_since(self.busy_until) <= catch_up {
+            true => self.busy_until,
+            false => now,
+        };
+        self.begin(starts, queue, bytes)
+    }
+
+    /// Takes a waiting frame that will not leave any more; counts it.
+    pub(crate) fn drop_waiting(&mut self) -> Option<SlotIndex> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let queue = self.most_urgent();
+        self.count_drop(queue);
+        Some(self.pop(queue))
+    }
+
+    /// Counts a frame that was to leave through `queue` and does not.
+    pub(crate) fn count_drop(&mut self, queue: u8) {
+        self.counters.sent_dropped += 1;
+        self.queues[usize::from(queue)].counters.dropped_frames += 1;
+    }
+
+    pub(crate) fn queues(&self) -> &[EgressQueue; QUEUES] {
+        &self.queues
+    }
+
+    fn most_urgent(&self) -> u8 {
+        let above = self.waiting.leading_zeros();
+        u8::try_from(u8::BITS - 1 - above).expect("one of eight")
+    }
+
+    fn pop(&mut self, queue: u8) -> SlotIndex {
+        let waiting = &mut self.queues[usize::from(queue)];
+        let frame = waiting.pop().expect("its bit is set while it is not empty");
+        if waiting.is_empty() {
+            self.waiting &= !(1 << queue);
+        }
+        frame
+    }
+
+    fn begin(&mut self, starts: Instant, queue: u8, bytes: usize) -> Instant {
+        let bytes_u64 = u64::try_from(bytes).expect("a frame is short");
+        self.counters.sent_frames += 1;
+        self.counters.sent_bytes += bytes_u64;
+        let counters = &mut self.queues[usize::from(queue)].counters;
+        counters.sent_frames += 1;
+        counters.sent_bytes += bytes_u64;
+        if let Some(pace) = self.pace {
+            self.busy_until = starts + pace.time_to_send(bytes);
+            return self.busy_until;
+        }
+        starts
+    }
+}
+
+/// A frame whose turn has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) queue: u8,
+    pub(crate) frame: SlotIndex,
+}
+
+/// How fast a port sends. Most rates have a whole number of picoseconds a bit,
+/// which saves a long division a frame.
+#[derive(Clone, Copy, Debug)]
+enum Pace {
+    PicosecondsPerBit(u64),
+    Rate(BitRate),
+}
+
+impl Pace {
+    fn new(rate: BitRate) -> Self {
+        const PS_PER_SECOND: u64 = 1_000_000_000_000;
+        match PS_PER_SECOND % rate.as_bps() {
+            0 => Self::PicosecondsPerBit(PS_PER_SECOND / rate.as_bps()),
+            _ => Self::Rate(rate),
+        }
+    }
+
+    /// Returns how long a frame keeps the link busy, rounded up.
+    fn time_to_send(self, frame_bytes: usize) -> Duration {
+        let size = wire_size(frame_bytes);
+        let delay = match self {
+            Self::PicosecondsPerBit(ps) => Delay::from_ps(ps * size.as_bits()),
+            Self::Rate(rate) => rate.time_to_send(size),
+        };
+        delay.round_up()
+    }
+}

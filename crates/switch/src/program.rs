@@ -1,0 +1,316 @@
+//! Checks the instructions of an entry and the actions of a packet-out, and
+//! makes them ready to be executed.
+//!
+//! Everything that can be wrong is found here, once, and answered with the
+//! error that the specification has for it; executing an action can then not
+//! fail. OF13 clauses 5.9, 5.12, 7.2.4, 7.2.5 and 7.4.4.
+//!
+//! # Left out
+//!
+//! Groups, meters, MPLS and PBB: refused.
+
+use wire::ethernet::EtherType;
+use wire::openflow::{
+    self, BadAction, BadInstruction, ErrorKind, Instruction, Instructions, MatchField, PortNumber,
+    TableId,
+};
+
+use crate::action::{ACTIONS_MAX, Action, FieldValue, MetadataChange, Program, Target, Transport};
+use crate::flow_table::Rule;
+use crate::packet_key::{VLAN_PRESENT, field};
+use crate::port::{PortIndex, QUEUES};
+
+/// What instructions and actions are checked against.
+pub(crate) struct Compiler<'a, F> {
+    /// Finds a port by its number.
+    pub(crate) find_port: F,
+    /// How many tables there are.
+    pub(crate) tables: u8,
+    /// The table and the rule of the entry; none for a packet-out, whose frame
+    /// may be anything.
+    pub(crate) entry: Option<(TableId, &'a Rule)>,
+}
+
+/// What is known about the frames that an action will see.
+#[derive(Clone, Copy, Debug)]
+enum Frames {
+    /// Nothing: an action that does not fit does nothing.
+    Any,
+    /// What the match demands.
+    Matching {
+        tagged: bool,
+        ether_type: Option<u64>,
+        protocol: Option<u64>,
+    },
+}
+
+impl<F: Fn(PortNumber) -> Option<PortIndex>> Compiler<'_, F> {
+    /// Returns what an entry does.
+    ///
+    /// # Errors
+    ///
+    /// With the specification's error for the first thing that is wrong.
+    pub(crate) fn program(&self, instructions: &Instructions<'_>) -> Result<Program, ErrorKind> {
+        let mut program = Program::default();
+        let mut seen = Vec::new();
+        for instruction in instructions.iter() {
+            let instruction = instruction.map_err(|error| error.kind())?;
+            let kind = std::mem::discriminant(&instruction);
+            if seen.contains(&kind) {
+                return Err(refused(BadInstruction::UnsupportedInstruction));
+            }
+            seen.push(kind);
+            self.add(&mut program, instruction)?;
+        }
+        Ok(program)
+    }
+
+    fn add(&self, program: &mut Program, instruction: Instruction<'_>) -> Result<(), ErrorKind> {
+        match instruction {
+            Instruction::GotoTable(next) => {
+                let forward = self.entry.is_some_and(|(table, _)| next > table);
+                if !forward || next.0 >= self.tables {
+                    return Err(refused(BadInstruction::BadTableId));
+                }
+                program.goto = Some(next);
+            }
+            Instruction::WriteMetadata { metadata, mask } => {
+                let value = metadata;
+                program.metadata = Some(MetadataChange { value, mask });
+            }
+            Instruction::WriteActions(actions) => program.write = self.actions(&actions)?,
+            Instruction::ApplyActions(actions) => program.apply = self.actions(&actions)?,
+            Instruction::ClearActions => program.clear = true,
+            Instruction::Meter(_) => {
+                return Err(refused(BadInstruction::UnsupportedInstruction));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a list of actions, ready to be executed.
+    ///
+    /// # Errors
+    ///
+    /// With the specification's error for the first action that is wrong.
+    pub(crate) fn actions(
+        &self,
+        actions: &openflow::Actions<'_>,
+    ) -> Result<Box<[Action]>, ErrorKind> {
+        let mut frames = match self.entry {
+            Some((_, rule)) => Frames::matching(rule),
+            None => Frames::Any,
+        };
+        let mut list = Vec::new();
+        for action in actions.iter() {
+            if list.len() == ACTIONS_MAX {
+                return Err(ErrorKind::BadAction(BadAction::TooMany));
+            }
+            let action = action.map_err(|error| error.kind())?;
+            let action = self
+                .action(action, &mut frames)
+                .map_err(ErrorKind::BadAction)?;
+            list.push(action);
+        }
+        Ok(list.into())
+    }
+
+    fn action(&self, action: openflow::Action, frames: &mut Frames) -> Result<Action, BadAction> {
+        Ok(match action {
+            openflow::Action::Output { port, .. } => Action::Output(self.target(port)?),
+            openflow::Action::SetQueue(queue) => match u8::try_from(queue.0) {
+                Ok(queue) if usize::from(queue) < QUEUES => Action::SetQueue(queue),
+                Ok(_) | Err(_) => return Err(BadAction::BadQueue),
+            },
+            openflow::Action::PushVlan(ether_type) => {
+                if !ether_type.is_vlan() {
+                    return Err(BadAction::BadArgument);
+                }
+                frames.set_tagged(true);
+                Action::PushVlan(ether_type.0)
+            }
+            openflow::Action::PopVlan => {
+                frames.require(frames.tagged())?;
+                // A second tag may follow, but the match cannot demand it.
+                frames.set_tagged(false);
+                Action::PopVlan
+            }
+            openflow::Action::SetNetworkTtl(ttl) => {
+                frames.require(frames.is_ip())?;
+                Action::SetTtl(ttl)
+            }
+            openflow::Action::DecrementNetworkTtl => {
+                frames.require(frames.is_ip())?;
+                Action::DecrementTtl
+            }
+            openflow::Action::SetField(field) => Action::SetField(set_field(field, *frames)?),
+            openflow::Action::Group(_) => return Err(BadAction::BadOutGroup),
+            openflow::Action::CopyTtlOut
+            | openflow::Action::CopyTtlIn
+            | openflow::Action::SetMplsTtl(_)
+            | openflow::Action::DecrementMplsTtl
+            | openflow::Action::PushMpls(_)
+            | openflow::Action::PopMpls(_)
+            | openflow::Action::PushPbb(_)
+            | openflow::Action::PopPbb => return Err(BadAction::BadType),
+        })
+    }
+
+    fn target(&self, port: PortNumber) -> Result<Target, BadAction> {
+        match port {
+            PortNumber::IN_PORT => Ok(Target::InPort),
+            PortNumber::ALL | PortNumber::FLOOD => Ok(Target::Flood),
+            PortNumber::CONTROLLER => Ok(Target::Controller),
+            PortNumber::TABLE if self.entry.is_none() => Ok(Target::Tables),
+            port => match (self.find_port)(port) {
+                Some(port) => Ok(Target::Port(port)),
+                None => Err(BadAction::BadOutPort),
+            },
+        }
+    }
+}
+
+impl Frames {
+    fn matching(rule: &Rule) -> Self {
+        Self::Matching {
+            tagged: rule.value.get(field::VLAN_VID) & VLAN_PRESENT != 0,
+            ether_type: rule.required(field::ETH_TYPE),
+            protocol: rule.required(field::IP_PROTO),
+        }
+    }
+
+    fn set_tagged(&mut self, now: bool) {
+        match self {
+            Self::Any => {}
+            Self::Matching { tagged, .. } => *tagged = now,
+        }
+    }
+
+    /// Refuses an action that needs what the match does not demand.
+    fn require(self, fits: bool) -> Result<(), BadAction> {
+        match self {
+            Self::Matching { .. } if !fits => Err(BadAction::MatchInconsistent),
+            Self::Matching { .. } | Self::Any => Ok(()),
+        }
+    }
+
+    const fn tagged(self) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Matching { tagged, .. } => tagged,
+        }
+    }
+
+    fn is(self, wanted: EtherType) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Matching { ether_type, .. } => ether_type == Some(u64::from(wanted.0)),
+        }
+    }
+
+    fn is_ip(self) -> bool {
+        self.is(EtherType::IPV4) || self.is(EtherType::IPV6)
+    }
+
+    fn carries(self, wanted: u8) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Matching { protocol, .. } => protocol == Some(u64::from(wanted)),
+        }
+    }
+}
+
+fn refused(code: BadInstruction) -> ErrorKind {
+    ErrorKind::BadInstruction(code)
+}
+
+/// Returns a set-field, if the field can be set and the match demands the
+/// header that it is in.
+fn set_field(of: MatchField, frames: Frames) -> Result<FieldValue, BadAction> {
+    let (value, fits) = match of {
+        MatchField::EthDst(address) => (FieldValue::EthDst(address.value), true),
+        MatchField::EthSrc(address) => (FieldValue::EthSrc(address.value), true),
+        MatchField::VlanVid(vlan) => {
+            let id = vlan.value.id().ok_or(BadAction::BadSetArgument)?;
+            (FieldValue::VlanVid(id), frames.tagged())
+        }
+        MatchField::VlanPcp(priority) => (FieldValue::VlanPcp(priority), frames.tagged()),
+        MatchField::IpDscp(dscp) => (FieldValue::IpDscp(dscp), frames.is_ip()),
+        MatchField::IpEcn(ecn) => (FieldValue::IpEcn(ecn), frames.is_ip()),
+        MatchField::Ipv4Src(address) => (
+            FieldValue::Ipv4Src(address.value.octets()),
+            frames.is(EtherType::IPV4),
+        ),
+        MatchField::Ipv4Dst(address) => (
+            FieldValue::Ipv4Dst(address.value.octets()),
+            frames.is(EtherType::IPV4),
+        ),
+        MatchField::Ipv6Src(address) => (
+            FieldValue::Ipv6Src(address.value.octets()),
+            frames.is(EtherType::IPV6),
+        ),
+        MatchField::Ipv6Dst(address) => (
+            FieldValue::Ipv6Dst(address.value.octets()),
+            frames.is(EtherType::IPV6),
+        ),
+        MatchField::Ipv6Flabel(label) => (
+            FieldValue::Ipv6FlowLabel(label.value),
+            frames.is(EtherType::IPV6),
+        ),
+        MatchField::TcpSrc(port) => l4_src(Transport::Tcp, port, frames),
+        MatchField::TcpDst(port) => l4_dst(Transport::Tcp, port, frames),
+        MatchField::UdpSrc(port) => l4_src(Transport::Udp, port, frames),
+        MatchField::UdpDst(port) => l4_dst(Transport::Udp, port, frames),
+        MatchField::Icmpv4Type(kind) => l4_src(Transport::Icmp, kind.into(), frames),
+        MatchField::Icmpv4Code(code) => l4_dst(Transport::Icmp, code.into(), frames),
+        MatchField::Icmpv6Type(kind) => l4_src(Transport::Icmpv6, kind.into(), frames),
+        MatchField::Icmpv6Code(code) => l4_dst(Transport::Icmpv6, code.into(), frames),
+        MatchField::ArpOp(op) => (FieldValue::ArpOp(op), frames.is(EtherType::ARP)),
+        MatchField::ArpSpa(address) => (
+            FieldValue::ArpSpa(address.value.octets()),
+            frames.is(EtherType::ARP),
+        ),
+        MatchField::ArpTpa(address) => (
+            FieldValue::ArpTpa(address.value.octets()),
+            frames.is(EtherType::ARP),
+        ),
+        MatchField::ArpSha(address) => {
+            (FieldValue::ArpSha(address.value), frames.is(EtherType::ARP))
+        }
+        MatchField::ArpTha(address) => {
+            (FieldValue::ArpTha(address.value), frames.is(EtherType::ARP))
+        }
+        MatchField::InPort(_)
+        | MatchField::InPhysicalPort(_)
+        | MatchField::Metadata(_)
+        | MatchField::EthType(_)
+        | MatchField::IpProto(_)
+        | MatchField::SctpSrc(_)
+        | MatchField::SctpDst(_)
+        | MatchField::Ipv6NdTarget(_)
+        | MatchField::Ipv6NdSll(_)
+        | MatchField::Ipv6NdTll(_)
+        | MatchField::MplsLabel(_)
+        | MatchField::MplsTc(_)
+        | MatchField::MplsBos(_)
+        | MatchField::PbbIsid(_)
+        | MatchField::TunnelId(_)
+        | MatchField::Ipv6Exthdr(_) => return Err(BadAction::BadSetType),
+    };
+    frames.require(fits)?;
+    Ok(value)
+}
+
+fn l4_src(transport: Transport, value: u16, frames: Frames) -> (FieldValue, bool) {
+    (
+        FieldValue::L4Src(transport, value),
+        frames.carries(transport.protocol()),
+    )
+}
+
+fn l4_dst(transport: Transport, value: u16, frames: Frames) -> (FieldValue, bool) {
+    (
+        FieldValue::L4Dst(transport, value),
+        frames.carries(transport.protocol()),
+    )
+}

@@ -1,0 +1,80 @@
+//! Which entries a request means, OF13 clauses 6.4 and 7.3.5.2.
+
+use wire::openflow::{Cookie, GroupId, PortNumber, TableId};
+
+use crate::action::{Action, Program, Target};
+use crate::egress::Egress;
+use crate::entry::Entry;
+use crate::flow_table::Rule;
+use crate::port::PortIndex;
+
+/// A choice of entries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Selection {
+    /// Those of this table, or of all.
+    pub(crate) table: TableId,
+    /// Those whose match this one covers; its priority does not count.
+    pub(crate) rule: Rule,
+    /// Those whose cookie is this one.
+    pub(crate) cookie: Cookie,
+    /// In these bits.
+    pub(crate) cookie_mask: Cookie,
+    /// Those that send to this port.
+    pub(crate) out: OutPort,
+}
+
+/// A choice by where entries send to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutPort {
+    Any,
+    To(Target),
+    /// A port or a group that no entry can send to.
+    Nowhere,
+}
+
+impl OutPort {
+    pub(crate) fn new(egress: &Egress, port: PortNumber, group: GroupId) -> Self {
+        if group != GroupId::ANY {
+            return Self::Nowhere;
+        }
+        match port {
+            PortNumber::ANY => Self::Any,
+            PortNumber::IN_PORT => Self::To(Target::InPort),
+            PortNumber::ALL | PortNumber::FLOOD => Self::To(Target::Flood),
+            PortNumber::CONTROLLER => Self::To(Target::Controller),
+            port => egress.find_port(port).map_or(Self::Nowhere, Self::port),
+        }
+    }
+
+    const fn port(port: PortIndex) -> Self {
+        Self::To(Target::Port(port))
+    }
+
+    fn includes(self, program: &Program) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Nowhere => false,
+            Self::To(target) => {
+                let wanted = Action::Output(target);
+                program.apply.contains(&wanted) || program.write.contains(&wanted)
+            }
+        }
+    }
+}
+
+impl Selection {
+    /// Returns whether entries of this table may be meant.
+    pub(crate) fn includes_table(&self, table: TableId) -> bool {
+        self.table == TableId::ALL || self.table == table
+    }
+
+    /// Returns whether an entry is meant, its table apart.
+    pub(crate) fn includes(&self, entry: &Entry) -> bool {
+        self.rule.covers(&entry.rule) && self.includes_exactly(entry)
+    }
+
+    /// Returns whether an entry that has the very rule is meant.
+    pub(crate) fn includes_exactly(&self, entry: &Entry) -> bool {
+        entry.cookie.matches(self.cookie, self.cookie_mask) && self.out.includes(&entry.program)
+    }
+}

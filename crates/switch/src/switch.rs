@@ -1,0 +1,240 @@
+//! The switch as its world sees it: what happens goes in, what is to be done
+//! comes out.
+
+use units::Instant;
+use wire::openflow::PortNumber;
+
+use crate::agent::{Agent, CloseReason, ConnectionId, Demand};
+use crate::buffer_pool::SlotIndex;
+use crate::config::Config;
+use crate::counters::{PortCounters, QueueCounters, SwitchCounters};
+use crate::egress::Transmission;
+use crate::pipeline::Pipeline;
+use crate::port::{Link, QUEUES};
+
+/// What a switch may be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input<'a> {
+    /// The last bit of a frame arrived.
+    Frame {
+        /// The port at which it arrived.
+        port: PortNumber,
+        /// The frame without check sequence.
+        bytes: &'a [u8],
+    },
+    /// A link went up or down.
+    Port {
+        /// The port at its end.
+        port: PortNumber,
+        /// What it is now.
+        link: Link,
+    },
+    /// A connection to a controller stands.
+    Connected(ConnectionId),
+    /// Bytes arrived from a controller.
+    Received {
+        /// Over which connection.
+        connection: ConnectionId,
+        /// The next piece of the stream, cut anywhere.
+        bytes: &'a [u8],
+    },
+    /// A connection is gone.
+    Disconnected(ConnectionId),
+    /// Nothing happened, but [`Switch::deadline`] has come.
+    Timeout,
+}
+
+/// What a switch asks of its world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output<'a> {
+    /// The transmission of a frame begins now.
+    Transmit {
+        /// The port out of which it goes.
+        port: PortNumber,
+        /// The frame without check sequence.
+        bytes: &'a [u8],
+        /// When its last bit leaves the port: the frame, its padding and its
+        /// overhead at the port's rate after it began, or now if the port has no
+        /// rate. Until then no other frame begins.
+        departs: Instant,
+    },
+    /// Send these bytes to a controller.
+    Send {
+        /// Over which connection.
+        connection: ConnectionId,
+        /// What to send.
+        bytes: &'a [u8],
+    },
+    /// Close a connection, once everything before is sent. Nothing more is to
+    /// be told about it.
+    Close {
+        /// Which connection.
+        connection: ConnectionId,
+        /// Why.
+        reason: CloseReason,
+    },
+}
+
+/// A switch. Knows no clock, no socket and no interface.
+///
+/// Drive it in a loop: call [`handle`](Self::handle) with one input, then
+/// [`poll`](Self::poll) until it returns `None`, then wait for the next input
+/// or for [`deadline`](Self::deadline), whichever comes first.
+#[derive(Debug)]
+pub struct Switch {
+    now: Instant,
+    pipeline: Pipeline,
+    agent: Agent,
+    /// The buffer that was lent out by the last [`poll`](Self::poll).
+    lent: Option<SlotIndex>,
+    /// The bytes for a controller that were lent out.
+    sending: Vec<u8>,
+}
+
+impl Switch {
+    /// Makes a switch with empty tables, all links up and no controller.
+    ///
+    /// # Panics
+    ///
+    /// If the configuration has two ports with the same number, a port with a
+    /// reserved number, more than [`PORTS_MAX`](crate::PORTS_MAX) ports, or no
+    /// table.
+    #[must_use]
+    pub fn new(now: Instant, config: Config) -> Self {
+        Self {
+            now,
+            pipeline: Pipeline::new(now, &config),
+            agent: Agent::new(config.datapath_id),
+            lent: None,
+            sending: Vec::new(),
+        }
+    }
+
+    /// Takes one input, at the time it happened.
+    ///
+    /// # Panics
+    ///
+    /// If `now` is earlier than in an earlier call.
+    #[inline]
+    pub fn handle(&mut self, now: Instant, input: Input<'_>) {
+        assert!(now >= self.now, "time ran backwards");
+        self.now = now;
+        self.pipeline.egress.advance(now);
+        match input {
+            Input::Frame { port, bytes } => {
+                self.pipeline.receive(now, port, bytes);
+                if !self.pipeline.egress.punts.is_empty() {
+                    self.agent.send_punts(&mut self.pipeline);
+                }
+            }
+            Input::Port { port, link } => self.set_link(port, link),
+            Input::Connected(connection) => self.agent.connected(connection),
+            Input::Received { connection, bytes } => {
+                self.agent
+                    .received(now, &mut self.pipeline, connection, bytes);
+                self.agent.work(now, &mut self.pipeline);
+            }
+            Input::Disconnected(connection) => self.agent.disconnected(connection),
+            Input::Timeout => self.agent.work(now, &mut self.pipeline),
+        }
+    }
+
+    /// Returns the next thing to do, or `None` once all is done. What it lends
+    /// is taken back by the next call.
+    #[inline]
+    pub fn poll(&mut self) -> Option<Output<'_>> {
+        if let Some(slot) = self.lent.take() {
+            self.pipeline.egress.pool.release(slot);
+        }
+        if let Some(Transmission {
+            port,
+            slot,
+            departs,
+        }) = self.pipeline.egress.transmissions.pop_front()
+        {
+            self.lent = Some(slot);
+            return Some(Output::Transmit {
+                port,
+                bytes: self.pipeline.egress.pool.frame(slot),
+                departs,
+            });
+        }
+        match self.agent.poll(&mut self.sending)? {
+            Demand::Send(connection) => Some(Output::Send {
+                connection,
+                bytes: &self.sending,
+            }),
+            Demand::Close(connection, reason) => Some(Output::Close { connection, reason }),
+        }
+    }
+
+    /// Returns when to call [`handle`](Self::handle) if nothing arrives before.
+    #[must_use]
+    #[inline]
+    pub fn deadline(&self) -> Option<Instant> {
+        let frames = self.pipeline.egress.next_start();
+        let agent = self.agent.deadline(self.now);
+        match (frames, agent) {
+            (Some(frames), Some(agent)) => Some(frames.min(agent)),
+            (frames, agent) => frames.or(agent),
+        }
+    }
+
+    /// Returns what the switch has done with frames.
+    #[must_use]
+    pub fn counters(&self) -> SwitchCounters {
+        SwitchCounters {
+            bad_messages: self.agent.bad_messages,
+            bad_connections: self.agent.bad_connections,
+            ..self.pipeline.egress.counters
+        }
+    }
+
+    /// Returns what a port has carried, if there is one of this number.
+    #[must_use]
+    pub fn port_counters(&self, port: PortNumber) -> Option<PortCounters> {
+        let egress = &self.pipeline.egress;
+        egress
+            .find_port(port)
+            .map(|port| egress.port(port).counters)
+    }
+
+    /// Returns what the queues of a port have carried, if there is one of this
+    /// number.
+    #[must_use]
+    pub fn queue_counters(&self, port: PortNumber) -> Option<[QueueCounters; QUEUES]> {
+        let egress = &self.pipeline.egress;
+        let port = egress.port(egress.find_port(port)?);
+        Some(std::array::from_fn(|queue| port.queues()[queue].counters))
+    }
+
+    /// Returns how many frames wait in queues.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.pipeline.egress.waiting()
+    }
+
+    /// Returns how many frames more the switch could hold.
+    #[must_use]
+    pub fn free_buffers(&self) -> usize {
+        self.pipeline.egress.pool.free()
+    }
+
+    /// Returns how many hash tables a frame is looked up in at most, all flow
+    /// tables together: the cost of a lookup as the tables stand.
+    #[must_use]
+    pub fn lookups_max(&self) -> usize {
+        let tables = self.pipeline.tables.iter();
+        tables.map(|table| table.flows.masks()).sum()
+    }
+
+    fn set_link(&mut self, port: PortNumber, link: Link) {
+        let Some(port) = self.pipeline.egress.find_port(port) else {
+            return;
+        };
+        if self.pipeline.egress.port(port).link != link {
+            self.pipeline.egress.set_link(port, link);
+            self.agent.port_changed(&self.pipeline, port);
+        }
+    }
+}
