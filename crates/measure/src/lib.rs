@@ -8,6 +8,7 @@
 
 pub mod flow;
 pub mod identity;
+pub mod load;
 pub mod recorder;
 pub mod sequence;
 pub mod stalls;

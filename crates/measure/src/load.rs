@@ -1,0 +1,40 @@
+//! The traffic of a run, ready for a world to send and to observe.
+
+use std::collections::BTreeMap;
+
+use crate::identity::Catalogue;
+use crate::traffic::{Acknowledger, Source};
+use crate::{FlowIndex, ReceiverIndex, Recorder};
+
+/// The traffic of a run.
+#[derive(Debug)]
+pub struct Load {
+    /// What each host sends and receives, in the order of the hosts.
+    pub hosts: Vec<HostLoad>,
+    /// Takes down every frame that leaves or reaches a host.
+    pub recorder: Recorder,
+    /// Tells which flow a frame belongs to.
+    pub catalogue: Catalogue,
+}
+
+/// What one host sends and receives.
+#[derive(Debug, Default)]
+pub struct HostLoad {
+    /// What it sends.
+    pub sources: Vec<QueuedSource>,
+    /// What answers the floods that it receives; the answers go to queue 0.
+    pub acknowledgers: Vec<Acknowledger>,
+    /// The flows that it receives, and as which of their receivers.
+    pub receives: BTreeMap<FlowIndex, ReceiverIndex>,
+}
+
+/// Something that a host sends, and how urgent it is on the way out.
+#[derive(Debug)]
+pub struct QueuedSource {
+    /// What is sent.
+    pub source: Source,
+    /// The flow that it belongs to.
+    pub flow: FlowIndex,
+    /// The queue of the host's interface; 7 is served first.
+    pub queue: u8,
+}
