@@ -11,14 +11,20 @@
 //! | [`ipv4`], [`udp`] | packets and datagrams of measurement traffic | RFC 791, RFC 768 |
 //! | [`message_shim`] | where messages begin | S2-2 |
 //! | [`lldp`] | who is at the other end of a link | IEEE 802.1AB |
+//! | [`goose`], [`sampled_values`] | what protects a substation | IEC 61850-8-1, IEC 61850-9-2 |
 //! | [`openflow`] | messages between switch and controller | OF13 clause 7 |
 
 pub mod ethernet;
+pub mod goose;
 mod internet_checksum;
 pub mod ipv4;
 pub mod lldp;
 pub mod message_shim;
 pub mod openflow;
+pub mod process_bus;
 mod reader;
+pub mod sampled_values;
 pub mod udp;
+#[cfg(test)]
+mod vectors;
 mod writer;
