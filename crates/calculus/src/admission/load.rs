@@ -40,7 +40,12 @@ impl Load {
             (Self::Port(classes), Share::Port(share)) => {
                 let load = &mut classes[usize::from(reservation.class)];
                 load.traffic += share;
-                load.largest_frame = load.largest_frame.max(reservation.largest_frame);
+                match reservation.part {
+                    Part::Whole => {
+                        load.largest_frame = load.largest_frame.max(reservation.largest_frame);
+                    }
+                    Part::Excess { .. } => {} // Its frames are those counted always.
+                }
             }
             (Self::Processing(_), Share::Port(_)) | (Self::Port(_), Share::Processing(_)) => {
                 kinds_differ()

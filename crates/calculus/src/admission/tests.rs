@@ -1,3 +1,5 @@
+mod properties;
+
 use units::{BitRate, DataSize, Delay};
 
 use super::*;

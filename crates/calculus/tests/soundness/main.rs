@@ -1,0 +1,480 @@
+//! Sends adversarial traffic through simulated rings and checks that no frame is
+//! later than promised: greedy sources, aligned or with random phases, floods
+//! without promise, circular dependencies, and flows that change trees while
+//! their frames are under way. Replay one with `TAKTOS_SEED=… cargo test`.
+
+mod simulation;
+
+use calculus::admission::{
+    CLASSES, FailureId, Headroom, Hop, Ledger, MAX_DELAY, Request, Stage, StageId, Tree,
+    suggest_budgets,
+};
+use simulation::{Caught, Conditions, Detour, Emission, Observation};
+use units::{BitRate, DataSize, Delay};
+
+const RUNS: u64 = 2_000;
+const LINK: BitRate = BitRate::from_mbps(100);
+const FULL_FRAME: DataSize = DataSize::from_bytes(1_538);
+/// How long sources send.
+const SENDING_PS: u64 = 10_000_000_000;
+/// The failure for which flows have an alternative.
+const FAILURE: FailureId = FailureId(0);
+
+#[test]
+fn no_frame_is_later_than_promised() {
+    let fixed = std::env::var("TAKTOS_SEED")
+        .ok()
+        .map(|seed| seed.parse().expect("a number"));
+    let seeds = match fixed {
+        Some(seed) => seed..=seed,
+        None => 0..=RUNS,
+    };
+    let mut largest = Usage::default();
+    let mut runs = 0;
+    for seed in seeds {
+        println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
+        if let Some(usage) = run_once(seed) {
+            runs += 1;
+            largest = largest.max(usage);
+        }
+    }
+    // Bounds that nothing comes near would pass as well.
+    if fixed.is_none() {
+        assert!(runs > RUNS / 2, "only {runs} runs had budgets");
+        assert!(largest.of_budget_percent >= 95, "{largest:?}");
+        assert!(largest.of_guarantee_percent >= 70, "{largest:?}");
+    }
+}
+
+/// Tight: a burst at a port that has just begun a frame without promise is there
+/// for as long as the bound says.
+#[test]
+fn a_port_reaches_its_bound() {
+    let stages = [port(FULL_FRAME)];
+    let flow = one_stage_flow();
+    let flows = vec![flow; 5];
+    let none = Headroom::default();
+    let stages = suggest_budgets(&stages, &[], &flows, none).unwrap();
+    let emissions: Vec<_> = (0..5).map(|flow| at_once(flow, 0)).collect();
+    // The flood has its frame done when the one begun just before them ends.
+    let conditions = Conditions {
+        processors_hesitate: true,
+        flood_phase_ps: Some(LINK.time_to_send(FULL_FRAME).as_ps()),
+        detour: None,
+    };
+
+    let mut longest = Delay::ZERO;
+    simulation::run(&stages, &flows, &emissions, conditions, |observation| {
+        if let Observation::Left { sojourn, .. } = observation {
+            longest = longest.max(sojourn);
+        }
+    });
+
+    assert_eq!(stages[0].budget(7), Some(longest));
+}
+
+/// Tight: the same for frames that come to a processor together.
+#[test]
+fn a_processor_reaches_its_bound() {
+    let stages = [processor(Delay::from_us(10), Delay::from_us(5))];
+    let flows = vec![one_stage_flow(); 5];
+    let stages = suggest_budgets(&stages, &[], &flows, Headroom::default()).unwrap();
+    let emissions: Vec<_> = (0..5).map(|flow| at_once(flow, 0)).collect();
+    let conditions = Conditions {
+        processors_hesitate: true,
+        flood_phase_ps: None,
+        detour: None,
+    };
+
+    let mut longest = Delay::ZERO;
+    simulation::run(&stages, &flows, &emissions, conditions, |observation| {
+        if let Observation::Left { sojourn, .. } = observation {
+            longest = longest.max(sojourn);
+        }
+    });
+
+    assert_eq!(stages[0].budget(7), Some(longest));
+}
+
+/// Frames pile up in a slow processor just before or after a change of trees and
+/// leave it together: towards a stage of both trees, towards the alternative
+/// after they began on the base tree, and the other way round.
+#[test]
+fn changing_trees_breaks_no_budget() {
+    let (slow, shared, left, right) = (0, 1, 2, 3);
+    let stages = [
+        processor(Delay::from_us(2_000), Delay::from_us(1)),
+        processor(Delay::ZERO, Delay::from_us(5)),
+        port(FULL_FRAME),
+        port(FULL_FRAME),
+    ];
+    let path = |stages: &[u64]| Tree::path(stages.iter().map(|stage| id(*stage)));
+    let (never, caught) = (Caught::Never, Caught::AtSharedStages);
+    for (base, alternative, from_us, until_us, caught) in [
+        (path(&[left]), path(&[slow, left]), 0, 10_000, never),
+        (
+            path(&[slow, shared, left]),
+            path(&[shared, right]),
+            2_000,
+            10_000,
+            caught,
+        ),
+        (
+            path(&[shared, left]),
+            path(&[slow, shared, right]),
+            0,
+            2_000,
+            caught,
+        ),
+    ] {
+        let mut flow = one_stage_flow();
+        flow.rate = BitRate::from_mbps(20);
+        flow.base = base;
+        flow.alternatives = vec![(FAILURE, alternative)];
+        let flows = [flow];
+        let stages = suggest_budgets(&stages, &[], &flows, Headroom::default()).unwrap();
+        let emissions: Vec<_> = (0..40).map(|at| at_once(0, at * 100_000_000)).collect();
+        let conditions = Conditions {
+            processors_hesitate: true,
+            flood_phase_ps: Some(0),
+            detour: Some(Detour {
+                from_ps: from_us * 1_000_000,
+                until_ps: until_us * 1_000_000,
+                caught,
+            }),
+        };
+
+        let mut piled_up = false;
+        simulation::run(&stages, &flows, &emissions, conditions, |observation| {
+            if let Observation::Left { stage, sojourn, .. } = observation {
+                let budget = stages[stage].budget(7).unwrap();
+                assert!(sojourn <= budget, "{sojourn} at {stage}, budget {budget}");
+                let of_port = matches!(stages[stage], Stage::Port { .. });
+                piled_up |= of_port && sojourn > LINK.time_to_send(FULL_FRAME) * 2u64;
+            }
+        });
+
+        assert!(piled_up, "the burst did not reach a port");
+    }
+}
+
+/// How much of what was promised has been used at most.
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    of_budget_percent: u64,
+    of_guarantee_percent: u64,
+}
+
+impl Usage {
+    fn max(self, other: Self) -> Self {
+        Self {
+            of_budget_percent: self.of_budget_percent.max(other.of_budget_percent),
+            of_guarantee_percent: self.of_guarantee_percent.max(other.of_guarantee_percent),
+        }
+    }
+}
+
+/// Lays random flows on a random ring and runs them. Returns nothing if they do
+/// not fit it.
+fn run_once(seed: u64) -> Option<Usage> {
+    let mut random = Prng::new(seed);
+    let switches = 1 + random.below(5);
+    let ring = Ring { switches };
+    let stages = ring.stages(&mut random);
+    let flows: Vec<_> = (0..2 + random.below(12))
+        .map(|_| ring.flow(&mut random))
+        .collect();
+    let percent = u32::try_from(random.below(2) * 10).unwrap();
+    let stages = suggest_budgets(&stages, &[], &flows, Headroom { percent })?;
+    let mut ledger = Ledger::new(stages.clone());
+    let admitted: Vec<_> = flows
+        .iter()
+        .map(|flow| ledger.admit(flow.clone()).unwrap())
+        .collect();
+    let emissions = emissions(&flows, &mut random);
+    let conditions = conditions(&mut random);
+
+    let mut usage = Usage::default();
+    simulation::run(&stages, &flows, &emissions, conditions, |observation| {
+        usage = usage.max(match observation {
+            Observation::Left {
+                flow,
+                stage,
+                sojourn,
+            } => {
+                let budget = stages[stage].budget(flows[flow].class).unwrap();
+                assert!(sojourn <= budget, "{sojourn} at {stage:?}, budget {budget}");
+                Usage {
+                    of_budget_percent: percent_of(sojourn, budget),
+                    ..Usage::default()
+                }
+            }
+            Observation::Received {
+                flow,
+                leaf,
+                on_base: true,
+                latency,
+            } => {
+                let leaves = &admitted[flow].leaves;
+                let guarantee = leaves.iter().find(|(at, _)| *at == leaf).unwrap().1;
+                assert!(latency <= guarantee, "{latency}, guarantee {guarantee}");
+                Usage {
+                    of_guarantee_percent: percent_of(latency, guarantee),
+                    ..Usage::default()
+                }
+            }
+            Observation::Received {
+                flow,
+                on_base: false,
+                latency,
+                ..
+            } => {
+                assert!(latency <= flows[flow].deadline);
+                Usage::default()
+            }
+        });
+    });
+    Some(usage)
+}
+
+fn percent_of(part: Delay, whole: Delay) -> u64 {
+    part.as_ps() * 100 / whole.as_ps()
+}
+
+fn conditions(random: &mut Prng) -> Conditions {
+    let from_ps = random.below(SENDING_PS / 2);
+    let caught = match random.below(2) {
+        0 => Caught::Never,
+        _ => Caught::AtSharedStages,
+    };
+    let detour = Detour {
+        from_ps,
+        until_ps: from_ps + random.below(SENDING_PS / 2),
+        caught,
+    };
+    let flood_phase = random.below(LINK.time_to_send(FULL_FRAME).as_ps());
+    Conditions {
+        processors_hesitate: random.below(2) == 0,
+        flood_phase_ps: (random.below(4) > 0).then_some(flood_phase),
+        detour: (random.below(2) == 0).then_some(detour),
+    }
+}
+
+/// Lets every source send as soon as its bucket allows.
+fn emissions(flows: &[Request], random: &mut Prng) -> Vec<Emission> {
+    let phase_most = [1, 50_000_000, 2_000_000_000][random.index_below(3)];
+    let mut emissions = Vec::new();
+    for (flow, request) in flows.iter().enumerate() {
+        let sizes = random.below(3);
+        let mut now = random.below(phase_most);
+        let mut bucket = Bucket::full(request, now);
+        while now < SENDING_PS {
+            let size = match sizes {
+                0 => request.largest_frame,
+                1 => request.smallest_frame,
+                _ => random.between(request.smallest_frame, request.largest_frame),
+            };
+            now = bucket.take(size, now);
+            emissions.push(Emission {
+                flow,
+                at_ps: now,
+                size,
+            });
+        }
+    }
+    emissions.sort_by_key(|emission| emission.at_ps);
+    emissions
+}
+
+/// A token bucket, its level in bits times picoseconds a second.
+struct Bucket {
+    rate_bps: u128,
+    depth: u128,
+    level: u128,
+    at_ps: u64,
+}
+
+const PS_PER_SECOND: u128 = 1_000_000_000_000;
+
+impl Bucket {
+    fn full(request: &Request, now: u64) -> Self {
+        let depth = u128::from(request.burst.as_bits()) * PS_PER_SECOND;
+        Self {
+            rate_bps: u128::from(request.rate.as_bps()),
+            depth,
+            level: depth,
+            at_ps: now,
+        }
+    }
+
+    /// Takes tokens for a frame and returns the first time at which it may go.
+    fn take(&mut self, size: DataSize, now: u64) -> u64 {
+        let needed = u128::from(size.as_bits()) * PS_PER_SECOND;
+        let missing = needed.saturating_sub(self.level);
+        let wait = u64::try_from(missing.div_ceil(self.rate_bps)).unwrap();
+        let at = now.max(self.at_ps) + wait;
+        let gained = u128::from(at - self.at_ps) * self.rate_bps;
+        self.level = (self.level + gained).min(self.depth) - needed;
+        self.at_ps = at;
+        at
+    }
+}
+
+/// Switches in a ring: processors, ports clockwise, ports back, ports to hosts.
+#[derive(Clone, Copy)]
+struct Ring {
+    switches: u64,
+}
+
+impl Ring {
+    fn stages(self, random: &mut Prng) -> Vec<Stage> {
+        let per_frame = Delay::from_us(1 + random.below(20));
+        let mut stages: Vec<_> = (0..self.switches)
+            .map(|_| {
+                // A long one lets frames pile up, which then leave together.
+                let most = [1, 50, 2_000][random.index_below(3)];
+                processor(Delay::from_us(random.below(most)), per_frame)
+            })
+            .collect();
+        // Small, so that promised frames block too; or as large as there are.
+        let unpromised = [DataSize::from_bytes(84), FULL_FRAME][random.index_below(2)];
+        stages.extend((0..3 * self.switches).map(|_| port(unpromised)));
+        stages
+    }
+
+    fn flow(self, random: &mut Prng) -> Request {
+        let (from, links) = (random.below(self.switches), random.below(self.switches));
+        let clockwise = self.around(from, links, 1);
+        let back = self.around(from, self.switches - links, self.switches - 1);
+        let (base, other) = match random.below(2) {
+            0 => (clockwise, back),
+            _ => (back, clockwise),
+        };
+        let smallest = 84 + random.below(1_000);
+        let largest = smallest + random.below(1_539 - smallest);
+        let largest_frame = DataSize::from_bytes(largest);
+        let provided_for = links > 0 && random.below(2) == 0;
+        Request {
+            class: [7, 7, 5, 3, 1][random.index_below(5)],
+            rate: BitRate::from_bps(1_000 + random.below(12_000_000)),
+            burst: largest_frame * (1 + random.below(3)),
+            largest_frame,
+            smallest_frame: DataSize::from_bytes(smallest),
+            deadline: MAX_DELAY,
+            initial: LINK.time_to_send(largest_frame),
+            base: self.with_receivers(base, random),
+            alternatives: match provided_for {
+                true => vec![(FAILURE, other)],
+                false => Vec::new(),
+            },
+        }
+    }
+
+    /// Returns the way over `links` links, each to the switch `step` further on.
+    fn around(self, from: u64, links: u64, step: u64) -> Tree {
+        let ports = match step {
+            1 => self.switches,
+            _ => 2 * self.switches,
+        };
+        let mut stages = Vec::new();
+        let mut at = from;
+        // All the way round would pass the first switch twice.
+        for _ in 0..links.min(self.switches - 1) {
+            stages.extend([at, ports + at]);
+            at = (at + step) % self.switches;
+        }
+        stages.extend([at, 3 * self.switches + at]);
+        Tree::path(stages.into_iter().map(id))
+    }
+
+    /// Adds receivers on the way, to some trees.
+    fn with_receivers(self, mut tree: Tree, random: &mut Prng) -> Tree {
+        let hops = tree.hops.len();
+        if hops > 2 && random.below(3) == 0 {
+            let hop = tree.hops[0].stage.0;
+            tree.hops.push(Hop {
+                stage: id(3 * self.switches + u64::from(hop)),
+                parent: Some(0),
+            });
+        }
+        tree
+    }
+}
+
+fn processor(latency: Delay, per_frame: Delay) -> Stage {
+    Stage::Processing {
+        latency,
+        per_frame,
+        budget: Delay::ZERO,
+        buffer_frames: None,
+    }
+}
+
+fn port(unpromised: DataSize) -> Stage {
+    Stage::Port {
+        rate: LINK,
+        propagation: Delay::from_ns(500),
+        budgets: [None; CLASSES],
+        buffers: [None; CLASSES],
+        largest_frame: unpromised,
+    }
+}
+
+/// Frames of one size, one at a time, from right beside the stage.
+fn one_stage_flow() -> Request {
+    let frame = DataSize::from_bytes(250);
+    Request {
+        class: 7,
+        rate: BitRate::from_mbps(4),
+        burst: frame,
+        largest_frame: frame,
+        smallest_frame: frame,
+        deadline: MAX_DELAY,
+        initial: Delay::ZERO,
+        base: Tree::path([StageId(0)]),
+        alternatives: Vec::new(),
+    }
+}
+
+fn at_once(flow: usize, at_ps: u64) -> Emission {
+    Emission {
+        flow,
+        at_ps,
+        size: DataSize::from_bytes(250),
+    }
+}
+
+fn id(stage: u64) -> StageId {
+    StageId(u32::try_from(stage).unwrap())
+}
+
+/// Xorshift, good enough to vary a test.
+struct Prng(u64);
+
+impl Prng {
+    fn new(seed: u64) -> Self {
+        let mut random = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        random.below(1);
+        random
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        for (left, shift) in [(true, 13), (false, 7), (true, 17)] {
+            self.0 ^= if left {
+                self.0 << shift
+            } else {
+                self.0 >> shift
+            };
+        }
+        (self.0 >> 11) % limit
+    }
+
+    fn index_below(&mut self, limit: u64) -> usize {
+        usize::try_from(self.below(limit)).unwrap()
+    }
+
+    fn between(&mut self, least: DataSize, most: DataSize) -> DataSize {
+        let span = most.as_bits() - least.as_bits() + 1;
+        least + DataSize::from_bits(self.below(span))
+    }
+}

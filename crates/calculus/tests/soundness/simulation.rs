@@ -1,0 +1,318 @@
+//! Frames through stages, one event after the other, in whole picoseconds.
+//!
+//! It shares nothing with the analysis but the description of the stages: a
+//! processor takes its latency, if it is said to, whenever it starts to work; a
+//! port serves the most urgent queue and never interrupts a frame; a flooded
+//! port sends a frame without promise whenever nothing else waits.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use calculus::admission::{CLASSES, Request, Stage, Tree};
+use units::{DataSize, Delay};
+
+/// When flows take their alternative instead of their base tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Detour {
+    pub from_ps: u64,
+    pub until_ps: u64,
+    pub caught: Caught,
+}
+
+/// What a change of trees does to frames that are under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caught {
+    /// They end on the tree on which they began.
+    Never,
+    /// At the first switch of both trees they take the other one.
+    AtSharedStages,
+}
+
+/// How the surroundings behave.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// Whether processors take their latency.
+    pub processors_hesitate: bool,
+    /// Whether ports are flooded, and when each is done with its first frame of
+    /// that, unless that is a smaller one.
+    pub flood_phase_ps: Option<u64>,
+    pub detour: Option<Detour>,
+}
+
+/// A frame as its source sends it.
+#[derive(Clone, Copy, Debug)]
+pub struct Emission {
+    pub flow: usize,
+    pub at_ps: u64,
+    pub size: DataSize,
+}
+
+/// What happened to a frame.
+#[derive(Clone, Copy, Debug)]
+pub enum Observation {
+    /// It left a stage after some time there.
+    Left {
+        flow: usize,
+        stage: usize,
+        sojourn: Delay,
+    },
+    /// It reached a receiver, always on the base tree or not.
+    Received {
+        flow: usize,
+        leaf: usize,
+        on_base: bool,
+        latency: Delay,
+    },
+}
+
+/// Runs all emissions to their end and hands over every observation.
+pub fn run(
+    stages: &[Stage],
+    flows: &[Request],
+    emissions: &[Emission],
+    conditions: Conditions,
+    mut observe: impl FnMut(Observation),
+) {
+    let mut simulation = Simulation {
+        stages,
+        flows,
+        conditions,
+        servers: stages.iter().map(|_| Server::default()).collect(),
+        events: BTreeMap::new(),
+        scheduled: 0,
+        in_flight: 0,
+    };
+    simulation.start_floods();
+    for emission in emissions {
+        simulation.emit(*emission);
+    }
+    while let Some(((now, _), event)) = simulation.events.pop_first() {
+        match event {
+            Event::Arrive(frame) => simulation.arrive(now, frame),
+            Event::Done(stage) => simulation.done(now, stage, &mut observe),
+        }
+        if simulation.in_flight == 0 {
+            break; // Only floods are left.
+        }
+    }
+}
+
+struct Simulation<'a> {
+    stages: &'a [Stage],
+    flows: &'a [Request],
+    conditions: Conditions,
+    servers: Vec<Server>,
+    events: BTreeMap<(u64, u64), Event>,
+    scheduled: u64,
+    in_flight: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    Arrive(Frame),
+    Done(usize),
+}
+
+#[derive(Clone, Copy)]
+struct Frame {
+    flow: usize,
+    route: Route,
+    hop: usize,
+    always_on_base: bool,
+    size: DataSize,
+    born_ps: u64,
+    arrived_ps: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    Base,
+    Alternative,
+}
+
+#[derive(Default)]
+struct Server {
+    queues: [VecDeque<Frame>; CLASSES],
+    busy: Option<Work>,
+}
+
+enum Work {
+    Frame(Frame),
+    Flood,
+}
+
+impl Simulation<'_> {
+    fn start_floods(&mut self) {
+        let Some(phase) = self.conditions.flood_phase_ps else {
+            return;
+        };
+        for (at, stage) in self.stages.iter().enumerate() {
+            if let Stage::Port {
+                rate,
+                largest_frame,
+                ..
+            } = stage
+            {
+                let first = phase.min(rate.time_to_send(*largest_frame).as_ps());
+                self.servers[at].busy = Some(Work::Flood);
+                self.schedule(first, Event::Done(at));
+            }
+        }
+    }
+
+    fn emit(&mut self, emission: Emission) {
+        let request = &self.flows[emission.flow];
+        let route = self.route_at(emission.at_ps, request);
+        let tree = tree(request, route);
+        for (hop, _) in tree
+            .hops
+            .iter()
+            .enumerate()
+            .filter(|(_, hop)| hop.parent.is_none())
+        {
+            let frame = Frame {
+                flow: emission.flow,
+                route,
+                hop,
+                always_on_base: route == Route::Base,
+                size: emission.size,
+                born_ps: emission.at_ps,
+                arrived_ps: 0,
+            };
+            // The first link takes a small frame less time than the largest.
+            let share = request.initial.as_ps() / request.largest_frame.as_bits();
+            let at = emission.at_ps + share * emission.size.as_bits();
+            self.in_flight += 1;
+            self.schedule(at, Event::Arrive(frame));
+        }
+    }
+
+    fn arrive(&mut self, now: u64, mut frame: Frame) {
+        frame.arrived_ps = now;
+        let request = &self.flows[frame.flow];
+        let stage = index(tree(request, frame.route).hops[frame.hop].stage.0);
+        let queue = match &self.stages[stage] {
+            Stage::Processing { .. } => 0,
+            Stage::Port { .. } => usize::from(request.class),
+        };
+        self.servers[stage].queues[queue].push_back(frame);
+        if self.servers[stage].busy.is_none() {
+            let hesitation = match &self.stages[stage] {
+                Stage::Processing { latency, .. } if self.conditions.processors_hesitate => {
+                    *latency
+                }
+                Stage::Processing { .. } | Stage::Port { .. } => Delay::ZERO,
+            };
+            self.serve_next(now + hesitation.as_ps(), stage);
+        }
+    }
+
+    fn done(&mut self, now: u64, stage: usize, observe: &mut impl FnMut(Observation)) {
+        let work = self.servers[stage].busy.take().expect("it was busy");
+        self.serve_next(now, stage);
+        let Work::Frame(frame) = work else { return };
+        observe(Observation::Left {
+            flow: frame.flow,
+            stage,
+            sojourn: Delay::from_ps(now - frame.arrived_ps),
+        });
+        self.forward(now, frame, stage, observe);
+    }
+
+    fn serve_next(&mut self, now: u64, at: usize) {
+        let server = &mut self.servers[at];
+        let next = server.queues.iter_mut().rev().find_map(VecDeque::pop_front);
+        let (work, time) = match (&self.stages[at], next) {
+            (Stage::Processing { per_frame, .. }, Some(frame)) => (Work::Frame(frame), *per_frame),
+            (Stage::Port { rate, .. }, Some(frame)) => {
+                (Work::Frame(frame), rate.time_to_send(frame.size))
+            }
+            (
+                Stage::Port {
+                    rate,
+                    largest_frame,
+                    ..
+                },
+                None,
+            ) if self.conditions.flood_phase_ps.is_some() => {
+                (Work::Flood, rate.time_to_send(*largest_frame))
+            }
+            (Stage::Processing { .. } | Stage::Port { .. }, None) => return,
+        };
+        server.busy = Some(work);
+        self.schedule(now + time.as_ps(), Event::Done(at));
+    }
+
+    /// Sends a frame on to the hops behind a stage, or to its receiver.
+    fn forward(
+        &mut self,
+        now: u64,
+        mut frame: Frame,
+        stage: usize,
+        observe: &mut impl FnMut(Observation),
+    ) {
+        let at = now + self.stages[stage].propagation().as_ps();
+        self.in_flight -= 1;
+        let request = &self.flows[frame.flow];
+        if self.catches_frames() {
+            let route = self.route_at(now, request);
+            let hops = &tree(request, route).hops;
+            if let Some(hop) = hops.iter().position(|hop| index(hop.stage.0) == stage) {
+                frame = Frame {
+                    route,
+                    hop,
+                    ..frame
+                };
+                frame.always_on_base &= route == Route::Base;
+            }
+        }
+        let hops = &tree(request, frame.route).hops;
+        let mut is_leaf = true;
+        for (hop, _) in hops
+            .iter()
+            .enumerate()
+            .filter(|(_, hop)| hop.parent == Some(frame.hop))
+        {
+            is_leaf = false;
+            self.in_flight += 1;
+            self.schedule(at, Event::Arrive(Frame { hop, ..frame }));
+        }
+        if is_leaf {
+            observe(Observation::Received {
+                flow: frame.flow,
+                leaf: frame.hop,
+                on_base: frame.always_on_base,
+                latency: Delay::from_ps(at - frame.born_ps),
+            });
+        }
+    }
+
+    fn catches_frames(&self) -> bool {
+        let detour = self.conditions.detour;
+        detour.is_some_and(|detour| detour.caught == Caught::AtSharedStages)
+    }
+
+    fn route_at(&self, now: u64, request: &Request) -> Route {
+        let detour = self.conditions.detour;
+        let broken = detour.is_some_and(|d| (d.from_ps..d.until_ps).contains(&now));
+        match broken && !request.alternatives.is_empty() {
+            true => Route::Alternative,
+            false => Route::Base,
+        }
+    }
+
+    fn schedule(&mut self, at: u64, event: Event) {
+        self.scheduled += 1;
+        self.events.insert((at, self.scheduled), event);
+    }
+}
+
+fn tree(request: &Request, route: Route) -> &Tree {
+    match route {
+        Route::Base => &request.base,
+        Route::Alternative => &request.alternatives[0].1,
+    }
+}
+
+fn index(stage: u32) -> usize {
+    usize::try_from(stage).expect("a stage number fits an address")
+}
