@@ -13,6 +13,7 @@
 //! | [`qdisc`] | the pacing of a host's link, with strict priorities |
 //! | [`cable`] | one cable of a network, to be cut and healed |
 //! | [`network`] | the whole network: rooms, cables, control network |
+//! | [`switches`] | all switches of a network, running |
 //! | [`privilege`] | the right to do all this |
 
 pub mod cable;
@@ -20,4 +21,5 @@ pub mod netlink;
 pub mod network;
 pub mod privilege;
 pub mod qdisc;
+pub mod switches;
 pub mod veth;

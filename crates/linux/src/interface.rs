@@ -91,6 +91,19 @@ impl Interface {
         })
     }
 
+    /// Returns a second way to ask about the same interface.
+    ///
+    /// # Errors
+    ///
+    /// If the process has no descriptor left.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            name: self.name,
+            index: self.index,
+            control: self.control.try_clone()?,
+        })
+    }
+
     /// Returns its number in its namespace.
     #[must_use]
     pub fn index(&self) -> u32 {

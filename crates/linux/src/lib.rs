@@ -17,6 +17,7 @@
 //! | [`channel`] | a TCP connection that is never waited for |
 //! | [`dialer`] | a switch's connection to its controller, made again when lost |
 //! | [`stall`] | the times in which the machine stood still |
+//! | [`packet_loop`] | all switches of the process, on one thread |
 //! | [`sender`] | a host's way through its queueing discipline |
 
 pub mod carrier_watch;
@@ -25,6 +26,8 @@ pub mod clock;
 pub mod dialer;
 pub mod interface;
 pub mod namespace;
+pub mod packet_loop;
+mod poller;
 pub mod port;
 mod ring;
 pub mod scheduling;

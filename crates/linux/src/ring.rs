@@ -26,6 +26,9 @@ use crate::socket::{Receives, bind, packet_socket, set_option, take_statistics};
 const TPACKET_V2: c_int = 1;
 /// One kernel allocation; whole pages, and whole slots of each size in use.
 const BLOCK_BYTES: usize = 1 << 16;
+/// The size of a slot: any frame of an interface with the usual 1500 bytes of
+/// payload, and the kernel's bookkeeping.
+const SLOT_BYTES: usize = 2048;
 /// Where the kernel puts the address behind the slot's header.
 const ADDRESS_OFFSET: usize = size_of::<tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
 /// Where the address ends: nothing of ours may be written before.
@@ -34,24 +37,6 @@ const TAG_BYTES: usize = 4;
 /// Bytes before the tag: both addresses.
 const ADDRESSES_BYTES: usize = 12;
 const DEFAULT_TAG_PROTOCOL: u16 = 0x8100;
-
-/// The size of a slot, frame and bookkeeping together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
-    /// Holds the first 430 bytes or so of a frame: enough to tell what it is.
-    Beginning,
-    /// Holds any frame of an interface with the usual 1500 bytes of payload.
-    Whole,
-}
-
-impl Slot {
-    const fn bytes(self) -> usize {
-        match self {
-            Self::Beginning => 512,
-            Self::Whole => 2048,
-        }
-    }
-}
 
 /// Whether a frame came in or went out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +67,6 @@ pub(crate) struct Ring {
     socket: OwnedFd,
     base: NonNull<u8>,
     length: usize,
-    slot_bytes: usize,
     slots: usize,
     next: usize,
     lost: u64,
@@ -96,15 +80,15 @@ unsafe impl Send for Ring {}
 impl Ring {
     /// Opens a socket with a ring of about `bytes`, not bound yet: set options,
     /// then [`bind`](Self::bind).
-    pub(crate) fn open(slot: Slot, bytes: usize) -> io::Result<Self> {
+    pub(crate) fn open(bytes: usize) -> io::Result<Self> {
         let socket = packet_socket()?;
         let blocks = (bytes / BLOCK_BYTES).max(1);
-        let slots = blocks * (BLOCK_BYTES / slot.bytes());
+        let slots = blocks * (BLOCK_BYTES / SLOT_BYTES);
         let narrow = |n: usize| u32::try_from(n).map_err(|_| io::ErrorKind::InvalidInput);
         let request = tpacket_req {
             tp_block_size: narrow(BLOCK_BYTES)?,
             tp_block_nr: narrow(blocks)?,
-            tp_frame_size: narrow(slot.bytes())?,
+            tp_frame_size: narrow(SLOT_BYTES)?,
             tp_frame_nr: narrow(slots)?,
         };
         let reserve = c_int::try_from(TAG_BYTES).expect("4");
@@ -143,7 +127,6 @@ impl Ring {
             socket,
             base: NonNull::new(base.cast()).expect("the kernel maps nothing at address zero"),
             length,
-            slot_bytes: slot.bytes(),
             slots,
             next: 0,
             lost: 0,
@@ -183,10 +166,10 @@ impl Ring {
     }
 
     fn slot(&self) -> NonNull<u8> {
-        // SAFETY: `next < slots`, and `slots * slot_bytes == length`.
+        // SAFETY: `next < slots`, and `slots * SLOT_BYTES == length`.
         #[expect(unsafe_code, reason = "pointer within the mapping")]
         unsafe {
-            self.base.add(self.next * self.slot_bytes)
+            self.base.add(self.next * SLOT_BYTES)
         }
     }
 
@@ -202,7 +185,6 @@ impl Ring {
 
     /// Reads the next slot, which must be ours, and completes its frame.
     fn captured(&mut self) -> Captured<'_> {
-        let slot_bytes = self.slot_bytes;
         let slot = self.slot();
         // SAFETY: the status gave the slot to us, so that the kernel does not
         // write it until we give it back, and `&mut self` keeps everyone else
@@ -212,7 +194,7 @@ impl Ring {
             (
                 slot.cast::<tpacket2_hdr>().read(),
                 slot.add(ADDRESS_OFFSET).cast::<sockaddr_ll>().read(),
-                std::slice::from_raw_parts_mut(slot.as_ptr(), slot_bytes),
+                std::slice::from_raw_parts_mut(slot.as_ptr(), SLOT_BYTES),
             )
         };
         let direction = match address.sll_pkttype {

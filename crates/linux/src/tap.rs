@@ -11,13 +11,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use libc::c_int;
 
-use crate::ring::{Ring, Slot};
+use crate::ring::Ring;
 use crate::socket::set_option;
 
 pub use crate::ring::{Captured, Direction};
 
 /// Holds 8192 frames: a quarter of a second at 30,000 frames/s.
-pub const RING_BYTES: usize = 4 << 20;
+pub const RING_BYTES: usize = 16 << 20;
 
 /// A capture on one interface.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Tap {
     ///
     /// Without CAP_NET_RAW, without such an interface, without the memory.
     pub fn open(index: u32, ring_bytes: usize) -> io::Result<Self> {
-        let ring = Ring::open(Slot::Beginning, ring_bytes)?;
+        let ring = Ring::open(ring_bytes)?;
         // Has the kernel stamp at the driver, not when it fills the ring.
         let stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
         let stamps = c_int::try_from(stamps).expect("two low bits");

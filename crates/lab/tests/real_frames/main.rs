@@ -8,6 +8,7 @@ mod cable;
 mod killed;
 mod network;
 mod pacing;
+mod switch;
 
 use std::io::{self, Write};
 use std::thread;

@@ -11,7 +11,7 @@ use wire::openflow::PortNumber;
 
 use crate::{await_some, frame, namespace_or_skip};
 
-fn port(switch: usize, number: u32) -> Place {
+pub fn port(switch: usize, number: u32) -> Place {
     let last = u8::try_from(number).unwrap();
     Place::Switch {
         switch,
@@ -20,7 +20,7 @@ fn port(switch: usize, number: u32) -> Place {
     }
 }
 
-fn cable(ends: [Place; 2]) -> CablePlan {
+pub fn cable(ends: [Place; 2]) -> CablePlan {
     CablePlan {
         ends,
         rate: BitRate::from_mbps(100),
@@ -28,14 +28,18 @@ fn cable(ends: [Place; 2]) -> CablePlan {
     }
 }
 
+pub fn host(name: &str, last: u8) -> HostPlan {
+    HostPlan {
+        name: name.to_owned(),
+        mac: MacAddress([2, 0, 0, 0, 0, last]),
+    }
+}
+
 /// One switch with a host at port 1, and another switch at port 2.
 pub fn plan() -> Plan {
     Plan {
         switches: vec!["s1".to_owned(), "s2".to_owned()],
-        hosts: vec![HostPlan {
-            name: "h1".to_owned(),
-            mac: MacAddress([2, 0, 0, 0, 0, 1]),
-        }],
+        hosts: vec![host("h1", 1)],
         cables: vec![
             cable([Place::Host(0), port(0, 1)]),
             cable([port(0, 2), port(1, 1)]),

@@ -12,7 +12,7 @@ use libc::c_int;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-use crate::ring::{Captured, Ring, Slot};
+use crate::ring::{Captured, Ring};
 use crate::socket::set_option;
 
 /// Survives stalls of tens of milliseconds at full speed: 8192 frames.
@@ -42,7 +42,7 @@ impl PacketPort {
     ///
     /// Without CAP_NET_RAW, without such an interface, without the memory.
     pub fn open(index: u32, ring_bytes: usize) -> io::Result<Self> {
-        let ring = Ring::open(Slot::Whole, ring_bytes)?;
+        let ring = Ring::open(ring_bytes)?;
         set_option(
             ring.as_fd(),
             libc::SOL_PACKET,

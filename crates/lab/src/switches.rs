@@ -1,0 +1,217 @@
+//! All switches of a network, running on one thread, each with its connection to
+//! the controller.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+
+use linux::carrier_watch::CarrierWatch;
+use linux::dialer::Dialer;
+use linux::interface::Interface;
+use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
+use linux::port::PacketPort;
+use linux::port::packet::RING_BYTES;
+use linux::scheduling::{self, Granted, HIGHEST_NICE, Wish};
+use switch::Config;
+use units::Duration;
+
+use crate::network::{Network, Place};
+
+/// The most memory that the rings of all ports take together.
+const ALL_RINGS_BYTES: usize = 1 << 30;
+/// The processor that the packet loop has for itself, where there are several.
+const LOOP_PROCESSOR: usize = 1;
+
+/// How the switches are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How the loop waits for frames.
+    pub waiting: Waiting,
+    /// What the loop's thread asks of the machine.
+    pub wish: Wish,
+    /// From which length on a gap in the loop is a stall.
+    pub stall_threshold: Duration,
+    /// The port on which the controller listens.
+    pub controller_port: u16,
+}
+
+impl Settings {
+    /// Spins on a processor of its own where there are two or more, and sleeps
+    /// where there is one.
+    #[must_use]
+    pub fn for_this_machine(stall_threshold: Duration, controller_port: u16) -> Self {
+        let several = scheduling::processors() > LOOP_PROCESSOR;
+        Self {
+            waiting: if several {
+                Waiting::Spinning
+            } else {
+                Waiting::Sleeping
+            },
+            wish: Wish {
+                nice: HIGHEST_NICE,
+                processor: several.then_some(LOOP_PROCESSOR),
+            },
+            stall_threshold,
+            controller_port,
+        }
+    }
+}
+
+/// What the switches did, and as what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchesRecord {
+    /// What the loop did.
+    pub record: Record,
+    /// What the machine granted to its thread.
+    pub granted: Granted,
+    /// How it waited.
+    pub waiting: Waiting,
+}
+
+/// The running switches. They end when this value does.
+#[derive(Debug)]
+pub struct Switches {
+    commands: Sender<Command>,
+    dialers: Vec<Dialer>,
+    waiting: Waiting,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<(Record, Granted)>>,
+}
+
+impl Switches {
+    /// Starts the switches of `network`, in the order of its plan; each dials the
+    /// controller.
+    ///
+    /// # Errors
+    ///
+    /// If a port cannot be opened.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many configurations as switches.
+    pub fn start(network: &Network, configs: &[Config], settings: Settings) -> io::Result<Self> {
+        assert_eq!(
+            configs.len(),
+            network.switches.len(),
+            "a configuration for each switch"
+        );
+        let (commands, obeyed) = mpsc::channel();
+        let (mut stations, mut interfaces, mut dialers) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, config) in configs.iter().enumerate() {
+            let plugs = plug_in(network, number, &mut interfaces)?;
+            let dialer = dial(network, number, settings.controller_port, &commands)?;
+            stations.push(Station::new(config.clone(), plugs).dialled_by(dialer.wanted()));
+            dialers.push(dialer);
+        }
+        let carriers = CarrierWatch::start(interfaces);
+        let threshold = settings.stall_threshold;
+        let packets = PacketLoop::new(stations, carriers, obeyed, settings.waiting, threshold)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let should_stop = Arc::clone(&stop);
+        let thread = thread::Builder::new()
+            .name("packets".to_owned())
+            .spawn(move || {
+                let granted = scheduling::apply(settings.wish);
+                (packets.run(&should_stop), granted)
+            })?;
+        Ok(Self {
+            commands,
+            dialers,
+            waiting: settings.waiting,
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// Makes a switch die, with its tables, queues and connections.
+    pub fn crash(&self, switch: usize) {
+        self.command(Command::Crash { station: switch });
+    }
+
+    /// Starts a switch again that died, with empty tables.
+    pub fn restart(&self, switch: usize) {
+        self.command(Command::Restart { station: switch });
+    }
+
+    /// Stops all switches and returns what they did.
+    ///
+    /// # Panics
+    ///
+    /// If a switch panicked.
+    #[must_use]
+    pub fn finish(mut self) -> SwitchesRecord {
+        self.dialers.clear();
+        self.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take().expect("taken only here and at the end");
+        match thread.join() {
+            Ok((record, granted)) => SwitchesRecord {
+                record,
+                granted,
+                waiting: self.waiting,
+            },
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    fn command(&self, command: Command) {
+        // A loop that has ended is past caring.
+        let _ = self.commands.send(command);
+    }
+}
+
+impl Drop for Switches {
+    fn drop(&mut self) {
+        self.dialers.clear();
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Opens the ports of one switch, and adds their interfaces to those watched.
+fn plug_in(
+    network: &Network,
+    number: usize,
+    watched: &mut Vec<Interface>,
+) -> io::Result<Vec<Plug>> {
+    let sockets = || network.cables.iter().flat_map(|cable| &cable.sockets);
+    let ports = sockets()
+        .filter(|socket| matches!(socket.place, Place::Switch { .. }))
+        .count();
+    let ring_bytes = RING_BYTES.min(ALL_RINGS_BYTES / ports.max(1));
+    let mut plugs = Vec::new();
+    for socket in sockets() {
+        match socket.place {
+            Place::Switch { switch, port, .. } if switch == number => {
+                let index = socket.interface.index();
+                let room = &network.switches[number];
+                let opened = room.run(|| PacketPort::open(index, ring_bytes))?;
+                plugs.push(Plug::new(port, opened, watched.len()));
+                watched.push(socket.interface.try_clone()?);
+            }
+            Place::Switch { .. } | Place::Host(_) => {}
+        }
+    }
+    Ok(plugs)
+}
+
+fn dial(
+    network: &Network,
+    number: usize,
+    port: u16,
+    commands: &Sender<Command>,
+) -> io::Result<Dialer> {
+    let room = network.switches[number].try_clone()?;
+    let commands = commands.clone();
+    let address = network.controller_address(number, port);
+    Ok(Dialer::start(room, address, move |dialled| {
+        // The loop ends after the dialers; nobody misses a connection then.
+        let _ = commands.send(Command::Connected {
+            station: number,
+            dialled,
+        });
+    }))
+}

@@ -1,0 +1,257 @@
+//! The switch core on real interfaces, told what to do by a controller that is
+//! this test.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use lab::network::{Network, Place, Plan};
+use lab::switches::{Settings, Switches};
+use linux::sender::Sender;
+use linux::tap::{Direction, Tap};
+use switch::{Config, PortConfig};
+use units::{BitRate, Duration};
+use wire::ethernet::MacAddress;
+use wire::openflow::{
+    Action, Actions, DatapathId, Fields, FlowMod, Framer, Hello, Instruction, Instructions,
+    MatchField, Message, PortNumber, TableId, TransactionId, emit_barrier_request,
+};
+
+use crate::network::{cable, host, port};
+use crate::{frame, namespace_or_skip, next_frame};
+
+const CONTROLLER_PORT: u16 = 6653;
+const STALL: Duration = Duration::from_us(100);
+
+/// Two hosts, one switch.
+fn plan() -> Plan {
+    Plan {
+        switches: vec!["s1".to_owned()],
+        hosts: vec![host("h1", 1), host("h2", 2)],
+        cables: vec![
+            cable([Place::Host(0), port(0, 1)]),
+            cable([Place::Host(1), port(0, 2)]),
+        ],
+    }
+}
+
+fn config() -> Config {
+    let ports = [1, 2].map(|number| PortConfig {
+        number: PortNumber(number),
+        name: format!("p{number}"),
+        mac: MacAddress([2, 9, 0, 0, 0, 1]),
+        rate: Some(BitRate::from_mbps(100)),
+    });
+    Config::new(DatapathId(1), ports.to_vec())
+}
+
+/// The other end of the switch's OpenFlow connection.
+struct Controller {
+    stream: TcpStream,
+    framer: Framer,
+}
+
+impl Controller {
+    fn accept(listener: &TcpListener) -> Self {
+        let (stream, _) = listener.accept().unwrap();
+        stream
+            .set_read_timeout(Some(crate::PATIENCE.into()))
+            .unwrap();
+        let mut controller = Self {
+            stream,
+            framer: Framer::default(),
+        };
+        controller.tell(|out| Hello::OURS.emit(TransactionId(1), out));
+        controller
+    }
+
+    fn tell(&mut self, emit: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = Vec::new();
+        emit(&mut bytes);
+        self.stream.write_all(&bytes).unwrap();
+    }
+
+    /// Has frames that come in at one port sent out of the other, both ways, and
+    /// waits until it is so.
+    fn join_ports(&mut self) {
+        for (from, to) in [(1, 2), (2, 1)] {
+            self.tell(|out| {
+                let fields = [MatchField::InPort(PortNumber(from))];
+                let actions = [Action::output(PortNumber(to))];
+                let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+                let flow_mod = FlowMod {
+                    priority: 100,
+                    matching: Fields::of(&fields),
+                    instructions: Instructions::of(&instructions),
+                    ..FlowMod::add(TableId(0))
+                };
+                flow_mod.emit(TransactionId(2), out);
+            });
+        }
+        self.tell(|out| emit_barrier_request(TransactionId(3), out));
+        self.await_message("the barrier", |message| *message == Message::BarrierReply);
+    }
+
+    #[track_caller]
+    fn await_message(&mut self, what: &str, wanted: impl Fn(&Message<'_>) -> bool) {
+        let mut room = [0; 4096];
+        loop {
+            while let Some(message) = self.framer.next_message().unwrap() {
+                let (_, message) = Message::parse(message).unwrap();
+                if wanted(&message) {
+                    return;
+                }
+            }
+            let count = self.stream.read(&mut room).unwrap();
+            assert!(count > 0, "closed before {what}");
+            self.framer.push(&room[..count]);
+        }
+    }
+}
+
+struct Bench {
+    network: Network,
+    listener: TcpListener,
+    switches: Switches,
+}
+
+fn bench() -> Bench {
+    let network = Network::build(&plan()).unwrap();
+    let address = ("0.0.0.0", CONTROLLER_PORT);
+    let listener = network.control.run(|| TcpListener::bind(address).unwrap());
+    let settings = Settings::for_this_machine(STALL, CONTROLLER_PORT);
+    let switches = Switches::start(&network, &[config()], settings).unwrap();
+    Bench {
+        network,
+        listener,
+        switches,
+    }
+}
+
+impl Bench {
+    fn sender(&self, host: usize, queue: u8) -> Sender {
+        let index = self.network.cables[host].sockets[0].interface.index();
+        self.network.hosts[host].run(|| Sender::open(index, lab::qdisc::class(queue)).unwrap())
+    }
+
+    fn tap(&self, host: usize) -> Tap {
+        let index = self.network.cables[host].sockets[0].interface.index();
+        self.network.hosts[host].run(|| Tap::open(index, 1 << 20).unwrap())
+    }
+}
+
+#[test]
+fn a_switch_with_two_entries_carries_frames_with_and_without_tag() {
+    let test = "a_switch_with_two_entries_carries_frames_with_and_without_tag";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let bench = bench();
+    let mut controller = Controller::accept(&bench.listener);
+    controller.join_ports();
+    let (mut sender, mut tap) = (bench.sender(0, 7), bench.tap(1));
+    let untagged = frame(100, 1);
+    let tagged = [&untagged[..12], &[0x81, 0x00, 0x80, 0x05], &untagged[12..]].concat();
+
+    for sent in [&untagged, &tagged] {
+        sender.send(sent).unwrap();
+
+        let (received, _) = next_frame(&mut tap, Direction::In);
+
+        assert_eq!(&received, sent);
+    }
+    let record = bench.switches.finish().record;
+    assert_eq!(record.ports[0][0].received, 2);
+    assert_eq!(record.ports[0][1].sent, 2);
+}
+
+#[test]
+fn a_port_paces_what_comes_faster_than_its_rate() {
+    let test = "a_port_paces_what_comes_faster_than_its_rate";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let bench = bench();
+    let mut controller = Controller::accept(&bench.listener);
+    controller.join_ports();
+    let mut tap = bench.tap(1);
+    // Past the host's own pacing.
+    let index = bench.network.cables[0].sockets[0].interface.index();
+    let mut burst =
+        bench.network.hosts[0].run(|| linux::port::PacketPort::open(index, 1 << 20).unwrap());
+    const FRAMES: u32 = 40;
+
+    for mark in 0..FRAMES {
+        burst.send(&frame(1514, mark));
+    }
+
+    let mut times = Vec::new();
+    for mark in 0..FRAMES {
+        let (received, at) = next_frame(&mut tap, Direction::In);
+        assert_eq!(received, frame(1514, mark));
+        times.push(at);
+    }
+    let between = times[times.len() - 1] - times[0];
+    let wire_time = BitRate::from_mbps(100).time_to_send(wire::ethernet::wire_size(1514));
+    // The first may be late by itself, and every one by the loop's turn.
+    let least = (wire_time * u64::from(FRAMES - 2)).round_up();
+    assert!(
+        between >= least,
+        "{FRAMES} frames within {between}, not {least}"
+    );
+}
+
+#[test]
+fn a_cut_cable_is_reported_to_the_controller() {
+    let test = "a_cut_cable_is_reported_to_the_controller";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let mut bench = bench();
+    let mut controller = Controller::accept(&bench.listener);
+    controller.join_ports();
+
+    bench.network.cables[1].cut().unwrap();
+
+    controller.await_message("the port's status", |message| match message {
+        Message::PortStatus(status) => status.port.number == PortNumber(2),
+        _ => false,
+    });
+}
+
+#[test]
+fn a_switch_that_crashes_forgets_all_and_dials_again_once_it_is_back() {
+    let test = "a_switch_that_crashes_forgets_all_and_dials_again_once_it_is_back";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let bench = bench();
+    let mut controller = Controller::accept(&bench.listener);
+    controller.join_ports();
+
+    bench.switches.crash(0);
+
+    let mut rest = Vec::new();
+    controller.stream.read_to_end(&mut rest).unwrap();
+    bench.switches.restart(0);
+    let mut controller = Controller::accept(&bench.listener);
+    controller.join_ports();
+}
+
+#[test]
+fn a_controller_that_sends_garbage_loses_its_connection_and_no_frame_is_lost() {
+    let test = "a_controller_that_sends_garbage_loses_its_connection_and_no_frame_is_lost";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let bench = bench();
+    let mut controller = Controller::accept(&bench.listener);
+    controller.join_ports();
+
+    controller.tell(|out| out.extend_from_slice(&[4, 0, 0, 3, 0xff, 0xff, 0xff, 0xff]));
+
+    let mut rest = Vec::new();
+    controller.stream.read_to_end(&mut rest).unwrap();
+    let (mut sender, mut tap) = (bench.sender(0, 0), bench.tap(1));
+    sender.send(&frame(60, 4)).unwrap();
+    assert_eq!(next_frame(&mut tap, Direction::In).0, frame(60, 4));
+}

@@ -1,0 +1,254 @@
+//! One thread that carries all the switches of a process.
+//!
+//! A turn of the loop takes at most one frame from each port's ring through its
+//! switch, and after every frame does what has become due anywhere: frames whose
+//! last bit leaves, queues whose port is free again. Control connections,
+//! carriers and commands have their turn every [`CONTROL_INTERVAL`], in bounded
+//! pieces, so that they delay a frame by no more than one piece takes.
+//!
+//! Spinning, the loop never waits and costs a processor; sleeping, it waits in the
+//! kernel while nothing is due and costs a wake-up a frame.
+
+mod plug;
+mod station;
+
+pub use plug::{LONGEST_FRAME, Plug, PlugCounters};
+pub use station::{CHUNK_BYTES, MOST_CONNECTIONS, Station};
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError};
+
+use switch::ConnectionId;
+use units::{Duration, Instant};
+
+use crate::carrier_watch::CarrierWatch;
+use crate::clock;
+use crate::dialer::Dialled;
+use crate::poller::Poller;
+use crate::stall::{StallMonitor, Stalls, Work};
+
+/// How often control has its turn.
+pub const CONTROL_INTERVAL: Duration = Duration::from_us(50);
+/// How often a sleeping loop looks up when nothing happens.
+const LONGEST_SLEEP: Duration = Duration::from_ms(1);
+/// The mark of events that only wake the loop up.
+const WAKE_UP: u64 = u64::MAX;
+
+/// How the loop waits for frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// It looks without pause.
+    Spinning,
+    /// It sleeps until the kernel wakes it.
+    Sleeping,
+}
+
+/// What the loop is told from outside.
+#[derive(Debug)]
+pub enum Command {
+    /// A switch has a new connection to a controller.
+    Connected {
+        /// The switch, in the order of the stations.
+        station: usize,
+        /// The connection.
+        dialled: Dialled,
+    },
+    /// A switch dies, with its tables, queues and connections.
+    Crash {
+        /// The switch, in the order of the stations.
+        station: usize,
+    },
+    /// A switch that died starts again, with empty tables.
+    Restart {
+        /// The switch, in the order of the stations.
+        station: usize,
+    },
+}
+
+/// What the loop did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The counters of every port of every switch.
+    pub ports: Vec<Vec<PlugCounters>>,
+    /// When the machine took the processor away.
+    pub stalls: Stalls,
+    /// How often all ports were looked at.
+    pub turns: u64,
+}
+
+/// The loop, ready to run.
+#[derive(Debug)]
+pub struct PacketLoop {
+    stations: Vec<Station>,
+    carriers: CarrierWatch,
+    commands: Receiver<Command>,
+    poller: Poller,
+    waiting: Waiting,
+    stalls: StallMonitor,
+    connections: u32,
+    control_due: Instant,
+    turns: u64,
+}
+
+impl PacketLoop {
+    /// Returns a loop that carries `stations` and takes gaps of `stall_threshold`
+    /// or more for stalls.
+    ///
+    /// # Errors
+    ///
+    /// If the process has no descriptors left.
+    pub fn new(
+        stations: Vec<Station>,
+        carriers: CarrierWatch,
+        commands: Receiver<Command>,
+        waiting: Waiting,
+        stall_threshold: Duration,
+    ) -> io::Result<Self> {
+        let poller = Poller::new()?;
+        if waiting == Waiting::Sleeping {
+            for plug in stations.iter().flat_map(|station| &station.plugs) {
+                poller.add(&plug.port, WAKE_UP)?;
+            }
+        }
+        let now = clock::now();
+        Ok(Self {
+            stations,
+            carriers,
+            commands,
+            poller,
+            waiting,
+            stalls: StallMonitor::new(now, stall_threshold),
+            connections: 0,
+            control_due: now,
+            turns: 0,
+        })
+    }
+
+    /// Starts all switches and carries them until `stop` is set.
+    pub fn run(mut self, stop: &AtomicBool) -> Record {
+        let now = clock::now();
+        self.stalls.waited(now);
+        for station in &mut self.stations {
+            station.start(now);
+        }
+        while !stop.load(Ordering::Relaxed) {
+            self.turn();
+        }
+        self.finish()
+    }
+
+    fn turn(&mut self) {
+        self.turns += 1;
+        let mut moved = false;
+        for s in 0..self.stations.len() {
+            for n in 0..self.stations[s].plugs.len() {
+                if let Some(now) = self.stations[s].forward(n) {
+                    moved = true;
+                    self.passed(now, Work::Frames);
+                }
+            }
+        }
+        let now = clock::now();
+        self.passed(now, Work::Frames);
+        if now >= self.control_due {
+            self.control(now);
+        }
+        if !moved {
+            self.stalls.idle(now);
+            if self.waiting == Waiting::Sleeping {
+                self.sleep();
+            }
+        }
+    }
+
+    /// Does what has become due by `now`.
+    fn passed(&mut self, now: Instant, during: Work) {
+        self.stalls.alive(now, during);
+        for station in &mut self.stations {
+            if now >= station.due() {
+                station.catch_up(now);
+            }
+        }
+    }
+
+    fn control(&mut self, now: Instant) {
+        self.control_due = now + CONTROL_INTERVAL;
+        self.follow_carriers(now);
+        self.obey();
+        self.poller.wait(Some(Duration::ZERO));
+        let mut room = [0; CHUNK_BYTES];
+        while let Some(mark) = self.poller.next() {
+            let station = usize::try_from(mark)
+                .ok()
+                .and_then(|mark| self.stations.get_mut(mark));
+            if let Some(station) = station {
+                station.listen(&mut room);
+                self.passed(clock::now(), Work::Control);
+            }
+        }
+        let now = clock::now();
+        for station in &mut self.stations {
+            station.speak(now, &self.poller);
+        }
+        self.passed(clock::now(), Work::Control);
+    }
+
+    fn follow_carriers(&mut self, now: Instant) {
+        for station in &mut self.stations {
+            for n in 0..station.plugs.len() {
+                let plug = &mut station.plugs[n];
+                if let Some(link) = plug.change(self.carriers.carrier(plug.watched)) {
+                    station.link_changed(n, link, now);
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self) {
+        loop {
+            match self.commands.try_recv() {
+                Ok(command) => self.execute(command),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn execute(&mut self, command: Command) {
+        let now = clock::now();
+        match command {
+            Command::Connected { station, dialled } => {
+                let id = ConnectionId(self.connections);
+                self.connections += 1;
+                let mark = u64::try_from(station).expect("fewer than 2^64 stations");
+                self.stations[station].connect(id, dialled, now, (&self.poller, mark));
+            }
+            Command::Crash { station } => self.stations[station].crash(&self.poller),
+            Command::Restart { station } => self.stations[station].start(now),
+        }
+    }
+
+    /// Waits in the kernel until a frame or a message comes, or something is due.
+    fn sleep(&mut self) {
+        let now = clock::now();
+        let due = self.stations.iter().map(Station::due).min();
+        let due = due.unwrap_or(Instant::FAR_FUTURE).min(now + LONGEST_SLEEP);
+        self.poller.wait(Some(due.saturating_since(now)));
+        let woken = clock::now();
+        self.stalls.waited(woken.min(due).max(now));
+        self.control_due = woken;
+    }
+
+    fn finish(mut self) -> Record {
+        let ports = self
+            .stations
+            .iter_mut()
+            .map(|station| station.plugs.iter_mut().map(Plug::total).collect())
+            .collect();
+        Record {
+            ports,
+            stalls: self.stalls.finish(),
+            turns: self.turns,
+        }
+    }
+}

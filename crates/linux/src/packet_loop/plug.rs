@@ -1,0 +1,117 @@
+//! One port of a switch on its interface, with the frame that is being sent.
+//!
+//! The core says when a transmission begins and when its last bit leaves; the
+//! interface takes a frame in no time at all. So a paced frame is held for as
+//! long as its bits would take, and handed over when the last would have left.
+
+use switch::Link;
+use units::Instant;
+use wire::openflow::PortNumber;
+
+use crate::interface::Carrier;
+use crate::port::Port;
+use crate::port::packet::Sent;
+
+/// The longest frame that a port carries.
+pub const LONGEST_FRAME: usize = 2048;
+
+/// A port in its place.
+#[derive(Debug)]
+pub struct Plug {
+    pub(super) number: PortNumber,
+    pub(super) port: Port,
+    /// Its place in the carrier watch.
+    pub(super) watched: usize,
+    pub(super) link: Link,
+    held: Vec<u8>,
+    departs: Instant,
+    pub(super) counters: PlugCounters,
+}
+
+/// What went through a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlugCounters {
+    /// Frames that came in.
+    pub received: u64,
+    /// Frames that went out.
+    pub sent: u64,
+    /// Frames that the interface did not take: its link was down.
+    pub refused: u64,
+    /// Frames that were longer than a port carries; dropped.
+    pub oversized: u64,
+    /// Frames that came while the ring was full; dropped by the kernel.
+    pub lost: u64,
+}
+
+impl Plug {
+    /// Plugs `port` in as number `number`; its carrier is the `watched`th of the
+    /// carrier watch.
+    #[must_use]
+    pub fn new(number: PortNumber, port: Port, watched: usize) -> Self {
+        Self {
+            number,
+            port,
+            watched,
+            link: Link::Up,
+            held: Vec::with_capacity(LONGEST_FRAME),
+            departs: Instant::FAR_FUTURE,
+            counters: PlugCounters::default(),
+        }
+    }
+
+    /// Takes a frame whose last bit leaves at `departs`. One that is due already
+    /// goes at once.
+    #[inline]
+    pub(super) fn transmit(&mut self, now: Instant, frame: &[u8], departs: Instant) {
+        self.depart(Instant::FAR_FUTURE);
+        if departs <= now {
+            Self::send(&mut self.port, &mut self.counters, frame);
+        } else {
+            self.held.extend_from_slice(frame);
+            self.departs = departs;
+        }
+    }
+
+    /// Lets the held frame go if its time has come.
+    #[inline]
+    pub(super) fn depart(&mut self, now: Instant) {
+        if self.departs <= now && !self.held.is_empty() {
+            Self::send(&mut self.port, &mut self.counters, &self.held);
+            self.forget();
+        }
+    }
+
+    /// Returns when the held frame goes; never, if none is held.
+    #[inline]
+    pub(super) fn departs(&self) -> Instant {
+        self.departs
+    }
+
+    /// Returns all that went through.
+    pub(super) fn total(&mut self) -> PlugCounters {
+        self.counters.lost = self.port.lost();
+        self.counters
+    }
+
+    /// Loses the held frame.
+    pub(super) fn forget(&mut self) {
+        self.held.clear();
+        self.departs = Instant::FAR_FUTURE;
+    }
+
+    /// Returns the link as the carrier shows it, if that is a change.
+    pub(super) fn change(&mut self, carrier: Carrier) -> Option<Link> {
+        let link = match carrier {
+            Carrier::Present => Link::Up,
+            Carrier::Lost => Link::Down,
+        };
+        (std::mem::replace(&mut self.link, link) != link).then_some(link)
+    }
+
+    fn send(port: &mut Port, counters: &mut PlugCounters, frame: &[u8]) {
+        match port.send(frame) {
+            Sent::Taken => counters.sent += 1,
+            Sent::Dropped => counters.refused += 1,
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! One switch of a packet loop, with its ports and its control connections.
+
+use switch::{Config, ConnectionId, Input, Output, Switch};
+use units::Instant;
+
+use super::plug::Plug;
+use crate::channel::{Channel, Found, Unsent};
+use crate::clock;
+use crate::dialer::{Dialled, Lease, Wanted};
+use crate::poller::Poller;
+
+/// The most control connections of one switch.
+pub const MOST_CONNECTIONS: usize = 8;
+/// How much of a connection is read at once: what it costs to handle is how much
+/// later a frame may be because of control.
+pub const CHUNK_BYTES: usize = 2048;
+
+/// A switch in its place. It has no core while it is crashed.
+#[derive(Debug)]
+pub struct Station {
+    config: Config,
+    switch: Option<Switch>,
+    pub(super) plugs: Vec<Plug>,
+    lines: Vec<Line>,
+    wanted: Option<Wanted>,
+    /// When the core wants to be called again.
+    deadline: Instant,
+    /// When the first held frame departs.
+    departs: Instant,
+}
+
+#[derive(Debug)]
+struct Line {
+    id: ConnectionId,
+    channel: Channel,
+    phase: Phase,
+    /// Tells the dialer, when it is dropped, to dial again.
+    _lease: Lease,
+}
+
+/// How a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// In use.
+    Open,
+    /// The core wants it closed once what it said has been sent.
+    Closing,
+    /// Of no more use.
+    Broken,
+}
+
+impl Station {
+    /// Places a switch of this configuration, not yet running.
+    #[must_use]
+    pub fn new(config: Config, plugs: Vec<Plug>) -> Self {
+        Self {
+            config,
+            switch: None,
+            plugs,
+            lines: Vec::with_capacity(MOST_CONNECTIONS),
+            wanted: None,
+            deadline: Instant::FAR_FUTURE,
+            departs: Instant::FAR_FUTURE,
+        }
+    }
+
+    /// Says how to tell the dialer whether connections are wanted.
+    #[must_use]
+    pub fn dialled_by(mut self, wanted: Wanted) -> Self {
+        self.wanted = Some(wanted);
+        self
+    }
+
+    /// Starts the core, with empty tables.
+    pub(super) fn start(&mut self, now: Instant) {
+        self.switch = Some(Switch::new(now, self.config.clone()));
+        self.want_connections(true);
+        for n in 0..self.plugs.len() {
+            self.plugs[n].link = switch::Link::Up;
+        }
+        self.drain(now);
+    }
+
+    /// Ends the core; what it knew is gone.
+    pub(super) fn crash(&mut self, poller: &Poller) {
+        self.want_connections(false);
+        while !self.lines.is_empty() {
+            self.part_with(0, poller);
+        }
+        for plug in &mut self.plugs {
+            plug.forget();
+        }
+        self.switch = None;
+        self.deadline = Instant::FAR_FUTURE;
+        self.departs = Instant::FAR_FUTURE;
+    }
+
+    fn want_connections(&self, wanted: bool) {
+        if let Some(dialer) = &self.wanted {
+            dialer.set(wanted);
+        }
+    }
+
+    /// Moves one frame from the `n`th port's ring through the core. Returns
+    /// when, if there was one.
+    #[inline]
+    pub(super) fn forward(&mut self, n: usize) -> Option<Instant> {
+        let (plug, switch) = (&mut self.plugs[n], &mut self.switch);
+        let (number, counters) = (plug.number, &mut plug.counters);
+        let handled = plug.port.receive(|captured| {
+            let now = clock::now();
+            counters.received += 1;
+            if captured.bytes.len() != captured.length {
+                counters.oversized += 1;
+            } else if let Some(switch) = switch {
+                switch.handle(
+                    now,
+                    Input::Frame {
+                        port: number,
+                        bytes: captured.bytes,
+                    },
+                );
+            }
+            now
+        })?;
+        self.drain(handled);
+        Some(handled)
+    }
+
+    /// Returns when something is due here.
+    #[inline]
+    pub(super) fn due(&self) -> Instant {
+        self.deadline.min(self.departs)
+    }
+
+    /// Does what is due: lets frames depart, then calls the core.
+    #[inline]
+    pub(super) fn catch_up(&mut self, now: Instant) {
+        if now >= self.departs {
+            for plug in &mut self.plugs {
+                plug.depart(now);
+            }
+        }
+        if now >= self.deadline {
+            self.input(now, Input::Timeout);
+        } else {
+            self.note_departure();
+        }
+    }
+
+    /// Tells the core of the `n`th port's link.
+    pub(super) fn link_changed(&mut self, n: usize, link: switch::Link, now: Instant) {
+        let port = self.plugs[n].number;
+        self.input(now, Input::Port { port, link });
+    }
+
+    /// Takes a connection that was dialled, and has `poller` report it as `mark`. A
+    /// crashed switch, and one that has too many, drops it.
+    pub(super) fn connect(
+        &mut self,
+        id: ConnectionId,
+        dialled: Dialled,
+        at: Instant,
+        watch: (&Poller, u64),
+    ) {
+        let (poller, mark) = watch;
+        let Ok(channel) = Channel::new(dialled.stream) else {
+            return;
+        };
+        if self.switch.is_none() || self.lines.len() == MOST_CONNECTIONS {
+            return;
+        }
+        if poller.add(&channel, mark).is_err() {
+            return;
+        }
+        let (phase, lease) = (Phase::Open, dialled.lease);
+        self.lines.push(Line {
+            id,
+            channel,
+            phase,
+            _lease: lease,
+        });
+        self.input(at, Input::Connected(id));
+    }
+
+    /// Reads at most one chunk of every connection.
+    pub(super) fn listen(&mut self, room: &mut [u8; CHUNK_BYTES]) {
+        for n in 0..self.lines.len() {
+            let line = &mut self.lines[n];
+            let connection = line.id;
+            match line.channel.read(room) {
+                Found::Bytes(count) => {
+                    let bytes = &room[..count];
+                    self.input(clock::now(), Input::Received { connection, bytes });
+                }
+                Found::Nothing => {}
+                Found::Closed => line.phase = Phase::Broken,
+            }
+        }
+    }
+
+    /// Sends what the core has said, and parts with connections that are over.
+    pub(super) fn speak(&mut self, now: Instant, poller: &Poller) {
+        let mut n = 0;
+        while let Some(line) = self.lines.get_mut(n) {
+            let unsent = line.channel.flush();
+            let connection = line.id;
+            match (line.phase, unsent) {
+                (Phase::Open, Unsent::Nothing | Unsent::Something)
+                | (Phase::Closing, Unsent::Something) => n += 1,
+                (Phase::Closing, Unsent::Nothing | Unsent::Closed) => self.part_with(n, poller),
+                (Phase::Broken, _) | (Phase::Open, Unsent::Closed) => {
+                    self.part_with(n, poller);
+                    self.input(now, Input::Disconnected(connection));
+                }
+            }
+        }
+    }
+
+    fn part_with(&mut self, n: usize, poller: &Poller) {
+        let line = self.lines.swap_remove(n);
+        poller.remove(&line.channel);
+    }
+
+    /// Hands the core one input and does all that it asks for.
+    fn input(&mut self, now: Instant, input: Input<'_>) {
+        if let Some(switch) = &mut self.switch {
+            switch.handle(now, input);
+            self.drain(now);
+        }
+    }
+
+    fn drain(&mut self, now: Instant) {
+        let Some(switch) = &mut self.switch else {
+            return;
+        };
+        while let Some(output) = switch.poll() {
+            match output {
+                Output::Transmit {
+                    port,
+                    bytes,
+                    departs,
+                } => {
+                    if let Some(plug) = self.plugs.iter_mut().find(|plug| plug.number == port) {
+                        plug.transmit(now, bytes, departs);
+                    }
+                }
+                Output::Send { connection, bytes } => {
+                    if let Some(line) = self.lines.iter_mut().find(|line| line.id == connection) {
+                        line.channel.queue(bytes);
+                    }
+                }
+                Output::Close { connection, .. } => {
+                    if let Some(line) = self.lines.iter_mut().find(|line| line.id == connection) {
+                        line.phase = Phase::Closing;
+                    }
+                }
+            }
+        }
+        self.deadline = switch.deadline().unwrap_or(Instant::FAR_FUTURE);
+        self.note_departure();
+    }
+
+    fn note_departure(&mut self) {
+        let departures = self.plugs.iter().map(Plug::departs);
+        self.departs = departures.min().unwrap_or(Instant::FAR_FUTURE);
+    }
+}
