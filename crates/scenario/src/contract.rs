@@ -31,6 +31,8 @@ pub const SMALLEST_FRAME: DataSize = DataSize::from_bytes(60);
 /// The largest frame without its check sequence: 1500 bytes behind a header of
 /// 14 and a VLAN tag of 4.
 pub const LARGEST_FRAME: DataSize = DataSize::from_bytes(1518);
+/// The largest frame without a VLAN tag, and without its check sequence.
+pub const LARGEST_UNTAGGED_FRAME: DataSize = DataSize::from_bytes(1514);
 /// Check sequence 4, preamble and start delimiter 8, gap 12.
 const OVERHEAD: DataSize = DataSize::from_bytes(24);
 /// Ethernet 14, IPv4 20, UDP 8, message shim 12 (S2-2).

@@ -14,18 +14,37 @@ mod class;
 mod contract;
 mod event;
 mod flow;
+mod format;
+mod generate;
+mod import;
+mod length;
+mod limits;
+mod mistake;
+mod names;
 mod network;
+mod plan;
 mod profile;
+mod random;
+mod read;
+mod record;
 mod scenario;
 mod settings;
+mod shape;
 
 pub use class::{Budget, Class};
-pub use contract::{Contract, LARGEST_FRAME, MESSAGE_HEADERS, SMALLEST_FRAME, wire_size};
+pub use contract::{
+    Contract, LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, MESSAGE_HEADERS, SMALLEST_FRAME, wire_size,
+};
 pub use event::{Change, Event};
 pub use flow::{
     BestEffort, Criticality, Destination, Flow, Goose, Message, Protection, SampledValues,
     StateChanges, TokenBucket, Traffic,
 };
+pub use limits::{
+    LONGEST_FILE, MOST_CHANGES, MOST_EVENTS, MOST_FLOWS, MOST_GROUPS, MOST_LINKS, MOST_NODES,
+    MOST_PROFILES, MOST_RECEIVERS,
+};
+pub use mistake::{MOST_PROBLEMS, Mistake, Problem, ScenarioError};
 pub use network::{Device, End, Host, Link, Node, Switch};
 pub use profile::{ControlTimes, Origin, Profile, Stated};
 pub use scenario::{

@@ -2,6 +2,18 @@
 
 use units::Delay;
 
+/// The profiles that the program carries with it.
+pub(crate) const BUILT_IN: [(&str, &str); 2] = [
+    (
+        "taktos-packet",
+        include_str!("../../../profiles/taktos-packet.toml"),
+    ),
+    (
+        "line-rate",
+        include_str!("../../../profiles/line-rate.toml"),
+    ),
+];
+
 /// The parameters of a device: a processing stage shared by all its ports and a
 /// buffer pool (LOKO section 4).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,281 @@
+//! The tables that describe flows.
+
+use crate::format::key;
+use crate::limits::{MOST_FLOWS, MOST_RECEIVERS};
+use crate::shape::Need::{Optional, Required};
+use crate::shape::{Choice, Key, Shape, Table, Zero};
+
+/// The kinds of flows.
+static KINDS: Choice = Choice {
+    what: "kind of flow",
+    words: &["sampled-values", "goose", "udp", "message", "best-effort"],
+};
+
+/// The word for a flow that is restored.
+pub(crate) const PROTECTION_RESTORE: &str = "restore";
+
+static PROTECTIONS: Choice = Choice {
+    what: "protection",
+    words: &["none", PROTECTION_RESTORE],
+};
+
+pub(crate) static FLOW: Table = Table {
+    title: "a flow",
+    keys: &[
+        key(
+            "like",
+            Optional,
+            Shape::Text,
+            "the template whose keys it takes over where it has none",
+        ),
+        KIND,
+        key("from", Optional, Shape::Text, "the host that sends"),
+        key(
+            "to",
+            Optional,
+            ONE_OR_MORE_TEXTS,
+            "the host or the list of hosts that receive",
+        ),
+        FRAME,
+        key(
+            "payload",
+            Optional,
+            Shape::Size,
+            "instead of `frame`, what a UDP datagram carries: the frame has 42 B more",
+        ),
+        key("size", Optional, Shape::Size, "the size of each message"),
+        PERIOD,
+        key(
+            "rate",
+            Optional,
+            Shape::Rate,
+            "the rate on the wire, overhead of 24 B a frame included; of best effort, what it \
+             offers regardless of losses (without it, it behaves as TCP does)",
+        ),
+        key(
+            "burst",
+            Optional,
+            Shape::Size,
+            "the depth of the token bucket on the wire; default one frame",
+        ),
+        key(
+            "window",
+            Optional,
+            Shape::Integer {
+                least: 1,
+                most: 65_535,
+            },
+            "the most unacknowledged frames of a best-effort flow without a rate; default 64",
+        ),
+        JITTER,
+        MIN_TIME,
+        MAX_TIME,
+        key(
+            "min_spacing",
+            Optional,
+            Shape::Time(Zero::Refused),
+            "the shortest time between two state changes; default `min_time`",
+        ),
+        CHANGES,
+        key(
+            "deadline",
+            Optional,
+            Shape::Time(Zero::Refused),
+            "how late a frame may be, from the first bit at the sender to the last bit at the \
+             receiver",
+        ),
+        CLASS_OF_FLOW,
+        CRITICALITY,
+        PROTECTION,
+        INTERRUPTION,
+        key(
+            "start",
+            Optional,
+            Shape::Time(Zero::Allowed),
+            "when it begins; default \"0 s\"",
+        ),
+        key(
+            "stop",
+            Optional,
+            Shape::Time(Zero::Refused),
+            "when it ends; default with the run",
+        ),
+    ],
+};
+
+pub(crate) static FLOW_SET: Table = Table {
+    title: "a flow set",
+    keys: &[
+        key(
+            "prefix",
+            Required,
+            Shape::Text,
+            "what the names begin with; a number follows",
+        ),
+        key(
+            "count",
+            Required,
+            Shape::Integer {
+                least: 1,
+                most: MOST_FLOWS,
+            },
+            "how many flows",
+        ),
+        KIND,
+        key(
+            "seed",
+            Optional,
+            Shape::Number,
+            "what the random choices follow from, apart from the seed of the run, so that every \
+             run has the same flows; default 1",
+        ),
+        key(
+            "from",
+            Optional,
+            ONE_OR_MORE_TEXTS,
+            "the hosts among which the sender is drawn; default all",
+        ),
+        key(
+            "to",
+            Optional,
+            ONE_OR_MORE_TEXTS,
+            "the hosts among which the receivers are drawn; default all",
+        ),
+        key(
+            "receivers",
+            Optional,
+            Shape::Integer {
+                least: 1,
+                most: MOST_RECEIVERS,
+            },
+            "how many receivers each flow has; default 1",
+        ),
+        key(
+            "frame",
+            Optional,
+            Shape::AnyOf(&[Shape::List(&Shape::Size), Shape::Size]),
+            "the sizes of frames among which each flow's is drawn, without check sequence",
+        ),
+        key(
+            "size",
+            Optional,
+            Shape::AnyOf(&[Shape::List(&Shape::Size), Shape::Size]),
+            "the sizes of messages among which each flow's is drawn",
+        ),
+        key(
+            "period",
+            Optional,
+            Shape::AnyOf(&[
+                Shape::List(&Shape::Time(Zero::Refused)),
+                Shape::Time(Zero::Refused),
+            ]),
+            "the periods among which each flow's is drawn",
+        ),
+        key(
+            "deadline",
+            Optional,
+            Shape::AnyOf(&[
+                Shape::List(&Shape::Time(Zero::Refused)),
+                Shape::Time(Zero::Refused),
+            ]),
+            "the deadlines among which each flow's is drawn",
+        ),
+        JITTER,
+        MIN_TIME,
+        MAX_TIME,
+        CHANGES,
+        CLASS_OF_FLOW,
+        CRITICALITY,
+        PROTECTION,
+        INTERRUPTION,
+    ],
+};
+
+const ONE_OR_MORE_TEXTS: Shape = Shape::AnyOf(&[Shape::List(&Shape::Text), Shape::Text]);
+
+const KIND: Key = key(
+    "kind",
+    Optional,
+    Shape::Choice(&KINDS),
+    "what it sends: IEC 61850 Sampled Values, GOOSE, UDP datagrams, messages longer than a frame, \
+     or best effort without a promise",
+);
+
+const FRAME: Key = key(
+    "frame",
+    Optional,
+    Shape::Size,
+    "the size of each frame without its check sequence, VLAN tag included, \"60 B\" to \"1518 B\"; \
+     of messages, of the largest one",
+);
+
+const PERIOD: Key = key(
+    "period",
+    Optional,
+    Shape::Time(Zero::Refused),
+    "the time between two frames or two messages",
+);
+
+const JITTER: Key = key(
+    "jitter",
+    Optional,
+    Shape::Time(Zero::Allowed),
+    "how much later than its time a frame may leave the host; default one period for \
+     Sampled Values, \"250 us\" for the others",
+);
+
+const MIN_TIME: Key = key(
+    "min_time",
+    Optional,
+    Shape::Time(Zero::Refused),
+    "the time from a state change to its first repetition, doubled with each further one; \
+     default \"4 ms\"",
+);
+
+const MAX_TIME: Key = key(
+    "max_time",
+    Optional,
+    Shape::Time(Zero::Refused),
+    "the longest time between two repetitions; default \"1 s\"",
+);
+
+const CHANGES: Key = key(
+    "changes",
+    Optional,
+    Shape::AnyOf(&[
+        Shape::List(&Shape::Time(Zero::Allowed)),
+        Shape::Time(Zero::Refused),
+    ]),
+    "when the state changes: a mean interval for random times, or a list of times; \
+     default \"1 s\"",
+);
+
+const CLASS_OF_FLOW: Key = key(
+    "class",
+    Optional,
+    Shape::Text,
+    "its class; default by its kind: GOOSE `protection`, Sampled Values `sampled-values`, UDP and \
+     messages `control`, best effort `best-effort`",
+);
+
+const CRITICALITY: Key = key(
+    "criticality",
+    Optional,
+    Shape::Integer { least: 0, most: 7 },
+    "how much it matters when the network has to choose, 7 most; default 0",
+);
+
+const PROTECTION: Key = key(
+    "protection",
+    Optional,
+    Shape::Choice(&PROTECTIONS),
+    "what happens when a link on its path breaks: nothing, or it is restored on an alternative \
+     path within `interruption`; default \"none\"",
+);
+
+const INTERRUPTION: Key = key(
+    "interruption",
+    Optional,
+    Shape::Time(Zero::Refused),
+    "the longest interruption after a failure that keeps the promise of a restored flow",
+);

@@ -1,0 +1,183 @@
+//! The tables that describe the run: title, classes, events, measurement.
+
+use crate::format::key;
+use crate::shape::Need::{Optional, Required};
+use crate::shape::{Choice, Keys, Shape, Table, Zero};
+
+/// The kinds of events.
+static EVENT_KINDS: Choice = Choice {
+    what: "kind of event",
+    words: &[
+        "cut",
+        "heal",
+        "host-moves",
+        "switch-crash",
+        "switch-restart",
+    ],
+};
+
+/// The word for hosts that are known from the scenario.
+pub(crate) const HOSTS_FROM_SCENARIO: &str = "scenario";
+
+/// The word for capturing every link.
+pub(crate) const CAPTURE_ALL: &str = "all";
+
+static HOST_DISCOVERIES: Choice = Choice {
+    what: "way to find hosts",
+    words: &["first-frame", HOSTS_FROM_SCENARIO],
+};
+
+static CAPTURES: Choice = Choice {
+    what: "capture",
+    words: &["none", CAPTURE_ALL],
+};
+
+pub(crate) static SCENARIO: Table = Table {
+    title: "[scenario]",
+    keys: &[
+        key(
+            "title",
+            Required,
+            Shape::Text,
+            "what the run is called in its report",
+        ),
+        key(
+            "duration",
+            Optional,
+            Shape::Time(Zero::Refused),
+            "how long traffic runs; default \"10 s\"",
+        ),
+        key(
+            "seed",
+            Optional,
+            Shape::Number,
+            "what the random choices of the run follow from; default 1",
+        ),
+    ],
+};
+
+pub(crate) static CLASS: Table = Table {
+    title: "a class",
+    keys: &[
+        key(
+            "queue",
+            Required,
+            Shape::Integer { least: 0, most: 7 },
+            "the queue at every port: 7 is served first, 0 last; each class has its own",
+        ),
+        key(
+            "budget",
+            Optional,
+            Shape::AnyOf(&[
+                Shape::Map(Keys::Rates, &Shape::Delay(Zero::Refused)),
+                Shape::Delay(Zero::Refused),
+            ]),
+            "the most delay that one port may add: one for all, or one for each rate of links, \
+             such as { \"100 Mbit/s\" = \"300 us\", \"1 Gbit/s\" = \"40 us\" }; default chosen by \
+             the admission",
+        ),
+    ],
+};
+
+pub(crate) static EVENT: Table = Table {
+    title: "an event",
+    keys: &[
+        key(
+            "at",
+            Required,
+            Shape::Time(Zero::Allowed),
+            "when it happens, after the start of traffic",
+        ),
+        key(
+            "kind",
+            Required,
+            Shape::Choice(&EVENT_KINDS),
+            "what happens",
+        ),
+        key(
+            "link",
+            Optional,
+            Shape::Text,
+            "the link that is cut or healed",
+        ),
+        key("host", Optional, Shape::Text, "the host that moves"),
+        key(
+            "to",
+            Optional,
+            Shape::Text,
+            "the switch that the host moves to",
+        ),
+        key(
+            "switch",
+            Optional,
+            Shape::Text,
+            "the switch that crashes or restarts",
+        ),
+    ],
+};
+
+pub(crate) static ADMISSION: Table = Table {
+    title: "[admission]",
+    keys: &[key(
+        "processing_budget",
+        Optional,
+        Shape::Delay(Zero::Refused),
+        "the most delay that the processing stage of a switch may add; default chosen by the \
+         admission",
+    )],
+};
+
+pub(crate) static CONTROLLER: Table = Table {
+    title: "[controller]",
+    keys: &[
+        key(
+            "channel_delay",
+            Optional,
+            Shape::Delay(Zero::Allowed),
+            "how long a message of the control network travels in the simulation; \
+             default \"100 us\"",
+        ),
+        key(
+            "probe_interval",
+            Optional,
+            Shape::Time(Zero::Refused),
+            "the time between two probes of a port for the link behind it; default \"1 s\"",
+        ),
+        key(
+            "hosts",
+            Optional,
+            Shape::Choice(&HOST_DISCOVERIES),
+            "how the controller learns where hosts are; default \"first-frame\"",
+        ),
+    ],
+};
+
+pub(crate) static MEASUREMENT: Table = Table {
+    title: "[measurement]",
+    keys: &[
+        key(
+            "warm_up",
+            Optional,
+            Shape::Time(Zero::Allowed),
+            "how long traffic runs before frames count; default \"0 s\"",
+        ),
+        key(
+            "drain",
+            Optional,
+            Shape::Time(Zero::Allowed),
+            "how long receivers wait for the last frames; default \"200 ms\"",
+        ),
+        key(
+            "stall_threshold",
+            Optional,
+            Shape::Time(Zero::Refused),
+            "from which length on a stall of the machine sets frames aside; default \"50 us\"",
+        ),
+        key(
+            "capture",
+            Optional,
+            Shape::AnyOf(&[Shape::List(&Shape::Text), Shape::Choice(&CAPTURES)]),
+            "the links written to capture files: \"none\", \"all\" or a list; default \"none\"",
+        ),
+    ],
+};

@@ -1,0 +1,21 @@
+//! How large a scenario may be. Reaching a limit is a mistake of the file with
+//! a message, never an exhausted machine.
+
+/// The longest file that is read, in bytes.
+pub const LONGEST_FILE: usize = 16 << 20;
+/// The most switches and hosts together.
+pub const MOST_NODES: u32 = 10_000;
+/// The most links.
+pub const MOST_LINKS: usize = 100_000;
+/// The most flows.
+pub const MOST_FLOWS: u32 = 1_000_000;
+/// The most receivers of one flow.
+pub const MOST_RECEIVERS: u32 = 64;
+/// The most flows to groups of receivers: group addresses end in 16 bits.
+pub const MOST_GROUPS: usize = 1 << 16;
+/// The most events.
+pub const MOST_EVENTS: usize = 10_000;
+/// The most state changes that one GOOSE flow lists.
+pub const MOST_CHANGES: usize = 100_000;
+/// The most profiles.
+pub const MOST_PROFILES: usize = 64;

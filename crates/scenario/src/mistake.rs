@@ -1,0 +1,576 @@
+//! What can be wrong with a text, where, and what would be right.
+//!
+//! A reader never stops at the first mistake: it reports to [`Problems`] and
+//! goes on with a value that is valid, so that the user sees all mistakes at
+//! once. Only [`Problems::into_error`] decides whether there is a result.
+
+use std::fmt;
+use std::ops::Range;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use thiserror::Error;
+use units::{BitRate, DataSize, Duration, ParseQuantityError};
+
+/// The most problems that are kept of one text; more are only counted.
+pub const MOST_PROBLEMS: usize = 100;
+/// The most characters of the user's text that a message repeats.
+const LONGEST_QUOTE: usize = 48;
+
+/// Where in the text, in bytes.
+pub(crate) type Place = Range<usize>;
+
+/// Why a text is no scenario (or no profile): all of its mistakes.
+#[derive(Debug)]
+pub struct ScenarioError {
+    file: NamedSource<String>,
+    problems: Vec<Problem>,
+    omitted: usize,
+}
+
+impl ScenarioError {
+    /// Returns the problems, in the order of their places.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.file.name();
+        match self.problems.len() + self.omitted {
+            1 => write!(f, "{name} has a mistake"),
+            count if self.omitted == 0 => write!(f, "{name} has {count} mistakes"),
+            count => write!(
+                f,
+                "{name} has {count} mistakes; the first {} are shown",
+                self.problems.len()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl Diagnostic for ScenarioError {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new("taktos::scenario"))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.file)
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        Some(Box::new(
+            self.problems
+                .iter()
+                .map(|problem| problem as &dyn Diagnostic),
+        ))
+    }
+}
+
+/// One mistake at its place.
+#[derive(Debug)]
+pub struct Problem {
+    /// What is wrong.
+    pub mistake: Mistake,
+    /// Where, as bytes of the text.
+    pub place: Range<usize>,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.mistake.fmt(f)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Diagnostic for Problem {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(format!(
+            "taktos::scenario::{}",
+            self.mistake.code()
+        )))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.mistake
+            .help()
+            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let label = Some(self.mistake.label().to_owned());
+        let here = LabeledSpan::new(label, self.place.start, self.place.len());
+        let there = self.mistake.first_place().map(|(label, place)| {
+            LabeledSpan::new(Some(label.to_owned()), place.start, place.len())
+        });
+        Some(Box::new(std::iter::once(here).chain(there)))
+    }
+}
+
+/// What is wrong.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Mistake {
+    /// The text is longer than any scenario.
+    #[error("the file has {size}, and {limit} is the most that is read")]
+    FileTooLong {
+        /// Its length.
+        size: DataSize,
+        /// The limit.
+        limit: DataSize,
+    },
+    /// The text is no TOML.
+    #[error("{message}")]
+    Syntax {
+        /// What the TOML parser says.
+        message: String,
+    },
+    /// There is no such key.
+    #[error("unknown key `{key}` in {table}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// Where it stands.
+        table: String,
+        /// The known key that it resembles.
+        nearest: Option<String>,
+        /// All known keys.
+        known: String,
+    },
+    /// A key that has to be there is not.
+    #[error("`{key}` is missing in {table}")]
+    MissingKey {
+        /// The key.
+        key: &'static str,
+        /// Where it should stand.
+        table: String,
+        /// What it means and looks like.
+        about: String,
+    },
+    /// The value has another type.
+    #[error("expected {expected}, found {found}")]
+    WrongType {
+        /// What would be right.
+        expected: String,
+        /// What is there.
+        found: &'static str,
+    },
+    /// The text is no quantity of the right unit.
+    #[error("`{text}` is no {quantity}: {reason}")]
+    NotAQuantity {
+        /// The text.
+        text: String,
+        /// What it should be.
+        quantity: &'static str,
+        /// Why it is not.
+        reason: ParseQuantityError,
+        /// What would be right.
+        example: &'static str,
+    },
+    /// The value is smaller or larger than what has a meaning here.
+    #[error("{value} is out of range: {least} to {most}")]
+    OutOfRange {
+        /// The value.
+        value: String,
+        /// The least that is allowed.
+        least: String,
+        /// The most that is allowed.
+        most: String,
+    },
+    /// The value is zero where zero has no meaning.
+    #[error("a {quantity} of zero has no meaning here")]
+    Zero {
+        /// What the value is.
+        quantity: &'static str,
+        /// What would be right.
+        example: &'static str,
+    },
+    /// The text is none of the words that are allowed here.
+    #[error("unknown {what} `{text}`")]
+    UnknownChoice {
+        /// What is chosen.
+        what: &'static str,
+        /// The text.
+        text: String,
+        /// The word that it resembles.
+        nearest: Option<String>,
+        /// All words.
+        choices: String,
+    },
+    /// The text is no address.
+    #[error("`{text}` is no {what}")]
+    NotAnAddress {
+        /// What it should be.
+        what: &'static str,
+        /// The text.
+        text: String,
+        /// What would be right.
+        example: &'static str,
+    },
+    /// The text is no name.
+    #[error("`{text}` is no name")]
+    NotAName {
+        /// The text.
+        text: String,
+    },
+    /// Something is named that is not there.
+    #[error("no {what} of this scenario is named `{name}`")]
+    Unknown {
+        /// What is named.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The known name that it resembles.
+        nearest: Option<String>,
+        /// Where it should be declared.
+        declared: &'static str,
+    },
+    /// A name, an address or a number is given to two things.
+    #[error("{what} `{name}` is given twice")]
+    Twice {
+        /// What is given.
+        what: &'static str,
+        /// Its text.
+        name: String,
+        /// Where it was given first.
+        first: Range<usize>,
+    },
+    /// A key does not belong to the kind of thing that it is given to.
+    #[error("`{key}` has no meaning for {kind}")]
+    KeyOfAnotherKind {
+        /// The key.
+        key: String,
+        /// What it is given to.
+        kind: &'static str,
+        /// The keys that belong to it.
+        known: String,
+    },
+    /// Two keys exclude each other, or one needs the other.
+    #[error("{sentence}")]
+    Contradiction {
+        /// What contradicts what.
+        sentence: String,
+        /// What would be right.
+        help: String,
+    },
+    /// More of something than Taktos takes.
+    #[error("{count} {what} are more than the {limit} that are allowed")]
+    TooMany {
+        /// What.
+        what: &'static str,
+        /// How many.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A link does not join two different nodes, one of them a switch.
+    #[error("a link joins a switch with another switch or with a host, not {found}")]
+    LinkEnds {
+        /// What it joins.
+        found: String,
+    },
+    /// A host has no link or more than one.
+    #[error("host `{host}` has {links} links")]
+    HostLinks {
+        /// The host.
+        host: String,
+        /// How many it has.
+        links: usize,
+    },
+    /// The receiver cannot be reached.
+    #[error("no path leads from `{from}` to `{to}`")]
+    NoPath {
+        /// The sender.
+        from: String,
+        /// The receiver.
+        to: String,
+    },
+    /// A flow sends to itself.
+    #[error("`{host}` would send to itself")]
+    ToItself {
+        /// The host.
+        host: String,
+    },
+    /// A frame is larger or smaller than Ethernet frames are.
+    #[error("no Ethernet frame has {size}: {least} to {most} without the check sequence")]
+    FrameSize {
+        /// Its size.
+        size: DataSize,
+        /// The smallest.
+        least: DataSize,
+        /// The largest.
+        most: DataSize,
+    },
+    /// A promised flow sends more than the link of one of its hosts carries.
+    #[error("the flow sends {rate}, and the link of `{host}` carries {link}")]
+    AboveLinkRate {
+        /// What the flow sends, on the wire.
+        rate: BitRate,
+        /// Whose link.
+        host: String,
+        /// What the link carries.
+        link: BitRate,
+    },
+    /// A bucket that never lets a frame pass.
+    #[error("the burst of {burst} never lets a frame pass, which occupies {frame} on the wire")]
+    BurstBelowFrame {
+        /// The burst.
+        burst: DataSize,
+        /// The frame.
+        frame: DataSize,
+    },
+    /// Something is to happen when the run is over.
+    #[error("{what} at {at} comes after the end of the run at {end}")]
+    AfterTheEnd {
+        /// What.
+        what: &'static str,
+        /// When it would come.
+        at: Duration,
+        /// When the run ends.
+        end: Duration,
+    },
+    /// An event finds the network in a state that makes no sense of it.
+    #[error("{sentence}")]
+    EventOutOfOrder {
+        /// What is wrong.
+        sentence: String,
+    },
+    /// A file that the text names cannot be read.
+    #[error("cannot read `{file}`: {reason}")]
+    Load {
+        /// The file.
+        file: String,
+        /// Why.
+        reason: String,
+    },
+    /// A file that the text names does not hold what it should.
+    #[error("`{file}` holds no {what}: {reason}")]
+    Import {
+        /// The file.
+        file: String,
+        /// What it should hold.
+        what: &'static str,
+        /// Why it does not, and where.
+        reason: String,
+    },
+}
+
+impl Mistake {
+    /// Returns the last part of the code under which the mistake is listed.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::FileTooLong { .. } => "file_too_long",
+            Self::Syntax { .. } => "syntax",
+            Self::UnknownKey { .. } => "unknown_key",
+            Self::MissingKey { .. } => "missing_key",
+            Self::WrongType { .. } => "wrong_type",
+            Self::NotAQuantity { .. } => "not_a_quantity",
+            Self::OutOfRange { .. } => "out_of_range",
+            Self::Zero { .. } => "zero",
+            Self::UnknownChoice { .. } => "unknown_choice",
+            Self::NotAnAddress { .. } => "not_an_address",
+            Self::NotAName { .. } => "not_a_name",
+            Self::Unknown { .. } => "unknown_name",
+            Self::Twice { .. } => "twice",
+            Self::KeyOfAnotherKind { .. } => "key_of_another_kind",
+            Self::Contradiction { .. } => "contradiction",
+            Self::TooMany { .. } => "too_many",
+            Self::LinkEnds { .. } => "link_ends",
+            Self::HostLinks { .. } => "host_links",
+            Self::NoPath { .. } => "no_path",
+            Self::ToItself { .. } => "to_itself",
+            Self::FrameSize { .. } => "frame_size",
+            Self::AboveLinkRate { .. } => "above_link_rate",
+            Self::BurstBelowFrame { .. } => "burst_below_frame",
+            Self::AfterTheEnd { .. } => "after_the_end",
+            Self::EventOutOfOrder { .. } => "event_out_of_order",
+            Self::Load { .. } => "load",
+            Self::Import { .. } => "import",
+        }
+    }
+
+    /// Returns what stands under the marked text.
+    fn label(&self) -> &'static str {
+        match self {
+            Self::FileTooLong { .. } => "the limit is here",
+            Self::Syntax { .. } => "here",
+            Self::UnknownKey { .. } => "not a key of this table",
+            Self::MissingKey { .. } => "in this one",
+            Self::WrongType { .. } => "of the wrong type",
+            Self::NotAQuantity { .. } => "number and unit, please",
+            Self::OutOfRange { .. } => "out of range",
+            Self::Zero { .. } => "more than zero, please",
+            Self::UnknownChoice { .. } => "not one of them",
+            Self::NotAnAddress { .. } => "no address",
+            Self::NotAName { .. } => "no name",
+            Self::Unknown { .. } => "not declared",
+            Self::Twice { .. } => "again here",
+            Self::KeyOfAnotherKind { .. } => "without meaning here",
+            Self::Contradiction { .. } => "here",
+            Self::TooMany { .. } => "too many",
+            Self::LinkEnds { .. } => "these ends",
+            Self::HostLinks { .. } => "this host",
+            Self::NoPath { .. } => "out of reach",
+            Self::ToItself { .. } => "the sender itself",
+            Self::FrameSize { .. } => "no size of a frame",
+            Self::AboveLinkRate { .. } => "too fast",
+            Self::BurstBelowFrame { .. } => "too small",
+            Self::AfterTheEnd { .. } => "too late",
+            Self::EventOutOfOrder { .. } => "at this time",
+            Self::Load { .. } => "named here",
+            Self::Import { .. } => "named here",
+        }
+    }
+
+    /// Returns what would be right, where the message itself does not say.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::UnknownKey { nearest, known, .. } => Some(match nearest {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => format!("known here: {known}"),
+            }),
+            Self::UnknownChoice {
+                nearest, choices, ..
+            } => Some(match nearest {
+                Some(nearest) => format!("did you mean `{nearest}`? There are {choices}"),
+                None => format!("there are {choices}"),
+            }),
+            Self::Unknown {
+                nearest, declared, ..
+            } => Some(match nearest {
+                Some(nearest) => {
+                    format!("did you mean `{nearest}`? Otherwise declare it under {declared}")
+                }
+                None => format!("declare it under {declared}, or correct the spelling"),
+            }),
+            Self::MissingKey { about, .. } => Some(about.clone()),
+            Self::Zero { example, .. } | Self::NotAQuantity { example, .. } => {
+                Some(format!("such as \"{example}\""))
+            }
+            Self::NotAnAddress { example, .. } => Some(format!("such as \"{example}\"")),
+            Self::NotAName { .. } => Some(format!(
+                "a name has letters, digits, `-`, `_` and `.`, at most {LONGEST_NAME} of them, \
+                 and begins with a letter or a digit"
+            )),
+            Self::KeyOfAnotherKind { known, .. } => Some(format!("its keys are {known}")),
+            Self::Contradiction { help, .. } => Some(help.clone()),
+            Self::HostLinks { .. } => {
+                Some("a host has exactly one link, to a switch: add or remove under [links]".into())
+            }
+            Self::NoPath { .. } => Some("join their switches by links".into()),
+            Self::BurstBelowFrame { frame, .. } => {
+                Some(format!("at least one frame: \"{} B\"", frame.bytes_up()))
+            }
+            Self::FrameSize { .. } => Some(
+                "a frame counts from the destination address to the end of the payload, \
+                 VLAN tag included; the 4 B check sequence is not counted"
+                    .into(),
+            ),
+            Self::AboveLinkRate { .. } => Some(
+                "send less, or give the link a higher `rate`; \
+                 only kind \"best-effort\" may overload a link"
+                    .into(),
+            ),
+            Self::AfterTheEnd { .. } => {
+                Some("let it come earlier, or give [scenario] a longer `duration`".into())
+            }
+            Self::FileTooLong { .. }
+            | Self::Syntax { .. }
+            | Self::WrongType { .. }
+            | Self::OutOfRange { .. }
+            | Self::Twice { .. }
+            | Self::TooMany { .. }
+            | Self::LinkEnds { .. }
+            | Self::ToItself { .. }
+            | Self::EventOutOfOrder { .. }
+            | Self::Load { .. }
+            | Self::Import { .. } => None,
+        }
+    }
+
+    /// Returns a second place that belongs to the mistake.
+    fn first_place(&self) -> Option<(&'static str, &Place)> {
+        match self {
+            Self::Twice { first, .. } => Some(("first here", first)),
+            _ => None,
+        }
+    }
+}
+
+/// The most characters of a name.
+pub(crate) const LONGEST_NAME: usize = 40;
+
+/// The mistakes found so far in one text.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    kept: Vec<Problem>,
+    omitted: usize,
+}
+
+impl Problems {
+    /// Notes a mistake.
+    pub(crate) fn report(&mut self, place: Place, mistake: Mistake) {
+        self.report_with(place, || mistake);
+    }
+
+    /// Notes a mistake that takes effort to describe, such as a search for the
+    /// nearest name: none is made once further mistakes are only counted.
+    pub(crate) fn report_with(&mut self, place: Place, describe: impl FnOnce() -> Mistake) {
+        if self.kept.len() >= MOST_PROBLEMS {
+            self.omitted += 1;
+        } else {
+            let mistake = describe();
+            self.kept.push(Problem { mistake, place });
+        }
+    }
+
+    /// Returns whether nothing was found so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Returns the error that shows everything that was found, or `result` if
+    /// nothing was.
+    pub(crate) fn or<T>(mut self, name: &str, text: &str, result: T) -> Result<T, ScenarioError> {
+        if self.kept.is_empty() {
+            return Ok(result);
+        }
+        self.kept.sort_by_key(|problem| problem.place.start);
+        Err(ScenarioError {
+            file: NamedSource::new(name, text.to_owned()).with_language("TOML"),
+            problems: self.kept,
+            omitted: self.omitted,
+        })
+    }
+}
+
+/// Returns the beginning of a text of the user, short enough for a message.
+pub(crate) fn quote(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Returns the candidate that `text` most resembles, if it resembles any.
+pub(crate) fn nearest<'a>(
+    text: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    if text.len() > LONGEST_NAME {
+        return None;
+    }
+    let tolerated = 1 + text.chars().count() / 4;
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(text, candidate), candidate))
+        .filter(|(distance, _)| *distance <= tolerated)
+        .min()
+        .map(|(_, candidate)| candidate.to_owned())
+}

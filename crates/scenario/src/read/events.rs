@@ -1,0 +1,223 @@
+//! Reads what happens to the network, and plays it through: a link that is cut
+//! twice or healed before it was cut is a mistake.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use units::Duration;
+
+use crate::format::EVENT;
+use crate::limits::MOST_EVENTS;
+use crate::mistake::{Mistake, Place, Problems};
+use crate::plan::Network;
+use crate::record::{Record, records};
+use crate::{Change, End, Event, HostIndex, LinkIndex, Node, SwitchIndex};
+
+/// Returns the events in the order of their times; at the same time in the
+/// order of the file.
+pub(super) fn read(
+    file: &Record<'_>,
+    network: &Network,
+    duration: Duration,
+    problems: &mut Problems,
+) -> Vec<Event> {
+    let list = file
+        .item("events")
+        .and_then(|events| events.get_ref().as_array());
+    let count = list.map_or(0, |list| list.len());
+    if count > MOST_EVENTS {
+        let (what, limit) = ("events", MOST_EVENTS);
+        let mistake = Mistake::TooMany { what, count, limit };
+        problems.report(file.place_of("events"), mistake);
+        return Vec::new();
+    }
+    let mut planned = Vec::new();
+    for record in list.into_iter().flat_map(|list| records(list, &EVENT)) {
+        let at = record.time("at");
+        if let Some(at) = at.filter(|at| *at >= duration) {
+            let (what, end) = ("an event", duration);
+            let mistake = Mistake::AfterTheEnd { what, at, end };
+            problems.report(record.place_of("at"), mistake);
+        }
+        let subject = subject(&record, network, problems);
+        if let (Some(at), Some(subject)) = (at, subject) {
+            planned.push((at, subject, record.place_of("at")));
+        }
+    }
+    planned.sort_by_key(|(at, ..)| *at);
+    let mut state = State::new(network);
+    let events = planned.into_iter().filter_map(|(at, subject, place)| {
+        let change = state.apply(subject, place, problems)?;
+        Some(Event { at, change })
+    });
+    events.collect()
+}
+
+/// What an event is about.
+#[derive(Clone, Copy)]
+enum Subject {
+    Cut(LinkIndex),
+    Heal(LinkIndex),
+    HostMoves(HostIndex, SwitchIndex),
+    SwitchCrash(SwitchIndex),
+    SwitchRestart(SwitchIndex),
+}
+
+fn subject(record: &Record<'_>, network: &Network, problems: &mut Problems) -> Option<Subject> {
+    let kind = record.choice("kind")?;
+    let keys: &[&'static str] = match kind {
+        "cut" | "heal" => &["link"],
+        "host-moves" => &["host", "to"],
+        _ => &["switch"],
+    };
+    for key in ["link", "host", "to", "switch"] {
+        let place = record.place_of(key);
+        match (keys.contains(&key), record.has(key)) {
+            (true, false) => problems.report(record.place.clone(), record.missing(key)),
+            (false, true) => problems.report(
+                place,
+                Mistake::KeyOfAnotherKind {
+                    key: key.to_owned(),
+                    kind,
+                    known: crate::shape::list(["at", "kind"].iter().chain(keys).copied()),
+                },
+            ),
+            (true, true) | (false, false) => {}
+        }
+    }
+    let mut link = || {
+        let place = record.place_of("link");
+        network
+            .link_names
+            .find(record.text("link")?, place, problems)
+    };
+    match kind {
+        "cut" => link().map(Subject::Cut),
+        "heal" => link().map(Subject::Heal),
+        "host-moves" => {
+            let host = host(record, network, problems);
+            let to = switch(record, "to", network, problems);
+            Some(Subject::HostMoves(host?, to?))
+        }
+        "switch-crash" => switch(record, "switch", network, problems).map(Subject::SwitchCrash),
+        "switch-restart" => switch(record, "switch", network, problems).map(Subject::SwitchRestart),
+        _ => unreachable!("the shape of the key has no other word"),
+    }
+}
+
+fn host(record: &Record<'_>, network: &Network, problems: &mut Problems) -> Option<HostIndex> {
+    let (name, place) = (record.text("host")?, record.place_of("host"));
+    match network.nodes.find(name, place.clone(), problems)? {
+        Node::Host(host) => Some(host),
+        Node::Switch(_) => {
+            let mistake = Mistake::Contradiction {
+                sentence: format!("`{name}` is a switch; only hosts move"),
+                help: "name one of [hosts]".to_owned(),
+            };
+            problems.report(place, mistake);
+            None
+        }
+    }
+}
+
+fn switch(
+    record: &Record<'_>,
+    key: &str,
+    network: &Network,
+    problems: &mut Problems,
+) -> Option<SwitchIndex> {
+    let (name, place) = (record.text(key)?, record.place_of(key));
+    match network.nodes.find(name, place.clone(), problems)? {
+        Node::Switch(switch) => Some(switch),
+        Node::Host(_) => {
+            let mistake = Mistake::Contradiction {
+                sentence: format!("`{name}` is a host, and this needs a switch"),
+                help: "name one of [switches]".to_owned(),
+            };
+            problems.report(place, mistake);
+            None
+        }
+    }
+}
+
+/// The state of the network between events.
+struct State<'a> {
+    network: &'a Network,
+    cut: BTreeSet<LinkIndex>,
+    crashed: BTreeSet<SwitchIndex>,
+    /// The switch of each host that has moved.
+    moved: BTreeMap<HostIndex, SwitchIndex>,
+    /// The ports that moved hosts have taken, by switch.
+    added_ports: BTreeMap<SwitchIndex, u32>,
+}
+
+impl<'a> State<'a> {
+    fn new(network: &'a Network) -> Self {
+        Self {
+            network,
+            cut: BTreeSet::new(),
+            crashed: BTreeSet::new(),
+            moved: BTreeMap::new(),
+            added_ports: BTreeMap::new(),
+        }
+    }
+
+    fn apply(&mut self, subject: Subject, place: Place, problems: &mut Problems) -> Option<Change> {
+        let link_name = |link: LinkIndex| &self.network.links[link.0].name;
+        let switch_name = |switch: SwitchIndex| &self.network.switches[switch.0].name;
+        let result = match subject {
+            Subject::Cut(link) if !self.cut.insert(link) => {
+                Err(format!("link `{}` is cut already", link_name(link)))
+            }
+            Subject::Heal(link) if !self.cut.remove(&link) => {
+                Err(format!("link `{}` is not cut", link_name(link)))
+            }
+            Subject::SwitchCrash(switch) if !self.crashed.insert(switch) => Err(format!(
+                "switch `{}` has crashed already",
+                switch_name(switch)
+            )),
+            Subject::SwitchRestart(switch) if !self.crashed.remove(&switch) => {
+                Err(format!("switch `{}` has not crashed", switch_name(switch)))
+            }
+            Subject::HostMoves(host, to) if self.switch_of(host) == Some(to) => Err(format!(
+                "host `{}` is at `{}` already",
+                self.network.hosts[host.0].name,
+                switch_name(to)
+            )),
+            Subject::Cut(link) => Ok(Change::Cut(link)),
+            Subject::Heal(link) => Ok(Change::Heal(link)),
+            Subject::SwitchCrash(switch) => Ok(Change::SwitchCrash(switch)),
+            Subject::SwitchRestart(switch) => Ok(Change::SwitchRestart(switch)),
+            Subject::HostMoves(host, to) => Ok(self.move_host(host, to)),
+        };
+        result
+            .map_err(|sentence| problems.report(place, Mistake::EventOutOfOrder { sentence }))
+            .ok()
+    }
+
+    fn switch_of(&self, host: HostIndex) -> Option<SwitchIndex> {
+        let moved = self.moved.get(&host).copied();
+        moved.or_else(|| {
+            let link = self.network.hosts[host.0].link;
+            let link = self.network.links.get(link.0)?;
+            match link.end_opposite(Node::Host(host)).node {
+                Node::Switch(switch) => Some(switch),
+                Node::Host(_) => None,
+            }
+        })
+    }
+
+    fn move_host(&mut self, host: HostIndex, to: SwitchIndex) -> Change {
+        self.moved.insert(host, to);
+        let added = self.added_ports.entry(to).or_default();
+        *added += 1;
+        let links = self.network.switches[to.0].ports.len();
+        let links = u32::try_from(links).expect("the number of links has a limit");
+        Change::HostMoves {
+            host,
+            to: End {
+                node: Node::Switch(to),
+                port: links + *added,
+            },
+        }
+    }
+}

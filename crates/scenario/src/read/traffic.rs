@@ -1,0 +1,418 @@
+//! Reads what a flow sends: which keys its kind has, and what they come to.
+
+use units::{BitRate, DataSize, Delay, Duration};
+
+use crate::contract::{LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, MESSAGE_HEADERS, SMALLEST_FRAME};
+use crate::limits::MOST_CHANGES;
+use crate::mistake::{Mistake, Place, Problems};
+use crate::record::Record;
+use crate::shape::{Shape, Zero, list};
+use crate::{
+    BestEffort, Goose, Message, SampledValues, StateChanges, TokenBucket, Traffic, wire_size,
+};
+
+const DEFAULT_JITTER: Duration = Duration::from_us(250);
+const DEFAULT_MIN_TIME: Duration = Duration::from_ms(4);
+const DEFAULT_MAX_TIME: Duration = Duration::from_secs(1);
+const DEFAULT_CHANGES: Duration = Duration::from_secs(1);
+const DEFAULT_WINDOW: u32 = 64;
+/// Ethernet 14, IPv4 20, UDP 8.
+const UDP_HEADERS: DataSize = DataSize::from_bytes(42);
+
+/// The kinds of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    SampledValues,
+    Goose,
+    Udp,
+    Message,
+    BestEffort,
+}
+
+/// What a kind of flow is called, what it has, and how it travels.
+struct KindFacts {
+    word: &'static str,
+    class: &'static str,
+    largest_frame: DataSize,
+    /// The keys of its traffic.
+    keys: &'static [&'static str],
+}
+
+impl Kind {
+    /// Returns the kind of the record, if it states one.
+    pub(super) fn of(record: &Record<'_>) -> Option<Self> {
+        let word = record.choice("kind")?;
+        let kinds = [
+            Self::SampledValues,
+            Self::Goose,
+            Self::Udp,
+            Self::Message,
+            Self::BestEffort,
+        ];
+        kinds.into_iter().find(|kind| kind.facts().word == word)
+    }
+
+    /// Returns the class of flows that state none.
+    pub(super) fn default_class(self) -> &'static str {
+        self.facts().class
+    }
+
+    /// Returns whether its frames may go to several receivers.
+    pub(super) fn has_groups(self) -> bool {
+        match self {
+            Self::SampledValues | Self::Goose | Self::Udp => true,
+            Self::Message | Self::BestEffort => false,
+        }
+    }
+
+    fn facts(self) -> KindFacts {
+        match self {
+            Self::SampledValues => KindFacts {
+                word: "sampled-values",
+                class: "sampled-values",
+                largest_frame: LARGEST_FRAME,
+                keys: &["frame", "period", "jitter"],
+            },
+            Self::Goose => KindFacts {
+                word: "goose",
+                class: "protection",
+                largest_frame: LARGEST_FRAME,
+                keys: &[
+                    "frame",
+                    "jitter",
+                    "min_time",
+                    "max_time",
+                    "min_spacing",
+                    "changes",
+                ],
+            },
+            Self::Udp => KindFacts {
+                word: "udp",
+                class: "control",
+                largest_frame: LARGEST_UNTAGGED_FRAME,
+                keys: &["frame", "payload", "rate", "burst", "period", "jitter"],
+            },
+            Self::Message => KindFacts {
+                word: "message",
+                class: "control",
+                largest_frame: LARGEST_UNTAGGED_FRAME,
+                keys: &["size", "frame", "period", "jitter"],
+            },
+            Self::BestEffort => KindFacts {
+                word: "best-effort",
+                class: "best-effort",
+                largest_frame: LARGEST_UNTAGGED_FRAME,
+                keys: &["frame", "payload", "rate", "window"],
+            },
+        }
+    }
+
+    fn required(self) -> &'static [&'static str] {
+        match self {
+            Self::SampledValues => &["frame", "period", "deadline"],
+            Self::Goose => &["frame", "deadline"],
+            Self::Udp => &["deadline"],
+            Self::Message => &["size", "period", "deadline"],
+            Self::BestEffort => &[],
+        }
+    }
+
+    /// Reports keys that the kind has not, and those that it needs, of a flow
+    /// or of a flow set.
+    pub(super) fn check_keys(self, record: &Record<'_>, problems: &mut Problems) {
+        const TRAFFIC: [&str; 12] = [
+            "frame",
+            "payload",
+            "size",
+            "period",
+            "rate",
+            "burst",
+            "window",
+            "jitter",
+            "min_time",
+            "max_time",
+            "min_spacing",
+            "changes",
+        ];
+        const PROMISE: [&str; 3] = ["deadline", "protection", "interruption"];
+        let facts = self.facts();
+        let promised = self != Self::BestEffort;
+        for (key, place) in record.own_keys() {
+            let misplaced = match key {
+                key if TRAFFIC.contains(&key) => !facts.keys.contains(&key),
+                key if PROMISE.contains(&key) => !promised,
+                _ => false,
+            };
+            if misplaced {
+                let promise = PROMISE.into_iter().filter(|_| promised);
+                let mistake = Mistake::KeyOfAnotherKind {
+                    key: key.to_owned(),
+                    kind: facts.word,
+                    known: list(facts.keys.iter().copied().chain(promise)),
+                };
+                problems.report(place, mistake);
+            }
+        }
+        for key in self.required() {
+            if !record.has(key) {
+                problems.report(record.place.clone(), record.missing(key));
+            }
+        }
+        if self == Self::Udp {
+            check_udp_keys(record, problems);
+        }
+        if record.has("frame") && record.has("payload") {
+            let sentence = "`frame` and `payload` both give the size of a frame";
+            contradict(record, "payload", sentence, "remove one of them", problems);
+        }
+    }
+
+    /// Returns the default size of a frame, where the kind has one.
+    fn default_frame(self) -> Option<DataSize> {
+        match self {
+            Self::Message | Self::BestEffort => Some(LARGEST_UNTAGGED_FRAME),
+            Self::SampledValues | Self::Goose | Self::Udp => None,
+        }
+    }
+
+    /// Returns the smallest and the largest frame.
+    fn frame_sizes(self) -> (DataSize, DataSize) {
+        let least = match self {
+            // A message's frame carries a byte of it at least.
+            Self::Message => SMALLEST_FRAME.max(MESSAGE_HEADERS + DataSize::from_bytes(1)),
+            Self::SampledValues | Self::Goose | Self::Udp | Self::BestEffort => SMALLEST_FRAME,
+        };
+        (least, self.facts().largest_frame)
+    }
+
+    /// Returns the size if a frame may have it; reports otherwise.
+    pub(super) fn check_frame(
+        self,
+        size: DataSize,
+        place: Place,
+        problems: &mut Problems,
+    ) -> Option<DataSize> {
+        let (least, most) = self.frame_sizes();
+        if (least..=most).contains(&size) {
+            return Some(size);
+        }
+        problems.report(place, Mistake::FrameSize { size, least, most });
+        None
+    }
+}
+
+fn check_udp_keys(record: &Record<'_>, problems: &mut Problems) {
+    if !record.has("frame") && !record.has("payload") {
+        problems.report(record.place.clone(), record.missing("frame"));
+    }
+    match (record.has("rate"), record.has("period")) {
+        (true, true) => {
+            let sentence = "a token bucket has a `rate`, or sends one frame a `period`, not both";
+            contradict(record, "period", sentence, "remove one of them", problems);
+        }
+        (false, false) => {
+            // A flow set knows periods only.
+            let key = if record.knows("rate") {
+                "rate"
+            } else {
+                "period"
+            };
+            problems.report(record.place.clone(), record.missing(key));
+        }
+        (false, true) if record.has("burst") => {
+            let sentence = "with a `period` there is one frame at a time and no `burst`";
+            contradict(
+                record,
+                "burst",
+                sentence,
+                "give a `rate` instead of `period`",
+                problems,
+            );
+        }
+        (true, false) | (false, true) => {}
+    }
+}
+
+fn contradict(record: &Record<'_>, key: &str, sentence: &str, help: &str, problems: &mut Problems) {
+    let (sentence, help) = (sentence.to_owned(), help.to_owned());
+    let mistake = Mistake::Contradiction { sentence, help };
+    problems.report(record.place_of(key), mistake);
+}
+
+/// The values of the keys of traffic, as far as they are there and right.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Values {
+    pub(super) frame: Option<DataSize>,
+    pub(super) size: Option<DataSize>,
+    pub(super) period: Option<Duration>,
+    rate: Option<BitRate>,
+    burst: Option<DataSize>,
+    window: Option<u32>,
+    jitter: Option<Duration>,
+    min_time: Duration,
+    max_time: Duration,
+    min_spacing: Duration,
+    changes: Option<StateChanges>,
+}
+
+impl Values {
+    /// Reads the values of a single flow; reports those that do not fit
+    /// together.
+    pub(super) fn of_flow(kind: Kind, record: &Record<'_>, problems: &mut Problems) -> Self {
+        let payload = record.size("payload").map(|payload| payload + UDP_HEADERS);
+        let key = if record.has("frame") {
+            "frame"
+        } else {
+            "payload"
+        };
+        let frame = record.size("frame").or(payload);
+        let frame = frame.and_then(|frame| {
+            let place = record.place_of(key);
+            kind.check_frame(frame, place, problems)
+        });
+        let values = Self {
+            frame: match record.has(key) {
+                true => frame,
+                false => kind.default_frame(),
+            },
+            size: record.size("size"),
+            period: record.time("period"),
+            rate: record.rate("rate"),
+            burst: record.size("burst"),
+            window: record.integer("window"),
+            ..Self::shared(kind, record, problems)
+        };
+        values.check_burst(kind, record, problems);
+        values
+    }
+
+    /// Reads the values that flows and flow sets have alike.
+    pub(super) fn shared(kind: Kind, record: &Record<'_>, problems: &mut Problems) -> Self {
+        let min_time = record.time("min_time").unwrap_or(DEFAULT_MIN_TIME);
+        let max_time = record
+            .time("max_time")
+            .unwrap_or(DEFAULT_MAX_TIME.max(min_time));
+        if min_time > max_time {
+            let sentence = format!("`min_time` {min_time} is longer than `max_time` {max_time}");
+            let help = "repetitions begin at `min_time` apart and end at `max_time`";
+            contradict(record, "max_time", &sentence, help, problems);
+        }
+        let spacing = spacing(record).unwrap_or(min_time);
+        let changes = match kind {
+            Kind::Goose => changes(record, spacing, problems),
+            Kind::SampledValues | Kind::Udp | Kind::Message | Kind::BestEffort => None,
+        };
+        Self {
+            jitter: record.time("jitter"),
+            min_time,
+            max_time: max_time.max(min_time),
+            min_spacing: spacing,
+            changes,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the traffic, if everything that it needs is there.
+    pub(super) fn traffic(&self, kind: Kind) -> Option<Traffic> {
+        let frame = self.frame.or(kind.default_frame())?;
+        let jitter = self.jitter.unwrap_or(DEFAULT_JITTER);
+        Some(match kind {
+            Kind::SampledValues => Traffic::SampledValues(SampledValues {
+                frame,
+                period: self.period?,
+                jitter: self.jitter.or(self.period)?,
+            }),
+            Kind::Goose => Traffic::Goose(Goose {
+                frame,
+                min_time: self.min_time,
+                max_time: self.max_time,
+                min_spacing: self.min_spacing,
+                changes: self.changes.clone()?,
+                jitter,
+            }),
+            Kind::Udp => Traffic::Udp(TokenBucket {
+                frame,
+                rate: self.token_rate(frame)?,
+                burst: self.burst.unwrap_or(wire_size(frame)),
+                jitter,
+            }),
+            Kind::Message => Traffic::Message(Message {
+                size: self.size?,
+                frame,
+                period: self.period?,
+                jitter,
+            }),
+            Kind::BestEffort => Traffic::BestEffort(BestEffort {
+                frame,
+                rate: self.rate,
+                window: self.window.unwrap_or(DEFAULT_WINDOW),
+            }),
+        })
+    }
+
+    fn token_rate(&self, frame: DataSize) -> Option<BitRate> {
+        let by_period = |period| BitRate::of(wire_size(frame), Delay::from(period));
+        self.rate.or_else(|| self.period.and_then(by_period))
+    }
+
+    fn check_burst(&self, kind: Kind, record: &Record<'_>, problems: &mut Problems) {
+        let (Kind::Udp, Some(frame), Some(burst)) = (kind, self.frame, self.burst) else {
+            return;
+        };
+        let frame = wire_size(frame);
+        if burst < frame {
+            let mistake = Mistake::BurstBelowFrame { burst, frame };
+            problems.report(record.place_of("burst"), mistake);
+        }
+    }
+}
+
+/// Returns the shortest time between state changes, which flow sets leave to
+/// the default.
+fn spacing(record: &Record<'_>) -> Option<Duration> {
+    record
+        .knows("min_spacing")
+        .then(|| record.time("min_spacing"))?
+}
+
+fn changes(
+    record: &Record<'_>,
+    spacing: Duration,
+    problems: &mut Problems,
+) -> Option<StateChanges> {
+    if !record.has("changes") {
+        return Some(StateChanges::Every(DEFAULT_CHANGES.max(spacing)));
+    }
+    if let Some(mean) = record.time("changes") {
+        if mean < spacing {
+            let sentence =
+                format!("the mean interval {mean} is below the shortest spacing {spacing}");
+            let help = "a state changes no oftener than `min_spacing`, by default `min_time`";
+            contradict(record, "changes", &sentence, help, problems);
+        }
+        return Some(StateChanges::Every(mean.max(spacing)));
+    }
+    let items = record.items("changes");
+    if items.len() > MOST_CHANGES {
+        let (what, count, limit) = ("state changes", items.len(), MOST_CHANGES);
+        let mistake = Mistake::TooMany { what, count, limit };
+        problems.report(record.place_of("changes"), mistake);
+        return None;
+    }
+    let mut times: Vec<Duration> = Vec::with_capacity(items.len());
+    for item in items {
+        let time = Shape::Time(Zero::Allowed).time(item.get_ref()).ok()?;
+        let earliest = times.last().map(|last| *last + spacing);
+        if let Some(earliest) = earliest.filter(|earliest| time < *earliest) {
+            let mistake = Mistake::Contradiction {
+                sentence: format!("the state change at {time} comes before {earliest}"),
+                help: format!(
+                    "state changes are listed in order and at least {spacing} apart (`min_spacing`)"
+                ),
+            };
+            problems.report(item.span(), mistake);
+        }
+        times.push(time);
+    }
+    Some(StateChanges::At(times))
+}

@@ -1,0 +1,69 @@
+//! Every file in `scenarios/` does what it is there for.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use std::path::Path;
+
+use scenario::{Change, Scenario, ScenarioError, Traffic};
+use units::Duration;
+
+fn read(name: &str) -> Result<Scenario, ScenarioError> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let text = std::fs::read_to_string(folder.join(name)).unwrap();
+    Scenario::parse(name, &text, &mut |file| {
+        std::fs::read_to_string(folder.join(file))
+    })
+}
+
+#[test]
+fn the_substation_has_what_its_description_promises() {
+    let scenario = read("substation.toml").unwrap();
+
+    assert_eq!(scenario.duration, Duration::from_secs(30));
+    assert!(scenario.switches.len() >= 4 && scenario.hosts.len() >= 9);
+    let count = |kind: fn(&Traffic) -> bool| {
+        let flows = scenario.flows.iter();
+        flows.filter(|flow| kind(&flow.traffic)).count()
+    };
+    let sampled_values = |traffic: &Traffic| match traffic {
+        Traffic::SampledValues(traffic) => traffic.period == Duration::from_us(250),
+        _ => false,
+    };
+    assert!(count(sampled_values) >= 4);
+    assert!(count(|traffic| matches!(traffic, Traffic::Goose(_))) >= 3);
+    assert!(count(|traffic| matches!(traffic, Traffic::BestEffort(_))) >= 1);
+    let multicast = scenario
+        .flows
+        .iter()
+        .filter(|flow| flow.receivers.len() > 1);
+    assert!(multicast.count() >= 3);
+    let changes: Vec<_> = scenario.events.iter().map(|event| event.change).collect();
+    let [Change::Cut(cut), Change::Heal(healed)] = changes[..] else {
+        panic!("{changes:?}");
+    };
+    assert_eq!(cut, healed);
+}
+
+#[test]
+fn abilene_is_the_real_topology_with_at_least_100_flows() {
+    let scenario = read("abilene.toml").unwrap();
+
+    let switches = scenario.switches.len();
+    let links = scenario.links.len() - scenario.hosts.len();
+    assert_eq!((switches, links), (12, 15));
+    assert!(scenario.flows.len() >= 100);
+}
+
+#[test]
+fn the_small_ones_are_right() {
+    for name in ["diamond.toml", "refused.toml"] {
+        read(name).unwrap();
+    }
+}
+
+#[test]
+fn the_malformed_one_is_malformed() {
+    let error = read("malformed.toml").unwrap_err();
+
+    assert!(error.problems().len() >= 5);
+}
