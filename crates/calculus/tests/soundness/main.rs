@@ -3,6 +3,8 @@
 //! without promise, circular dependencies, and flows that change trees while
 //! their frames are under way. Replay one with `TAKTOS_SEED=… cargo test`.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod simulation;
 
 use calculus::admission::{
@@ -21,6 +23,7 @@ const SENDING_PS: u64 = 10_000_000_000;
 const FAILURE: FailureId = FailureId(0);
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "replays one seed")]
 fn no_frame_is_later_than_promised() {
     let fixed = std::env::var("TAKTOS_SEED")
         .ok()
