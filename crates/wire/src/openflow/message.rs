@@ -263,3 +263,6 @@ const fn fixed_length(kind: MessageType) -> Option<u16> {
         | MessageType::MeterMod => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,481 @@
+//! What holds for every message, of which [`visit`] makes any.
+
+use proptest::prelude::*;
+use units::Duration;
+
+use super::*;
+use crate::ethernet::MacAddress;
+use crate::openflow::multipart::{
+    AggregateStatistics, FlowStatistics, FlowStatisticsRequest, MultipartType, PortStatistics,
+    SwitchDescription, TableStatistics,
+};
+use crate::openflow::oxm::Masked;
+
+/// Arbitrary numbers to make messages of.
+#[derive(Clone, Debug)]
+struct Seeds {
+    numbers: Vec<u64>,
+    data: Vec<u8>,
+    text: String,
+}
+
+fn seeds() -> impl Strategy<Value = Seeds> {
+    let numbers = prop::collection::vec(any::<u64>(), 24);
+    let data = prop::collection::vec(any::<u8>(), 0..200);
+    (numbers, data, "[ -~]{0,31}").prop_map(|(numbers, data, text)| Seeds {
+        numbers,
+        data,
+        text,
+    })
+}
+
+impl Seeds {
+    fn u64(&self, index: usize) -> u64 {
+        self.numbers[index % self.numbers.len()]
+    }
+
+    fn u32(&self, index: usize) -> u32 {
+        u32::try_from(self.u64(index) >> 32).unwrap()
+    }
+
+    fn u16(&self, index: usize) -> u16 {
+        u16::try_from(self.u64(index) >> 48).unwrap()
+    }
+
+    fn u8(&self, index: usize) -> u8 {
+        u8::try_from(self.u64(index) >> 56).unwrap()
+    }
+
+    fn one_of<T: Copy>(&self, index: usize, all: &[T]) -> T {
+        all[usize::from(self.u16(index)) % all.len()]
+    }
+
+    fn mac(&self, index: usize) -> MacAddress {
+        let [a, b, c, d, e, f, _, _] = self.u64(index).to_be_bytes();
+        MacAddress([a, b, c, d, e, f])
+    }
+
+    fn age(&self, index: usize) -> Duration {
+        Duration::from_ns(self.u64(index) % (u64::from(u32::MAX) * 1_000_000_000))
+    }
+
+    fn fields(&self) -> [MatchField; 5] {
+        let mask = self.u64(2);
+        [
+            MatchField::InPort(PortNumber(self.u32(0))),
+            MatchField::Metadata(Masked::under(self.u64(1) & mask, mask)),
+            MatchField::EthSrc(self.mac(3).into()),
+            MatchField::VlanPcp(self.u8(4) & 7),
+            MatchField::Ipv6Flabel((self.u32(5) >> 12).into()),
+        ]
+    }
+
+    fn actions(&self) -> [Action; 16] {
+        [
+            Action::Output {
+                port: PortNumber(self.u32(0)),
+                max_length: ControllerLength(self.u16(1)),
+            },
+            Action::CopyTtlOut,
+            Action::CopyTtlIn,
+            Action::SetMplsTtl(self.u8(2)),
+            Action::DecrementMplsTtl,
+            Action::PushVlan(EtherType(self.u16(3))),
+            Action::PopVlan,
+            Action::PushMpls(EtherType(self.u16(4))),
+            Action::PopMpls(EtherType(self.u16(5))),
+            Action::SetQueue(QueueId(self.u32(6))),
+            Action::Group(GroupId(self.u32(7))),
+            Action::SetNetworkTtl(self.u8(8)),
+            Action::DecrementNetworkTtl,
+            Action::SetField(MatchField::EthDst(self.mac(9).into())),
+            Action::PushPbb(EtherType(self.u16(10))),
+            Action::PopPbb,
+        ]
+    }
+
+    fn port(&self) -> PortDescription {
+        PortDescription {
+            number: PortNumber(self.u32(0)),
+            address: self.mac(1),
+            name: PortName::new(&self.text),
+            config: PortConfig(self.u32(2)),
+            state: PortState(self.u32(3)),
+            current: PortFeatures(self.u32(4)),
+            advertised: PortFeatures(self.u32(5)),
+            supported: PortFeatures(self.u32(6)),
+            peer: PortFeatures(self.u32(7)),
+            current_speed_kbps: self.u32(8),
+            max_speed_kbps: self.u32(9),
+        }
+    }
+
+    fn port_statistics(&self) -> PortStatistics {
+        PortStatistics {
+            port: PortNumber(self.u32(0)),
+            received_packets: self.u64(1),
+            sent_packets: self.u64(2),
+            received_bytes: self.u64(3),
+            sent_bytes: self.u64(4),
+            received_dropped: self.u64(5),
+            sent_dropped: self.u64(6),
+            received_errors: self.u64(7),
+            sent_errors: self.u64(8),
+            frame_errors: self.u64(9),
+            overrun_errors: self.u64(10),
+            crc_errors: self.u64(11),
+            collisions: self.u64(12),
+            age: self.age(13),
+        }
+    }
+}
+
+/// Calls `visit` with a message of every kind.
+fn visit(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
+    visit_plain(seeds, visit);
+    visit_lists(seeds, visit);
+    visit_requests(seeds, visit);
+    visit_replies(seeds, visit);
+}
+
+/// Messages without lists.
+fn visit_plain(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
+    let echo = Echo { data: &seeds.data };
+    let config = SwitchConfig {
+        fragments: seeds.one_of(0, FragmentHandling::ALL),
+        miss_send_length: ControllerLength(seeds.u16(1)),
+    };
+    let role = RoleMessage {
+        role: seeds.one_of(0, Role::ALL),
+        generation: seeds.u64(1),
+    };
+    let asynchronous = AsyncConfig {
+        packet_in: [seeds.u32(0), seeds.u32(1)],
+        port_status: [seeds.u32(2), seeds.u32(3)],
+        flow_removed: [seeds.u32(4), seeds.u32(5)],
+    };
+    let messages = [
+        Message::Hello(Hello {
+            version: seeds.u8(0),
+            versions: (seeds.u8(1) > 100).then_some(seeds.u32(1)),
+        }),
+        Message::EchoRequest(echo),
+        Message::EchoReply(echo),
+        Message::Experimenter(Experimenter {
+            experimenter: seeds.u32(0),
+            kind: seeds.u32(1),
+            data: &seeds.data,
+        }),
+        Message::FeaturesRequest,
+        Message::FeaturesReply(FeaturesReply {
+            datapath: DatapathId(seeds.u64(0)),
+            buffers: seeds.u32(1),
+            tables: seeds.u8(2),
+            auxiliary: seeds.u8(3),
+            capabilities: Capabilities(seeds.u32(4)),
+        }),
+        Message::GetConfigRequest,
+        Message::GetConfigReply(config),
+        Message::SetConfig(config),
+        Message::PortStatus(PortStatus {
+            reason: seeds.one_of(10, PortStatusReason::ALL),
+            port: seeds.port(),
+        }),
+        Message::PortMod(PortMod {
+            port: PortNumber(seeds.u32(0)),
+            address: seeds.mac(1),
+            config: PortConfig(seeds.u32(2)),
+            mask: PortConfig(seeds.u32(3)),
+            advertise: PortFeatures(seeds.u32(4)),
+        }),
+        Message::TableMod(TableMod {
+            table: TableId(seeds.u8(0)),
+            config: seeds.u32(1),
+        }),
+        Message::BarrierRequest,
+        Message::BarrierReply,
+        Message::QueueGetConfigRequest(PortNumber(seeds.u32(0))),
+        Message::RoleRequest(role),
+        Message::RoleReply(role),
+        Message::GetAsyncRequest,
+        Message::GetAsyncReply(asynchronous),
+        Message::SetAsync(asynchronous),
+    ];
+    messages.iter().for_each(&mut *visit);
+    for kind in (0..14).chain([0xffff]) {
+        let kind = match ErrorKind::from_numbers(kind, seeds.u16(0) % 16) {
+            ErrorKind::Unknown { kind: 0xffff, code } => ErrorKind::Experimenter {
+                code,
+                experimenter: seeds.u32(1),
+            },
+            kind => kind,
+        };
+        let data = &seeds.data;
+        visit(&Message::Error(ErrorMessage { kind, data }));
+    }
+}
+
+/// Messages with lists.
+fn visit_lists(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
+    let (fields, actions) = (seeds.fields(), seeds.actions());
+    let (fields, actions) = (Fields::of(&fields), Actions::of(&actions));
+    let instructions = instructions(seeds, actions);
+    visit(&Message::PacketIn(PacketIn {
+        buffer: BufferId(seeds.u32(0)),
+        total_length: seeds.u16(1),
+        reason: seeds.one_of(2, PacketInReason::ALL),
+        table: TableId(seeds.u8(3)),
+        cookie: Cookie(seeds.u64(4)),
+        fields,
+        data: &seeds.data,
+    }));
+    visit(&Message::PacketOut(PacketOut {
+        buffer: BufferId(seeds.u32(0)),
+        in_port: PortNumber(seeds.u32(1)),
+        actions,
+        data: &seeds.data,
+    }));
+    visit(&Message::FlowMod(FlowMod {
+        cookie: Cookie(seeds.u64(0)),
+        cookie_mask: Cookie(seeds.u64(1)),
+        table: TableId(seeds.u8(2)),
+        command: seeds.one_of(3, FlowModCommand::ALL),
+        idle_timeout_s: seeds.u16(4),
+        hard_timeout_s: seeds.u16(5),
+        priority: seeds.u16(6),
+        buffer: BufferId(seeds.u32(7)),
+        out_port: PortNumber(seeds.u32(8)),
+        out_group: GroupId(seeds.u32(9)),
+        flags: FlowModFlags(seeds.u16(10)),
+        matching: fields,
+        instructions: Instructions::of(&instructions),
+    }));
+    visit(&Message::FlowRemoved(FlowRemoved {
+        cookie: Cookie(seeds.u64(0)),
+        priority: seeds.u16(1),
+        reason: seeds.one_of(2, FlowRemovedReason::ALL),
+        table: TableId(seeds.u8(3)),
+        age: seeds.age(4),
+        idle_timeout_s: seeds.u16(5),
+        hard_timeout_s: seeds.u16(6),
+        packets: seeds.u64(7),
+        bytes: seeds.u64(8),
+        matching: fields,
+    }));
+    visit(&Message::GroupMod(GroupMod {
+        command: seeds.one_of(0, GroupModCommand::ALL),
+        kind: seeds.one_of(1, GroupType::ALL),
+        group: GroupId(seeds.u32(2)),
+        buckets: Buckets::of(&[
+            Bucket::new(Actions::EMPTY),
+            Bucket {
+                weight: seeds.u16(3),
+                watch_port: PortNumber(seeds.u32(4)),
+                watch_group: GroupId(seeds.u32(5)),
+                actions,
+            },
+        ]),
+    }));
+    let (rate, burst) = (seeds.u32(2), seeds.u32(3));
+    let levels = seeds.u8(4);
+    let remark = Band::DscpRemark {
+        rate,
+        burst,
+        levels,
+    };
+    visit(&Message::MeterMod(MeterMod {
+        command: seeds.one_of(0, MeterModCommand::ALL),
+        flags: MeterFlags(seeds.u16(1)),
+        meter: MeterId(seeds.u32(5)),
+        bands: Bands::of(&[Band::Drop { rate, burst }, remark]),
+    }));
+}
+
+fn instructions<'a>(seeds: &Seeds, actions: Actions<'a>) -> [Instruction<'a>; 6] {
+    [
+        Instruction::Meter(MeterId(seeds.u32(0))),
+        Instruction::ApplyActions(actions),
+        Instruction::ClearActions,
+        Instruction::WriteActions(actions),
+        Instruction::WriteMetadata {
+            metadata: seeds.u64(1),
+            mask: seeds.u64(2),
+        },
+        Instruction::GotoTable(TableId(seeds.u8(3))),
+    ]
+}
+
+fn visit_requests(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
+    let fields = seeds.fields();
+    let flow = FlowStatisticsRequest {
+        table: TableId(seeds.u8(0)),
+        out_port: PortNumber(seeds.u32(1)),
+        out_group: GroupId(seeds.u32(2)),
+        cookie: Cookie(seeds.u64(3)),
+        cookie_mask: Cookie(seeds.u64(4)),
+        matching: Fields::of(&fields),
+    };
+    let bodies = [
+        RequestBody::Description,
+        RequestBody::Flow(flow),
+        RequestBody::Aggregate(flow),
+        RequestBody::Table,
+        RequestBody::PortStatistics(PortNumber(seeds.u32(5))),
+        RequestBody::Queue {
+            port: PortNumber(seeds.u32(6)),
+            queue: QueueId(seeds.u32(7)),
+        },
+        RequestBody::PortDescription,
+        RequestBody::Other {
+            kind: MultipartType::TableFeatures,
+            body: &seeds.data,
+        },
+    ];
+    for body in bodies {
+        let more = seeds.u8(8) > 100;
+        visit(&Message::MultipartRequest(MultipartRequest { more, body }));
+    }
+}
+
+fn visit_replies(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
+    let (fields, actions) = (seeds.fields(), seeds.actions());
+    let instructions = instructions(seeds, Actions::of(&actions));
+    let flow = FlowStatistics {
+        table: TableId(seeds.u8(0)),
+        age: seeds.age(1),
+        priority: seeds.u16(2),
+        idle_timeout_s: seeds.u16(3),
+        hard_timeout_s: seeds.u16(4),
+        flags: FlowModFlags(seeds.u16(5)),
+        cookie: Cookie(seeds.u64(6)),
+        packets: seeds.u64(7),
+        bytes: seeds.u64(8),
+        matching: Fields::of(&fields),
+        instructions: Instructions::of(&instructions),
+    };
+    let table = TableStatistics {
+        table: TableId(seeds.u8(0)),
+        entries: seeds.u32(1),
+        lookups: seeds.u64(2),
+        matched: seeds.u64(3),
+    };
+    let (flows, tables) = ([flow, flow], [table, table]);
+    let (ports, statistics) = ([seeds.port(), seeds.port()], [seeds.port_statistics()]);
+    let bodies = [
+        ReplyBody::Description(SwitchDescription {
+            manufacturer: &seeds.text,
+            hardware: "",
+            software: &seeds.text,
+            serial: &seeds.text,
+            datapath: &seeds.text,
+        }),
+        ReplyBody::Flow(Sequence::of(&flows)),
+        ReplyBody::Aggregate(AggregateStatistics {
+            packets: seeds.u64(0),
+            bytes: seeds.u64(1),
+            flows: seeds.u32(2),
+        }),
+        ReplyBody::Table(Sequence::of(&tables)),
+        ReplyBody::PortStatistics(Sequence::of(&statistics)),
+        ReplyBody::PortDescription(Sequence::of(&ports)),
+        ReplyBody::Other {
+            kind: MultipartType::MeterConfig,
+            body: &seeds.data,
+        },
+    ];
+    for body in bodies {
+        let more = seeds.u8(8) > 100;
+        visit(&Message::MultipartReply(MultipartReply { more, body }));
+    }
+    visit(&Message::QueueGetConfigReply(QueueGetConfigReply {
+        port: PortNumber(seeds.u32(0)),
+        queues: Sequence::of(&[QueueDescription {
+            queue: QueueId(seeds.u32(1)),
+            port: PortNumber(seeds.u32(2)),
+            min_rate_permille: Some(seeds.u16(3)),
+            max_rate_permille: None,
+        }]),
+    }));
+}
+
+/// Reads everything in `message`, also what is only checked while iterating.
+fn read_all(message: &[u8]) {
+    if let Ok((_, message)) = Message::parse(message) {
+        // Printing iterates over every list.
+        let _ = format!("{message:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_message_is_read_as_it_was_written(seeds in seeds(), transaction: u32) {
+        let transaction = TransactionId(transaction);
+        let mut kinds = std::collections::BTreeSet::new();
+        let mut out = Vec::new();
+        visit(&seeds, &mut |message| {
+            out.clear();
+
+            message.emit(transaction, &mut out);
+
+            let (header, read) = Message::parse(&out).unwrap();
+            assert_eq!(&read, message);
+            assert_eq!(header.transaction, transaction);
+            assert_eq!(usize::from(header.length), out.len());
+            kinds.insert(header.kind);
+        });
+        prop_assert_eq!(kinds.len(), MessageType::ALL.len());
+    }
+
+    #[test]
+    fn a_message_that_was_read_is_written_as_it_was(seeds in seeds()) {
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        visit(&seeds, &mut |message| {
+            first.clear();
+            second.clear();
+            message.emit(TransactionId(1), &mut first);
+
+            let (_, read) = Message::parse(&first).unwrap();
+            read.emit(TransactionId(1), &mut second);
+
+            assert_eq!(first, second);
+        });
+    }
+
+    #[test]
+    fn no_damage_to_a_good_message_makes_it_panic(
+        seeds in seeds(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        end: prop::sample::Index,
+    ) {
+        let mut out = Vec::new();
+        visit(&seeds, &mut |message| {
+            out.clear();
+            message.emit(TransactionId(1), &mut out);
+            for (at, byte) in &damage {
+                let at = at.index(out.len() - 4) + 4;
+                out[at] = *byte;
+            }
+            read_all(&out);
+
+            let end = 8 + end.index(out.len() - 7);
+            out[2..4].copy_from_slice(&u16::try_from(end).unwrap().to_be_bytes());
+            read_all(&out[..end]);
+        });
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(
+        kind in 0u8..32,
+        body in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let length = u16::try_from(8 + body.len()).unwrap().to_be_bytes();
+        let mut message = vec![4, kind, length[0], length[1], 0, 0, 0, 0];
+        message.extend(body);
+
+        read_all(&message);
+    }
+}
