@@ -65,6 +65,22 @@ impl Ledger {
         }
     }
 
+    /// Adds a stage behind the others and returns its number. Nothing that has
+    /// been promised passes it.
+    ///
+    /// # Panics
+    ///
+    /// If the stage is beyond the limits named in this module, or a port has a
+    /// budget for class 0.
+    pub fn add_stage(&mut self, stage: Stage) -> StageId {
+        stage.assert_within_limits();
+        let id = StageId(u32::try_from(self.stages.len()).expect("memory ends before numbers"));
+        self.loads.push(StageLoad::nothing(&stage));
+        self.stages.push(stage);
+        self.plan = Plan::new(self.stages.len());
+        id
+    }
+
     /// Returns the stages.
     #[must_use]
     pub fn stages(&self) -> &[Stage] {

@@ -20,10 +20,6 @@ impl StageId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FailureId(pub u32);
 
-/// The shortest time that a frame may be said to take at a processor. One that
-/// is faster than that is no stage: leave it out.
-const MIN_PER_FRAME: Delay = Delay::from_ns(1);
-
 /// Something that flows pass through and wait for.
 #[expect(clippy::large_enum_variant, reason = "most stages are ports")]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +28,8 @@ pub enum Stage {
     Processing {
         /// The longest time before it works at its pace.
         latency: Delay,
-        /// The longest time that a frame takes.
+        /// The longest time that a frame occupies it. Zero for hardware that
+        /// delays frames and never queues them.
         per_frame: Delay,
         /// How long a frame may be here, from its arrival to its completion.
         budget: Delay,
@@ -86,7 +83,6 @@ impl Stage {
                 budget,
                 buffer_frames: _,
             } => {
-                assert!(*per_frame >= MIN_PER_FRAME, "a frame takes some time");
                 for delay in [latency, per_frame, budget] {
                     assert!(*delay <= MAX_DELAY, "{delay} is more than {MAX_DELAY}");
                 }

@@ -279,6 +279,56 @@ fn a_malformed_request_is_refused_by_name() {
 }
 
 #[test]
+fn requests_at_the_limits_are_answered() {
+    let request = Request {
+        class: 7,
+        rate: MAX_RATE,
+        burst: MAX_BURST,
+        largest_frame: MIN_FRAME,
+        smallest_frame: MIN_FRAME,
+        deadline: MAX_DELAY,
+        initial: MAX_DELAY,
+        base: path(&[0, 1]),
+        alternatives: vec![(FailureId(0), path(&[2, 1])), (FailureId(1), path(&[0, 3]))],
+    };
+    let at_once = Request {
+        initial: Delay::ZERO,
+        ..request.clone()
+    };
+    let mut stages = switches(2);
+    for stage in &mut stages {
+        match stage {
+            Stage::Processing {
+                latency, per_frame, ..
+            } => {
+                (*latency, *per_frame) = (Delay::ZERO, Delay::ZERO);
+            }
+            Stage::Port { rate, budgets, .. } => {
+                *rate = MAX_RATE;
+                budgets[7] = Some(Delay::from_us(1_000_000));
+            }
+        }
+    }
+    let mut ledger = Ledger::new(stages.clone());
+
+    let late = ledger.admit(request.clone()).unwrap_err();
+    // 125 GB take the second that is the budget, and there may be a frame before.
+    let too_much = ledger.admit(at_once).unwrap_err();
+    let requests = vec![request; 200];
+    let suggested = suggest_budgets(&stages, &[], &requests, Headroom { percent: u32::MAX });
+
+    assert!(
+        matches!(late.constraint, Constraint::Deadline { .. }),
+        "{late}"
+    );
+    assert!(
+        matches!(too_much.constraint, Constraint::Delay { .. }),
+        "{too_much}"
+    );
+    assert_eq!(suggested, None);
+}
+
+#[test]
 fn an_explanation_adds_up_to_the_guarantee() {
     let mut ledger = Ledger::new(switches(2));
     ledger.admit(sampled_values(&[0, 1])).unwrap();

@@ -24,6 +24,10 @@ use crate::min_plus::TokenBucket;
 /// whole number of frames.
 pub const FRAME: u64 = 1_000_000;
 
+/// The most frames, and frames a second, that are counted: 10¹². More have no
+/// bound, which matters only to a processor that takes no time for a frame.
+const MOST_FRAMES: u64 = 1_000_000_000_000 * FRAME;
+
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// In any interval of length `t`, at most `burst + rate * t` frames arrive.
@@ -59,10 +63,12 @@ impl FrameBucket {
 impl Add for FrameBucket {
     type Output = Self;
 
+    /// Adds two streams of frames. A sum that no processor can bound may stay
+    /// below the truth: it has no bound all the same.
     fn add(self, rhs: Self) -> Self {
         Self {
-            rate_per_second: self.rate_per_second + rhs.rate_per_second,
-            burst: self.burst + rhs.burst,
+            rate_per_second: self.rate_per_second.saturating_add(rhs.rate_per_second),
+            burst: self.burst.saturating_add(rhs.burst),
         }
     }
 }
@@ -97,7 +103,7 @@ impl SubAssign for FrameBucket {
 pub struct Processor {
     /// The longest time before it works at its pace.
     pub latency: Delay,
-    /// The longest time that a frame takes.
+    /// The longest time that a frame occupies it, zero if it never queues.
     pub per_frame: Delay,
 }
 
@@ -105,8 +111,7 @@ impl Processor {
     /// Returns whether the processor can keep up with `arrivals`.
     #[must_use]
     pub fn keeps_up_with(self, arrivals: FrameBucket) -> bool {
-        let work = u128::from(arrivals.rate_per_second) * u128::from(self.per_frame.as_ps());
-        work <= u128::from(FRAME) * u128::from(PS_PER_SECOND)
+        arrivals.rate_per_second <= self.highest_rate() && arrivals.burst <= MOST_FRAMES
     }
 
     /// Returns the most frames a second that the processor keeps up with, in
@@ -115,7 +120,8 @@ impl Processor {
     pub fn highest_rate(self) -> u64 {
         let capacity = u128::from(FRAME) * u128::from(PS_PER_SECOND);
         let rate = capacity.checked_div(u128::from(self.per_frame.as_ps()));
-        rate.map_or(u64::MAX, |rate| u64::try_from(rate).unwrap_or(u64::MAX))
+        let rate = rate.and_then(|rate| u64::try_from(rate).ok());
+        rate.map_or(MOST_FRAMES, |rate| rate.min(MOST_FRAMES))
     }
 
     /// Returns the longest time from the arrival of a frame to its completion,
@@ -190,6 +196,25 @@ mod tests {
 
         assert_eq!(frames.rate_per_second, 4_000 * FRAME);
         assert_eq!(frames.burst, FRAME);
+    }
+
+    #[test]
+    fn a_processor_that_takes_no_time_for_a_frame_only_delays() {
+        let hardware = Processor {
+            per_frame: Delay::ZERO,
+            ..PROCESSOR
+        };
+        let arrivals = FrameBucket {
+            rate_per_second: 148_810_000 * FRAME,
+            burst: 10_000 * FRAME,
+        };
+        let countless = FrameBucket {
+            rate_per_second: u64::MAX,
+            ..arrivals
+        };
+
+        assert_eq!(hardware.delay_bound(arrivals), Some(Delay::from_us(10)));
+        assert_eq!(hardware.delay_bound(countless + arrivals), None);
     }
 
     proptest! {
