@@ -47,6 +47,13 @@ impl Framer {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// Returns the header of the next message as soon as it has arrived, so that
+    /// nobody has to wait for the rest of what is not wanted.
+    #[must_use]
+    pub fn next_header(&self) -> Option<Header> {
+        Header::parse(&self.buffer[self.taken..]).ok()
+    }
+
     /// Returns the next message, if it has arrived whole.
     ///
     /// # Errors
@@ -96,6 +103,15 @@ mod tests {
         bytes[2..4].copy_from_slice(&length.to_be_bytes());
         bytes.resize(usize::from(length).max(HEADER_LENGTH), 0xab);
         bytes
+    }
+
+    #[test]
+    fn a_header_is_known_before_its_message() {
+        let mut framer = Framer::new();
+        framer.push(&message(300)[..9]);
+
+        assert_eq!(framer.next_header().map(|header| header.length), Some(300));
+        assert_eq!(framer.next_message(), Ok(None));
     }
 
     #[test]
