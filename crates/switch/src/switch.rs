@@ -53,9 +53,11 @@ pub enum Output<'a> {
         port: PortNumber,
         /// The frame without check sequence.
         bytes: &'a [u8],
-        /// When its last bit leaves the port: the frame, its padding and its
-        /// overhead at the port's rate after it began, or now if the port has no
-        /// rate. Until then no other frame begins.
+        /// When its last bit leaves the port: the time that the frame, its
+        /// padding and its overhead take at the port's rate after it began, or
+        /// now if the port has no rate. Until then no other frame begins. If the
+        /// switch was called too late, the frame began when it could have
+        /// ([`Config::catch_up`]).
         departs: Instant,
     },
     /// Send these bytes to a controller.

@@ -162,12 +162,10 @@ impl Agent {
             bytes: entry.counters.bytes,
             matching: Fields::from_bytes(&entry.fields),
         };
-        for session in self.sessions.values_mut() {
-            if session.wants(session.asynchronous.flow_removed, reason.number()) {
-                removed.emit(TransactionId(0), &mut session.sending);
-                self.unsent = true;
-            }
-        }
+        self.announce(
+            |session| session.wants(session.asynchronous.flow_removed, reason.number()),
+            |out| removed.emit(TransactionId(0), out),
+        );
     }
 }
 

@@ -4,9 +4,10 @@
 //! message is handled completely before the next one is looked at, so that a
 //! barrier (OF13 clause 6.2) has nothing to wait for: at its turn everything
 //! before it is done. What is received is handled in slices: after
-//! [`SLICE_STEPS`] steps frames have their turn, and the rest waits for the next
-//! call. A connection that sends faster than that is made to wait by its world,
-//! or else handled at once, so that no more than [`UNREAD_MAX`] bytes are kept.
+//! [`SLICE_STEPS`] steps a connection frames have their turn, and the rest waits
+//! for the next call. Of a connection that sends faster than that no more than
+//! [`UNREAD_MAX`] bytes wait; what is beyond is handled at once. So a world that
+//! wants frames to wait little reads little at a time.
 //!
 //! Sources: OF13 clauses 6 and 7.
 
@@ -26,7 +27,8 @@ use std::collections::BTreeMap;
 
 use units::Instant;
 use wire::openflow::{
-    ControllerLength, DatapathId, FragmentHandling, Hello, SwitchConfig, TransactionId,
+    ControllerLength, DatapathId, FragmentHandling, FramingError, Hello, SwitchConfig,
+    TransactionId,
 };
 
 use crate::pipeline::Pipeline;
@@ -35,15 +37,16 @@ use session::{Session, State};
 
 /// How many connections an agent has at a time.
 pub const CONNECTIONS_MAX: usize = 16;
-/// How many steps (a message, or a part of a long answer) are done in one call.
-const SLICE_STEPS: usize = 32;
+/// How many steps (a message, or a part of a long answer) are done in one call
+/// for each connection.
+const SLICE_STEPS: usize = 16;
 /// How many received bytes of a connection wait for their turn.
 const UNREAD_MAX: usize = 128 * 1024;
 /// From how many bytes on a connection has to take what is sent to it before
 /// its next message is looked at.
 const SENDING_PAUSE: usize = 256 * 1024;
-/// How many bytes wait to be sent at most.
-const SENDING_MAX: usize = 4 * 1024 * 1024;
+/// How many bytes wait to be sent at most, give or take one message.
+const SENDING_MAX: usize = 32 * 1024 * 1024;
 /// How many entries expire in one call.
 const EXPIRIES_MAX: usize = 256;
 
@@ -138,26 +141,30 @@ impl Agent {
             return;
         }
         session.receive(bytes);
-        while self
-            .sessions
-            .get(&id)
-            .is_some_and(|session| session.unread > UNREAD_MAX)
+        self.catch_up(now, pipeline, id);
+    }
+
+    /// Handles messages until no more than [`UNREAD_MAX`] bytes are unread.
+    fn catch_up(&mut self, now: Instant, pipeline: &mut Pipeline, id: ConnectionId) {
+        while let Some(session) = self.sessions.get_mut(&id)
+            && session.unread > UNREAD_MAX
         {
-            if !self.step(now, pipeline, id) {
-                break;
+            if session.sending.len() > SENDING_MAX {
+                return session.close(CloseReason::SendsUnread);
             }
+            self.step(now, pipeline, id);
         }
     }
 
     /// Does what controllers asked for, up to a limit, and lets entries expire.
     pub(crate) fn work(&mut self, now: Instant, pipeline: &mut Pipeline) {
         self.expire(now, pipeline);
-        let mut steps = SLICE_STEPS;
         let mut next = self.sessions.keys().next().copied();
         while let Some(id) = next {
-            while steps > 0 && self.may_step(id) {
-                steps -= 1;
-                self.step(now, pipeline, id);
+            for _ in 0..SLICE_STEPS {
+                if self.sessions.get(&id).is_some_and(Session::may_step) {
+                    self.step(now, pipeline, id);
+                }
             }
             let later = (std::ops::Bound::Excluded(id), std::ops::Bound::Unbounded);
             next = self.sessions.range(later).next().map(|(id, _)| *id);
@@ -166,7 +173,7 @@ impl Agent {
 
     /// Returns when [`work`](Self::work) has something to do.
     pub(crate) fn deadline(&self, now: Instant) -> Option<Instant> {
-        match self.sessions.keys().any(|id| self.may_step(*id)) {
+        match self.sessions.values().any(Session::may_step) {
             true => Some(now),
             false => self.timeouts.next(),
         }
@@ -198,45 +205,37 @@ impl Agent {
         None
     }
 
-    fn may_step(&self, id: ConnectionId) -> bool {
-        let session = self.sessions.get(&id);
-        session.is_some_and(|session| session.busy && session.sending.len() < SENDING_PAUSE)
-    }
-
     /// Does the next step of a connection: a part of a long answer, or the next
-    /// message. Returns whether there was one.
-    fn step(&mut self, now: Instant, pipeline: &mut Pipeline, id: ConnectionId) -> bool {
+    /// message.
+    fn step(&mut self, now: Instant, pipeline: &mut Pipeline, id: ConnectionId) {
         let Some(session) = self.sessions.get_mut(&id) else {
-            return false;
+            return;
         };
         self.unsent = true;
-        if session.sending.len() > SENDING_MAX {
-            self.close(id, CloseReason::SendsUnread);
-            return false;
-        }
         if let Some(dump) = session.dump.take() {
             session.dump = dump.emit_part(now, pipeline, &mut session.sending);
-            return true;
+            return;
+        }
+        if session.does_not_greet() {
+            return self.refuse_greeting(id, TransactionId(0));
         }
         let mut message = std::mem::take(&mut self.message);
-        let found = session.next_message(&mut message);
-        match found {
+        match session.next_message(&mut message) {
             Ok(true) => self.handle(now, pipeline, id, &message),
             Ok(false) => session.busy = false,
-            Err(_) => self.close(id, CloseReason::Framing),
+            Err(FramingError::Length { .. }) => session.close(CloseReason::Framing),
         }
         self.message = message;
-        found == Ok(true)
     }
 
-    /// Stops listening to a connection, and closes it once everything is sent.
-    fn close(&mut self, id: ConnectionId, reason: CloseReason) {
-        if let Some(session) = self.sessions.get_mut(&id) {
-            let sending = std::mem::take(&mut session.sending);
-            *session = Session::new();
-            session.sending = sending;
-            session.state = State::Closing(reason);
+    /// Sends a message that nobody asked for to the controllers that want it.
+    fn announce(&mut self, wanted: impl Fn(&Session) -> bool, emit: impl Fn(&mut Vec<u8>)) {
+        for session in self.sessions.values_mut().filter(|session| wanted(session)) {
+            emit(&mut session.sending);
+            self.unsent = true;
+            if session.sending.len() > SENDING_MAX {
+                session.close(CloseReason::SendsUnread);
+            }
         }
-        self.unsent = true;
     }
 }

@@ -26,12 +26,10 @@ impl Agent {
         let reason = PortStatusReason::Modify;
         let port = describe(pipeline.egress.port(port));
         let status = PortStatus { reason, port };
-        for session in self.sessions.values_mut() {
-            if session.wants(session.asynchronous.port_status, reason.number()) {
-                status.emit(TransactionId(0), &mut session.sending);
-                self.unsent = true;
-            }
-        }
+        self.announce(
+            |session| session.wants(session.asynchronous.port_status, reason.number()),
+            |out| status.emit(TransactionId(0), out),
+        );
     }
 
     pub(super) fn port_mod(

@@ -2,7 +2,7 @@
 
 use units::Instant;
 use wire::openflow::{
-    BadRequest, Capabilities, DecodeError, ErrorKind, FeaturesReply, FragmentHandling, Hello,
+    BadRequest, Capabilities, ErrorKind, ErrorMessage, FeaturesReply, FragmentHandling, Hello,
     HelloFailed, Message, Role, SwitchConfig, SwitchConfigFailed, TableMod, TableModFailed,
     TransactionId, emit_barrier_reply,
 };
@@ -26,7 +26,10 @@ impl Agent {
             .get(&id)
             .is_some_and(|session| session.state == State::Greeting)
         {
-            return self.greet(id, message, parsed.map(|(_, message)| message));
+            return match parsed {
+                Ok((header, Message::Hello(hello))) => self.greet(id, header.transaction, hello),
+                Ok(_) | Err(_) => self.refuse_greeting(id, TransactionId(0)),
+            };
         }
         let result = match parsed {
             Ok((header, message)) => self.dispatch(now, pipeline, id, header.transaction, message),
@@ -38,28 +41,26 @@ impl Agent {
     }
 
     /// Agrees on a version, OF13 clause 6.3.1.
-    fn greet(
-        &mut self,
-        id: ConnectionId,
-        message: &[u8],
-        parsed: Result<Message<'_>, DecodeError>,
-    ) {
-        let agreed = match parsed {
-            Ok(Message::Hello(hello)) => Hello::OURS.agree(&hello).is_some(),
-            Ok(_) | Err(_) => false,
-        };
-        if agreed {
-            if let Some(session) = self.sessions.get_mut(&id) {
-                session.state = State::Open;
-            }
-            return;
+    fn greet(&mut self, id: ConnectionId, transaction: TransactionId, hello: Hello) {
+        if Hello::OURS.agree(&hello).is_none() {
+            return self.refuse_greeting(id, transaction);
         }
-        self.refuse(
-            id,
-            message,
-            ErrorKind::HelloFailed(HelloFailed::Incompatible),
-        );
-        self.close(id, CloseReason::NoCommonVersion);
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.state = State::Open;
+        }
+    }
+
+    /// Ends a connection that cannot be talked over, OF13 clause 6.3.1.
+    pub(super) fn refuse_greeting(&mut self, id: ConnectionId, transaction: TransactionId) {
+        self.bad_messages += 1;
+        let refusal = ErrorMessage {
+            kind: ErrorKind::HelloFailed(HelloFailed::Incompatible),
+            data: b"this switch speaks OpenFlow 1.3, wire version 4",
+        };
+        if let Some(session) = self.sessions.get_mut(&id) {
+            refusal.emit(transaction, &mut session.sending);
+            session.close(CloseReason::NoCommonVersion);
+        }
     }
 
     fn dispatch(

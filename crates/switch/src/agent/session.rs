@@ -1,10 +1,10 @@
 //! One connection to a controller: what arrived, what is to be sent, and what
 //! the controller may do.
 
-use wire::openflow::{AsyncConfig, Framer, FramingError, Role};
+use wire::openflow::{AsyncConfig, Framer, FramingError, MessageType, Role};
 
-use super::CloseReason;
 use super::statistics::Dump;
+use super::{CloseReason, SENDING_PAUSE};
 
 /// Names a connection. The world chooses the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +58,13 @@ impl Session {
         self.busy = true;
     }
 
+    /// Returns whether the first message turns out not to be a hello.
+    pub(super) fn does_not_greet(&self) -> bool {
+        let first = self.framer.next_header();
+        self.state == State::Greeting
+            && first.is_some_and(|header| header.kind != MessageType::Hello.number())
+    }
+
     /// Copies the next message to `message`, if there is one.
     pub(super) fn next_message(&mut self, message: &mut Vec<u8>) -> Result<bool, FramingError> {
         message.clear();
@@ -69,6 +76,20 @@ impl Session {
             }
             None => Ok(false),
         }
+    }
+
+    /// Returns whether there is something to do for the controller, and room for
+    /// the answer.
+    pub(super) fn may_step(&self) -> bool {
+        self.busy && self.sending.len() < SENDING_PAUSE
+    }
+
+    /// Stops listening. The connection is closed once everything is sent.
+    pub(super) fn close(&mut self, reason: CloseReason) {
+        let sending = std::mem::take(&mut self.sending);
+        *self = Self::new();
+        self.sending = sending;
+        self.state = State::Closing(reason);
     }
 
     pub(super) fn is_open(&self) -> bool {

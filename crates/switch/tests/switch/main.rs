@@ -1,0 +1,11 @@
+//! What a switch does, seen from its world.
+
+mod controllers;
+mod flow_mods;
+mod forwarding;
+mod frames;
+mod robustness;
+mod scheduling;
+mod session;
+mod statistics;
+mod world;
