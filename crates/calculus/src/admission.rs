@@ -30,7 +30,7 @@ mod refusal;
 mod request;
 mod stage;
 
-pub use budgets::{Headroom, suggest_budgets};
+pub use budgets::{Headroom, Suggestion, suggest_budgets, suggest_budgets_for_most};
 pub use explanation::{Competition, Explanation, HopShare};
 pub use ledger::{Admitted, FlowId, Ledger};
 pub use refusal::{Constraint, Fits, Refusal};

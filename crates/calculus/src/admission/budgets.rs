@@ -1,9 +1,12 @@
 //! The smallest budgets with which all of a set of flows is admitted.
 //!
 //! Budgets depend on bursts and bursts on the budgets before them. Starting from
-//! nothing, each round gives every stage the budget that the bursts of the last
+//! the least, each round gives every stage the budget that the bursts of the last
 //! round need. Budgets only grow from round to round, so they end at the smallest
 //! that need no further change, or grow until a deadline is missed.
+//!
+//! The least is what a stage has already: nothing, or a budget that somebody
+//! wants it to have at least, so that flows of its class find room later.
 
 use units::Delay;
 
@@ -28,8 +31,10 @@ pub struct Headroom {
 }
 
 /// Returns `stages` with the smallest budgets, and `headroom` on them, that admit
-/// all `requests` beside all `unpromised` work, or nothing if none do. A class of
-/// a port that no request uses gets no budget.
+/// all `requests` beside all `unpromised` work, or nothing if none do. No budget
+/// is smaller than it was, and one that is needed by no request is left as it
+/// was: to find the smallest of all, give processors a budget of zero and ports
+/// none.
 ///
 /// # Panics
 ///
@@ -44,7 +49,7 @@ pub fn suggest_budgets(
     let mut stages = stages.to_vec();
     for stage in &mut stages {
         stage.assert_within_limits();
-        start_from_nothing(stage);
+        start_from_least(stage);
     }
     let mut plan = Plan::new(stages.len());
     for request in requests {
@@ -54,7 +59,7 @@ pub fn suggest_budgets(
         let loads = loads_of(&stages, unpromised, requests, &mut plan)?;
         let mut grown = stages.clone();
         for (stage, load) in grown.iter_mut().zip(&loads) {
-            set_budgets(stage, load, headroom)?;
+            grow_budgets(stage, load, headroom)?;
         }
         if grown == stages {
             if !all_fit(&stages, &loads) {
@@ -66,6 +71,58 @@ pub fn suggest_budgets(
         stages = grown;
     }
     None
+}
+
+/// The budgets for as many requests as possible, and which these are not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suggestion {
+    /// The stages with their budgets.
+    pub stages: Vec<Stage>,
+    /// The places of the requests for which there are no budgets beside those of
+    /// the requests before them.
+    pub left_out: Vec<usize>,
+}
+
+/// Suggests budgets as [`suggest_budgets`] does, but leaves out a request that
+/// does not fit beside those before it: the most important ones stand first.
+/// Returns nothing if there are no budgets even without requests.
+///
+/// # Panics
+///
+/// If a stage is beyond the limits named in this module.
+#[must_use]
+pub fn suggest_budgets_for_most(
+    stages: &[Stage],
+    unpromised: &[(StageId, Unpromised)],
+    requests: &[Request],
+    headroom: Headroom,
+) -> Option<Suggestion> {
+    let suggest = |chosen: &[Request]| suggest_budgets(stages, unpromised, chosen, headroom);
+    let mut suggestion = Suggestion {
+        stages: suggest(&[])?,
+        left_out: Vec::new(),
+    };
+    let mut chosen = Vec::new();
+    let mut next = 0;
+    while next < requests.len() {
+        // More never fit where fewer do not, so halving finds the first culprit.
+        let (mut fitting, mut beyond) = (0, requests.len() - next + 1);
+        while beyond - fitting > 1 {
+            let middle = fitting + (beyond - fitting) / 2;
+            let candidates = [chosen.as_slice(), &requests[next..next + middle]].concat();
+            match suggest(&candidates) {
+                Some(stages) => (suggestion.stages, fitting) = (stages, middle),
+                None => beyond = middle,
+            }
+        }
+        chosen.extend_from_slice(&requests[next..next + fitting]);
+        next += fitting;
+        if next < requests.len() {
+            suggestion.left_out.push(next);
+            next += 1;
+        }
+    }
+    Some(suggestion)
 }
 
 /// Returns what all flows reserve if the budgets are those of `stages`, or
@@ -95,16 +152,17 @@ fn loads_of(
     Some(loads)
 }
 
-fn set_budgets(stage: &mut Stage, load: &StageLoad, headroom: Headroom) -> Option<()> {
+/// Gives a stage the budgets that it needs, where it has smaller ones.
+fn grow_budgets(stage: &mut Stage, load: &StageLoad, headroom: Headroom) -> Option<()> {
     let mut needed = [Delay::ZERO; CLASSES];
     for (class, needed) in (0u8..).zip(&mut needed) {
         *needed = with_headroom(worst_delay(stage, load, class)?.0, headroom)?;
     }
     match stage {
-        Stage::Processing { budget, .. } => *budget = needed[0],
+        Stage::Processing { budget, .. } => *budget = needed[0].max(*budget),
         Stage::Port { budgets, .. } => {
-            for (budget, needed) in budgets.iter_mut().zip(needed).skip(1) {
-                *budget = Some(needed);
+            for (budget, needed) in budgets.iter_mut().zip(needed) {
+                *budget = budget.map(|budget| budget.max(needed));
             }
         }
     }
@@ -124,13 +182,14 @@ fn all_fit(stages: &[Stage], loads: &[StageLoad]) -> bool {
     all.all(|((id, stage), load)| stage_fits(id, stage, load, 0).is_ok())
 }
 
-/// Gives the processor and every class that can have promises a budget of zero.
-fn start_from_nothing(stage: &mut Stage) {
+/// Gives every class that can have promises a budget, if only of zero.
+fn start_from_least(stage: &mut Stage) {
     match stage {
-        Stage::Processing { budget, .. } => *budget = Delay::ZERO,
+        Stage::Processing { .. } => {}
         Stage::Port { budgets, .. } => {
-            *budgets = [Some(Delay::ZERO); CLASSES];
-            budgets[0] = None;
+            for budget in budgets.iter_mut().skip(1) {
+                *budget = Some(budget.unwrap_or_default());
+            }
         }
     }
 }

@@ -361,7 +361,8 @@ fn an_explanation_adds_up_to_the_guarantee() {
 fn suggested_budgets_admit_what_they_were_made_for() {
     let requests = vec![sampled_values(&[0, 1, 2, 3]); 5];
 
-    let stages = suggest_budgets(&switches(2), &[], &requests, Headroom::default()).unwrap();
+    let stages = without_budgets(switches(2));
+    let stages = suggest_budgets(&stages, &[], &requests, Headroom::default()).unwrap();
 
     // At the first processor five frames of 5 us after 10 us, spread by the 12 us
     // of the first link.
@@ -392,6 +393,45 @@ fn no_budgets_are_suggested_for_more_than_a_link_carries() {
     assert_eq!(stages, None);
 }
 
+#[test]
+fn suggested_budgets_are_never_smaller_than_those_there_were() {
+    let requests = vec![sampled_values(&[0, 1]); 20];
+    let mut before = switches(2);
+    set_budget(&mut before[1], 7, Delay::from_us(200));
+
+    let after = suggest_budgets(&before, &[], &requests, Headroom::default()).unwrap();
+
+    // 20 frames wait for each other: longer than was asked for.
+    assert!(after[0].budget(7) > Some(PROCESSING_BUDGET));
+    assert!(after[1].budget(7) > Some(Delay::from_us(200)));
+    assert_eq!(after[1].budget(3), before[1].budget(3));
+    assert_eq!(after[2..], before[2..]);
+}
+
+#[test]
+fn requests_that_do_not_fit_beside_those_before_are_left_out() {
+    let requests = [
+        bulk(&[0, 1]),
+        bulk(&[0, 1]),
+        sampled_values(&[0, 1]),
+        bulk(&[2, 1]),
+        sampled_values(&[2, 3]),
+    ];
+
+    let none = Headroom::default();
+    let stages = without_budgets(switches(2));
+    let suggestion = suggest_budgets_for_most(&stages, &[], &requests, none).unwrap();
+
+    assert_eq!(suggestion.left_out, [1, 3]);
+    let mut ledger = Ledger::new(suggestion.stages);
+    for (at, request) in requests.into_iter().enumerate() {
+        assert_eq!(
+            ledger.admit(request).is_err(),
+            suggestion.left_out.contains(&at)
+        );
+    }
+}
+
 /// Switches with a processor at `2 * i` and a port at `2 * i + 1`.
 fn switches(count: usize) -> Vec<Stage> {
     let budgets = PORT_BUDGETS_US.map(|us| (us > 0).then(|| Delay::from_us(us)));
@@ -411,6 +451,16 @@ fn switches(count: usize) -> Vec<Stage> {
         },
     ];
     stages.into_iter().cycle().take(2 * count).collect()
+}
+
+fn without_budgets(mut stages: Vec<Stage>) -> Vec<Stage> {
+    for stage in &mut stages {
+        match stage {
+            Stage::Processing { budget, .. } => *budget = Delay::ZERO,
+            Stage::Port { budgets, .. } => *budgets = [None; CLASSES],
+        }
+    }
+    stages
 }
 
 fn set_budget(stage: &mut Stage, class: usize, delay: Delay) {
