@@ -104,24 +104,27 @@ fn token_bucket(traffic: &TokenBucket) -> Contract {
 
 fn message(traffic: &Message) -> Contract {
     let (whole, last) = traffic.frames();
-    let largest = wire_size(traffic.frame);
-    let last = last.map(wire_size);
-    let total = largest * whole + last.unwrap_or_default();
-    let smallest = last.unwrap_or(largest);
-    let largest = if whole > 0 { largest } else { smallest };
-    let rate = per(total, traffic.period);
-    late(rate, total, traffic.jitter, [smallest, largest])
+    let full = wire_size(LARGEST_UNTAGGED_FRAME);
+    let last = wire_size(last);
+    let total = full * whole + last;
+    let largest = if whole > 0 { full } else { last };
+    late(
+        per(total, traffic.period),
+        total,
+        traffic.jitter,
+        [last, largest],
+    )
 }
 
 impl Message {
-    /// Returns into how many frames of full size a message is cut, and the size
-    /// of the frame with what is left, if anything is.
+    /// Returns how many frames of full size a message begins with, and the size
+    /// of its last frame, which may be full, too.
     #[must_use]
-    pub fn frames(&self) -> (u64, Option<DataSize>) {
-        let share = self.frame.saturating_sub(MESSAGE_HEADERS).as_bits().max(8);
-        let (whole, left) = (self.size.as_bits() / share, self.size.as_bits() % share);
-        let last = (left > 0).then(|| MESSAGE_HEADERS + DataSize::from_bits(left));
-        (whole, last)
+    pub fn frames(&self) -> (u64, DataSize) {
+        let room = LARGEST_UNTAGGED_FRAME.as_bits() - MESSAGE_HEADERS.as_bits();
+        let whole = self.size.as_bits().saturating_sub(1) / room;
+        let left = DataSize::from_bits(self.size.as_bits() - whole * room);
+        (whole, MESSAGE_HEADERS + left)
     }
 }
 
@@ -140,3 +143,6 @@ fn late(rate: BitRate, burst: DataSize, jitter: Duration, frames: [DataSize; 2])
 fn per(data: DataSize, period: Duration) -> BitRate {
     BitRate::of(data, Delay::from(period)).expect("no frame is empty and no period zero")
 }
+
+#[cfg(test)]
+mod tests;

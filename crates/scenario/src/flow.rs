@@ -4,6 +4,8 @@ use std::net::Ipv4Addr;
 
 use units::{BitRate, DataSize, Duration};
 
+use crate::limits::MOST_CHANGES;
+use crate::random::Random;
 use crate::{ClassIndex, HostIndex};
 
 /// A flow of frames from one host to one or several others.
@@ -45,7 +47,7 @@ pub enum Traffic {
     Udp(TokenBucket),
     /// Messages longer than a frame, one a period (S2-2).
     Message(Message),
-    /// As much as there is room for, without a promise.
+    /// As much as there is room for, as TCP does, without a promise.
     BestEffort(BestEffort),
 }
 
@@ -58,6 +60,16 @@ pub struct SampledValues {
     pub period: Duration,
     /// How much later than its time a frame may leave the host.
     pub jitter: Duration,
+}
+
+impl SampledValues {
+    /// Returns how many samples are sent in a second, rounded down: at least
+    /// one, and no more than 16 bits count.
+    #[must_use]
+    pub fn samples_per_second(&self) -> u32 {
+        let rate = Duration::from_secs(1) / self.period;
+        u32::try_from(rate).expect("the period has a lower limit")
+    }
 }
 
 /// GOOSE.
@@ -76,6 +88,34 @@ pub struct Goose {
     pub changes: StateChanges,
     /// How much later than its time a frame may leave the host.
     pub jitter: Duration,
+}
+
+impl Goose {
+    /// Returns when the state changes if the stream runs from `start` to `end`,
+    /// in order and at least `min_spacing` apart, also from the start. Random
+    /// times follow from `seed`: each interval is drawn evenly between
+    /// `min_spacing` and what makes the mean right.
+    #[must_use]
+    pub fn change_times(&self, seed: u64, start: Duration, end: Duration) -> Vec<Duration> {
+        match &self.changes {
+            StateChanges::At(times) => {
+                let times = times.iter().copied();
+                times.filter(|time| (start..end).contains(time)).collect()
+            }
+            StateChanges::Every(mean) => {
+                let mut random = Random::new(seed);
+                let spread = (mean.as_ns() - self.min_spacing.as_ns()) * 2;
+                let mut next = || self.min_spacing + Duration::from_ns(random.up_to(spread));
+                let mut times = Vec::new();
+                let mut time = start + next();
+                while time < end && times.len() < MOST_CHANGES {
+                    times.push(time);
+                    time += next();
+                }
+                times
+            }
+        }
+    }
 }
 
 /// When the state that a GOOSE stream publishes changes.
@@ -102,29 +142,25 @@ pub struct TokenBucket {
     pub jitter: Duration,
 }
 
-/// Messages that are cut into frames.
+/// Messages that are cut into frames of the largest size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The size of each message.
+    /// The size of each message, headers not counted.
     pub size: DataSize,
-    /// The size of its largest frames.
-    pub frame: DataSize,
     /// The time between two messages.
     pub period: Duration,
     /// How much later than its time a frame may leave the host.
     pub jitter: Duration,
 }
 
-/// A flood without a promise.
+/// A flood without a promise, which gives way to losses as TCP does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BestEffort {
     /// The size of each frame.
     pub frame: DataSize,
-    /// The rate on the wire that it offers, acknowledged or not; if absent it
-    /// behaves as TCP does: as much as `window` and the network let pass.
+    /// The most that it sends, on the wire, overhead included; if absent, as
+    /// much as its link carries.
     pub rate: Option<BitRate>,
-    /// The most frames on their way unacknowledged, where no rate is given.
-    pub window: u32,
 }
 
 /// The addresses that a flow's frames carry.
@@ -167,4 +203,40 @@ pub enum Protection {
         /// The longest interruption that is no broken promise.
         interruption: Duration,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn random_state_changes_keep_their_spacing_and_their_mean(
+            seed: u64,
+            spacing_ms in 1u64..100,
+            more_ms in 0u64..1000,
+        ) {
+            let (spacing, more) = (Duration::from_ms(spacing_ms), Duration::from_ms(more_ms));
+            let mean = spacing + more;
+            let goose = Goose {
+                frame: DataSize::from_bytes(160),
+                min_time: spacing,
+                max_time: Duration::from_secs(1),
+                min_spacing: spacing,
+                changes: StateChanges::Every(mean),
+                jitter: Duration::ZERO,
+            };
+            let (start, end) = (Duration::from_ms(5), Duration::from_ms(5) + mean * 1000u64);
+
+            let times = goose.change_times(seed, start, end);
+
+            let befores = std::iter::once(&start).chain(&times);
+            for (before, time) in befores.zip(&times) {
+                prop_assert!(*before + spacing <= *time && *time < end);
+            }
+            prop_assert!((900..=1100).contains(&times.len()), "{}", times.len());
+        }
+    }
 }

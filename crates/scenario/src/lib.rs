@@ -27,7 +27,9 @@ mod profile;
 mod random;
 mod read;
 mod record;
+mod reference;
 mod scenario;
+mod schema;
 mod settings;
 mod shape;
 
@@ -47,7 +49,9 @@ pub use limits::{
 pub use mistake::{MOST_PROBLEMS, Mistake, Problem, ScenarioError};
 pub use network::{Device, End, Host, Link, Node, Switch};
 pub use profile::{ControlTimes, Origin, Profile, Stated};
+pub use reference::reference;
 pub use scenario::{
     ClassIndex, FlowIndex, HostIndex, LinkIndex, ProfileIndex, Scenario, SwitchIndex,
 };
+pub use schema::json_schema;
 pub use settings::{Admission, Capture, Control, HostDiscovery, Measurement};

@@ -189,6 +189,12 @@ pub enum Mistake {
         /// What would be right.
         example: &'static str,
     },
+    /// The size has a fraction of a byte.
+    #[error("{size} are no whole bytes")]
+    PartOfAByte {
+        /// The size.
+        size: DataSize,
+    },
     /// The text is none of the words that are allowed here.
     #[error("unknown {what} `{text}`")]
     UnknownChoice {
@@ -372,6 +378,7 @@ impl Mistake {
             Self::NotAQuantity { .. } => "not_a_quantity",
             Self::OutOfRange { .. } => "out_of_range",
             Self::Zero { .. } => "zero",
+            Self::PartOfAByte { .. } => "part_of_a_byte",
             Self::UnknownChoice { .. } => "unknown_choice",
             Self::NotAnAddress { .. } => "not_an_address",
             Self::NotAName { .. } => "not_a_name",
@@ -405,6 +412,7 @@ impl Mistake {
             Self::NotAQuantity { .. } => "number and unit, please",
             Self::OutOfRange { .. } => "out of range",
             Self::Zero { .. } => "more than zero, please",
+            Self::PartOfAByte { .. } => "whole bytes, please",
             Self::UnknownChoice { .. } => "not one of them",
             Self::NotAnAddress { .. } => "no address",
             Self::NotAName { .. } => "no name",
@@ -484,6 +492,7 @@ impl Mistake {
             | Self::Syntax { .. }
             | Self::WrongType { .. }
             | Self::OutOfRange { .. }
+            | Self::PartOfAByte { .. }
             | Self::Twice { .. }
             | Self::TooMany { .. }
             | Self::LinkEnds { .. }

@@ -17,10 +17,15 @@ impl Random {
 
     /// Returns one of the items, or nothing if there are none.
     pub(crate) fn choose<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
-        let count = u64::try_from(items.len()).ok().filter(|count| *count > 0)?;
-        // The high half of the product is uniform up to a bias of count / 2^64.
-        let product = u128::from(self.next()) * u128::from(count);
-        items.get(usize::try_from(product >> 64).ok()?)
+        let last = u64::try_from(items.len()).ok()?.checked_sub(1)?;
+        items.get(usize::try_from(self.up_to(last)).ok()?)
+    }
+
+    /// Returns a number from 0 to `most`, all alike.
+    pub(crate) fn up_to(&mut self, most: u64) -> u64 {
+        // The high half of the product is uniform up to a bias of most / 2^64.
+        let product = u128::from(self.next()) * (u128::from(most) + 1);
+        u64::try_from(product >> 64).expect("the high half of 128 bits has 64")
     }
 
     fn next(&mut self) -> u64 {

@@ -244,7 +244,10 @@ impl Shape {
     }
 
     pub(crate) fn size(&self, value: &DeValue<'_>) -> Result<DataSize, Mistake> {
-        let size = self.quantity(value)?;
+        let size: DataSize = self.quantity(value)?;
+        if size.as_bits() % 8 != 0 {
+            return Err(Mistake::PartOfAByte { size });
+        }
         self.within(size, DataSize::from_bytes(1), LARGEST_SIZE)
     }
 

@@ -49,23 +49,14 @@ pub(crate) static FLOW: Table = Table {
             "rate",
             Optional,
             Shape::Rate,
-            "the rate on the wire, overhead of 24 B a frame included; of best effort, what it \
-             offers regardless of losses (without it, it behaves as TCP does)",
+            "the rate on the wire, overhead of 24 B a frame included; of best effort, the most that \
+             it sends (default what its link carries)",
         ),
         key(
             "burst",
             Optional,
             Shape::Size,
             "the depth of the token bucket on the wire; default one frame",
-        ),
-        key(
-            "window",
-            Optional,
-            Shape::Integer {
-                least: 1,
-                most: 65_535,
-            },
-            "the most unacknowledged frames of a best-effort flow without a rate; default 64",
         ),
         JITTER,
         MIN_TIME,
@@ -205,8 +196,7 @@ const FRAME: Key = key(
     "frame",
     Optional,
     Shape::Size,
-    "the size of each frame without its check sequence, VLAN tag included, \"60 B\" to \"1518 B\"; \
-     of messages, of the largest one",
+    "the size of each frame without its check sequence, VLAN tag included, \"60 B\" to \"1518 B\"",
 );
 
 const PERIOD: Key = key(

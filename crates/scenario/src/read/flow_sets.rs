@@ -156,6 +156,9 @@ impl<'a> Set<'a> {
         for (frame, place) in sizes("frame") {
             kind.check_frame(frame, place, problems);
         }
+        for (period, place) in times("period") {
+            kind.check_period(period, place, problems);
+        }
         Some(Self {
             prefix: prefix?,
             count: usize::try_from(record.integer("count")?).expect("the shape ends at 10^6"),

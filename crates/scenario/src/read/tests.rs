@@ -2,7 +2,7 @@ use std::io;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
-use units::{BitRate, DataSize, Delay};
+use units::{BitRate, Delay};
 
 use super::*;
 use crate::{
@@ -544,9 +544,12 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("[\"b\", \"c\"]", "[\"b\", \"a\"]", "to_itself", "`a` would send to itself"),
     ("[\"b\", \"c\"]", "[]", "contradiction", "without a receiver"),
     ("\"122 B\"", "\"1519 B\"", "frame_size", "60 B to 1518 B"),
+    ("\"122 B\"", "\"977 bit\"", "part_of_a_byte", "no whole bytes"),
+    ("\"250 us\"", "\"2 s\"", "out_of_range", "to 1 s"),
     ("\"122 B\"", "\"59 B\"", "frame_size", "no Ethernet frame has 59 B"),
-    ("\"250 us\"", "\"10 us\"", "above_link_rate", "the link of `a` carries 100 Mbit/s"),
+    ("\"122 B\"\nperiod = \"250 us\"", "\"1500 B\"\nperiod = \"100 us\"", "above_link_rate", "the link of `a` carries 100 Mbit/s"),
     (PERIOD, "rate = \"1 Mbit/s\"", "key_of_another_kind", "`rate` has no meaning"),
+    (PERIOD, "period = \"1 ms\"\njitter = \"2 s\"", "out_of_range", "0 ns to 1 s"),
     (PERIOD, "", "missing_key", "`period` is missing in a flow"),
     (PERIOD, "period = \"1 ms\"\nclass = \"controll\"", "unknown_name", "`control`?"),
     (PERIOD, "period = \"1 ms\"\nlike = \"x\"", "unknown_name", "no template"),
@@ -618,16 +621,4 @@ fn shown(text: &str) -> String {
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
     handler.render_report(&mut out, &error).unwrap();
     out
-}
-
-#[test]
-fn an_amount_of_frames_is_what_the_wire_sees() {
-    assert_eq!(
-        crate::wire_size(DataSize::from_bytes(122)),
-        DataSize::from_bytes(146)
-    );
-    assert_eq!(
-        crate::wire_size(DataSize::from_bytes(14)),
-        DataSize::from_bytes(84)
-    );
 }

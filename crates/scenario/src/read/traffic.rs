@@ -2,7 +2,7 @@
 
 use units::{BitRate, DataSize, Delay, Duration};
 
-use crate::contract::{LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, MESSAGE_HEADERS, SMALLEST_FRAME};
+use crate::contract::{LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, SMALLEST_FRAME};
 use crate::limits::MOST_CHANGES;
 use crate::mistake::{Mistake, Place, Problems};
 use crate::record::Record;
@@ -12,10 +12,13 @@ use crate::{
 };
 
 const DEFAULT_JITTER: Duration = Duration::from_us(250);
+/// Beyond this the burst of an absurd rate could not be counted.
+const LONGEST_JITTER: Duration = Duration::from_secs(1);
 const DEFAULT_MIN_TIME: Duration = Duration::from_ms(4);
 const DEFAULT_MAX_TIME: Duration = Duration::from_secs(1);
 const DEFAULT_CHANGES: Duration = Duration::from_secs(1);
-const DEFAULT_WINDOW: u32 = 64;
+/// Samples are counted within a second, in 16 bits (9-2LE clause 7).
+const SAMPLE_PERIODS: (Duration, Duration) = (Duration::from_ns(15_259), Duration::from_secs(1));
 /// Ethernet 14, IPv4 20, UDP 8.
 const UDP_HEADERS: DataSize = DataSize::from_bytes(42);
 
@@ -96,13 +99,13 @@ impl Kind {
                 word: "message",
                 class: "control",
                 largest_frame: LARGEST_UNTAGGED_FRAME,
-                keys: &["size", "frame", "period", "jitter"],
+                keys: &["size", "period", "jitter"],
             },
             Self::BestEffort => KindFacts {
                 word: "best-effort",
                 class: "best-effort",
                 largest_frame: LARGEST_UNTAGGED_FRAME,
-                keys: &["frame", "payload", "rate", "window"],
+                keys: &["frame", "payload", "rate"],
             },
         }
     }
@@ -120,14 +123,13 @@ impl Kind {
     /// Reports keys that the kind has not, and those that it needs, of a flow
     /// or of a flow set.
     pub(super) fn check_keys(self, record: &Record<'_>, problems: &mut Problems) {
-        const TRAFFIC: [&str; 12] = [
+        const TRAFFIC: [&str; 11] = [
             "frame",
             "payload",
             "size",
             "period",
             "rate",
             "burst",
-            "window",
             "jitter",
             "min_time",
             "max_time",
@@ -175,14 +177,24 @@ impl Kind {
         }
     }
 
-    /// Returns the smallest and the largest frame.
-    fn frame_sizes(self) -> (DataSize, DataSize) {
-        let least = match self {
-            // A message's frame carries a byte of it at least.
-            Self::Message => SMALLEST_FRAME.max(MESSAGE_HEADERS + DataSize::from_bytes(1)),
-            Self::SampledValues | Self::Goose | Self::Udp | Self::BestEffort => SMALLEST_FRAME,
+    /// Returns the period if the kind may have it; reports otherwise.
+    pub(super) fn check_period(
+        self,
+        period: Duration,
+        place: Place,
+        problems: &mut Problems,
+    ) -> Option<Duration> {
+        let (least, most) = SAMPLE_PERIODS;
+        if self != Self::SampledValues || (least..=most).contains(&period) {
+            return Some(period);
+        }
+        let mistake = Mistake::OutOfRange {
+            value: period.to_string(),
+            least: least.to_string(),
+            most: most.to_string(),
         };
-        (least, self.facts().largest_frame)
+        problems.report(place, mistake);
+        None
     }
 
     /// Returns the size if a frame may have it; reports otherwise.
@@ -192,7 +204,7 @@ impl Kind {
         place: Place,
         problems: &mut Problems,
     ) -> Option<DataSize> {
-        let (least, most) = self.frame_sizes();
+        let (least, most) = (SMALLEST_FRAME, self.facts().largest_frame);
         if (least..=most).contains(&size) {
             return Some(size);
         }
@@ -247,7 +259,6 @@ pub(super) struct Values {
     pub(super) period: Option<Duration>,
     rate: Option<BitRate>,
     burst: Option<DataSize>,
-    window: Option<u32>,
     jitter: Option<Duration>,
     min_time: Duration,
     max_time: Duration,
@@ -276,10 +287,11 @@ impl Values {
                 false => kind.default_frame(),
             },
             size: record.size("size"),
-            period: record.time("period"),
+            period: record
+                .time("period")
+                .and_then(|period| kind.check_period(period, record.place_of("period"), problems)),
             rate: record.rate("rate"),
             burst: record.size("burst"),
-            window: record.integer("window"),
             ..Self::shared(kind, record, problems)
         };
         values.check_burst(kind, record, problems);
@@ -297,13 +309,22 @@ impl Values {
             let help = "repetitions begin at `min_time` apart and end at `max_time`";
             contradict(record, "max_time", &sentence, help, problems);
         }
+        let jitter = record.time("jitter");
+        if let Some(jitter) = jitter.filter(|jitter| *jitter > LONGEST_JITTER) {
+            let mistake = Mistake::OutOfRange {
+                value: jitter.to_string(),
+                least: Duration::ZERO.to_string(),
+                most: LONGEST_JITTER.to_string(),
+            };
+            problems.report(record.place_of("jitter"), mistake);
+        }
         let spacing = spacing(record).unwrap_or(min_time);
         let changes = match kind {
             Kind::Goose => changes(record, spacing, problems),
             Kind::SampledValues | Kind::Udp | Kind::Message | Kind::BestEffort => None,
         };
         Self {
-            jitter: record.time("jitter"),
+            jitter: jitter.filter(|jitter| *jitter <= LONGEST_JITTER),
             min_time,
             max_time: max_time.max(min_time),
             min_spacing: spacing,
@@ -338,14 +359,12 @@ impl Values {
             }),
             Kind::Message => Traffic::Message(Message {
                 size: self.size?,
-                frame,
                 period: self.period?,
                 jitter,
             }),
             Kind::BestEffort => Traffic::BestEffort(BestEffort {
                 frame,
                 rate: self.rate,
-                window: self.window.unwrap_or(DEFAULT_WINDOW),
             }),
         })
     }
@@ -375,6 +394,12 @@ fn spacing(record: &Record<'_>) -> Option<Duration> {
         .then(|| record.time("min_spacing"))?
 }
 
+/// Returns when the flow starts; those of flow sets start with the run.
+fn start(record: &Record<'_>) -> Duration {
+    let start = record.knows("start").then(|| record.time("start"));
+    start.flatten().unwrap_or_default()
+}
+
 fn changes(
     record: &Record<'_>,
     spacing: Duration,
@@ -399,19 +424,23 @@ fn changes(
         problems.report(record.place_of("changes"), mistake);
         return None;
     }
+    // The first state is published at the start, as a change is.
+    let mut before = start(record);
     let mut times: Vec<Duration> = Vec::with_capacity(items.len());
     for item in items {
         let time = Shape::Time(Zero::Allowed).time(item.get_ref()).ok()?;
-        let earliest = times.last().map(|last| *last + spacing);
-        if let Some(earliest) = earliest.filter(|earliest| time < *earliest) {
+        let earliest = before + spacing;
+        if time < earliest {
             let mistake = Mistake::Contradiction {
                 sentence: format!("the state change at {time} comes before {earliest}"),
                 help: format!(
-                    "state changes are listed in order and at least {spacing} apart (`min_spacing`)"
+                    "state changes are listed in order, at least {spacing} apart (`min_spacing`) \
+                     and after the start"
                 ),
             };
             problems.report(item.span(), mistake);
         }
+        before = time;
         times.push(time);
     }
     Some(StateChanges::At(times))
