@@ -14,6 +14,8 @@ use std::net::Ipv4Addr;
 
 use units::Instant;
 use wire::ethernet::{EtherType, Header, MacAddress};
+use wire::goose::Goose;
+use wire::sampled_values::SampledValues;
 
 use crate::FlowIndex;
 use crate::sequence::nearest;
@@ -66,6 +68,27 @@ pub struct Identity {
 pub fn identify(frame: &[u8]) -> Option<Identity> {
     let (header, payload) = Header::parse(frame).ok()?;
     match header.ether_type {
+        EtherType::SAMPLED_VALUES => {
+            let (application, samples) = SampledValues::parse(payload).ok()?;
+            let first = samples.asdus.into_iter().next()?.ok()?;
+            Some(Identity {
+                key: FlowKey::SampledValues {
+                    destination: header.destination,
+                    application: application.app_id,
+                },
+                number: u64::from(first.smp_cnt),
+            })
+        }
+        EtherType::GOOSE => {
+            let (application, state) = Goose::parse(payload).ok()?;
+            Some(Identity {
+                key: FlowKey::Goose {
+                    destination: header.destination,
+                    application: application.app_id,
+                },
+                number: state_sequence(state.st_num, state.sq_num),
+            })
+        }
         EtherType::IPV4 => {
             let datagram = DatagramView::parse(payload)?;
             Some(Identity {

@@ -14,26 +14,36 @@
 //!
 //! | module | sends | source |
 //! |---|---|---|
+//! | [`sampled_values`] | samples at a constant rate | IEC 61850-9-2LE |
+//! | [`goose`] | state changes, repeated ever more slowly | IEC 61850-8-1 clause 18.1 |
 //! | [`udp`] | datagrams, periodic, in bursts, or as fast as the contract allows | S4-8 |
 //! | [`message`] | periodic messages, split into packets | S2-1, S2-2 |
 //! | [`best_effort`] | as much as the network takes, like TCP | RFC 4341, RFC 5681 |
 
 pub mod best_effort;
 pub mod datagram;
+pub mod goose;
 pub mod message;
 mod pacing;
+pub mod sampled_values;
 pub mod udp;
 
 use units::Instant;
 
 pub use best_effort::{Acknowledger, BestEffort};
 pub use datagram::Addresses;
+pub use goose::Goose;
 pub use message::Message;
+pub use sampled_values::SampledValues;
 pub use udp::Udp;
 
 /// Anything that sends.
 #[derive(Debug)]
 pub enum Source {
+    /// Samples at a constant rate.
+    SampledValues(SampledValues),
+    /// State changes and their repetitions.
+    Goose(Goose),
     /// Datagrams within a token bucket.
     Udp(Udp),
     /// Periodic messages of many packets.
@@ -59,6 +69,8 @@ impl Source {
     #[must_use]
     pub fn next_due(&self) -> Option<Instant> {
         match self {
+            Self::SampledValues(source) => source.next_due(),
+            Self::Goose(source) => source.next_due(),
             Self::Udp(source) => source.next_due(),
             Self::Message(source) => source.next_due(),
             Self::BestEffort(source) => source.next_due(),
@@ -69,6 +81,8 @@ impl Source {
     /// at `now`. Nothing is allocated once `frame` has the capacity.
     pub fn emit(&mut self, now: Instant, frame: &mut Vec<u8>) -> Option<Emitted> {
         match self {
+            Self::SampledValues(source) => source.emit(now, frame),
+            Self::Goose(source) => source.emit(now, frame),
             Self::Udp(source) => source.emit(now, frame),
             Self::Message(source) => source.emit(now, frame),
             Self::BestEffort(source) => source.emit(now, frame),
@@ -80,7 +94,7 @@ impl Source {
     pub fn received(&mut self, now: Instant, frame: &[u8]) {
         match self {
             Self::BestEffort(source) => source.received(now, frame),
-            Self::Udp(_) | Self::Message(_) => {}
+            Self::SampledValues(_) | Self::Goose(_) | Self::Udp(_) | Self::Message(_) => {}
         }
     }
 
@@ -89,6 +103,8 @@ impl Source {
     #[must_use]
     pub fn skipped(&self) -> u64 {
         match self {
+            Self::SampledValues(source) => source.skipped(),
+            Self::Goose(source) => source.skipped(),
             Self::Udp(source) => source.skipped(),
             Self::Message(source) => source.skipped(),
             Self::BestEffort(_) => 0,

@@ -8,8 +8,13 @@ use wire::ethernet::{MacAddress, VlanTag, wire_size};
 
 use super::*;
 use crate::Contract;
-use crate::identity::{FlowKey, identify};
+use crate::FlowIndex;
+use crate::identity::{Catalogue, FlowKey, Numbering, identify};
 use crate::token_bucket::{Conformance, TokenBucket};
+
+/// A tag of 4 bytes more than the 122 of an untagged frame with a name of ten
+/// letters.
+const SV_LENGTH: usize = 126;
 
 #[test]
 fn a_periodic_source_called_in_time_sends_at_every_slot() {
@@ -93,6 +98,32 @@ fn the_header_of_a_datagram_is_what_rfc_791_asks_for() {
 }
 
 #[test]
+fn the_samples_of_a_stream_wrap_every_second_and_run_on() {
+    let Source::SampledValues(source) = sampled_values() else {
+        unreachable!("what the function makes")
+    };
+    assert_eq!(source.frame_length(), SV_LENGTH);
+    let mut catalogue = Catalogue::default();
+    let key = FlowKey::SampledValues {
+        destination: MacAddress([0x01, 0x0c, 0xcd, 0x04, 0, 1]),
+        application: 0x4000,
+    };
+    let numbering = Numbering::EverySecond {
+        rate: 4_000,
+        start: Instant::ZERO,
+    };
+    assert_eq!(catalogue.add(key, FlowIndex(7), numbering), None);
+
+    for frame in run(&mut sampled_values(), 9_000, |due| due) {
+        let arrived = frame.at + Duration::from_ms(300);
+        assert_eq!(
+            catalogue.identify(&frame.bytes, arrived),
+            Some((FlowIndex(7), frame.sequence))
+        );
+    }
+}
+
+#[test]
 fn a_flood_fills_a_bottleneck_and_backs_off_from_its_losses() {
     let rate = BitRate::from_mbps(100);
 
@@ -123,7 +154,7 @@ fn a_flood_comes_back_after_an_interruption() {
 proptest! {
     #[test]
     fn every_source_keeps_its_contract_however_late_it_is_called(
-        which in 0usize..4,
+        which in 0usize..6,
         lateness in prop::collection::vec((0u64..100, 0u64..4_000_000), 200),
     ) {
         let (mut source, contract) = contracted(which);
@@ -255,7 +286,8 @@ fn contracted(which: usize) -> (Source, Contract) {
             udp_contract(),
         ),
         3 => (message(8_000, Duration::from_ms(25)), message_contract()),
-        _ => (message(8_000, Duration::from_ms(25)), message_contract()),
+        4 => (sampled_values(), sampled_values_contract()),
+        _ => (goose(), goose_contract()),
     }
 }
 
@@ -300,6 +332,54 @@ fn message_contract() -> Contract {
     Contract {
         rate: BitRate::from_mbps(20),
         burst: wire_size(1518) * 2,
+    }
+}
+
+fn sampled_values() -> Source {
+    Source::SampledValues(SampledValues::new(&sampled_values::Config {
+        source: addresses().source_mac,
+        destination: MacAddress([0x01, 0x0c, 0xcd, 0x04, 0, 1]),
+        vlan: addresses().vlan,
+        application: 0x4000,
+        sv_id: "TAKTOSMU01".to_owned(),
+        rate: 4_000,
+        contract: Some(sampled_values_contract()),
+        start: Instant::ZERO,
+        until: None,
+    }))
+}
+
+fn sampled_values_contract() -> Contract {
+    let burst = wire_size(SV_LENGTH);
+    Contract {
+        rate: BitRate::of(burst, Duration::from_us(250).into()).unwrap(),
+        burst,
+    }
+}
+
+fn goose() -> Source {
+    Source::Goose(Goose::new(&goose::Config {
+        source: addresses().source_mac,
+        destination: MacAddress([0x01, 0x0c, 0xcd, 0x01, 0, 1]),
+        vlan: addresses().vlan,
+        application: 1,
+        control_block: "BAY1PROT/LLN0$GO$trip".to_owned(),
+        min_time: Duration::from_ms(4),
+        max_time: Duration::from_secs(1),
+        changes: (1..20u64)
+            .map(|change| Instant::ZERO + Duration::from_ms(333) * change)
+            .collect(),
+        contract: Some(goose_contract()),
+        start: Instant::ZERO,
+        until: None,
+        unix_origin_ns: 0,
+    }))
+}
+
+fn goose_contract() -> Contract {
+    Contract {
+        rate: BitRate::from_bps(300_000),
+        burst: wire_size(150) * 2,
     }
 }
 

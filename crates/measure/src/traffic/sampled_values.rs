@@ -1,0 +1,167 @@
+//! A merging unit: four currents and four voltages, 80 samples a cycle, a frame
+//! for each (IEC 61850-9-2LE clause 7).
+//!
+//! `smpCnt` is the number of the sample in its second, so a sample that was left
+//! out leaves a gap in the numbers, as in a real merging unit.
+
+use std::f64::consts::TAU;
+
+use units::{Duration, Instant};
+use wire::ethernet::{self, EtherType, MacAddress, VlanTag, wire_size};
+use wire::sampled_values::{
+    ApplicationHeader, Asdu, Channel, PHASE_MEASUREMENT_LENGTH, PhaseMeasurement, Quality, Template,
+};
+
+use super::Emitted;
+use super::pacing::{Group, Pacing, Release, Schedule};
+use crate::Contract;
+
+/// The samples of a cycle, 9-2LE clause 7.1.
+const SAMPLES_PER_CYCLE: u32 = 80;
+/// 100 A root mean square, in milliamperes.
+const CURRENT_PEAK: f64 = 141_421.0;
+/// 63.5 kV root mean square to earth, in hundredths of a volt.
+const VOLTAGE_PEAK: f64 = 8_981_000.0;
+/// The publisher is synchronised to a local clock.
+const LOCAL_CLOCK: u8 = 1;
+
+/// What a merging unit sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Its interface.
+    pub source: MacAddress,
+    /// The group of its subscribers.
+    pub destination: MacAddress,
+    /// The tag, if frames carry one.
+    pub vlan: Option<VlanTag>,
+    /// Its APPID, 0x4000 to 0x7fff.
+    pub application: u16,
+    /// The name of the stream.
+    pub sv_id: String,
+    /// Samples a second, at least one: 4000 at 50 Hz, 4800 at 60 Hz.
+    pub rate: u32,
+    /// What the sender agreed to.
+    pub contract: Option<Contract>,
+    /// When sample 0 is due.
+    pub start: Instant,
+    /// From when on none is due.
+    pub until: Option<Instant>,
+}
+
+/// Sends samples.
+#[derive(Debug)]
+pub struct SampledValues {
+    template: Template,
+    waveform: Vec<[u8; PHASE_MEASUREMENT_LENGTH]>,
+    rate: u64,
+    pacing: Pacing,
+}
+
+impl SampledValues {
+    /// Prepares the source.
+    ///
+    /// # Panics
+    ///
+    /// If the rate is zero or more than 16 bits can count, or a frame exceeds
+    /// the contract's burst.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(
+            (1..=1 << 16).contains(&config.rate),
+            "smpCnt counts the samples of a second in 16 bits"
+        );
+        let waveform: Vec<_> = (0..SAMPLES_PER_CYCLE).map(sample).collect();
+        let asdu = Asdu {
+            sv_id: &config.sv_id,
+            dat_set: None,
+            smp_cnt: 0,
+            conf_rev: 1,
+            refr_tm: None,
+            smp_synch: LOCAL_CLOCK,
+            smp_rate: None,
+            sample: &waveform[0],
+            smp_mod: None,
+        };
+        let ethernet = ethernet::Header {
+            destination: config.destination,
+            source: config.source,
+            vlan: config.vlan,
+            ether_type: EtherType::SAMPLED_VALUES,
+        };
+        let application = ApplicationHeader {
+            app_id: config.application,
+            simulated: false,
+        };
+        let template = Template::new(&ethernet, application, &[asdu]);
+        let second = Duration::from_secs(1);
+        let schedule = Schedule::new(config.start, config.until, second, config.rate);
+        let group = Group::single(wire_size(template.frame().len()));
+        Self {
+            template,
+            waveform,
+            rate: u64::from(config.rate),
+            pacing: Pacing::new(Release::Scheduled(schedule), group, config.contract),
+        }
+    }
+
+    /// Returns the length of each frame, without check sequence.
+    #[must_use]
+    pub fn frame_length(&self) -> usize {
+        self.template.frame().len()
+    }
+
+    /// Returns when the next sample is due.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Instant> {
+        self.pacing.next_due()
+    }
+
+    /// Puts the next sample into `frame`, if one is due.
+    pub fn emit(&mut self, now: Instant, frame: &mut Vec<u8>) -> Option<Emitted> {
+        let turn = self.pacing.take(now)?;
+        let count = u16::try_from(turn.slot % self.rate).expect("the rate has at most 16 bits");
+        let phase = turn.slot % u64::from(SAMPLES_PER_CYCLE);
+        let phase = usize::try_from(phase).expect("below the samples of a cycle");
+        self.template.set_smp_cnt(0, count);
+        self.template
+            .sample_mut(0)
+            .copy_from_slice(&self.waveform[phase]);
+        frame.clear();
+        frame.extend_from_slice(self.template.frame());
+        Some(Emitted {
+            length: frame.len(),
+            sequence: turn.slot,
+            due: turn.due,
+        })
+    }
+
+    /// Returns how many samples were left out.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.pacing.skipped()
+    }
+}
+
+/// Returns one sample of a balanced three-phase system.
+fn sample(number: u32) -> [u8; PHASE_MEASUREMENT_LENGTH] {
+    let angle = TAU * f64::from(number) / f64::from(SAMPLES_PER_CYCLE);
+    let phases = |peak: f64| {
+        let shifted = [0.0, -1.0, 1.0].map(|third| peak * (angle + third * TAU / 3.0).sin());
+        let [a, b, c] = shifted.map(rounded);
+        // The neutral is the sum of the phases: nothing, but for rounding.
+        [a, b, c, a + b + c].map(|value| Channel {
+            value,
+            quality: Quality::GOOD,
+        })
+    };
+    PhaseMeasurement {
+        currents: phases(CURRENT_PEAK),
+        voltages: phases(VOLTAGE_PEAK),
+    }
+    .to_bytes()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "peaks are below 2^31")]
+fn rounded(value: f64) -> i32 {
+    value.round() as i32
+}
