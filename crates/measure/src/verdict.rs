@@ -277,7 +277,8 @@ impl Observed<'_> {
     }
 
     /// Returns the longest interruption at a receiver that began between an
-    /// event and `end`.
+    /// event and `end`. Without losses there is none: a silence alone may be
+    /// jitter.
     fn outage(&self, receiver: &ReceiverRecord, event: Instant, end: Instant) -> Outage {
         let reach = self
             .plan
@@ -292,8 +293,13 @@ impl Observed<'_> {
             self.without_stalls(run.first_sent, run.first_sent + length)
         });
         let period = self.plan.period.unwrap_or_default();
-        let by_silence = receiver
-            .silences()
+        let lost = receiver.loss_runs.iter().any(|run| begins(&run));
+        let silences = if lost {
+            receiver.silences()
+        } else {
+            Vec::new()
+        };
+        let by_silence = silences
             .into_iter()
             .filter(|silence| silence.to > event && silence.from < end)
             .map(|silence| self.without_stalls(silence.from + period, silence.to));
