@@ -10,6 +10,7 @@ pub mod flow;
 pub mod identity;
 pub mod load;
 pub mod recorder;
+pub mod report;
 pub mod sequence;
 pub mod stalls;
 pub mod statistics;

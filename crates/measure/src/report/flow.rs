@@ -1,0 +1,407 @@
+//! What is said of one flow.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use units::Duration;
+
+use crate::recorder::FlowRecord;
+use crate::statistics::Distribution;
+use crate::time_series::TimeSeries;
+use crate::verdict::{Assessment, Breach, Verdict};
+use crate::{FlowPlan, Promise};
+
+/// What kind of traffic a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowKind {
+    /// Samples at a constant rate.
+    SampledValues,
+    /// State changes and their repetitions.
+    Goose,
+    /// Datagrams within a token bucket.
+    Udp,
+    /// Periodic messages of many packets.
+    Message,
+    /// As much as the network takes.
+    BestEffort,
+}
+
+impl FlowKind {
+    /// Returns the name that people use.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::SampledValues => "SV",
+            Self::Goose => "GOOSE",
+            Self::Udp => "UDP",
+            Self::Message => "message",
+            Self::BestEffort => "best effort",
+        }
+    }
+}
+
+/// What is known of a flow before it runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowFacts {
+    /// Its name in the scenario.
+    pub name: String,
+    /// What kind of traffic it is.
+    pub kind: FlowKind,
+    /// The host that sends.
+    pub source: String,
+    /// The hosts that receive, in the order of the recorder's receivers.
+    pub destinations: Vec<String>,
+    /// The queue that serves it, 7 the most urgent.
+    pub queue: Option<u8>,
+    /// The protection that it asked for, in the scenario's words.
+    pub protection: String,
+    /// The switches on the way to the first receiver.
+    pub path: Vec<String>,
+    /// For each receiver the nodes from host to host.
+    pub routes: Vec<Vec<String>>,
+    /// The routes that failures may lead it over.
+    pub alternatives: Vec<Vec<String>>,
+    /// How the guarantee was calculated, hop by hop.
+    pub calculation: Vec<CalculationRow>,
+}
+
+/// One term of a guarantee.
+#[derive(Clone, Debug, Serialize)]
+pub struct CalculationRow {
+    /// Where: a link, a switch, a port.
+    pub at: String,
+    /// What takes time there.
+    pub term: String,
+    /// The formula with its values.
+    pub formula: String,
+    /// How long at worst.
+    pub delay_ns: u64,
+}
+
+/// The outcome of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every part of the promise was kept.
+    Held,
+    /// At least one part was not.
+    Broken,
+    /// The flow was not admitted.
+    Refused,
+    /// Nothing was asked for.
+    BestEffort,
+    /// Something was promised and nothing was sent.
+    Untried,
+}
+
+impl From<Verdict> for Outcome {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Held => Self::Held,
+            Verdict::Broken => Self::Broken,
+            Verdict::Refused => Self::Refused,
+            Verdict::BestEffort => Self::BestEffort,
+            Verdict::Untried => Self::Untried,
+        }
+    }
+}
+
+/// Everything that is said of one flow.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowReport {
+    /// What was known before.
+    #[serde(flatten)]
+    pub facts: FlowFacts,
+    /// Whether it was admitted.
+    pub admitted: bool,
+    /// Why not.
+    pub reason: Option<String>,
+    /// The latency that it asked for.
+    pub deadline_ns: Option<u64>,
+    /// The latency that it was promised.
+    pub guarantee_ns: Option<u64>,
+    /// The longest interruption that a failure may cause; nothing if it asked
+    /// for no protection.
+    pub interruption_allowed_ns: Option<u64>,
+    /// The longest interruption that there was after an event.
+    pub interruption_ns: u64,
+    /// The time between two frames, where it is constant.
+    pub period_ns: Option<u64>,
+    /// The rate that it may send at.
+    pub rate_bps: Option<u64>,
+    /// What it may send at once.
+    pub burst_bytes: Option<u64>,
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames that every receiver got.
+    pub received: u64,
+    /// Frames that at least one receiver did not get.
+    pub lost: u64,
+    /// Deliveries lost within an interruption that the protection allows.
+    pub lost_in_interruptions: u64,
+    /// Copies of frames, at all receivers.
+    pub duplicates: u64,
+    /// Arrivals out of order, at all receivers.
+    pub reordered: u64,
+    /// The most frames lost one after another.
+    pub longest_loss_run: u64,
+    /// Deliveries later than the guarantee.
+    pub late: u64,
+    /// Deliveries later than the deadline.
+    pub missed_deadline: u64,
+    /// Deliveries late or lost while the machine stood still; they are in
+    /// `late` and `lost`, too, and break no promise.
+    pub stalled: Stalled,
+    /// Frames that the sender left out, because it was called too late.
+    pub skipped: u64,
+    /// Frames that left the sender beyond its contract.
+    pub out_of_contract: u64,
+    /// Arrivals that fit no frame.
+    pub misfits: u64,
+    /// The latency of all deliveries.
+    pub latency_ns: Option<Latency>,
+    /// What each receiver saw.
+    pub receivers: Vec<ReceiverReport>,
+    /// The outcome.
+    pub verdict: Outcome,
+    /// Why the promise was broken, a sentence each.
+    pub breaches: Vec<String>,
+    /// The upper edge of each bucket of latencies in nanoseconds, and how many
+    /// deliveries are in it.
+    pub histogram: Vec<(u64, u64)>,
+    /// The latency over time.
+    pub time_line: Option<TimeLine>,
+}
+
+/// What happened while the machine stood still.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stalled {
+    /// Deliveries later than the guarantee.
+    pub late: u64,
+    /// Deliveries that did not happen.
+    pub lost: u64,
+}
+
+/// The figures of a latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Latency {
+    /// The smallest.
+    pub min: u64,
+    /// The mean.
+    pub mean: u64,
+    /// The median.
+    pub p50: u64,
+    /// What 99 % do not exceed.
+    pub p99: u64,
+    /// What 99.9 % do not exceed.
+    pub p999: u64,
+    /// The greatest.
+    pub max: u64,
+    /// Holds the true 99th percentile with 95 % confidence; nothing if there
+    /// are too few values to say.
+    pub p99_confidence: Option<(u64, u64)>,
+}
+
+/// What one receiver saw.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReceiverReport {
+    /// The receiving host.
+    pub host: String,
+    /// Frames that arrived.
+    pub received: u64,
+    /// Frames that did not.
+    pub lost: u64,
+    /// Copies.
+    pub duplicates: u64,
+    /// Arrivals out of order.
+    pub reordered: u64,
+    /// The most frames missed one after another.
+    pub longest_loss_run: u64,
+}
+
+/// The greatest latency and the losses in each interval of the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct TimeLine {
+    /// The length of an interval.
+    pub interval_ns: u64,
+    /// The greatest latency of the frames sent in each; 0 where none arrived.
+    pub max_ns: Vec<u64>,
+    /// The intervals with losses, and how many deliveries each lost.
+    pub lost: BTreeMap<usize, u32>,
+}
+
+impl FlowReport {
+    /// Returns the report of a flow that was not admitted and sent nothing.
+    #[must_use]
+    pub fn refused(facts: FlowFacts, reason: String, deadline: Option<Duration>) -> Self {
+        Self {
+            admitted: false,
+            reason: Some(reason),
+            deadline_ns: deadline.map(Duration::as_ns),
+            verdict: Outcome::Refused,
+            ..Self::silent(facts)
+        }
+    }
+
+    /// Returns the report of a flow that ran.
+    #[must_use]
+    pub fn observed(
+        facts: FlowFacts,
+        plan: &FlowPlan,
+        record: &FlowRecord,
+        assessment: &Assessment,
+    ) -> Self {
+        let promise = plan.promise;
+        let hosts = facts.destinations.clone();
+        Self {
+            deadline_ns: promise.map(|promise| promise.deadline.as_ns()),
+            guarantee_ns: promise.map(|promise| promise.guarantee.as_ns()),
+            interruption_allowed_ns: promise.and_then(allowed_ns),
+            interruption_ns: assessment.longest_outage().as_ns(),
+            period_ns: plan.period.map(Duration::as_ns),
+            rate_bps: plan.contract.map(|contract| contract.rate.as_bps()),
+            burst_bytes: plan.contract.map(|contract| contract.burst.bytes_up()),
+            sent: record.sent,
+            received: record.received(),
+            lost: record.lost,
+            lost_in_interruptions: assessment.lost_in_interruptions,
+            duplicates: record.duplicates(),
+            reordered: record.reordered(),
+            longest_loss_run: record.longest_loss_run(),
+            late: record.late,
+            missed_deadline: record.missed_deadline,
+            stalled: Stalled {
+                late: assessment.stalled_late,
+                lost: assessment.stalled_lost,
+            },
+            skipped: record.skipped,
+            out_of_contract: record.out_of_contract,
+            misfits: record.misfits,
+            latency_ns: Latency::of(&record.latency),
+            receivers: receivers(&hosts, record),
+            verdict: assessment.verdict.into(),
+            breaches: assessment.breaches.iter().map(sentence).collect(),
+            histogram: record
+                .latency
+                .buckets()
+                .map(|(edge, count)| (edge.as_ns(), count))
+                .collect(),
+            time_line: Some(TimeLine::of(&record.series)),
+            ..Self::silent(facts)
+        }
+    }
+
+    /// Returns what the guarantee leaves of the deadline, if there are both.
+    #[must_use]
+    pub fn margin_ns(&self) -> Option<u64> {
+        Some(self.deadline_ns?.saturating_sub(self.guarantee_ns?))
+    }
+
+    /// Returns the margin in thousandths of the deadline.
+    #[must_use]
+    pub fn margin_per_mille(&self) -> Option<u64> {
+        let thousandths = u128::from(self.margin_ns()?) * 1000;
+        u64::try_from(thousandths / u128::from(self.deadline_ns?.max(1))).ok()
+    }
+
+    /// Tells whether a frame was later than the guarantee, whatever excused it.
+    #[must_use]
+    pub fn exceeds_guarantee(&self) -> bool {
+        let max = self.latency_ns.map(|latency| latency.max);
+        matches!((max, self.guarantee_ns), (Some(max), Some(bound)) if max > bound)
+    }
+
+    fn silent(facts: FlowFacts) -> Self {
+        Self {
+            facts,
+            admitted: true,
+            reason: None,
+            deadline_ns: None,
+            guarantee_ns: None,
+            interruption_allowed_ns: None,
+            interruption_ns: 0,
+            period_ns: None,
+            rate_bps: None,
+            burst_bytes: None,
+            sent: 0,
+            received: 0,
+            lost: 0,
+            lost_in_interruptions: 0,
+            duplicates: 0,
+            reordered: 0,
+            longest_loss_run: 0,
+            late: 0,
+            missed_deadline: 0,
+            stalled: Stalled::default(),
+            skipped: 0,
+            out_of_contract: 0,
+            misfits: 0,
+            latency_ns: None,
+            receivers: Vec::new(),
+            verdict: Outcome::Untried,
+            breaches: Vec::new(),
+            histogram: Vec::new(),
+            time_line: None,
+        }
+    }
+}
+
+impl Latency {
+    fn of(latency: &Distribution) -> Option<Self> {
+        let summary = latency.summary()?;
+        Some(Self {
+            min: summary.min.as_ns(),
+            mean: summary.mean.as_ns(),
+            p50: summary.p50.as_ns(),
+            p99: summary.p99.as_ns(),
+            p999: summary.p999.as_ns(),
+            max: summary.max.as_ns(),
+            p99_confidence: latency
+                .confidence(990)
+                .map(|(low, high)| (low.as_ns(), high.as_ns())),
+        })
+    }
+}
+
+impl TimeLine {
+    fn of(series: &TimeSeries) -> Self {
+        let intervals = series.intervals();
+        let losses = intervals.iter().enumerate();
+        Self {
+            interval_ns: series.length().as_ns(),
+            max_ns: intervals.iter().map(|one| one.max.as_ns()).collect(),
+            lost: losses
+                .filter(|(_, one)| one.lost > 0)
+                .map(|(place, one)| (place, one.lost))
+                .collect(),
+        }
+    }
+}
+
+fn allowed_ns(promise: Promise) -> Option<u64> {
+    promise.interruption.map(Duration::as_ns)
+}
+
+fn receivers(hosts: &[String], record: &FlowRecord) -> Vec<ReceiverReport> {
+    let seen = hosts.iter().zip(&record.receivers);
+    seen.map(|(host, seen)| ReceiverReport {
+        host: host.clone(),
+        received: seen.received,
+        lost: seen.lost,
+        duplicates: seen.duplicates,
+        reordered: seen.reordered,
+        longest_loss_run: seen.longest_loss_run,
+    })
+    .collect()
+}
+
+fn sentence(breach: &Breach) -> String {
+    match breach {
+        Breach::Late { count } => format!("{count} late"),
+        Breach::Lost { count } => format!("{count} lost"),
+        Breach::Interrupted { length, allowed } => {
+            format!("interrupted for {length}, {allowed} allowed")
+        }
+    }
+}

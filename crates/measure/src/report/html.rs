@@ -1,0 +1,62 @@
+//! `report.html`: the run for people, in one file that needs nothing else.
+//!
+//! Every plot is one module and comes out as SVG; colours are variables of the
+//! style sheet, so that the page follows the reader's light or dark theme and
+//! prints. Whatever a colour says, a shape or a word says too. The script only
+//! lights a flow in all plots at once and sorts the table; without it nothing is
+//! missing.
+
+mod calculation;
+mod distributions;
+mod flow_table;
+mod headline;
+mod layout;
+mod margins;
+mod markup;
+mod platform;
+mod quantity;
+mod restoration;
+mod svg;
+mod time_line;
+mod topology;
+
+use super::Report;
+use markup::Element;
+
+const STYLE: &str = include_str!("html/style.css");
+const SCRIPT: &str = include_str!("html/script.js");
+
+impl Report {
+    /// Returns the report as a page.
+    #[must_use]
+    pub fn to_html(&self) -> String {
+        let head = Element::new("head")
+            .child(Element::new("meta").with("charset", "utf-8"))
+            .child(
+                Element::new("meta")
+                    .with("name", "viewport")
+                    .with("content", "width=device-width, initial-scale=1"),
+            )
+            .child(Element::new("title").text(format!("{} · Taktos", self.title)))
+            .child(Element::new("style").verbatim(STYLE));
+        let sections = [
+            Some(headline::section(self)),
+            margins::section(self),
+            topology::section(self),
+            time_line::section(self),
+            distributions::section(self),
+            restoration::section(self),
+            Some(flow_table::section(self)),
+            calculation::section(self),
+            Some(platform::section(self)),
+        ];
+        let body = Element::new("body")
+            .child(Element::new("main").children(sections.into_iter().flatten()))
+            .child(Element::new("script").verbatim(SCRIPT));
+        let page = Element::new("html")
+            .with("lang", "en")
+            .child(head)
+            .child(body);
+        format!("<!doctype html>\n{page}\n")
+    }
+}

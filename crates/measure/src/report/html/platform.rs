@@ -1,0 +1,52 @@
+//! What the run stood on, and what the guarantees rest on.
+
+use super::super::{PlatformReport, Report};
+use super::markup::Element;
+use super::quantity::{time, whole};
+
+pub(super) fn section(report: &Report) -> Element {
+    let mut facts = vec![("stamps", report.platform.stamps.clone())];
+    facts.extend(stalls(&report.platform));
+    for (name, version) in &report.versions {
+        facts.push(("version", format!("{name} {version}")));
+    }
+    for (name, value) in report.machine.iter().flatten() {
+        facts.push(("machine", format!("{name}: {value}")));
+    }
+    let list = Element::new("dl")
+        .class("facts")
+        .children(facts.into_iter().flat_map(|(name, value)| {
+            [
+                Element::new("dt").text(name),
+                Element::new("dd").text(value),
+            ]
+        }));
+    let sentences = |sentences: &[String]| {
+        let items = sentences.iter().map(|text| Element::new("li").text(text));
+        Element::new("ul").children(items.collect::<Vec<_>>())
+    };
+    let mut section = Element::new("section")
+        .with("id", "platform")
+        .child(Element::new("h2").text("Below the figures"))
+        .child(list)
+        .child(sentences(&report.platform.notes));
+    if !report.assumptions.is_empty() {
+        section = section
+            .child(Element::new("h3").text("The guarantees assume"))
+            .child(sentences(&report.assumptions));
+    }
+    section
+}
+
+fn stalls(platform: &PlatformReport) -> Option<(&'static str, String)> {
+    let stalls = platform.stall_ns?;
+    let text = format!(
+        "{} of more than {}, together {}; longest {}. 99.9 % of the looks at the clock came within {}.",
+        whole(stalls.count),
+        time(stalls.threshold),
+        time(stalls.total),
+        time(stalls.max),
+        time(stalls.p999)
+    );
+    Some(("stalls", text))
+}

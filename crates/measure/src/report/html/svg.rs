@@ -1,0 +1,145 @@
+//! Drawings: shapes, axes, and the symbols that go with colours.
+
+use super::markup::{Element, Pixels};
+use super::quantity::short_time;
+
+/// A drawing that scales with the page. `title` and `description` are for those
+/// who cannot see it.
+pub(super) fn drawing(width: f64, height: f64, title: &str, description: &str) -> Element {
+    Element::new("svg")
+        .with(
+            "viewBox",
+            format!("0 0 {} {}", Pixels(width), Pixels(height)),
+        )
+        .with("role", "img")
+        .with("preserveAspectRatio", "xMidYMid meet")
+        .child(Element::new("title").text(title))
+        .child(Element::new("desc").text(description))
+}
+
+pub(super) fn line((x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Element {
+    Element::new("line")
+        .at("x1", x1)
+        .at("y1", y1)
+        .at("x2", x2)
+        .at("y2", y2)
+}
+
+pub(super) fn rectangle((x, y): (f64, f64), width: f64, height: f64) -> Element {
+    Element::new("rect")
+        .at("x", x)
+        .at("y", y)
+        .at("width", width.max(0.0))
+        .at("height", height.max(0.0))
+}
+
+pub(super) fn circle((x, y): (f64, f64), radius: f64) -> Element {
+    Element::new("circle")
+        .at("cx", x)
+        .at("cy", y)
+        .at("r", radius)
+}
+
+pub(super) fn label((x, y): (f64, f64), text: impl std::fmt::Display) -> Element {
+    Element::new("text").at("x", x).at("y", y).text(text)
+}
+
+pub(super) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> Element {
+    Element::new("polyline").with("points", coordinates(points))
+}
+
+pub(super) fn polygon(points: impl IntoIterator<Item = (f64, f64)>) -> Element {
+    Element::new("polygon").with("points", coordinates(points))
+}
+
+/// A cross: something was cut or broken.
+pub(super) fn cross((x, y): (f64, f64), size: f64) -> Element {
+    let path = format!(
+        "M{} {}L{} {}M{} {}L{} {}",
+        Pixels(x - size),
+        Pixels(y - size),
+        Pixels(x + size),
+        Pixels(y + size),
+        Pixels(x - size),
+        Pixels(y + size),
+        Pixels(x + size),
+        Pixels(y - size),
+    );
+    Element::new("path").with("d", path).class("cross")
+}
+
+/// The text that appears under the pointer.
+pub(super) fn tip(text: impl std::fmt::Display) -> Element {
+    Element::new("title").text(text)
+}
+
+fn coordinates(points: impl IntoIterator<Item = (f64, f64)>) -> String {
+    let points: Vec<String> = points
+        .into_iter()
+        .map(|(x, y)| format!("{},{}", Pixels(x), Pixels(y)))
+        .collect();
+    points.join(" ")
+}
+
+/// A logarithmic scale of times from left to right.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogScale {
+    low: f64,
+    decades: f64,
+    left: f64,
+    width: f64,
+}
+
+impl LogScale {
+    /// Returns a scale that shows `low_ns` to `high_ns` between `left` and
+    /// `left + width`, with a little room on both sides.
+    pub(super) fn new(low_ns: u64, high_ns: u64, left: f64, width: f64) -> Self {
+        let low = log10(low_ns) - 0.06;
+        let high = (log10(high_ns) + 0.06).max(low + 0.5);
+        Self {
+            low,
+            decades: high - low,
+            left,
+            width,
+        }
+    }
+
+    pub(super) fn x(&self, ns: u64) -> f64 {
+        let share = (log10(ns) - self.low) / self.decades;
+        self.left + self.width * share.clamp(0.0, 1.0)
+    }
+
+    /// Returns the marks of the scale: the powers of ten with their text, and
+    /// with `fine` the twos and fives too.
+    pub(super) fn marks(&self, fine: bool) -> Vec<(f64, String)> {
+        let steps: &[u64] = if fine { &[1, 2, 5] } else { &[1] };
+        let mut marks = Vec::new();
+        for power in 0..=12 {
+            for step in steps {
+                let ns = step * 10u64.pow(power);
+                let log = log10(ns);
+                if log >= self.low && log <= self.low + self.decades {
+                    marks.push((self.x(ns), short_time(ns)));
+                }
+            }
+        }
+        marks
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a place in a drawing")]
+fn log10(ns: u64) -> f64 {
+    (ns.max(1) as f64).log10()
+}
+
+/// Returns a number as a coordinate.
+#[expect(clippy::cast_precision_loss, reason = "a place in a drawing")]
+pub(super) fn real(number: u64) -> f64 {
+    number as f64
+}
+
+/// Returns a number of things as a coordinate.
+#[expect(clippy::cast_precision_loss, reason = "a place in a drawing")]
+pub(super) fn count(number: usize) -> f64 {
+    number as f64
+}

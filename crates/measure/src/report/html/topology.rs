@@ -1,0 +1,163 @@
+//! The network: switches, hosts, links, what was cut, and the way of the flow
+//! under the pointer.
+
+use std::collections::BTreeMap;
+
+use super::super::{EventKind, LinkReport, NodeKind, NodeReport, Report};
+use super::layout::{bounds, places};
+use super::markup::Element;
+use super::quantity::{rate, time};
+use super::svg::{circle, count, cross, drawing, label, line, polyline, rectangle, tip};
+
+const WIDTH: f64 = 1080.0;
+const MARGIN: f64 = 56.0;
+const MOST_HEIGHT: f64 = 560.0;
+const LEAST_HEIGHT: f64 = 240.0;
+/// What an ordinary link is long at most.
+const MOST_SCALE: f64 = 160.0;
+/// More hosts than this are drawn without their names.
+const HOSTS_NAMED: usize = 60;
+
+type Places<'a> = BTreeMap<&'a str, (f64, f64)>;
+
+/// Returns the section, or nothing if there is nothing to draw.
+pub(super) fn section(report: &Report) -> Option<Element> {
+    let topology = &report.topology;
+    if topology.nodes.is_empty() {
+        return None;
+    }
+    let (places, height) = fitted(report);
+    let mut svg = drawing(WIDTH, height, "Network", &description(report)).class("network");
+    svg = svg.children(
+        topology
+            .links
+            .iter()
+            .filter_map(|link| draw_link(report, link, &places)),
+    );
+    svg = svg.children(routes(report, &places));
+    let hosts = topology
+        .nodes
+        .iter()
+        .filter(|node| node.kind == NodeKind::Host);
+    let named = hosts.count() <= HOSTS_NAMED;
+    svg = svg.children(
+        topology
+            .nodes
+            .iter()
+            .filter_map(|node| draw_node(node, named, &places)),
+    );
+    Some(
+        Element::new("section")
+            .with("id", "network")
+            .child(Element::new("h2").text("Network"))
+            .child(Element::new("p").class("note").text(
+                "Point at a flow anywhere on this page to see its way here: \
+                 solid where it goes, dashed where a failure may lead it.",
+            ))
+            .child(svg),
+    )
+}
+
+/// Scales the layout to the page.
+fn fitted(report: &Report) -> (Places<'_>, f64) {
+    let raw = places(&report.topology);
+    let (low, high) = bounds(&raw);
+    let (width, height) = ((high.0 - low.0).max(0.1), (high.1 - low.1).max(0.1));
+    let scale = ((WIDTH - 2.0 * MARGIN) / width)
+        .min((MOST_HEIGHT - 2.0 * MARGIN) / height)
+        .min(MOST_SCALE);
+    let needed = (height * scale + 2.0 * MARGIN).max(LEAST_HEIGHT);
+    let left = (WIDTH - width * scale) / 2.0;
+    let top = (needed - height * scale) / 2.0;
+    let nodes = report.topology.nodes.iter().zip(raw);
+    let places = nodes
+        .map(|(node, (x, y))| {
+            let place = (left + (x - low.0) * scale, top + (y - low.1) * scale);
+            (node.name.as_str(), place)
+        })
+        .collect();
+    (places, needed)
+}
+
+fn draw_link(report: &Report, link: &LinkReport, places: &Places<'_>) -> Option<Element> {
+    let (a, b) = (*places.get(link.a.as_str())?, *places.get(link.b.as_str())?);
+    let events: Vec<String> = report
+        .events
+        .iter()
+        .filter(|event| event.target == link.name)
+        .map(|event| format!("{} at {}", event.kind.label(), time(event.at_ns)))
+        .collect();
+    let cut = report
+        .events
+        .iter()
+        .any(|event| event.target == link.name && event.kind == EventKind::Cut);
+    let mut text = format!("{}, {}", link.name, rate(link.rate_bps));
+    for event in &events {
+        text = format!("{text}, {event}");
+    }
+    let mut drawn = Element::new("g")
+        .class(if cut { "link was-cut" } else { "link" })
+        .child(tip(&text))
+        .child(line(a, b));
+    if cut {
+        let middle = (f64::midpoint(a.0, b.0), f64::midpoint(a.1, b.1));
+        drawn = drawn
+            .child(circle(middle, 11.0).class("cut-ground"))
+            .child(cross(middle, 5.5))
+            .child(label((middle.0 + 16.0, middle.1 + 4.5), events.join(", ")).class("event"));
+    }
+    Some(drawn)
+}
+
+fn routes(report: &Report, places: &Places<'_>) -> Vec<Element> {
+    let mut drawn = Vec::new();
+    for (index, flow) in report.flows.iter().enumerate() {
+        let ways = [
+            (&flow.facts.routes, "route"),
+            (&flow.facts.alternatives, "route alternative"),
+        ];
+        for (ways, class) in ways {
+            for way in ways {
+                let points: Vec<_> = way
+                    .iter()
+                    .filter_map(|node| places.get(node.as_str()).copied())
+                    .collect();
+                drawn.push(polyline(points).class(class).flow(index));
+            }
+        }
+    }
+    drawn
+}
+
+fn draw_node(node: &NodeReport, named: bool, places: &Places<'_>) -> Option<Element> {
+    let (x, y) = *places.get(node.name.as_str())?;
+    Some(match node.kind {
+        NodeKind::Switch => {
+            let width = 22.0 + 8.0 * count(node.name.chars().count());
+            Element::new("g")
+                .class("switch")
+                .child(rectangle((x - width / 2.0, y - 14.0), width, 28.0).with("rx", 5))
+                .child(label((x, y + 4.5), &node.name).class("middle"))
+        }
+        NodeKind::Host => {
+            let host = Element::new("g")
+                .class("host")
+                .child(tip(&node.name))
+                .child(circle((x, y), if named { 6.0 } else { 3.5 }));
+            match named {
+                true => host.child(label((x, y + 20.0), &node.name).class("middle")),
+                false => host,
+            }
+        }
+    })
+}
+
+fn description(report: &Report) -> String {
+    let links: Vec<String> = report
+        .topology
+        .links
+        .iter()
+        .map(|link| format!("{} to {}", link.a, link.b))
+        .collect();
+    format!("Links: {}.", links.join(", "))
+}

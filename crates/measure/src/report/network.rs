@@ -1,0 +1,131 @@
+//! What is said of the network and of what happened to it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// The network as it was built.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Topology {
+    /// Switches and hosts.
+    pub nodes: Vec<NodeReport>,
+    /// What joins them.
+    pub links: Vec<LinkReport>,
+}
+
+/// A node of the network.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeReport {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Where to draw it, if the scenario knows; any scale, y downward.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<(f64, f64)>,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeKind {
+    /// It forwards.
+    Switch,
+    /// It sends and receives.
+    Host,
+}
+
+/// A link of the network.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkReport {
+    /// Its name, as events refer to it.
+    pub name: String,
+    /// One end.
+    pub a: String,
+    /// The other.
+    pub b: String,
+    /// How fast it is in each direction.
+    pub rate_bps: u64,
+}
+
+/// What the controller found out by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Discovery {
+    /// Switches that connected.
+    pub switches: usize,
+    /// Links found by LLDP.
+    pub links: usize,
+    /// Hosts found.
+    pub hosts: usize,
+    /// How long it took to find all.
+    pub took_ns: u64,
+}
+
+/// Something that happened to the network.
+#[derive(Clone, Debug, Serialize)]
+pub struct EventReport {
+    /// When, since traffic began.
+    pub at_ns: u64,
+    /// What.
+    pub kind: EventKind,
+    /// To what.
+    pub target: String,
+    /// How long each flow was interrupted, by its name; flows that were not are
+    /// left out.
+    pub outage_ns: BTreeMap<String, u64>,
+    /// What the controller did about it.
+    pub restoration: Option<Restoration>,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    /// A link was cut.
+    Cut,
+    /// A link was repaired.
+    Heal,
+    /// A host moved to another port.
+    HostMove,
+    /// A switch stopped.
+    SwitchCrash,
+    /// A switch started again.
+    SwitchRestart,
+}
+
+impl EventKind {
+    /// Returns what happened, in a word for people.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Cut => "cut",
+            Self::Heal => "healed",
+            Self::HostMove => "moved",
+            Self::SwitchCrash => "crashed",
+            Self::SwitchRestart => "restarted",
+        }
+    }
+}
+
+/// How traffic came back, each step from the one before (S0-3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Restoration {
+    /// From the event to its arrival at the controller.
+    pub detection_ns: u64,
+    /// From there to the last flow-mod that left the controller.
+    pub controller_ns: u64,
+    /// From there to the last barrier reply that confirmed them.
+    pub programming_ns: u64,
+    /// How many flows were led over their alternatives.
+    pub flows: usize,
+    /// How many flow-mods that took.
+    pub flow_mods: usize,
+}
+
+impl Restoration {
+    /// Returns the whole time.
+    #[must_use]
+    pub fn total_ns(&self) -> u64 {
+        self.detection_ns + self.controller_ns + self.programming_ns
+    }
+}

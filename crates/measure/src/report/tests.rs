@@ -1,0 +1,204 @@
+//! What a reader, a program and an attacker find in a report.
+
+use serde_json::Value;
+
+use super::example::{broken, substation};
+use super::*;
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let (one, other) = (substation(), substation());
+
+    assert_eq!(one.to_json(), other.to_json());
+    assert_eq!(one.to_html(), other.to_html());
+    assert_eq!(one.to_text(), other.to_text());
+}
+
+#[test]
+fn the_json_has_the_keys_that_programs_rely_on() {
+    let document: Value = serde_json::from_str(&substation().to_json()).unwrap();
+
+    for key in [
+        "scenario", "world", "seed", "verdict", "flows", "events", "platform",
+    ] {
+        assert!(!document[key].is_null(), "{key}");
+    }
+    let flow = &document["flows"][0];
+    for key in [
+        "name",
+        "admitted",
+        "path",
+        "deadline_ns",
+        "guarantee_ns",
+        "sent",
+        "received",
+        "lost",
+        "duplicates",
+        "late",
+        "stalled",
+        "skipped",
+        "protection",
+        "interruption_ns",
+        "histogram",
+    ] {
+        assert!(!flow[key].is_null(), "{key}");
+    }
+    for key in ["min", "mean", "p50", "p99", "p999", "max"] {
+        assert!(flow["latency_ns"][key].is_u64(), "{key}");
+    }
+    assert!(flow["reason"].is_null() && flow.get("reason").is_some());
+    assert_eq!(document["verdict"], "held");
+    assert!(document["events"][0]["outage_ns"]["sv-mu1"].is_u64());
+    assert!(document["platform"]["stall_ns"]["p999"].is_u64());
+    assert!(document["platform"]["stall_ns"]["max"].is_u64());
+    assert!(document.get("machine").is_none());
+}
+
+#[test]
+fn json_breaks_lines_for_people_and_keeps_histograms_together() {
+    let json = substation().to_json();
+
+    assert!(json.starts_with("{\n  \"verdict\": \"held\",\n"));
+    assert!(json.contains("\n      \"name\": \"sv-mu1\",\n"));
+    let histogram = json
+        .lines()
+        .find(|line| line.contains("\"histogram\""))
+        .unwrap();
+    assert!(histogram.ends_with("]],"), "{histogram}");
+}
+
+#[test]
+fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
+    let text = substation().to_text();
+
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("flow "));
+    assert_eq!(lines.len(), 1 + 9 + 1);
+    let cells: Vec<&str> = lines[1].split_whitespace().collect();
+    assert_eq!(cells[..6], ["sv-mu1", "SV", "2.00", "ms", "0.81", "ms"]);
+    assert!(
+        lines[1].ends_with("held (interruption 3.25 ms of 10 ms, 5 stalled)"),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[9].contains("refused (link s2-s3 has 8.2 of the 20 Mbit/s left"));
+    assert_eq!(
+        lines[10],
+        "Every promise held. Smallest margin 0.05 ms (trip-b3). The machine stalled 3 times, \
+         1.90 ms at most: 16 frames set aside."
+    );
+}
+
+#[test]
+fn a_broken_promise_is_named_with_its_reason() {
+    let report = broken();
+
+    assert_eq!(report.verdict(), RunVerdict::Broken);
+    let summary = report.summary();
+    assert!(
+        summary.starts_with("2 of 7 promises were broken: sv-mu1 (interrupted for "),
+        "{summary}"
+    );
+    assert_eq!(report.by_margin()[0].verdict, Outcome::Broken);
+}
+
+#[test]
+fn a_run_of_refusals_alone_is_refused() {
+    let mut report = substation();
+    report.flows.retain(|flow| !flow.admitted);
+
+    assert_eq!(report.verdict(), RunVerdict::Refused);
+    assert_eq!(
+        report.summary().split('.').next(),
+        Some("No flow was admitted")
+    );
+}
+
+#[test]
+fn a_run_cut_short_says_so() {
+    let mut report = substation();
+    report.completion = Completion::Partial;
+    report.duration_ns = 12_300_000_000;
+
+    assert!(
+        report
+            .summary()
+            .starts_with("The run was interrupted after 12300.00 ms.")
+    );
+    assert!(report.to_json().contains("\"completion\": \"partial\""));
+}
+
+#[test]
+fn the_page_needs_nothing_from_outside() {
+    let html = substation().to_html();
+
+    for outside in ["http://", "https://", "src=", "@import", "url(", "<link"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    for part in [
+        "margins",
+        "network",
+        "time-line",
+        "distributions",
+        "events",
+        "flows",
+        "calculation",
+        "platform",
+    ] {
+        assert!(html.contains(&format!("id=\"{part}\"")), "{part}");
+    }
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    let hostile = "<script>alert(1)</script>\"'&";
+    let mut report = substation();
+    report.title = hostile.to_owned();
+    report.world = hostile.to_owned();
+    report.assumptions = vec![hostile.to_owned()];
+    report.platform.notes = vec![hostile.to_owned()];
+    report.platform.stalls[0].thread = hostile.to_owned();
+    report.versions = BTreeMap::from([(hostile.to_owned(), hostile.to_owned())]);
+    report.machine = Some(report.versions.clone());
+    for flow in &mut report.flows {
+        flow.facts.name = hostile.to_owned();
+        flow.facts.source = hostile.to_owned();
+        flow.facts.destinations = vec![hostile.to_owned()];
+        flow.reason = Some(hostile.to_owned());
+        for row in &mut flow.facts.calculation {
+            row.at = hostile.to_owned();
+            row.formula = hostile.to_owned();
+        }
+    }
+    for node in &mut report.topology.nodes {
+        node.name = hostile.to_owned();
+    }
+    for link in &mut report.topology.links {
+        (link.name, link.a, link.b) = (hostile.to_owned(), hostile.to_owned(), hostile.to_owned());
+    }
+    for event in &mut report.events {
+        event.target = hostile.to_owned();
+        event.outage_ns = BTreeMap::from([(hostile.to_owned(), 1)]);
+    }
+
+    let html = report.to_html();
+
+    assert_eq!(html.matches("<script>").count(), 1);
+    assert!(!html.contains("alert(1)</script>"));
+    assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
+}
+
+#[test]
+fn an_empty_report_is_a_page_and_a_table_too() {
+    let mut report = substation();
+    report.flows.clear();
+    report.events.clear();
+    report.topology = Topology::default();
+
+    assert!(report.to_html().contains("Nothing was promised."));
+    assert!(
+        report
+            .to_text()
+            .ends_with("1.90 ms at most: 0 frames set aside.\n")
+    );
+}

@@ -1,0 +1,142 @@
+//! The lines that the terminal shows at the end of a run.
+
+use units::Duration;
+
+use super::{FlowReport, Outcome, Report};
+
+const NS_PER_MS: u128 = 1_000_000;
+
+/// Returns a time in milliseconds, rounded to the nearest hundredth, or to the
+/// nearest thousandth below 0.05 ms.
+#[must_use]
+pub fn milliseconds(ns: u64) -> String {
+    let decimals: u32 = match ns {
+        0..50_000 => 3,
+        _ => 2,
+    };
+    let scale = 10u128.pow(decimals);
+    let scaled = (u128::from(ns) * scale + NS_PER_MS / 2) / NS_PER_MS;
+    let width = usize::try_from(decimals).expect("two or three");
+    format!("{}.{:0width$} ms", scaled / scale, scaled % scale)
+}
+
+/// One line of the table of flows, column by column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What is written in each column.
+    pub cells: [String; COLUMNS.len()],
+    /// The outcome, for the colour.
+    pub outcome: Outcome,
+}
+
+/// The heads of the columns.
+pub const COLUMNS: [&str; 9] = [
+    "flow",
+    "kind",
+    "deadline",
+    "guarantee",
+    "highest",
+    "median",
+    "sent",
+    "lost",
+    "verdict",
+];
+
+/// The columns that are aligned to the left.
+const LEFT: [usize; 3] = [0, 1, 8];
+
+impl Report {
+    /// Returns the table of flows, without its head.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        self.flows.iter().map(row).collect()
+    }
+
+    /// Returns the table of flows and the summary as lines of text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let head = COLUMNS.map(str::to_owned);
+        let mut table = vec![head];
+        table.extend(self.rows().into_iter().map(|row| row.cells));
+        let widths: Vec<usize> = (0..COLUMNS.len())
+            .map(|column| {
+                let widths = table.iter().map(|cells| cells[column].chars().count());
+                widths.max().unwrap_or(0)
+            })
+            .collect();
+        let mut text = String::new();
+        for cells in &table {
+            let line: Vec<String> = cells.iter().zip(&widths).enumerate().map(align).collect();
+            text.push_str(line.join("  ").trim_end());
+            text.push('\n');
+        }
+        text.push_str(&self.summary());
+        text.push('\n');
+        text
+    }
+}
+
+fn align((column, (cell, width)): (usize, (&String, &usize))) -> String {
+    match LEFT.contains(&column) {
+        true => format!("{cell:width$}"),
+        false => format!("{cell:>width$}"),
+    }
+}
+
+fn row(flow: &FlowReport) -> Row {
+    let time = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), milliseconds);
+    let latency = flow.latency_ns;
+    Row {
+        cells: [
+            flow.facts.name.clone(),
+            flow.facts.kind.label().to_owned(),
+            time(flow.deadline_ns),
+            time(flow.guarantee_ns),
+            time(latency.map(|latency| latency.max)),
+            time(latency.map(|latency| latency.p50)),
+            flow.sent.to_string(),
+            flow.lost.to_string(),
+            verdict(flow),
+        ],
+        outcome: flow.verdict,
+    }
+}
+
+/// Returns the verdict of a flow with what it rests on.
+#[must_use]
+pub fn verdict(flow: &FlowReport) -> String {
+    let mut notes = match flow.verdict {
+        Outcome::Broken => flow.breaches.clone(),
+        Outcome::Refused => flow.reason.clone().into_iter().collect(),
+        Outcome::Held | Outcome::BestEffort | Outcome::Untried => Vec::new(),
+    };
+    if flow.verdict == Outcome::Held && flow.interruption_ns > 0 {
+        notes.push(interruption(flow));
+    }
+    let stalled = flow.stalled.late + flow.stalled.lost;
+    if stalled > 0 {
+        notes.push(format!("{stalled} stalled"));
+    }
+    if flow.out_of_contract > 0 {
+        notes.push(format!("{} sent beyond the contract", flow.out_of_contract));
+    }
+    let word = match flow.verdict {
+        Outcome::Held => "held",
+        Outcome::Broken => "broken",
+        Outcome::Refused => "refused",
+        Outcome::BestEffort => "best effort",
+        Outcome::Untried => "nothing sent",
+    };
+    match notes.is_empty() {
+        true => word.to_owned(),
+        false => format!("{word} ({})", notes.join(", ")),
+    }
+}
+
+fn interruption(flow: &FlowReport) -> String {
+    let length = Duration::from_ns(flow.interruption_ns);
+    match flow.interruption_allowed_ns {
+        Some(allowed) => format!("interruption {length} of {}", Duration::from_ns(allowed)),
+        None => format!("interruption {length}, unprotected"),
+    }
+}
