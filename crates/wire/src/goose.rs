@@ -5,7 +5,7 @@
 //! that a publisher can patch the frame it sent before ([`Template`]); numbers
 //! of any length are read.
 //!
-//! Sources: IEC 61850-8-1 clause 18 and annex A.
+//! Sources: IEC 61850-8-1 clause 18 and annex A; S0-5.
 
 mod data;
 mod template;
@@ -52,7 +52,8 @@ pub struct Goose<'a> {
     pub st_num: u32,
     /// Counts frames since the last change; 0 in the first.
     pub sq_num: u32,
-    /// Whether the data come from a test device.
+    /// Whether the data come from a test device. Says the same as
+    /// [`ApplicationHeader::simulated`], or receivers doubt the frame.
     pub simulation: bool,
     /// Counts changes of the configuration.
     pub conf_rev: u32,

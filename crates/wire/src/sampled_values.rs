@@ -5,7 +5,8 @@
 //!
 //! Sources: IEC 61850-9-2 annex A; the profile of four currents and four
 //! voltages: UCA "Implementation guideline for digital interface to instrument
-//! transformers using IEC 61850-9-2" (9-2LE) clause 7.
+//! transformers using IEC 61850-9-2" (9-2LE) clause 7;
+//! S0-5.
 
 mod asdu;
 mod phase_measurement;

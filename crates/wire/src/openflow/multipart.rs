@@ -82,12 +82,12 @@ impl MultipartType {
     }
 }
 
-/// Takes seconds and nanoseconds off the front.
+/// Takes seconds and nanoseconds off the front. Nanoseconds that make another
+/// second, as a switch sends that does not keep the time, are cut to less.
 pub(super) fn parse_duration(reader: &mut Reader<'_>) -> Result<Duration, DecodeError> {
-    let (seconds, ns) = (reader.u32()?, reader.u32()?);
-    Ok(Duration::from_ns(
-        u64::from(seconds) * NS_PER_SECOND + u64::from(ns),
-    ))
+    let (seconds, ns) = (u64::from(reader.u32()?), u64::from(reader.u32()?));
+    let ns = ns.min(NS_PER_SECOND - 1);
+    Ok(Duration::from_ns(seconds * NS_PER_SECOND + ns))
 }
 
 /// Appends seconds and nanoseconds. What is longer than 136 years is cut to
@@ -97,4 +97,19 @@ pub(super) fn emit_duration(writer: &mut Writer<'_>, duration: Duration) {
     let ns = u32::try_from(duration.as_ns() % NS_PER_SECOND)
         .expect("a remainder of a second is less than a second");
     writer.u32(seconds).u32(ns);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_that_is_not_kept_is_written_as_it_was_read() {
+        let longest = parse_duration(&mut Reader::new(&[0xff; 8])).unwrap();
+        let mut out = Vec::new();
+
+        emit_duration(&mut Writer::new(&mut out), longest);
+
+        assert_eq!(parse_duration(&mut Reader::new(&out)), Ok(longest));
+    }
 }
