@@ -22,7 +22,7 @@ pub enum FramingError {
 /// cut in transit.
 ///
 /// Give it what arrived by [`push`](Self::push), then call
-/// [`next`](Self::next_message) until it returns `None`. Between two pushes it
+/// [`next_message`](Self::next_message) until it returns `None`. Between two pushes it
 /// then keeps less than one message, which is at most 65535 bytes.
 #[derive(Debug, Default)]
 pub struct Framer {
