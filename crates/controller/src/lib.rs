@@ -1,1 +1,57 @@
-//! Crate `controller`.
+//! What should the network do? The controller core.
+//!
+//! [`Controller`] speaks OpenFlow 1.3 to switches, finds the links between them
+//! and the hosts at them, admits flows with a deadline only if their promises
+//! can be kept on every way they may take, installs their entries, and moves
+//! them to ways prepared beforehand when a link breaks. It is a state machine:
+//! inputs go in with the time at which they happened, outputs are drained. It
+//! owns no clock, no socket and no file; its store is outside, too.
+//!
+//! | module | question |
+//! |---|---|
+//! | [`controller`] | what goes in and comes out? |
+//! | [`config`] | what is the controller told before it starts? |
+//! | [`northbound`] | what may applications ask, and what are they told? |
+//! | [`store`], [`record`] | what outlives the controller, in which form? |
+//! | [`session`], [`outbox`], [`confirmation`] | how does it speak with switches? |
+//! | [`view`], [`place`] | what is known of the network? |
+//! | [`discovery`], [`hosts`] | how does it become known? |
+//! | [`path`] | which way should a flow take? |
+//! | [`admission`] | can its promise be kept there? |
+//! | [`flows`], [`rules`], [`batch`] | which entries does it have? |
+//! | [`restoration`], [`transition`] | how does it change its way? |
+//!
+//! # Left out
+//!
+//! Several instances, other applications, and programming below the level of
+//! flows; the store contract and the separation of deciding from acting leave
+//! room for them. The failure of a switch: a flow with an end there is lost, and
+//! one that only passes is moved when the neighbours' ports go down.
+
+pub mod admission;
+pub mod batch;
+pub mod config;
+pub mod confirmation;
+pub mod controller;
+pub mod discovery;
+pub mod flows;
+pub mod hosts;
+pub mod northbound;
+pub mod outbox;
+pub mod path;
+pub mod place;
+pub mod record;
+pub mod restoration;
+pub mod rules;
+pub mod session;
+mod siphash;
+pub mod store;
+pub mod transition;
+pub mod view;
+
+pub use config::Config;
+pub use controller::{Controller, Counters, Input};
+pub use northbound::{Event, Reply, Request, RequestId, Requirement};
+pub use outbox::Output;
+pub use session::{CloseReason, ConnectionId};
+pub use store::{Store, StoreEvent, StoreWrite};

@@ -1,0 +1,153 @@
+//! What the controller is told before it starts.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use units::{BitRate, DataSize, Delay, Duration};
+use wire::ethernet::MacAddress;
+use wire::openflow::{DatapathId, PortNumber};
+
+use crate::place::PortId;
+
+/// Everything that the controller is told before it starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// What is known of each switch.
+    pub switches: BTreeMap<DatapathId, SwitchParameters>,
+    /// What is assumed of a switch that is not among them.
+    pub unknown_switch: SwitchParameters,
+    /// The hosts that are known by name.
+    pub hosts: Vec<HostParameters>,
+    /// What is done with frames that no flow claims.
+    pub application: Application,
+    /// Which paths are short.
+    pub metric: Metric,
+    /// How often and how long.
+    pub timers: Timers,
+    /// With a key, only probes that were made with it are believed.
+    pub probe_key: Option<[u8; 16]>,
+}
+
+/// What is done with frames that no flow claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Application {
+    /// They tell where a host is, and go nowhere: what is not admitted is not
+    /// forwarded.
+    Deterministic,
+}
+
+/// Which paths are short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Those with few links.
+    Links,
+    /// Those on which the budgets and the propagation add up to little.
+    Delay,
+}
+
+/// What is known of a switch: the parameters of its stages (S4-5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchParameters {
+    /// Its name; its datapath id in text if that is empty.
+    pub name: String,
+    /// The stage that all its ports share; `None` where hardware forwards at
+    /// line rate.
+    pub processing: Option<ProcessingParameters>,
+    /// Its ports.
+    pub ports: BTreeMap<PortNumber, PortParameters>,
+    /// What is assumed of a port that is not among them.
+    pub other_ports: PortParameters,
+}
+
+impl SwitchParameters {
+    /// Returns what is known of a port.
+    #[must_use]
+    pub fn port(&self, number: PortNumber) -> &PortParameters {
+        self.ports.get(&number).unwrap_or(&self.other_ports)
+    }
+}
+
+/// The stage of a switch that all its ports share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessingParameters {
+    /// The longest time before it works at its pace.
+    pub latency: Delay,
+    /// The longest time for which one frame occupies it.
+    pub per_frame: Delay,
+    /// The delay that it may add.
+    pub budget: Delay,
+    /// How many frames may wait for it, if that is limited.
+    pub buffer_frames: Option<u64>,
+}
+
+/// A port of a switch with its queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortParameters {
+    /// The rate of its link.
+    pub rate: BitRate,
+    /// How long a bit travels on that link.
+    pub propagation: Delay,
+    /// The delay that each queue may add; `None` for one without promises.
+    pub budgets: [Option<Delay>; 8],
+    /// What each queue can hold, as on the wire, if that is limited.
+    pub buffers: [Option<DataSize>; 8],
+    /// The largest frame of traffic without a promise, as on the wire.
+    pub largest_frame: DataSize,
+}
+
+/// A host that is known by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostParameters {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub mac: MacAddress,
+    /// Its IPv4 address.
+    pub ipv4: Option<Ipv4Addr>,
+    /// Its port; learned from its first frame if absent.
+    pub attachment: Option<PortId>,
+    /// What it may send without a promise; nothing if absent.
+    pub unpromised: Option<UnpromisedTraffic>,
+}
+
+/// What a host may send without a promise: in every window of length `t`, at
+/// most `rate * t` and one frame. The switches have to work on it all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnpromisedTraffic {
+    /// The highest rate, as on the wire.
+    pub rate: BitRate,
+    /// Its largest frame, as on the wire.
+    pub largest_frame: DataSize,
+    /// Its smallest frame, as on the wire.
+    pub smallest_frame: DataSize,
+}
+
+/// How often and how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timers {
+    /// The time between two probes of one port.
+    pub probe_interval: Duration,
+    /// The silence after which a link is lost.
+    pub link_timeout: Duration,
+    /// The time between two looks at whether a switch is silent.
+    pub echo_interval: Duration,
+    /// The silence after which a connection is closed.
+    pub echo_timeout: Duration,
+    /// How long a connection may take to say which switch it is.
+    pub handshake_timeout: Duration,
+    /// How long a link has to be back before flows return to it.
+    pub return_wait: Duration,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            probe_interval: Duration::from_secs(1),
+            link_timeout: Duration::from_ms(3_500),
+            echo_interval: Duration::from_secs(1),
+            echo_timeout: Duration::from_secs(5),
+            handshake_timeout: Duration::from_secs(5),
+            return_wait: Duration::from_ms(500),
+        }
+    }
+}

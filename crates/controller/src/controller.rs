@@ -1,0 +1,187 @@
+//! The controller core: takes what happened, says what to do.
+//!
+//! Nothing is decided here. Each input goes to the module whose concern it is:
+//!
+//! | what happens | where it is handled |
+//! |---|---|
+//! | a connection, a message, a switch that comes or goes | `southbound` |
+//! | a request, a record of the store | `requests` |
+//! | a link that is found or lost | `links` |
+//! | time | `timers` |
+
+mod links;
+mod requests;
+mod southbound;
+mod timers;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use units::Instant;
+
+use crate::admission::Reservations;
+use crate::config::{Application, Config, Metric, Timers};
+use crate::confirmation::Confirmations;
+use crate::discovery::Prober;
+use crate::flows::Flows;
+use crate::hosts::Hosts;
+use crate::northbound::{Request, RequestId};
+use crate::outbox::{Outbox, Output};
+use crate::place::LinkEnds;
+use crate::session::{ConnectionId, Sessions};
+use crate::store::StoreEvent;
+use crate::view::View;
+
+use links::Operation;
+use requests::Desk;
+use timers::Schedule;
+
+/// What the controller may be told.
+#[derive(Debug)]
+pub enum Input<'a> {
+    /// A connection was opened; the peer should be a switch.
+    Connected(ConnectionId),
+    /// Bytes arrived, cut anywhere.
+    Received {
+        /// Where.
+        connection: ConnectionId,
+        /// What.
+        bytes: &'a [u8],
+    },
+    /// A connection is gone.
+    Disconnected(ConnectionId),
+    /// The store tells something.
+    Stored(StoreEvent),
+    /// An application asks something.
+    Request {
+        /// By which its reply is known.
+        id: RequestId,
+        /// What it asks.
+        request: Request,
+    },
+    /// Nothing happened, but [`Controller::deadline`] has come.
+    Timeout,
+}
+
+/// What was counted since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages that could be read.
+    pub messages: u64,
+    /// Messages that could not.
+    pub bad_messages: u64,
+    /// Frames beyond the budget of their switch.
+    pub punts_dropped: u64,
+    /// LLDP frames that were no probes of ours.
+    pub foreign_probes: u64,
+    /// Connections that were closed for what their peer did.
+    pub closed: u64,
+}
+
+/// The controller. Knows no clock, no socket and no file.
+///
+/// Drive it in a loop: call [`handle`](Self::handle) with one input, then
+/// [`poll`](Self::poll) until it returns `None`, then wait for the next input or
+/// for [`deadline`](Self::deadline), whichever comes first. Outputs are to be
+/// carried out in the order in which they come: what is sent between
+/// [`RestorationStarted`](crate::northbound::Event::RestorationStarted) and
+/// [`RestorationSent`](crate::northbound::Event::RestorationSent) is the
+/// restoration, so a driver with a clock can measure it.
+#[derive(Debug)]
+pub struct Controller {
+    now: Instant,
+    application: Application,
+    metric: Metric,
+    timers: Timers,
+    schedule: Schedule,
+    sessions: Sessions,
+    outbox: Outbox,
+    view: View,
+    hosts: Hosts,
+    prober: Prober,
+    flows: Flows,
+    reservations: Reservations,
+    desk: Desk,
+    confirmations: Confirmations<Operation>,
+    /// The links that went down and did not come back.
+    broken: BTreeSet<LinkEnds>,
+    /// The links that flows from the store rely on and that are not confirmed
+    /// yet, with the time since when they could have been.
+    expected: BTreeMap<LinkEnds, Option<Instant>>,
+    counters: Counters,
+}
+
+impl Controller {
+    /// Starts with no connection.
+    ///
+    /// # Panics
+    ///
+    /// If two hosts of the configuration share a name or an address, or a stage
+    /// is beyond the limits of [`calculus::admission`].
+    #[must_use]
+    pub fn new(now: Instant, config: Config) -> Self {
+        let mut view = View::default();
+        Self {
+            now,
+            application: config.application,
+            metric: config.metric,
+            timers: config.timers,
+            schedule: Schedule::new(now, &config.timers),
+            sessions: Sessions::default(),
+            outbox: Outbox::default(),
+            prober: Prober::new(config.probe_key),
+            flows: Flows::default(),
+            reservations: Reservations::new(&config),
+            hosts: Hosts::new(config.hosts, &mut view),
+            view,
+            desk: Desk::default(),
+            confirmations: Confirmations::default(),
+            broken: BTreeSet::new(),
+            expected: BTreeMap::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Takes one input, at the time it happened.
+    ///
+    /// # Panics
+    ///
+    /// If `now` is earlier than in an earlier call.
+    pub fn handle(&mut self, now: Instant, input: Input<'_>) {
+        assert!(now >= self.now, "time ran backwards");
+        self.now = now;
+        match input {
+            Input::Connected(connection) => self.connected(connection),
+            Input::Received { connection, bytes } => self.received(connection, bytes),
+            Input::Disconnected(connection) => self.disconnected(connection),
+            Input::Stored(event) => self.stored(event),
+            Input::Request { id, request } => self.requested(id, request),
+            Input::Timeout => {}
+        }
+        if now >= self.schedule.deadline() {
+            self.keep_time();
+        }
+    }
+
+    /// Returns the next thing to do, or `None` once all is done.
+    pub fn poll(&mut self) -> Option<Output<'_>> {
+        self.outbox.pop()
+    }
+
+    /// Returns when to call [`handle`](Self::handle) if nothing happens before.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.schedule.deadline()
+    }
+
+    /// Returns the network as it is known.
+    #[must_use]
+    pub const fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Returns what was counted since the start.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}

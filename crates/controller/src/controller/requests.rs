@@ -1,0 +1,469 @@
+//! What applications ask for, and what the store says to it.
+//!
+//! A requirement is decided at once and reserved; then the store is asked to
+//! keep it, and when it has, the flow is in force and its entries go out. A
+//! request with several requirements is answered when all are settled.
+
+use std::collections::BTreeMap;
+
+use crate::admission::{Place, Refusal, Refused, Shortage};
+use crate::flows::{BEST_EFFORT, Flow, Installation, MAX_FLOWS, Standing};
+use crate::northbound::{
+    Accepted, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING, Promise,
+    Protection, Reply, Request, RequestId, Requirement, Route, Topology,
+};
+use crate::path::{Tree, find_tree};
+use crate::place::{LinkEnds, PortId};
+use crate::record::Admission;
+use crate::rules::Rule;
+use crate::store::{Key, StoreEvent, StoreWrite};
+use crate::view::{Carrier, Control, Host};
+use wire::openflow::DatapathId;
+
+use super::Controller;
+
+/// Requests that wait for the store.
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    next: u64,
+    batches: BTreeMap<u64, Waiting>,
+    proposals: BTreeMap<FlowId, (u64, usize)>,
+    withdrawals: BTreeMap<FlowId, Vec<RequestId>>,
+}
+
+/// A request for admission of which not all is settled.
+#[derive(Debug)]
+struct Waiting {
+    id: RequestId,
+    decisions: Vec<Option<Decision>>,
+    unsettled: usize,
+}
+
+impl Desk {
+    /// Notes a decision. Returns the request and all its decisions if that was
+    /// the last.
+    fn settle(&mut self, flow: FlowId, decision: Decision) -> Option<(RequestId, Vec<Decision>)> {
+        let (batch, place) = self.proposals.remove(&flow)?;
+        let waiting = self.batches.get_mut(&batch)?;
+        waiting.decisions[place] = Some(decision);
+        waiting.unsettled -= 1;
+        if waiting.unsettled > 0 {
+            return None;
+        }
+        let waiting = self.batches.remove(&batch)?;
+        Some((
+            waiting.id,
+            waiting.decisions.into_iter().flatten().collect(),
+        ))
+    }
+}
+
+impl Controller {
+    pub(super) fn requested(&mut self, id: RequestId, request: Request) {
+        match request {
+            Request::Admit(requirements) => self.admit(id, requirements),
+            Request::Withdraw(name) => self.withdraw(id, name),
+            Request::Flows => {
+                let admitted = self.flows.iter().filter(|flow| is_admitted(flow));
+                let flows = admitted.map(|flow| self.summary(flow)).collect();
+                self.outbox.reply(id, Reply::Flows(flows));
+            }
+            Request::Topology => {
+                let reply = Reply::Topology(self.topology());
+                self.outbox.reply(id, reply);
+            }
+        }
+    }
+
+    fn admit(&mut self, id: RequestId, requirements: Vec<Requirement>) {
+        if self.desk.proposals.len() + requirements.len() > MAX_WAITING {
+            self.outbox.reply(id, Reply::Busy);
+            return;
+        }
+        let batch = self.desk.next;
+        self.desk.next += 1;
+        let mut decisions = Vec::with_capacity(requirements.len());
+        let mut unsettled = 0;
+        for (place, requirement) in requirements.into_iter().enumerate() {
+            let name = requirement.name.clone();
+            match self.propose(requirement) {
+                Ok(flow) => {
+                    self.desk.proposals.insert(flow, (batch, place));
+                    decisions.push(None);
+                    unsettled += 1;
+                }
+                Err(reason) => decisions.push(Some(Decision::Refused { name, reason })),
+            }
+        }
+        if unsettled == 0 {
+            let decisions = decisions.into_iter().flatten().collect();
+            self.outbox.reply(id, Reply::Decisions(decisions));
+            return;
+        }
+        let waiting = Waiting {
+            id,
+            decisions,
+            unsettled,
+        };
+        self.desk.batches.insert(batch, waiting);
+    }
+
+    /// Decides on a requirement; if it can be met, reserves it and asks the
+    /// store to keep it.
+    fn propose(&mut self, requirement: Requirement) -> Result<FlowId, Refusal> {
+        let (source, destinations) = self.check(&requirement)?;
+        let (source, source_mac) = (attachment(source)?, source.mac);
+        let destinations: Vec<PortId> = destinations
+            .into_iter()
+            .map(attachment)
+            .collect::<Result<_, Refusal>>()?;
+        let id = self.flows.next_id();
+        let rule = Rule::new(id, source_mac, &requirement);
+        self.check_distinguishable(source, &rule)?;
+        let (base, alternatives) = self.find_ways(&requirement, source, &destinations)?;
+        let reserved = match requirement.deadline {
+            None => None,
+            Some(_) => {
+                let reserved =
+                    self.reservations
+                        .reserve(&requirement, source, &base, &alternatives);
+                Some(reserved.map_err(|refused| self.shortage(&requirement, &refused))?)
+            }
+        };
+        let admission = Admission {
+            requirement,
+            source_mac,
+            source,
+            destinations,
+            guarantee: reserved.map(|reserved| reserved.guarantee),
+            base,
+            alternatives,
+        };
+        self.outbox.store(StoreWrite {
+            key: Key::Admission(id.0),
+            value: Some(admission.to_bytes()),
+        });
+        let reservation = reserved.map(|reserved| reserved.id);
+        self.flows.insert(Flow::new(id, admission, reservation));
+        Ok(id)
+    }
+
+    /// Checks what can be checked without looking for a way; returns the hosts.
+    fn check(&self, requirement: &Requirement) -> Result<(&Host, Vec<&Host>), Refusal> {
+        let Requirement {
+            name,
+            destinations,
+            class,
+            ..
+        } = requirement;
+        if self.flows.len() >= MAX_FLOWS {
+            return Err(Refusal::TooManyFlows { limit: MAX_FLOWS });
+        }
+        if self.flows.by_name(name).is_some() {
+            return Err(Refusal::NameTaken { name: name.clone() });
+        }
+        if destinations.is_empty() || destinations.len() > MAX_DESTINATIONS {
+            return Err(Refusal::Destinations {
+                count: destinations.len(),
+                limit: MAX_DESTINATIONS,
+            });
+        }
+        let expected = match requirement.deadline {
+            Some(_) if *class == BEST_EFFORT => Some("without a deadline"),
+            None if *class != BEST_EFFORT => Some("with a deadline"),
+            Some(_) | None => None,
+        };
+        if let Some(expected) = expected {
+            let class = *class;
+            return Err(Refusal::Class { class, expected });
+        }
+        let host = |name: &String| {
+            let known = self.view.host(name);
+            known.ok_or_else(|| Refusal::UnknownHost { name: name.clone() })
+        };
+        let source = host(&requirement.source)?;
+        let destinations = destinations.iter().map(host);
+        Ok((source, destinations.collect::<Result<_, Refusal>>()?))
+    }
+
+    fn check_distinguishable(&self, source: PortId, rule: &Rule) -> Result<(), Refusal> {
+        let mut others = self.flows.from_source(source);
+        match others.find(|other| other.rule.conflicts_with(rule)) {
+            None => Ok(()),
+            Some(other) => Err(Refusal::Indistinguishable {
+                other: other.admission.requirement.name.clone(),
+            }),
+        }
+    }
+
+    /// Finds the base tree and what replaces it when a link of it breaks.
+    fn find_ways(
+        &self,
+        requirement: &Requirement,
+        source: PortId,
+        destinations: &[PortId],
+    ) -> Result<(Tree, Vec<(LinkEnds, Tree)>), Refusal> {
+        let cost = self.cost(requirement.class);
+        let find = |avoid: &[LinkEnds]| find_tree(&self.view, source, destinations, avoid, &cost);
+        let name_of = |port: &PortId| {
+            let mut all = requirement.destinations.iter().zip(destinations);
+            all.find(|(_, at)| *at == port)
+                .map_or_else(String::new, |(name, _)| name.clone())
+        };
+        let from = requirement.source.clone();
+        let base = find(&[]).map_err(|port| Refusal::NoPath {
+            from: from.clone(),
+            to: name_of(&port),
+        })?;
+        let is_promised = requirement.deadline.is_some();
+        let mut alternatives = Vec::new();
+        if is_promised && requirement.protection == Protection::None {
+            return Ok((base, alternatives));
+        }
+        for link in base.links() {
+            match find(&[link]) {
+                Ok(tree) => alternatives.push((link, tree)),
+                Err(port) if is_promised => {
+                    return Err(Refusal::NoAlternative {
+                        link: self.name_of_link(link),
+                        from,
+                        to: name_of(&port),
+                    });
+                }
+                Err(_) => {}
+            }
+        }
+        Ok((base, alternatives))
+    }
+
+    fn withdraw(&mut self, id: RequestId, name: String) {
+        let Some(flow) = self
+            .flows
+            .by_name(&name)
+            .filter(|flow| self.flows.get(*flow).is_some_and(is_admitted))
+        else {
+            self.outbox.reply(id, Reply::UnknownFlow(name));
+            return;
+        };
+        self.desk.withdrawals.entry(flow).or_default().push(id);
+        self.outbox.store(StoreWrite {
+            key: Key::Admission(flow.0),
+            value: None,
+        });
+    }
+
+    /// Acts on what the store says.
+    pub(super) fn stored(&mut self, event: StoreEvent) {
+        match event {
+            StoreEvent::Written(StoreWrite {
+                key: Key::Admission(id),
+                value: Some(value),
+            }) => self.admitted(FlowId(id), &value),
+            StoreEvent::Written(StoreWrite {
+                key: Key::Admission(id),
+                value: None,
+            }) => self.withdrawn(FlowId(id)),
+            StoreEvent::Rejected(Key::Admission(id)) => self.rejected(FlowId(id)),
+        }
+    }
+
+    /// Puts a flow in force, whichever instance has admitted it.
+    fn admitted(&mut self, id: FlowId, record: &[u8]) {
+        match self.flows.get(id) {
+            Some(flow) if is_admitted(flow) => return,
+            Some(_) => {}
+            None => {
+                let Ok(admission) = Admission::from_bytes(record) else {
+                    self.outbox.notify(Event::RecordUnreadable { flow: id });
+                    return;
+                };
+                self.adopt(id, admission);
+            }
+        }
+        if let Some(flow) = self.flows.get_mut(id) {
+            flow.standing = Standing::Admitted;
+        }
+        self.install(id);
+        let Some(flow) = self.flows.get(id) else {
+            return;
+        };
+        let decision = Decision::Accepted(self.accepted(flow));
+        if let Some((request, decisions)) = self.desk.settle(id, decision) {
+            self.outbox.reply(request, Reply::Decisions(decisions));
+        }
+    }
+
+    /// Takes over an admission from the store. It was admitted, so it stays;
+    /// if what is known of the network has become less since, its promise
+    /// does not.
+    fn adopt(&mut self, id: FlowId, admission: Admission) {
+        let (base, alternatives) = (&admission.base, &admission.alternatives);
+        let reserved = admission.requirement.deadline.and_then(|_| {
+            let source = admission.source;
+            let reserved =
+                self.reservations
+                    .reserve(&admission.requirement, source, base, alternatives);
+            reserved.ok()
+        });
+        let promised = admission.guarantee;
+        let kept = reserved.filter(|reserved| Some(reserved.guarantee) <= promised);
+        if let Some(reserved) = reserved.filter(|_| kept.is_none()) {
+            self.reservations.release(reserved.id);
+        }
+        let unconfirmed = admission
+            .base
+            .links()
+            .filter(|link| !self.view.is_up(*link) && !self.broken.contains(link));
+        self.expected.extend(unconfirmed.map(|link| (link, None)));
+        let flow = Flow::new(id, admission, kept.map(|reserved| reserved.id));
+        if flow.promise == Promise::Suspended {
+            let travels = flow.travels();
+            self.outbox.notify(Event::Degraded { flow: id, travels });
+        }
+        self.flows.insert(flow);
+    }
+
+    fn withdrawn(&mut self, id: FlowId) {
+        if let Some(flow) = self.flows.remove(id) {
+            self.reservations_release(&flow);
+            let mut batch = crate::batch::Batch::default();
+            for port in flow.entries().keys() {
+                batch.push(port.datapath, |out| flow.rule.emit_delete(port.port, out));
+            }
+            self.send(&batch);
+        }
+        for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
+            self.outbox.reply(request, Reply::Withdrawn(id));
+        }
+    }
+
+    fn rejected(&mut self, id: FlowId) {
+        for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
+            self.outbox.reply(request, Reply::NotStored);
+        }
+        if self.flows.get(id).is_none_or(is_admitted) {
+            return;
+        }
+        let Some(flow) = self.flows.remove(id) else {
+            return;
+        };
+        self.reservations_release(&flow);
+        let decision = Decision::Refused {
+            name: flow.admission.requirement.name,
+            reason: Refusal::NotStored,
+        };
+        if let Some((request, decisions)) = self.desk.settle(id, decision) {
+            self.outbox.reply(request, Reply::Decisions(decisions));
+        }
+    }
+
+    fn reservations_release(&mut self, flow: &Flow) {
+        if let Some(reservation) = flow.reservation {
+            self.reservations.release(reservation);
+        }
+    }
+
+    fn shortage(&self, requirement: &Requirement, refused: &Refused) -> Refusal {
+        Refusal::Shortage(Box::new(Shortage {
+            place: refused.place.map(|place| self.name_of_place(place)),
+            after: refused.after.map(|link| self.name_of_link(link)),
+            constraint: refused.constraint,
+            rate: requirement.traffic.rate,
+            fits: refused.fits,
+        }))
+    }
+
+    fn summary(&self, flow: &Flow) -> FlowSummary {
+        let promise = match flow.promise {
+            Promise::Holds if self.promises_are_suspended() => Promise::Suspended,
+            promise => promise,
+        };
+        FlowSummary {
+            accepted: self.accepted(flow),
+            travels: flow.travels(),
+            promise,
+            installed: flow.installation == Installation::Confirmed,
+        }
+    }
+
+    fn accepted(&self, flow: &Flow) -> Accepted {
+        let admission = &flow.admission;
+        let alternatives = admission.alternatives.iter();
+        Accepted {
+            id: flow.id,
+            name: admission.requirement.name.clone(),
+            guarantee: admission.guarantee,
+            route: self.route(&admission.base),
+            alternatives: alternatives
+                .map(|(link, tree)| (*link, self.route(tree)))
+                .collect(),
+        }
+    }
+
+    fn route(&self, tree: &Tree) -> Route {
+        let switches = tree.branches.iter();
+        Route {
+            switches: switches
+                .map(|branch| self.name_of_switch(branch.datapath))
+                .collect(),
+            links: tree.links().collect(),
+        }
+    }
+
+    fn topology(&self) -> Topology {
+        let switches = self.view.switches().iter();
+        let links = self.view.links().iter();
+        let hosts = self.view.hosts().iter();
+        Topology {
+            switches: switches
+                .filter(|switch| switch.control == Control::Connected)
+                .count(),
+            links: links.filter(|link| link.carrier == Carrier::Up).count(),
+            hosts: hosts.filter(|host| host.attachment.is_some()).count(),
+            flows: self.flows.iter().filter(|flow| is_admitted(flow)).count(),
+        }
+    }
+
+    fn name_of_switch(&self, datapath: DatapathId) -> String {
+        match self.reservations.parameters(datapath).name.as_str() {
+            "" => format!("{:x}", datapath.0),
+            name => name.to_owned(),
+        }
+    }
+
+    /// Names a link as people do: by what it joins.
+    pub(super) fn name_of_link(&self, link: LinkEnds) -> String {
+        let [one, other] = link.both().map(|end| self.name_of_switch(end.datapath));
+        format!("link {one}-{other}")
+    }
+
+    fn name_of_place(&self, place: Place) -> String {
+        let port = match place {
+            Place::Switch(datapath) => return format!("switch {}", self.name_of_switch(datapath)),
+            Place::Port(port) => port,
+        };
+        let link = self.view.port(port).and_then(|port| port.link);
+        if let Some(link) = link {
+            return self.name_of_link(self.view.links()[link.index()].ends);
+        }
+        let switch = self.name_of_switch(port.datapath);
+        let mut hosts = self.view.hosts().iter();
+        match hosts.find(|host| host.attachment == Some(port)) {
+            Some(host) => format!("link {switch}-{}", host.name),
+            None => format!("port {} of {switch}", port.port),
+        }
+    }
+}
+
+fn is_admitted(flow: &Flow) -> bool {
+    match flow.standing {
+        Standing::Admitted => true,
+        Standing::Proposed => false,
+    }
+}
+
+fn attachment(host: &Host) -> Result<PortId, Refusal> {
+    host.attachment.ok_or_else(|| Refusal::HostNotFound {
+        name: host.name.clone(),
+    })
+}

@@ -1,0 +1,473 @@
+//! What switches say: connections, messages, ports, frames.
+
+use std::collections::BTreeMap;
+
+use wire::openflow::multipart::{
+    FlowStatisticsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
+};
+use wire::openflow::{
+    Cookie, DatapathId, ErrorMessage, HEADER_LENGTH, Header, Message, PacketIn, PortStatus,
+    PortStatusReason, TableId, TransactionId,
+};
+
+use crate::config::Application;
+use crate::discovery;
+use crate::flows::{Entry, Installation, Standing};
+use crate::hosts::{self, Change};
+use crate::northbound::{Detection, Event, FlowId, Promise};
+use crate::place::PortId;
+use crate::rules;
+use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
+use crate::view::{Carrier, Confirmed, Port};
+
+use super::Controller;
+use super::links::Operation;
+
+/// The most entries that a switch may report when it is asked.
+pub const MAX_REPORTED: usize = 1 << 20;
+
+impl Controller {
+    pub(super) fn connected(&mut self, connection: ConnectionId) {
+        let Some(slot) = self.sessions.open(self.now, connection) else {
+            self.counters.closed += 1;
+            self.outbox.refuse(connection, CloseReason::TooMany);
+            return;
+        };
+        self.outbox.open(slot, connection);
+        Session::greet(self.outbox.to(slot));
+    }
+
+    pub(super) fn disconnected(&mut self, connection: ConnectionId) {
+        if let Some(slot) = self.sessions.of_connection(connection) {
+            self.outbox.discard(slot);
+            self.forget(slot);
+        }
+    }
+
+    /// Closes a connection for what its peer did.
+    pub(super) fn close(&mut self, slot: Slot, reason: CloseReason) {
+        self.counters.closed += 1;
+        self.outbox.close(slot, reason);
+        self.forget(slot);
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        let Some(session) = self.sessions.close(slot) else {
+            return;
+        };
+        let datapath = session.datapath();
+        let is_lost = |datapath: &DatapathId| self.sessions.of_switch(*datapath).is_none();
+        if let Some(datapath) = datapath.filter(is_lost)
+            && let Some(switch) = self.view.switch(datapath)
+        {
+            self.view.disconnect(switch);
+            self.outbox.notify(Event::SwitchLost { datapath });
+        }
+        for operation in self.confirmations.abandon(slot) {
+            self.confirmed(operation);
+        }
+    }
+
+    /// Takes bytes: whole messages at once, the beginning of one is kept.
+    pub(super) fn received(&mut self, connection: ConnectionId, bytes: &[u8]) {
+        let Some(slot) = self.sessions.of_connection(connection) else {
+            return;
+        };
+        let now = self.now;
+        let Some(session) = self.sessions.get_mut(slot) else {
+            return;
+        };
+        session.heard_at = now;
+        let mut unfinished = std::mem::take(&mut session.unfinished);
+        if unfinished.is_empty() {
+            let taken = self.take_messages(slot, bytes);
+            unfinished.extend_from_slice(&bytes[taken..]);
+        } else {
+            unfinished.extend_from_slice(bytes);
+            let taken = self.take_messages(slot, &unfinished);
+            unfinished.drain(..taken);
+        }
+        if let Some(session) = self.sessions.get_mut(slot)
+            && session.connection == connection
+        {
+            session.unfinished = unfinished;
+        }
+    }
+
+    /// Takes all whole messages that `stream` begins with and returns how many
+    /// bytes they have, or all of them if the connection was closed.
+    fn take_messages(&mut self, slot: Slot, stream: &[u8]) -> usize {
+        let mut taken = 0;
+        loop {
+            let rest = &stream[taken..];
+            let Ok(header) = Header::parse(rest) else {
+                return taken;
+            };
+            let length = usize::from(header.length);
+            if length < HEADER_LENGTH {
+                self.counters.bad_messages += 1;
+                self.close(slot, CloseReason::Garbage);
+                return stream.len();
+            }
+            let Some(message) = rest.get(..length) else {
+                let session = self.sessions.get_mut(slot);
+                if session.is_some_and(|session| session.may_begin_with(header)) {
+                    return taken;
+                }
+                self.counters.bad_messages += 1;
+                self.close(slot, CloseReason::Garbage);
+                return stream.len();
+            };
+            taken += length;
+            if !self.take_message(slot, message) {
+                return stream.len();
+            }
+        }
+    }
+
+    /// Takes one message. Returns whether the connection is still there.
+    fn take_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
+        let Some(session) = self.sessions.get_mut(slot) else {
+            return false;
+        };
+        let (header, message) = match Message::parse(bytes) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                self.counters.bad_messages += 1;
+                if session.take_bad(bytes, error.kind(), self.outbox.to(slot)) {
+                    self.close(slot, CloseReason::Garbage);
+                    return false;
+                }
+                return true;
+            }
+        };
+        self.counters.messages += 1;
+        let step = match &message {
+            // Nothing about the session, and by far the most frequent.
+            Message::PacketIn(_) if session.datapath().is_some() => Step::Pass,
+            _ => session.take(header, &message, || self.outbox.to(slot)),
+        };
+        match step {
+            Step::Done => true,
+            Step::Pass => {
+                if let Some(datapath) = session.datapath() {
+                    self.take_from_switch(slot, datapath, header, &message);
+                }
+                true
+            }
+            Step::Ready(datapath, ports) => self.ready(slot, datapath, &ports),
+            Step::Close(reason) => {
+                self.close(slot, reason);
+                false
+            }
+        }
+    }
+
+    /// Takes a message of a switch that is known. What only a switch receives,
+    /// and what was not asked for, is of no concern.
+    fn take_from_switch(
+        &mut self,
+        slot: Slot,
+        datapath: DatapathId,
+        header: Header,
+        message: &Message<'_>,
+    ) {
+        match message {
+            Message::PacketIn(packet_in) => self.punted(slot, datapath, packet_in),
+            Message::PortStatus(status) => self.port_changed(datapath, status),
+            Message::BarrierReply => {
+                if let Some(operation) = self.confirmations.confirm(slot, header.transaction) {
+                    self.confirmed(operation);
+                }
+            }
+            Message::Error(error) => self.refused(slot, datapath, header.transaction, error),
+            Message::MultipartReply(reply) => self.reported(slot, datapath, reply),
+            Message::Hello(_)
+            | Message::EchoRequest(_)
+            | Message::EchoReply(_)
+            | Message::Experimenter(_)
+            | Message::FeaturesRequest
+            | Message::FeaturesReply(_)
+            | Message::GetConfigRequest
+            | Message::GetConfigReply(_)
+            | Message::SetConfig(_)
+            | Message::FlowRemoved(_)
+            | Message::PacketOut(_)
+            | Message::FlowMod(_)
+            | Message::GroupMod(_)
+            | Message::PortMod(_)
+            | Message::TableMod(_)
+            | Message::MultipartRequest(_)
+            | Message::BarrierRequest
+            | Message::QueueGetConfigRequest(_)
+            | Message::QueueGetConfigReply(_)
+            | Message::RoleRequest(_)
+            | Message::RoleReply(_)
+            | Message::GetAsyncRequest
+            | Message::GetAsyncReply(_)
+            | Message::SetAsync(_)
+            | Message::MeterMod(_) => {}
+        }
+    }
+
+    /// Takes in a switch that has said who it is: its ports are probed, and it
+    /// is asked which entries it has. Returns whether its connection stays.
+    fn ready(&mut self, slot: Slot, datapath: DatapathId, ports: &[Port]) -> bool {
+        if !self.sessions.claim(datapath, slot) {
+            self.outbox.notify(Event::DuplicateSwitch { datapath });
+            if let Some(first) = self.sessions.of_switch(datapath) {
+                Session::ask_for_echo(self.outbox.to(first));
+            }
+            self.close(slot, CloseReason::Duplicate);
+            return false;
+        }
+        let Some((_, lost)) = self.view.connect(self.now, datapath, ports) else {
+            self.close(slot, CloseReason::TooLarge);
+            return false;
+        };
+        let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);
+        let count = ports.len();
+        self.outbox.notify(Event::SwitchConnected {
+            datapath,
+            ports: count,
+        });
+        rules::emit_services(self.outbox.to(slot));
+        for port in ports_up {
+            self.probe(PortId::new(datapath, port.number));
+        }
+        for link in lost {
+            self.link_lost(link, Detection::PortStatus);
+        }
+        for change in self.hosts.attach(&mut self.view, datapath) {
+            self.tell_of_host(change);
+        }
+        self.check_expected();
+        self.ask_for_entries(slot);
+        true
+    }
+
+    /// Sends a probe from a port.
+    pub(super) fn probe(&mut self, port: PortId) {
+        let Some(slot) = self.sessions.of_switch(port.datapath) else {
+            return;
+        };
+        let Some(known) = self.view.port(port) else {
+            return;
+        };
+        let class = self.reservations.probe_class(port);
+        let out = self.outbox.to(slot);
+        self.prober.emit(port, known.mac, class, out);
+    }
+
+    fn port_changed(&mut self, datapath: DatapathId, status: &PortStatus) {
+        let Some(switch) = self.view.switch(datapath) else {
+            return;
+        };
+        let mut port = port_of(&status.port);
+        if !port.number.is_ordinary() {
+            return;
+        }
+        match status.reason {
+            PortStatusReason::Delete => port.carrier = Carrier::Down,
+            PortStatusReason::Add | PortStatusReason::Modify => {}
+        }
+        if let Some(link) = self.view.set_port(self.now, switch, port) {
+            self.link_lost(link, Detection::PortStatus);
+        }
+        if port.carrier == Carrier::Up {
+            self.probe(PortId::new(datapath, port.number));
+        }
+    }
+
+    /// Takes a frame that a switch handed over.
+    fn punted(&mut self, slot: Slot, datapath: DatapathId, packet_in: &PacketIn<'_>) {
+        let Some(input) = packet_in.in_port() else {
+            return;
+        };
+        let port = PortId::new(datapath, input);
+        if discovery::is_lldp(packet_in.data) {
+            self.probe_arrived(port, packet_in.data);
+            return;
+        }
+        match self.application {
+            Application::Deterministic => {
+                let now = self.now;
+                let session = self.sessions.get_mut(slot);
+                if !session.is_some_and(|session| session.take_punt(now)) {
+                    self.counters.punts_dropped += 1;
+                } else if let Some(change) = hosts::learn(&mut self.view, port, packet_in.data) {
+                    self.tell_of_host(change);
+                }
+            }
+        }
+    }
+
+    fn probe_arrived(&mut self, to: PortId, frame: &[u8]) {
+        let Some(from) = self.prober.origin(frame) else {
+            self.counters.foreign_probes += 1;
+            return;
+        };
+        match self.view.confirm(self.now, from, to) {
+            Confirmed::Known | Confirmed::Ignored => {}
+            // The other side may have been deaf when this side was probed.
+            Confirmed::OneWay => self.probe(to),
+            Confirmed::Up { link, replaced } => {
+                for lost in replaced.into_iter().flatten() {
+                    self.link_lost(lost, Detection::Recabled);
+                }
+                self.link_found(link);
+            }
+        }
+    }
+
+    /// Tells of a host, and has its switch stop asking about it.
+    fn tell_of_host(&mut self, change: Change) {
+        let (name, from, to) = match change {
+            Change::Found { name, port } => (name, None, port),
+            Change::Moved { name, from, to } => (name, Some(from), to),
+        };
+        let Some(mac) = self.view.host(&name).map(|host| host.mac) else {
+            return;
+        };
+        if let Some(slot) = self.sessions.of_switch(to.datapath) {
+            rules::emit_known_host(mac, to.port, self.outbox.to(slot));
+        }
+        match from {
+            None => self.outbox.notify(Event::HostFound { name, port: to }),
+            Some(from) => {
+                if let Some(slot) = self.sessions.of_switch(from.datapath) {
+                    rules::emit_forget_host(mac, from.port, self.outbox.to(slot));
+                }
+                self.outbox.notify(Event::HostMoved { name, from, to });
+            }
+        }
+    }
+
+    /// Asks a switch which of our entries it has.
+    fn ask_for_entries(&mut self, slot: Slot) {
+        let transaction = self.confirmations.transaction();
+        if let Some(session) = self.sessions.get_mut(slot) {
+            session.reported.clear();
+            session.question = Some(transaction);
+        }
+        let question = MultipartRequest::new(RequestBody::Flow(FlowStatisticsRequest {
+            cookie: rules::COOKIE_OURS,
+            cookie_mask: rules::COOKIE_MASK_OURS,
+            ..FlowStatisticsRequest::all(TableId::ALL)
+        }));
+        question.emit(transaction, self.outbox.to(slot));
+    }
+
+    fn reported(&mut self, slot: Slot, datapath: DatapathId, reply: &MultipartReply<'_>) {
+        let ReplyBody::Flow(entries) = reply.body else {
+            return;
+        };
+        let Some(session) = self.sessions.get_mut(slot) else {
+            return;
+        };
+        if session.question.is_none() {
+            return;
+        }
+        let room = MAX_REPORTED - session.reported.len();
+        let ours = entries
+            .iter()
+            .map_while(Result::ok)
+            .map(|entry| entry.cookie);
+        let ours =
+            ours.filter(|cookie| cookie.matches(rules::COOKIE_OURS, rules::COOKIE_MASK_OURS));
+        session.reported.extend(ours.take(room));
+        if !reply.more {
+            self.synchronise(slot, datapath);
+        }
+    }
+
+    /// Gives a switch what it lacks and takes from it what it should not have.
+    fn synchronise(&mut self, slot: Slot, datapath: DatapathId) {
+        let Some(session) = self.sessions.get_mut(slot) else {
+            return;
+        };
+        session.question = None;
+        let reported = std::mem::take(&mut session.reported);
+        let mut wanted = self.wanted_entries(datapath);
+        let hosts = self.view.hosts().iter();
+        let attached = hosts.filter_map(|host| Some((host.mac, host.attachment?)));
+        let attached: BTreeMap<Cookie, _> = attached
+            .filter(|(_, port)| port.datapath == datapath)
+            .map(|(mac, port)| (rules::known_host_cookie(mac, port.port), (mac, port.port)))
+            .collect();
+        let services = rules::service_cookies();
+        let out = self.outbox.to(slot);
+        let mut removed = 0;
+        for cookie in reported {
+            let is_wanted = wanted.remove(&cookie).is_some()
+                || attached.contains_key(&cookie)
+                || services.contains(&cookie);
+            if !is_wanted {
+                rules::emit_delete_cookie(cookie, out);
+                removed += 1;
+            }
+        }
+        let added = wanted.len();
+        for (flow, port, entry) in wanted.into_values() {
+            if let Some(flow) = self.flows.get(flow) {
+                flow.rule.emit_add(port.port, &entry, out);
+            }
+        }
+        for (mac, port) in attached.into_values() {
+            rules::emit_known_host(mac, port, out);
+        }
+        let operation = Operation::Synchronise {
+            datapath,
+            added,
+            removed,
+        };
+        self.await_all(operation, [slot]);
+    }
+
+    /// Returns the entries that flows should have on a switch, by cookie.
+    fn wanted_entries(&self, datapath: DatapathId) -> BTreeMap<Cookie, (FlowId, PortId, Entry)> {
+        let mut wanted = BTreeMap::new();
+        let flows = self.flows.iter();
+        for flow in flows.filter(|flow| flow.standing == Standing::Admitted) {
+            if !flow.switches().any(|visited| visited == datapath) {
+                continue;
+            }
+            for (port, entry) in flow.entries() {
+                if port.datapath == datapath {
+                    wanted.insert(flow.rule.cookie(port.port, &entry), (flow.id, port, entry));
+                }
+            }
+        }
+        wanted
+    }
+
+    fn refused(
+        &mut self,
+        slot: Slot,
+        datapath: DatapathId,
+        transaction: TransactionId,
+        error: &ErrorMessage<'_>,
+    ) {
+        let question = self
+            .sessions
+            .get_mut(slot)
+            .and_then(|session| session.question);
+        if question == Some(transaction) {
+            // It cannot tell: what it should have is written over what it has.
+            self.synchronise(slot, datapath);
+            return;
+        }
+        let flow = rules::flow_of(transaction);
+        if let Some(flow) = flow.and_then(|id| self.flows.get_mut(id)) {
+            flow.installation = Installation::Refused;
+            if flow.promise == Promise::Holds {
+                flow.promise = Promise::Suspended;
+            }
+        }
+        self.outbox.notify(Event::EntryRefused {
+            datapath,
+            flow,
+            error: error.kind,
+        });
+    }
+}

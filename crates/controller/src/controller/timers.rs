@@ -1,0 +1,122 @@
+//! What happens because time passes.
+
+use units::Instant;
+
+use crate::config::Timers;
+use crate::northbound::Detection;
+use crate::place::PortId;
+use crate::session::{CloseReason, Session, Slot};
+use crate::view::{Carrier, LinkId};
+
+use super::Controller;
+
+/// Ports are not probed all at once, but in this many parts of the interval.
+const PROBE_PHASES: u64 = 8;
+
+/// When what is due.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    probes: Instant,
+    phase: u64,
+    echoes: Instant,
+    /// When flows may return to links that are back.
+    pub(super) returns: Option<Instant>,
+}
+
+impl Schedule {
+    pub(super) fn new(now: Instant, timers: &Timers) -> Self {
+        Self {
+            probes: now + timers.probe_interval,
+            phase: 0,
+            echoes: now + timers.echo_interval,
+            returns: None,
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        let next = self.probes.min(self.echoes);
+        self.returns.map_or(next, |returns| returns.min(next))
+    }
+}
+
+impl Controller {
+    /// Does whatever is due.
+    pub(super) fn keep_time(&mut self) {
+        if self.now >= self.schedule.probes {
+            let part = self.timers.probe_interval.as_ns() / PROBE_PHASES;
+            self.schedule.probes = self.now + units::Duration::from_ns(part.max(1));
+            self.schedule.phase = (self.schedule.phase + 1) % PROBE_PHASES;
+            self.probe_part();
+            self.lose_silent_links();
+            self.check_expected();
+        }
+        if self.now >= self.schedule.echoes {
+            self.schedule.echoes = self.now + self.timers.echo_interval;
+            self.check_sessions();
+        }
+        if self
+            .schedule
+            .returns
+            .is_some_and(|returns| self.now >= returns)
+        {
+            self.schedule.returns = None;
+            self.reconsider_displaced();
+        }
+    }
+
+    /// Sends probes from the ports of the switches whose turn it is.
+    fn probe_part(&mut self) {
+        let turn = self.schedule.phase;
+        let is_due = |slot: &Slot| slot.index() as u64 % PROBE_PHASES == turn;
+        let due: Vec<_> = self
+            .sessions
+            .ready()
+            .filter(|(_, slot)| is_due(slot))
+            .collect();
+        for (datapath, _) in due {
+            let Some(switch) = self.view.switch(datapath) else {
+                continue;
+            };
+            let ports = self.view.switches()[switch.index()].ports.iter();
+            let up = ports.filter(|port| port.carrier == Carrier::Up);
+            let up: Vec<PortId> = up.map(|port| PortId::new(datapath, port.number)).collect();
+            for port in up {
+                self.probe(port);
+            }
+        }
+    }
+
+    fn lose_silent_links(&mut self) {
+        let timeout = self.timers.link_timeout.as_ns();
+        let Some(limit) = self.now.as_ns().checked_sub(timeout) else {
+            return;
+        };
+        let limit = Instant::from_ns(limit);
+        let silent: Vec<LinkId> = self.view.silent_since(limit).collect();
+        for link in silent {
+            self.view.lose(self.now, link);
+            self.link_lost(link, Detection::Silence);
+        }
+    }
+
+    /// Asks silent peers for a sign of life and closes those that gave none.
+    fn check_sessions(&mut self) {
+        let (now, timers) = (self.now, self.timers);
+        let mut late = Vec::new();
+        for (slot, session) in self.sessions.iter() {
+            let is_ready = session.datapath().is_some();
+            if now.saturating_since(session.heard_at) >= timers.echo_timeout {
+                late.push((slot, CloseReason::Silence));
+            } else if !is_ready
+                && now.saturating_since(session.opened_at) >= timers.handshake_timeout
+            {
+                late.push((slot, CloseReason::Handshake));
+            } else if now.saturating_since(session.heard_at) >= timers.echo_interval {
+                Session::ask_for_echo(self.outbox.to(slot));
+            }
+        }
+        for (slot, reason) in late {
+            self.close(slot, reason);
+        }
+    }
+}

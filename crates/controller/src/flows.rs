@@ -1,0 +1,297 @@
+//! The flows that are admitted, and which way each of them takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wire::openflow::{DatapathId, PortNumber};
+
+use crate::admission::ReservationId;
+use crate::batch::Batch;
+use crate::northbound::{FlowId, Promise, Travels};
+use crate::path::Tree;
+use crate::place::{LinkEnds, PortId};
+use crate::record::Admission;
+use crate::restoration;
+use crate::rules::Rule;
+
+/// The most flows at a time.
+pub const MAX_FLOWS: usize = 1 << 20;
+/// The class in which nothing is promised.
+pub const BEST_EFFORT: u8 = 0;
+
+/// A flow that is admitted.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its number.
+    pub id: FlowId,
+    /// What was decided about it.
+    pub admission: Admission,
+    /// What its entries have in common.
+    pub rule: Rule,
+    /// What was reserved for it; `None` for best effort.
+    pub reservation: Option<ReservationId>,
+    /// The messages that move it from its base tree to each alternative.
+    pub restorations: Vec<Batch>,
+    /// Which way it takes.
+    pub way: Way,
+    /// Whether its promise holds.
+    pub promise: Promise,
+    /// Whether it is in force.
+    pub standing: Standing,
+    /// Whether its entries are confirmed.
+    pub installation: Installation,
+}
+
+/// Whether the entries of a flow are confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Installation {
+    /// Not by every switch of its tree.
+    Pending,
+    /// By every switch of its tree.
+    Confirmed,
+    /// A switch has refused one.
+    Refused,
+}
+
+/// Which way a flow takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Its base tree.
+    Base,
+    /// The alternative at this place.
+    Alternative(usize),
+    /// A tree that was found when nothing prepared was left.
+    Detour(Tree),
+    /// None, until a link comes back.
+    Nowhere,
+}
+
+/// What is done with a flow's frames that come in by one port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The queue they are put into.
+    pub class: u8,
+    /// The ports by which they go out.
+    pub outputs: Vec<PortNumber>,
+}
+
+/// The entries of a flow, by the port where its frames come in.
+pub type Entries = BTreeMap<PortId, Entry>;
+
+/// Whether a flow is in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is reserved, and the store has not kept it yet.
+    Proposed,
+    /// It is in force.
+    Admitted,
+}
+
+impl Flow {
+    /// Returns a flow that is to take its base tree, with the messages for each
+    /// alternative prepared.
+    #[must_use]
+    pub fn new(id: FlowId, admission: Admission, reservation: Option<ReservationId>) -> Self {
+        let rule = Rule::new(id, admission.source_mac, &admission.requirement);
+        let alternatives = admission.alternatives.iter();
+        let restorations = alternatives
+            .map(|(_, tree)| {
+                let class = admission.requirement.class;
+                let present = entries_of(&admission.base, class);
+                restoration::prepare(&rule, &present, tree, class)
+            })
+            .collect();
+        let promise = match (admission.guarantee, reservation) {
+            (None, _) => Promise::None,
+            (Some(_), Some(_)) => Promise::Holds,
+            (Some(_), None) => Promise::Suspended,
+        };
+        Self {
+            id,
+            admission,
+            rule,
+            reservation,
+            restorations,
+            way: Way::Base,
+            promise,
+            standing: Standing::Proposed,
+            installation: Installation::Pending,
+        }
+    }
+
+    /// Returns the tree on which its frames travel, `None` if they get nowhere.
+    #[must_use]
+    pub fn tree(&self) -> Option<&Tree> {
+        match &self.way {
+            Way::Base => Some(&self.admission.base),
+            Way::Alternative(index) => Some(&self.admission.alternatives[*index].1),
+            Way::Detour(tree) => Some(tree),
+            Way::Nowhere => None,
+        }
+    }
+
+    /// Returns its way as others are told.
+    #[must_use]
+    pub fn travels(&self) -> Travels {
+        match &self.way {
+            Way::Base => Travels::Base,
+            Way::Alternative(index) => Travels::Alternative(self.admission.alternatives[*index].0),
+            Way::Detour(_) => Travels::Detour,
+            Way::Nowhere => Travels::Nowhere,
+        }
+    }
+
+    /// Returns all entries that it should have: those of its base tree, which
+    /// stay where they do no harm, and over them those of its present one.
+    #[must_use]
+    pub fn entries(&self) -> Entries {
+        let class = self.admission.requirement.class;
+        let mut entries = entries_of(&self.admission.base, class);
+        match &self.way {
+            Way::Base | Way::Nowhere => {}
+            Way::Alternative(index) => {
+                entries.extend(entries_of(&self.admission.alternatives[*index].1, class));
+            }
+            // Nothing is reserved there: it must not disturb what is.
+            Way::Detour(tree) => entries.extend(entries_of(tree, BEST_EFFORT)),
+        }
+        entries
+    }
+
+    /// Returns the switches on which it has entries.
+    pub fn switches(&self) -> impl Iterator<Item = DatapathId> + '_ {
+        let present = self.tree().into_iter().chain([&self.admission.base]);
+        present.flat_map(|tree| tree.branches.iter().map(|branch| branch.datapath))
+    }
+}
+
+/// Returns the entries of a tree that is travelled in `class`.
+#[must_use]
+pub fn entries_of(tree: &Tree, class: u8) -> Entries {
+    let branches = tree.branches.iter();
+    branches
+        .map(|branch| {
+            let outputs = branch.outputs.clone();
+            (branch.entrance(), Entry { class, outputs })
+        })
+        .collect()
+}
+
+/// All flows, and which of them a link concerns.
+#[derive(Clone, Debug, Default)]
+pub struct Flows {
+    flows: BTreeMap<FlowId, Flow>,
+    by_name: BTreeMap<String, FlowId>,
+    by_source: BTreeMap<PortId, BTreeSet<FlowId>>,
+    by_base_link: BTreeMap<LinkEnds, BTreeSet<FlowId>>,
+    /// Those that do not take their base tree.
+    displaced: BTreeSet<FlowId>,
+    next: u32,
+}
+
+impl Flows {
+    /// Returns the number for the next flow.
+    pub fn next_id(&mut self) -> FlowId {
+        self.next += 1;
+        FlowId(self.next)
+    }
+
+    /// Returns how many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Returns whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    /// Returns all of them, by number.
+    pub fn iter(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.values()
+    }
+
+    /// Returns one.
+    #[must_use]
+    pub fn get(&self, id: FlowId) -> Option<&Flow> {
+        self.flows.get(&id)
+    }
+
+    /// Returns one, to be changed. Its way is changed by
+    /// [`set_way`](Self::set_way).
+    pub fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
+        self.flows.get_mut(&id)
+    }
+
+    /// Returns the one with this name.
+    #[must_use]
+    pub fn by_name(&self, name: &str) -> Option<FlowId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Returns those whose source is attached to this port.
+    pub fn from_source(&self, port: PortId) -> impl Iterator<Item = &Flow> {
+        let ids = self.by_source.get(&port).into_iter().flatten();
+        ids.map(|id| &self.flows[id])
+    }
+
+    /// Returns those whose base tree crosses this link.
+    pub fn over(&self, link: LinkEnds) -> impl Iterator<Item = FlowId> + '_ {
+        self.by_base_link.get(&link).into_iter().flatten().copied()
+    }
+
+    /// Returns those that do not take their base tree.
+    pub fn displaced(&self) -> impl Iterator<Item = FlowId> + '_ {
+        self.displaced.iter().copied()
+    }
+
+    /// Adds a flow. One with the same number is replaced.
+    pub fn insert(&mut self, flow: Flow) {
+        self.remove(flow.id);
+        let id = flow.id;
+        self.next = self.next.max(id.0);
+        self.by_name
+            .insert(flow.admission.requirement.name.clone(), id);
+        self.by_source
+            .entry(flow.admission.source)
+            .or_default()
+            .insert(id);
+        for link in flow.admission.base.links() {
+            self.by_base_link.entry(link).or_default().insert(id);
+        }
+        self.flows.insert(id, flow);
+    }
+
+    /// Removes a flow.
+    pub fn remove(&mut self, id: FlowId) -> Option<Flow> {
+        let flow = self.flows.remove(&id)?;
+        self.by_name.remove(&flow.admission.requirement.name);
+        forget(&mut self.by_source, flow.admission.source, id);
+        for link in flow.admission.base.links() {
+            forget(&mut self.by_base_link, link, id);
+        }
+        self.displaced.remove(&id);
+        Some(flow)
+    }
+
+    /// Notes that a flow takes another way.
+    pub fn set_way(&mut self, id: FlowId, way: Way) {
+        match way {
+            Way::Base => self.displaced.remove(&id),
+            Way::Alternative(_) | Way::Detour(_) | Way::Nowhere => self.displaced.insert(id),
+        };
+        if let Some(flow) = self.flows.get_mut(&id) {
+            flow.way = way;
+        }
+    }
+}
+
+fn forget<K: Ord>(index: &mut BTreeMap<K, BTreeSet<FlowId>>, key: K, id: FlowId) {
+    if let Some(ids) = index.get_mut(&key) {
+        ids.remove(&id);
+        if ids.is_empty() {
+            index.remove(&key);
+        }
+    }
+}

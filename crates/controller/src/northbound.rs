@@ -1,0 +1,383 @@
+//! What applications ask of the controller, what it answers, and what it tells
+//! without being asked (S0-6, S1-5).
+
+use std::net::Ipv4Addr;
+
+use units::{BitRate, DataSize, Delay, Duration, Instant};
+use wire::ethernet::{EtherType, MacAddress};
+use wire::openflow::{DatapathId, ErrorKind};
+
+use crate::admission::Refusal;
+use crate::place::{LinkEnds, PortId};
+
+/// The most destinations of one flow.
+pub const MAX_DESTINATIONS: usize = 256;
+/// The most requirements that wait for their decision.
+pub const MAX_WAITING: usize = 65_536;
+
+/// Pairs a request with its reply; chosen by who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+/// A flow that was admitted; never given twice in the life of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// What an application may ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Admit these flows, one by one, in this order.
+    Admit(Vec<Requirement>),
+    /// End the flow with this name.
+    Withdraw(String),
+    /// List the flows.
+    Flows,
+    /// Count what the view holds.
+    Topology,
+}
+
+/// What the controller answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// To [`Request::Admit`]: one decision for each requirement, in order, once
+    /// all are made and kept by the store.
+    Decisions(Vec<Decision>),
+    /// To [`Request::Withdraw`]: the flow is gone from the store; its entries
+    /// are on their way out.
+    Withdrawn(FlowId),
+    /// To [`Request::Flows`].
+    Flows(Vec<FlowSummary>),
+    /// To [`Request::Topology`].
+    Topology(Topology),
+    /// No flow has this name.
+    UnknownFlow(String),
+    /// The store could not keep the change; nothing has changed.
+    NotStored,
+    /// Too many requirements wait for their decision; nothing has changed.
+    Busy,
+}
+
+/// Whether a requirement is met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It is, and a promise is given.
+    Accepted(Accepted),
+    /// It is not.
+    Refused {
+        /// The name of the requirement.
+        name: String,
+        /// Why.
+        reason: Refusal,
+    },
+}
+
+/// A flow that was accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// Its number.
+    pub id: FlowId,
+    /// Its name.
+    pub name: String,
+    /// The longest time from the first bit on the wire at the source to the
+    /// last bit at any destination, on every path that it may take; `None` for
+    /// a best-effort flow.
+    pub guarantee: Option<Delay>,
+    /// The links and switches that it uses while nothing is broken.
+    pub route: Route,
+    /// What it uses when a link of the route breaks.
+    pub alternatives: Vec<(LinkEnds, Route)>,
+}
+
+/// The switches and links of a tree, for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    /// The names of the switches, from the source on.
+    pub switches: Vec<String>,
+    /// The links between them.
+    pub links: Vec<LinkEnds>,
+}
+
+/// A flow in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowSummary {
+    /// What was accepted.
+    pub accepted: Accepted,
+    /// Which way it takes.
+    pub travels: Travels,
+    /// Whether its promise holds.
+    pub promise: Promise,
+    /// Whether every switch that carries it has confirmed its entries.
+    pub installed: bool,
+}
+
+/// Which way a flow takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Travels {
+    /// The one it was admitted on.
+    Base,
+    /// The alternative for the failure of this link.
+    Alternative(LinkEnds),
+    /// A way that was found after failures for which nothing was prepared.
+    Detour,
+    /// None: it waits for a link to come back.
+    Nowhere,
+}
+
+/// Whether a promise holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// It does.
+    Holds,
+    /// More is broken than it covers. It holds again once the flow is back.
+    Suspended,
+    /// The flow is best effort: there is none.
+    None,
+}
+
+/// What the view holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// The switches that are connected.
+    pub switches: usize,
+    /// The links that are up.
+    pub links: usize,
+    /// The hosts whose port is known.
+    pub hosts: usize,
+    /// The flows that are admitted.
+    pub flows: usize,
+}
+
+/// What an application requires of the network for one flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    /// Its name, unique among all flows.
+    pub name: String,
+    /// The name of the host that sends.
+    pub source: String,
+    /// The names of the hosts that receive.
+    pub destinations: Vec<String>,
+    /// How its frames are recognised, beside the source's port and address.
+    pub matching: FlowMatch,
+    /// The queue in which it travels: 7 is the most urgent, 0 best effort.
+    pub class: u8,
+    /// What it never exceeds, sizes as they occupy the wire.
+    pub traffic: Traffic,
+    /// How late a frame may be; `None` for best effort.
+    pub deadline: Option<Delay>,
+    /// What happens when a link breaks.
+    pub protection: Protection,
+}
+
+/// The fields by which a flow's frames are recognised. Those that are `None` do
+/// not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowMatch {
+    /// What the frame carries.
+    pub ether_type: Option<EtherType>,
+    /// Where it goes: a host or a group.
+    pub destination: Option<MacAddress>,
+    /// The VLAN id of its tag.
+    pub vlan: Option<u16>,
+    /// The IPv4 address it comes from; implies the EtherType.
+    pub ipv4_source: Option<Ipv4Addr>,
+    /// The IPv4 address it goes to; implies the EtherType.
+    pub ipv4_destination: Option<Ipv4Addr>,
+    /// The transport protocol; implies IPv4.
+    pub transport: Option<Transport>,
+}
+
+/// A transport protocol with its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transport {
+    /// Which one.
+    pub protocol: TransportProtocol,
+    /// The port it comes from.
+    pub source: Option<u16>,
+    /// The port it goes to.
+    pub destination: Option<u16>,
+}
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransportProtocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// What a flow never exceeds: in every window of length `t`, at most
+/// `rate * t + burst` of data leaves the source's interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// The rate.
+    pub rate: BitRate,
+    /// The amount by which it may exceed the rate at any time.
+    pub burst: DataSize,
+    /// Its largest frame.
+    pub largest_frame: DataSize,
+    /// Its smallest frame.
+    pub smallest_frame: DataSize,
+}
+
+/// What happens to a flow when a link on its way breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// It waits until the link is back.
+    None,
+    /// It moves to an alternative that was computed, reserved and encoded
+    /// beforehand (S0-3).
+    Restore {
+        /// The longest interruption that is no broken promise.
+        interruption: Duration,
+    },
+}
+
+/// What the controller tells without being asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A switch is connected, and its ports are known.
+    SwitchConnected {
+        /// Which.
+        datapath: DatapathId,
+        /// How many ports it has.
+        ports: usize,
+    },
+    /// The connection of a switch is gone.
+    SwitchLost {
+        /// Which.
+        datapath: DatapathId,
+    },
+    /// A second connection claimed to be a switch that is connected; it was
+    /// closed.
+    DuplicateSwitch {
+        /// Which.
+        datapath: DatapathId,
+    },
+    /// A link was found, or is back.
+    LinkFound {
+        /// Which.
+        link: LinkEnds,
+    },
+    /// A link is gone.
+    LinkLost {
+        /// Which.
+        link: LinkEnds,
+        /// How that was noticed.
+        detection: Detection,
+    },
+    /// The port of a host is known.
+    HostFound {
+        /// Its name.
+        name: String,
+        /// Its port.
+        port: PortId,
+    },
+    /// A host appeared at another port.
+    HostMoved {
+        /// Its name.
+        name: String,
+        /// Its port before.
+        from: PortId,
+        /// Its port now.
+        to: PortId,
+    },
+    /// Every switch on the way of a flow has confirmed its entries.
+    Installed {
+        /// Which.
+        flow: FlowId,
+    },
+    /// A switch refused an entry.
+    EntryRefused {
+        /// The switch.
+        datapath: DatapathId,
+        /// The flow, if the entry was one of a flow.
+        flow: Option<FlowId>,
+        /// Why.
+        error: ErrorKind,
+    },
+    /// The precomputed entries for a broken link follow; the next outputs are
+    /// what is sent to the switches.
+    RestorationStarted {
+        /// The link.
+        link: LinkEnds,
+        /// When the message that reported it arrived.
+        detected_at: Instant,
+    },
+    /// All entries have been handed over; nothing more is sent for this link.
+    RestorationSent {
+        /// The link.
+        link: LinkEnds,
+        /// When the message that reported it arrived.
+        detected_at: Instant,
+        /// How many flows were moved.
+        flows: usize,
+        /// How many entries were sent.
+        flow_mods: usize,
+    },
+    /// Every switch has confirmed the entries that were sent for a broken link.
+    Restored {
+        /// The link.
+        link: LinkEnds,
+        /// When the message that reported it arrived.
+        detected_at: Instant,
+        /// When the last confirmation arrived.
+        confirmed_at: Instant,
+        /// How many flows were moved.
+        flows: usize,
+        /// How many entries were sent.
+        flow_mods: usize,
+        /// How many switches got some.
+        switches: usize,
+    },
+    /// Flows are back on the way on which they were admitted.
+    Returned {
+        /// How many.
+        flows: usize,
+    },
+    /// More is broken than the promise of a flow covers.
+    Degraded {
+        /// The flow.
+        flow: FlowId,
+        /// Which way it takes now.
+        travels: Travels,
+    },
+    /// The promise of a flow holds again.
+    Recovered {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// Links that carry promises are broken at the same time. A promise covers
+    /// one: none is in force until all but one are back.
+    PromisesSuspended {
+        /// How many.
+        broken: usize,
+    },
+    /// Promises are in force again.
+    PromisesResumed,
+    /// A switch was given exactly the entries that it should have.
+    Synchronised {
+        /// Which.
+        datapath: DatapathId,
+        /// How many entries it lacked.
+        added: usize,
+        /// How many it had in excess.
+        removed: usize,
+    },
+    /// The store holds an admission that cannot be read. It is left alone.
+    RecordUnreadable {
+        /// Which.
+        flow: FlowId,
+    },
+}
+
+/// How the loss of a link was noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detection {
+    /// A switch reported that one of its ports lost the carrier.
+    PortStatus,
+    /// Probes stopped arriving.
+    Silence,
+    /// One of its ports is joined to another one now.
+    Recabled,
+}

@@ -1,0 +1,168 @@
+//! What the controller wants done, in order, with everything for one connection
+//! in one piece.
+//!
+//! Messages for a connection are appended to its buffer; the first of them takes
+//! a place in the order of outputs, and all that follow until the driver has
+//! taken it travel with it. Buffers keep their memory, so that sending allocates
+//! nothing.
+
+use std::collections::VecDeque;
+
+use crate::northbound::{Event, Reply, RequestId};
+use crate::session::{CloseReason, ConnectionId, Slot};
+use crate::store::StoreWrite;
+
+/// What the controller asks of its driver.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Output<'a> {
+    /// Send these bytes.
+    Send {
+        /// Where.
+        connection: ConnectionId,
+        /// What: whole messages.
+        bytes: &'a [u8],
+    },
+    /// Close a connection. It is forgotten: nothing needs to be said of it any
+    /// more.
+    Close {
+        /// Which.
+        connection: ConnectionId,
+        /// Why.
+        reason: CloseReason,
+    },
+    /// Make this durable, then say so.
+    Store(StoreWrite),
+    /// Tell everybody who listens.
+    Notify(Event),
+    /// Answer a request.
+    Reply {
+        /// Which.
+        id: RequestId,
+        /// The answer.
+        reply: Reply,
+    },
+}
+
+#[derive(Debug)]
+enum Queued {
+    Send(Slot),
+    LastSend(ConnectionId, Vec<u8>),
+    Close(ConnectionId, CloseReason),
+    Store(StoreWrite),
+    Notify(Event),
+    Reply(RequestId, Reply),
+}
+
+#[derive(Debug)]
+struct Buffer {
+    owner: ConnectionId,
+    bytes: Vec<u8>,
+    is_queued: bool,
+}
+
+/// The outputs that the driver has not taken yet.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    queue: VecDeque<Queued>,
+    buffers: Vec<Buffer>,
+    /// What was taken last.
+    taken: Vec<u8>,
+}
+
+impl Outbox {
+    /// Gives a connection the buffer of its slot.
+    pub fn open(&mut self, slot: Slot, owner: ConnectionId) {
+        match self.buffers.get_mut(slot.index()) {
+            Some(buffer) => {
+                buffer.owner = owner;
+                buffer.bytes.clear();
+            }
+            None => self.buffers.push(Buffer {
+                owner,
+                bytes: Vec::new(),
+                is_queued: false,
+            }),
+        }
+    }
+
+    /// Returns the buffer to append messages for a connection to.
+    pub fn to(&mut self, slot: Slot) -> &mut Vec<u8> {
+        let buffer = &mut self.buffers[slot.index()];
+        if !buffer.is_queued {
+            buffer.is_queued = true;
+            self.queue.push_back(Queued::Send(slot));
+        }
+        &mut buffer.bytes
+    }
+
+    /// Forgets what waits for a connection that is gone.
+    pub fn discard(&mut self, slot: Slot) {
+        self.buffers[slot.index()].bytes.clear();
+    }
+
+    /// Closes a connection, after what waits for it.
+    pub fn close(&mut self, slot: Slot, reason: CloseReason) {
+        let buffer = &mut self.buffers[slot.index()];
+        let owner = buffer.owner;
+        if !buffer.bytes.is_empty() {
+            let bytes = std::mem::take(&mut buffer.bytes);
+            self.queue.push_back(Queued::LastSend(owner, bytes));
+        }
+        self.refuse(owner, reason);
+    }
+
+    /// Closes a connection that never had a slot.
+    pub fn refuse(&mut self, connection: ConnectionId, reason: CloseReason) {
+        self.queue.push_back(Queued::Close(connection, reason));
+    }
+
+    /// Proposes a change of the store.
+    pub fn store(&mut self, write: StoreWrite) {
+        self.queue.push_back(Queued::Store(write));
+    }
+
+    /// Tells everybody.
+    pub fn notify(&mut self, event: Event) {
+        self.queue.push_back(Queued::Notify(event));
+    }
+
+    /// Answers a request.
+    pub fn reply(&mut self, id: RequestId, reply: Reply) {
+        self.queue.push_back(Queued::Reply(id, reply));
+    }
+
+    /// Returns the next output.
+    pub fn pop(&mut self) -> Option<Output<'_>> {
+        let next = loop {
+            match self.queue.pop_front()? {
+                Queued::Send(slot) => {
+                    let buffer = &mut self.buffers[slot.index()];
+                    buffer.is_queued = false;
+                    if !buffer.bytes.is_empty() {
+                        self.taken.clear();
+                        std::mem::swap(&mut self.taken, &mut buffer.bytes);
+                        break Queued::Send(slot);
+                    }
+                }
+                other => break other,
+            }
+        };
+        Some(match next {
+            Queued::Send(slot) => Output::Send {
+                connection: self.buffers[slot.index()].owner,
+                bytes: &self.taken,
+            },
+            Queued::LastSend(connection, bytes) => {
+                self.taken = bytes;
+                Output::Send {
+                    connection,
+                    bytes: &self.taken,
+                }
+            }
+            Queued::Close(connection, reason) => Output::Close { connection, reason },
+            Queued::Store(write) => Output::Store(write),
+            Queued::Notify(event) => Output::Notify(event),
+            Queued::Reply(id, reply) => Output::Reply { id, reply },
+        })
+    }
+}

@@ -1,0 +1,418 @@
+//! An admission as the store keeps it.
+//!
+//! A record stands on its own: plain numbers, names of hosts and ports, no
+//! reference to the order in which a network was discovered. The first byte is
+//! the version of the form; a record of another version is not read.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use units::{BitRate, DataSize, Delay, Duration};
+use wire::ethernet::{EtherType, MacAddress};
+use wire::openflow::{DatapathId, PortNumber};
+
+use crate::northbound::{
+    FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Traffic, Transport, TransportProtocol,
+};
+use crate::path::{Branch, Tree};
+use crate::place::{LinkEnds, PortId};
+
+const VERSION: u8 = 1;
+
+/// What was decided about a flow, and on what ground.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// What was asked for.
+    pub requirement: Requirement,
+    /// The address of the source.
+    pub source_mac: MacAddress,
+    /// The port of the source.
+    pub source: PortId,
+    /// The ports of the destinations.
+    pub destinations: Vec<PortId>,
+    /// The longest delay that was promised; `None` for best effort.
+    pub guarantee: Option<Delay>,
+    /// The way while nothing is broken.
+    pub base: Tree,
+    /// The way when a link of it is broken.
+    pub alternatives: Vec<(LinkEnds, Tree)>,
+}
+
+/// Why a record cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RecordError {
+    /// It has another version.
+    #[error("record of version {found:?}, not {VERSION}")]
+    Version {
+        /// Its version, if it is not empty.
+        found: Option<u8>,
+    },
+    /// Its bytes are damaged.
+    #[error("record that is damaged: {0}")]
+    Damaged(#[from] postcard::Error),
+    /// It says what no flow can be.
+    #[error("record whose {0} cannot be")]
+    Nonsense(&'static str),
+}
+
+impl Admission {
+    /// Returns the record's bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_extend(&Stored::from(self), vec![VERSION])
+            .expect("numbers and texts always have a form, and a vector has room")
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    ///
+    /// If it is not one that [`to_bytes`](Self::to_bytes) could have written.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
+        match bytes {
+            [VERSION, content @ ..] => postcard::from_bytes::<Stored>(content)?.try_into(),
+            _ => Err(RecordError::Version {
+                found: bytes.first().copied(),
+            }),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    name: String,
+    hosts: (String, Vec<String>),
+    matching: StoredMatch,
+    class: u8,
+    /// Rate in bit/s, then burst, largest and smallest frame in bits.
+    traffic: [u64; 4],
+    deadline_ps: Option<u64>,
+    /// The longest interruption, if the flow is restored.
+    restored_within_ns: Option<u64>,
+    source_mac: [u8; 6],
+    source: StoredPort,
+    destinations: Vec<StoredPort>,
+    guarantee_ps: Option<u64>,
+    base: StoredTree,
+    alternatives: Vec<(StoredPort, StoredPort, StoredTree)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredMatch {
+    ether_type: Option<u16>,
+    destination: Option<[u8; 6]>,
+    vlan: Option<u16>,
+    ipv4: (Option<[u8; 4]>, Option<[u8; 4]>),
+    transport: Option<(StoredTransport, Option<u16>, Option<u16>)>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StoredTransport {
+    Tcp,
+    Udp,
+}
+
+/// Datapath id and port number.
+type StoredPort = (u64, u32);
+/// Input, outputs, and the place and the port of the branch before.
+type StoredTree = Vec<(StoredPort, Vec<u32>, Option<(u32, u32)>)>;
+
+impl From<&Admission> for Stored {
+    fn from(admission: &Admission) -> Self {
+        let requirement = &admission.requirement;
+        let traffic = requirement.traffic;
+        let tree = |(link, tree): &(LinkEnds, Tree)| {
+            let [lower, higher] = link.both().map(store_port);
+            (lower, higher, store_tree(tree))
+        };
+        Self {
+            name: requirement.name.clone(),
+            hosts: (requirement.source.clone(), requirement.destinations.clone()),
+            matching: (&requirement.matching).into(),
+            class: requirement.class,
+            traffic: [
+                traffic.rate.as_bps(),
+                traffic.burst.as_bits(),
+                traffic.largest_frame.as_bits(),
+                traffic.smallest_frame.as_bits(),
+            ],
+            deadline_ps: requirement.deadline.map(Delay::as_ps),
+            restored_within_ns: match requirement.protection {
+                Protection::None => None,
+                Protection::Restore { interruption } => Some(interruption.as_ns()),
+            },
+            source_mac: admission.source_mac.0,
+            source: store_port(admission.source),
+            destinations: admission
+                .destinations
+                .iter()
+                .copied()
+                .map(store_port)
+                .collect(),
+            guarantee_ps: admission.guarantee.map(Delay::as_ps),
+            base: store_tree(&admission.base),
+            alternatives: admission.alternatives.iter().map(tree).collect(),
+        }
+    }
+}
+
+impl TryFrom<Stored> for Admission {
+    type Error = RecordError;
+
+    fn try_from(stored: Stored) -> Result<Self, RecordError> {
+        let [rate, burst, largest, smallest] = stored.traffic;
+        if stored.destinations.len() > MAX_DESTINATIONS {
+            return Err(RecordError::Nonsense("number of destinations"));
+        }
+        let requirement = Requirement {
+            name: stored.name,
+            source: stored.hosts.0,
+            destinations: stored.hosts.1,
+            matching: (&stored.matching).into(),
+            class: stored.class,
+            traffic: Traffic {
+                rate: BitRate::new(rate).ok_or(RecordError::Nonsense("rate"))?,
+                burst: DataSize::from_bits(burst),
+                largest_frame: DataSize::from_bits(largest),
+                smallest_frame: DataSize::from_bits(smallest),
+            },
+            deadline: stored.deadline_ps.map(Delay::from_ps),
+            protection: match stored.restored_within_ns {
+                None => Protection::None,
+                Some(ns) => Protection::Restore {
+                    interruption: Duration::from_ns(ns),
+                },
+            },
+        };
+        let tree = |(lower, higher, tree)| {
+            Ok((
+                LinkEnds::new(load_port(lower), load_port(higher)),
+                load_tree(tree)?,
+            ))
+        };
+        Ok(Self {
+            requirement,
+            source_mac: MacAddress(stored.source_mac),
+            source: load_port(stored.source),
+            destinations: stored.destinations.into_iter().map(load_port).collect(),
+            guarantee: stored.guarantee_ps.map(Delay::from_ps),
+            base: load_tree(stored.base)?,
+            alternatives: stored
+                .alternatives
+                .into_iter()
+                .map(tree)
+                .collect::<Result<_, RecordError>>()?,
+        })
+    }
+}
+
+impl From<&FlowMatch> for StoredMatch {
+    fn from(matching: &FlowMatch) -> Self {
+        let octets = |address: Option<Ipv4Addr>| address.map(|address| address.octets());
+        Self {
+            ether_type: matching.ether_type.map(|ether_type| ether_type.0),
+            destination: matching.destination.map(|mac| mac.0),
+            vlan: matching.vlan,
+            ipv4: (
+                octets(matching.ipv4_source),
+                octets(matching.ipv4_destination),
+            ),
+            transport: matching.transport.map(|transport| {
+                let protocol = match transport.protocol {
+                    TransportProtocol::Tcp => StoredTransport::Tcp,
+                    TransportProtocol::Udp => StoredTransport::Udp,
+                };
+                (protocol, transport.source, transport.destination)
+            }),
+        }
+    }
+}
+
+impl From<&StoredMatch> for FlowMatch {
+    fn from(stored: &StoredMatch) -> Self {
+        Self {
+            ether_type: stored.ether_type.map(EtherType),
+            destination: stored.destination.map(MacAddress),
+            vlan: stored.vlan,
+            ipv4_source: stored.ipv4.0.map(Ipv4Addr::from),
+            ipv4_destination: stored.ipv4.1.map(Ipv4Addr::from),
+            transport: stored
+                .transport
+                .as_ref()
+                .map(|(protocol, source, destination)| Transport {
+                    protocol: match protocol {
+                        StoredTransport::Tcp => TransportProtocol::Tcp,
+                        StoredTransport::Udp => TransportProtocol::Udp,
+                    },
+                    source: *source,
+                    destination: *destination,
+                }),
+        }
+    }
+}
+
+fn store_port(port: PortId) -> StoredPort {
+    (port.datapath.0, port.port.0)
+}
+
+fn load_port((datapath, port): StoredPort) -> PortId {
+    PortId::new(DatapathId(datapath), PortNumber(port))
+}
+
+fn store_tree(tree: &Tree) -> StoredTree {
+    let branch = |branch: &Branch| {
+        let outputs = branch.outputs.iter().map(|port| port.0).collect();
+        let parent = branch.parent.map(|(parent, port)| {
+            (
+                u32::try_from(parent).expect("no tree has 2^32 branches"),
+                port.0,
+            )
+        });
+        (store_port(branch.entrance()), outputs, parent)
+    };
+    tree.branches.iter().map(branch).collect()
+}
+
+/// Reads a tree; refuses one whose branches stand before their parents, as no
+/// walk over it would end.
+fn load_tree(stored: StoredTree) -> Result<Tree, RecordError> {
+    let branch = |(index, (entrance, outputs, parent)): (usize, (_, Vec<u32>, Option<_>))| {
+        let entrance = load_port(entrance);
+        let parent = parent.map(|(parent, port): (u32, u32)| (parent as usize, PortNumber(port)));
+        let in_order = match parent {
+            Some((parent, _)) => parent < index,
+            None => index == 0,
+        };
+        if !in_order {
+            return Err(RecordError::Nonsense("tree"));
+        }
+        Ok(Branch {
+            datapath: entrance.datapath,
+            input: entrance.port,
+            outputs: outputs.into_iter().map(PortNumber).collect(),
+            parent,
+        })
+    };
+    let branches = stored.into_iter().enumerate().map(branch);
+    Ok(Tree {
+        branches: branches.collect::<Result<_, RecordError>>()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_admission_survives_the_store() {
+        let admission = example();
+
+        let read = Admission::from_bytes(&admission.to_bytes());
+
+        assert_eq!(read, Ok(admission));
+    }
+
+    #[test]
+    fn a_record_of_another_version_is_not_read() {
+        let mut bytes = example().to_bytes();
+        bytes[0] = 9;
+
+        assert_eq!(
+            Admission::from_bytes(&bytes),
+            Err(RecordError::Version { found: Some(9) })
+        );
+    }
+
+    #[test]
+    fn a_tree_whose_branches_have_no_order_is_refused() {
+        let mut admission = example();
+        admission.base.branches.swap(0, 1);
+
+        let read = Admission::from_bytes(&admission.to_bytes());
+
+        assert_eq!(read, Err(RecordError::Nonsense("tree")));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Admission::from_bytes(&bytes);
+        }
+
+        #[test]
+        fn no_damage_panics(at in any::<prop::sample::Index>(), value in any::<u8>()) {
+            let mut bytes = example().to_bytes();
+            *at.get_mut(&mut bytes) = value;
+
+            let _ = Admission::from_bytes(&bytes);
+        }
+    }
+
+    fn example() -> Admission {
+        let base = Tree {
+            branches: vec![
+                branch(1, 1, vec![2, 3], None),
+                branch(2, 1, vec![4], Some((0, 2))),
+            ],
+        };
+        let link = LinkEnds::new(port(1, 2), port(2, 1));
+        let requirement = Requirement {
+            name: "sv-mu1".into(),
+            source: "mu1".into(),
+            destinations: vec!["relay1".into(), "relay2".into()],
+            matching: FlowMatch {
+                ether_type: Some(EtherType::SAMPLED_VALUES),
+                destination: Some(MacAddress([1, 0xc, 0xcd, 4, 0, 1])),
+                vlan: Some(3),
+                ipv4_source: None,
+                ipv4_destination: Some(Ipv4Addr::new(10, 0, 0, 1)),
+                transport: Some(Transport {
+                    protocol: TransportProtocol::Udp,
+                    source: None,
+                    destination: Some(5_000),
+                }),
+            },
+            class: 6,
+            traffic: Traffic {
+                rate: BitRate::from_mbps(5),
+                burst: DataSize::from_bytes(288),
+                largest_frame: DataSize::from_bytes(144),
+                smallest_frame: DataSize::from_bytes(144),
+            },
+            deadline: Some(Delay::from_us(2_000)),
+            protection: Protection::Restore {
+                interruption: Duration::from_ms(10),
+            },
+        };
+        Admission {
+            requirement,
+            source_mac: MacAddress([2, 0, 0, 0, 0, 1]),
+            source: port(1, 1),
+            destinations: vec![port(1, 3), port(2, 4)],
+            guarantee: Some(Delay::from_us(812)),
+            base: base.clone(),
+            alternatives: vec![(link, base)],
+        }
+    }
+
+    fn branch(
+        datapath: u64,
+        input: u32,
+        outputs: Vec<u32>,
+        parent: Option<(usize, u32)>,
+    ) -> Branch {
+        Branch {
+            datapath: DatapathId(datapath),
+            input: PortNumber(input),
+            outputs: outputs.into_iter().map(PortNumber).collect(),
+            parent: parent.map(|(parent, port)| (parent, PortNumber(port))),
+        }
+    }
+
+    fn port(datapath: u64, number: u32) -> PortId {
+        PortId::new(DatapathId(datapath), PortNumber(number))
+    }
+}

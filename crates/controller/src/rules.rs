@@ -1,0 +1,269 @@
+//! Turns a flow into the entries that carry it.
+//!
+//! A flow has one entry at each switch that it visits. It matches the port by
+//! which the flow comes in, the source's address and the fields of the
+//! requirement, puts the frame into the queue of its class and sends it out of
+//! one port or, where a multicast flow branches, of several. The input port is
+//! part of every match: a frame that enters elsewhere, forged or looping, is
+//! nobody's, and entries of different ways through a switch do not collide.
+//!
+//! A cookie (OF13 clause 7.3.4.1) says whose an entry is and what is in it:
+//!
+//! ```text
+//! | 8 bits: 0x54 | 24 bits: digest of the entry | 32 bits: flow, 0: none |
+//! ```
+//!
+//! so that what a switch holds can be compared with what it should hold by
+//! cookies alone.
+
+use wire::ethernet::{EtherType, MacAddress};
+use wire::openflow::oxm::{Fields, Masked, VlanMatch};
+use wire::openflow::{
+    Action, Actions, ControllerLength, Cookie, FlowMod, FlowModCommand, Instruction, Instructions,
+    MatchField, PortNumber, QueueId, TableId, TransactionId,
+};
+
+use crate::flows::Entry;
+use crate::northbound::{FlowId, FlowMatch, Requirement, TransportProtocol};
+
+/// The bits of a cookie that say that an entry is one of ours.
+pub const COOKIE_OURS: Cookie = Cookie(0x54 << 56);
+/// Which bits those are.
+pub const COOKIE_MASK_OURS: Cookie = Cookie(0xff << 56);
+
+/// Bit of a transaction id that marks an entry of a flow; the others name it.
+const FLOW_TRANSACTION: u32 = 1 << 31;
+
+const TABLE: TableId = TableId(0);
+const PROBE_PRIORITY: u16 = u16::MAX;
+/// Above all services but the probes; each field of a match adds one.
+const FLOW_PRIORITY: u16 = 1_000;
+const KNOWN_HOST_PRIORITY: u16 = 1;
+const MISS_PRIORITY: u16 = 0;
+const IP_PROTO_TCP: u8 = 6;
+const IP_PROTO_UDP: u8 = 17;
+
+/// What all entries of one flow have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    flow: FlowId,
+    /// All but the input port.
+    fields: Vec<MatchField>,
+}
+
+impl Rule {
+    /// Returns the rule of a flow whose source has this address.
+    #[must_use]
+    pub fn new(flow: FlowId, source: MacAddress, requirement: &Requirement) -> Self {
+        let fields = fields(source, &requirement.matching);
+        Self { flow, fields }
+    }
+
+    /// Returns whether a frame could match both rules at the same port, and
+    /// neither of them is the more special one.
+    #[must_use]
+    pub fn conflicts_with(&self, other: &Self) -> bool {
+        let value = |rule: &Self, wanted: &MatchField| {
+            let mut fields = rule.fields.iter();
+            fields.find(|field| field.kind() == wanted.kind()).copied()
+        };
+        let overlap = self
+            .fields
+            .iter()
+            .all(|field| value(other, field).is_none_or(|theirs| theirs == *field));
+        let within = |one: &Self, all: &Self| {
+            one.fields.len() < all.fields.len()
+                && one.fields.iter().all(|field| value(all, field).is_some())
+        };
+        overlap && !within(self, other) && !within(other, self)
+    }
+
+    /// Appends a FlowMod that adds the entry for frames that come in by
+    /// `input`, or writes over it.
+    pub fn emit_add(&self, input: PortNumber, entry: &Entry, out: &mut Vec<u8>) {
+        let queue = Action::SetQueue(QueueId(u32::from(entry.class)));
+        let outputs = entry.outputs.iter().map(|port| Action::output(*port));
+        let actions: Vec<Action> = std::iter::once(queue).chain(outputs).collect();
+        let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+        let matching = self.matching(input);
+        let flow_mod = FlowMod {
+            cookie: self.cookie(input, entry),
+            priority: self.priority(),
+            matching: Fields::of(&matching),
+            instructions: Instructions::of(&instructions),
+            ..FlowMod::add(TABLE)
+        };
+        flow_mod.emit(transaction_of(self.flow), out);
+    }
+
+    /// Appends a FlowMod that deletes the entry for frames that come in by
+    /// `input`.
+    pub fn emit_delete(&self, input: PortNumber, out: &mut Vec<u8>) {
+        let matching = self.matching(input);
+        let flow_mod = FlowMod {
+            command: FlowModCommand::DeleteStrict,
+            priority: self.priority(),
+            matching: Fields::of(&matching),
+            ..FlowMod::add(TABLE)
+        };
+        flow_mod.emit(transaction_of(self.flow), out);
+    }
+
+    /// Returns the cookie of the entry for frames that come in by `input`.
+    #[must_use]
+    pub fn cookie(&self, input: PortNumber, entry: &Entry) -> Cookie {
+        let mut bytes = Vec::new();
+        Fields::of(&self.matching(input)).emit(&mut bytes);
+        bytes.push(entry.class);
+        for port in &entry.outputs {
+            bytes.extend(port.0.to_be_bytes());
+        }
+        cookie(self.flow.0, &bytes)
+    }
+
+    fn matching(&self, input: PortNumber) -> Vec<MatchField> {
+        let mut fields = Vec::with_capacity(self.fields.len() + 1);
+        fields.push(MatchField::InPort(input));
+        fields.extend_from_slice(&self.fields);
+        fields
+    }
+
+    /// The more special of two rules goes first.
+    fn priority(&self) -> u16 {
+        FLOW_PRIORITY + u16::try_from(self.fields.len()).expect("a match has at most 40 fields")
+    }
+}
+
+/// Returns the flow that a FlowMod with this transaction id was for, or `None`
+/// if it was for no flow.
+#[must_use]
+pub const fn flow_of(transaction: TransactionId) -> Option<FlowId> {
+    match transaction.0 & FLOW_TRANSACTION {
+        0 => None,
+        _ => Some(FlowId(transaction.0 & !FLOW_TRANSACTION)),
+    }
+}
+
+const fn transaction_of(flow: FlowId) -> TransactionId {
+    TransactionId(FLOW_TRANSACTION | flow.0)
+}
+
+/// Appends the entries that every switch has, whatever flows it carries: probes
+/// and frames that nobody claims go to the controller. They come whole, so that
+/// the switch does not keep what nobody will ask for.
+pub fn emit_services(out: &mut Vec<u8>) {
+    let matching = [MatchField::EthType(EtherType::LLDP)];
+    emit_punt(&matching, PROBE_PRIORITY, out);
+    emit_punt(&[], MISS_PRIORITY, out);
+}
+
+/// Returns the cookies of the entries that every switch has.
+#[must_use]
+pub fn service_cookies() -> [Cookie; 2] {
+    [PROBE_PRIORITY, MISS_PRIORITY].map(service_cookie)
+}
+
+/// Appends an entry that discards what a host sends that nobody claims, once
+/// it is known where the host is: it need not be told again. From another port
+/// it is told.
+pub fn emit_known_host(host: MacAddress, port: PortNumber, out: &mut Vec<u8>) {
+    let matching = [
+        MatchField::InPort(port),
+        MatchField::EthSrc(Masked::exact(host)),
+    ];
+    let flow_mod = FlowMod {
+        cookie: known_host_cookie(host, port),
+        priority: KNOWN_HOST_PRIORITY,
+        matching: Fields::of(&matching),
+        ..FlowMod::add(TABLE)
+    };
+    flow_mod.emit(TransactionId(0), out);
+}
+
+/// Appends a FlowMod that takes back [`emit_known_host`].
+pub fn emit_forget_host(host: MacAddress, port: PortNumber, out: &mut Vec<u8>) {
+    emit_delete_cookie(known_host_cookie(host, port), out);
+}
+
+/// Returns the cookie of the entry of [`emit_known_host`].
+#[must_use]
+pub fn known_host_cookie(host: MacAddress, port: PortNumber) -> Cookie {
+    let mut bytes = host.0.to_vec();
+    bytes.extend(port.0.to_be_bytes());
+    cookie(0, &bytes)
+}
+
+/// Appends a FlowMod that deletes all entries with exactly this cookie.
+pub fn emit_delete_cookie(cookie: Cookie, out: &mut Vec<u8>) {
+    let flow_mod = FlowMod {
+        cookie,
+        cookie_mask: Cookie::EXACT,
+        ..FlowMod::delete(TABLE)
+    };
+    flow_mod.emit(TransactionId(0), out);
+}
+
+fn emit_punt(fields: &[MatchField], priority: u16, out: &mut Vec<u8>) {
+    let actions = [Action::Output {
+        port: PortNumber::CONTROLLER,
+        max_length: ControllerLength::NO_BUFFER,
+    }];
+    let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+    let flow_mod = FlowMod {
+        cookie: service_cookie(priority),
+        priority,
+        matching: Fields::of(fields),
+        instructions: Instructions::of(&instructions),
+        ..FlowMod::add(TABLE)
+    };
+    flow_mod.emit(TransactionId(0), out);
+}
+
+fn service_cookie(priority: u16) -> Cookie {
+    cookie(0, &priority.to_be_bytes())
+}
+
+fn cookie(flow: u32, content: &[u8]) -> Cookie {
+    let digest = u64::from(digest(content)) & 0x00ff_ffff;
+    Cookie(COOKIE_OURS.0 | digest << 32 | u64::from(flow))
+}
+
+/// FNV-1a, 32 bits.
+fn digest(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
+/// Returns the match of a flow without its input port, prerequisites first.
+fn fields(source: MacAddress, matching: &FlowMatch) -> Vec<MatchField> {
+    let is_ip = matching.transport.is_some()
+        || matching.ipv4_source.is_some()
+        || matching.ipv4_destination.is_some();
+    let ether_type = matching.ether_type.or(is_ip.then_some(EtherType::IPV4));
+    let mut fields = vec![MatchField::EthSrc(Masked::exact(source))];
+    let destination = matching.destination.map(Masked::exact);
+    fields.extend(destination.map(MatchField::EthDst));
+    let vlan = matching.vlan.map(|id| Masked::exact(VlanMatch::tagged(id)));
+    fields.extend(vlan.map(MatchField::VlanVid));
+    fields.extend(ether_type.map(MatchField::EthType));
+    let (from, to) = (matching.ipv4_source, matching.ipv4_destination);
+    fields.extend(from.map(|address| MatchField::Ipv4Src(Masked::exact(address))));
+    fields.extend(to.map(|address| MatchField::Ipv4Dst(Masked::exact(address))));
+    if let Some(transport) = matching.transport {
+        let (source, destination) = (transport.source, transport.destination);
+        match transport.protocol {
+            TransportProtocol::Tcp => {
+                fields.push(MatchField::IpProto(IP_PROTO_TCP));
+                fields.extend(source.map(MatchField::TcpSrc));
+                fields.extend(destination.map(MatchField::TcpDst));
+            }
+            TransportProtocol::Udp => {
+                fields.push(MatchField::IpProto(IP_PROTO_UDP));
+                fields.extend(source.map(MatchField::UdpSrc));
+                fields.extend(destination.map(MatchField::UdpDst));
+            }
+        }
+    }
+    fields
+}

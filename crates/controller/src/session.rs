@@ -1,0 +1,360 @@
+//! One connection to a switch: handshake, sign of life, protection.
+//!
+//! Both sides say hello and agree on OpenFlow 1.3 (OF13 clause 6.3.1), then the
+//! switch says who it is and which ports it has; from then on its session is
+//! ready. A peer that stays silent is asked for an echo and closed if it gives
+//! none (OF13 clause 6.3.3).
+//!
+//! A peer harms only itself. It can make the controller keep no more than one
+//! message, it is closed when it sends what is no OpenFlow, and the frames that
+//! it hands over are taken up to a budget, beside which probes for links count
+//! as nothing: a storm of frames cannot make a link seem lost.
+
+use std::collections::BTreeMap;
+
+use units::{Duration, Instant};
+use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
+use wire::openflow::{
+    ControllerLength, Cookie, DatapathId, Echo, ErrorKind, ErrorMessage, FeaturesReply,
+    FragmentHandling, Header, Hello, HelloFailed, Message, MessageType, PortDescription,
+    SwitchConfig, TransactionId, VERSION,
+};
+
+use crate::view::{Carrier, MAX_PORTS, Port};
+
+/// The most connections at a time.
+pub const MAX_CONNECTIONS: usize = 4_096;
+/// The most messages that cannot be read before a connection is closed.
+pub const MAX_BAD_MESSAGES: u32 = 16;
+/// The most frames that a switch may hand over within [`PUNT_WINDOW`], beside
+/// probes.
+pub const MAX_PUNTS: u32 = 1_000;
+/// The time within which [`MAX_PUNTS`] are taken.
+pub const PUNT_WINDOW: Duration = Duration::from_ms(10);
+
+/// The longest hello that is taken.
+const MAX_HELLO_LENGTH: u16 = 1_024;
+
+/// Names a connection; chosen by the driver, and never used again for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionId(pub u64);
+
+/// The place of a session among all; used again once it is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot(u32);
+
+impl Slot {
+    /// Returns the place as an index.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Why a connection is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// There are too many.
+    TooMany,
+    /// The peer sent what is no OpenFlow.
+    Garbage,
+    /// The peer does not speak OpenFlow 1.3.
+    Version,
+    /// The peer has not said in time which switch it is.
+    Handshake,
+    /// The peer has been silent for too long.
+    Silence,
+    /// The switch is connected by another connection.
+    Duplicate,
+    /// The peer has more ports than a switch may have, or is a switch too many.
+    TooLarge,
+}
+
+/// How far a session is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    /// A hello is expected.
+    Hello,
+    /// The switch's datapath id is expected.
+    Features,
+    /// Its ports are expected; some may be there.
+    Ports(DatapathId, Vec<Port>),
+    /// All is known.
+    Ready(DatapathId),
+}
+
+/// What a message means for the session.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing more needs to be done.
+    Done,
+    /// The switch is known now.
+    Ready(DatapathId, Vec<Port>),
+    /// The message is not about the session, and the switch is known.
+    Pass,
+    /// The connection has to be closed.
+    Close(CloseReason),
+}
+
+/// One connection to a switch.
+#[derive(Debug)]
+pub struct Session {
+    /// Its name.
+    pub connection: ConnectionId,
+    /// When it was opened.
+    pub opened_at: Instant,
+    /// When something last arrived.
+    pub heard_at: Instant,
+    /// The beginning of a message whose end has not arrived.
+    pub unfinished: Vec<u8>,
+    /// The entries that the switch has reported so far, since it was asked.
+    pub reported: Vec<Cookie>,
+    /// The question for its entries that is not answered yet.
+    pub question: Option<TransactionId>,
+    state: State,
+    bad_messages: u32,
+    punts: u32,
+    punts_since: Instant,
+}
+
+impl Session {
+    fn new(now: Instant, connection: ConnectionId) -> Self {
+        Self {
+            connection,
+            opened_at: now,
+            heard_at: now,
+            unfinished: Vec::new(),
+            reported: Vec::new(),
+            question: None,
+            state: State::Hello,
+            bad_messages: 0,
+            punts: 0,
+            punts_since: now,
+        }
+    }
+
+    /// Returns the switch at the other end, once it is ready.
+    #[must_use]
+    pub const fn datapath(&self) -> Option<DatapathId> {
+        match self.state {
+            State::Ready(datapath) => Some(datapath),
+            State::Hello | State::Features | State::Ports(..) => None,
+        }
+    }
+
+    /// Returns whether a message that begins like this can be one: it is not
+    /// worth waiting for the end of others.
+    #[must_use]
+    pub const fn may_begin_with(&self, header: Header) -> bool {
+        match self.state {
+            State::Hello => {
+                header.kind == MessageType::Hello.number() && header.length <= MAX_HELLO_LENGTH
+            }
+            State::Features | State::Ports(..) | State::Ready(_) => header.version == VERSION,
+        }
+    }
+
+    /// Begins: says hello.
+    pub fn greet(out: &mut Vec<u8>) {
+        Hello::OURS.emit(TransactionId(0), out);
+    }
+
+    /// Takes a message, answers what concerns the session, and says what is left
+    /// to do.
+    pub fn take<'a>(
+        &mut self,
+        header: Header,
+        message: &Message<'_>,
+        out: impl FnOnce() -> &'a mut Vec<u8>,
+    ) -> Step {
+        match (&mut self.state, message) {
+            (_, Message::EchoRequest(echo)) => {
+                echo.emit_reply(header.transaction, out());
+                Step::Done
+            }
+            (_, Message::EchoReply(_)) => Step::Done,
+            (State::Ready(_), _) => Step::Pass,
+            (State::Hello, Message::Hello(hello)) => self.agree(hello, header.transaction, out()),
+            (State::Features, Message::FeaturesReply(features)) => self.identify(features, out()),
+            (State::Ports(_, ports), Message::MultipartReply(reply)) => {
+                if !take_ports(ports, reply) {
+                    return Step::Close(CloseReason::TooLarge);
+                }
+                self.complete(reply.more)
+            }
+            (_, Message::Error(error)) => match error.kind {
+                ErrorKind::HelloFailed(_) => Step::Close(CloseReason::Version),
+                _ => Step::Done,
+            },
+            (State::Hello, _) => Step::Close(CloseReason::Garbage),
+            // A switch may tell of ports and frames before it was asked; what
+            // it says of its ports afterwards is newer.
+            (State::Features | State::Ports(..), _) => Step::Done,
+        }
+    }
+
+    /// Counts a message that cannot be read and answers it. Returns whether
+    /// that was one too many.
+    pub fn take_bad(&mut self, message: &[u8], kind: ErrorKind, out: &mut Vec<u8>) -> bool {
+        self.bad_messages += 1;
+        if let Ok(header) = Header::parse(message) {
+            ErrorMessage::about(message, kind).emit(header.transaction, out);
+        }
+        self.bad_messages > MAX_BAD_MESSAGES || self.datapath().is_none()
+    }
+
+    /// Counts a frame that the switch handed over. Returns whether it is within
+    /// the budget.
+    pub fn take_punt(&mut self, now: Instant) -> bool {
+        if now.saturating_since(self.punts_since) >= PUNT_WINDOW {
+            self.punts_since = now;
+            self.punts = 0;
+        }
+        self.punts = self.punts.saturating_add(1);
+        self.punts <= MAX_PUNTS
+    }
+
+    /// Asks for a sign of life.
+    pub fn ask_for_echo(out: &mut Vec<u8>) {
+        Echo { data: &[] }.emit_request(TransactionId(0), out);
+    }
+
+    fn agree(&mut self, hello: &Hello, transaction: TransactionId, out: &mut Vec<u8>) -> Step {
+        if Hello::OURS.agree(hello).is_none() {
+            let error = ErrorMessage {
+                kind: ErrorKind::HelloFailed(HelloFailed::Incompatible),
+                data: b"OpenFlow 1.3 only",
+            };
+            error.emit(transaction, out);
+            return Step::Close(CloseReason::Version);
+        }
+        self.state = State::Features;
+        FeaturesReply::emit_request(TransactionId(0), out);
+        Step::Done
+    }
+
+    fn identify(&mut self, features: &FeaturesReply, out: &mut Vec<u8>) -> Step {
+        self.state = State::Ports(features.datapath, Vec::new());
+        let config = SwitchConfig {
+            fragments: FragmentHandling::Normal,
+            miss_send_length: ControllerLength::NO_BUFFER,
+        };
+        config.emit_set(TransactionId(0), out);
+        let question = MultipartRequest::new(RequestBody::PortDescription);
+        question.emit(TransactionId(0), out);
+        Step::Done
+    }
+
+    fn complete(&mut self, more: bool) -> Step {
+        match &mut self.state {
+            State::Ports(datapath, ports) if !more => {
+                let (datapath, ports) = (*datapath, std::mem::take(ports));
+                self.state = State::Ready(datapath);
+                Step::Ready(datapath, ports)
+            }
+            State::Ports(..) | State::Hello | State::Features | State::Ready(_) => Step::Done,
+        }
+    }
+}
+
+/// Takes one part of the list of ports. Returns whether it is one and fits.
+fn take_ports(ports: &mut Vec<Port>, reply: &MultipartReply<'_>) -> bool {
+    let ReplyBody::PortDescription(list) = reply.body else {
+        return true;
+    };
+    for port in list {
+        let Ok(port) = port else { return false };
+        if port.number.is_ordinary() {
+            ports.push(port_of(&port));
+        }
+    }
+    ports.len() <= MAX_PORTS
+}
+
+/// Returns a port as the view keeps it.
+#[must_use]
+pub fn port_of(description: &PortDescription) -> Port {
+    Port {
+        number: description.number,
+        mac: description.address,
+        carrier: match description.is_up() {
+            true => Carrier::Up,
+            false => Carrier::Down,
+        },
+        link: None,
+    }
+}
+
+/// All connections.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    slots: Vec<Option<Session>>,
+    by_connection: BTreeMap<ConnectionId, Slot>,
+    by_datapath: BTreeMap<DatapathId, Slot>,
+}
+
+impl Sessions {
+    /// Opens a session. Returns `None` if there are too many.
+    pub fn open(&mut self, now: Instant, connection: ConnectionId) -> Option<Slot> {
+        let free = self.slots.iter().position(Option::is_none);
+        let index = free.unwrap_or(self.slots.len());
+        if index >= MAX_CONNECTIONS {
+            return None;
+        }
+        if index == self.slots.len() {
+            self.slots.push(None);
+        }
+        self.slots[index] = Some(Session::new(now, connection));
+        let slot = Slot(u32::try_from(index).expect("bounded by MAX_CONNECTIONS"));
+        self.by_connection.insert(connection, slot);
+        Some(slot)
+    }
+
+    /// Ends a session and returns it.
+    pub fn close(&mut self, slot: Slot) -> Option<Session> {
+        let session = self.slots.get_mut(slot.index())?.take()?;
+        self.by_connection.remove(&session.connection);
+        if let Some(datapath) = session.datapath()
+            && self.by_datapath.get(&datapath) == Some(&slot)
+        {
+            self.by_datapath.remove(&datapath);
+        }
+        Some(session)
+    }
+
+    /// Notes which switch a session leads to. Returns `false` if another one
+    /// does already.
+    pub fn claim(&mut self, datapath: DatapathId, slot: Slot) -> bool {
+        *self.by_datapath.entry(datapath).or_insert(slot) == slot
+    }
+
+    /// Returns the session of a connection.
+    #[must_use]
+    pub fn of_connection(&self, connection: ConnectionId) -> Option<Slot> {
+        self.by_connection.get(&connection).copied()
+    }
+
+    /// Returns the session of a switch, if it is ready.
+    #[must_use]
+    pub fn of_switch(&self, datapath: DatapathId) -> Option<Slot> {
+        self.by_datapath.get(&datapath).copied()
+    }
+
+    /// Returns a session.
+    pub fn get_mut(&mut self, slot: Slot) -> Option<&mut Session> {
+        self.slots.get_mut(slot.index())?.as_mut()
+    }
+
+    /// Returns all sessions.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &Session)> {
+        let slots = self.slots.iter().zip(0..);
+        slots.filter_map(|(session, index)| Some((Slot(index), session.as_ref()?)))
+    }
+
+    /// Returns the sessions of all switches that are ready, by datapath id.
+    pub fn ready(&self) -> impl Iterator<Item = (DatapathId, Slot)> + '_ {
+        self.by_datapath
+            .iter()
+            .map(|(datapath, slot)| (*datapath, *slot))
+    }
+}

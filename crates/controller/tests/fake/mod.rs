@@ -1,0 +1,625 @@
+//! A network of the simplest switches that answer a controller truthfully, a
+//! store in memory, and time that passes by hand.
+#![expect(clippy::unwrap_used, reason = "only tests use this")]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use controller::admission::Refusal;
+use controller::config::{
+    Application, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
+    SwitchParameters, Timers,
+};
+use controller::northbound::{
+    Accepted, Decision, FlowMatch, Protection, Requirement, Topology, Traffic,
+};
+use controller::place::{LinkEnds, PortId};
+use controller::{
+    CloseReason, ConnectionId, Controller, Event, Input, Output, Reply, Request, RequestId,
+    StoreEvent, StoreWrite,
+};
+use units::{BitRate, DataSize, Delay, Duration, Instant};
+use wire::ethernet::{EtherType, Header, MacAddress};
+use wire::openflow::multipart::{
+    FlowStatistics, MultipartReply, MultipartType, ReplyBody, ReplyWriter, RequestBody,
+};
+use wire::openflow::{
+    Action, BufferId, Capabilities, Cookie, DatapathId, FeaturesReply, FlowMod, FlowModCommand,
+    FlowModFlags, Hello, Instruction, Instructions, MatchField, Message, PacketIn, PacketInReason,
+    PortDescription, PortName, PortNumber, PortState, PortStatus, PortStatusReason, Sequence,
+    TableId, TransactionId, first_message,
+};
+
+/// Hosts are attached to this port of their switch.
+pub const HOST_PORT: u32 = 100;
+pub const PROMISED: u8 = 6;
+
+pub struct Network {
+    pub controller: Controller,
+    pub now: Instant,
+    pub switches: BTreeMap<u64, FakeSwitch>,
+    pub links: BTreeMap<PortId, PortId>,
+    pub cut: BTreeSet<PortId>,
+    pub events: Vec<Event>,
+    pub closed: Vec<(ConnectionId, CloseReason)>,
+    pub replies: Vec<(RequestId, Reply)>,
+    pub records: BTreeMap<Vec<u8>, StoreWrite>,
+    /// Whether the store answers.
+    pub store_works: bool,
+    /// Whether switches answer barriers.
+    pub barriers_work: bool,
+    pending: VecDeque<(ConnectionId, Vec<u8>)>,
+    next_connection: u64,
+    next_request: u64,
+}
+
+#[derive(Default)]
+pub struct FakeSwitch {
+    pub connection: Option<ConnectionId>,
+    pub ports: BTreeMap<u32, bool>,
+    pub entries: Vec<FakeEntry>,
+    pub flow_mods: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FakeEntry {
+    pub cookie: Cookie,
+    pub priority: u16,
+    pub matching: Vec<MatchField>,
+    pub outputs: Vec<u32>,
+    pub queue: Option<u32>,
+}
+
+impl Network {
+    /// Links join port `b` of switch `a` with port `a` of switch `b`; every
+    /// switch `n` has the host `h<n>`.
+    pub fn new(switches: u64, links: &[(u64, u64)]) -> Self {
+        Self::with(switches, links, |_| {})
+    }
+
+    pub fn with(switches: u64, links: &[(u64, u64)], change: impl Fn(&mut Config)) -> Self {
+        let mut config = config(switches, links);
+        change(&mut config);
+        let mut network = Self {
+            controller: Controller::new(Instant::ZERO, config),
+            now: Instant::ZERO,
+            switches: BTreeMap::new(),
+            links: BTreeMap::new(),
+            cut: BTreeSet::new(),
+            events: Vec::new(),
+            closed: Vec::new(),
+            replies: Vec::new(),
+            records: BTreeMap::new(),
+            store_works: true,
+            barriers_work: true,
+            pending: VecDeque::new(),
+            next_connection: 0,
+            next_request: 0,
+        };
+        for (one, other) in links {
+            let (a, b) = (port(*one, *other), port(*other, *one));
+            network.links.extend([(a, b), (b, a)]);
+        }
+        for switch in 1..=switches {
+            let ends = network.links.keys().filter(|end| end.datapath.0 == switch);
+            let mut ports: BTreeMap<u32, bool> = ends.map(|end| (end.port.0, true)).collect();
+            ports.insert(HOST_PORT, true);
+            let fake = FakeSwitch {
+                ports,
+                ..FakeSwitch::default()
+            };
+            network.switches.insert(switch, fake);
+        }
+        network
+    }
+
+    /// Connects all switches, in order, and lets everything settle.
+    pub fn started(switches: u64, links: &[(u64, u64)]) -> Self {
+        let mut network = Self::new(switches, links);
+        network.connect_all();
+        network
+    }
+
+    pub fn connect_all(&mut self) {
+        for switch in self.switches.keys().copied().collect::<Vec<_>>() {
+            self.connect(switch);
+        }
+    }
+
+    pub fn connect(&mut self, switch: u64) -> ConnectionId {
+        self.next_connection += 1;
+        let connection = ConnectionId(self.next_connection);
+        self.switches.get_mut(&switch).unwrap().connection = Some(connection);
+        self.input(Input::Connected(connection));
+        let mut hello = Vec::new();
+        Hello::OURS.emit(TransactionId(0), &mut hello);
+        self.pending.push_back((connection, hello));
+        self.settle();
+        connection
+    }
+
+    pub fn disconnect(&mut self, switch: u64) {
+        let connection = self.switches.get_mut(&switch).unwrap().connection.take();
+        self.input(Input::Disconnected(connection.unwrap()));
+        self.settle();
+    }
+
+    /// Cuts a link; both of its switches say so.
+    pub fn cut(&mut self, one: u64, other: u64) {
+        self.set_link(one, other, false);
+    }
+
+    pub fn heal(&mut self, one: u64, other: u64) {
+        self.set_link(one, other, true);
+    }
+
+    fn set_link(&mut self, one: u64, other: u64, up: bool) {
+        for end in [port(one, other), port(other, one)] {
+            match up {
+                true => self.cut.remove(&end),
+                false => self.cut.insert(end),
+            };
+            let switch = self.switches.get_mut(&end.datapath.0).unwrap();
+            switch.ports.insert(end.port.0, up);
+            if let Some(connection) = switch.connection {
+                let mut bytes = Vec::new();
+                let status = PortStatus {
+                    reason: PortStatusReason::Modify,
+                    port: description(end.port.0, up),
+                };
+                status.emit(TransactionId(0), &mut bytes);
+                self.pending.push_back((connection, bytes));
+            }
+        }
+        self.settle();
+    }
+
+    /// Lets time pass, waking the controller whenever it asks for it.
+    pub fn pass(&mut self, time: Duration) {
+        let end = self.now + time;
+        while self.controller.deadline() <= end {
+            self.now = self.now.max(self.controller.deadline());
+            self.input(Input::Timeout);
+            self.settle();
+        }
+        self.now = end;
+    }
+
+    pub fn request(&mut self, request: Request) -> Vec<Reply> {
+        self.next_request += 1;
+        let id = RequestId(self.next_request);
+        self.input(Input::Request { id, request });
+        self.settle();
+        let replies = self.replies.iter().filter(|(to, _)| *to == id);
+        replies.map(|(_, reply)| reply.clone()).collect()
+    }
+
+    pub fn admit(&mut self, requirement: Requirement) -> Result<Accepted, Refusal> {
+        match &self.request(Request::Admit(vec![requirement]))[..] {
+            [Reply::Decisions(decisions)] => match &decisions[..] {
+                [Decision::Accepted(accepted)] => Ok(accepted.clone()),
+                [Decision::Refused { reason, .. }] => Err(reason.clone()),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn topology(&mut self) -> Topology {
+        match self.request(Request::Topology)[..] {
+            [Reply::Topology(topology)] => topology,
+            ref other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn input(&mut self, input: Input<'_>) {
+        self.controller.handle(self.now, input);
+        self.drain();
+    }
+
+    pub fn receive(&mut self, connection: ConnectionId, bytes: &[u8]) {
+        self.input(Input::Received { connection, bytes });
+        self.settle();
+    }
+
+    /// Delivers messages until nobody has anything to say.
+    pub fn settle(&mut self) {
+        while let Some((connection, bytes)) = self.pending.pop_front() {
+            let bytes = &bytes[..];
+            self.input(Input::Received { connection, bytes });
+        }
+    }
+
+    /// Restarts the controller with what the store has.
+    pub fn restart_controller(&mut self, switches: u64, links: &[(u64, u64)]) {
+        self.controller = Controller::new(self.now, config(switches, links));
+        self.events.clear();
+        self.pending.clear();
+        for record in self.records.values().cloned().collect::<Vec<_>>() {
+            self.input(Input::Stored(StoreEvent::Written(record)));
+        }
+        self.connect_all();
+    }
+
+    /// Sends a frame of a host into the network and returns which hosts it
+    /// reaches, and in which queues it travels.
+    pub fn trace(&mut self, from: u64, to: MacAddress) -> (BTreeMap<u64, usize>, BTreeSet<u32>) {
+        let mut frame = Vec::new();
+        let header = Header {
+            destination: to,
+            source: mac(from),
+            vlan: None,
+            ether_type: EtherType::GOOSE,
+        };
+        header.emit(&mut frame);
+        frame.resize(60, 0);
+        let mut reached = BTreeMap::new();
+        let mut queues = BTreeSet::new();
+        let mut travelling = VecDeque::from([port(from, u64::from(HOST_PORT))]);
+        for _ in 0..1_000 {
+            let Some(at) = travelling.pop_front() else {
+                return (reached, queues);
+            };
+            let Some(entry) = self.lookup(at, &header) else {
+                continue;
+            };
+            queues.extend(entry.queue);
+            for output in entry.outputs {
+                let out = PortId::new(at.datapath, PortNumber(output));
+                if output == PortNumber::CONTROLLER.0 {
+                    self.punt(at, &frame);
+                } else if output == HOST_PORT {
+                    *reached.entry(at.datapath.0).or_insert(0) += 1;
+                } else if output != at.port.0 && !self.cut.contains(&out) {
+                    travelling.extend(self.links.get(&out));
+                }
+            }
+        }
+        panic!("a frame of h{from} loops");
+    }
+
+    fn punt(&mut self, at: PortId, frame: &[u8]) {
+        let Some(connection) = self.switches[&at.datapath.0].connection else {
+            return;
+        };
+        let mut bytes = Vec::new();
+        emit_packet_in(at.port, frame, &mut bytes);
+        self.pending.push_back((connection, bytes));
+        self.settle();
+    }
+
+    fn lookup(&self, at: PortId, header: &Header) -> Option<FakeEntry> {
+        let entries = self.switches[&at.datapath.0].entries.iter();
+        let matching = entries.filter(|entry| {
+            entry.matching.iter().all(|field| match field {
+                MatchField::InPort(port) => *port == at.port,
+                MatchField::EthSrc(mac) => mac.value == header.source,
+                MatchField::EthDst(mac) => mac.value == header.destination,
+                MatchField::EthType(ether_type) => *ether_type == header.ether_type,
+                other => panic!("{other:?}"),
+            })
+        });
+        matching.max_by_key(|entry| entry.priority).cloned()
+    }
+
+    /// Takes what the controller wants done. Events, replies and records are
+    /// kept; bytes go to the switches at once.
+    fn drain(&mut self) {
+        let mut stored = Vec::new();
+        while let Some(output) = self.controller.poll() {
+            match output {
+                Output::Send { connection, bytes } => {
+                    let mut fakes = self.switches.iter_mut();
+                    let fake = fakes.find(|(_, fake)| fake.connection == Some(connection));
+                    let Some((datapath, fake)) = fake else {
+                        continue;
+                    };
+                    let mut answers = Vec::new();
+                    let mut frames = Vec::new();
+                    let mut rest = bytes;
+                    while let Some(message) = first_message(rest).unwrap() {
+                        rest = &rest[message.len()..];
+                        fake.take(
+                            *datapath,
+                            message,
+                            self.barriers_work,
+                            &mut answers,
+                            &mut frames,
+                        );
+                    }
+                    assert!(rest.is_empty(), "whole messages");
+                    if !answers.is_empty() {
+                        self.pending.push_back((connection, answers));
+                    }
+                    for (out, frame) in frames {
+                        carry(&self.links, &self.cut, &self.switches, out, &frame)
+                            .into_iter()
+                            .for_each(|delivery| self.pending.push_back(delivery));
+                    }
+                }
+                Output::Close { connection, reason } => self.closed.push((connection, reason)),
+                Output::Store(write) => stored.push(write),
+                Output::Notify(event) => self.events.push(event),
+                Output::Reply { id, reply } => self.replies.push((id, reply)),
+            }
+        }
+        for write in stored {
+            let event = match self.store_works {
+                true => {
+                    let key = write.key.to_bytes().to_vec();
+                    match write.value {
+                        Some(_) => self.records.insert(key, write.clone()),
+                        None => self.records.remove(&key),
+                    };
+                    StoreEvent::Written(write)
+                }
+                false => StoreEvent::Rejected(write.key),
+            };
+            self.input(Input::Stored(event));
+        }
+    }
+}
+
+fn carry(
+    links: &BTreeMap<PortId, PortId>,
+    cut: &BTreeSet<PortId>,
+    switches: &BTreeMap<u64, FakeSwitch>,
+    out: PortId,
+    frame: &[u8],
+) -> Option<(ConnectionId, Vec<u8>)> {
+    let to = links.get(&out).filter(|_| !cut.contains(&out))?;
+    let fake = &switches[&to.datapath.0];
+    let connection = fake.connection?;
+    let punts = |entry: &FakeEntry| entry.matching == [MatchField::EthType(EtherType::LLDP)];
+    if !fake.entries.iter().any(punts) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    emit_packet_in(to.port, frame, &mut bytes);
+    Some((connection, bytes))
+}
+
+pub fn emit_packet_in(port: PortNumber, frame: &[u8], out: &mut Vec<u8>) {
+    let fields = [MatchField::InPort(port)];
+    let packet_in = PacketIn {
+        buffer: BufferId::NONE,
+        total_length: u16::try_from(frame.len()).unwrap(),
+        reason: PacketInReason::Action,
+        table: TableId(0),
+        cookie: Cookie(0),
+        fields: Sequence::of(&fields),
+        data: frame,
+    };
+    packet_in.emit(TransactionId(0), out);
+}
+
+impl FakeSwitch {
+    fn take(
+        &mut self,
+        datapath: u64,
+        bytes: &[u8],
+        barriers_work: bool,
+        answers: &mut Vec<u8>,
+        frames: &mut Vec<(PortId, Vec<u8>)>,
+    ) {
+        let (header, message) = Message::parse(bytes).unwrap();
+        let transaction = header.transaction;
+        match message {
+            Message::FeaturesRequest => FeaturesReply {
+                datapath: DatapathId(datapath),
+                buffers: 0,
+                tables: 1,
+                auxiliary: 0,
+                capabilities: Capabilities::NONE,
+            }
+            .emit(transaction, answers),
+            Message::MultipartRequest(request) => match request.body {
+                RequestBody::PortDescription => {
+                    let ports = self.ports.iter();
+                    let ports: Vec<_> = ports.map(|(port, up)| description(*port, *up)).collect();
+                    let body = ReplyBody::PortDescription(Sequence::of(&ports));
+                    MultipartReply::new(body).emit(transaction, answers);
+                }
+                RequestBody::Flow(_) => {
+                    let mut reply = ReplyWriter::new(MultipartType::Flow, transaction, answers);
+                    for entry in &self.entries {
+                        reply.push(&statistics(entry));
+                    }
+                    reply.finish();
+                }
+                other => panic!("{other:?}"),
+            },
+            Message::BarrierRequest if barriers_work => {
+                Message::BarrierReply.emit(transaction, answers);
+            }
+            Message::EchoRequest(echo) => echo.emit_reply(transaction, answers),
+            Message::FlowMod(flow_mod) => {
+                self.flow_mods += 1;
+                self.change(&flow_mod);
+            }
+            Message::PacketOut(packet_out) => {
+                for action in packet_out.actions {
+                    if let Action::Output { port, .. } = action.unwrap() {
+                        let out = PortId::new(DatapathId(datapath), port);
+                        frames.push((out, packet_out.data.to_vec()));
+                    }
+                }
+            }
+            Message::Hello(_)
+            | Message::SetConfig(_)
+            | Message::EchoReply(_)
+            | Message::BarrierRequest
+            | Message::Error(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn change(&mut self, flow_mod: &FlowMod<'_>) {
+        flow_mod.matching.check().unwrap();
+        let matching: Vec<MatchField> = flow_mod.matching.iter().map(Result::unwrap).collect();
+        let same =
+            |entry: &FakeEntry| entry.matching == matching && entry.priority == flow_mod.priority;
+        match flow_mod.command {
+            FlowModCommand::Add => {
+                self.entries.retain(|entry| !same(entry));
+                let mut entry = FakeEntry {
+                    cookie: flow_mod.cookie,
+                    priority: flow_mod.priority,
+                    matching: matching.clone(),
+                    outputs: Vec::new(),
+                    queue: None,
+                };
+                for instruction in flow_mod.instructions {
+                    let Instruction::ApplyActions(actions) = instruction.unwrap() else {
+                        panic!("only actions that apply")
+                    };
+                    for action in actions {
+                        match action.unwrap() {
+                            Action::Output { port, .. } => entry.outputs.push(port.0),
+                            Action::SetQueue(queue) => entry.queue = Some(queue.0),
+                            other => panic!("{other:?}"),
+                        }
+                    }
+                }
+                self.entries.push(entry);
+            }
+            FlowModCommand::DeleteStrict => self.entries.retain(|entry| !same(entry)),
+            FlowModCommand::Delete => self
+                .entries
+                .retain(|entry| !entry.cookie.matches(flow_mod.cookie, flow_mod.cookie_mask)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Returns the entries of flows.
+    pub fn flow_entries(&self) -> impl Iterator<Item = &FakeEntry> {
+        self.entries
+            .iter()
+            .filter(|entry| entry.priority >= 1_000 && entry.priority < u16::MAX)
+    }
+}
+
+fn statistics(entry: &FakeEntry) -> FlowStatistics<'_> {
+    FlowStatistics {
+        table: TableId(0),
+        age: Duration::ZERO,
+        priority: entry.priority,
+        idle_timeout_s: 0,
+        hard_timeout_s: 0,
+        flags: FlowModFlags::NONE,
+        cookie: entry.cookie,
+        packets: 0,
+        bytes: 0,
+        matching: Sequence::of(&entry.matching),
+        instructions: Instructions::EMPTY,
+    }
+}
+
+fn description(number: u32, up: bool) -> PortDescription {
+    let mut description = PortDescription::new(
+        PortNumber(number),
+        MacAddress([2, 0, 0, 0, 1, 1]),
+        PortName::new("port"),
+    );
+    if !up {
+        description.state = PortState::LINK_DOWN;
+    }
+    description
+}
+
+pub fn mac(host: u64) -> MacAddress {
+    MacAddress([2, 0, 0, 0, 0, u8::try_from(host).unwrap()])
+}
+
+pub fn group(number: u8) -> MacAddress {
+    MacAddress([1, 0xc, 0xcd, 1, 0, number])
+}
+
+pub fn port(switch: u64, number: u64) -> PortId {
+    PortId::new(
+        DatapathId(switch),
+        PortNumber(u32::try_from(number).unwrap()),
+    )
+}
+
+pub fn link(one: u64, other: u64) -> LinkEnds {
+    LinkEnds::new(port(one, other), port(other, one))
+}
+
+/// Returns a requirement that a few hundred can share a link with.
+pub fn requirement(name: &str, source: u64, destinations: &[u64], to: MacAddress) -> Requirement {
+    Requirement {
+        name: name.into(),
+        source: format!("h{source}"),
+        destinations: destinations.iter().map(|host| format!("h{host}")).collect(),
+        matching: FlowMatch {
+            ether_type: Some(EtherType::GOOSE),
+            destination: Some(to),
+            ..FlowMatch::default()
+        },
+        class: PROMISED,
+        traffic: Traffic {
+            rate: BitRate::from_bps(100_000),
+            burst: DataSize::from_bytes(150),
+            largest_frame: DataSize::from_bytes(150),
+            smallest_frame: DataSize::from_bytes(150),
+        },
+        deadline: Some(Delay::from_us(20_000)),
+        protection: Protection::Restore {
+            interruption: Duration::from_ms(10),
+        },
+    }
+}
+
+fn config(switches: u64, links: &[(u64, u64)]) -> Config {
+    let hosts = (1..=switches).map(|switch| HostParameters {
+        name: format!("h{switch}"),
+        mac: mac(switch),
+        ipv4: None,
+        attachment: Some(port(switch, u64::from(HOST_PORT))),
+        unpromised: None,
+    });
+    let parameters = |switch: u64| {
+        let ends = links
+            .iter()
+            .flat_map(|(one, other)| [(*one, *other), (*other, *one)]);
+        let mut ports: BTreeMap<PortNumber, PortParameters> = ends
+            .filter(|(at, _)| *at == switch)
+            .map(|(_, to)| (PortNumber(u32::try_from(to).unwrap()), port_parameters()))
+            .collect();
+        ports.insert(PortNumber(HOST_PORT), port_parameters());
+        SwitchParameters {
+            name: format!("s{switch}"),
+            processing: Some(ProcessingParameters {
+                latency: Delay::from_us(10),
+                per_frame: Delay::from_us(3),
+                budget: Delay::from_us(500),
+                buffer_frames: None,
+            }),
+            ports,
+            other_ports: port_parameters(),
+        }
+    };
+    Config {
+        switches: (1..=switches)
+            .map(|switch| (DatapathId(switch), parameters(switch)))
+            .collect(),
+        unknown_switch: parameters(0),
+        hosts: hosts.collect(),
+        application: Application::Deterministic,
+        metric: Metric::Links,
+        timers: Timers::default(),
+        probe_key: Some([3; 16]),
+    }
+}
+
+fn port_parameters() -> PortParameters {
+    let mut budgets = [None; 8];
+    budgets[usize::from(PROMISED)] = Some(Delay::from_us(500));
+    PortParameters {
+        rate: BitRate::from_mbps(100),
+        propagation: Delay::from_ns(500),
+        budgets,
+        buffers: [None; 8],
+        largest_frame: DataSize::from_bytes(1_542),
+    }
+}

@@ -1,0 +1,640 @@
+//! The controller with a network of the simplest switches.
+
+mod fake;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use controller::admission::Refusal;
+use controller::northbound::{FlowId, Protection, Travels};
+use controller::{CloseReason, ConnectionId, Event, Input, Reply, Request, Requirement};
+use fake::{Network, PROMISED, group, link, mac, requirement};
+use proptest::prelude::*;
+use units::{BitRate, Delay, Duration};
+use wire::openflow::multipart::{MultipartReply, ReplyBody};
+use wire::openflow::{
+    Capabilities, DatapathId, FeaturesReply, Hello, Message, PortNumber, Sequence, TransactionId,
+};
+
+const DIAMOND: [(u64, u64); 4] = [(1, 2), (1, 3), (2, 4), (3, 4)];
+const RING: [(u64, u64); 5] = [(1, 2), (2, 3), (3, 4), (4, 5), (5, 1)];
+
+#[test]
+fn links_and_hosts_are_found_as_soon_as_switches_are_connected() {
+    let mut network = Network::started(4, &DIAMOND);
+
+    let topology = network.topology();
+
+    assert_eq!(
+        (topology.switches, topology.links, topology.hosts),
+        (4, 4, 4)
+    );
+    let found = network
+        .events
+        .iter()
+        .filter(|event| matches!(event, Event::LinkFound { .. }));
+    assert_eq!(found.count(), 4);
+}
+
+#[test]
+fn an_admitted_flow_reaches_its_destination_in_its_queue() {
+    let mut network = Network::started(4, &DIAMOND);
+
+    let accepted = network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+
+    assert_eq!(accepted.route.switches, ["s1", "s2", "s4"]);
+    assert!(accepted.guarantee.unwrap() <= Delay::from_us(20_000));
+    assert_eq!(accepted.alternatives.len(), 2);
+    let (reached, queues) = network.trace(1, group(1));
+    assert_eq!(reached, BTreeMap::from([(4, 1)]));
+    assert_eq!(
+        queues.into_iter().collect::<Vec<_>>(),
+        [u32::from(PROMISED)]
+    );
+    assert!(
+        network
+            .events
+            .contains(&Event::Installed { flow: accepted.id })
+    );
+}
+
+#[test]
+fn a_multicast_flow_reaches_each_destination_once() {
+    let mut network = Network::started(5, &RING);
+
+    network
+        .admit(requirement("sv", 1, &[2, 3, 4, 5], group(1)))
+        .unwrap();
+
+    let once = BTreeMap::from([(2, 1), (3, 1), (4, 1), (5, 1)]);
+    assert_eq!(network.trace(1, group(1)).0, once);
+}
+
+#[test]
+fn every_flow_is_restored_whichever_link_breaks() {
+    for (one, other) in RING {
+        let mut network = Network::started(5, &RING);
+        network
+            .admit(requirement("sv", 1, &[2, 3, 4, 5], group(1)))
+            .unwrap();
+        network
+            .admit(requirement("trip", 3, &[1, 5], group(2)))
+            .unwrap();
+
+        network.cut(one, other);
+
+        let all = BTreeMap::from([(2, 1), (3, 1), (4, 1), (5, 1)]);
+        assert_eq!(network.trace(1, group(1)).0, all, "{one}-{other} cut");
+        assert_eq!(
+            network.trace(3, group(2)).0,
+            BTreeMap::from([(1, 1), (5, 1)])
+        );
+        assert!(
+            !network
+                .events
+                .iter()
+                .any(|event| matches!(event, Event::Degraded { .. }))
+        );
+    }
+}
+
+#[test]
+fn a_restoration_says_when_it_began_what_it_sent_and_when_it_was_confirmed() {
+    let mut network = Network::started(4, &DIAMOND);
+    network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    network.now += Duration::from_ms(3);
+
+    network.cut(1, 2);
+
+    let at = network.now;
+    let about = |event: &&Event| {
+        matches!(
+            event,
+            Event::RestorationStarted { .. }
+                | Event::RestorationSent { .. }
+                | Event::Restored { .. }
+        )
+    };
+    let events: Vec<&Event> = network.events.iter().filter(about).collect();
+    let link = link(1, 2);
+    assert_eq!(events.len(), 3);
+    assert_eq!(
+        *events[0],
+        Event::RestorationStarted {
+            link,
+            detected_at: at
+        }
+    );
+    let (flows, flow_mods) = (1, 3);
+    let sent = Event::RestorationSent {
+        link,
+        detected_at: at,
+        flows,
+        flow_mods,
+    };
+    assert_eq!(*events[1], sent);
+    assert!(matches!(events[2], Event::Restored { switches: 3, .. }));
+}
+
+#[test]
+fn a_flow_returns_when_the_link_is_back_for_a_while() {
+    let mut network = Network::started(4, &DIAMOND);
+    network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    let before = entries(&network);
+    network.cut(1, 2);
+
+    network.heal(1, 2);
+    let at_once = travels(&mut network);
+    network.pass(Duration::from_ms(501));
+
+    assert_eq!(at_once, [Travels::Alternative(link(1, 2))]);
+    assert_eq!(travels(&mut network), [Travels::Base]);
+    assert!(network.events.contains(&Event::Returned { flows: 1 }));
+    assert_eq!(entries(&network), before);
+}
+
+#[test]
+fn a_second_break_gets_a_detour_without_promise_in_the_lowest_queue() {
+    let mut network = Network::started(4, &[(1, 2), (1, 3), (1, 4), (2, 4), (3, 4)]);
+    let flow = network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    network.cut(1, 4);
+
+    network.cut(2, 4);
+
+    let travels = Travels::Detour;
+    assert!(network.events.contains(&Event::Degraded {
+        flow: flow.id,
+        travels
+    }));
+    let (reached, queues) = network.trace(1, group(1));
+    assert_eq!(reached, BTreeMap::from([(4, 1)]));
+    assert_eq!(queues.into_iter().collect::<Vec<_>>(), [0]);
+}
+
+#[test]
+fn a_flow_recovers_from_a_second_break() {
+    let mut network = Network::started(4, &[(1, 2), (1, 3), (1, 4), (2, 4), (3, 4)]);
+    let flow = network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    let before = entries(&network);
+    network.cut(1, 4);
+    network.cut(2, 4);
+
+    network.heal(1, 4);
+    network.heal(2, 4);
+    network.pass(Duration::from_ms(501));
+
+    assert!(network.events.contains(&Event::Recovered { flow: flow.id }));
+    assert_eq!(entries(&network), before);
+}
+
+#[test]
+fn a_break_during_a_return_is_restored_all_the_same() {
+    let mut network = Network::started(5, &RING);
+    network
+        .admit(requirement("sv", 1, &[2, 3, 4, 5], group(1)))
+        .unwrap();
+    network.cut(1, 2);
+    network.heal(1, 2);
+    network.barriers_work = false;
+    network.pass(Duration::from_ms(501));
+
+    network.cut(2, 3);
+
+    let all = BTreeMap::from([(2, 1), (3, 1), (4, 1), (5, 1)]);
+    assert_eq!(network.trace(1, group(1)).0, all);
+}
+
+#[test]
+fn a_flow_without_protection_waits_for_its_link() {
+    let mut network = Network::started(4, &DIAMOND);
+    let mut unprotected = requirement("trip", 1, &[4], group(1));
+    unprotected.protection = Protection::None;
+    let flow = network.admit(unprotected).unwrap();
+
+    network.cut(1, 2);
+    let cut_off = network.trace(1, group(1)).0;
+    network.heal(1, 2);
+    network.pass(Duration::from_ms(501));
+
+    assert_eq!(flow.alternatives, []);
+    assert_eq!(cut_off, BTreeMap::new());
+    assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(4, 1)]));
+    assert!(network.events.contains(&Event::Recovered { flow: flow.id }));
+}
+
+#[test]
+fn a_flow_that_cannot_be_restored_is_refused_with_the_link() {
+    let mut network = Network::started(3, &[(1, 2), (2, 3)]);
+
+    let refused = network.admit(requirement("trip", 1, &[3], group(1)));
+
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "without link s1-s2 no path leads from h1 to h3"
+    );
+}
+
+#[test]
+fn a_flow_that_does_not_fit_is_refused_with_what_would() {
+    let mut network = Network::started(4, &DIAMOND);
+    let mut greedy = requirement("archive", 1, &[4], group(1));
+    greedy.traffic.rate = BitRate::from_mbps(120);
+
+    let refused = network.admit(greedy).unwrap_err();
+
+    let text = refused.to_string();
+    assert!(text.contains("Mbit/s would fit"), "{text}");
+    assert!(text.contains("link s1-"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_reason() {
+    let mut network = Network::started(4, &DIAMOND);
+    network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    let refusal = |network: &mut Network, change: &Change| {
+        let mut changed = requirement("other", 1, &[4], group(2));
+        change(&mut changed);
+        network.admit(changed).unwrap_err()
+    };
+
+    let cases: [(&Change, &str); 6] = [
+        (&|it| it.name = "trip".into(), "another flow is called trip"),
+        (&|it| it.source = "x".into(), "host x is not known"),
+        (
+            &|it| it.destinations.clear(),
+            "0 destinations, where 1 to 256 are possible",
+        ),
+        (
+            &|it| it.class = 0,
+            "class 0 is for flows without a deadline",
+        ),
+        (
+            &|it| it.deadline = None,
+            "class 6 is for flows with a deadline",
+        ),
+        (
+            &|it| it.matching.destination = Some(group(1)),
+            "its frames cannot be told from those of trip",
+        ),
+    ];
+    for (change, text) in cases {
+        assert_eq!(refusal(&mut network, change).to_string(), text);
+    }
+}
+
+#[test]
+fn best_effort_is_admitted_without_promise_and_restored() {
+    let mut network = Network::started(4, &DIAMOND);
+    let mut flood = requirement("flood", 1, &[4], mac(4));
+    (flood.deadline, flood.class) = (None, 0);
+
+    let accepted = network.admit(flood).unwrap();
+    network.cut(1, 2);
+
+    assert_eq!(accepted.guarantee, None);
+    assert_eq!(network.trace(1, mac(4)).0, BTreeMap::from([(4, 1)]));
+}
+
+#[test]
+fn a_withdrawn_flow_leaves_nothing_behind() {
+    let mut network = Network::started(4, &DIAMOND);
+    let before = entries(&network);
+    let flow = network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+
+    let replies = network.request(Request::Withdraw("trip".into()));
+
+    assert_eq!(replies, [Reply::Withdrawn(flow.id)]);
+    assert_eq!(entries(&network), before);
+    assert!(network.records.is_empty());
+    let again = network.request(Request::Withdraw("trip".into()));
+    assert_eq!(again, [Reply::UnknownFlow("trip".into())]);
+}
+
+#[test]
+fn what_the_store_cannot_keep_is_refused_and_leaves_nothing_behind() {
+    let mut network = Network::started(4, &DIAMOND);
+    network.store_works = false;
+
+    let refused = network.admit(requirement("trip", 1, &[4], group(1)));
+    network.store_works = true;
+    let accepted = network.admit(requirement("trip", 1, &[4], group(1)));
+
+    assert_eq!(refused, Err(Refusal::NotStored));
+    assert!(accepted.is_ok());
+}
+
+#[test]
+fn admissions_survive_a_restart_of_the_controller_with_the_same_promises() {
+    let mut network = Network::started(5, &RING);
+    for (number, to) in [(1, 3), (2, 4), (3, 5)] {
+        let name = format!("flow{number}");
+        network
+            .admit(requirement(&name, 1, &[to], group(number)))
+            .unwrap();
+    }
+    let before = network.request(Request::Flows);
+    let flow_mods = flow_mods(&network);
+
+    network.restart_controller(5, &RING);
+
+    assert_eq!(network.request(Request::Flows), before);
+    let services = 5 * 2;
+    let hosts = 5 * 2;
+    assert!(
+        self::flow_mods(&network) <= flow_mods + services + hosts,
+        "entries were rewritten"
+    );
+    network.cut(1, 2);
+    assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(3, 1)]));
+}
+
+#[test]
+fn a_link_that_broke_while_the_controller_was_away_is_made_up_for() {
+    let mut network = Network::started(5, &RING);
+    network
+        .admit(requirement("trip", 1, &[3], group(1)))
+        .unwrap();
+
+    network.cut(1, 2);
+    network.restart_controller(5, &RING);
+
+    assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(3, 1)]));
+    assert_eq!(travels(&mut network), [Travels::Alternative(link(1, 2))]);
+}
+
+#[test]
+fn a_switch_that_lost_its_entries_gets_them_back() {
+    let mut network = Network::started(4, &DIAMOND);
+    network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    let before = entries(&network);
+
+    network.disconnect(2);
+    network.switches.get_mut(&2).unwrap().entries.clear();
+    network.connect(2);
+
+    assert_eq!(entries(&network), before);
+    assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(4, 1)]));
+}
+
+#[test]
+fn a_switch_that_was_away_loses_what_was_withdrawn() {
+    let mut network = Network::started(4, &DIAMOND);
+    let before = entries(&network);
+    network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    network.disconnect(2);
+
+    network.request(Request::Withdraw("trip".into()));
+    network.connect(2);
+
+    assert_eq!(entries(&network), before);
+}
+
+#[test]
+fn a_link_whose_probes_stop_is_lost_without_a_word_from_the_switches() {
+    let mut network = Network::started(4, &DIAMOND);
+    let flow = network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    network.pass(Duration::from_secs(10));
+    let before = network.topology().links;
+
+    network.cut.insert(fake::port(1, 2));
+    network.pass(Duration::from_secs(5));
+
+    assert_eq!(before, 4);
+    assert_eq!(network.topology().links, 3);
+    assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(4, 1)]));
+    assert_eq!(flow.id, FlowId(1));
+}
+
+#[test]
+fn a_host_is_learned_from_its_first_frame_and_not_asked_for_again() {
+    let mut network = Network::with(2, &[(1, 2)], |config| {
+        for host in &mut config.hosts {
+            host.attachment = None;
+        }
+    });
+    network.connect_all();
+    let before = network.topology().hosts;
+
+    network.trace(1, mac(2));
+    let punted = network.controller.counters().messages;
+    network.trace(1, mac(2));
+
+    assert_eq!(before, 0);
+    assert_eq!(network.topology().hosts, 1);
+    // Only the request for the topology lies between: no message.
+    assert_eq!(network.controller.counters().messages, punted);
+}
+
+#[test]
+fn a_peer_that_sends_garbage_is_closed_and_the_others_do_not_notice() {
+    let mut network = Network::started(4, &DIAMOND);
+    let before = entries(&network);
+    let stranger = ConnectionId(99);
+    network.input(Input::Connected(stranger));
+
+    network.receive(stranger, b"GET / HTTP/1.1\r\n\r\n");
+
+    assert_eq!(network.closed, [(stranger, CloseReason::Garbage)]);
+    assert_eq!(network.topology().switches, 4);
+    assert_eq!(entries(&network), before);
+}
+
+#[test]
+fn a_peer_that_says_nothing_is_closed() {
+    let mut network = Network::started(4, &DIAMOND);
+    let stranger = ConnectionId(99);
+    network.input(Input::Connected(stranger));
+
+    network.pass(Duration::from_secs(7));
+
+    assert_eq!(network.closed.len(), 1);
+    assert_eq!(network.topology().switches, 4);
+}
+
+#[test]
+fn a_peer_that_claims_to_be_another_switch_is_closed() {
+    let mut network = Network::started(4, &DIAMOND);
+    let first = network.switches[&2].connection;
+
+    let second = network.connect(2);
+
+    assert_eq!(network.closed, [(second, CloseReason::Duplicate)]);
+    network.switches.get_mut(&2).unwrap().connection = first;
+    assert!(
+        network
+            .admit(requirement("trip", 1, &[2], group(1)))
+            .is_ok()
+    );
+}
+
+#[test]
+fn a_storm_of_frames_does_not_keep_probes_from_being_seen() {
+    let mut network = Network::started(4, &DIAMOND);
+    let connection = network.switches[&1].connection.unwrap();
+    let mut storm = Vec::new();
+    for number in 0..2_000u16 {
+        let mut frame = vec![0; 60];
+        frame[7] = 2;
+        frame[8..10].copy_from_slice(&number.to_be_bytes());
+        fake::emit_packet_in(PortNumber(100), &frame, &mut storm);
+    }
+
+    for _ in 0..10 {
+        network.receive(connection, &storm);
+        network.pass(Duration::from_ms(500));
+    }
+
+    assert_eq!(network.topology().links, 4);
+    assert!(network.controller.counters().punts_dropped >= 10_000);
+}
+
+proptest! {
+    /// Bytes from a stranger, cut anywhere, before or after a good beginning.
+    #[test]
+    fn no_bytes_from_a_stranger_disturb_anything(
+        pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..12),
+        politeness in 0..4usize,
+    ) {
+        let mut network = Network::started(4, &DIAMOND);
+        network.admit(requirement("trip", 1, &[4], group(1))).unwrap();
+        let before = entries(&network);
+        let stranger = ConnectionId(99);
+        network.input(Input::Connected(stranger));
+
+        network.receive(stranger, &polite_beginning(politeness));
+        for piece in &pieces {
+            network.receive(stranger, piece);
+        }
+
+        prop_assert_eq!(network.topology().links, 4);
+        prop_assert_eq!(entries(&network), before);
+        prop_assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(4, 1)]));
+    }
+
+    /// Messages of a switch that is known, with a byte changed.
+    #[test]
+    fn no_message_of_a_switch_makes_the_controller_panic(
+        kind in 0u8..32,
+        body in prop::collection::vec(any::<u8>(), 0..120),
+    ) {
+        let mut network = Network::started(4, &DIAMOND);
+        network.admit(requirement("trip", 1, &[4], group(1))).unwrap();
+        let connection = network.switches[&2].connection.unwrap();
+        let mut message = vec![4, kind, 0, u8::try_from(body.len() + 8).unwrap(), 0, 0, 0, 1];
+        message.extend(&body);
+
+        network.receive(connection, &message);
+
+        prop_assert_eq!(network.topology().flows, 1);
+    }
+
+    /// On any network, whichever link breaks, every flow that was admitted with
+    /// protection still reaches each of its destinations once.
+    #[test]
+    fn protected_flows_survive_any_one_break(
+        chords in prop::collection::vec((1..8u64, 1..8u64), 0..6),
+        flows in prop::collection::vec(
+            (1..8u64, prop::collection::btree_set(1..8u64, 1..4)), 1..8),
+        broken in any::<prop::sample::Index>(),
+    ) {
+        let mut links: BTreeSet<(u64, u64)> =
+            [(1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (1, 7)].into();
+        links.extend(chords.iter().filter(|(one, other)| one < other));
+        let links: Vec<(u64, u64)> = links.into_iter().collect();
+        let mut network = Network::started(7, &links);
+        for (number, (source, destinations)) in (0u8..).zip(&flows) {
+            let to: Vec<u64> = destinations.iter().copied().filter(|to| to != source).collect();
+            let name = format!("flow{number}");
+            if !to.is_empty() {
+                network.admit(requirement(&name, *source, &to, group(number))).unwrap();
+            }
+        }
+        let before = entries(&network);
+        let (one, other) = *broken.get(&links);
+
+        network.cut(one, other);
+
+        for (number, (source, destinations)) in (0u8..).zip(&flows) {
+            let to = destinations.iter().filter(|to| *to != source);
+            let once: BTreeMap<u64, usize> = to.map(|to| (*to, 1)).collect();
+            prop_assert_eq!(network.trace(*source, group(number)).0, once);
+        }
+        network.heal(one, other);
+        network.pass(Duration::from_secs(1));
+        prop_assert_eq!(entries(&network), before);
+    }
+}
+
+/// Returns the first messages of a switch, as many as `count`.
+fn polite_beginning(count: usize) -> Vec<u8> {
+    let mut stream = Vec::new();
+    let features = FeaturesReply {
+        datapath: DatapathId(77),
+        buffers: 0,
+        tables: 1,
+        auxiliary: 0,
+        capabilities: Capabilities::NONE,
+    };
+    let ports = ReplyBody::PortDescription(Sequence::EMPTY);
+    let messages = [
+        Message::Hello(Hello::OURS),
+        Message::FeaturesReply(features),
+        Message::MultipartReply(MultipartReply::new(ports)),
+    ];
+    for message in messages.iter().take(count) {
+        message.emit(TransactionId(0), &mut stream);
+    }
+    stream
+}
+
+/// Changes a requirement that could be met.
+type Change = dyn Fn(&mut Requirement);
+
+/// Priority, outputs and queue of an entry.
+type Summary = (u16, Vec<u32>, Option<u32>);
+
+fn entries(network: &Network) -> Vec<(u64, Vec<Summary>)> {
+    let of = |fake: &fake::FakeSwitch| {
+        let mut entries: Vec<_> = fake
+            .flow_entries()
+            .map(|entry| (entry.priority, entry.outputs.clone(), entry.queue))
+            .collect();
+        entries.sort();
+        entries
+    };
+    network
+        .switches
+        .iter()
+        .map(|(at, fake)| (*at, of(fake)))
+        .collect()
+}
+
+fn flow_mods(network: &Network) -> usize {
+    network.switches.values().map(|fake| fake.flow_mods).sum()
+}
+
+fn travels(network: &mut Network) -> Vec<Travels> {
+    match &network.request(Request::Flows)[..] {
+        [Reply::Flows(flows)] => flows.iter().map(|flow| flow.travels).collect(),
+        other => panic!("{other:?}"),
+    }
+}
