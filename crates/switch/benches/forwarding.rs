@@ -19,6 +19,10 @@ const CONTROLLER: ConnectionId = ConnectionId(1);
 const FRAMES_A_ROUND: usize = 1024;
 const MASKS_MAX: u32 = 8;
 
+/// Shows the allocations of each benchmark: there are none.
+#[global_allocator]
+static ALLOCATOR: divan::AllocProfiler = divan::AllocProfiler::system();
+
 fn main() {
     divan::main();
 }

@@ -1,4 +1,4 @@
-//! What a switch counts, OF13 clause 5.9.
+//! What a switch counts, OF13 clause 5.8.
 
 use units::Instant;
 

@@ -6,18 +6,16 @@
 use std::collections::VecDeque;
 
 use units::{Duration, Instant};
-use wire::ethernet::EtherType;
-use wire::openflow::{Cookie, PacketInReason, PortConfig, PortNumber, TableId};
+use wire::openflow::{PacketInReason, PortConfig, PortNumber};
 
-use crate::action::{Action, FieldValue, MetadataChange, Target};
+use crate::action::{Action, Target};
 use crate::buffer_pool::{BufferPool, FRAME_BYTES_MAX, SlotIndex};
 use crate::config::Config;
 use crate::counters::SwitchCounters;
 use crate::egress_queue::QueueFull;
-use crate::packet_key::{self, Headers, PacketKey, field};
+use crate::packet::{Origin, Packet};
 use crate::port::{Link, Port, PortIndex, Sending};
 use crate::punt_budget::Budget;
-use crate::rewrite;
 
 /// How many ports a switch has at most.
 pub const PORTS_MAX: usize = 256;
@@ -28,49 +26,6 @@ const PUNTS_MAX: usize = 64;
 /// How many buffers the switch uses beyond what waits in queues: the frame at
 /// hand and copies of it, those announced, and those for the agent.
 pub(crate) const IN_HAND_MAX: usize = 2 * PUNTS_MAX + 128;
-
-/// A frame on its way through the tables.
-#[derive(Clone, Debug)]
-pub(crate) struct Packet {
-    pub(crate) slot: SlotIndex,
-    /// The port it came from; none if a controller made it.
-    pub(crate) port: Option<PortIndex>,
-    pub(crate) in_port: PortNumber,
-    pub(crate) metadata: u64,
-    pub(crate) key: PacketKey,
-    /// On whose behalf actions are executed.
-    pub(crate) origin: Origin,
-    headers: Headers,
-    /// The queue for the next output.
-    queue: u8,
-    /// Whether the key is out of date.
-    changed: bool,
-}
-
-impl Packet {
-    /// Changes the metadata, which the next table sees.
-    pub(crate) fn write_metadata(&mut self, change: MetadataChange) {
-        self.metadata = change.applied_to(self.metadata);
-        self.key.replace(field::METADATA, self.metadata);
-    }
-}
-
-/// On whose behalf an action is executed: what a packet-in tells.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Origin {
-    pub(crate) table: TableId,
-    pub(crate) cookie: Cookie,
-    pub(crate) reason: PacketInReason,
-}
-
-impl Origin {
-    /// A packet-out, which no table and no entry asked for.
-    const PACKET_OUT: Self = Self {
-        table: TableId(0),
-        cookie: Cookie(u64::MAX),
-        reason: PacketInReason::Action,
-    };
-}
 
 /// A frame for the controllers.
 #[derive(Debug)]
@@ -181,34 +136,12 @@ impl Egress {
             "the caller refuses such frames"
         );
         let slot = self.pool.store(frame)?;
-        let (key, headers) = packet_key::extract(in_port, 0, frame);
-        Some(Packet {
-            slot,
-            port,
-            in_port,
-            metadata: 0,
-            key,
-            origin: Origin::PACKET_OUT,
-            headers,
-            queue: 0,
-            changed: false,
-        })
+        Some(Packet::new(port, in_port, slot, frame))
     }
 
     /// Gives up the hold of the walk on its frame.
     pub(crate) fn finish(&mut self, packet: &Packet) {
         self.pool.release(packet.slot);
-    }
-
-    /// Brings the key of a frame up to date.
-    #[inline]
-    pub(crate) fn refresh(&self, packet: &mut Packet) {
-        if packet.changed {
-            packet.changed = false;
-            let frame = self.pool.frame(packet.slot);
-            (packet.key, packet.headers) =
-                packet_key::extract(packet.in_port, packet.metadata, frame);
-        }
     }
 
     /// Executes one action.
@@ -219,11 +152,7 @@ impl Egress {
             Action::SetQueue(queue) => packet.queue = queue,
             Action::PushVlan(ether_type) => return self.push_vlan(packet, ether_type),
             Action::PopVlan => return self.pop_vlan(packet),
-            Action::SetTtl(ttl) => {
-                return self.change(packet, |frame, headers| {
-                    rewrite::set_ttl(frame, headers, ttl)
-                });
-            }
+            Action::SetTtl(ttl) => return self.set_ttl(packet, ttl),
             Action::DecrementTtl => return self.decrement_ttl(now, packet),
             Action::SetField(value) => return self.set_field(packet, value),
         }
@@ -351,7 +280,7 @@ impl Egress {
         }
     }
 
-    fn punt(&mut self, now: Instant, packet: &Packet, reason: PacketInReason) {
+    pub(crate) fn punt(&mut self, now: Instant, packet: &Packet, reason: PacketInReason) {
         if packet
             .port
             .is_some_and(|port| self.ports[port.at()].forbids(PortConfig::NO_PACKET_IN))
@@ -359,7 +288,7 @@ impl Egress {
             return;
         }
         let budget = match reason {
-            PacketInReason::Action if is_lldp(packet) => &mut self.discovery,
+            PacketInReason::Action if packet.is_lldp() => &mut self.discovery,
             PacketInReason::Action | PacketInReason::NoMatch | PacketInReason::InvalidTtl => {
                 &mut self.packet_ins
             }
@@ -380,81 +309,4 @@ impl Egress {
             },
         });
     }
-
-    /// Makes sure that a change of the frame is seen by nobody else.
-    fn make_unique(&mut self, packet: &mut Packet) -> Fate {
-        match self.pool.make_unique(packet.slot) {
-            Some(slot) => {
-                packet.slot = slot;
-                packet.changed = true;
-                Fate::Lives
-            }
-            None => {
-                self.counters.abandoned += 1;
-                Fate::Ends
-            }
-        }
-    }
-
-    fn change(&mut self, packet: &mut Packet, change: impl FnOnce(&mut [u8], &Headers)) -> Fate {
-        self.refresh(packet);
-        let fate = self.make_unique(packet);
-        if fate == Fate::Lives {
-            change(self.pool.frame_mut(packet.slot), &packet.headers);
-        }
-        fate
-    }
-
-    fn set_field(&mut self, packet: &mut Packet, value: FieldValue) -> Fate {
-        self.change(packet, |frame, headers| {
-            rewrite::set_field(frame, headers, value);
-        })
-    }
-
-    fn push_vlan(&mut self, packet: &mut Packet, ether_type: u16) -> Fate {
-        self.refresh(packet);
-        if self.make_unique(packet) == Fate::Ends {
-            return Fate::Ends;
-        }
-        if self
-            .pool
-            .grow_front(packet.slot, rewrite::VLAN_TAG)
-            .is_err()
-        {
-            self.counters.abandoned += 1;
-            return Fate::Ends;
-        }
-        let frame = self.pool.frame_mut(packet.slot);
-        rewrite::push_vlan(frame, &packet.headers, ether_type);
-        Fate::Lives
-    }
-
-    fn pop_vlan(&mut self, packet: &mut Packet) -> Fate {
-        self.refresh(packet);
-        if !packet.headers.tagged {
-            return Fate::Lives;
-        }
-        let fate = self.change(packet, |frame, _| rewrite::pop_vlan(frame));
-        if fate == Fate::Lives {
-            self.pool.shrink_front(packet.slot, rewrite::VLAN_TAG);
-        }
-        fate
-    }
-
-    fn decrement_ttl(&mut self, now: Instant, packet: &mut Packet) -> Fate {
-        let mut result = Ok(());
-        let fate = self.change(packet, |frame, headers| {
-            result = rewrite::decrement_ttl(frame, headers);
-        });
-        if fate == Fate::Lives && result.is_err() {
-            self.counters.abandoned += 1;
-            self.punt(now, packet, PacketInReason::InvalidTtl);
-            return Fate::Ends;
-        }
-        fate
-    }
-}
-
-fn is_lldp(packet: &Packet) -> bool {
-    packet.key.get(field::ETH_TYPE) == u64::from(EtherType::LLDP.0)
 }

@@ -5,8 +5,8 @@ use wire::openflow::{Cookie, FlowModFlags, PacketInReason, TableId};
 
 use crate::action::Program;
 use crate::counters::EntryCounters;
-use crate::egress::Origin;
 use crate::flow_table::Rule;
+use crate::packet::Origin;
 
 /// An entry with everything that its controller said about it.
 #[derive(Clone, Debug)]

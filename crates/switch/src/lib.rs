@@ -16,7 +16,7 @@
 //! | which fields does a frame have? | `packet_key` |
 //! | which entry does it match? | `flow_table`, `mask_group` |
 //! | what is done with it, and in which order? | `pipeline`, `action_set` |
-//! | how is a header changed? | `rewrite`, `checksum` |
+//! | how is a header changed? | `frame_changes`, `rewrite`, `checksum` |
 //! | when does it leave? | `egress`, `port`, `egress_queue` |
 //! | what may a controller ask for? | `agent`, `matching`, `program` |
 //!
@@ -35,8 +35,10 @@ mod egress;
 mod egress_queue;
 mod entry;
 mod flow_table;
+mod frame_changes;
 mod mask_group;
 mod matching;
+mod packet;
 mod packet_key;
 mod pipeline;
 mod port;

@@ -4,7 +4,7 @@
 //! a few 64-bit words. Matching is then a handful of masked comparisons, the
 //! same for every field, and a mask is a key of the same shape. Fields that can
 //! never occur together (IPv4 and IPv6 addresses, for instance) share a place:
-//! OF13 clause 7.2.3.8 makes an entry name the protocol before it names such a
+//! OF13 clause 7.2.3.6 makes an entry name the protocol before it names such a
 //! field, so the two are always told apart by another field of the same key.
 //!
 //! A field whose header is absent, cut short or in a later fragment is zero.
@@ -377,3 +377,6 @@ fn u16_at(frame: &[u8], at: usize) -> Option<u16> {
 fn bytes_at<const N: usize>(frame: &[u8], at: usize) -> Option<&[u8; N]> {
     frame.get(at..)?.first_chunk::<N>()
 }
+
+#[cfg(test)]
+mod tests;

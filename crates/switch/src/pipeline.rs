@@ -16,9 +16,10 @@ use crate::action_set::ActionSet;
 use crate::buffer_pool::FRAME_BYTES_MAX;
 use crate::config::Config;
 use crate::counters::TableCounters;
-use crate::egress::{Egress, Fate, Packet};
+use crate::egress::{Egress, Fate};
 use crate::entry::Entry;
 use crate::flow_table::FlowTable;
+use crate::packet::Packet;
 use crate::packet_key::PacketKey;
 use crate::port::PortIndex;
 
@@ -125,7 +126,7 @@ impl Pipeline {
         } = self;
         let mut at = TableId(0);
         loop {
-            egress.refresh(packet);
+            packet.refresh(&egress.pool);
             let bytes = egress.pool.frame(packet.slot).len();
             let Some(entry) = tables[usize::from(at.0)].find(&packet.key, now, bytes) else {
                 egress.counters.missed += 1;

@@ -143,7 +143,11 @@ impl<F: Fn(PortNumber) -> Option<PortIndex>> Compiler<'_, F> {
                 frames.require(frames.is_ip())?;
                 Action::DecrementTtl
             }
-            openflow::Action::SetField(field) => Action::SetField(set_field(field, *frames)?),
+            openflow::Action::SetField(field) => {
+                let value = field_value(field)?;
+                frames.require(frames.have(value))?;
+                Action::SetField(value)
+            }
             openflow::Action::Group(_) => return Err(BadAction::BadOutGroup),
             openflow::Action::CopyTtlOut
             | openflow::Action::CopyTtlIn
@@ -194,6 +198,27 @@ impl Frames {
         }
     }
 
+    /// Returns whether every frame has the header that the field is in.
+    fn have(self, value: FieldValue) -> bool {
+        match value {
+            FieldValue::EthDst(_) | FieldValue::EthSrc(_) => true,
+            FieldValue::VlanVid(_) | FieldValue::VlanPcp(_) => self.tagged(),
+            FieldValue::IpDscp(_) | FieldValue::IpEcn(_) => self.is_ip(),
+            FieldValue::Ipv4Src(_) | FieldValue::Ipv4Dst(_) => self.is(EtherType::IPV4),
+            FieldValue::Ipv6Src(_) | FieldValue::Ipv6Dst(_) | FieldValue::Ipv6FlowLabel(_) => {
+                self.is(EtherType::IPV6)
+            }
+            FieldValue::L4Src(transport, _) | FieldValue::L4Dst(transport, _) => {
+                self.carry(transport.protocol())
+            }
+            FieldValue::ArpOp(_)
+            | FieldValue::ArpSpa(_)
+            | FieldValue::ArpTpa(_)
+            | FieldValue::ArpSha(_)
+            | FieldValue::ArpTha(_) => self.is(EtherType::ARP),
+        }
+    }
+
     const fn tagged(self) -> bool {
         match self {
             Self::Any => true,
@@ -212,7 +237,7 @@ impl Frames {
         self.is(EtherType::IPV4) || self.is(EtherType::IPV6)
     }
 
-    fn carries(self, wanted: u8) -> bool {
+    fn carry(self, wanted: u8) -> bool {
         match self {
             Self::Any => true,
             Self::Matching { protocol, .. } => protocol == Some(u64::from(wanted)),
@@ -224,62 +249,35 @@ fn refused(code: BadInstruction) -> ErrorKind {
     ErrorKind::BadInstruction(code)
 }
 
-/// Returns a set-field, if the field can be set and the match demands the
-/// header that it is in.
-fn set_field(of: MatchField, frames: Frames) -> Result<FieldValue, BadAction> {
-    let (value, fits) = match of {
-        MatchField::EthDst(address) => (FieldValue::EthDst(address.value), true),
-        MatchField::EthSrc(address) => (FieldValue::EthSrc(address.value), true),
+/// Returns the value that a set-field writes, if the field can be set.
+fn field_value(of: MatchField) -> Result<FieldValue, BadAction> {
+    Ok(match of {
+        MatchField::EthDst(address) => FieldValue::EthDst(address.value),
+        MatchField::EthSrc(address) => FieldValue::EthSrc(address.value),
         MatchField::VlanVid(vlan) => {
-            let id = vlan.value.id().ok_or(BadAction::BadSetArgument)?;
-            (FieldValue::VlanVid(id), frames.tagged())
+            FieldValue::VlanVid(vlan.value.id().ok_or(BadAction::BadSetArgument)?)
         }
-        MatchField::VlanPcp(priority) => (FieldValue::VlanPcp(priority), frames.tagged()),
-        MatchField::IpDscp(dscp) => (FieldValue::IpDscp(dscp), frames.is_ip()),
-        MatchField::IpEcn(ecn) => (FieldValue::IpEcn(ecn), frames.is_ip()),
-        MatchField::Ipv4Src(address) => (
-            FieldValue::Ipv4Src(address.value.octets()),
-            frames.is(EtherType::IPV4),
-        ),
-        MatchField::Ipv4Dst(address) => (
-            FieldValue::Ipv4Dst(address.value.octets()),
-            frames.is(EtherType::IPV4),
-        ),
-        MatchField::Ipv6Src(address) => (
-            FieldValue::Ipv6Src(address.value.octets()),
-            frames.is(EtherType::IPV6),
-        ),
-        MatchField::Ipv6Dst(address) => (
-            FieldValue::Ipv6Dst(address.value.octets()),
-            frames.is(EtherType::IPV6),
-        ),
-        MatchField::Ipv6Flabel(label) => (
-            FieldValue::Ipv6FlowLabel(label.value),
-            frames.is(EtherType::IPV6),
-        ),
-        MatchField::TcpSrc(port) => l4_src(Transport::Tcp, port, frames),
-        MatchField::TcpDst(port) => l4_dst(Transport::Tcp, port, frames),
-        MatchField::UdpSrc(port) => l4_src(Transport::Udp, port, frames),
-        MatchField::UdpDst(port) => l4_dst(Transport::Udp, port, frames),
-        MatchField::Icmpv4Type(kind) => l4_src(Transport::Icmp, kind.into(), frames),
-        MatchField::Icmpv4Code(code) => l4_dst(Transport::Icmp, code.into(), frames),
-        MatchField::Icmpv6Type(kind) => l4_src(Transport::Icmpv6, kind.into(), frames),
-        MatchField::Icmpv6Code(code) => l4_dst(Transport::Icmpv6, code.into(), frames),
-        MatchField::ArpOp(op) => (FieldValue::ArpOp(op), frames.is(EtherType::ARP)),
-        MatchField::ArpSpa(address) => (
-            FieldValue::ArpSpa(address.value.octets()),
-            frames.is(EtherType::ARP),
-        ),
-        MatchField::ArpTpa(address) => (
-            FieldValue::ArpTpa(address.value.octets()),
-            frames.is(EtherType::ARP),
-        ),
-        MatchField::ArpSha(address) => {
-            (FieldValue::ArpSha(address.value), frames.is(EtherType::ARP))
-        }
-        MatchField::ArpTha(address) => {
-            (FieldValue::ArpTha(address.value), frames.is(EtherType::ARP))
-        }
+        MatchField::VlanPcp(priority) => FieldValue::VlanPcp(priority),
+        MatchField::IpDscp(dscp) => FieldValue::IpDscp(dscp),
+        MatchField::IpEcn(ecn) => FieldValue::IpEcn(ecn),
+        MatchField::Ipv4Src(address) => FieldValue::Ipv4Src(address.value.octets()),
+        MatchField::Ipv4Dst(address) => FieldValue::Ipv4Dst(address.value.octets()),
+        MatchField::Ipv6Src(address) => FieldValue::Ipv6Src(address.value.octets()),
+        MatchField::Ipv6Dst(address) => FieldValue::Ipv6Dst(address.value.octets()),
+        MatchField::Ipv6Flabel(label) => FieldValue::Ipv6FlowLabel(label.value),
+        MatchField::TcpSrc(port) => FieldValue::L4Src(Transport::Tcp, port),
+        MatchField::TcpDst(port) => FieldValue::L4Dst(Transport::Tcp, port),
+        MatchField::UdpSrc(port) => FieldValue::L4Src(Transport::Udp, port),
+        MatchField::UdpDst(port) => FieldValue::L4Dst(Transport::Udp, port),
+        MatchField::Icmpv4Type(kind) => FieldValue::L4Src(Transport::Icmp, kind.into()),
+        MatchField::Icmpv4Code(code) => FieldValue::L4Dst(Transport::Icmp, code.into()),
+        MatchField::Icmpv6Type(kind) => FieldValue::L4Src(Transport::Icmpv6, kind.into()),
+        MatchField::Icmpv6Code(code) => FieldValue::L4Dst(Transport::Icmpv6, code.into()),
+        MatchField::ArpOp(op) => FieldValue::ArpOp(op),
+        MatchField::ArpSpa(address) => FieldValue::ArpSpa(address.value.octets()),
+        MatchField::ArpTpa(address) => FieldValue::ArpTpa(address.value.octets()),
+        MatchField::ArpSha(address) => FieldValue::ArpSha(address.value),
+        MatchField::ArpTha(address) => FieldValue::ArpTha(address.value),
         MatchField::InPort(_)
         | MatchField::InPhysicalPort(_)
         | MatchField::Metadata(_)
@@ -296,21 +294,5 @@ fn set_field(of: MatchField, frames: Frames) -> Result<FieldValue, BadAction> {
         | MatchField::PbbIsid(_)
         | MatchField::TunnelId(_)
         | MatchField::Ipv6Exthdr(_) => return Err(BadAction::BadSetType),
-    };
-    frames.require(fits)?;
-    Ok(value)
-}
-
-fn l4_src(transport: Transport, value: u16, frames: Frames) -> (FieldValue, bool) {
-    (
-        FieldValue::L4Src(transport, value),
-        frames.carries(transport.protocol()),
-    )
-}
-
-fn l4_dst(transport: Transport, value: u16, frames: Frames) -> (FieldValue, bool) {
-    (
-        FieldValue::L4Dst(transport, value),
-        frames.carries(transport.protocol()),
-    )
+    })
 }

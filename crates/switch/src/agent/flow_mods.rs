@@ -1,4 +1,4 @@
-//! Changes of flow tables, OF13 clauses 6.4, 6.5 and 7.3.4.1, and entries that
+//! Changes of flow tables, OF13 clauses 6.4 and 7.3.4.1, and entries that
 //! expire, OF13 clauses 5.5 and 7.4.2.
 
 use units::Instant;

@@ -69,7 +69,7 @@ pub(crate) struct Agent {
     datapath_id: DatapathId,
     config: SwitchConfig,
     sessions: BTreeMap<ConnectionId, Session>,
-    /// The youngest election of a master that was seen, OF13 clause 6.3.5.
+    /// The youngest election of a master that was seen, OF13 clause 6.3.4.
     generation: Option<u64>,
     timeouts: Timeouts,
     /// Connections that were refused.

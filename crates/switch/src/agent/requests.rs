@@ -3,8 +3,8 @@
 use units::Instant;
 use wire::openflow::{
     BadRequest, Capabilities, ErrorKind, ErrorMessage, FeaturesReply, FragmentHandling, Hello,
-    HelloFailed, Message, Role, SwitchConfig, SwitchConfigFailed, TableMod, TableModFailed,
-    TransactionId, emit_barrier_reply,
+    HelloFailed, Message, Role, SwitchConfig, SwitchConfigFailed, TableId, TableMod,
+    TableModFailed, TransactionId, emit_barrier_reply,
 };
 
 use super::session::{ConnectionId, State};
@@ -72,65 +72,44 @@ impl Agent {
         message: Message<'_>,
     ) -> Result<(), ErrorKind> {
         match message {
-            Message::Hello(_) | Message::Error(_) | Message::EchoReply(_) => Ok(()),
-            Message::EchoRequest(echo) => {
-                self.reply(id, |out| echo.emit_reply(transaction, out));
-                Ok(())
-            }
+            Message::Hello(_) | Message::Error(_) | Message::EchoReply(_) => {}
+            Message::EchoRequest(echo) => self.reply(id, |out| echo.emit_reply(transaction, out)),
+            Message::BarrierRequest => self.reply(id, |out| emit_barrier_reply(transaction, out)),
             Message::FeaturesRequest => {
                 let features = self.features(pipeline);
                 self.reply(id, |out| features.emit(transaction, out));
-                Ok(())
             }
             Message::GetConfigRequest => {
                 let config = self.config;
                 self.reply(id, |out| config.emit_reply(transaction, out));
-                Ok(())
             }
-            Message::SetConfig(config) => self.set_config(id, config),
-            Message::BarrierRequest => {
-                self.reply(id, |out| emit_barrier_reply(transaction, out));
-                Ok(())
-            }
+            Message::SetConfig(config) => self.set_config(id, config)?,
             Message::FlowMod(flow_mod) => {
                 self.may_change(id)?;
-                self.flow_mod(now, pipeline, &flow_mod)
+                self.flow_mod(now, pipeline, &flow_mod)?;
             }
             Message::PacketOut(packet_out) => {
                 self.may_change(id)?;
-                self.packet_out(now, pipeline, &packet_out)
+                self.packet_out(now, pipeline, &packet_out)?;
             }
             Message::PortMod(port_mod) => {
                 self.may_change(id)?;
-                self.port_mod(pipeline, &port_mod)
+                self.port_mod(pipeline, &port_mod)?;
             }
             Message::TableMod(table_mod) => {
                 self.may_change(id)?;
-                table_exists(pipeline, table_mod)
+                table_exists(pipeline, table_mod)?;
             }
             Message::MultipartRequest(request) => {
-                self.multipart(now, pipeline, id, transaction, request.body)
+                self.multipart(now, pipeline, id, transaction, request.body)?;
             }
             Message::QueueGetConfigRequest(port) => {
-                self.queue_config(pipeline, id, transaction, port)
+                self.queue_config(pipeline, id, transaction, port)?;
             }
-            Message::RoleRequest(request) => self.role_request(id, transaction, request),
-            Message::GetAsyncRequest => {
-                let config = self.sessions.get(&id).map(|session| session.asynchronous);
-                self.reply(id, |out| {
-                    if let Some(config) = config {
-                        config.emit_reply(transaction, out);
-                    }
-                });
-                Ok(())
-            }
-            Message::SetAsync(config) => {
-                if let Some(session) = self.sessions.get_mut(&id) {
-                    session.asynchronous = config;
-                }
-                Ok(())
-            }
-            Message::Experimenter(_) => Err(ErrorKind::BadRequest(BadRequest::BadExperimenter)),
+            Message::RoleRequest(request) => self.role_request(id, transaction, request)?,
+            Message::GetAsyncRequest => self.get_async(id, transaction),
+            Message::SetAsync(wanted) => self.set_async(id, wanted),
+            Message::Experimenter(_) => return bad_request(BadRequest::BadExperimenter),
             // What only a switch says, and what this switch does not have.
             Message::FeaturesReply(_)
             | Message::GetConfigReply(_)
@@ -143,8 +122,9 @@ impl Agent {
             | Message::RoleReply(_)
             | Message::GetAsyncReply(_)
             | Message::GroupMod(_)
-            | Message::MeterMod(_) => Err(ErrorKind::BadRequest(BadRequest::BadType)),
+            | Message::MeterMod(_) => return bad_request(BadRequest::BadType),
         }
+        Ok(())
     }
 
     /// Appends an answer to what is sent to a controller.
@@ -157,7 +137,7 @@ impl Agent {
     /// Refuses a slave what changes the switch, OF13 clause 6.3.4.
     fn may_change(&self, id: ConnectionId) -> Result<(), ErrorKind> {
         match self.sessions.get(&id).map(|session| session.role) {
-            Some(Role::Slave) => Err(ErrorKind::BadRequest(BadRequest::IsSlave)),
+            Some(Role::Slave) => bad_request(BadRequest::IsSlave),
             Some(Role::Equal | Role::Master | Role::NoChange) | None => Ok(()),
         }
     }
@@ -192,10 +172,14 @@ impl Agent {
     }
 }
 
+fn bad_request(code: BadRequest) -> Result<(), ErrorKind> {
+    Err(ErrorKind::BadRequest(code))
+}
+
 /// Checks the table; there is nothing about it to change, OF13 clause 7.3.3.
 fn table_exists(pipeline: &Pipeline, table_mod: TableMod) -> Result<(), ErrorKind> {
     let table = table_mod.table;
-    if table == wire::openflow::TableId::ALL || usize::from(table.0) < pipeline.tables.len() {
+    if table == TableId::ALL || usize::from(table.0) < pipeline.tables.len() {
         return Ok(());
     }
     Err(ErrorKind::TableModFailed(TableModFailed::BadTable))

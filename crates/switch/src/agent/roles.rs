@@ -1,7 +1,7 @@
 //! Which of several controllers may change things, OF13 clauses 6.3.4 and
-//! 6.3.5.
+//! 7.3.9.
 
-use wire::openflow::{ErrorKind, Role, RoleMessage, RoleRequestFailed, TransactionId};
+use wire::openflow::{AsyncConfig, ErrorKind, Role, RoleMessage, RoleRequestFailed, TransactionId};
 
 use super::Agent;
 use super::session::ConnectionId;
@@ -52,6 +52,21 @@ impl Agent {
         }
         self.generation = Some(generation);
         Ok(())
+    }
+
+    /// Answers which messages the controller gets unasked, OF13 clause 7.3.10.
+    pub(super) fn get_async(&mut self, id: ConnectionId, transaction: TransactionId) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            let wanted = session.asynchronous;
+            wanted.emit_reply(transaction, &mut session.sending);
+        }
+    }
+
+    /// Changes which messages the controller gets unasked, OF13 clause 7.3.10.
+    pub(super) fn set_async(&mut self, id: ConnectionId, wanted: AsyncConfig) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.asynchronous = wanted;
+        }
     }
 
     fn set_role(&mut self, id: ConnectionId, role: Role) {

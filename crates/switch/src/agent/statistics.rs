@@ -58,12 +58,7 @@ impl Agent {
             RequestBody::Flow(request) => {
                 let selection = select(pipeline, &request)?;
                 if let Some(session) = self.sessions.get_mut(&id) {
-                    session.dump = Some(Dump {
-                        transaction,
-                        selection,
-                        table: 0,
-                        next: EntryIndex(0),
-                    });
+                    session.dump = Some(Dump::new(transaction, selection));
                 }
             }
             RequestBody::Aggregate(request) => {
@@ -106,6 +101,16 @@ impl Agent {
 }
 
 impl Dump {
+    /// Lists the chosen entries from the first on.
+    const fn new(transaction: TransactionId, selection: Selection) -> Self {
+        Self {
+            transaction,
+            selection,
+            table: 0,
+            next: EntryIndex(0),
+        }
+    }
+
     /// Appends one part of the answer, and returns what is left of it.
     pub(super) fn emit_part(
         mut self,

@@ -340,7 +340,7 @@ fn a_new_master_makes_the_old_one_a_slave() {
     assert_eq!(packet_ins(&mut world, OTHER), 1);
 }
 
-/// OF13 clause 6.3.5.
+/// OF13 clause 6.3.4.
 #[test]
 fn an_old_election_is_refused_even_when_the_numbers_wrap_around() {
     let mut world = World::with_controller(unpaced());

@@ -205,23 +205,29 @@ fn delete_takes_what_is_covered_and_fits_cookie_and_port() {
             vec![1, 2, 3],
         ),
     ] {
-        let mut world = World::with_controller(unpaced());
-        add_with_cookie(&mut world, 1, 1, &[from(1)]);
-        add_with_cookie(&mut world, 2, 2, &[from(1), IPV4]);
-        let actions = [output(2)];
-        world.tell(&Message::FlowMod(FlowMod {
-            priority: 3,
-            cookie: Cookie(3),
-            matching: Fields::of(&[from(2)]),
-            instructions: Instructions::of(&[Instruction::WriteActions(Actions::of(&actions))]),
-            ..FlowMod::add(TableId(0))
-        }));
-
-        world.tell(&Message::FlowMod(delete));
-
-        let cookies: Vec<_> = entries(&mut world).into_iter().map(|(_, it)| it).collect();
-        assert_eq!(cookies, left, "{delete:?}");
+        assert_eq!(cookies_left_by(delete), left, "{delete:?}");
     }
+}
+
+/// Deletes from a table with entry 1 for port 1, entry 2 for IPv4 of port 1, and
+/// entry 3 for port 2, which alone sends to port 2.
+fn cookies_left_by(delete: FlowMod<'_>) -> Vec<u64> {
+    let mut world = World::with_controller(unpaced());
+    add_with_cookie(&mut world, 1, 1, &[from(1)]);
+    add_with_cookie(&mut world, 2, 2, &[from(1), IPV4]);
+    let actions = [output(2)];
+    world.tell(&Message::FlowMod(FlowMod {
+        priority: 3,
+        cookie: Cookie(3),
+        matching: Fields::of(&[from(2)]),
+        instructions: Instructions::of(&[Instruction::WriteActions(Actions::of(&actions))]),
+        ..FlowMod::add(TableId(0))
+    }));
+
+    world.tell(&Message::FlowMod(delete));
+
+    let left = entries(&mut world).into_iter();
+    left.map(|(_, cookie)| cookie).collect()
 }
 
 /// OF13 clauses 6.4 and 7.4.4.

@@ -1,5 +1,6 @@
 //! What a switch does, seen from its world.
 
+mod allocation;
 mod controllers;
 mod flow_mods;
 mod forwarding;
