@@ -21,7 +21,7 @@
 //! D = T + B / R
 //! ```
 //!
-//! The paper does not print this rule; it alone gives every row of LOKO Table 2.
+//! The paper does not print this rule (S4-6); it alone gives every row of LOKO Table 2.
 //! One of the `n` frames is in hand, which is the `- l`. The delay has `R` below
 //! the burst and not `r`: a processor with a part of its time set aside still
 //! works at its full pace.
@@ -199,8 +199,8 @@ impl SymmetricFlows {
     }
 }
 
-/// Returns the highest rate of frames of one size, rounded down, LOKO Eqs (6)
-/// and (7).
+/// Returns the highest rate of frames of one size, rounded down, LOKO Eq. (6)
+/// and LOKO Eq. (7).
 fn throughput(frame: DataSize, processing_time: Delay) -> BitRate {
     let link_bps = at_rate(frame, LINK.time_to_send(frame + INNER_OVERHEAD));
     let outside = LINK.time_to_send(PREAMBLE) * 2u64 + LINK.time_to_send(frame + TAIL_TAG) * 2u64;

@@ -1,8 +1,8 @@
 //! What follows from a bound on arrivals and a bound on service.
 //!
 //! Arrivals are bounded by a [`TokenBucket`], service by a [`RateLatency`]
-//! curve, both functions of the length of an interval. Three things follow, as
-//! in Le Boudec and Thiran, *Network Calculus*, section 1.4:
+//! curve, both functions of the length of an interval. Three things follow, NC
+//! section 1.4:
 //!
 //! ```text
 //! delay    h(a, S) = T + b / R        if r <= R, else unbounded

@@ -9,25 +9,38 @@ use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::processing::{FRAME, FrameBucket, Processor};
 use crate::bounds::strict_priority::{self, ClassBound};
 
-/// Checks every stage that `plan` touches, in every case that it touches.
+/// Checks every stage that `plan` touches, in every case that it touches. Of
+/// several breaches it returns the first that no budget could mend, or else the
+/// first.
 pub(super) fn plan_fits(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> Result<(), Breach> {
+    let mut first = None;
     for reservation in &plan.reservations {
         let at = reservation.stage.index();
-        let (stage, load) = (&stages[at], &loads[at]);
-        match (reservation.failure, reservation.part) {
-            (None, _) => {
-                for failure in load.cases() {
-                    fits_with(stage, load, failure, &[*reservation])?;
-                }
-            }
-            (failure, Part::Whole) => fits_with(stage, load, failure, &[*reservation])?,
-            (failure, Part::Excess { over }) => {
-                let always = plan.reservations[over];
-                fits_with(stage, load, failure, &[always, *reservation])?;
-            }
+        match reservation_fits(plan, reservation, &stages[at], &loads[at]) {
+            Ok(()) => {}
+            Err(breach) if breach.constraint.is_overload() => return Err(breach),
+            Err(breach) => first = first.or(Some(breach)),
         }
     }
-    Ok(())
+    first.map_or(Ok(()), Err)
+}
+
+fn reservation_fits(
+    plan: &Plan,
+    reservation: &Reservation,
+    stage: &Stage,
+    load: &StageLoad,
+) -> Result<(), Breach> {
+    match (reservation.failure, reservation.part) {
+        (None, _) => load
+            .cases()
+            .try_for_each(|failure| fits_with(stage, load, failure, &[*reservation])),
+        (failure, Part::Whole) => fits_with(stage, load, failure, &[*reservation]),
+        (failure, Part::Excess { over }) => {
+            let always = plan.reservations[over];
+            fits_with(stage, load, failure, &[always, *reservation])
+        }
+    }
 }
 
 fn fits_with(

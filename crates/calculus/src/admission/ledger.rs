@@ -26,7 +26,7 @@ pub struct Admitted {
     pub guarantee: Delay,
     /// The same for each leaf of the base tree, by its place in the tree.
     pub leaves: Vec<(usize, Delay)>,
-    /// The longest that a frame takes after a failure, by alternative.
+    /// The longest that a frame takes on either tree under a failure, by failure.
     pub alternatives: Vec<(FailureId, Delay)>,
 }
 
@@ -204,7 +204,7 @@ impl Ledger {
 
     /// Returns the worst of the base tree's leaves in the plan.
     fn guarantee(&self) -> Delay {
-        let leaves = self.plan.leaves.iter();
+        let leaves = self.plan.leaves().iter();
         let base = leaves.filter(|leaf| leaf.failure.is_none());
         base.map(|leaf| leaf.latest)
             .max()
@@ -212,14 +212,14 @@ impl Ledger {
     }
 
     fn base_leaves(&self) -> Vec<(usize, Delay)> {
-        let leaves = self.plan.leaves.iter();
+        let leaves = self.plan.leaves().iter();
         let base = leaves.filter(|leaf| leaf.failure.is_none());
         base.map(|leaf| (leaf.hop, leaf.latest)).collect()
     }
 
     fn worst_by_alternative(&self, request: &Request) -> Vec<(FailureId, Delay)> {
         let worst = |failure| {
-            let leaves = self.plan.leaves.iter();
+            let leaves = self.plan.leaves().iter();
             let latest = leaves.filter(|leaf| leaf.failure == Some(failure));
             latest
                 .map(|leaf| leaf.latest)

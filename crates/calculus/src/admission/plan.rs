@@ -52,7 +52,7 @@ pub(super) enum Part {
 /// The end of a tree and the latest that a frame arrives there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
-    /// The failure for which the tree is, or nothing for the base tree.
+    /// The failure under which that is, or nothing while nothing is broken.
     pub(super) failure: Option<FailureId>,
     /// The place of the leaf in the tree.
     pub(super) hop: usize,
@@ -65,28 +65,32 @@ pub(super) struct Leaf {
 pub(super) struct Plan {
     /// First one for each hop of the base tree, then those under failures.
     pub(super) reservations: Vec<Reservation>,
-    pub(super) leaves: Vec<Leaf>,
+    leaves: Leaves,
     in_base: MarkedStages,
     in_alternative: MarkedStages,
     base: Vec<Window>,
     alternative: Vec<Window>,
     /// The windows of the base tree's hops under a failure.
     base_under_failure: Vec<Window>,
-    is_leaf: Vec<bool>,
 }
 
 impl Plan {
     pub(super) fn new(stages: usize) -> Self {
         Self {
             reservations: Vec::new(),
-            leaves: Vec::new(),
+            leaves: Leaves::default(),
             in_base: MarkedStages::new(stages),
             in_alternative: MarkedStages::new(stages),
             base: Vec::new(),
             alternative: Vec::new(),
             base_under_failure: Vec::new(),
-            is_leaf: Vec::new(),
         }
+    }
+
+    /// Returns when frames reach the receivers: first on the base tree, then
+    /// under failures on either tree.
+    pub(super) fn leaves(&self) -> &[Leaf] {
+        &self.leaves.noted
     }
 
     /// Checks what can be checked without knowing what has been promised.
@@ -106,7 +110,7 @@ impl Plan {
         stages: &[Stage],
     ) -> Result<(), Breach> {
         self.reservations.clear();
-        self.leaves.clear();
+        self.leaves.noted.clear();
         if request.initial > request.deadline {
             return Err(too_late(request.initial, request, None));
         }
@@ -131,7 +135,8 @@ impl Plan {
         lay_windows(&mut self.base, tree, None, request, stages, |_, window| {
             window
         })?;
-        self.note_leaves(tree, None, request, stages)?;
+        self.leaves
+            .note((tree, &self.base), None, request, stages)?;
         for (hop, window) in tree.hops.iter().zip(&self.base) {
             let stage = &stages[hop.stage.index()];
             self.reservations.push(Reservation {
@@ -186,7 +191,12 @@ impl Plan {
             stages,
             from_alternative,
         )?;
-        self.note_leaves(tree, under, request, stages)?;
+        for ends in [
+            (tree, &self.alternative),
+            (&request.base, &self.base_under_failure),
+        ] {
+            self.leaves.note((ends.0, ends.1), under, request, stages)?;
+        }
         self.reserve_under(failure, tree, request, traffic, stages);
         Ok(())
     }
@@ -227,11 +237,22 @@ impl Plan {
             }
         }
     }
+}
 
-    /// Notes when frames reach the receivers, and that it is soon enough.
-    fn note_leaves(
+/// The receivers' ends of the trees in a plan.
+#[derive(Clone, Debug, Default)]
+struct Leaves {
+    noted: Vec<Leaf>,
+    /// Whether a hop of the tree in hand is a leaf.
+    is_leaf: Vec<bool>,
+}
+
+impl Leaves {
+    /// Notes when frames that are in `windows` at the hops of a tree reach its
+    /// receivers, and that it is soon enough.
+    fn note(
         &mut self,
-        tree: &Tree,
+        (tree, windows): (&Tree, &[Window]),
         failure: Option<FailureId>,
         request: &Request,
         stages: &[Stage],
@@ -241,21 +262,14 @@ impl Plan {
         for parent in tree.hops.iter().filter_map(|hop| hop.parent) {
             self.is_leaf[parent] = false;
         }
-        let windows = match failure {
-            None => &self.base,
-            Some(_) => &self.alternative,
-        };
-        for (hop, window) in windows
-            .iter()
-            .enumerate()
-            .filter(|(hop, _)| self.is_leaf[*hop])
-        {
+        let hops = windows.iter().enumerate();
+        for (hop, window) in hops.filter(|(hop, _)| self.is_leaf[*hop]) {
             let stage = tree.hops[hop].stage;
             let latest = behind(*window, (stage, failure), request.class, stages)?.latest;
             if latest > request.deadline {
                 return Err(too_late(latest, request, failure));
             }
-            self.leaves.push(Leaf {
+            self.noted.push(Leaf {
                 failure,
                 hop,
                 latest,

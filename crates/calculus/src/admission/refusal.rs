@@ -109,6 +109,23 @@ pub enum Constraint {
     },
 }
 
+impl Constraint {
+    /// Returns whether more arrives than can be served, whatever the budgets.
+    #[must_use]
+    pub fn is_overload(&self) -> bool {
+        match self {
+            Self::Rate { .. } | Self::FrameRate { .. } => true,
+            Self::Malformed(_)
+            | Self::NoBudget { .. }
+            | Self::Deadline { .. }
+            | Self::Delay { .. }
+            | Self::Unbounded { .. }
+            | Self::Buffer { .. }
+            | Self::FrameBuffer { .. } => false,
+        }
+    }
+}
+
 /// A constraint that would not hold, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Breach {

@@ -11,6 +11,7 @@ const LINK: BitRate = BitRate::from_mbps(100);
 const FULL_FRAME: DataSize = DataSize::from_bytes(1_538);
 const SAMPLE: DataSize = DataSize::from_bytes(144);
 
+/// S4-6.
 #[test]
 fn a_flow_is_promised_the_budgets_on_its_way() {
     let mut ledger = Ledger::new(switches(2));
@@ -117,6 +118,27 @@ fn a_full_link_is_refused_with_the_rate_that_is_left() {
     assert_eq!(refusal.fits.rate, Some(BitRate::from_mbps(40)));
     archive.rate = BitRate::from_mbps(40);
     ledger.admit(archive).unwrap();
+}
+
+#[test]
+fn a_refusal_names_the_overload_rather_than_the_budget_before_it() {
+    let mut stages = switches(2);
+    set_budget(&mut stages[1], 3, Delay::from_us(200));
+    let mut ledger = Ledger::new(stages);
+    ledger.admit(bulk(&[2, 3])).unwrap();
+
+    let refusal = ledger.admit(bulk(&[0, 1, 2, 3])).unwrap_err();
+    let mut modest = bulk(&[0, 1, 2, 3]);
+    modest.rate = BitRate::from_mbps(1);
+    let without_overload = ledger.admit(modest).unwrap_err();
+
+    assert_eq!(refusal.stage, Some(StageId(3)));
+    assert!(refusal.constraint.is_overload(), "{refusal}");
+    assert_eq!(without_overload.stage, Some(StageId(1)));
+    assert!(matches!(
+        without_overload.constraint,
+        Constraint::Delay { class: 3, .. }
+    ));
 }
 
 #[test]

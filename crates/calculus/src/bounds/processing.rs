@@ -162,6 +162,7 @@ mod tests {
         per_frame: Delay::from_us(5),
     };
 
+    /// S4-5.
     #[test]
     fn simultaneous_frames_are_worked_on_one_after_the_other() {
         let arrivals = FrameBucket {

@@ -1,8 +1,7 @@
 //! A link with a queue a class, the most urgent first, and no frame interrupted.
 //!
 //! A class sees what the more urgent ones leave, after one frame of a less
-//! urgent class that may just have begun (`LOKO` has no queues; this is Le
-//! Boudec and Thiran, *Network Calculus*, proposition 1.3.4). With `C` the rate
+//! urgent class that may just have begun: S4-5, NC section 1.3. With `C` the rate
 //! of the link:
 //!
 //! ```text
@@ -141,6 +140,7 @@ mod tests {
         assert_eq!(bounds[6], ClassBound::Idle);
     }
 
+    /// NC section 1.3.
     #[test]
     fn a_less_urgent_class_waits_for_the_more_urgent_at_what_they_leave() {
         let mut loads = [ClassLoad::default(); CLASSES];

@@ -11,6 +11,7 @@ const PROCESSING_TIME: Delay = Delay::from_ns(257_200);
 
 const NO_CONTROL: TokenBucket = TokenBucket::NOTHING;
 
+/// LOKO Eq. (6) and LOKO Eq. (7), LOKO section 4.
 #[test]
 fn service_curves_of_loko_sections_4_and_6() {
     for (entries, processing_time, printed_mbps, printed_ms) in [
@@ -55,6 +56,7 @@ fn allocations_of_loko_table_2() {
     }
 }
 
+/// LOKO section 3.5.
 #[test]
 fn buffers_of_loko_section_3_5() {
     for (bytes, printed) in [(1_516, 3), (306, 9), (64, 25)] {

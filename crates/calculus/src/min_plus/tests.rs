@@ -13,6 +13,7 @@ fn a_flow_faster_than_its_server_has_no_bound() {
     assert_eq!(output(flow, service), None);
 }
 
+/// NC section 1.4.
 #[test]
 fn a_burst_waits_for_the_latency_and_for_itself() {
     let flow = TokenBucket::new(BitRate::from_mbps(4), DataSize::from_bytes(1_000));
