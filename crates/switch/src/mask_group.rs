@@ -243,3 +243,56 @@ fn distance_of(slots: &[Slot], hash: u32, at: usize) -> u32 {
     let distance = at.wrapping_sub(home(slots, hash)) & (slots.len() - 1);
     u32::try_from(distance).expect("no table has 2^32 slots")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEED: u64 = 0x5eed;
+    /// The largest table that 17 entries may have.
+    const LARGEST: u32 = 1024;
+
+    #[test]
+    fn no_lookup_looks_further_than_promised_whatever_the_keys() {
+        let mut group = MaskGroup::new(key(u64::MAX), SEED);
+        let wanted = group.hash(&key(0)) % LARGEST;
+        let colliding = (0..).filter(|value| group.hash(&key(*value)) % LARGEST == wanted);
+        let colliding: Vec<u64> = colliding.take(17).collect();
+        let (last, others) = colliding.split_last().unwrap();
+
+        for (entry, value) in (0..).map(EntryIndex).zip(others) {
+            assert_eq!(group.insert(&key(*value), entry), Ok(()));
+        }
+
+        assert_eq!(group.insert(&key(*last), EntryIndex(99)), Err(TooCrowded));
+        for (entry, value) in (0..).map(EntryIndex).zip(others) {
+            assert_eq!(group.find(&key(*value), |it| it == entry), Some(entry));
+        }
+    }
+
+    #[test]
+    fn removal_closes_the_gap() {
+        let mut group = MaskGroup::new(key(u64::MAX), SEED);
+        for value in 0..200 {
+            group
+                .insert(&key(value), EntryIndex(u32::try_from(value).unwrap()))
+                .unwrap();
+        }
+
+        for value in (0..200).step_by(2) {
+            group.remove(&key(value), EntryIndex(u32::try_from(value).unwrap()));
+        }
+
+        for value in 0..200 {
+            let entry = EntryIndex(u32::try_from(value).unwrap());
+            let expected = (value % 2 == 1).then_some(entry);
+            assert_eq!(group.find(&key(value), |it| it == entry), expected);
+        }
+    }
+
+    fn key(value: u64) -> PacketKey {
+        let mut words = [0; WORDS];
+        words[0] = value;
+        PacketKey::from_words(words)
+    }
+}

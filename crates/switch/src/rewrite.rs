@@ -271,3 +271,6 @@ fn set_arp(frame: &mut [u8], headers: &Headers, offset: usize, new: &[u8]) {
         overwrite(frame, at + offset, new);
     }
 }
+
+#[cfg(test)]
+mod tests;
