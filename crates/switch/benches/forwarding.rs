@@ -1,4 +1,5 @@
-//! How many frames a second does the switch core forward on one processor?
+//! How many frames a second does the switch core forward on one processor, and
+//! how many flow-mods does it take?
 //!
 //! Frames of 60 bytes (64 with check sequence), each to another entry, over a
 //! table of mixed masks; unpaced ports, so nothing but the core is measured.
@@ -50,9 +51,39 @@ fn frames_with_entries_and_masks(bencher: Bencher<'_, '_>, (entries, masks): (u3
         });
 }
 
+/// A thousand entries added to an empty switch, read, checked and compiled.
+#[divan::bench(args = [1, 8])]
+fn flow_mods_with_masks(bencher: Bencher<'_, '_>, masks: u32) {
+    const FLOWS: u32 = 1000;
+    let mut stream = Vec::new();
+    Hello::OURS.emit(TransactionId(0), &mut stream);
+    (0..FLOWS).for_each(|flow| add_entry(flow, masks, &mut stream));
+
+    bencher
+        .counter(ItemsCount::new(FLOWS))
+        .with_inputs(empty_switch)
+        .bench_local_values(|mut switch| {
+            feed(&mut switch, &stream);
+            switch
+        });
+}
+
 /// Returns a switch with one entry a flow, spread evenly over masks that differ
 /// in the length of a prefix.
 fn switch_with(entries: u32, masks: u32) -> Switch {
+    let mut stream = Vec::new();
+    Hello::OURS.emit(TransactionId(0), &mut stream);
+    (0..entries).for_each(|flow| add_entry(flow, masks, &mut stream));
+    let mut switch = empty_switch();
+    feed(&mut switch, &stream);
+    assert_eq!(
+        switch.lookups_max(),
+        usize::try_from(masks.min(entries)).expect("few")
+    );
+    switch
+}
+
+fn empty_switch() -> Switch {
     let ports = [1, 2].map(|number| PortConfig {
         number: PortNumber(number),
         name: format!("port{number}"),
@@ -61,12 +92,11 @@ fn switch_with(entries: u32, masks: u32) -> Switch {
     });
     let mut config = Config::new(DatapathId(1), ports.into());
     config.seed = 0x5eed;
-    let mut switch = Switch::new(Instant::ZERO, config);
-    let mut stream = Vec::new();
-    Hello::OURS.emit(TransactionId(0), &mut stream);
-    for flow in 0..entries {
-        add_entry(flow, masks, &mut stream);
-    }
+    Switch::new(Instant::ZERO, config)
+}
+
+/// Lets the switch take a controller's stream completely.
+fn feed(switch: &mut Switch, stream: &[u8]) {
     switch.handle(Instant::ZERO, Input::Connected(CONTROLLER));
     for bytes in stream.chunks(4096) {
         let connection = CONTROLLER;
@@ -77,11 +107,6 @@ fn switch_with(entries: u32, masks: u32) -> Switch {
         switch.handle(Instant::ZERO, Input::Timeout);
         while switch.poll().is_some() {}
     }
-    assert_eq!(
-        switch.lookups_max(),
-        usize::try_from(masks.min(entries)).expect("few")
-    );
-    switch
 }
 
 fn add_entry(flow: u32, masks: u32, stream: &mut Vec<u8>) {
