@@ -17,7 +17,7 @@
 
 use units::{Duration, Instant};
 
-use crate::recorder::{FlowRecord, LossRun, ReceiverRecord};
+use crate::recorder::{FlowRecord, LateFrame, LossRun, ReceiverRecord};
 use crate::stalls::Shadows;
 use crate::{FlowPlan, Promise};
 
@@ -90,6 +90,9 @@ pub struct Assessment {
     pub outages: Vec<Duration>,
     /// Deliveries lost within an interruption that a failure excuses.
     pub lost_in_interruptions: u64,
+    /// The greatest latency, without the deliveries that are set aside because
+    /// the machine stood still.
+    pub highest: Option<Duration>,
     /// Deliveries that were late while the machine stood still.
     pub stalled_late: u64,
     /// Deliveries that were lost while the machine stood still.
@@ -105,6 +108,7 @@ impl Assessment {
             breaches: Vec::new(),
             outages: Vec::new(),
             lost_in_interruptions: 0,
+            highest: None,
             stalled_late: 0,
             stalled_lost: 0,
         }
@@ -139,6 +143,7 @@ pub fn assess(
         breaches: Vec::new(),
         outages: outages.iter().map(|outage| outage.length).collect(),
         lost_in_interruptions: 0,
+        highest: record.latency.max(),
         stalled_late: 0,
         stalled_lost: 0,
     };
@@ -181,15 +186,20 @@ enum Excuse {
 
 impl Observed<'_> {
     fn judge_latency(&self, assessment: &mut Assessment) {
-        let stalled = self
+        let (stalled, unexcused): (Vec<LateFrame>, Vec<LateFrame>) = self
             .record
             .late_frames
             .iter()
-            .filter(|late| self.shadows.touch(late.sent_at, late.received_at));
-        assessment.stalled_late = stalled.count() as u64;
+            .partition(|late| self.shadows.touch(late.sent_at, late.received_at));
+        assessment.stalled_late = stalled.len() as u64;
         let count = self.record.late - assessment.stalled_late;
         if count > 0 {
             assessment.breaches.push(Breach::Late { count });
+        }
+        let all_kept = self.record.late == self.record.late_frames.len() as u64;
+        if all_kept {
+            let late = unexcused.iter().map(LateFrame::latency).max();
+            assessment.highest = late.or(self.record.highest_in_time);
         }
     }
 

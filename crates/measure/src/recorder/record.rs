@@ -25,6 +25,8 @@ pub struct FlowRecord {
     pub late: u64,
     /// Deliveries later than the deadline.
     pub missed_deadline: u64,
+    /// The greatest latency that the guarantee allows, of those observed.
+    pub highest_in_time: Option<Duration>,
     /// Frames that left while the contract had no tokens for them.
     pub out_of_contract: u64,
     /// Slots of its schedule that the sender left out, because it was called
@@ -57,6 +59,14 @@ pub struct LateFrame {
     pub sent_at: Instant,
     /// When it arrived.
     pub received_at: Instant,
+}
+
+impl LateFrame {
+    /// Returns how long the frame travelled.
+    #[must_use]
+    pub fn latency(&self) -> Duration {
+        self.received_at.saturating_since(self.sent_at)
+    }
 }
 
 /// Frames lost one after another.
@@ -99,6 +109,7 @@ impl FlowRecord {
             lost: 0,
             late: 0,
             missed_deadline: 0,
+            highest_in_time: None,
             out_of_contract: 0,
             skipped: 0,
             misfits: 0,
@@ -138,11 +149,13 @@ impl FlowRecord {
     }
 
     pub(super) fn judge(&mut self, promise: Promise, frame: LateFrame) {
-        let latency = frame.received_at.saturating_since(frame.sent_at);
+        let latency = frame.latency();
         if latency > promise.deadline {
             self.missed_deadline += 1;
         }
-        if latency > promise.guarantee {
+        if latency <= promise.guarantee {
+            self.highest_in_time = self.highest_in_time.max(Some(latency));
+        } else {
             self.late += 1;
             if self.late_frames.len() < MOST_LATE_KEPT {
                 self.late_frames.push(frame);

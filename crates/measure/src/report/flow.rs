@@ -161,6 +161,9 @@ pub struct FlowReport {
     pub misfits: u64,
     /// The latency of all deliveries.
     pub latency_ns: Option<Latency>,
+    /// The highest latency, without the deliveries that are set aside because
+    /// the machine stood still.
+    pub highest_ns: Option<u64>,
     /// What each receiver saw.
     pub receivers: Vec<ReceiverReport>,
     /// The outcome.
@@ -279,6 +282,7 @@ impl FlowReport {
             out_of_contract: record.out_of_contract,
             misfits: record.misfits,
             latency_ns: Latency::of(&record.latency),
+            highest_ns: assessment.highest.map(Duration::as_ns),
             receivers: receivers(&hosts, record),
             verdict: assessment.verdict.into(),
             breaches: assessment.breaches.iter().map(sentence).collect(),
@@ -303,13 +307,6 @@ impl FlowReport {
     pub fn margin_per_mille(&self) -> Option<u64> {
         let thousandths = u128::from(self.margin_ns()?) * 1000;
         u64::try_from(thousandths / u128::from(self.deadline_ns?.max(1))).ok()
-    }
-
-    /// Tells whether a frame was later than the guarantee, whatever excused it.
-    #[must_use]
-    pub fn exceeds_guarantee(&self) -> bool {
-        let max = self.latency_ns.map(|latency| latency.max);
-        matches!((max, self.guarantee_ns), (Some(max), Some(bound)) if max > bound)
     }
 
     fn silent(facts: FlowFacts) -> Self {
@@ -338,6 +335,7 @@ impl FlowReport {
             out_of_contract: 0,
             misfits: 0,
             latency_ns: None,
+            highest_ns: None,
             receivers: Vec::new(),
             verdict: Outcome::Untried,
             breaches: Vec::new(),

@@ -77,7 +77,7 @@ fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
     let cells: Vec<&str> = lines[1].split_whitespace().collect();
     assert_eq!(cells[..6], ["sv-mu1", "SV", "2.00", "ms", "0.81", "ms"]);
     assert!(
-        lines[1].ends_with("held (interruption 3.25 ms of 10 ms, 5 stalled)"),
+        lines[1].ends_with("held (interruption 3.25 ms of 10 ms, 5 stalled, up to 2.20 ms)"),
         "{}",
         lines[1]
     );

@@ -92,7 +92,7 @@ fn row(flow: &FlowReport) -> Row {
             flow.facts.kind.label().to_owned(),
             time(flow.deadline_ns),
             time(flow.guarantee_ns),
-            time(latency.map(|latency| latency.max)),
+            time(flow.highest_ns),
             time(latency.map(|latency| latency.p50)),
             flow.sent.to_string(),
             flow.lost.to_string(),
@@ -115,7 +115,7 @@ pub fn verdict(flow: &FlowReport) -> String {
     }
     let stalled = flow.stalled.late + flow.stalled.lost;
     if stalled > 0 {
-        notes.push(format!("{stalled} stalled"));
+        notes.push(set_aside(flow, stalled));
     }
     if flow.out_of_contract > 0 {
         notes.push(format!("{} sent beyond the contract", flow.out_of_contract));
@@ -130,6 +130,16 @@ pub fn verdict(flow: &FlowReport) -> String {
     match notes.is_empty() {
         true => word.to_owned(),
         false => format!("{word} ({})", notes.join(", ")),
+    }
+}
+
+/// Says how many deliveries were set aside, and how late the latest of them was.
+fn set_aside(flow: &FlowReport, count: u64) -> String {
+    match flow.latency_ns {
+        Some(latency) if flow.stalled.late > 0 && Some(latency.max) > flow.highest_ns => {
+            format!("{count} stalled, up to {}", milliseconds(latency.max))
+        }
+        Some(_) | None => format!("{count} stalled"),
     }
 }
 

@@ -39,13 +39,16 @@ fn summary(flow: &FlowReport) -> Element {
 
 fn table(flow: &FlowReport) -> Element {
     let head = [
-        "where",
-        "what takes time",
-        "calculation",
-        "at most",
-        "so far",
+        ("where", "left"),
+        ("what takes time", "left"),
+        ("calculation", "left"),
+        ("at most", "number"),
+        ("so far", "number"),
     ];
-    let head = head.map(|text| Element::new("th").with("scope", "col").text(text));
+    let head = head.map(|(text, class)| {
+        let head = Element::new("th").with("scope", "col");
+        head.class(class).text(text)
+    });
     let mut so_far = 0u64;
     let rows = flow.facts.calculation.iter().map(|row| {
         so_far = so_far.saturating_add(row.delay_ns);

@@ -45,7 +45,8 @@ pub(super) fn section(report: &Report) -> Option<Element> {
     };
     let explanation = format!(
         "Each curve gives the share of deliveries (left) that took longer than a time (below). \
-         It must end before the dashed line, the guarantee; the solid line is the deadline.{note}"
+         It must end before the dashed line, the guarantee, but for frames that the machine held up; \
+         the solid line is the deadline. Above each: median, 99.9 %, highest.{note}"
     );
     let scale = scale(&flows);
     Some(

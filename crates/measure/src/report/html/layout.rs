@@ -101,7 +101,16 @@ fn relaxed(switches: &[usize], neighbours: &[Vec<usize>]) -> Vec<Place> {
             places[index].1 += y * reach;
         }
     }
-    switches.iter().map(|&index| places[index]).collect()
+    lie_down(switches.iter().map(|&index| places[index]).collect())
+}
+
+/// Turns a drawing that is higher than wide: pages are read lying down.
+fn lie_down(places: Vec<Place>) -> Vec<Place> {
+    let (low, high) = bounds(&places);
+    match high.1 - low.1 > 1.1 * (high.0 - low.0) {
+        true => places.into_iter().map(|(x, y)| (y, x)).collect(),
+        false => places,
+    }
 }
 
 fn force(index: usize, switches: &[usize], neighbours: &[Vec<usize>], places: &[Place]) -> Place {

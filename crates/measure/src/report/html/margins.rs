@@ -68,6 +68,7 @@ fn legend() -> Element {
     Element::new("p")
         .class("legend")
         .child(key("k-observed", "observed, median to highest"))
+        .child(key("k-stalled", "while the machine stood still"))
         .child(key("k-guarantee", "guarantee, by calculation"))
         .child(key("k-deadline", "deadline, as asked for"))
 }
@@ -107,7 +108,14 @@ fn row(flow: &FlowReport, index: usize, top: f64, scale: &LogScale) -> Element {
         .child(label((26.0, middle + 4.5), &flow.facts.name).class("name"))
         .child(label((NAMES - 12.0, middle + 4.5), flow.facts.kind.label()).class("kind end"));
     if let Some(latency) = flow.latency_ns {
-        let (from, to) = (scale.x(latency.p50), scale.x(latency.max));
+        let highest = flow.highest_ns.unwrap_or(latency.max);
+        let (from, to, beyond) = (scale.x(latency.p50), scale.x(highest), scale.x(latency.max));
+        if latency.max > highest {
+            // Set aside because the machine stood still: shown, and apart.
+            let stalled = line((to, middle), (beyond, middle)).class("stalled");
+            let end = line((beyond, middle - 4.0), (beyond, middle + 4.0)).class("stalled-end");
+            row = row.child(stalled).child(end);
+        }
         row = row
             .child(
                 rectangle((from, middle - 5.0), (to - from).max(2.0), 10.0)
@@ -149,7 +157,7 @@ pub(super) fn state(flow: &FlowReport) -> &'static str {
 }
 
 fn highest(flow: &FlowReport) -> String {
-    let highest = flow.latency_ns.map(|latency| time(latency.max));
+    let highest = flow.highest_ns.map(time);
     let guarantee = flow.guarantee_ns.map(time);
     format!(
         "{} / {}",
@@ -169,8 +177,7 @@ fn sentence(flow: &FlowReport) -> String {
     format!(
         "{}: highest {} of a guarantee of {}, deadline {}; {} lost, {} late; {}",
         flow.facts.name,
-        flow.latency_ns
-            .map_or_else(|| "–".to_owned(), |latency| time(latency.max)),
+        flow.highest_ns.map_or_else(|| "–".to_owned(), time),
         flow.guarantee_ns.map_or_else(|| "–".to_owned(), time),
         flow.deadline_ns.map_or_else(|| "–".to_owned(), time),
         flow.lost,

@@ -98,8 +98,16 @@ fn split(restored: &[(&EventReport, Restoration)]) -> Element {
 }
 
 fn table(report: &Report) -> Element {
-    let head = ["when", "what", "longest interruption", "interrupted flows"];
-    let head = head.map(|text| Element::new("th").with("scope", "col").text(text));
+    let head = [
+        ("when", "number"),
+        ("what", "left"),
+        ("longest interruption", "number"),
+        ("interrupted flows", "left"),
+    ];
+    let head = head.map(|(text, class)| {
+        let head = Element::new("th").with("scope", "col");
+        head.class(class).text(text)
+    });
     let rows = report.events.iter().map(|event| {
         let longest = event.outage_ns.values().max().copied().unwrap_or(0);
         Element::new("tr")

@@ -10,13 +10,15 @@ use super::quantity::{rate, time};
 use super::svg::{circle, count, cross, drawing, label, line, polyline, rectangle, tip};
 
 const WIDTH: f64 = 1080.0;
-const MARGIN: f64 = 56.0;
+const MARGIN: f64 = 64.0;
 const MOST_HEIGHT: f64 = 560.0;
 const LEAST_HEIGHT: f64 = 240.0;
 /// What an ordinary link is long at most.
 const MOST_SCALE: f64 = 160.0;
+/// How much wider than high the network may be drawn.
+const MOST_STRETCH: f64 = 1.7;
 /// More hosts than this are drawn without their names.
-const HOSTS_NAMED: usize = 60;
+const HOSTS_NAMED: usize = 40;
 
 type Places<'a> = BTreeMap<&'a str, (f64, f64)>;
 
@@ -44,7 +46,7 @@ pub(super) fn section(report: &Report) -> Option<Element> {
         topology
             .nodes
             .iter()
-            .filter_map(|node| draw_node(node, named, &places)),
+            .filter_map(|node| draw_node(report, node, named, &places)),
     );
     Some(
         Element::new("section")
@@ -63,16 +65,17 @@ fn fitted(report: &Report) -> (Places<'_>, f64) {
     let raw = places(&report.topology);
     let (low, high) = bounds(&raw);
     let (width, height) = ((high.0 - low.0).max(0.1), (high.1 - low.1).max(0.1));
-    let scale = ((WIDTH - 2.0 * MARGIN) / width)
-        .min((MOST_HEIGHT - 2.0 * MARGIN) / height)
-        .min(MOST_SCALE);
-    let needed = (height * scale + 2.0 * MARGIN).max(LEAST_HEIGHT);
-    let left = (WIDTH - width * scale) / 2.0;
-    let top = (needed - height * scale) / 2.0;
+    let down = ((MOST_HEIGHT - 2.0 * MARGIN) / height).min(MOST_SCALE);
+    let across = ((WIDTH - 2.0 * MARGIN) / width)
+        .min(MOST_SCALE)
+        .min(MOST_STRETCH * down);
+    let needed = (height * down + 2.0 * MARGIN).max(LEAST_HEIGHT);
+    let left = (WIDTH - width * across) / 2.0;
+    let top = (needed - height * down) / 2.0;
     let nodes = report.topology.nodes.iter().zip(raw);
     let places = nodes
         .map(|(node, (x, y))| {
-            let place = (left + (x - low.0) * scale, top + (y - low.1) * scale);
+            let place = (left + (x - low.0) * across, top + (y - low.1) * down);
             (node.name.as_str(), place)
         })
         .collect();
@@ -129,7 +132,12 @@ fn routes(report: &Report, places: &Places<'_>) -> Vec<Element> {
     drawn
 }
 
-fn draw_node(node: &NodeReport, named: bool, places: &Places<'_>) -> Option<Element> {
+fn draw_node(
+    report: &Report,
+    node: &NodeReport,
+    named: bool,
+    places: &Places<'_>,
+) -> Option<Element> {
     let (x, y) = *places.get(node.name.as_str())?;
     Some(match node.kind {
         NodeKind::Switch => {
@@ -145,11 +153,35 @@ fn draw_node(node: &NodeReport, named: bool, places: &Places<'_>) -> Option<Elem
                 .child(tip(&node.name))
                 .child(circle((x, y), if named { 6.0 } else { 3.5 }));
             match named {
-                true => host.child(label((x, y + 20.0), &node.name).class("middle")),
+                true => host.child(name_of_host(report, node, (x, y), places)),
                 false => host,
             }
         }
     })
+}
+
+/// Writes the name of a host on the side away from its switch.
+fn name_of_host(
+    report: &Report,
+    node: &NodeReport,
+    (x, y): (f64, f64),
+    places: &Places<'_>,
+) -> Element {
+    let mut links = report.topology.links.iter();
+    let switch = links.find_map(|link| match (&link.a, &link.b) {
+        (a, b) if *a == node.name => places.get(b.as_str()),
+        (a, b) if *b == node.name => places.get(a.as_str()),
+        _ => None,
+    });
+    let (dx, dy) = switch.map_or((0.0, 1.0), |switch| (x - switch.0, y - switch.1));
+    if dx.abs() < 0.5 * dy.abs() {
+        let below = if dy > 0.0 { 20.0 } else { -11.0 };
+        label((x, y + below), &node.name).class("middle")
+    } else if dx > 0.0 {
+        label((x + 11.0, y + 4.0), &node.name)
+    } else {
+        label((x - 11.0, y + 4.0), &node.name).class("end")
+    }
 }
 
 fn description(report: &Report) -> String {
