@@ -13,7 +13,7 @@ use units::Duration;
 
 use crate::clock;
 use crate::interface::{Carrier, Interface};
-use crate::scheduling::{self, HIGHEST_NICE, Wish};
+use crate::scheduling::{self, Wish};
 
 /// How often each carrier is asked for.
 pub const INTERVAL: Duration = Duration::from_us(500);
@@ -28,16 +28,20 @@ pub struct CarrierWatch {
 }
 
 impl CarrierWatch {
-    /// Begins to watch `interfaces`. Their present state is known on return.
+    /// Begins to watch `interfaces`, on a thread run as `wish` says. Their present
+    /// state is known on return.
     #[must_use]
-    pub fn start(interfaces: Vec<Interface>) -> Self {
+    pub fn start(interfaces: Vec<Interface>, wish: Wish) -> Self {
         let present: Arc<[AtomicBool]> = interfaces
             .iter()
             .map(|interface| AtomicBool::new(is_present(interface)))
             .collect();
         let stop = Arc::new(AtomicBool::new(false));
         let (answers, told_to_stop) = (Arc::clone(&present), Arc::clone(&stop));
-        let thread = thread::spawn(move || watch(&interfaces, &answers, &told_to_stop));
+        let thread = thread::spawn(move || {
+            scheduling::apply(wish);
+            watch(&interfaces, &answers, &told_to_stop);
+        });
         Self {
             present,
             stop,
@@ -69,10 +73,6 @@ impl Drop for CarrierWatch {
 }
 
 fn watch(interfaces: &[Interface], answers: &[AtomicBool], stop: &AtomicBool) {
-    scheduling::apply(Wish {
-        nice: HIGHEST_NICE,
-        processor: None,
-    });
     while !stop.load(Ordering::Relaxed) {
         for (interface, answer) in interfaces.iter().zip(answers) {
             answer.store(is_present(interface), Ordering::Relaxed);

@@ -17,12 +17,14 @@
 //! | [`channel`] | a TCP connection that is never waited for |
 //! | [`dialer`] | a switch's connection to its controller, made again when lost |
 //! | [`stall`] | the times in which the machine stood still |
+//! | [`controller_loop`] | the controller, its connections and its store |
 //! | [`packet_loop`] | all switches of the process, on one thread |
 //! | [`sender`] | a host's way through its queueing discipline |
 
 pub mod carrier_watch;
 pub mod channel;
 pub mod clock;
+pub mod controller_loop;
 pub mod dialer;
 pub mod interface;
 pub mod namespace;
@@ -35,3 +37,4 @@ pub mod sender;
 mod socket;
 pub mod stall;
 pub mod tap;
+mod waker;

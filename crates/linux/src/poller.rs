@@ -11,6 +11,24 @@ use units::Duration;
 /// How many descriptors are reported by one wait.
 const MOST_AT_ONCE: usize = 64;
 
+/// What of a descriptor is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interest {
+    /// Something to read.
+    Reading,
+    /// Something to read, or room to write.
+    ReadingAndWriting,
+}
+
+impl Interest {
+    fn flags(self) -> EventFlags {
+        match self {
+            Self::Reading => EventFlags::IN,
+            Self::ReadingAndWriting => EventFlags::IN | EventFlags::OUT,
+        }
+    }
+}
+
 /// A set of descriptors, each with a mark by which it is reported.
 #[derive(Debug)]
 pub(crate) struct Poller {
@@ -30,8 +48,24 @@ impl Poller {
     /// Adds a descriptor that is reported as `mark` when there is something to
     /// read.
     pub(crate) fn add(&self, descriptor: impl AsFd, mark: u64) -> io::Result<()> {
-        let (mark, flags) = (EventData::new_u64(mark), EventFlags::IN);
+        let (mark, flags) = (EventData::new_u64(mark), Interest::Reading.flags());
         Ok(epoll::add(&self.epoll, descriptor, mark, flags)?)
+    }
+
+    /// Changes what of a descriptor is waited for.
+    pub(crate) fn change(
+        &self,
+        descriptor: impl AsFd,
+        mark: u64,
+        interest: Interest,
+    ) -> io::Result<()> {
+        let mark = EventData::new_u64(mark);
+        Ok(epoll::modify(
+            &self.epoll,
+            descriptor,
+            mark,
+            interest.flags(),
+        )?)
     }
 
     /// Takes a descriptor out of the set.

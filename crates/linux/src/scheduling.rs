@@ -1,5 +1,9 @@
 //! Asks for the processor, the priority and the timer precision of a thread.
 //!
+//! Where the kernel shares the processor between sessions first and between threads
+//! of a session afterwards (`sched_autogroup`), the priority of a thread counts only
+//! among those of its own session; [`Session`] asks for the session as a whole.
+//!
 //! Each is a wish: a container or an ordinary user may be denied it, and the
 //! thread then runs as it is. What was granted is returned, because a figure
 //! without it says little.
@@ -17,28 +21,41 @@ pub const HIGHEST_NICE: i32 = -20;
 pub struct Granted {
     /// Its nice value: -20 is the most urgent, 0 the ordinary one.
     pub nice: i32,
-    /// The processor that it is bound to, if it is bound to one.
-    pub processor: Option<usize>,
+    /// Where it runs.
+    pub placement: Placement,
 }
 
 /// How a thread asks to be run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// The nice value; 0 asks for nothing.
     pub nice: i32,
-    /// The processor to be bound to, counted among those that this process may
-    /// use.
-    pub processor: Option<usize>,
+    /// Where it is to run.
+    pub placement: Placement,
 }
 
-/// Returns how many processors the calling thread may use.
+/// Where a thread runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Wherever the system likes.
+    Anywhere,
+    /// On this processor only.
+    Only(usize),
+    /// On any but this processor, which is left to somebody else.
+    AllBut(usize),
+}
+
+/// Returns the processor that a thread may have for itself: the last of those
+/// that the calling thread may use, if it may use at least two. The first is
+/// where most systems serve interrupts.
 #[must_use]
-pub fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+pub fn dedicated_processor() -> Option<usize> {
+    let allowed = sched_getaffinity(None).ok()?;
+    (allowed.count() > 1).then(|| (0..CpuSet::MAX_CPU).rev().find(|cpu| allowed.is_set(*cpu)))?
 }
 
 /// Sets up the calling thread: timers precise to the nanosecond, and as much of
-/// `wish` as the machine grants.
+/// `wish` as the machine grants. Threads that it starts later inherit it.
 pub fn apply(wish: Wish) -> Granted {
     // Only threads under real-time classes have no slack; others get 50 us.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
@@ -47,20 +64,62 @@ pub fn apply(wish: Wish) -> Granted {
     }
     Granted {
         nice: getpriority_process(None).unwrap_or(0),
-        processor: wish.processor.and_then(bind_to),
+        placement: match place(wish.placement) {
+            Ok(()) => wish.placement,
+            Err(_) => Placement::Anywhere,
+        },
     }
 }
 
-/// Binds the calling thread to the `n`th processor that it may use.
-fn bind_to(n: usize) -> Option<usize> {
-    let allowed = sched_getaffinity(None).ok()?;
-    let processor = (0..CpuSet::MAX_CPU)
-        .filter(|cpu| allowed.is_set(*cpu))
-        .nth(n)?;
-    let mut one = CpuSet::new();
-    one.set(processor);
-    sched_setaffinity(None, &one).ok()?;
-    Some(processor)
+fn place(placement: Placement) -> rustix::io::Result<()> {
+    let processors = match placement {
+        Placement::Anywhere => return Ok(()),
+        Placement::Only(processor) => {
+            let mut one = CpuSet::new();
+            one.set(processor);
+            one
+        }
+        Placement::AllBut(processor) => {
+            let mut others = sched_getaffinity(None)?;
+            others.unset(processor);
+            others
+        }
+    };
+    sched_setaffinity(None, &processors)
+}
+
+/// Where the kernel keeps the priority of the caller's session.
+const SESSION: &str = "/proc/self/autogroup";
+
+/// The raised priority of the session that this process belongs to, until the
+/// value is dropped. A process that is killed leaves it raised, which does no
+/// more than favour the session of its user.
+#[derive(Debug)]
+pub struct Session {
+    before: i32,
+}
+
+impl Session {
+    /// Raises the priority of the session to `nice`. Returns nothing where the
+    /// kernel does not go by sessions, or denies it.
+    #[must_use]
+    pub fn raise(nice: i32) -> Option<Self> {
+        let before = session_nice(&std::fs::read_to_string(SESSION).ok()?)?;
+        std::fs::write(SESSION, nice.to_string()).ok()?;
+        Some(Self { before })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Who could raise it can lower it.
+        let _ = std::fs::write(SESSION, self.before.to_string());
+    }
+}
+
+/// Reads what the kernel says of a session, such as `/autogroup-8 nice 0`.
+fn session_nice(text: &str) -> Option<i32> {
+    text.trim().rsplit_once("nice ")?.1.parse().ok()
 }
 
 #[cfg(test)]
@@ -68,16 +127,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_beyond_the_machine_leaves_the_thread_unbound() {
-        let granted = std::thread::spawn(|| {
-            apply(Wish {
-                nice: 0,
-                processor: Some(CpuSet::MAX_CPU),
-            })
-        })
-        .join()
-        .unwrap();
+    fn a_processor_that_is_not_there_leaves_the_thread_where_it_was() {
+        let placement = Placement::Only(CpuSet::MAX_CPU - 1);
 
-        assert_eq!(granted.processor, None);
+        let granted = std::thread::spawn(move || apply(Wish { nice: 0, placement }));
+
+        assert_eq!(granted.join().unwrap().placement, Placement::Anywhere);
+    }
+
+    #[test]
+    fn the_priority_of_a_session_is_read_as_the_kernel_writes_it() {
+        assert_eq!(session_nice("/autogroup-8 nice 0\n"), Some(0));
+        assert_eq!(session_nice("/autogroup-123 nice -20\n"), Some(-20));
+        assert_eq!(session_nice("something else"), None);
+    }
+
+    #[test]
+    fn a_thread_that_leaves_a_processor_to_another_one_has_no_other_to_give() {
+        let Some(processor) = dedicated_processor() else {
+            return;
+        };
+        let placement = Placement::AllBut(processor);
+
+        let left = std::thread::spawn(move || {
+            apply(Wish { nice: 0, placement });
+            sched_getaffinity(None).unwrap()
+        });
+
+        assert!(!left.join().unwrap().is_set(processor));
     }
 }

@@ -1,0 +1,106 @@
+//! A host as traffic sees it: the interfaces through which it may be plugged in,
+//! of which one is in use.
+
+use std::io;
+
+use linux::namespace::Namespace;
+use linux::sender::{Queued, Sender};
+use linux::tap::{RING_BYTES, Tap};
+
+use crate::network::{Network, Place};
+use crate::qdisc::{self, QUEUES};
+use crate::veth::Power;
+
+/// The most memory that the taps of all hosts take together.
+const ALL_RINGS_BYTES: usize = 512 << 20;
+
+/// One host.
+#[derive(Debug)]
+pub struct Host {
+    pub(crate) sockets: Vec<HostSocket>,
+    /// The place of the socket in use.
+    active: usize,
+}
+
+/// One interface of a host.
+#[derive(Debug)]
+pub(crate) struct HostSocket {
+    /// The cable in the network's list.
+    cable: usize,
+    pub(crate) tap: Tap,
+    /// One for each queue.
+    senders: Vec<Sender>,
+}
+
+impl Host {
+    /// Opens the interfaces of every host of the network.
+    ///
+    /// # Errors
+    ///
+    /// Without the privilege or the memory.
+    pub(crate) fn open_all(network: &Network) -> io::Result<Vec<Self>> {
+        let places = network.cables.iter().flat_map(|cable| &cable.sockets);
+        let interfaces = places
+            .filter(|socket| matches!(socket.place, Place::Host(_)))
+            .count();
+        let ring_bytes = RING_BYTES.min(ALL_RINGS_BYTES / interfaces.max(1));
+        let hosts = network.hosts.iter().enumerate();
+        hosts
+            .map(|(host, room)| Self::open(network, (host, room), ring_bytes))
+            .collect()
+    }
+
+    fn open(
+        network: &Network,
+        (host, room): (usize, &Namespace),
+        ring_bytes: usize,
+    ) -> io::Result<Self> {
+        let (mut sockets, mut active) = (Vec::new(), 0);
+        for (number, cable) in network.cables.iter().enumerate() {
+            for socket in cable
+                .sockets
+                .iter()
+                .filter(|socket| socket.place == Place::Host(host))
+            {
+                if cable.power() == Power::On {
+                    active = sockets.len();
+                }
+                let index = socket.interface.index();
+                sockets.push(room.run(|| HostSocket::open(number, index, ring_bytes))?);
+            }
+        }
+        Ok(Self { sockets, active })
+    }
+
+    /// Sends a frame through queue `queue` of the interface in use.
+    ///
+    /// # Errors
+    ///
+    /// If the interface is of no use; never for a full queue or a cut cable.
+    pub(crate) fn send(&mut self, queue: u8, frame: &[u8]) -> io::Result<Queued> {
+        match self.sockets.get_mut(self.active) {
+            Some(socket) => socket.senders[usize::from(queue)].send(frame),
+            None => Ok(Queued::Down),
+        }
+    }
+
+    /// From now on the host sends through its end of `cable`.
+    pub(crate) fn plug_into(&mut self, cable: usize) {
+        if let Some(n) = self.sockets.iter().position(|socket| socket.cable == cable) {
+            self.active = n;
+        }
+    }
+}
+
+impl HostSocket {
+    fn open(cable: usize, index: u32, ring_bytes: usize) -> io::Result<Self> {
+        let queues = 0..QUEUES;
+        Ok(Self {
+            cable,
+            tap: Tap::open(index, ring_bytes)?,
+            senders: queues
+                .map(|queue| Sender::open(index, qdisc::class(queue)))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! Makes happen what is planned to happen to the network, on a thread of its own.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+
+use linux::clock;
+use linux::packet_loop::Command;
+use units::{Duration, Instant};
+
+use crate::cable::{Cable, Changed};
+use crate::network::Place;
+use crate::traffic_loop::Order;
+use crate::veth::Power;
+
+/// How long the thread sleeps at most, so that it can be stopped.
+const LONGEST_SLEEP: Duration = Duration::from_ms(20);
+
+/// Something that may happen to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A cable is cut.
+    Cut {
+        /// Which, in the order of the plan.
+        cable: usize,
+    },
+    /// A cable is healed.
+    Heal {
+        /// Which, in the order of the plan.
+        cable: usize,
+    },
+    /// A switch dies; its cables lose their carrier.
+    Crash {
+        /// Which, in the order of the plan.
+        switch: usize,
+    },
+    /// A switch that died starts again, with empty tables.
+    Restart {
+        /// Which, in the order of the plan.
+        switch: usize,
+    },
+    /// A host is unplugged, and plugged into a cable that waited for it.
+    HostMoves {
+        /// Which host, in the order of the plan.
+        host: usize,
+        /// Into which cable.
+        to: usize,
+    },
+}
+
+/// The planned changes, with what it takes to make them.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    pub(crate) cables: Vec<Cable>,
+    pub(crate) switches: Sender<Command>,
+    pub(crate) hosts: Sender<Order>,
+    /// The cables that are unplugged, whatever their switches do.
+    unplugged: BTreeSet<usize>,
+    crashed: BTreeSet<usize>,
+}
+
+impl Timeline {
+    pub(crate) fn new(cables: Vec<Cable>, switches: Sender<Command>, hosts: Sender<Order>) -> Self {
+        let off = cables
+            .iter()
+            .enumerate()
+            .filter(|(_, cable)| cable.power() == Power::Off);
+        Self {
+            unplugged: off.map(|(number, _)| number).collect(),
+            crashed: BTreeSet::new(),
+            cables,
+            switches,
+            hosts,
+        }
+    }
+
+    /// Makes `changes`, which are in order of time, until `stop` is set. Returns
+    /// when each was made, as far as it came.
+    pub(crate) fn run(
+        mut self,
+        changes: &[(Instant, Change)],
+        stop: &Arc<AtomicBool>,
+    ) -> io::Result<Vec<Changed>> {
+        let mut made = Vec::with_capacity(changes.len());
+        for (at, change) in changes {
+            while clock::now() < *at {
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(made);
+                }
+                clock::sleep_until((*at).min(clock::now() + LONGEST_SLEEP));
+            }
+            let asked = clock::now();
+            self.make(*change)?;
+            made.push(Changed {
+                asked,
+                done: clock::now(),
+            });
+        }
+        Ok(made)
+    }
+
+    fn make(&mut self, change: Change) -> io::Result<()> {
+        match change {
+            Change::Cut { cable } => {
+                self.unplugged.insert(cable);
+            }
+            Change::Heal { cable } => {
+                self.unplugged.remove(&cable);
+            }
+            Change::Crash { switch } => {
+                self.crashed.insert(switch);
+                self.command(Command::Crash { station: switch });
+            }
+            Change::Restart { switch } => {
+                self.crashed.remove(&switch);
+                self.command(Command::Restart { station: switch });
+            }
+            Change::HostMoves { host, to } => {
+                let place = Place::Host(host);
+                let ends_there = |cable: &Cable| cable.sockets.iter().any(|s| s.place == place);
+                let all = self.cables.iter().enumerate();
+                self.unplugged
+                    .extend(all.filter(|(_, cable)| ends_there(cable)).map(|(n, _)| n));
+                self.unplugged.remove(&to);
+                // A host that is not there any more is past moving.
+                let _ = self.hosts.send(Order::PlugInto { host, cable: to });
+            }
+        }
+        self.set_cables()
+    }
+
+    /// Brings every cable into the state that it should have.
+    fn set_cables(&mut self) -> io::Result<()> {
+        for (number, cable) in self.cables.iter_mut().enumerate() {
+            let dead_end = cable.sockets.iter().any(|socket| match socket.place {
+                Place::Switch { switch, .. } => self.crashed.contains(&switch),
+                Place::Host(_) => false,
+            });
+            let power = match dead_end || self.unplugged.contains(&number) {
+                true => Power::Off,
+                false => Power::On,
+            };
+            if cable.power() != power {
+                cable.set(power)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&self, command: Command) {
+        // Switches that have ended are past commanding.
+        let _ = self.switches.send(command);
+    }
+}

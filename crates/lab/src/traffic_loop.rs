@@ -1,0 +1,254 @@
+//! One thread that makes all hosts send and takes down what they sent and got.
+//!
+//! Sources are asked for their frames at absolute times. Between two of them the
+//! thread reads what the taps have captured, a few frames at a time so that no
+//! source waits for it: which frame left a host's interface and which arrived, by
+//! the kernel's stamps, on the monotonic clock. What arrives also goes to those
+//! who answer it: the receivers of floods acknowledge, their senders listen.
+
+mod book;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
+
+use linux::clock::{self, Step};
+use linux::sender::Queued;
+use measure::load::Load;
+use measure::recorder::FlowRecord;
+use measure::traffic::Source;
+use units::{Duration, Instant};
+
+use crate::host::Host;
+use book::Book;
+
+/// How long captured frames wait at most while sources are busy.
+const READ_INTERVAL: Duration = Duration::from_ms(1);
+/// How many captured frames of an interface are read before the sources are
+/// looked at again.
+const FRAMES_AT_ONCE: usize = 16;
+/// The most frames that one source sends before the others have their turn.
+const BURST: usize = 32;
+/// How often the wall clock is compared with the monotonic one.
+const CLOCK_INTERVAL: Duration = Duration::from_ms(500);
+/// The most steps of the wall clock that are kept.
+const MOST_STEPS: usize = 64;
+const FRAME_BYTES: usize = 2048;
+/// The queue through which acknowledgements and announcements go.
+const BEST_EFFORT: u8 = 0;
+
+/// How traffic is going, to be read by anybody at any time.
+#[derive(Debug, Default)]
+pub struct Tally {
+    sent: AtomicU64,
+    arrived: AtomicU64,
+}
+
+impl Tally {
+    /// Returns how many frames of flows have left their hosts.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many frames of flows have arrived, once for each receiver.
+    #[must_use]
+    pub fn arrived(&self) -> u64 {
+        self.arrived.load(Ordering::Relaxed)
+    }
+}
+
+/// What became of the traffic.
+#[derive(Debug)]
+pub struct TrafficRecord {
+    /// What was taken down, flow by flow.
+    pub flows: Vec<FlowRecord>,
+    /// How many frames the queues of their hosts did not take.
+    pub overflowed: u64,
+    /// How late a source was called at most.
+    pub latest: Duration,
+    /// How many frames went by the taps uncaptured. If it is not zero, the losses
+    /// taken down are too high.
+    pub uncaptured: u64,
+    /// The steps that the wall clock made.
+    pub steps: Vec<Step>,
+}
+
+/// What the loop is told while it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// A host is plugged in elsewhere.
+    PlugInto {
+        /// The host.
+        host: usize,
+        /// The cable that it sends into from now on.
+        cable: usize,
+    },
+    /// A host sends a frame that belongs to no flow.
+    Announce {
+        /// The host.
+        host: usize,
+        /// The frame.
+        frame: Vec<u8>,
+    },
+}
+
+/// The loop, ready to run.
+#[derive(Debug)]
+pub(crate) struct TrafficLoop {
+    hosts: Vec<Host>,
+    book: Book,
+    orders: Receiver<Order>,
+    overflowed: u64,
+    latest: Duration,
+    steps: Vec<Step>,
+    clock_due: Instant,
+    frame: Vec<u8>,
+}
+
+impl TrafficLoop {
+    pub(crate) fn new(
+        hosts: Vec<Host>,
+        load: Load,
+        tally: Arc<Tally>,
+        orders: Receiver<Order>,
+    ) -> Self {
+        Self {
+            hosts,
+            book: Book::new(load, tally),
+            orders,
+            overflowed: 0,
+            latest: Duration::ZERO,
+            steps: Vec::with_capacity(MOST_STEPS),
+            clock_due: clock::now(),
+            frame: Vec::with_capacity(FRAME_BYTES),
+        }
+    }
+
+    /// Runs until `stop` is set.
+    pub(crate) fn run(mut self, stop: &AtomicBool) -> TrafficRecord {
+        self.forget_the_past();
+        let mut read_due = clock::now();
+        while !stop.load(Ordering::Relaxed) {
+            let now = clock::now();
+            let next = self.send_due(now);
+            if now >= read_due {
+                read_due = match self.read() {
+                    Rest::Nothing => now + READ_INTERVAL,
+                    Rest::More => now,
+                };
+                self.keep_time(now);
+                self.obey();
+            }
+            clock::sleep_until(next.min(read_due));
+        }
+        while self.read() == Rest::More {}
+        self.finish()
+    }
+
+    /// Sends every frame that is due, and returns when the next one is.
+    fn send_due(&mut self, now: Instant) -> Instant {
+        let mut next = Instant::FAR_FUTURE;
+        for (host, load) in self.hosts.iter_mut().zip(&mut self.book.hosts) {
+            for queued in &mut load.sources {
+                for _ in 0..BURST {
+                    if queued.source.next_due().is_none_or(|due| due > now) {
+                        break;
+                    }
+                    let Some(emitted) = queued.source.emit(now, &mut self.frame) else {
+                        break;
+                    };
+                    if !matches!(queued.source, Source::BestEffort(_)) {
+                        self.latest = self.latest.max(now.saturating_since(emitted.due));
+                    }
+                    match host.send(queued.queue, &self.frame) {
+                        Ok(Queued::Taken) => {}
+                        Ok(Queued::Overflowed | Queued::Down) | Err(_) => self.overflowed += 1,
+                    }
+                }
+                next = next.min(queued.source.next_due().unwrap_or(Instant::FAR_FUTURE));
+            }
+        }
+        next
+    }
+
+    /// Takes down some of what the taps have captured.
+    fn read(&mut self) -> Rest {
+        let mut rest = Rest::Nothing;
+        for (number, host) in self.hosts.iter_mut().enumerate() {
+            for socket in 0..host.sockets.len() {
+                let taken = (0..FRAMES_AT_ONCE)
+                    .take_while(|_| read_one(&mut self.book, number, host, socket))
+                    .count();
+                if taken == FRAMES_AT_ONCE {
+                    rest = Rest::More;
+                }
+            }
+        }
+        rest
+    }
+
+    /// Empties the taps of what happened before the run.
+    fn forget_the_past(&mut self) {
+        for socket in self.hosts.iter_mut().flat_map(|host| &mut host.sockets) {
+            while socket.tap.take(|_| ()).is_some() {}
+        }
+    }
+
+    fn keep_time(&mut self, now: Instant) {
+        if now < self.clock_due {
+            return;
+        }
+        self.clock_due = now + CLOCK_INTERVAL;
+        if let Some(step) = self.book.wall.follow()
+            && self.steps.len() < MOST_STEPS
+        {
+            self.steps.push(step);
+        }
+    }
+
+    fn obey(&mut self) {
+        while let Ok(order) = self.orders.try_recv() {
+            match order {
+                Order::PlugInto { host, cable } => self.hosts[host].plug_into(cable),
+                Order::Announce { host, frame } => {
+                    // A host that is unplugged is not heard.
+                    let _ = self.hosts[host].send(BEST_EFFORT, &frame);
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> TrafficRecord {
+        let sockets = self.hosts.iter_mut().flat_map(|host| &mut host.sockets);
+        let uncaptured = sockets.map(|socket| socket.tap.lost()).sum();
+        TrafficRecord {
+            flows: self.book.close(),
+            overflowed: self.overflowed,
+            latest: self.latest,
+            uncaptured,
+            steps: self.steps,
+        }
+    }
+}
+
+/// Takes down one frame of a host's interface, and sends the answer to it. Returns
+/// whether there was one.
+fn read_one(book: &mut Book, number: usize, host: &mut Host, socket: usize) -> bool {
+    let tap = &mut host.sockets[socket].tap;
+    let Some(answer) = tap.take(|seen| book.enter(number, &seen)) else {
+        return false;
+    };
+    if let Some(answer) = answer {
+        // An acknowledgement that finds no room is lost, as on any other network.
+        let _ = host.send(BEST_EFFORT, answer);
+    }
+    true
+}
+
+/// Whether the taps hold more than was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    Nothing,
+    More,
+}

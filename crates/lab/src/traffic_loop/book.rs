@@ -1,0 +1,103 @@
+//! What the taps see, taken down, and answered where somebody answers.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use linux::clock::{self, WallClock};
+use linux::tap::{Captured, Direction};
+use measure::identity::Catalogue;
+use measure::load::{HostLoad, Load};
+use measure::recorder::FlowRecord;
+use measure::traffic::Source;
+use measure::{FlowIndex, Recorder};
+use wire::ethernet::wire_size;
+
+use super::{FRAME_BYTES, Tally};
+
+/// What hosts send and get.
+#[derive(Debug)]
+pub(super) struct Book {
+    pub(super) hosts: Vec<HostLoad>,
+    pub(super) wall: WallClock,
+    catalogue: Catalogue,
+    recorder: Recorder,
+    /// The flows that each host sends.
+    sends: Vec<Vec<FlowIndex>>,
+    /// The places of the sources, host by host, that listen to answers.
+    listeners: Vec<Vec<usize>>,
+    answer: Vec<u8>,
+    tally: Arc<Tally>,
+}
+
+impl Book {
+    pub(super) fn new(load: Load, tally: Arc<Tally>) -> Self {
+        let sends = |host: &HostLoad| host.sources.iter().map(|queued| queued.flow).collect();
+        Self {
+            sends: load.hosts.iter().map(sends).collect(),
+            listeners: load.hosts.iter().map(listeners).collect(),
+            hosts: load.hosts,
+            wall: WallClock::sample(),
+            catalogue: load.catalogue,
+            recorder: load.recorder,
+            answer: Vec::with_capacity(FRAME_BYTES),
+            tally,
+        }
+    }
+
+    /// Takes down a frame that went by at `host`, and makes the answer that it
+    /// provokes, if it does.
+    pub(super) fn enter(&mut self, host: usize, seen: &Captured<'_>) -> Option<&[u8]> {
+        let at = self.wall.to_monotonic(seen.stamp);
+        let known = self.catalogue.identify(seen.bytes, at);
+        match seen.direction {
+            Direction::Out => {
+                if let Some((flow, sequence)) = known
+                    && self.sends[host].contains(&flow)
+                {
+                    self.recorder
+                        .sent(flow, sequence, wire_size(seen.length), at);
+                    self.tally.sent.fetch_add(1, Ordering::Relaxed);
+                }
+                None
+            }
+            Direction::In => {
+                if let Some((flow, sequence)) = known
+                    && let Some(receiver) = self.hosts[host].receives.get(&flow)
+                {
+                    self.recorder.received(flow, *receiver, sequence, at);
+                    self.tally.arrived.fetch_add(1, Ordering::Relaxed);
+                }
+                self.react(host, seen.bytes)
+            }
+        }
+    }
+
+    /// Ends the taking down.
+    pub(super) fn close(mut self) -> Vec<FlowRecord> {
+        for queued in self.hosts.iter().flat_map(|host| &host.sources) {
+            self.recorder.skipped(queued.flow, queued.source.skipped());
+        }
+        self.recorder.finish()
+    }
+
+    fn react(&mut self, host: usize, frame: &[u8]) -> Option<&[u8]> {
+        let load = &mut self.hosts[host];
+        for place in &self.listeners[host] {
+            load.sources[*place].source.received(clock::now(), frame);
+        }
+        for acknowledger in &mut load.acknowledgers {
+            if let Some(length) = acknowledger.received(frame, &mut self.answer) {
+                return Some(&self.answer[..length]);
+            }
+        }
+        None
+    }
+}
+
+fn listeners(host: &HostLoad) -> Vec<usize> {
+    let sources = host.sources.iter().enumerate();
+    sources
+        .filter(|(_, queued)| matches!(queued.source, Source::BestEffort(_)))
+        .map(|(place, _)| place)
+        .collect()
+}

@@ -1,0 +1,338 @@
+//! A scenario's network with everything running in it, seen from outside.
+//!
+//! The threads of a run, and what each has:
+//!
+//! | thread | has | runs as |
+//! |---|---|---|
+//! | packets | all switches | alone on its processor, spinning, nice -20; sleeping where there is one processor |
+//! | controller | the controller | nice -20 beside it |
+//! | store | the controller's store | as everybody |
+//! | carriers | the carriers of all ports | nice -20 |
+//! | traffic | all hosts, their taps and the recorder | nice -10 |
+//! | timeline | what happens to the network | nice -10 |
+//! | a dialer for each switch | its connection | as everybody |
+
+use std::fmt::Display;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+
+use controller::northbound::{Event, Reply};
+use controller::{Request, RequestId, Store};
+use linux::clock::{self, WallClock};
+use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
+use linux::scheduling::{self, HIGHEST_NICE, Session};
+use measure::load::Load;
+use thiserror::Error;
+use units::{Duration, Instant};
+
+use crate::cable::Changed;
+use crate::host::Host;
+use crate::network::{BuildError, Network, Plan};
+use crate::switches::{Settings, Switches, SwitchesRecord};
+use crate::timeline::{Change, Timeline};
+use crate::traffic_loop::{Order, Tally, TrafficLoop, TrafficRecord};
+
+/// Where the controller listens (OF13 clause 6.3.3).
+const OPENFLOW_PORT: u16 = 6653;
+/// The urgency of those who send: below those who forward.
+const TRAFFIC_NICE: i32 = -10;
+/// The queue through which announcements go.
+const BEST_EFFORT: u8 = 0;
+
+/// Why an experiment in the lab cannot go on.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// The network does not stand.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The controller cannot listen.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The machine refuses something.
+    #[error("cannot {doing}: {reason}")]
+    Machine {
+        /// What was wanted.
+        doing: &'static str,
+        /// What the machine says.
+        reason: io::Error,
+    },
+    /// The controller's store failed.
+    #[error("the store failed: {reason}")]
+    Store {
+        /// What it says.
+        reason: String,
+    },
+    /// The controller has ended.
+    #[error("the controller has stopped")]
+    ControllerEnded,
+}
+
+/// What a lab is made of.
+#[derive(Debug)]
+pub struct Parts<S> {
+    /// The network.
+    pub network: Plan,
+    /// The configuration of each switch, in the order of the plan.
+    pub switches: Vec<switch::Config>,
+    /// The configuration of the controller.
+    pub controller: controller::Config,
+    /// What the controller keeps its decisions in.
+    pub store: S,
+    /// From which length on a gap in the packet loop is a stall.
+    pub stall_threshold: Duration,
+}
+
+/// Something that the controller said, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub what: Saying,
+}
+
+/// What a controller says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saying {
+    /// Something that happened.
+    Notice(Event),
+    /// The answer to a request.
+    Reply(RequestId, Reply),
+}
+
+/// What was observed in a lab.
+#[derive(Debug)]
+pub struct Observed {
+    /// What became of the traffic, if any was begun.
+    pub traffic: Option<TrafficRecord>,
+    /// When each planned change was made, in the order of the plan, as far as it
+    /// came.
+    pub changes: Vec<Changed>,
+    /// What the switches did.
+    pub switches: SwitchesRecord,
+}
+
+/// A network with switches and a controller that run. Everything ends when this
+/// value does.
+#[derive(Debug)]
+pub struct Lab {
+    controller: ControllerHandle,
+    run: Option<Run>,
+    switches: Switches,
+    hosts: Vec<Host>,
+    network: Network,
+    settings: Settings,
+    wall: WallClock,
+    /// Dropped last.
+    _session: Option<Session>,
+}
+
+/// The threads of a run.
+#[derive(Debug)]
+struct Run {
+    orders: Sender<Order>,
+    tally: Arc<Tally>,
+    stop: Arc<AtomicBool>,
+    traffic: Option<JoinHandle<TrafficRecord>>,
+    timeline: Option<JoinHandle<io::Result<Vec<Changed>>>>,
+}
+
+impl Lab {
+    /// Builds the network and starts switches and controller. Where the packet
+    /// loop gets a processor of its own, the calling thread leaves it.
+    ///
+    /// # Errors
+    ///
+    /// Without the privilege (see [`crate::privilege`]), or if the machine lacks
+    /// something.
+    pub fn build<S>(parts: Parts<S>) -> Result<Self, LabError>
+    where
+        S: Store + Send + 'static,
+        S::Error: Display,
+    {
+        let settings = Settings::for_this_machine(parts.stall_threshold, OPENFLOW_PORT);
+        let session = Session::raise(HIGHEST_NICE);
+        let network = Network::build(&parts.network)?;
+        let hosts = machine("open the interfaces of the hosts", Host::open_all(&network))?;
+        let anywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, OPENFLOW_PORT));
+        let listener = network.control.run(|| listen(anywhere))?;
+        let wish = settings.wish_beside(HIGHEST_NICE);
+        let started = ControllerHandle::start(listener, parts.controller, parts.store, wish);
+        let controller = machine("start the controller", started)?;
+        let switches = Switches::start(&network, &parts.switches, settings);
+        let switches = machine("start the switches", switches)?;
+        scheduling::apply(settings.wish_beside(0));
+        Ok(Self {
+            controller,
+            run: None,
+            switches,
+            hosts,
+            network,
+            settings,
+            wall: WallClock::sample(),
+            _session: session,
+        })
+    }
+
+    /// Returns the present time, on the monotonic clock.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        clock::now()
+    }
+
+    /// Returns the time of day at the origin of the monotonic clock, in nanoseconds
+    /// since 1970.
+    #[must_use]
+    pub fn unix_origin_ns(&self) -> u64 {
+        self.wall.to_wall(Instant::ZERO).as_ns()
+    }
+
+    /// Asks the controller for something.
+    pub fn request(&mut self, request: Request) -> RequestId {
+        self.controller.ask(request)
+    }
+
+    /// Waits until the controller has said something or until `until`, and returns
+    /// what it said.
+    ///
+    /// # Errors
+    ///
+    /// If the controller has ended, or its store has failed.
+    pub fn listen(&mut self, until: Instant) -> Result<Vec<Said>, LabError> {
+        let told = self.controller.told();
+        let patience = until.saturating_since(clock::now());
+        let first = match told.recv_timeout(patience.into()) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => return Ok(Vec::new()),
+            Err(RecvTimeoutError::Disconnected) => return Err(LabError::ControllerEnded),
+        };
+        let mut said = Vec::new();
+        for told in std::iter::once(first).chain(told.try_iter()) {
+            let (at, what) = match told {
+                Told::Notice { at, notice } => (at, Saying::Notice(notice)),
+                Told::Reply { at, id, reply } => (at, Saying::Reply(id, reply)),
+                Told::Closed { .. } => continue,
+                Told::StoreFailed { reason } => return Err(LabError::Store { reason }),
+            };
+            said.push(Said { at, what });
+        }
+        Ok(said)
+    }
+
+    /// Lets a host send a frame that belongs to no flow.
+    pub fn announce(&mut self, host: usize, frame: &[u8]) {
+        match (&self.run, self.hosts.get_mut(host)) {
+            (Some(run), _) => {
+                let frame = frame.to_vec();
+                // Hosts that have ended say nothing more.
+                let _ = run.orders.send(Order::Announce { host, frame });
+            }
+            (None, Some(host)) => {
+                // What finds no room is lost, as on any other network.
+                let _ = host.send(BEST_EFFORT, frame);
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Lets the hosts begin to send, and plans what happens to the network, in
+    /// order of time.
+    ///
+    /// # Errors
+    ///
+    /// If the machine gives no threads.
+    ///
+    /// # Panics
+    ///
+    /// If it was called before.
+    pub fn begin(&mut self, load: Load, changes: Vec<(Instant, Change)>) -> Result<(), LabError> {
+        assert!(self.run.is_none(), "a lab runs once");
+        let (orders, obeyed) = mpsc::channel();
+        let tally = Arc::new(Tally::default());
+        let stop = Arc::new(AtomicBool::new(false));
+        let wish = self.settings.wish_beside(TRAFFIC_NICE);
+        let hosts = std::mem::take(&mut self.hosts);
+        let traffic = TrafficLoop::new(hosts, load, Arc::clone(&tally), obeyed);
+        let should_stop = Arc::clone(&stop);
+        let traffic = spawn("traffic", move || {
+            scheduling::apply(wish);
+            traffic.run(&should_stop)
+        })?;
+        let cables = std::mem::take(&mut self.network.cables);
+        let timeline = Timeline::new(cables, self.switches.commands(), orders.clone());
+        let should_stop = Arc::clone(&stop);
+        let timeline = spawn("timeline", move || {
+            scheduling::apply(wish);
+            timeline.run(&changes, &should_stop)
+        })?;
+        let (traffic, timeline) = (Some(traffic), Some(timeline));
+        self.run = Some(Run {
+            orders,
+            tally,
+            stop,
+            traffic,
+            timeline,
+        });
+        Ok(())
+    }
+
+    /// Returns how traffic is going, once it has begun.
+    #[must_use]
+    pub fn tally(&self) -> Option<&Tally> {
+        self.run.as_ref().map(|run| &*run.tally)
+    }
+
+    /// Ends the run and everything in it.
+    ///
+    /// # Errors
+    ///
+    /// If a planned change could not be made.
+    pub fn finish(mut self) -> Result<Observed, LabError> {
+        let (mut traffic, mut changes) = (None, Vec::new());
+        if let Some(mut run) = self.run.take() {
+            run.stop.store(true, Ordering::Relaxed);
+            traffic = run.traffic.take().map(joined);
+            if let Some(timeline) = run.timeline.take() {
+                changes = machine("change the network", joined(timeline))?;
+            }
+        }
+        Ok(Observed {
+            traffic,
+            changes,
+            switches: self.switches.finish(),
+        })
+    }
+}
+
+/// A run that is dropped before its end is ended.
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.traffic.take().map(JoinHandle::join);
+        let _ = self.timeline.take().map(JoinHandle::join);
+    }
+}
+
+fn spawn<R: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<JoinHandle<R>, LabError> {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
+    machine("start a thread", thread)
+}
+
+fn joined<R>(thread: JoinHandle<R>) -> R {
+    match thread.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+fn machine<T>(doing: &'static str, result: io::Result<T>) -> Result<T, LabError> {
+    result.map_err(|reason| LabError::Machine { doing, reason })
+}

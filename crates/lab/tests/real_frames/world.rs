@@ -1,0 +1,334 @@
+//! Everything together: controller, switches, hosts, and a cable that breaks.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::net::Ipv4Addr;
+
+use controller::config::{
+    Application, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters,
+    Timers,
+};
+use controller::northbound::{
+    Decision, Event, FlowMatch, Protection, Reply, Request, Requirement, Traffic, Transport,
+    TransportProtocol,
+};
+use controller::place::PortId;
+use controller::{Store, StoreWrite};
+use lab::network::{Place, Plan};
+use lab::timeline::Change;
+use lab::world::{Lab, Parts, Said, Saying};
+use linux::clock;
+use measure::identity::{Catalogue, FlowKey, Numbering};
+use measure::load::{HostLoad, Load, QueuedSource};
+use measure::traffic::udp::{Config as UdpConfig, Pattern};
+use measure::traffic::{Addresses, Source, Udp};
+use measure::{Contract, FlowPlan, ReceiverIndex, Recorder};
+use switch::PortConfig;
+use units::{BitRate, DataSize, Delay, Duration, Instant};
+use wire::ethernet::{MacAddress, wire_size};
+use wire::openflow::{DatapathId, PortNumber};
+
+use crate::namespace_or_skip;
+use crate::network::{cable, host, port};
+
+const RATE: BitRate = BitRate::from_mbps(100);
+const FRAME_BYTES: usize = 200;
+const PERIOD: Duration = Duration::from_ms(1);
+const UDP_PORT: u16 = 5000;
+const PATIENCE: Duration = Duration::from_secs(20);
+const STALL: Duration = Duration::from_us(100);
+/// The place of the cable between the first two switches.
+const FIRST_TRUNK: usize = 2;
+
+/// Keeps nothing once it is gone.
+#[derive(Debug, Default)]
+struct Memory {
+    records: BTreeMap<[u8; 5], StoreWrite>,
+}
+
+impl Store for Memory {
+    type Error = Infallible;
+
+    fn write(&mut self, writes: &[StoreWrite]) -> Result<(), Infallible> {
+        for write in writes {
+            self.records.insert(write.key.to_bytes(), write.clone());
+        }
+        Ok(())
+    }
+
+    fn records(&self) -> Result<Vec<StoreWrite>, Infallible> {
+        Ok(self.records.values().cloned().collect())
+    }
+}
+
+/// Three switches in a ring; a host at the first, another at the second.
+fn ring() -> Plan {
+    Plan {
+        switches: ["s1", "s2", "s3"].map(str::to_owned).to_vec(),
+        hosts: vec![host("h1", 1), host("h2", 2)],
+        cables: vec![
+            cable([Place::Host(0), port(0, 1)]),
+            cable([Place::Host(1), port(1, 1)]),
+            cable([port(0, 2), port(1, 3)]),
+            cable([port(1, 2), port(2, 3)]),
+            cable([port(2, 2), port(0, 3)]),
+        ],
+    }
+}
+
+fn switch_config(number: u8) -> switch::Config {
+    let ports = (1..=3).map(|port| PortConfig {
+        number: PortNumber(u32::from(port)),
+        name: format!("p{port}"),
+        mac: MacAddress([2, 9, 0, 0, number, port]),
+        rate: Some(RATE),
+    });
+    switch::Config::new(DatapathId(u64::from(number)), ports.collect())
+}
+
+fn controller_config() -> controller::Config {
+    let other_ports = PortParameters {
+        rate: RATE,
+        propagation: Delay::ZERO,
+        budgets: [
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+            Some(Delay::from_us(500)),
+        ],
+        buffers: [None; 8],
+        largest_frame: DataSize::from_bytes(1542),
+    };
+    let parameters = SwitchParameters {
+        name: String::new(),
+        processing: Some(ProcessingParameters {
+            latency: Delay::from_us(100),
+            per_frame: Delay::from_us(10),
+            budget: Delay::from_us(500),
+            buffer_frames: None,
+        }),
+        ports: BTreeMap::new(),
+        other_ports,
+    };
+    let host = |name: &str, last: u8, datapath| HostParameters {
+        name: name.to_owned(),
+        mac: MacAddress([2, 0, 0, 0, 0, last]),
+        ipv4: Some(address(last)),
+        attachment: Some(PortId::new(DatapathId(datapath), PortNumber(1))),
+        unpromised: None,
+    };
+    controller::Config {
+        switches: BTreeMap::new(),
+        unknown_switch: parameters,
+        hosts: vec![host("h1", 1, 1), host("h2", 2, 2)],
+        application: Application::Deterministic,
+        metric: Metric::Links,
+        timers: Timers {
+            probe_interval: Duration::from_ms(100),
+            ..Timers::default()
+        },
+        probe_key: None,
+    }
+}
+
+fn address(last: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, last)
+}
+
+fn contract() -> Contract {
+    let size = wire_size(FRAME_BYTES);
+    Contract {
+        rate: BitRate::from_mbps(4),
+        burst: size * 4,
+    }
+}
+
+fn requirement() -> Requirement {
+    let size = wire_size(FRAME_BYTES);
+    Requirement {
+        name: "trip".to_owned(),
+        source: "h1".to_owned(),
+        destinations: vec!["h2".to_owned()],
+        matching: FlowMatch {
+            destination: Some(MacAddress([2, 0, 0, 0, 0, 2])),
+            ipv4_destination: Some(address(2)),
+            transport: Some(Transport {
+                protocol: TransportProtocol::Udp,
+                source: None,
+                destination: Some(UDP_PORT),
+            }),
+            ..FlowMatch::default()
+        },
+        class: 7,
+        traffic: Traffic {
+            rate: contract().rate,
+            burst: contract().burst,
+            largest_frame: size,
+            smallest_frame: size,
+        },
+        deadline: Some(Delay::from_us(10_000)),
+        protection: Protection::Restore {
+            interruption: Duration::from_ms(50),
+        },
+    }
+}
+
+/// One datagram a millisecond from the first host to the second.
+fn load(start: Instant, until: Instant) -> Load {
+    let mut recorder = Recorder::new(start, measure::recorder::Settings::default());
+    let plan = FlowPlan {
+        receivers: 1,
+        promise: None,
+        contract: Some(contract()),
+        period: Some(PERIOD),
+    };
+    let flow = recorder.add(plan);
+    let source = Source::Udp(Udp::new(&UdpConfig {
+        addresses: Addresses {
+            source_mac: MacAddress([2, 0, 0, 0, 0, 1]),
+            destination_mac: MacAddress([2, 0, 0, 0, 0, 2]),
+            vlan: None,
+            source: address(1),
+            destination: address(2),
+            source_port: UDP_PORT,
+            destination_port: UDP_PORT,
+            dscp: 0,
+        },
+        frame_length: FRAME_BYTES,
+        contract: contract(),
+        pattern: Pattern::Bursts {
+            period: PERIOD,
+            frames: 1,
+        },
+        start,
+        until: Some(until),
+    }));
+    let key = FlowKey::Datagram {
+        source: address(1),
+        destination: address(2),
+        port: UDP_PORT,
+    };
+    let mut catalogue = Catalogue::default();
+    assert_eq!(catalogue.add(key, flow, Numbering::Unbounded), None);
+    let sending = HostLoad {
+        sources: vec![QueuedSource {
+            source,
+            flow,
+            queue: 7,
+        }],
+        ..HostLoad::default()
+    };
+    let receiving = HostLoad {
+        receives: BTreeMap::from([(flow, ReceiverIndex(0))]),
+        ..HostLoad::default()
+    };
+    Load {
+        hosts: vec![sending, receiving],
+        recorder,
+        catalogue,
+    }
+}
+
+/// Listens until `wanted` has been said, and returns when.
+#[track_caller]
+fn await_said(lab: &mut Lab, what: &str, wanted: impl Fn(&Saying) -> bool) -> Said {
+    let give_up = clock::now() + PATIENCE;
+    loop {
+        for said in lab.listen(give_up).unwrap() {
+            if wanted(&said.what) {
+                return said;
+            }
+        }
+        assert!(
+            clock::now() < give_up,
+            "{what} did not come within {PATIENCE}"
+        );
+    }
+}
+
+fn await_topology(lab: &mut Lab) {
+    let give_up = clock::now() + PATIENCE;
+    loop {
+        let asked = lab.request(Request::Topology);
+        let said = await_said(
+            lab,
+            "the topology",
+            |what| matches!(what, Saying::Reply(id, _) if *id == asked),
+        );
+        let Saying::Reply(_, Reply::Topology(topology)) = said.what else {
+            unreachable!()
+        };
+        if (topology.switches, topology.links, topology.hosts) == (3, 3, 2) {
+            return;
+        }
+        assert!(clock::now() < give_up, "{topology:?}");
+        clock::sleep_until(clock::now() + Duration::from_ms(20));
+    }
+}
+
+#[test]
+fn an_admitted_flow_arrives_and_survives_that_its_cable_is_cut() {
+    let test = "an_admitted_flow_arrives_and_survives_that_its_cable_is_cut";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let mut lab = Lab::build(Parts {
+        network: ring(),
+        switches: (1..=3).map(switch_config).collect(),
+        controller: controller_config(),
+        store: Memory::default(),
+        stall_threshold: STALL,
+    })
+    .unwrap();
+    await_topology(&mut lab);
+    lab.request(Request::Admit(vec![requirement()]));
+    let decided = await_said(&mut lab, "the decision", |what| {
+        matches!(what, Saying::Reply(_, Reply::Decisions(_)))
+    });
+    let Saying::Reply(_, Reply::Decisions(decisions)) = decided.what else {
+        unreachable!()
+    };
+    assert!(
+        matches!(decisions[..], [Decision::Accepted(_)]),
+        "{decisions:?}"
+    );
+    await_said(&mut lab, "the entries", |what| {
+        matches!(what, Saying::Notice(Event::Installed { .. }))
+    });
+
+    let start = lab.now() + Duration::from_ms(100);
+    let (cut, end) = (
+        start + Duration::from_ms(300),
+        start + Duration::from_ms(800),
+    );
+    lab.begin(
+        load(start, end),
+        vec![(cut, Change::Cut { cable: FIRST_TRUNK })],
+    )
+    .unwrap();
+    let restored = await_said(&mut lab, "the restoration", |what| {
+        matches!(what, Saying::Notice(Event::Restored { .. }))
+    });
+    clock::sleep_until(end + Duration::from_ms(200));
+    let observed = lab.finish().unwrap();
+
+    let traffic = observed.traffic.unwrap();
+    let flow = &traffic.flows[0];
+    assert_eq!(traffic.uncaptured, 0);
+    assert!(flow.sent >= 700, "{} sent", flow.sent);
+    assert!(
+        flow.lost * 4 < flow.sent,
+        "{} of {} lost",
+        flow.lost,
+        flow.sent
+    );
+    assert!(
+        flow.last_sent.unwrap() > observed.changes[0].done,
+        "nothing was sent after the cut"
+    );
+    assert!(restored.at > observed.changes[0].asked);
+}

@@ -1,0 +1,330 @@
+//! Runs a controller on a thread of its own: listens for switches, carries their
+//! connections, its store, and the requests of applications.
+//!
+//! One wake-up reads all that waits on every connection, hands it to the
+//! controller, and sends the answers together: what a message costs is the work on
+//! it, not the system calls around it.
+
+mod doorway;
+mod store_keeper;
+
+pub use doorway::MOST_CONNECTIONS;
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use controller::{
+    CloseReason, Config, ConnectionId, Controller, Event as Notice, Input, Output, Reply, Request,
+    RequestId, Store,
+};
+use thiserror::Error;
+use units::Instant;
+
+use crate::channel::{Found, Unsent};
+use crate::clock;
+use crate::scheduling::{self, Wish};
+use crate::waker::Waker;
+use doorway::{Doorway, Knock};
+use store_keeper::{Kept, StoreKeeper};
+
+/// How much is read from one connection before the others have their turn.
+const CHUNK_BYTES: usize = 1 << 16;
+/// The most switches that are let in at one wake-up.
+const MOST_ACCEPTED_AT_ONCE: usize = 64;
+
+/// Why nobody can connect.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// Another program listens there.
+    #[error("another program listens on {address} already: stop it, or choose another port")]
+    Occupied {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// Anything else.
+    #[error("cannot listen on {address}: {reason}")]
+    Refused {
+        /// Where.
+        address: SocketAddr,
+        /// What the kernel says.
+        reason: io::Error,
+    },
+}
+
+/// Listens on `address` in the calling thread's namespace.
+///
+/// # Errors
+///
+/// If the port is occupied, or not ours to take.
+pub fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
+    TcpListener::bind(address).map_err(|reason| match reason.kind() {
+        io::ErrorKind::AddrInUse => ListenError::Occupied { address },
+        _ => ListenError::Refused { address, reason },
+    })
+}
+
+/// What the controller tells the program.
+#[derive(Debug)]
+pub enum Told {
+    /// Something happened.
+    Notice {
+        /// When the controller learned of it.
+        at: Instant,
+        /// What.
+        notice: Notice,
+    },
+    /// The answer to a request.
+    Reply {
+        /// When it was given.
+        at: Instant,
+        /// To which.
+        id: RequestId,
+        /// The answer.
+        reply: Reply,
+    },
+    /// The controller closed a connection.
+    Closed {
+        /// Whose.
+        peer: SocketAddr,
+        /// Why.
+        reason: CloseReason,
+    },
+    /// The store failed; the changes that were to be kept are not made.
+    StoreFailed {
+        /// What it says.
+        reason: String,
+    },
+}
+
+/// A controller that runs. It ends when this value does.
+#[derive(Debug)]
+pub struct ControllerHandle {
+    requests: Sender<(RequestId, Request)>,
+    told: Receiver<Told>,
+    waker: Waker,
+    asked: u64,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ControllerHandle {
+    /// Starts a controller that listens on `listener` and keeps what it must in
+    /// `store`; its thread is run as `wish` says.
+    ///
+    /// # Errors
+    ///
+    /// If the process has no descriptors left.
+    pub fn start<S>(listener: TcpListener, config: Config, store: S, wish: Wish) -> io::Result<Self>
+    where
+        S: Store + Send + 'static,
+        S::Error: Display,
+    {
+        let waker = Waker::new()?;
+        let (requests, asked) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let keeper = StoreKeeper::start(store, waker.clone());
+        let doorway = Doorway::open(listener, &waker)?;
+        let (should_stop, own_waker) = (Arc::clone(&stop), waker.clone());
+        let thread = thread::spawn(move || {
+            scheduling::apply(wish);
+            let mut carried = Loop {
+                controller: Controller::new(clock::now(), config),
+                doorway,
+                keeper,
+                requests: asked,
+                tell,
+                waker: own_waker,
+                spoken_to: BTreeSet::new(),
+                room: vec![0; CHUNK_BYTES],
+            };
+            while !should_stop.load(Ordering::Relaxed) {
+                carried.turn();
+            }
+        });
+        Ok(Self {
+            requests,
+            told,
+            waker,
+            asked: 0,
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// Asks the controller; the reply comes among what it tells.
+    pub fn ask(&mut self, request: Request) -> RequestId {
+        let id = RequestId(self.asked);
+        self.asked += 1;
+        // A controller that has ended answers nobody.
+        let _ = self.requests.send((id, request));
+        self.waker.wake();
+        id
+    }
+
+    /// Returns what the controller tells.
+    #[must_use]
+    pub fn told(&self) -> &Receiver<Told> {
+        &self.told
+    }
+}
+
+impl Drop for ControllerHandle {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Loop {
+    controller: Controller,
+    doorway: Doorway,
+    keeper: StoreKeeper,
+    requests: Receiver<(RequestId, Request)>,
+    tell: Sender<Told>,
+    waker: Waker,
+    /// The connections for which something was queued and not yet sent.
+    spoken_to: BTreeSet<ConnectionId>,
+    room: Vec<u8>,
+}
+
+impl Loop {
+    fn turn(&mut self) {
+        let now = clock::now();
+        let deadline = self.controller.deadline();
+        self.doorway.wait(Some(deadline.saturating_since(now)));
+        while let Some(knock) = self.doorway.knock() {
+            match knock {
+                Knock::Listener => self.let_in(),
+                Knock::Waker => self.waker.clear(),
+                Knock::Connection(id) => self.listen_to(id),
+            }
+        }
+        while let Ok((id, request)) = self.requests.try_recv() {
+            self.input(Input::Request { id, request });
+        }
+        while let Some(kept) = self.keeper.next() {
+            match kept {
+                Kept::Event(event) => self.input(Input::Stored(event)),
+                Kept::Failed(reason) => self.tell(Told::StoreFailed { reason }),
+            }
+        }
+        if clock::now() >= self.controller.deadline() {
+            self.input(Input::Timeout);
+        }
+        self.speak();
+    }
+
+    fn let_in(&mut self) {
+        for _ in 0..MOST_ACCEPTED_AT_ONCE {
+            let Some(id) = self.doorway.accept() else {
+                return;
+            };
+            self.input(Input::Connected(id));
+        }
+    }
+
+    fn listen_to(&mut self, id: ConnectionId) {
+        let mut room = std::mem::take(&mut self.room);
+        match self.doorway.read(id, &mut room) {
+            Found::Bytes(count) => {
+                let bytes = &room[..count];
+                self.input(Input::Received {
+                    connection: id,
+                    bytes,
+                });
+            }
+            // What could not be sent before may go now.
+            Found::Nothing => {
+                self.spoken_to.insert(id);
+            }
+            Found::Closed => self.lose(id),
+        }
+        self.room = room;
+    }
+
+    /// Sends what was queued.
+    fn speak(&mut self) {
+        while let Some(id) = self.spoken_to.pop_first() {
+            match self.doorway.flush(id) {
+                Unsent::Nothing | Unsent::Something => {}
+                Unsent::Closed => self.lose(id),
+            }
+        }
+    }
+
+    fn lose(&mut self, id: ConnectionId) {
+        self.spoken_to.remove(&id);
+        if self.doorway.close(id).is_some() {
+            self.input(Input::Disconnected(id));
+        }
+    }
+
+    fn input(&mut self, input: Input<'_>) {
+        self.controller.handle(clock::now(), input);
+        while let Some(output) = self.controller.poll() {
+            match output {
+                Output::Send { connection, bytes } => {
+                    self.doorway.queue(connection, bytes);
+                    self.spoken_to.insert(connection);
+                }
+                Output::Close { connection, reason } => {
+                    // The last words, such as an error message, as far as they fit.
+                    self.doorway.flush(connection);
+                    self.spoken_to.remove(&connection);
+                    if let Some(peer) = self.doorway.close(connection) {
+                        tell(&self.tell, Told::Closed { peer, reason });
+                    }
+                }
+                Output::Store(write) => self.keeper.write(write),
+                Output::Notify(notice) => {
+                    // What was to be sent before is sent before, so that the time
+                    // of the notice is that of the sending.
+                    flush(&mut self.doorway, &self.spoken_to);
+                    tell(
+                        &self.tell,
+                        Told::Notice {
+                            at: clock::now(),
+                            notice,
+                        },
+                    );
+                }
+                Output::Reply { id, reply } => tell(
+                    &self.tell,
+                    Told::Reply {
+                        at: clock::now(),
+                        id,
+                        reply,
+                    },
+                ),
+            }
+        }
+    }
+
+    fn tell(&self, told: Told) {
+        tell(&self.tell, told);
+    }
+}
+
+/// Sends what waits. Connections that turn out broken are dealt with at the end of
+/// the turn.
+fn flush(doorway: &mut Doorway, spoken_to: &BTreeSet<ConnectionId>) {
+    for id in spoken_to {
+        doorway.flush(*id);
+    }
+}
+
+/// Tells the program, unless it has stopped to listen.
+fn tell(to: &Sender<Told>, told: Told) {
+    let _ = to.send(told);
+}

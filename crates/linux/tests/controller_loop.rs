@@ -1,0 +1,157 @@
+//! The controller on real TCP connections: strangers, garbage, occupied ports.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::convert::Infallible;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration as StdDuration;
+
+use controller::config::{Application, Metric, PortParameters, SwitchParameters, Timers};
+use controller::{Config, Request, Store, StoreWrite};
+use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
+use linux::scheduling::{Placement, Wish};
+use units::{BitRate, DataSize, Delay};
+use wire::openflow::{Framer, Hello, Message, TransactionId};
+
+const PATIENCE: StdDuration = StdDuration::from_secs(5);
+const ORDINARY: Wish = Wish {
+    nice: 0,
+    placement: Placement::Anywhere,
+};
+
+#[derive(Debug)]
+struct Nothing;
+
+impl Store for Nothing {
+    type Error = Infallible;
+
+    fn write(&mut self, _: &[StoreWrite]) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn records(&self) -> Result<Vec<StoreWrite>, Infallible> {
+        Ok(Vec::new())
+    }
+}
+
+fn config() -> Config {
+    let other_ports = PortParameters {
+        rate: BitRate::from_mbps(100),
+        propagation: Delay::ZERO,
+        budgets: [None; 8],
+        buffers: [None; 8],
+        largest_frame: DataSize::from_bytes(1542),
+    };
+    Config {
+        switches: std::collections::BTreeMap::new(),
+        unknown_switch: SwitchParameters {
+            name: String::new(),
+            processing: None,
+            ports: std::collections::BTreeMap::new(),
+            other_ports,
+        },
+        hosts: Vec::new(),
+        application: Application::Deterministic,
+        metric: Metric::Links,
+        timers: Timers::default(),
+        probe_key: None,
+    }
+}
+
+fn start() -> (ControllerHandle, SocketAddr) {
+    let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let address = listener.local_addr().unwrap();
+    (
+        ControllerHandle::start(listener, config(), Nothing, ORDINARY).unwrap(),
+        address,
+    )
+}
+
+/// Connects and says hello, as a switch does.
+fn greet(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut hello = Vec::new();
+    Hello::OURS.emit(TransactionId(1), &mut hello);
+    stream.write_all(&hello).unwrap();
+    stream
+}
+
+/// Reads until the controller asks for the switch's features.
+fn await_features_request(stream: &mut TcpStream) {
+    let (mut framer, mut room) = (Framer::default(), [0; 4096]);
+    loop {
+        while let Some(message) = framer.next_message().unwrap() {
+            if Message::parse(message).unwrap().1 == Message::FeaturesRequest {
+                return;
+            }
+        }
+        let count = stream.read(&mut room).unwrap();
+        assert!(count > 0, "closed before it asked");
+        framer.push(&room[..count]);
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = taken.local_addr().unwrap();
+
+    let error = listen(address).unwrap_err();
+
+    assert!(matches!(error, ListenError::Occupied { .. }));
+    assert!(error.to_string().contains(&address.to_string()), "{error}");
+}
+
+#[test]
+fn garbage_closes_its_own_session_only() {
+    let (controller, address) = start();
+    let mut decent = greet(address);
+    await_features_request(&mut decent);
+
+    let mut vandal = TcpStream::connect(address).unwrap();
+    vandal.set_read_timeout(Some(PATIENCE)).unwrap();
+    vandal
+        .write_all(b"GET / HTTP/1.1\r\nHost: taktos\r\n\r\n")
+        .unwrap();
+
+    let mut rest = Vec::new();
+    // Closing with bytes unread resets the connection, which is as good.
+    let _ = vandal.read_to_end(&mut rest);
+    match controller.told().recv_timeout(PATIENCE).unwrap() {
+        Told::Closed { peer, .. } => assert_eq!(peer, vandal.local_addr().unwrap()),
+        other => panic!("{other:?}"),
+    }
+    let mut another = greet(address);
+    await_features_request(&mut another);
+    decent.set_nonblocking(true).unwrap();
+    let untouched = decent.peek(&mut [0]);
+    assert!(!matches!(untouched, Ok(0)), "closed with the other one");
+}
+
+#[test]
+fn a_peer_that_closes_in_the_middle_of_a_message_harms_nobody() {
+    let (_controller, address) = start();
+    let mut stream = greet(address);
+    await_features_request(&mut stream);
+    // The header of a message of 1000 bytes, of which 8 come.
+    stream.write_all(&[4, 10, 3, 232, 0, 0, 0, 1]).unwrap();
+    drop(stream);
+
+    let mut another = greet(address);
+
+    await_features_request(&mut another);
+}
+
+#[test]
+fn a_request_is_answered_under_its_number() {
+    let (mut controller, _) = start();
+
+    let asked = controller.ask(Request::Topology);
+
+    match controller.told().recv_timeout(PATIENCE).unwrap() {
+        Told::Reply { id, .. } => assert_eq!(id, asked),
+        other => panic!("{other:?}"),
+    }
+}
