@@ -12,7 +12,7 @@ use linux::clock;
 use linux::namespace::Namespace;
 use linux::port::PacketPort;
 use linux::port::packet::RING_BYTES;
-use linux::scheduling::{self, HIGHEST_NICE, Wish};
+use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
 use linux::sender::{ClassId, Sender};
 use linux::tap::{Captured, Direction, Tap};
 use units::{Duration, Instant};
@@ -25,6 +25,7 @@ fn main() {
     let frames = std::env::args()
         .nth(1)
         .map_or(8_000, |n| n.parse().expect("a number of frames"));
+    let _session = scheduling::Session::raise(HIGHEST_NICE);
     println!(
         "{:<24} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7}",
         "us", "every", "p50", "p99", "p99.9", "max", "lost"
@@ -61,7 +62,7 @@ fn run(spacing: Duration, frames: u32) -> Vec<Option<Duration>> {
         scope.spawn(|| {
             scheduling::apply(Wish {
                 nice: HIGHEST_NICE,
-                processor: Some(1),
+                placement: Placement::Only(1),
             });
             while !stop.load(Ordering::Relaxed) {
                 let [first, second] = &mut ports;
@@ -71,7 +72,7 @@ fn run(spacing: Duration, frames: u32) -> Vec<Option<Duration>> {
         });
         scheduling::apply(Wish {
             nice: 0,
-            processor: Some(0),
+            placement: Placement::Only(0),
         });
         let start = clock::now() + Duration::from_ms(50);
         for number in 0..frames {

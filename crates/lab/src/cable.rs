@@ -57,6 +57,12 @@ impl Cable {
         Ok(cable)
     }
 
+    /// Returns whether it is whole.
+    #[must_use]
+    pub fn power(&self) -> Power {
+        self.power
+    }
+
     /// Cuts the cable: both ends lose their carrier, what is under way is lost.
     ///
     /// # Errors
@@ -84,17 +90,25 @@ impl Cable {
         result
     }
 
-    fn set(&mut self, power: Power) -> io::Result<Changed> {
+    pub(crate) fn set(&mut self, power: Power) -> io::Result<Changed> {
         let asked = clock::now();
-        // The first end is what changes; the second stays on, and loses and
-        // finds its carrier.
-        let [first, second] = &mut self.sockets;
-        veth::switch(&mut second.netlink, second.interface.index(), Power::On)?;
-        veth::switch(&mut first.netlink, first.interface.index(), power)?;
+        let (changing, staying) = self.ends();
+        veth::switch(&mut staying.netlink, staying.interface.index(), Power::On)?;
+        veth::switch(&mut changing.netlink, changing.interface.index(), power)?;
         self.power = power;
         Ok(Changed {
             asked,
             done: clock::now(),
         })
+    }
+
+    /// Returns the end that is switched off for a cut and the one that only loses
+    /// its carrier: a host's end, if there is one, whose queues stay as they are.
+    fn ends(&mut self) -> (&mut Socket, &mut Socket) {
+        let [first, second] = &mut self.sockets;
+        match first.place {
+            Place::Switch { .. } => (first, second),
+            Place::Host(_) => (second, first),
+        }
     }
 }

@@ -14,12 +14,22 @@
 //! | [`cable`] | one cable of a network, to be cut and healed |
 //! | [`network`] | the whole network: rooms, cables, control network |
 //! | [`switches`] | all switches of a network, running |
+//! | [`host`] | a host's interfaces, queues and taps |
+//! | [`traffic_loop`] | what the hosts send and get, taken down |
+//! | [`timeline`] | what happens to the network |
+//! | [`world`] | all of it together, running |
 //! | [`privilege`] | the right to do all this |
 
 pub mod cable;
+pub mod host;
 pub mod netlink;
 pub mod network;
 pub mod privilege;
 pub mod qdisc;
 pub mod switches;
+pub mod timeline;
+pub mod traffic_loop;
 pub mod veth;
+pub mod world;
+
+pub use world::{Lab, LabError, Parts};

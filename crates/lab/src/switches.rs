@@ -13,7 +13,7 @@ use linux::interface::Interface;
 use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::port::PacketPort;
 use linux::port::packet::RING_BYTES;
-use linux::scheduling::{self, Granted, HIGHEST_NICE, Wish};
+use linux::scheduling::{self, Granted, HIGHEST_NICE, Placement, Wish};
 use switch::Config;
 use units::Duration;
 
@@ -21,16 +21,14 @@ use crate::network::{Network, Place};
 
 /// The most memory that the rings of all ports take together.
 const ALL_RINGS_BYTES: usize = 1 << 30;
-/// The processor that the packet loop has for itself, where there are several.
-const LOOP_PROCESSOR: usize = 1;
 
 /// How the switches are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How the loop waits for frames.
     pub waiting: Waiting,
-    /// What the loop's thread asks of the machine.
-    pub wish: Wish,
+    /// The processor that the loop has for itself, if it has one.
+    pub processor: Option<usize>,
     /// From which length on a gap in the loop is a stall.
     pub stall_threshold: Duration,
     /// The port on which the controller listens.
@@ -42,19 +40,34 @@ impl Settings {
     /// where there is one.
     #[must_use]
     pub fn for_this_machine(stall_threshold: Duration, controller_port: u16) -> Self {
-        let several = scheduling::processors() > LOOP_PROCESSOR;
+        let processor = scheduling::dedicated_processor();
         Self {
-            waiting: if several {
-                Waiting::Spinning
-            } else {
-                Waiting::Sleeping
+            waiting: match processor {
+                Some(_) => Waiting::Spinning,
+                None => Waiting::Sleeping,
             },
-            wish: Wish {
-                nice: HIGHEST_NICE,
-                processor: several.then_some(LOOP_PROCESSOR),
-            },
+            processor,
             stall_threshold,
             controller_port,
+        }
+    }
+
+    /// Returns how the loop's own thread asks to be run.
+    fn wish(&self) -> Wish {
+        Wish {
+            nice: HIGHEST_NICE,
+            placement: self.processor.map_or(Placement::Anywhere, Placement::Only),
+        }
+    }
+
+    /// Returns how threads of this urgency ask to be run beside the loop.
+    #[must_use]
+    pub fn wish_beside(&self, nice: i32) -> Wish {
+        Wish {
+            nice,
+            placement: self
+                .processor
+                .map_or(Placement::Anywhere, Placement::AllBut),
         }
     }
 }
@@ -105,7 +118,7 @@ impl Switches {
             stations.push(Station::new(config.clone(), plugs).dialled_by(dialer.wanted()));
             dialers.push(dialer);
         }
-        let carriers = CarrierWatch::start(interfaces);
+        let carriers = CarrierWatch::start(interfaces, settings.wish_beside(HIGHEST_NICE));
         let threshold = settings.stall_threshold;
         let packets = PacketLoop::new(stations, carriers, obeyed, settings.waiting, threshold)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -113,7 +126,7 @@ impl Switches {
         let thread = thread::Builder::new()
             .name("packets".to_owned())
             .spawn(move || {
-                let granted = scheduling::apply(settings.wish);
+                let granted = scheduling::apply(settings.wish());
                 (packets.run(&should_stop), granted)
             })?;
         Ok(Self {
@@ -123,6 +136,11 @@ impl Switches {
             stop,
             thread: Some(thread),
         })
+    }
+
+    /// Returns the way to command the loop from another thread.
+    pub(crate) fn commands(&self) -> Sender<Command> {
+        self.commands.clone()
     }
 
     /// Makes a switch die, with its tables, queues and connections.

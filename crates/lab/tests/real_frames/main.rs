@@ -9,6 +9,7 @@ mod killed;
 mod network;
 mod pacing;
 mod switch;
+mod world;
 
 use std::io::{self, Write};
 use std::thread;
