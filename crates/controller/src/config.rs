@@ -26,6 +26,8 @@ pub struct Config {
     pub timers: Timers,
     /// With a key, only probes that were made with it are believed.
     pub probe_key: Option<[u8; 16]>,
+    /// What hashes depend on; best unknown to others.
+    pub seed: u64,
 }
 
 /// What is done with frames that no flow claims.
@@ -34,6 +36,9 @@ pub enum Application {
     /// They tell where a host is, and go nowhere: what is not admitted is not
     /// forwarded.
     Deterministic,
+    /// They are forwarded to where their destination was last seen, and
+    /// everywhere if that is not known.
+    ReactiveForwarding,
 }
 
 /// Which paths are short.

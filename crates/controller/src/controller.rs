@@ -23,6 +23,7 @@ use crate::config::{Application, Config, Metric, Timers};
 use crate::confirmation::Confirmations;
 use crate::discovery::Prober;
 use crate::flows::Flows;
+use crate::forwarding::Forwarding;
 use crate::hosts::Hosts;
 use crate::northbound::{Request, RequestId};
 use crate::outbox::{Outbox, Output};
@@ -89,7 +90,8 @@ pub struct Counters {
 #[derive(Debug)]
 pub struct Controller {
     now: Instant,
-    application: Application,
+    /// The application that forwards what no flow claims, if one is to.
+    forwarding: Option<Forwarding>,
     metric: Metric,
     timers: Timers,
     schedule: Schedule,
@@ -122,7 +124,10 @@ impl Controller {
         let mut view = View::default();
         Self {
             now,
-            application: config.application,
+            forwarding: match config.application {
+                Application::Deterministic => None,
+                Application::ReactiveForwarding => Some(Forwarding::new(config.seed)),
+            },
             metric: config.metric,
             timers: config.timers,
             schedule: Schedule::new(now, &config.timers),

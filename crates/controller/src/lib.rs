@@ -20,6 +20,7 @@
 //! | [`admission`] | can its promise be kept there? |
 //! | [`flows`], [`rules`], [`batch`] | which entries does it have? |
 //! | [`restoration`], [`transition`] | how does it change its way? |
+//! | [`forwarding`] | what if nobody has asked for a flow? |
 //!
 //! # Left out
 //!
@@ -35,7 +36,9 @@ pub mod confirmation;
 pub mod controller;
 pub mod discovery;
 pub mod flows;
+pub mod forwarding;
 pub mod hosts;
+mod mac_table;
 pub mod northbound;
 pub mod outbox;
 pub mod path;

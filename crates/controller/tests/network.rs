@@ -5,6 +5,7 @@ mod fake;
 use std::collections::{BTreeMap, BTreeSet};
 
 use controller::admission::Refusal;
+use controller::config::Application;
 use controller::northbound::{FlowId, Protection, Travels};
 use controller::{CloseReason, ConnectionId, Event, Input, Reply, Request, Requirement};
 use fake::{Network, PROMISED, group, link, mac, requirement};
@@ -507,6 +508,42 @@ fn a_storm_of_frames_does_not_keep_probes_from_being_seen() {
     assert!(network.controller.counters().punts_dropped >= 10_000);
 }
 
+#[test]
+fn forwarding_floods_without_loops_and_then_follows_what_it_learned() {
+    let mut network = Network::with(5, &RING, |config| {
+        config.application = Application::ReactiveForwarding;
+    });
+    network.connect_all();
+
+    let flooded = network.trace(1, mac(3)).0;
+    let answered = network.trace(3, mac(1)).0;
+    let followed = network.trace(1, mac(3)).0;
+    let messages = network.controller.counters().messages;
+    let by_entries = network.trace(1, mac(3)).0;
+
+    assert_eq!(flooded, BTreeMap::from([(2, 1), (3, 1), (4, 1), (5, 1)]));
+    assert_eq!(answered, BTreeMap::from([(1, 1)]));
+    assert_eq!(followed, BTreeMap::from([(3, 1)]));
+    assert_eq!(by_entries, followed);
+    assert_eq!(network.controller.counters().messages, messages);
+}
+
+#[test]
+fn forwarding_finds_another_way_when_a_link_breaks() {
+    let mut network = Network::with(5, &RING, |config| {
+        config.application = Application::ReactiveForwarding;
+    });
+    network.connect_all();
+    network.trace(1, mac(3));
+    network.trace(3, mac(1));
+
+    network.cut(1, 2);
+    network.trace(1, mac(3));
+    network.trace(3, mac(1));
+
+    assert_eq!(network.trace(1, mac(3)).0, BTreeMap::from([(3, 1)]));
+}
+
 proptest! {
     /// Bytes from a stranger, cut anywhere, before or after a good beginning.
     #[test]
@@ -579,7 +616,15 @@ proptest! {
             prop_assert_eq!(network.trace(*source, group(number)).0, once);
         }
         network.heal(one, other);
+        network.barriers_work = false;
         network.pass(Duration::from_secs(1));
+        while network.release() {
+            for (number, (source, destinations)) in (0u8..).zip(&flows) {
+                let reached = network.trace(*source, group(number)).0;
+                let mut to = destinations.iter().filter(|to| *to != source);
+                prop_assert!(to.all(|to| reached.contains_key(to)), "lost on the way back");
+            }
+        }
         prop_assert_eq!(entries(&network), before);
     }
 }

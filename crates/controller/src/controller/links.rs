@@ -81,6 +81,7 @@ impl Controller {
         if self.flows.displaced().next().is_some() {
             self.schedule.returns = Some(self.now + self.timers.return_wait);
         }
+        self.follow_links();
     }
 
     /// Moves all flows away from a link that the view has lost.
@@ -102,6 +103,7 @@ impl Controller {
             self.outbox.notify(Event::PromisesSuspended { broken });
         }
         self.find_detours(&unprepared);
+        self.follow_links();
     }
 
     /// Returns whether more is broken than promises cover.

@@ -10,9 +10,9 @@ use wire::openflow::{
     PortStatusReason, TableId, TransactionId,
 };
 
-use crate::config::Application;
 use crate::discovery;
 use crate::flows::{Entry, Installation, Standing};
+use crate::forwarding;
 use crate::hosts::{self, Change};
 use crate::northbound::{Detection, Event, FlowId, Promise};
 use crate::place::PortId;
@@ -242,6 +242,7 @@ impl Controller {
             self.tell_of_host(change);
         }
         self.check_expected();
+        self.follow_links();
         self.ask_for_entries(slot);
         true
     }
@@ -277,6 +278,7 @@ impl Controller {
         if port.carrier == Carrier::Up {
             self.probe(PortId::new(datapath, port.number));
         }
+        self.follow_links();
     }
 
     /// Takes a frame that a switch handed over.
@@ -289,16 +291,22 @@ impl Controller {
             self.probe_arrived(port, packet_in.data);
             return;
         }
-        match self.application {
-            Application::Deterministic => {
-                let now = self.now;
-                let session = self.sessions.get_mut(slot);
-                if !session.is_some_and(|session| session.take_punt(now)) {
-                    self.counters.punts_dropped += 1;
-                } else if let Some(change) = hosts::learn(&mut self.view, port, packet_in.data) {
-                    self.tell_of_host(change);
-                }
+        let Some(session) = self.sessions.get_mut(slot) else {
+            return;
+        };
+        let may_be_new = match &mut self.forwarding {
+            Some(forwarding) => {
+                let out = self.outbox.to(slot);
+                forwarding.take(session.connection, port, packet_in, out)
             }
+            None => {
+                let is_taken = session.take_punt(self.now);
+                self.counters.punts_dropped += u64::from(!is_taken);
+                is_taken
+            }
+        };
+        if may_be_new && let Some(change) = hosts::learn(&mut self.view, port, packet_in.data) {
+            self.tell_of_host(change);
         }
     }
 
@@ -320,6 +328,18 @@ impl Controller {
         }
     }
 
+    /// Lets floods follow the links that are up now.
+    pub(super) fn follow_links(&mut self) {
+        let Some(forwarding) = &mut self.forwarding else {
+            return;
+        };
+        if forwarding.change(&self.view) {
+            for (_, slot) in self.sessions.ready() {
+                forwarding::emit_forget(self.outbox.to(slot));
+            }
+        }
+    }
+
     /// Tells of a host, and has its switch stop asking about it.
     fn tell_of_host(&mut self, change: Change) {
         let (name, from, to) = match change {
@@ -329,7 +349,9 @@ impl Controller {
         let Some(mac) = self.view.host(&name).map(|host| host.mac) else {
             return;
         };
-        if let Some(slot) = self.sessions.of_switch(to.datapath) {
+        if let Some(slot) = self.sessions.of_switch(to.datapath)
+            && self.forwarding.is_none()
+        {
             rules::emit_known_host(mac, to.port, self.outbox.to(slot));
         }
         match from {
@@ -391,8 +413,9 @@ impl Controller {
         let mut wanted = self.wanted_entries(datapath);
         let hosts = self.view.hosts().iter();
         let attached = hosts.filter_map(|host| Some((host.mac, host.attachment?)));
+        let is_told = self.forwarding.is_none();
         let attached: BTreeMap<Cookie, _> = attached
-            .filter(|(_, port)| port.datapath == datapath)
+            .filter(|(_, port)| port.datapath == datapath && is_told)
             .map(|(mac, port)| (rules::known_host_cookie(mac, port.port), (mac, port.port)))
             .collect();
         let services = rules::service_cookies();

@@ -45,9 +45,16 @@ pub struct Network {
     pub records: BTreeMap<Vec<u8>, StoreWrite>,
     /// Whether the store answers.
     pub store_works: bool,
-    /// Whether switches answer barriers.
+    /// Whether switches answer barriers at once, or when they are released.
     pub barriers_work: bool,
+    withheld: Vec<(ConnectionId, Vec<u8>)>,
     pending: VecDeque<(ConnectionId, Vec<u8>)>,
+    /// Frames that are about to arrive at a port of a switch.
+    travelling: VecDeque<(PortId, Vec<u8>)>,
+    /// How often a frame arrived at the host of a switch, and the queues that
+    /// frames travelled in, since the last trace began.
+    reached: BTreeMap<u64, usize>,
+    queues: BTreeSet<u32>,
     next_connection: u64,
     next_request: u64,
 }
@@ -91,7 +98,11 @@ impl Network {
             records: BTreeMap::new(),
             store_works: true,
             barriers_work: true,
+            withheld: Vec::new(),
             pending: VecDeque::new(),
+            travelling: VecDeque::new(),
+            reached: BTreeMap::new(),
+            queues: BTreeSet::new(),
             next_connection: 0,
             next_request: 0,
         };
@@ -221,12 +232,29 @@ impl Network {
         self.settle();
     }
 
-    /// Delivers messages until nobody has anything to say.
+    /// Delivers messages and frames until nobody has anything to say.
     pub fn settle(&mut self) {
-        while let Some((connection, bytes)) = self.pending.pop_front() {
-            let bytes = &bytes[..];
-            self.input(Input::Received { connection, bytes });
+        for _ in 0..100_000 {
+            if let Some((connection, bytes)) = self.pending.pop_front() {
+                let bytes = &bytes[..];
+                self.input(Input::Received { connection, bytes });
+            } else if let Some((at, frame)) = self.travelling.pop_front() {
+                self.forward(at, &frame);
+            } else {
+                return;
+            }
         }
+        panic!("it never settles: a frame loops");
+    }
+
+    /// Lets the switches answer the barriers that they have withheld. Returns
+    /// whether there were any.
+    pub fn release(&mut self) -> bool {
+        let withheld = std::mem::take(&mut self.withheld);
+        let any = !withheld.is_empty();
+        self.pending.extend(withheld);
+        self.settle();
+        any
     }
 
     /// Restarts the controller with what the store has.
@@ -241,7 +269,7 @@ impl Network {
     }
 
     /// Sends a frame of a host into the network and returns which hosts it
-    /// reaches, and in which queues it travels.
+    /// reaches how often, and in which queues it travels.
     pub fn trace(&mut self, from: u64, to: MacAddress) -> (BTreeMap<u64, usize>, BTreeSet<u32>) {
         let mut frame = Vec::new();
         let header = Header {
@@ -252,53 +280,45 @@ impl Network {
         };
         header.emit(&mut frame);
         frame.resize(60, 0);
-        let mut reached = BTreeMap::new();
-        let mut queues = BTreeSet::new();
-        let mut travelling = VecDeque::from([port(from, u64::from(HOST_PORT))]);
-        for _ in 0..1_000 {
-            let Some(at) = travelling.pop_front() else {
-                return (reached, queues);
-            };
-            let Some(entry) = self.lookup(at, &header) else {
-                continue;
-            };
-            queues.extend(entry.queue);
-            for output in entry.outputs {
-                let out = PortId::new(at.datapath, PortNumber(output));
-                if output == PortNumber::CONTROLLER.0 {
-                    self.punt(at, &frame);
-                } else if output == HOST_PORT {
-                    *reached.entry(at.datapath.0).or_insert(0) += 1;
-                } else if output != at.port.0 && !self.cut.contains(&out) {
-                    travelling.extend(self.links.get(&out));
-                }
+        self.reached.clear();
+        self.queues.clear();
+        self.travelling
+            .push_back((port(from, u64::from(HOST_PORT)), frame));
+        self.settle();
+        (self.reached.clone(), self.queues.clone())
+    }
+
+    /// Does with a frame what the entries of its switch say.
+    fn forward(&mut self, at: PortId, frame: &[u8]) {
+        let (header, _) = Header::parse(frame).unwrap();
+        let Some(entry) = self.switches[&at.datapath.0].lookup(at.port, &header) else {
+            return;
+        };
+        self.queues.extend(entry.queue);
+        for output in entry.outputs {
+            if output == PortNumber::CONTROLLER.0 {
+                self.punt(at, frame);
+            } else if output != at.port.0 {
+                self.transmit(at.datapath, output, frame);
             }
         }
-        panic!("a frame of h{from} loops");
+    }
+
+    fn transmit(&mut self, datapath: DatapathId, output: u32, frame: &[u8]) {
+        let out = PortId::new(datapath, PortNumber(output));
+        if output == HOST_PORT {
+            *self.reached.entry(datapath.0).or_insert(0) += 1;
+        } else if let Some(to) = self.links.get(&out).filter(|_| !self.cut.contains(&out)) {
+            self.travelling.push_back((*to, frame.to_vec()));
+        }
     }
 
     fn punt(&mut self, at: PortId, frame: &[u8]) {
-        let Some(connection) = self.switches[&at.datapath.0].connection else {
-            return;
-        };
-        let mut bytes = Vec::new();
-        emit_packet_in(at.port, frame, &mut bytes);
-        self.pending.push_back((connection, bytes));
-        self.settle();
-    }
-
-    fn lookup(&self, at: PortId, header: &Header) -> Option<FakeEntry> {
-        let entries = self.switches[&at.datapath.0].entries.iter();
-        let matching = entries.filter(|entry| {
-            entry.matching.iter().all(|field| match field {
-                MatchField::InPort(port) => *port == at.port,
-                MatchField::EthSrc(mac) => mac.value == header.source,
-                MatchField::EthDst(mac) => mac.value == header.destination,
-                MatchField::EthType(ether_type) => *ether_type == header.ether_type,
-                other => panic!("{other:?}"),
-            })
-        });
-        matching.max_by_key(|entry| entry.priority).cloned()
+        if let Some(connection) = self.switches[&at.datapath.0].connection {
+            let mut bytes = Vec::new();
+            emit_packet_in(at.port, frame, &mut bytes);
+            self.pending.push_back((connection, bytes));
+        }
     }
 
     /// Takes what the controller wants done. Events, replies and records are
@@ -313,27 +333,24 @@ impl Network {
                     let Some((datapath, fake)) = fake else {
                         continue;
                     };
-                    let mut answers = Vec::new();
-                    let mut frames = Vec::new();
+                    let mut said = Said::default();
                     let mut rest = bytes;
                     while let Some(message) = first_message(rest).unwrap() {
                         rest = &rest[message.len()..];
-                        fake.take(
-                            *datapath,
-                            message,
-                            self.barriers_work,
-                            &mut answers,
-                            &mut frames,
-                        );
+                        fake.take(*datapath, message, &mut said);
                     }
                     assert!(rest.is_empty(), "whole messages");
-                    if !answers.is_empty() {
-                        self.pending.push_back((connection, answers));
+                    let datapath = DatapathId(*datapath);
+                    match self.barriers_work {
+                        true => said.answers.extend(said.barriers),
+                        false if said.barriers.is_empty() => {}
+                        false => self.withheld.push((connection, said.barriers)),
                     }
-                    for (out, frame) in frames {
-                        carry(&self.links, &self.cut, &self.switches, out, &frame)
-                            .into_iter()
-                            .for_each(|delivery| self.pending.push_back(delivery));
+                    if !said.answers.is_empty() {
+                        self.pending.push_back((connection, said.answers));
+                    }
+                    for (output, frame) in said.frames {
+                        self.transmit(datapath, output, &frame);
                     }
                 }
                 Output::Close { connection, reason } => self.closed.push((connection, reason)),
@@ -359,25 +376,6 @@ impl Network {
     }
 }
 
-fn carry(
-    links: &BTreeMap<PortId, PortId>,
-    cut: &BTreeSet<PortId>,
-    switches: &BTreeMap<u64, FakeSwitch>,
-    out: PortId,
-    frame: &[u8],
-) -> Option<(ConnectionId, Vec<u8>)> {
-    let to = links.get(&out).filter(|_| !cut.contains(&out))?;
-    let fake = &switches[&to.datapath.0];
-    let connection = fake.connection?;
-    let punts = |entry: &FakeEntry| entry.matching == [MatchField::EthType(EtherType::LLDP)];
-    if !fake.entries.iter().any(punts) {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    emit_packet_in(to.port, frame, &mut bytes);
-    Some((connection, bytes))
-}
-
 pub fn emit_packet_in(port: PortNumber, frame: &[u8], out: &mut Vec<u8>) {
     let fields = [MatchField::InPort(port)];
     let packet_in = PacketIn {
@@ -392,16 +390,31 @@ pub fn emit_packet_in(port: PortNumber, frame: &[u8], out: &mut Vec<u8>) {
     packet_in.emit(TransactionId(0), out);
 }
 
+/// What a switch says to what it was sent.
+#[derive(Default)]
+struct Said {
+    answers: Vec<u8>,
+    barriers: Vec<u8>,
+    frames: Vec<(u32, Vec<u8>)>,
+}
+
 impl FakeSwitch {
-    fn take(
-        &mut self,
-        datapath: u64,
-        bytes: &[u8],
-        barriers_work: bool,
-        answers: &mut Vec<u8>,
-        frames: &mut Vec<(PortId, Vec<u8>)>,
-    ) {
+    fn lookup(&self, input: PortNumber, header: &Header) -> Option<FakeEntry> {
+        let matching = self.entries.iter().filter(|entry| {
+            entry.matching.iter().all(|field| match field {
+                MatchField::InPort(port) => *port == input,
+                MatchField::EthSrc(mac) => mac.value == header.source,
+                MatchField::EthDst(mac) => mac.value == header.destination,
+                MatchField::EthType(ether_type) => *ether_type == header.ether_type,
+                other => panic!("{other:?}"),
+            })
+        });
+        matching.max_by_key(|entry| entry.priority).cloned()
+    }
+
+    fn take(&mut self, datapath: u64, bytes: &[u8], said: &mut Said) {
         let (header, message) = Message::parse(bytes).unwrap();
+        let answers = &mut said.answers;
         let transaction = header.transaction;
         match message {
             Message::FeaturesRequest => FeaturesReply {
@@ -428,8 +441,8 @@ impl FakeSwitch {
                 }
                 other => panic!("{other:?}"),
             },
-            Message::BarrierRequest if barriers_work => {
-                Message::BarrierReply.emit(transaction, answers);
+            Message::BarrierRequest => {
+                Message::BarrierReply.emit(transaction, &mut said.barriers);
             }
             Message::EchoRequest(echo) => echo.emit_reply(transaction, answers),
             Message::FlowMod(flow_mod) => {
@@ -437,17 +450,24 @@ impl FakeSwitch {
                 self.change(&flow_mod);
             }
             Message::PacketOut(packet_out) => {
+                let ports: Vec<u32> = self.ports.keys().copied().collect();
                 for action in packet_out.actions {
-                    if let Action::Output { port, .. } = action.unwrap() {
-                        let out = PortId::new(DatapathId(datapath), port);
-                        frames.push((out, packet_out.data.to_vec()));
+                    let frame = packet_out.data.to_vec();
+                    match action.unwrap() {
+                        Action::Output { port, .. } if port == PortNumber::FLOOD => {
+                            let others = ports.iter().filter(|port| **port != packet_out.in_port.0);
+                            let copies = others.map(|port| (*port, frame.clone()));
+                            said.frames.extend(copies);
+                        }
+                        Action::Output { port, .. } => said.frames.push((port.0, frame)),
+                        Action::SetQueue(_) => {}
+                        other => panic!("{other:?}"),
                     }
                 }
             }
             Message::Hello(_)
             | Message::SetConfig(_)
             | Message::EchoReply(_)
-            | Message::BarrierRequest
             | Message::Error(_) => {}
             other => panic!("{other:?}"),
         }
@@ -609,6 +629,7 @@ fn config(switches: u64, links: &[(u64, u64)]) -> Config {
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: Some([3; 16]),
+        seed: 1,
     }
 }
 
