@@ -28,6 +28,7 @@ mod pacing;
 pub mod sampled_values;
 pub mod udp;
 
+use thiserror::Error;
 use units::Instant;
 
 pub use best_effort::{Acknowledger, BestEffort};
@@ -50,6 +51,16 @@ pub enum Source {
     Message(Message),
     /// As much as the network takes.
     BestEffort(BestEffort),
+}
+
+/// A frame cannot be as short as wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a frame of {length} bytes was wanted, and the shortest has {least}")]
+pub struct FrameTooShort {
+    /// The length that was wanted, without check sequence.
+    pub length: usize,
+    /// The least possible.
+    pub least: usize,
 }
 
 /// A frame that a source made.
@@ -110,6 +121,12 @@ impl Source {
             Self::BestEffort(_) => 0,
         }
     }
+}
+
+/// Returns a name and all its beginnings, the longest first.
+fn beginnings(name: &str) -> impl Iterator<Item = &str> {
+    let ends = (0..=name.len()).rev();
+    ends.filter_map(|end| name.get(..end))
 }
 
 #[cfg(test)]

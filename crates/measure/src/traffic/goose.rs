@@ -11,7 +11,7 @@ use units::{Duration, Instant};
 use wire::ethernet::{self, EtherType, MacAddress, VlanTag, wire_size};
 use wire::goose::{ApplicationHeader, Data, DataList, Template, TimeQuality, UtcTime};
 
-use super::Emitted;
+use super::{Emitted, FrameTooShort, beginnings};
 use crate::Contract;
 use crate::identity::state_sequence;
 use crate::token_bucket::{Conformance, TokenBucket};
@@ -79,6 +79,39 @@ impl Goose {
     /// If the times are not in order or a frame exceeds the contract's burst.
     #[must_use]
     pub fn new(config: &Config) -> Self {
+        Self::of(config, template(config, &config.control_block, None))
+    }
+
+    /// Prepares a source whose frames have `length` bytes, or the most below it
+    /// that the encoding allows: the state has as many further data as that
+    /// takes. A name that is too long for that is cut.
+    ///
+    /// # Errors
+    ///
+    /// If no frame is as short as that.
+    ///
+    /// # Panics
+    ///
+    /// As [`new`](Self::new) does.
+    pub fn sized(config: &Config, length: usize) -> Result<Self, FrameTooShort> {
+        let fits = |template: &Template| template.frame().len() <= length;
+        let mut named =
+            beginnings(&config.control_block).map(|name| (name, template(config, name, None)));
+        let Some((name, alone)) = named.find(|(_, template)| fits(template)) else {
+            let least = template(config, "", None).frame().len();
+            return Err(FrameTooShort { length, least });
+        };
+        let room = length - alone.frame().len();
+        let larger = (0..=room)
+            .rev()
+            .map(|more| template(config, name, Some(more)));
+        Ok(Self::of(
+            config,
+            larger.into_iter().find(fits).unwrap_or(alone),
+        ))
+    }
+
+    fn of(config: &Config, template: Template) -> Self {
         assert!(
             Duration::ZERO < config.min_time && config.min_time <= config.max_time,
             "gaps grow from min_time to max_time"
@@ -86,7 +119,6 @@ impl Goose {
         let mut changes = vec![config.start];
         changes.extend_from_slice(&config.changes);
         assert!(changes.is_sorted(), "states follow each other in order");
-        let template = template(config);
         let bucket = config.contract.map(|contract| {
             let size = wire_size(template.frame().len());
             assert!(size <= contract.burst, "a frame fits into its burst");
@@ -207,13 +239,17 @@ impl Goose {
     }
 }
 
-fn template(config: &Config) -> Template {
+/// Returns a frame with a trip and, if wanted, so many bytes of further data.
+fn template(config: &Config, name: &str, further: Option<usize>) -> Template {
     let mut data = Vec::new();
     Data::Boolean(false).emit(&mut data);
+    if let Some(length) = further {
+        Data::OctetString(&vec![0; length]).emit(&mut data);
+    }
     let goose = wire::goose::Goose {
-        gocb_ref: &config.control_block,
+        gocb_ref: name,
         time_allowed_to_live_ms: 0,
-        dat_set: &config.control_block,
+        dat_set: name,
         go_id: None,
         t: UtcTime::from_unix_ns(config.unix_origin_ns, TimeQuality::NOT_SYNCHRONIZED),
         st_num: 0,
@@ -221,7 +257,7 @@ fn template(config: &Config) -> Template {
         simulation: false,
         conf_rev: 1,
         nds_com: false,
-        num_dat_set_entries: 1,
+        num_dat_set_entries: 1 + u32::from(further.is_some()),
         all_data: DataList::from_bytes(&data),
     };
     let ethernet = ethernet::Header {
@@ -239,6 +275,8 @@ fn template(config: &Config) -> Template {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -290,6 +328,21 @@ mod tests {
             (state_sequence(3, 0), at_ms(40))
         );
         assert_eq!(source.skipped(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn a_frame_is_as_long_as_wanted_or_a_little_shorter(length in 60usize..1518) {
+            match Goose::sized(&config(Vec::new()), length) {
+                Ok(source) => {
+                    let frame = source.frame_length();
+                    prop_assert!(frame <= length && frame + 4 >= length, "{}", frame);
+                    let (_, payload) = ethernet::Header::parse(source.template.frame()).unwrap();
+                    prop_assert!(wire::goose::Goose::parse(payload).is_ok());
+                }
+                Err(FrameTooShort { least, .. }) => prop_assert!(length < least && least < 100),
+            }
+        }
     }
 
     fn config(changes: Vec<Instant>) -> Config {

@@ -12,8 +12,8 @@ use wire::sampled_values::{
     ApplicationHeader, Asdu, Channel, PHASE_MEASUREMENT_LENGTH, PhaseMeasurement, Quality, Template,
 };
 
-use super::Emitted;
 use super::pacing::{Group, Pacing, Release, Schedule};
+use super::{Emitted, FrameTooShort, beginnings};
 use crate::Contract;
 
 /// The samples of a cycle, 9-2LE clause 7.1.
@@ -66,39 +66,55 @@ impl SampledValues {
     /// the contract's burst.
     #[must_use]
     pub fn new(config: &Config) -> Self {
+        let template = template(config, &config.sv_id, PHASE_MEASUREMENT_LENGTH);
+        Self::of(config, template)
+    }
+
+    /// Prepares a source whose frames have `length` bytes, or the most below it
+    /// that the encoding allows: other data sets than that of 9-2LE are larger
+    /// or smaller. A name that is too long for that is cut.
+    ///
+    /// # Errors
+    ///
+    /// If no frame is as short as that.
+    ///
+    /// # Panics
+    ///
+    /// As [`new`](Self::new) does.
+    pub fn sized(config: &Config, length: usize) -> Result<Self, FrameTooShort> {
+        let build = |sv_id: &str, data: usize| template(config, sv_id, data);
+        let fits = |template: &Template| template.frame().len() <= length;
+        let whole = PHASE_MEASUREMENT_LENGTH;
+        let named = beginnings(&config.sv_id).map(|sv_id| (sv_id, build(sv_id, whole)));
+        let fitted = match named.into_iter().find(|(_, template)| fits(template)) {
+            Some((sv_id, template)) => {
+                let room = length - template.frame().len();
+                let larger = (0..=room).rev().map(|more| build(sv_id, whole + more));
+                larger.into_iter().find(fits)
+            }
+            None => {
+                let smaller = (0..whole).rev().map(|data| build("", data));
+                smaller.into_iter().find(fits)
+            }
+        };
+        let template = fitted.ok_or_else(|| FrameTooShort {
+            length,
+            least: build("", 0).frame().len(),
+        })?;
+        Ok(Self::of(config, template))
+    }
+
+    fn of(config: &Config, template: Template) -> Self {
         assert!(
             (1..=1 << 16).contains(&config.rate),
             "smpCnt counts the samples of a second in 16 bits"
         );
-        let waveform: Vec<_> = (0..SAMPLES_PER_CYCLE).map(sample).collect();
-        let asdu = Asdu {
-            sv_id: &config.sv_id,
-            dat_set: None,
-            smp_cnt: 0,
-            conf_rev: 1,
-            refr_tm: None,
-            smp_synch: LOCAL_CLOCK,
-            smp_rate: None,
-            sample: &waveform[0],
-            smp_mod: None,
-        };
-        let ethernet = ethernet::Header {
-            destination: config.destination,
-            source: config.source,
-            vlan: config.vlan,
-            ether_type: EtherType::SAMPLED_VALUES,
-        };
-        let application = ApplicationHeader {
-            app_id: config.application,
-            simulated: false,
-        };
-        let template = Template::new(&ethernet, application, &[asdu]);
         let second = Duration::from_secs(1);
         let schedule = Schedule::new(config.start, config.until, second, config.rate);
         let group = Group::single(wire_size(template.frame().len()));
         Self {
             template,
-            waveform,
+            waveform: (0..SAMPLES_PER_CYCLE).map(sample).collect(),
             rate: u64::from(config.rate),
             pacing: Pacing::new(Release::Scheduled(schedule), group, config.contract),
         }
@@ -123,9 +139,9 @@ impl SampledValues {
         let phase = turn.slot % u64::from(SAMPLES_PER_CYCLE);
         let phase = usize::try_from(phase).expect("below the samples of a cycle");
         self.template.set_smp_cnt(0, count);
-        self.template
-            .sample_mut(0)
-            .copy_from_slice(&self.waveform[phase]);
+        let data = self.template.sample_mut(0);
+        let common = data.len().min(PHASE_MEASUREMENT_LENGTH);
+        data[..common].copy_from_slice(&self.waveform[phase][..common]);
         frame.clear();
         frame.extend_from_slice(self.template.frame());
         Some(Emitted {
@@ -140,6 +156,32 @@ impl SampledValues {
     pub fn skipped(&self) -> u64 {
         self.pacing.skipped()
     }
+}
+
+/// Returns a frame with so many bytes of data.
+fn template(config: &Config, sv_id: &str, data: usize) -> Template {
+    let asdu = Asdu {
+        sv_id,
+        dat_set: None,
+        smp_cnt: 0,
+        conf_rev: 1,
+        refr_tm: None,
+        smp_synch: LOCAL_CLOCK,
+        smp_rate: None,
+        sample: &vec![0; data],
+        smp_mod: None,
+    };
+    let ethernet = ethernet::Header {
+        destination: config.destination,
+        source: config.source,
+        vlan: config.vlan,
+        ether_type: EtherType::SAMPLED_VALUES,
+    };
+    let application = ApplicationHeader {
+        app_id: config.application,
+        simulated: false,
+    };
+    Template::new(&ethernet, application, &[asdu])
 }
 
 /// Returns one sample of a balanced three-phase system.

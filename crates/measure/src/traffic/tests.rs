@@ -178,6 +178,16 @@ proptest! {
     }
 
     #[test]
+    fn samples_are_as_long_as_wanted_or_a_little_shorter(length in 60usize..1518) {
+        let source = SampledValues::sized(&sampled_values_config(), length).unwrap();
+
+        let mut source = Source::SampledValues(source);
+        let frame = run(&mut source, 1, |due| due).remove(0);
+        prop_assert!(frame.length <= length && frame.length + 4 >= length);
+        prop_assert_eq!(identify(&frame.bytes).unwrap().number, 0);
+    }
+
+    #[test]
     fn no_bytes_are_taken_amiss(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
         let mut source = flood();
         let mut answer = Vec::new();
@@ -337,16 +347,23 @@ fn message_contract() -> Contract {
 
 fn sampled_values() -> Source {
     Source::SampledValues(SampledValues::new(&sampled_values::Config {
+        contract: Some(sampled_values_contract()),
+        ..sampled_values_config()
+    }))
+}
+
+fn sampled_values_config() -> sampled_values::Config {
+    sampled_values::Config {
         source: addresses().source_mac,
         destination: MacAddress([0x01, 0x0c, 0xcd, 0x04, 0, 1]),
         vlan: addresses().vlan,
         application: 0x4000,
         sv_id: "TAKTOSMU01".to_owned(),
         rate: 4_000,
-        contract: Some(sampled_values_contract()),
+        contract: None,
         start: Instant::ZERO,
         until: None,
-    }))
+    }
 }
 
 fn sampled_values_contract() -> Contract {

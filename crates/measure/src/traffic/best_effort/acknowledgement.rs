@@ -116,3 +116,77 @@ fn datagram_between<'a>(frame: &'a [u8], addresses: &Addresses) -> Option<Datagr
         && datagram.destination_port == addresses.destination_port;
     same.then_some(datagram)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use proptest::prelude::*;
+    use units::{Duration, Instant};
+    use wire::ethernet::MacAddress;
+
+    use super::super::{BestEffort, Config};
+    use super::*;
+
+    #[test]
+    fn the_map_follows_the_greatest_and_keeps_what_came_before() {
+        let mut heard = Acknowledgement {
+            greatest: u32::MAX - 1,
+            earlier: 0,
+        };
+
+        for id in [u32::MAX, 1, 0, 70] {
+            heard.add(id);
+        }
+
+        assert_eq!(heard.greatest, 70);
+        assert!(!heard.covers(69) && !heard.covers(5));
+        heard.add(6);
+        assert!(heard.covers(6) && heard.covers(70) && !heard.covers(71));
+    }
+
+    proptest! {
+        /// Whoever answers, and whatever: the sender goes on.
+        #[test]
+        fn forged_acknowledgements_do_no_harm(forged in prop::collection::vec((any::<u32>(), any::<u64>()), 1..30)) {
+            let mut source = BestEffort::new(&Config {
+                addresses: addresses(),
+                frame_length: 1000,
+                limit: None,
+                start: Instant::ZERO,
+                until: None,
+            });
+            let (mut now, mut frame, mut answer) = (Instant::ZERO, Vec::new(), Vec::new());
+            let mut acknowledger = Acknowledger::new(addresses());
+            for (greatest, earlier) in forged {
+                for _ in 0..5 {
+                    source.emit(now, &mut frame);
+                }
+                acknowledger.received(&frame, &mut answer).unwrap();
+                let at = acknowledger.datagram.payload_at();
+                Acknowledgement { greatest: greatest % 64, earlier }.emit(&mut answer[at..]);
+                source.received(now, &answer);
+                Acknowledgement { greatest, earlier }.emit(&mut answer[at..]);
+                source.received(now, &answer);
+                now += Duration::from_ms(1);
+            }
+
+            prop_assert!(source.window() >= 1);
+            let due = source.next_due().unwrap();
+            prop_assert!(source.emit(now.max(due), &mut frame).is_some());
+        }
+    }
+
+    fn addresses() -> Addresses {
+        Addresses {
+            source_mac: MacAddress([2, 0, 0, 0, 0, 1]),
+            destination_mac: MacAddress([2, 0, 0, 0, 0, 2]),
+            vlan: None,
+            source: Ipv4Addr::new(10, 0, 0, 1),
+            destination: Ipv4Addr::new(10, 0, 0, 2),
+            source_port: 40_000,
+            destination_port: 5_000,
+            dscp: 0,
+        }
+    }
+}

@@ -16,6 +16,9 @@ const SMALLEST_THRESHOLD: usize = 2;
 /// A frame is lost if one sent so many later was acknowledged.
 const REORDERING: u32 = 3;
 
+/// The frames before the greatest that an acknowledgement speaks of.
+const MAPPED: usize = 64;
+
 /// The window of a sender.
 #[derive(Debug)]
 pub(super) struct Window {
@@ -23,6 +26,7 @@ pub(super) struct Window {
     threshold: usize,
     /// Acknowledged frames towards the next step of congestion avoidance.
     credit: usize,
+    /// Frames with consecutive numbers.
     under_way: VecDeque<Frame>,
     unacknowledged: usize,
     /// Losses of frames up to this one belong to a halving that was done.
@@ -96,8 +100,16 @@ impl Window {
 
     /// Takes an acknowledgement, RFC 5681 sections 3.1 and 3.2.
     pub(super) fn acknowledged(&mut self, now: Instant, acknowledgement: Acknowledgement) {
+        let Some(oldest) = self.under_way.front() else {
+            return;
+        };
+        let Some(place) = age(acknowledgement.greatest, oldest.id).map(as_place) else {
+            return;
+        };
         let mut fresh = 0;
-        for frame in &mut self.under_way {
+        let end = self.under_way.len().min(place + 1);
+        let begin = place.saturating_sub(MAPPED).min(end);
+        for frame in self.under_way.range_mut(begin..end) {
             if !frame.acknowledged && acknowledgement.covers(frame.id) {
                 frame.acknowledged = true;
                 fresh += 1;
@@ -160,4 +172,8 @@ impl Window {
 fn age(newer: u32, id: u32) -> Option<u32> {
     let behind = newer.wrapping_sub(id);
     (behind <= u32::MAX / 2).then_some(behind)
+}
+
+fn as_place(behind: u32) -> usize {
+    usize::try_from(behind).unwrap_or(usize::MAX - 1)
 }
