@@ -21,7 +21,9 @@ mod outstanding;
 mod record;
 mod silence;
 
-pub use record::{FlowRecord, LateFrame, LossRun, ReceiverRecord, Silence};
+pub use record::{
+    FlowRecord, LateFrame, LossRun, MOST_LATE_KEPT, MOST_RUNS_KEPT, ReceiverRecord, Silence,
+};
 
 use units::{DataSize, Duration, Instant};
 
