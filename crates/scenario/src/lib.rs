@@ -23,6 +23,7 @@ mod mistake;
 mod names;
 mod network;
 mod plan;
+mod problem;
 mod profile;
 mod random;
 mod read;
@@ -46,8 +47,9 @@ pub use limits::{
     LONGEST_FILE, MOST_CHANGES, MOST_EVENTS, MOST_FLOWS, MOST_GROUPS, MOST_LINKS, MOST_NODES,
     MOST_PROFILES, MOST_RECEIVERS,
 };
-pub use mistake::{MOST_PROBLEMS, Mistake, Problem, ScenarioError};
+pub use mistake::Mistake;
 pub use network::{Device, End, Host, Link, Node, Switch};
+pub use problem::{MOST_PROBLEMS, Problem, ScenarioError};
 pub use profile::{ControlTimes, Origin, Profile, Stated};
 pub use reference::reference;
 pub use scenario::{

@@ -1,115 +1,16 @@
-//! What can be wrong with a text, where, and what would be right.
-//!
-//! A reader never stops at the first mistake: it reports to [`Problems`] and
-//! goes on with a value that is valid, so that the user sees all mistakes at
-//! once. Only [`Problems::into_error`] decides whether there is a result.
+//! What can be wrong with a text, and what would be right.
 
-use std::fmt;
 use std::ops::Range;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 use units::{BitRate, DataSize, Duration, ParseQuantityError};
 
-/// The most problems that are kept of one text; more are only counted.
-pub const MOST_PROBLEMS: usize = 100;
+use crate::problem::Place;
+
+/// The most characters of a name.
+pub(crate) const LONGEST_NAME: usize = 40;
 /// The most characters of the user's text that a message repeats.
 const LONGEST_QUOTE: usize = 48;
-
-/// Where in the text, in bytes.
-pub(crate) type Place = Range<usize>;
-
-/// Why a text is no scenario (or no profile): all of its mistakes.
-#[derive(Debug)]
-pub struct ScenarioError {
-    file: NamedSource<String>,
-    problems: Vec<Problem>,
-    omitted: usize,
-}
-
-impl ScenarioError {
-    /// Returns the problems, in the order of their places.
-    #[must_use]
-    pub fn problems(&self) -> &[Problem] {
-        &self.problems
-    }
-}
-
-impl fmt::Display for ScenarioError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.file.name();
-        match self.problems.len() + self.omitted {
-            1 => write!(f, "{name} has a mistake"),
-            count if self.omitted == 0 => write!(f, "{name} has {count} mistakes"),
-            count => write!(
-                f,
-                "{name} has {count} mistakes; the first {} are shown",
-                self.problems.len()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ScenarioError {}
-
-impl Diagnostic for ScenarioError {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new("taktos::scenario"))
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&self.file)
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        Some(Box::new(
-            self.problems
-                .iter()
-                .map(|problem| problem as &dyn Diagnostic),
-        ))
-    }
-}
-
-/// One mistake at its place.
-#[derive(Debug)]
-pub struct Problem {
-    /// What is wrong.
-    pub mistake: Mistake,
-    /// Where, as bytes of the text.
-    pub place: Range<usize>,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.mistake.fmt(f)
-    }
-}
-
-impl std::error::Error for Problem {}
-
-impl Diagnostic for Problem {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(format!(
-            "taktos::scenario::{}",
-            self.mistake.code()
-        )))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.mistake
-            .help()
-            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let label = Some(self.mistake.label().to_owned());
-        let here = LabeledSpan::new(label, self.place.start, self.place.len());
-        let there = self.mistake.first_place().map(|(label, place)| {
-            LabeledSpan::new(Some(label.to_owned()), place.start, place.len())
-        });
-        Some(Box::new(std::iter::once(here).chain(there)))
-    }
-}
 
 /// What is wrong.
 #[derive(Debug, Error)]
@@ -402,7 +303,7 @@ impl Mistake {
     }
 
     /// Returns what stands under the marked text.
-    fn label(&self) -> &'static str {
+    pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::FileTooLong { .. } => "the limit is here",
             Self::Syntax { .. } => "here",
@@ -504,58 +405,11 @@ impl Mistake {
     }
 
     /// Returns a second place that belongs to the mistake.
-    fn first_place(&self) -> Option<(&'static str, &Place)> {
-        match self {
-            Self::Twice { first, .. } => Some(("first here", first)),
-            _ => None,
+    pub(crate) fn first_place(&self) -> Option<(&'static str, &Place)> {
+        if let Self::Twice { first, .. } = self {
+            return Some(("first here", first));
         }
-    }
-}
-
-/// The most characters of a name.
-pub(crate) const LONGEST_NAME: usize = 40;
-
-/// The mistakes found so far in one text.
-#[derive(Debug, Default)]
-pub(crate) struct Problems {
-    kept: Vec<Problem>,
-    omitted: usize,
-}
-
-impl Problems {
-    /// Notes a mistake.
-    pub(crate) fn report(&mut self, place: Place, mistake: Mistake) {
-        self.report_with(place, || mistake);
-    }
-
-    /// Notes a mistake that takes effort to describe, such as a search for the
-    /// nearest name: none is made once further mistakes are only counted.
-    pub(crate) fn report_with(&mut self, place: Place, describe: impl FnOnce() -> Mistake) {
-        if self.kept.len() >= MOST_PROBLEMS {
-            self.omitted += 1;
-        } else {
-            let mistake = describe();
-            self.kept.push(Problem { mistake, place });
-        }
-    }
-
-    /// Returns whether nothing was found so far.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
-    }
-
-    /// Returns the error that shows everything that was found, or `result` if
-    /// nothing was.
-    pub(crate) fn or<T>(mut self, name: &str, text: &str, result: T) -> Result<T, ScenarioError> {
-        if self.kept.is_empty() {
-            return Ok(result);
-        }
-        self.kept.sort_by_key(|problem| problem.place.start);
-        Err(ScenarioError {
-            file: NamedSource::new(name, text.to_owned()).with_language("TOML"),
-            problems: self.kept,
-            omitted: self.omitted,
-        })
+        None
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::mistake::{Mistake, Place, Problems, nearest, quote};
+use crate::mistake::{Mistake, nearest, quote};
+use crate::problem::{Place, Problems};
 
 /// Names with what they stand for and where they were given.
 #[derive(Debug)]

@@ -7,8 +7,9 @@ use std::net::Ipv4Addr;
 use units::{BitRate, Delay};
 
 use crate::limits::{MOST_LINKS, MOST_NODES};
-use crate::mistake::{Mistake, Place, Problems};
+use crate::mistake::Mistake;
 use crate::names::Names;
+use crate::problem::{Place, Problems};
 use crate::{
     Device, End, Host, HostIndex, Link, LinkIndex, Node, ProfileIndex, Switch, SwitchIndex,
 };

@@ -24,7 +24,8 @@ use units::{DataSize, Duration};
 
 use crate::format::{ADMISSION, CONTROLLER, FILE, MEASUREMENT, SCENARIO};
 use crate::limits::LONGEST_FILE;
-use crate::mistake::{Mistake, Place, Problems, ScenarioError, quote};
+use crate::mistake::{Mistake, quote};
+use crate::problem::{Place, Problems, ScenarioError};
 use crate::record::Record;
 use crate::shape::Table;
 use crate::{Profile, Scenario};

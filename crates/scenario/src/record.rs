@@ -11,7 +11,8 @@ use toml::de::{DeArray, DeTable, DeValue};
 use units::{BitRate, DataSize, Delay, Duration};
 
 use crate::length::Length;
-use crate::mistake::{Mistake, Place};
+use crate::mistake::Mistake;
+use crate::problem::Place;
 use crate::shape::{Shape, Table};
 
 /// A table of the file, which may lie over another: what it does not have is

@@ -13,7 +13,8 @@ use toml::de::{DeTable, DeValue};
 use units::{BitRate, DataSize, Delay, Duration, ParseQuantityError};
 
 use crate::length::Length;
-use crate::mistake::{LONGEST_NAME, Mistake, Place, Problems, nearest, quote};
+use crate::mistake::{LONGEST_NAME, Mistake, nearest, quote};
+use crate::problem::{Place, Problems};
 
 /// Longer than any run; far below what [`Delay`] can hold.
 pub(crate) const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
@@ -207,19 +208,38 @@ impl Shape {
             Self::Table(_) | Self::Map(..) => value.is_table(),
             Self::List(_) => value.is_array(),
             Self::AnyOf(shapes) => shapes.iter().any(|shape| shape.fits(value)),
-            _ => value.is_str(),
+            Self::Text
+            | Self::Time(_)
+            | Self::Delay(_)
+            | Self::Rate
+            | Self::Size
+            | Self::Length
+            | Self::Choice(_)
+            | Self::Mac
+            | Self::Address => value.is_str(),
         }
     }
 
     /// Returns the one of the alternatives of this shape that fits the value.
     pub(crate) fn of(&self, value: &DeValue<'_>) -> &Self {
-        match self {
-            Self::AnyOf(shapes) => shapes
-                .iter()
-                .find(|shape| shape.fits(value))
-                .unwrap_or(self),
-            _ => self,
-        }
+        let fitting = match self {
+            Self::AnyOf(shapes) => shapes.iter().find(|shape| shape.fits(value)),
+            Self::Text
+            | Self::Time(_)
+            | Self::Delay(_)
+            | Self::Rate
+            | Self::Size
+            | Self::Length
+            | Self::Integer { .. }
+            | Self::Number
+            | Self::Choice(_)
+            | Self::Mac
+            | Self::Address
+            | Self::Table(_)
+            | Self::Map(..)
+            | Self::List(_) => None,
+        };
+        fitting.unwrap_or(self)
     }
 
     pub(crate) fn text<'a>(&self, value: &'a DeValue<'_>) -> Result<&'a str, Mistake> {
@@ -245,7 +265,7 @@ impl Shape {
 
     pub(crate) fn size(&self, value: &DeValue<'_>) -> Result<DataSize, Mistake> {
         let size: DataSize = self.quantity(value)?;
-        if size.as_bits() % 8 != 0 {
+        if !size.as_bits().is_multiple_of(8) {
             return Err(Mistake::PartOfAByte { size });
         }
         self.within(size, DataSize::from_bytes(1), LARGEST_SIZE)
@@ -256,9 +276,8 @@ impl Shape {
     }
 
     pub(crate) fn integer(&self, value: &DeValue<'_>) -> Result<u32, Mistake> {
-        let (least, most) = match self.of(value) {
-            Self::Integer { least, most } => (*least, *most),
-            _ => (0, u32::MAX),
+        let Self::Integer { least, most } = self.of(value) else {
+            return Err(self.wrong_type(value));
         };
         let number = value.as_integer().ok_or_else(|| self.wrong_type(value))?;
         let parsed = i128::from_str_radix(number.as_str(), number.radix()).ok();
@@ -269,7 +288,7 @@ impl Shape {
         };
         let number = parsed.and_then(|number| u32::try_from(number).ok());
         number
-            .filter(|number| (least..=most).contains(number))
+            .filter(|number| (least..=most).contains(&number))
             .ok_or_else(out_of_range)
     }
 

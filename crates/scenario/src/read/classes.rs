@@ -4,8 +4,9 @@ use toml::de::DeValue;
 use units::BitRate;
 
 use crate::format::CLASS;
-use crate::mistake::{Mistake, Place, Problems};
+use crate::mistake::Mistake;
 use crate::names::Names;
+use crate::problem::{Place, Problems};
 use crate::record::Record;
 use crate::{Budget, Class, ClassIndex};
 

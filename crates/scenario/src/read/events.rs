@@ -7,8 +7,9 @@ use units::Duration;
 
 use crate::format::EVENT;
 use crate::limits::MOST_EVENTS;
-use crate::mistake::{Mistake, Place, Problems};
+use crate::mistake::Mistake;
 use crate::plan::Network;
+use crate::problem::{Place, Problems};
 use crate::record::{Record, records};
 use crate::{Change, End, Event, HostIndex, LinkIndex, Node, SwitchIndex};
 

@@ -8,9 +8,10 @@ use units::Duration;
 
 use crate::format::{FLOW, PROTECTION_RESTORE};
 use crate::limits::{MOST_FLOWS, MOST_GROUPS, MOST_RECEIVERS};
-use crate::mistake::{Mistake, Place, Problems};
+use crate::mistake::Mistake;
 use crate::names::Names;
 use crate::plan::Network;
+use crate::problem::{Place, Problems};
 use crate::read::traffic::{Kind, Values};
 use crate::record::Record;
 use crate::{
@@ -72,12 +73,8 @@ impl<'a> Flows<'a> {
         for named in file.named("templates") {
             template_names.give(named.name, templates.len(), named.place.clone(), problems);
             templates.push(named.item.get_ref().as_table());
-            if let Some(record) = named.record(&FLOW).filter(|record| record.has("like")) {
-                let mistake = Mistake::Contradiction {
-                    sentence: "a template takes over the keys of no other".to_owned(),
-                    help: "write the keys out".to_owned(),
-                };
-                problems.report(record.place_of("like"), mistake);
+            if let Some(template) = named.record(&FLOW) {
+                check_template(&template, problems);
             }
         }
         for named in file.named("flows") {
@@ -403,6 +400,19 @@ impl<'a> Flows<'a> {
         let group = self.groups % MOST_GROUPS;
         self.groups += 1;
         u16::try_from(group).expect("the limit is 2^16")
+    }
+}
+
+fn check_template(template: &Record<'_>, problems: &mut Problems) {
+    if template.has("like") {
+        let mistake = Mistake::Contradiction {
+            sentence: "a template takes over the keys of no other".to_owned(),
+            help: "write the keys out".to_owned(),
+        };
+        problems.report(template.place_of("like"), mistake);
+    }
+    if let Some(kind) = Kind::of(template) {
+        kind.check_meaning(template, problems);
     }
 }
 

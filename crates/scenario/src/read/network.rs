@@ -8,8 +8,9 @@ use units::BitRate;
 
 use crate::format::{HOST, LINK, NETWORK, SWITCH};
 use crate::length::Length;
-use crate::mistake::{Mistake, Place, Problems, quote};
+use crate::mistake::{Mistake, quote};
 use crate::plan::{HostPlan, LinkPlan, Network, Plan, SwitchPlan};
+use crate::problem::{Place, Problems};
 use crate::read::Loader;
 use crate::read::profiles::Profiles;
 use crate::record::{Named, Record, records};

@@ -4,7 +4,8 @@ use units::Delay;
 
 use crate::format::{PROFILE, profile};
 use crate::limits::MOST_PROFILES;
-use crate::mistake::{Mistake, Place, Problems, ScenarioError, nearest, quote};
+use crate::mistake::{Mistake, nearest, quote};
+use crate::problem::{Place, Problems, ScenarioError};
 use crate::profile::BUILT_IN;
 use crate::read::{Loader, start, stem, tree};
 use crate::record::Record;

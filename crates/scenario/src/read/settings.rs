@@ -3,8 +3,9 @@
 use units::{Delay, Duration};
 
 use crate::format::{CAPTURE_ALL, HOSTS_FROM_SCENARIO};
-use crate::mistake::{Mistake, Problems};
+use crate::mistake::Mistake;
 use crate::plan::Network;
+use crate::problem::Problems;
 use crate::record::Record;
 use crate::{Admission, Capture, Control, HostDiscovery, Measurement};
 

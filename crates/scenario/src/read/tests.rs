@@ -455,6 +455,16 @@ fn a_file_too_long_is_not_even_parsed() {
 }
 
 #[test]
+fn a_mistake_in_an_endless_line_is_told_without_it() {
+    let shown = shown(&format!("# {}\nx = 1", "endless ".repeat(1_000_000)));
+
+    assert!(
+        shown.len() < 2_000 && shown.contains("unknown key `x`"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn limits_are_mistakes_and_no_exhausted_machine() {
     let network = |lines: &str| format!("[scenario]\ntitle = \"x\"\n[network]\n{lines}\n");
     for (lines, says) in [
@@ -578,6 +588,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("[hosts]", "[network]\ngenerator = \"star\"\nsize = 9\n[hosts]", "twice", "name `s1`"),
     ("[hosts]", "[network]\nimport = \"x.json\"\n[hosts]", "load", "no such file"),
     ("[hosts]", "[classes]\nx.queue = 1\ny.queue = 1\n[hosts]", "contradiction", "queue 1"),
+    ("[hosts]", "[templates.t]\nkind = \"goose\"\nrate = \"1 Mbit/s\"\n[hosts]", "key_of_another_kind", "`rate` has no meaning for goose"),
     ("[hosts]", "[measurement]\ncapture = [\"uplnk\"]\n[hosts]", "unknown_name", "`uplink`?"),
     ("[hosts]", "[measurement]\nwarm_up = \"10 s\"\n[hosts]", "after_the_end", "warm-up"),
 ];

@@ -4,7 +4,8 @@ use units::{BitRate, DataSize, Delay, Duration};
 
 use crate::contract::{LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, SMALLEST_FRAME};
 use crate::limits::MOST_CHANGES;
-use crate::mistake::{Mistake, Place, Problems};
+use crate::mistake::Mistake;
+use crate::problem::{Place, Problems};
 use crate::record::Record;
 use crate::shape::{Shape, Zero, list};
 use crate::{
@@ -123,6 +124,23 @@ impl Kind {
     /// Reports keys that the kind has not, and those that it needs, of a flow
     /// or of a flow set.
     pub(super) fn check_keys(self, record: &Record<'_>, problems: &mut Problems) {
+        self.check_meaning(record, problems);
+        for key in self.required() {
+            if !record.has(key) {
+                problems.report(record.place.clone(), record.missing(key));
+            }
+        }
+        if self == Self::Udp {
+            check_udp_keys(record, problems);
+        }
+        if record.has("frame") && record.has("payload") {
+            let sentence = "`frame` and `payload` both give the size of a frame";
+            contradict(record, "payload", sentence, "remove one of them", problems);
+        }
+    }
+
+    /// Reports keys that the kind has not, of a flow, a flow set or a template.
+    pub(super) fn check_meaning(self, record: &Record<'_>, problems: &mut Problems) {
         const TRAFFIC: [&str; 11] = [
             "frame",
             "payload",
@@ -154,18 +172,6 @@ impl Kind {
                 };
                 problems.report(place, mistake);
             }
-        }
-        for key in self.required() {
-            if !record.has(key) {
-                problems.report(record.place.clone(), record.missing(key));
-            }
-        }
-        if self == Self::Udp {
-            check_udp_keys(record, problems);
-        }
-        if record.has("frame") && record.has("payload") {
-            let sentence = "`frame` and `payload` both give the size of a frame";
-            contradict(record, "payload", sentence, "remove one of them", problems);
         }
     }
 

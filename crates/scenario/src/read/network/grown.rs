@@ -5,8 +5,9 @@ use crate::Node;
 use crate::generate::Generator;
 use crate::import::{self, NodeKind, Topology};
 use crate::limits::MOST_NODES;
-use crate::mistake::{Mistake, Place, quote};
+use crate::mistake::{Mistake, quote};
 use crate::plan::HostPlan;
+use crate::problem::Place;
 use crate::read::Loader;
 use crate::record::Record;
 
