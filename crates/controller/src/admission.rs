@@ -7,162 +7,22 @@
 //! base tree and, for the failure of each link of it, on the alternative as
 //! well, so that the promise holds on every way that the flow may take.
 //!
-//! The network does work that no flow accounts for, and every bound contains it:
-//!
-//! - what hosts send without a promise occupies the processing stages. A port
-//!   where a host is configured brings what that host may send. Any other port
-//!   may bring whatever its link carries, if any host sends without a promise:
-//!   what queued up before is no smoother than that. A link passes frames one
-//!   after the other, so the burst is a frame.
-//! - probes for links leave every port, in the lowest class that has promises
-//!   there: below it they could starve, and a link would seem lost.
+//! The work of the network that no flow accounts for is part of every bound, see
+//! [`unpromised`](crate::unpromised).
 
 use std::collections::BTreeMap;
 
-use calculus::admission::{FailureId, Hop, Ledger, MAX_DELAY, Request, Stage, StageId, Unpromised};
-use calculus::min_plus::TokenBucket;
-use thiserror::Error;
-use units::{BitRate, DataSize, Delay, Duration};
+use calculus::admission::{FailureId, Hop, Ledger, Request, Stage, StageId};
+use units::Delay;
 use wire::openflow::DatapathId;
 
-use crate::config::{Config, PortParameters, SwitchParameters, UnpromisedTraffic};
+use crate::config::{Config, PortParameters, SwitchParameters};
 use crate::northbound::Requirement;
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
+use crate::unpromised::{WithoutPromise, probe_class};
 
 pub use calculus::admission::{Constraint, Fits, FlowId as ReservationId};
-
-/// A probe as it occupies the wire: the smallest frame with its overhead holds
-/// it.
-const PROBE_SIZE: DataSize = DataSize::from_bytes(128);
-/// Probes that may leave a port at once: the periodic one, one for a port that
-/// came up, one that answers a probe from the other side, and one in reserve.
-const PROBE_BURST: u64 = 4;
-/// Longer than any deadline: work that we account for and that has none.
-const NO_DEADLINE: Delay = MAX_DELAY;
-
-/// Why a requirement cannot be met.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
-    /// Another flow has its name.
-    #[error("another flow is called {name}")]
-    NameTaken {
-        /// The name.
-        name: String,
-    },
-    /// There are too many flows.
-    #[error("there are {limit} flows, and there cannot be more")]
-    TooManyFlows {
-        /// The limit.
-        limit: usize,
-    },
-    /// Nobody knows a host of this name.
-    #[error("host {name} is not known")]
-    UnknownHost {
-        /// The name.
-        name: String,
-    },
-    /// The host is known by name only.
-    #[error("nobody knows where host {name} is: no frame of it has arrived")]
-    HostNotFound {
-        /// The name.
-        name: String,
-    },
-    /// The number of destinations is none or too many.
-    #[error("{count} destinations, where 1 to {limit} are possible")]
-    Destinations {
-        /// The number.
-        count: usize,
-        /// The limit.
-        limit: usize,
-    },
-    /// The class is not for such a flow.
-    #[error("class {class} is for flows {expected}")]
-    Class {
-        /// The class.
-        class: u8,
-        /// Which flows it is for.
-        expected: &'static str,
-    },
-    /// Its frames cannot be told from those of another flow.
-    #[error("its frames cannot be told from those of {other}")]
-    Indistinguishable {
-        /// The name of the other flow.
-        other: String,
-    },
-    /// No path leads to a destination.
-    #[error("no path leads from {from} to {to}")]
-    NoPath {
-        /// The source.
-        from: String,
-        /// The destination.
-        to: String,
-    },
-    /// A link cannot be done without.
-    #[error("without {link} no path leads from {from} to {to}")]
-    NoAlternative {
-        /// The link.
-        link: String,
-        /// The source.
-        from: String,
-        /// The destination.
-        to: String,
-    },
-    /// The network has not enough left.
-    #[error("{0}")]
-    Shortage(Box<Shortage>),
-    /// The store did not keep it.
-    #[error("the store could not keep it")]
-    NotStored,
-}
-
-/// What the network has not enough of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shortage {
-    /// The link or switch that has not enough left, by name, or `None` if it is
-    /// no matter of one.
-    pub place: Option<String>,
-    /// The link after whose failure it would not have enough, by name, or
-    /// `None` if it has not anyway.
-    pub after: Option<String>,
-    /// What would not hold.
-    pub constraint: Constraint,
-    /// The rate that was asked for.
-    pub rate: BitRate,
-    /// What would have been admitted instead.
-    pub fits: Fits,
-}
-
-impl std::fmt::Display for Shortage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Some(place) = &self.place {
-            write!(f, "{place} ")?;
-        }
-        match &self.constraint {
-            Constraint::Rate {
-                needed_bps,
-                allowed,
-                ..
-            } => {
-                let taken = needed_bps.saturating_sub(self.rate.as_bps());
-                match allowed.left_after(taken) {
-                    Some(left) => write!(f, "has {left} of {allowed} left for its class")?,
-                    None => write!(f, "has nothing of {allowed} left for its class")?,
-                }
-            }
-            other if self.place.is_some() => write!(f, "cannot take it: {other}")?,
-            other => write!(f, "{other}")?,
-        }
-        if let Some(link) = &self.after {
-            write!(f, " while {link} is down")?;
-        }
-        match (self.fits.rate, self.fits.burst) {
-            (Some(rate), _) => write!(f, "; {rate} would fit"),
-            (None, Some(burst)) => write!(f, "; a burst of {burst} would fit"),
-            (None, None) => Ok(()),
-        }
-    }
-}
 
 /// Where a stage is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -238,8 +98,7 @@ impl Reservations {
         self.switches.get(&datapath).unwrap_or(&self.unknown_switch)
     }
 
-    /// Returns the queue in which probes leave a port: the lowest that has
-    /// promises there, or the most urgent if none has.
+    /// Returns the queue in which probes leave a port.
     #[must_use]
     pub fn probe_class(&self, port: PortId) -> u8 {
         probe_class(self.parameters(port.datapath).port(port.port))
@@ -428,11 +287,6 @@ fn port_stage(parameters: &PortParameters) -> Stage {
     }
 }
 
-fn probe_class(port: &PortParameters) -> u8 {
-    let lowest = (1..8u8).find(|class| port.budgets[usize::from(*class)].is_some());
-    lowest.unwrap_or(7)
-}
-
 fn on_one_stage(request: &Request, stage: StageId) -> Request {
     Request {
         base: calculus::admission::Tree::path([stage]),
@@ -442,78 +296,4 @@ fn on_one_stage(request: &Request, stage: StageId) -> Request {
 
 fn small(index: usize) -> u32 {
     u32::try_from(index).expect("the view bounds the number of links and ports")
-}
-
-/// What arrives at the switches without any promise.
-#[derive(Clone, Debug)]
-struct WithoutPromise {
-    probe_interval: Duration,
-    by_port: BTreeMap<PortId, Option<UnpromisedTraffic>>,
-    /// The extremes of what any host may send.
-    any: Option<UnpromisedTraffic>,
-}
-
-impl WithoutPromise {
-    fn new(config: &Config) -> Self {
-        let hosts = config.hosts.iter();
-        let by_port = hosts.filter_map(|host| Some((host.attachment?, host.unpromised)));
-        let any = config.hosts.iter().filter_map(|host| host.unpromised);
-        Self {
-            probe_interval: config.timers.probe_interval,
-            by_port: by_port.collect(),
-            any: any.reduce(|one, other| UnpromisedTraffic {
-                rate: one.rate.max(other.rate),
-                largest_frame: one.largest_frame.max(other.largest_frame),
-                smallest_frame: one.smallest_frame.min(other.smallest_frame),
-            }),
-        }
-    }
-
-    /// Returns the work that arrives at a switch.
-    fn at(&self, datapath: DatapathId, switch: &SwitchParameters) -> Vec<Unpromised> {
-        let mut work = Vec::new();
-        for (number, port) in &switch.ports {
-            let host = self.by_port.get(&PortId::new(datapath, *number));
-            let traffic = match host {
-                Some(traffic) => *traffic,
-                None => self.any.map(|any| UnpromisedTraffic {
-                    rate: port.rate,
-                    ..any
-                }),
-            };
-            if let Some(traffic) = traffic {
-                work.push(Unpromised {
-                    traffic: TokenBucket::new(traffic.rate, traffic.largest_frame),
-                    smallest_frame: traffic.smallest_frame,
-                });
-            }
-            if host.is_none() {
-                work.extend(self.probe_rate().map(|rate| Unpromised {
-                    traffic: TokenBucket::new(rate, PROBE_SIZE * PROBE_BURST),
-                    smallest_frame: PROBE_SIZE,
-                }));
-            }
-        }
-        work
-    }
-
-    /// Returns the probes that leave a port, as a request without a way.
-    fn probe(&self, port: &PortParameters) -> Option<Request> {
-        port.budgets[usize::from(probe_class(port))]?;
-        Some(Request {
-            class: probe_class(port),
-            rate: self.probe_rate()?,
-            burst: PROBE_SIZE * PROBE_BURST,
-            largest_frame: PROBE_SIZE,
-            smallest_frame: PROBE_SIZE,
-            deadline: NO_DEADLINE,
-            initial: Delay::ZERO,
-            base: calculus::admission::Tree::default(),
-            alternatives: Vec::new(),
-        })
-    }
-
-    fn probe_rate(&self) -> Option<BitRate> {
-        BitRate::of(PROBE_SIZE * PROBE_BURST, self.probe_interval.into())
-    }
 }

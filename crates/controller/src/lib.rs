@@ -17,7 +17,7 @@
 //! | [`view`], [`place`] | what is known of the network? |
 //! | [`discovery`], [`hosts`] | how does it become known? |
 //! | [`path`] | which way should a flow take? |
-//! | [`admission`] | can its promise be kept there? |
+//! | [`admission`], [`unpromised`], [`refusal`] | can its promise be kept there? |
 //! | [`flows`], [`rules`], [`batch`] | which entries does it have? |
 //! | [`restoration`], [`transition`] | how does it change its way? |
 //! | [`forwarding`] | what if nobody has asked for a flow? |
@@ -44,12 +44,14 @@ pub mod outbox;
 pub mod path;
 pub mod place;
 pub mod record;
+pub mod refusal;
 pub mod restoration;
 pub mod rules;
 pub mod session;
 mod siphash;
 pub mod store;
 pub mod transition;
+pub mod unpromised;
 pub mod view;
 
 pub use config::Config;

@@ -7,8 +7,8 @@ use units::{BitRate, DataSize, Delay, Duration, Instant};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{DatapathId, ErrorKind};
 
-use crate::admission::Refusal;
 use crate::place::{LinkEnds, PortId};
+use crate::refusal::Refusal;
 
 /// The most destinations of one flow.
 pub const MAX_DESTINATIONS: usize = 256;

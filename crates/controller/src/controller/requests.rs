@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::admission::{Place, Refusal, Refused, Shortage};
+use crate::admission::{Place, Refused};
 use crate::flows::{BEST_EFFORT, Flow, Installation, MAX_FLOWS, Standing};
 use crate::northbound::{
     Accepted, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING, Promise,
@@ -15,6 +15,7 @@ use crate::northbound::{
 use crate::path::{Tree, find_tree};
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
+use crate::refusal::{Refusal, Shortage};
 use crate::rules::Rule;
 use crate::store::{Key, StoreEvent, StoreWrite};
 use crate::view::{Carrier, Control, Host};

@@ -1,0 +1,130 @@
+//! Why a requirement cannot be met, in words for whoever asked.
+
+use std::fmt;
+
+use calculus::admission::{Constraint, Fits};
+use thiserror::Error;
+use units::BitRate;
+
+/// Why a requirement cannot be met.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// Another flow has its name.
+    #[error("another flow is called {name}")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// There are too many flows.
+    #[error("there are {limit} flows, and there cannot be more")]
+    TooManyFlows {
+        /// The limit.
+        limit: usize,
+    },
+    /// Nobody knows a host of this name.
+    #[error("host {name} is not known")]
+    UnknownHost {
+        /// The name.
+        name: String,
+    },
+    /// The host is known by name only.
+    #[error("nobody knows where host {name} is: no frame of it has arrived")]
+    HostNotFound {
+        /// The name.
+        name: String,
+    },
+    /// The number of destinations is none or too many.
+    #[error("{count} destinations, where 1 to {limit} are possible")]
+    Destinations {
+        /// The number.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The class is not for such a flow.
+    #[error("class {class} is for flows {expected}")]
+    Class {
+        /// The class.
+        class: u8,
+        /// Which flows it is for.
+        expected: &'static str,
+    },
+    /// Its frames cannot be told from those of another flow.
+    #[error("its frames cannot be told from those of {other}")]
+    Indistinguishable {
+        /// The name of the other flow.
+        other: String,
+    },
+    /// No path leads to a destination.
+    #[error("no path leads from {from} to {to}")]
+    NoPath {
+        /// The source.
+        from: String,
+        /// The destination.
+        to: String,
+    },
+    /// A link cannot be done without.
+    #[error("without {link} no path leads from {from} to {to}")]
+    NoAlternative {
+        /// The link.
+        link: String,
+        /// The source.
+        from: String,
+        /// The destination.
+        to: String,
+    },
+    /// The network has not enough left.
+    #[error("{0}")]
+    Shortage(Box<Shortage>),
+    /// The store did not keep it.
+    #[error("the store could not keep it")]
+    NotStored,
+}
+
+/// What the network has not enough of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// The link or switch that has not enough left, by name, or `None` if it is
+    /// no matter of one.
+    pub place: Option<String>,
+    /// The link after whose failure it would not have enough, by name, or
+    /// `None` if it has not anyway.
+    pub after: Option<String>,
+    /// What would not hold.
+    pub constraint: Constraint,
+    /// The rate that was asked for.
+    pub rate: BitRate,
+    /// What would have been admitted instead.
+    pub fits: Fits,
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place} ")?;
+        }
+        match &self.constraint {
+            Constraint::Rate {
+                needed_bps,
+                allowed,
+                ..
+            } => {
+                let taken = needed_bps.saturating_sub(self.rate.as_bps());
+                match allowed.left_after(taken) {
+                    Some(left) => write!(f, "has {left} of {allowed} left for its class")?,
+                    None => write!(f, "has nothing of {allowed} left for its class")?,
+                }
+            }
+            other if self.place.is_some() => write!(f, "cannot take it: {other}")?,
+            other => write!(f, "{other}")?,
+        }
+        if let Some(link) = &self.after {
+            write!(f, " while {link} is down")?;
+        }
+        match (self.fits.rate, self.fits.burst) {
+            (Some(rate), _) => write!(f, "; {rate} would fit"),
+            (None, Some(burst)) => write!(f, "; a burst of {burst} would fit"),
+            (None, None) => Ok(()),
+        }
+    }
+}

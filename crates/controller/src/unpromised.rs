@@ -1,0 +1,115 @@
+//! Work of the network for which nothing is promised, and which every bound
+//! contains all the same.
+//!
+//! - What hosts send without a promise occupies the processing stages. A port
+//!   where a host is configured brings what that host may send. Any other port
+//!   may bring whatever its link carries, if any host sends without a promise:
+//!   what queued up before is no smoother than that. A link passes frames one
+//!   after the other, so the burst is a frame.
+//! - Probes for links leave every port, in the lowest class that has promises
+//!   there: below it they could starve, and a link would seem lost.
+
+use std::collections::BTreeMap;
+
+use calculus::admission::{MAX_DELAY, Request, Tree, Unpromised};
+use calculus::min_plus::TokenBucket;
+use units::{BitRate, DataSize, Delay, Duration};
+use wire::openflow::DatapathId;
+
+use crate::config::{Config, PortParameters, SwitchParameters, UnpromisedTraffic};
+use crate::place::PortId;
+
+/// A probe as it occupies the wire: the smallest frame with its overhead holds
+/// it.
+const PROBE_SIZE: DataSize = DataSize::from_bytes(128);
+/// Probes that may leave a port at once: the periodic one, one for a port that
+/// came up, one that answers a probe from the other side, and one in reserve.
+const PROBE_BURST: u64 = 4;
+/// Longer than any deadline: work that we account for and that has none.
+const NO_DEADLINE: Delay = MAX_DELAY;
+
+/// What arrives at the switches without any promise.
+#[derive(Clone, Debug)]
+pub struct WithoutPromise {
+    probe_interval: Duration,
+    by_port: BTreeMap<PortId, Option<UnpromisedTraffic>>,
+    /// The extremes of what any host may send.
+    any: Option<UnpromisedTraffic>,
+}
+
+impl WithoutPromise {
+    /// Takes what the configuration says of hosts and probes.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        let hosts = config.hosts.iter();
+        let by_port = hosts.filter_map(|host| Some((host.attachment?, host.unpromised)));
+        let any = config.hosts.iter().filter_map(|host| host.unpromised);
+        Self {
+            probe_interval: config.timers.probe_interval,
+            by_port: by_port.collect(),
+            any: any.reduce(|one, other| UnpromisedTraffic {
+                rate: one.rate.max(other.rate),
+                largest_frame: one.largest_frame.max(other.largest_frame),
+                smallest_frame: one.smallest_frame.min(other.smallest_frame),
+            }),
+        }
+    }
+
+    /// Returns the work that arrives at a switch.
+    #[must_use]
+    pub fn at(&self, datapath: DatapathId, switch: &SwitchParameters) -> Vec<Unpromised> {
+        let mut work = Vec::new();
+        for (number, port) in &switch.ports {
+            let host = self.by_port.get(&PortId::new(datapath, *number));
+            let traffic = match host {
+                Some(traffic) => *traffic,
+                None => self.any.map(|any| UnpromisedTraffic {
+                    rate: port.rate,
+                    ..any
+                }),
+            };
+            if let Some(traffic) = traffic {
+                work.push(Unpromised {
+                    traffic: TokenBucket::new(traffic.rate, traffic.largest_frame),
+                    smallest_frame: traffic.smallest_frame,
+                });
+            }
+            if host.is_none() {
+                work.extend(self.probe_rate().map(|rate| Unpromised {
+                    traffic: TokenBucket::new(rate, PROBE_SIZE * PROBE_BURST),
+                    smallest_frame: PROBE_SIZE,
+                }));
+            }
+        }
+        work
+    }
+
+    /// Returns the probes that leave a port, as a request without a way.
+    #[must_use]
+    pub fn probe(&self, port: &PortParameters) -> Option<Request> {
+        port.budgets[usize::from(probe_class(port))]?;
+        Some(Request {
+            class: probe_class(port),
+            rate: self.probe_rate()?,
+            burst: PROBE_SIZE * PROBE_BURST,
+            largest_frame: PROBE_SIZE,
+            smallest_frame: PROBE_SIZE,
+            deadline: NO_DEADLINE,
+            initial: Delay::ZERO,
+            base: Tree::default(),
+            alternatives: Vec::new(),
+        })
+    }
+
+    fn probe_rate(&self) -> Option<BitRate> {
+        BitRate::of(PROBE_SIZE * PROBE_BURST, self.probe_interval.into())
+    }
+}
+
+/// Returns the class in which probes leave a port: the lowest that has promises
+/// there, or the most urgent if none has.
+#[must_use]
+pub fn probe_class(port: &PortParameters) -> u8 {
+    let lowest = (1..8u8).find(|class| port.budgets[usize::from(*class)].is_some());
+    lowest.unwrap_or(7)
+}
