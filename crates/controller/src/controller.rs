@@ -7,9 +7,11 @@
 //! | a connection, a message, a switch that comes or goes | `southbound` |
 //! | a request, a record of the store | `requests` |
 //! | a link that is found or lost | `links` |
+//! | a host that moves | `mobility` |
 //! | time | `timers` |
 
 mod links;
+mod mobility;
 mod requests;
 mod southbound;
 mod timers;

@@ -342,6 +342,12 @@ pub enum Event {
         /// Which way it takes now.
         travels: Travels,
     },
+    /// A flow was decided upon anew, as one of its hosts has moved, and is in
+    /// force again.
+    Readmitted {
+        /// The flow.
+        flow: FlowId,
+    },
     /// The promise of a flow holds again.
     Recovered {
         /// The flow.

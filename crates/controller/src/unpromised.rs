@@ -19,8 +19,7 @@ use wire::openflow::DatapathId;
 use crate::config::{Config, PortParameters, SwitchParameters, UnpromisedTraffic};
 use crate::place::PortId;
 
-/// A probe as it occupies the wire: the smallest frame with its overhead holds
-/// it.
+/// A probe as it occupies the wire, at most: 64 bytes and their overhead make 88.
 const PROBE_SIZE: DataSize = DataSize::from_bytes(128);
 /// Probes that may leave a port at once: the periodic one, one for a port that
 /// came up, one that answers a probe from the other side, and one in reserve.

@@ -4,9 +4,9 @@ mod fake;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use controller::admission::Refusal;
 use controller::config::Application;
-use controller::northbound::{FlowId, Protection, Travels};
+use controller::northbound::{FlowId, Promise, Protection, Travels};
+use controller::refusal::Refusal;
 use controller::{CloseReason, ConnectionId, Event, Input, Reply, Request, Requirement};
 use fake::{Network, PROMISED, group, link, mac, requirement};
 use proptest::prelude::*;
@@ -423,6 +423,31 @@ fn a_link_whose_probes_stop_is_lost_without_a_word_from_the_switches() {
     assert_eq!(network.topology().links, 3);
     assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(4, 1)]));
     assert_eq!(flow.id, FlowId(1));
+}
+
+#[test]
+fn the_flows_of_a_host_move_with_it() {
+    let mut network = Network::started(5, &RING);
+    network.admit(requirement("to", 1, &[3], group(1))).unwrap();
+    let mut from = requirement("from", 3, &[1], group(2));
+    from.protection = Protection::None;
+    network.admit(from).unwrap();
+
+    network.move_host(3, 4);
+
+    assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(4, 1)]));
+    let at_new_port = network.trace_from(3, fake::port(4, 100), group(2)).0;
+    assert_eq!(at_new_port, BTreeMap::from([(1, 1)]));
+    let replies = network.request(Request::Flows);
+    let [Reply::Flows(flows)] = &replies[..] else {
+        panic!("{replies:?}")
+    };
+    assert!(
+        flows
+            .iter()
+            .all(|flow| flow.promise == Promise::Holds && flow.installed)
+    );
+    assert_eq!(network.switches[&3].flow_entries().count(), 0);
 }
 
 #[test]

@@ -18,11 +18,10 @@ use std::collections::{BTreeSet, VecDeque};
 use units::Instant;
 
 use crate::batch::Batch;
-use crate::flows::{Flow, Installation, Standing, Way};
+use crate::flows::{Entries, Flow, Installation, Standing, Way};
 use crate::northbound::{Detection, Event, FlowId, Promise, Protection};
 use crate::path::{Tree, find_tree};
 use crate::place::{LinkEnds, PortId};
-use crate::restoration;
 use crate::session::Slot;
 use crate::transition::Transition;
 use crate::view::{Carrier, LinkId, Port};
@@ -245,7 +244,7 @@ impl Controller {
 
     /// Returns the best way that is whole: the base tree, an alternative for
     /// what is broken, a detour.
-    fn best_way(&self, flow: &Flow) -> Way {
+    pub(super) fn best_way(&self, flow: &Flow) -> Way {
         let admission = &flow.admission;
         if self.is_whole(&admission.base) {
             return Way::Base;
@@ -343,7 +342,7 @@ impl Controller {
 
     /// Sends all that is left of the moves under way: what follows relies on
     /// entries being what they should be.
-    fn finish_moves(&mut self) {
+    pub(super) fn finish_moves(&mut self) {
         let mut left = Vec::new();
         for operation in self.confirmations.waiting_mut() {
             match operation {
@@ -445,18 +444,17 @@ impl Controller {
         let Some(flow) = self.flows.get(id) else {
             return;
         };
-        let class = flow.admission.requirement.class;
-        let nothing = crate::flows::Entries::new();
-        let mut batch = restoration::prepare(&flow.rule, &nothing, &flow.admission.base, class);
-        if flow.way != Way::Base {
-            let base = crate::flows::entries_of(&flow.admission.base, class);
-            let mut transition = Transition::default();
-            transition.add(&flow.rule, &base, &flow.entries(), flow.tree());
-            transition
-                .into_stages()
-                .for_each(|stage| batch.extend(&stage));
+        let mut transition = Transition::default();
+        transition.add(&flow.rule, &Entries::new(), &flow.entries(), flow.tree());
+        self.install_stages(id, transition);
+    }
+
+    /// Sends all stages at once.
+    pub(super) fn install_stages(&mut self, id: FlowId, transition: Transition) {
+        let mut slots = BTreeSet::new();
+        for stage in transition.into_stages() {
+            slots.extend(self.send(&stage));
         }
-        let slots = self.send(&batch);
         self.await_all(Operation::Install(id), slots);
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::admission::{Place, Refused};
+use crate::admission::{Place, Refused, ReservationId};
 use crate::flows::{BEST_EFFORT, Flow, Installation, MAX_FLOWS, Standing};
 use crate::northbound::{
     Accepted, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING, Promise,
@@ -30,6 +30,8 @@ pub(super) struct Desk {
     batches: BTreeMap<u64, Waiting>,
     proposals: BTreeMap<FlowId, (u64, usize)>,
     withdrawals: BTreeMap<FlowId, Vec<RequestId>>,
+    /// What is reserved for flows that are to be admitted anew.
+    held: BTreeMap<FlowId, ReservationId>,
 }
 
 /// A request for admission of which not all is settled.
@@ -41,6 +43,18 @@ struct Waiting {
 }
 
 impl Desk {
+    /// Holds what is reserved for a flow until the store has kept its new
+    /// admission.
+    pub(super) fn hold(&mut self, flow: FlowId, reservation: Option<ReservationId>) {
+        self.held
+            .extend(reservation.map(|reservation| (flow, reservation)));
+    }
+
+    /// Returns what was held, and holds it no longer.
+    pub(super) fn held(&mut self, flow: FlowId) -> Option<ReservationId> {
+        self.held.remove(&flow)
+    }
+
     /// Notes a decision. Returns the request and all its decisions if that was
     /// the last.
     fn settle(&mut self, flow: FlowId, decision: Decision) -> Option<(RequestId, Vec<Decision>)> {
@@ -112,24 +126,45 @@ impl Controller {
     /// Decides on a requirement; if it can be met, reserves it and asks the
     /// store to keep it.
     fn propose(&mut self, requirement: Requirement) -> Result<FlowId, Refusal> {
+        if self.flows.len() >= MAX_FLOWS {
+            return Err(Refusal::TooManyFlows { limit: MAX_FLOWS });
+        }
+        if self.flows.by_name(&requirement.name).is_some() {
+            let name = requirement.name;
+            return Err(Refusal::NameTaken { name });
+        }
+        let id = self.flows.next_id();
+        let (admission, reservation) = self.decide(id, requirement)?;
+        self.outbox.store(StoreWrite {
+            key: Key::Admission(id.0),
+            value: Some(admission.to_bytes()),
+        });
+        self.flows.insert(Flow::new(id, admission, reservation));
+        Ok(id)
+    }
+
+    /// Finds the ways of a flow and reserves what it requires on them.
+    pub(super) fn decide(
+        &mut self,
+        id: FlowId,
+        requirement: Requirement,
+    ) -> Result<(Admission, Option<ReservationId>), Refusal> {
         let (source, destinations) = self.check(&requirement)?;
         let (source, source_mac) = (attachment(source)?, source.mac);
         let destinations: Vec<PortId> = destinations
             .into_iter()
             .map(attachment)
             .collect::<Result<_, Refusal>>()?;
-        let id = self.flows.next_id();
         let rule = Rule::new(id, source_mac, &requirement);
-        self.check_distinguishable(source, &rule)?;
+        self.check_distinguishable(source, id, &rule)?;
         let (base, alternatives) = self.find_ways(&requirement, source, &destinations)?;
         let reserved = match requirement.deadline {
             None => None,
-            Some(_) => {
-                let reserved =
-                    self.reservations
-                        .reserve(&requirement, source, &base, &alternatives);
-                Some(reserved.map_err(|refused| self.shortage(&requirement, &refused))?)
-            }
+            Some(_) => Some(
+                self.reservations
+                    .reserve(&requirement, source, &base, &alternatives)
+                    .map_err(|refused| self.shortage(&requirement, &refused))?,
+            ),
         };
         let admission = Admission {
             requirement,
@@ -140,29 +175,16 @@ impl Controller {
             base,
             alternatives,
         };
-        self.outbox.store(StoreWrite {
-            key: Key::Admission(id.0),
-            value: Some(admission.to_bytes()),
-        });
-        let reservation = reserved.map(|reserved| reserved.id);
-        self.flows.insert(Flow::new(id, admission, reservation));
-        Ok(id)
+        Ok((admission, reserved.map(|reserved| reserved.id)))
     }
 
     /// Checks what can be checked without looking for a way; returns the hosts.
     fn check(&self, requirement: &Requirement) -> Result<(&Host, Vec<&Host>), Refusal> {
         let Requirement {
-            name,
             destinations,
             class,
             ..
         } = requirement;
-        if self.flows.len() >= MAX_FLOWS {
-            return Err(Refusal::TooManyFlows { limit: MAX_FLOWS });
-        }
-        if self.flows.by_name(name).is_some() {
-            return Err(Refusal::NameTaken { name: name.clone() });
-        }
         if destinations.is_empty() || destinations.len() > MAX_DESTINATIONS {
             return Err(Refusal::Destinations {
                 count: destinations.len(),
@@ -187,8 +209,13 @@ impl Controller {
         Ok((source, destinations.collect::<Result<_, Refusal>>()?))
     }
 
-    fn check_distinguishable(&self, source: PortId, rule: &Rule) -> Result<(), Refusal> {
-        let mut others = self.flows.from_source(source);
+    fn check_distinguishable(
+        &self,
+        source: PortId,
+        id: FlowId,
+        rule: &Rule,
+    ) -> Result<(), Refusal> {
+        let mut others = self.flows.from_source(source).filter(|flow| flow.id != id);
         match others.find(|other| other.rule.conflicts_with(rule)) {
             None => Ok(()),
             Some(other) => Err(Refusal::Indistinguishable {
@@ -270,15 +297,16 @@ impl Controller {
 
     /// Puts a flow in force, whichever instance has admitted it.
     fn admitted(&mut self, id: FlowId, record: &[u8]) {
-        match self.flows.get(id) {
-            Some(flow) if is_admitted(flow) => return,
-            Some(_) => {}
-            None => {
-                let Ok(admission) = Admission::from_bytes(record) else {
-                    self.outbox.notify(Event::RecordUnreadable { flow: id });
-                    return;
-                };
-                self.adopt(id, admission);
+        let is_proposed = self.flows.get(id).is_some_and(|flow| !is_admitted(flow));
+        if !is_proposed {
+            let Ok(admission) = Admission::from_bytes(record) else {
+                self.outbox.notify(Event::RecordUnreadable { flow: id });
+                return;
+            };
+            match self.flows.get(id) {
+                Some(flow) if flow.admission == admission => return,
+                Some(_) => return self.replace(id, admission),
+                None => self.adopt(id, admission),
             }
         }
         if let Some(flow) = self.flows.get_mut(id) {
@@ -297,13 +325,14 @@ impl Controller {
     /// Takes over an admission from the store. It was admitted, so it stays;
     /// if what is known of the network has become less since, its promise
     /// does not.
-    fn adopt(&mut self, id: FlowId, admission: Admission) {
+    pub(super) fn adopt(&mut self, id: FlowId, admission: Admission) {
         let (base, alternatives) = (&admission.base, &admission.alternatives);
         let reserved = admission.requirement.deadline.and_then(|_| {
             let source = admission.source;
-            let reserved =
-                self.reservations
-                    .reserve(&admission.requirement, source, base, alternatives);
+            let requirement = &admission.requirement;
+            let reserved = self
+                .reservations
+                .reserve(requirement, source, base, alternatives);
             reserved.ok()
         });
         let promised = admission.guarantee;
@@ -311,12 +340,22 @@ impl Controller {
         if let Some(reserved) = reserved.filter(|_| kept.is_none()) {
             self.reservations.release(reserved.id);
         }
+        self.take_over(id, admission, kept.map(|reserved| reserved.id));
+    }
+
+    /// Makes an admission with what is reserved for it a flow.
+    pub(super) fn take_over(
+        &mut self,
+        id: FlowId,
+        admission: Admission,
+        reservation: Option<ReservationId>,
+    ) {
         let unconfirmed = admission
             .base
             .links()
             .filter(|link| !self.view.is_up(*link) && !self.broken.contains(link));
         self.expected.extend(unconfirmed.map(|link| (link, None)));
-        let flow = Flow::new(id, admission, kept.map(|reserved| reserved.id));
+        let flow = Flow::new(id, admission, reservation);
         if flow.promise == Promise::Suspended {
             let travels = flow.travels();
             self.outbox.notify(Event::Degraded { flow: id, travels });
@@ -325,8 +364,9 @@ impl Controller {
     }
 
     fn withdrawn(&mut self, id: FlowId) {
+        self.let_go(id);
         if let Some(flow) = self.flows.remove(id) {
-            self.reservations_release(&flow);
+            self.give_back(&flow);
             let mut batch = crate::batch::Batch::default();
             for port in flow.entries().keys() {
                 batch.push(port.datapath, |out| flow.rule.emit_delete(port.port, out));
@@ -339,6 +379,7 @@ impl Controller {
     }
 
     fn rejected(&mut self, id: FlowId) {
+        self.let_go(id);
         for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
             self.outbox.reply(request, Reply::NotStored);
         }
@@ -348,7 +389,7 @@ impl Controller {
         let Some(flow) = self.flows.remove(id) else {
             return;
         };
-        self.reservations_release(&flow);
+        self.give_back(&flow);
         let decision = Decision::Refused {
             name: flow.admission.requirement.name,
             reason: Refusal::NotStored,
@@ -358,7 +399,7 @@ impl Controller {
         }
     }
 
-    fn reservations_release(&mut self, flow: &Flow) {
+    pub(super) fn give_back(&mut self, flow: &Flow) {
         if let Some(reservation) = flow.reservation {
             self.reservations.release(reservation);
         }
@@ -456,7 +497,7 @@ impl Controller {
     }
 }
 
-fn is_admitted(flow: &Flow) -> bool {
+pub(super) fn is_admitted(flow: &Flow) -> bool {
     match flow.standing {
         Standing::Admitted => true,
         Standing::Proposed => false,

@@ -360,6 +360,7 @@ impl Controller {
                 if let Some(slot) = self.sessions.of_switch(from.datapath) {
                     rules::emit_forget_host(mac, from.port, self.outbox.to(slot));
                 }
+                self.host_moved(&name);
                 self.outbox.notify(Event::HostMoved { name, from, to });
             }
         }

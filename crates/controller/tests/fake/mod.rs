@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use controller::admission::Refusal;
 use controller::config::{
     Application, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
     SwitchParameters, Timers,
@@ -13,6 +12,7 @@ use controller::northbound::{
     Accepted, Decision, FlowMatch, Protection, Requirement, Topology, Traffic,
 };
 use controller::place::{LinkEnds, PortId};
+use controller::refusal::Refusal;
 use controller::{
     CloseReason, ConnectionId, Controller, Event, Input, Output, Reply, Request, RequestId,
     StoreEvent, StoreWrite,
@@ -271,6 +271,23 @@ impl Network {
     /// Sends a frame of a host into the network and returns which hosts it
     /// reaches how often, and in which queues it travels.
     pub fn trace(&mut self, from: u64, to: MacAddress) -> (BTreeMap<u64, usize>, BTreeSet<u32>) {
+        self.trace_from(from, port(from, u64::from(HOST_PORT)), to)
+    }
+
+    /// Plugs the host of a switch into the port of another one's host, where it
+    /// sends a frame.
+    pub fn move_host(&mut self, host: u64, to: u64) {
+        self.trace_from(host, port(to, u64::from(HOST_PORT)), MacAddress::BROADCAST);
+    }
+
+    /// Does the same as [`trace`](Self::trace) for a host that is attached
+    /// elsewhere.
+    pub fn trace_from(
+        &mut self,
+        from: u64,
+        at: PortId,
+        to: MacAddress,
+    ) -> (BTreeMap<u64, usize>, BTreeSet<u32>) {
         let mut frame = Vec::new();
         let header = Header {
             destination: to,
@@ -282,8 +299,7 @@ impl Network {
         frame.resize(60, 0);
         self.reached.clear();
         self.queues.clear();
-        self.travelling
-            .push_back((port(from, u64::from(HOST_PORT)), frame));
+        self.travelling.push_back((at, frame));
         self.settle();
         (self.reached.clone(), self.queues.clone())
     }

@@ -1,0 +1,111 @@
+//! What happens to flows when a host moves.
+//!
+//! The flows from and to the host are decided upon anew, from its new port. What
+//! can be kept is proposed to the store like any admission, under the number it
+//! has, and replaces the old one when it is stored. What cannot be kept loses its
+//! promise and goes nowhere until the host moves to where it can.
+
+use crate::flows::{Flow, Standing, Way};
+use crate::northbound::{Event, FlowId, Promise};
+use crate::record::Admission;
+use crate::store::{Key, StoreWrite};
+use crate::transition::Transition;
+
+use super::Controller;
+use super::requests::is_admitted;
+
+impl Controller {
+    /// Decides anew upon the flows of a host that has moved.
+    pub(super) fn host_moved(&mut self, name: &str) {
+        let concerned = self.flows.iter().filter(|flow| {
+            let requirement = &flow.admission.requirement;
+            let mut destinations = requirement.destinations.iter();
+            is_admitted(flow)
+                && (requirement.source == name || destinations.any(|other| other == name))
+        });
+        let concerned: Vec<FlowId> = concerned.map(|flow| flow.id).collect();
+        for id in &concerned {
+            self.release(*id);
+        }
+        for id in concerned {
+            self.let_go(id);
+            self.decide_anew(id);
+        }
+    }
+
+    /// Takes the promise of a flow back, so that it does not stand in its own
+    /// way.
+    fn release(&mut self, id: FlowId) {
+        let Some(flow) = self.flows.get_mut(id) else {
+            return;
+        };
+        let reservation = flow.reservation.take();
+        if flow.promise == Promise::Holds {
+            flow.promise = Promise::Suspended;
+        }
+        if let Some(reservation) = reservation {
+            self.reservations.release(reservation);
+        }
+    }
+
+    fn decide_anew(&mut self, id: FlowId) {
+        let Some(flow) = self.flows.get(id) else {
+            return;
+        };
+        let requirement = flow.admission.requirement.clone();
+        match self.decide(id, requirement) {
+            Ok((admission, reservation)) => {
+                self.desk.hold(id, reservation);
+                self.outbox.store(StoreWrite {
+                    key: Key::Admission(id.0),
+                    value: Some(admission.to_bytes()),
+                });
+            }
+            Err(_) => {
+                self.flows.set_way(id, Way::Nowhere);
+                if let Some(flow) = self.flows.get(id) {
+                    let travels = flow.travels();
+                    self.outbox.notify(Event::Degraded { flow: id, travels });
+                }
+            }
+        }
+    }
+
+    /// Puts a new admission in the place of the one that a flow has.
+    pub(super) fn replace(&mut self, id: FlowId, admission: Admission) {
+        let Some(old) = self.flows.remove(id) else {
+            return;
+        };
+        self.finish_moves();
+        self.give_back(&old);
+        self.let_go(id);
+        self.adopt(id, admission);
+        if let Some(flow) = self.flows.get_mut(id) {
+            flow.standing = Standing::Admitted;
+        }
+        self.exchange_entries(&old, id);
+        self.outbox.notify(Event::Readmitted { flow: id });
+    }
+
+    /// Gives back what is held for a flow until the store has kept its new
+    /// admission.
+    pub(super) fn let_go(&mut self, id: FlowId) {
+        if let Some(reservation) = self.desk.held(id) {
+            self.reservations.release(reservation);
+        }
+    }
+
+    fn exchange_entries(&mut self, old: &Flow, id: FlowId) {
+        let Some(flow) = self.flows.get(id) else {
+            return;
+        };
+        let way = self.best_way(flow);
+        self.flows.set_way(id, way);
+        let Some(flow) = self.flows.get(id) else {
+            return;
+        };
+        let mut transition = Transition::default();
+        transition.add(&flow.rule, &old.entries(), &flow.entries(), flow.tree());
+        self.install_stages(id, transition);
+    }
+}
