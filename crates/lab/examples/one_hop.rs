@@ -1,6 +1,7 @@
 //! Measures the one-way latency through one switch on this machine, by kernel
 //! stamps, and the rate at which frames begin to be lost: of a bare forwarder,
-//! which is the floor, and of a Taktos switch with one entry a direction.
+//! which is the floor, and of a Taktos switch with one entry a direction, by packet
+//! sockets and by AF_XDP.
 //!
 //! `cargo run --release -p lab --example one_hop [FRAMES]`
 
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use lab::network::{CablePlan, HostPlan, Network, Place, Plan};
-use lab::switches::{Settings, Switches};
+use lab::switches::{Carried, Settings, Switches};
 use lab::veth::Power;
 use linux::clock;
 use linux::port::PacketPort;
@@ -40,14 +41,21 @@ const STALL: Duration = Duration::from_us(100);
 #[derive(Clone, Copy, Debug)]
 enum Device {
     Bare,
-    Taktos,
+    Taktos(Carried),
 }
+
+const DEVICES: [Device; 3] = [
+    Device::Bare,
+    Device::Taktos(Carried::Packet),
+    Device::Taktos(Carried::Xdp),
+];
 
 impl Device {
     fn name(self) -> &'static str {
         match self {
-            Self::Bare => "bare forwarder",
-            Self::Taktos => "Taktos, 1 entry a way",
+            Self::Bare => "bare, AF_PACKET",
+            Self::Taktos(Carried::Packet) => "Taktos, AF_PACKET",
+            Self::Taktos(Carried::Xdp) => "Taktos, AF_XDP",
         }
     }
 }
@@ -57,19 +65,19 @@ fn main() {
         .nth(1)
         .map_or(8_000, |n| n.parse().expect("a number of frames"));
     let _session = Session::raise(HIGHEST_NICE);
-    println!("one-way latency, us, spinning, AF_PACKET");
+    println!("one-way latency, us, spinning");
     println!(
         "{:<24} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7}",
         "", "every", "p50", "p99", "p99.9", "max", "lost"
     );
     for spacing in SPACINGS {
-        for device in [Device::Bare, Device::Taktos] {
+        for device in DEVICES {
             let latency = with(device, move |bench| bench.latency(spacing, frames));
             report(device, spacing, &latency);
         }
     }
     println!("frames lost per million at this many frames/s offered");
-    for device in [Device::Bare, Device::Taktos] {
+    for device in DEVICES {
         let losses = with(device, |bench| RATES.map(|rate| (rate, bench.loss(rate))));
         for (rate, (offered, lost)) in losses {
             let per_million = lost * 1_000_000 / offered.max(1);
@@ -97,7 +105,7 @@ fn with<R: Send + 'static>(
                     scope.spawn(|| forward(&network, processor, &stop));
                     None
                 }
-                Device::Taktos => Some(start_switch(&network)),
+                Device::Taktos(carried) => Some(start_switch(&network, carried)),
             };
             scheduling::apply(Wish {
                 nice: -10,
@@ -152,7 +160,7 @@ fn forward(network: &Network, processor: usize, stop: &AtomicBool) {
     }
 }
 
-fn start_switch(network: &Network) -> Switches {
+fn start_switch(network: &Network, carried: Carried) -> Switches {
     let ports = [1, 2].map(|number| PortConfig {
         number: PortNumber(number),
         name: format!("p{number}"),
@@ -164,7 +172,10 @@ fn start_switch(network: &Network) -> Switches {
         .control
         .run(|| TcpListener::bind(("0.0.0.0", CONTROLLER_PORT)));
     let listener = listener.expect("a fresh namespace");
-    let settings = Settings::for_this_machine(STALL, CONTROLLER_PORT);
+    let settings = Settings {
+        carried,
+        ..Settings::for_this_machine(STALL, CONTROLLER_PORT)
+    };
     let switches = Switches::start(network, &[config], settings).expect("its ports are there");
     join_ports(&listener);
     switches

@@ -11,8 +11,8 @@ use linux::carrier_watch::CarrierWatch;
 use linux::dialer::Dialer;
 use linux::interface::Interface;
 use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
-use linux::port::PacketPort;
 use linux::port::packet::RING_BYTES;
+use linux::port::{Engine, Port};
 use linux::scheduling::{self, Granted, HIGHEST_NICE, Placement, Wish};
 use switch::Config;
 use units::Duration;
@@ -21,6 +21,15 @@ use crate::network::{Network, Place};
 
 /// The most memory that the rings of all ports take together.
 const ALL_RINGS_BYTES: usize = 1 << 30;
+
+/// How the ports of the switches are carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// By packet sockets, which absorb stalls.
+    Packet,
+    /// By AF_XDP.
+    Xdp,
+}
 
 /// How the switches are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +40,8 @@ pub struct Settings {
     pub processor: Option<usize>,
     /// From which length on a gap in the loop is a stall.
     pub stall_threshold: Duration,
+    /// How ports are carried.
+    pub carried: Carried,
     /// The port on which the controller listens.
     pub controller_port: u16,
 }
@@ -47,6 +58,7 @@ impl Settings {
                 None => Waiting::Sleeping,
             },
             processor,
+            carried: Carried::Packet,
             stall_threshold,
             controller_port,
         }
@@ -113,7 +125,7 @@ impl Switches {
         let (commands, obeyed) = mpsc::channel();
         let (mut stations, mut interfaces, mut dialers) = (Vec::new(), Vec::new(), Vec::new());
         for (number, config) in configs.iter().enumerate() {
-            let plugs = plug_in(network, number, &mut interfaces)?;
+            let plugs = plug_in(network, number, settings.carried, &mut interfaces)?;
             let dialer = dial(network, number, settings.controller_port, &commands)?;
             stations.push(Station::new(config.clone(), plugs).dialled_by(dialer.wanted()));
             dialers.push(dialer);
@@ -193,20 +205,26 @@ impl Drop for Switches {
 fn plug_in(
     network: &Network,
     number: usize,
+    carried: Carried,
     watched: &mut Vec<Interface>,
 ) -> io::Result<Vec<Plug>> {
     let sockets = || network.cables.iter().flat_map(|cable| &cable.sockets);
     let ports = sockets()
         .filter(|socket| matches!(socket.place, Place::Switch { .. }))
         .count();
-    let ring_bytes = RING_BYTES.min(ALL_RINGS_BYTES / ports.max(1));
+    let engine = match carried {
+        Carried::Packet => Engine::Packet {
+            ring_bytes: RING_BYTES.min(ALL_RINGS_BYTES / ports.max(1)),
+        },
+        Carried::Xdp => Engine::Xdp,
+    };
     let mut plugs = Vec::new();
     for socket in sockets() {
         match socket.place {
             Place::Switch { switch, port, .. } if switch == number => {
                 let index = socket.interface.index();
                 let room = &network.switches[number];
-                let opened = room.run(|| PacketPort::open(index, ring_bytes))?;
+                let opened = room.run(|| Port::open(engine, index))?;
                 plugs.push(Plug::new(port, opened, watched.len()));
                 watched.push(socket.interface.try_clone()?);
             }

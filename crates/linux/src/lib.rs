@@ -11,7 +11,7 @@
 //! | [`scheduling`] | processor, priority and timer slack of a thread |
 //! | [`namespace`] | network namespaces that live no longer than this process |
 //! | [`interface`] | one network interface: index, carrier, offloads |
-//! | [`port`] | a switch port on an interface: AF_PACKET |
+//! | [`port`] | a switch port on an interface: AF_PACKET or AF_XDP |
 //! | [`tap`] | a passive capture with kernel stamps in both directions |
 //! | [`carrier_watch`] | the carrier of many interfaces, always up to date |
 //! | [`channel`] | a TCP connection that is never waited for |
@@ -27,6 +27,7 @@ pub mod clock;
 pub mod controller_loop;
 pub mod dialer;
 pub mod interface;
+mod mapping;
 pub mod namespace;
 pub mod packet_loop;
 mod poller;

@@ -3,8 +3,103 @@
 //! Frames come and go whole, with their VLAN tag and without check sequence.
 
 pub mod packet;
+pub mod xdp;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 pub use packet::PacketPort;
+pub use xdp::XdpPort;
 
-/// The ways in which a port may be carried.
-pub type Port = PacketPort;
+/// What became of a frame that was to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The interface took it.
+    Taken,
+    /// The interface is down, its carrier lost, or its queue full.
+    Dropped,
+}
+
+/// How ports are carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// By packet sockets with rings of about this many bytes.
+    Packet {
+        /// The size of each ring.
+        ring_bytes: usize,
+    },
+    /// By AF_XDP.
+    Xdp,
+}
+
+/// A port, whichever way it is carried.
+#[derive(Debug)]
+pub enum Port {
+    /// By a packet socket.
+    Packet(PacketPort),
+    /// By AF_XDP.
+    Xdp(XdpPort),
+}
+
+/// A frame that came in.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrived<'a> {
+    /// Whole.
+    Whole(&'a [u8]),
+    /// Longer than the port carries.
+    TooLong,
+}
+
+impl Port {
+    /// Opens the interface of number `index` in the calling thread's namespace.
+    ///
+    /// # Errors
+    ///
+    /// Without the privilege, without such an interface, without the memory.
+    pub fn open(engine: Engine, index: u32) -> io::Result<Self> {
+        match engine {
+            Engine::Packet { ring_bytes } => PacketPort::open(index, ring_bytes).map(Self::Packet),
+            Engine::Xdp => XdpPort::open(index).map(Self::Xdp),
+        }
+    }
+
+    /// Hands the next frame to `read`, if one waits.
+    #[inline]
+    pub fn receive<R>(&mut self, read: impl FnOnce(Arrived<'_>) -> R) -> Option<R> {
+        match self {
+            Self::Packet(port) => port.receive(|captured| {
+                if captured.bytes.len() == captured.length {
+                    read(Arrived::Whole(captured.bytes))
+                } else {
+                    read(Arrived::TooLong)
+                }
+            }),
+            Self::Xdp(port) => port.receive(|bytes| read(Arrived::Whole(bytes))),
+        }
+    }
+
+    /// Sends one frame now, or drops it: never waits.
+    pub fn send(&mut self, frame: &[u8]) -> Sent {
+        match self {
+            Self::Packet(port) => port.send(frame),
+            Self::Xdp(port) => port.send(frame),
+        }
+    }
+
+    /// Returns how many frames came and found no room, since the port was opened.
+    pub fn lost(&mut self) -> u64 {
+        match self {
+            Self::Packet(port) => port.lost(),
+            Self::Xdp(port) => port.lost(),
+        }
+    }
+}
+
+impl AsFd for Port {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Packet(port) => port.as_fd(),
+            Self::Xdp(port) => port.as_fd(),
+        }
+    }
+}

@@ -14,13 +14,12 @@
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use libc::{c_int, sockaddr_ll, tpacket_req, tpacket2_hdr};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::clock::WallTime;
+use crate::mapping::Mapping;
 use crate::socket::{Receives, bind, packet_socket, set_option, take_statistics};
 
 const TPACKET_V2: c_int = 1;
@@ -65,17 +64,11 @@ pub struct Captured<'a> {
 #[derive(Debug)]
 pub(crate) struct Ring {
     socket: OwnedFd,
-    base: NonNull<u8>,
-    length: usize,
+    mapping: Mapping,
     slots: usize,
     next: usize,
     lost: u64,
 }
-
-// SAFETY: the mapping belongs to this value alone, is reached only through
-// `&mut self`, and may be used by whichever thread owns the value.
-#[expect(unsafe_code, reason = "owned mapping")]
-unsafe impl Send for Ring {}
 
 impl Ring {
     /// Opens a socket with a ring of about `bytes`, not bound yet: set options,
@@ -111,22 +104,10 @@ impl Ring {
             &request,
         )?;
         let length = blocks * BLOCK_BYTES;
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        #[expect(unsafe_code, reason = "mmap")]
-        let base = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED | MapFlags::POPULATE,
-                &socket,
-                0,
-            )?
-        };
+        let mapping = Mapping::shared(&socket, length, 0)?;
         Ok(Self {
             socket,
-            base: NonNull::new(base.cast()).expect("the kernel maps nothing at address zero"),
-            length,
+            mapping,
             slots,
             next: 0,
             lost: 0,
@@ -165,12 +146,9 @@ impl Ring {
         self.lost
     }
 
-    fn slot(&self) -> NonNull<u8> {
-        // SAFETY: `next < slots`, and `slots * SLOT_BYTES == length`.
-        #[expect(unsafe_code, reason = "pointer within the mapping")]
-        unsafe {
-            self.base.add(self.next * SLOT_BYTES)
-        }
+    /// Where the next slot begins.
+    fn slot(&self) -> usize {
+        self.next * SLOT_BYTES
     }
 
     /// The first word of the slot, through which it changes hands.
@@ -179,7 +157,7 @@ impl Ring {
         // are, and only ever accessed atomically by both sides.
         #[expect(unsafe_code, reason = "shared status word")]
         unsafe {
-            self.slot().cast::<AtomicU32>().as_ref()
+            self.mapping.at::<AtomicU32>(self.slot()).as_ref()
         }
     }
 
@@ -192,9 +170,9 @@ impl Ring {
         #[expect(unsafe_code, reason = "slot of the ring")]
         let (header, address, slot) = unsafe {
             (
-                slot.cast::<tpacket2_hdr>().read(),
-                slot.add(ADDRESS_OFFSET).cast::<sockaddr_ll>().read(),
-                std::slice::from_raw_parts_mut(slot.as_ptr(), SLOT_BYTES),
+                self.mapping.at::<tpacket2_hdr>(slot).read(),
+                self.mapping.at::<sockaddr_ll>(slot + ADDRESS_OFFSET).read(),
+                self.mapping.at::<[u8; SLOT_BYTES]>(slot).as_mut(),
             )
         };
         let direction = match address.sll_pkttype {
@@ -216,18 +194,6 @@ impl Ring {
             stamp: stamp(&header),
             direction,
         }
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours, whole, and nobody uses it any more.
-        #[expect(unsafe_code, reason = "munmap")]
-        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
-        debug_assert!(
-            unmapped.is_ok(),
-            "the mapping was made by mmap with this length"
-        );
     }
 }
 

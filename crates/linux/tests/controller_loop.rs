@@ -56,6 +56,7 @@ fn config() -> Config {
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: None,
+        seed: 1,
     }
 }
 

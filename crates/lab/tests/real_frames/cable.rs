@@ -3,8 +3,7 @@
 use lab::veth::{self, Power};
 use linux::interface::{Carrier, Interface};
 use linux::namespace::Namespace;
-use linux::port::PacketPort;
-use linux::port::packet::Sent;
+use linux::port::{PacketPort, Sent};
 use linux::tap::{Direction, Tap};
 
 use crate::{await_some, frame, joined, namespace_or_skip, next_frame};

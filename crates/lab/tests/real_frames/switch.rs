@@ -5,7 +5,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use lab::network::{Network, Place, Plan};
-use lab::switches::{Settings, Switches};
+use lab::switches::{Carried, Settings, Switches};
+use linux::packet_loop::Waiting;
+use linux::port::XdpPort;
 use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
 use switch::{Config, PortConfig};
@@ -42,6 +44,24 @@ fn config() -> Config {
         rate: Some(BitRate::from_mbps(100)),
     });
     Config::new(DatapathId(1), ports.to_vec())
+}
+
+/// Tells whether a program may be attached to an interface, or says loudly that
+/// it may not, as in a user namespace.
+fn may_use_af_xdp(test: &str) -> bool {
+    let room = linux::namespace::Namespace::new().unwrap();
+    let [near, _far] = crate::joined(room, linux::namespace::Namespace::new().unwrap());
+    match near.namespace.run(|| XdpPort::open(near.index)) {
+        Ok(_) => true,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            let _ = writeln!(
+                std::io::stderr(),
+                "\nSKIPPED {test}: needs CAP_BPF ({error})\n"
+            );
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// The other end of the switch's OpenFlow connection.
@@ -115,10 +135,20 @@ struct Bench {
 }
 
 fn bench() -> Bench {
+    bench_carried(Carried::Packet)
+}
+
+fn bench_carried(carried: Carried) -> Bench {
+    bench_with(Settings {
+        carried,
+        ..Settings::for_this_machine(STALL, CONTROLLER_PORT)
+    })
+}
+
+fn bench_with(settings: Settings) -> Bench {
     let network = Network::build(&plan()).unwrap();
     let address = ("0.0.0.0", CONTROLLER_PORT);
     let listener = network.control.run(|| TcpListener::bind(address).unwrap());
-    let settings = Settings::for_this_machine(STALL, CONTROLLER_PORT);
     let switches = Switches::start(&network, &[config()], settings).unwrap();
     Bench {
         network,
@@ -145,7 +175,33 @@ fn a_switch_with_two_entries_carries_frames_with_and_without_tag() {
     if namespace_or_skip(test).is_none() {
         return;
     }
-    let bench = bench();
+    carries_frames_with_and_without_tag(bench());
+}
+
+#[test]
+fn af_xdp_carries_frames_with_and_without_tag() {
+    let test = "af_xdp_carries_frames_with_and_without_tag";
+    if namespace_or_skip(test).is_none() || !may_use_af_xdp(test) {
+        return;
+    }
+    carries_frames_with_and_without_tag(bench_carried(Carried::Xdp));
+}
+
+#[test]
+fn a_loop_that_sleeps_carries_frames_with_and_without_tag() {
+    let test = "a_loop_that_sleeps_carries_frames_with_and_without_tag";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let asleep = Settings {
+        waiting: Waiting::Sleeping,
+        processor: None,
+        ..Settings::for_this_machine(STALL, CONTROLLER_PORT)
+    };
+    carries_frames_with_and_without_tag(bench_with(asleep));
+}
+
+fn carries_frames_with_and_without_tag(bench: Bench) {
     let mut controller = Controller::accept(&bench.listener);
     controller.join_ports();
     let (mut sender, mut tap) = (bench.sender(0, 7), bench.tap(1));

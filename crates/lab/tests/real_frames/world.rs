@@ -132,6 +132,7 @@ fn controller_config() -> controller::Config {
             ..Timers::default()
         },
         probe_key: None,
+        seed: 1,
     }
 }
 

@@ -9,8 +9,7 @@ use units::Instant;
 use wire::openflow::PortNumber;
 
 use crate::interface::Carrier;
-use crate::port::Port;
-use crate::port::packet::Sent;
+use crate::port::{Port, Sent};
 
 /// The longest frame that a port carries.
 pub const LONGEST_FRAME: usize = 2048;

@@ -8,6 +8,7 @@ use crate::channel::{Channel, Found, Unsent};
 use crate::clock;
 use crate::dialer::{Dialled, Lease, Wanted};
 use crate::poller::Poller;
+use crate::port::Arrived;
 
 /// The most control connections of one switch.
 pub const MOST_CONNECTIONS: usize = 8;
@@ -107,19 +108,21 @@ impl Station {
     pub(super) fn forward(&mut self, n: usize) -> Option<Instant> {
         let (plug, switch) = (&mut self.plugs[n], &mut self.switch);
         let (number, counters) = (plug.number, &mut plug.counters);
-        let handled = plug.port.receive(|captured| {
+        let handled = plug.port.receive(|frame| {
             let now = clock::now();
             counters.received += 1;
-            if captured.bytes.len() != captured.length {
-                counters.oversized += 1;
-            } else if let Some(switch) = switch {
-                switch.handle(
-                    now,
-                    Input::Frame {
-                        port: number,
-                        bytes: captured.bytes,
-                    },
-                );
+            match (frame, switch) {
+                (Arrived::Whole(bytes), Some(switch)) => {
+                    switch.handle(
+                        now,
+                        Input::Frame {
+                            port: number,
+                            bytes,
+                        },
+                    );
+                }
+                (Arrived::Whole(_), None) => {}
+                (Arrived::TooLong, _) => counters.oversized += 1,
             }
             now
         })?;

@@ -12,21 +12,13 @@ use libc::c_int;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
+use super::Sent;
 use crate::ring::{Captured, Ring};
 use crate::socket::set_option;
 
 /// Survives stalls of tens of milliseconds at full speed: 8192 frames.
 pub const RING_BYTES: usize = 16 << 20;
 const ON: c_int = 1;
-
-/// What became of a frame that was to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// The interface took it.
-    Taken,
-    /// The interface is down, its carrier lost, or its queue full.
-    Dropped,
-}
 
 /// One interface as a port of a switch.
 #[derive(Debug)]

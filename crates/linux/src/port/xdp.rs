@@ -1,0 +1,198 @@
+//! A port by AF_XDP: frames pass the network stack by, on their way in and out.
+//!
+//! The memory of the frames is shared with the kernel; four queues carry the
+//! right to a frame's place to and fro. Where the driver can, frames are not even
+//! copied; virtual Ethernet can not. One receive queue is used.
+//!
+//! Frames that wait are fewer than a packet socket holds ([`FRAMES`]), so that
+//! this is for cards and for machines that do not stall.
+//!
+//! Source: Documentation/networking/af_xdp.rst of Linux.
+
+mod queue;
+mod redirect;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{
+    set_xdp_rx_ring_size, set_xdp_tx_ring_size, set_xdp_umem_completion_ring_size,
+    set_xdp_umem_fill_ring_size, set_xdp_umem_reg, xdp_mmap_offsets, xdp_statistics,
+};
+use rustix::net::xdp::{
+    SocketAddrXdp, SocketAddrXdpFlags, XDP_PGOFF_RX_RING, XDP_PGOFF_TX_RING,
+    XDP_UMEM_PGOFF_COMPLETION_RING, XDP_UMEM_PGOFF_FILL_RING, XdpDesc, XdpDescOptions, XdpUmemReg,
+    XdpUmemRegFlags,
+};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, bind, send, socket_with};
+
+use super::Sent;
+use crate::mapping::Mapping;
+use queue::Queue;
+use redirect::Redirect;
+
+/// How many frames wait in each direction.
+pub const FRAMES: u32 = 2048;
+const FRAME_BYTES: u32 = 2048;
+const QUEUE: u32 = 0;
+
+/// One interface as a port of a switch.
+#[derive(Debug)]
+pub struct XdpPort {
+    socket: OwnedFd,
+    frames: Mapping,
+    /// Places that the kernel may fill.
+    fill: Queue<u64>,
+    received: Queue<XdpDesc>,
+    sending: Queue<XdpDesc>,
+    /// Places that the kernel has sent.
+    sent: Queue<u64>,
+    /// Places that nothing is in, for frames to be sent.
+    free: Vec<u64>,
+    _redirect: Redirect,
+}
+
+impl XdpPort {
+    /// Opens the interface of number `index` in the calling thread's namespace.
+    ///
+    /// # Errors
+    ///
+    /// Without CAP_NET_RAW and CAP_BPF or CAP_SYS_ADMIN, without such an interface,
+    /// or if it has another program attached already.
+    pub fn open(index: u32) -> io::Result<Self> {
+        let frames = Mapping::fresh(2 * FRAMES as usize * FRAME_BYTES as usize)?;
+        let socket = socket_with(
+            AddressFamily::XDP,
+            SocketType::RAW,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        let memory = XdpUmemReg {
+            addr: frames.address(),
+            len: frames.length() as u64,
+            chunk_size: FRAME_BYTES,
+            headroom: 0,
+            flags: XdpUmemRegFlags::empty(),
+            tx_metadata_len: 0,
+        };
+        set_xdp_umem_reg(&socket, memory)?;
+        set_xdp_umem_fill_ring_size(&socket, FRAMES)?;
+        set_xdp_umem_completion_ring_size(&socket, FRAMES)?;
+        set_xdp_rx_ring_size(&socket, FRAMES)?;
+        set_xdp_tx_ring_size(&socket, FRAMES)?;
+        let at = xdp_mmap_offsets(&socket)?;
+        let shared = socket.as_fd();
+        let mut fill = Queue::map(shared, FRAMES, at.fr, XDP_UMEM_PGOFF_FILL_RING)?;
+        let received = Queue::map(shared, FRAMES, at.rx, XDP_PGOFF_RX_RING)?;
+        let sending = Queue::map(shared, FRAMES, at.tx, XDP_PGOFF_TX_RING)?;
+        let sent = Queue::map(shared, FRAMES, at.cr, XDP_UMEM_PGOFF_COMPLETION_RING)?;
+        let places = |range: std::ops::Range<u32>| {
+            range.map(|frame| u64::from(frame) * u64::from(FRAME_BYTES))
+        };
+        for place in places(0..FRAMES) {
+            assert!(
+                fill.push(place),
+                "an empty queue holds as many as there are"
+            );
+        }
+        bind(
+            &socket,
+            &SocketAddrXdp::new(SocketAddrXdpFlags::empty(), index, QUEUE),
+        )?;
+        let redirect = Redirect::attach(index, socket.as_fd())?;
+        Ok(Self {
+            socket,
+            frames,
+            fill,
+            received,
+            sending,
+            sent,
+            free: places(FRAMES..2 * FRAMES).collect(),
+            _redirect: redirect,
+        })
+    }
+
+    /// Tells whether a frame waits.
+    #[must_use]
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.received.is_ready()
+    }
+
+    /// Hands the next frame to `read`, if one waits.
+    #[inline]
+    pub fn receive<R>(&mut self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        let frame = self.received.pop()?;
+        let result = read(self.bytes(frame.addr, frame.len));
+        let place = frame.addr - frame.addr % u64::from(FRAME_BYTES);
+        assert!(
+            self.fill.push(place),
+            "it holds as many as there are places"
+        );
+        Some(result)
+    }
+
+    /// Sends one frame now, or drops it: never waits.
+    pub fn send(&mut self, frame: &[u8]) -> Sent {
+        while let Some(place) = self.sent.pop() {
+            self.free.push(place);
+        }
+        let length = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+        if length > FRAME_BYTES {
+            return Sent::Dropped;
+        }
+        let Some(place) = self.free.pop() else {
+            return Sent::Dropped;
+        };
+        self.bytes(place, length).copy_from_slice(frame);
+        let options = XdpDescOptions::empty();
+        let queued = self.sending.push(XdpDesc {
+            addr: place,
+            len: length,
+            options,
+        });
+        assert!(queued, "it holds as many as there are places");
+        match send(&self.socket, &[], SendFlags::DONTWAIT) {
+            // Busy for now: it goes with the next one.
+            Ok(_) | Err(Errno::AGAIN | Errno::BUSY | Errno::NOBUFS) => Sent::Taken,
+            Err(_) => Sent::Dropped,
+        }
+    }
+
+    /// Returns how many frames came and found no place, since the port was opened.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        xdp_statistics(&self.socket).map_or(0, |counted| {
+            counted.rx_dropped
+                + counted.rx_ring_full.unwrap_or(0)
+                + counted.rx_fill_ring_empty_descs.unwrap_or(0)
+        })
+    }
+
+    /// Returns the bytes of a frame that is ours at the moment.
+    fn bytes(&mut self, place: u64, length: u32) -> &mut [u8] {
+        let (begin, length) = (to_offset(place), length as usize);
+        assert!(
+            begin + length <= self.frames.length(),
+            "the kernel names places of ours"
+        );
+        // SAFETY: just checked to lie within the mapping; the kernel has handed
+        // the place to us and does not touch it before it gets it back, which
+        // takes `&mut self`.
+        #[expect(unsafe_code, reason = "bytes of a frame")]
+        unsafe {
+            std::slice::from_raw_parts_mut(self.frames.at::<u8>(begin).as_ptr(), length)
+        }
+    }
+}
+
+impl AsFd for XdpPort {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn to_offset(place: u64) -> usize {
+    usize::try_from(place).expect("places lie in memory")
+}
