@@ -14,6 +14,9 @@ use crate::session::Slot;
 /// Transaction ids of barriers stay below this bit, which marks others.
 const LAST_TRANSACTION: u32 = (1 << 31) - 1;
 
+/// The most barriers that a switch may leave unanswered.
+pub const MAX_UNANSWERED: usize = 16_384;
+
 /// Operations of type `T` that wait for their barriers.
 #[derive(Debug)]
 pub struct Confirmations<T> {
@@ -91,6 +94,13 @@ impl<T> Confirmations<T> {
             self.settle(id)
         });
         settled.collect()
+    }
+
+    /// Returns how many barriers a connection has not answered.
+    #[must_use]
+    pub fn unanswered(&self, slot: Slot) -> usize {
+        let all = (slot, TransactionId(0))..=(slot, TransactionId(u32::MAX));
+        self.barriers.range(all).count()
     }
 
     /// Returns the operations that wait, to be changed.

@@ -15,6 +15,10 @@ use crate::config::HostParameters;
 use crate::place::PortId;
 use crate::view::{Host, MAX_HOSTS, Origin, View};
 
+/// The most hosts that are learned at one port: one that forges addresses fills
+/// no table.
+pub const MAX_LEARNED_AT_PORT: usize = 64;
+
 /// What became known of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -98,7 +102,9 @@ pub fn learn(view: &mut View, port: PortId, frame: &[u8]) -> Option<Change> {
     }
     let seen = ipv4_source(header.ether_type, payload);
     let known = view.host_by_mac(mac);
-    if known.is_some_and(|host| host.attachment == Some(port)) {
+    if known.is_some_and(|host| host.attachment == Some(port))
+        || view.hosts_at(port) >= MAX_LEARNED_AT_PORT
+    {
         return None;
     }
     let from = known.and_then(|host| host.attachment);
@@ -186,6 +192,18 @@ mod tests {
             to: port(2),
         };
         assert_eq!(change, Some(moved));
+    }
+
+    #[test]
+    fn one_port_has_room_for_so_many_hosts_and_no_more() {
+        let mut view = one_switch();
+
+        for number in 0..=u8::MAX {
+            let forged = MacAddress([2, 0, 0, 0, 1, number]);
+            learn(&mut view, port(1), &arp(forged, [10, 0, 1, number]));
+        }
+
+        assert_eq!(view.hosts().len(), MAX_LEARNED_AT_PORT);
     }
 
     #[test]

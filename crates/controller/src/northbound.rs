@@ -12,7 +12,8 @@ use crate::refusal::Refusal;
 
 /// The most destinations of one flow.
 pub const MAX_DESTINATIONS: usize = 256;
-/// The most requirements that wait for their decision.
+/// The most requirements that wait for their decision, and the most withdrawals
+/// that wait for the store.
 pub const MAX_WAITING: usize = 65_536;
 
 /// Pairs a request with its reply; chosen by who asks.
@@ -53,7 +54,7 @@ pub enum Reply {
     UnknownFlow(String),
     /// The store could not keep the change; nothing has changed.
     NotStored,
-    /// Too many requirements wait for their decision; nothing has changed.
+    /// Too many requests wait already; nothing has changed.
     Busy,
 }
 

@@ -267,3 +267,154 @@ fn fields(source: MacAddress, matching: &FlowMatch) -> Vec<MatchField> {
     }
     fields
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use units::{BitRate, DataSize};
+    use wire::openflow::Message;
+
+    use super::*;
+    use crate::northbound::{Protection, Traffic, Transport};
+
+    const SOURCE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+
+    #[test]
+    fn an_entry_matches_its_port_and_sends_to_its_queue_and_outputs() {
+        let rule = rule(1, FlowMatch::default());
+        let mut out = Vec::new();
+
+        rule.emit_add(PortNumber(3), &entry(5, &[1, 2]), &mut out);
+
+        let Ok((header, Message::FlowMod(flow_mod))) = Message::parse(&out) else {
+            panic!("a FlowMod")
+        };
+        assert_eq!(flow_of(header.transaction), Some(FlowId(1)));
+        let expected = [
+            MatchField::InPort(PortNumber(3)),
+            MatchField::EthSrc(Masked::exact(SOURCE)),
+        ];
+        assert_eq!(flow_mod.matching, Fields::of(&expected));
+        let actions = [
+            Action::SetQueue(QueueId(5)),
+            Action::output(PortNumber(1)),
+            Action::output(PortNumber(2)),
+        ];
+        let expected = [Instruction::ApplyActions(Actions::of(&actions))];
+        assert_eq!(flow_mod.instructions, Instructions::of(&expected));
+    }
+
+    #[test]
+    fn a_cookie_tells_entries_apart_by_flow_port_class_and_outputs() {
+        let (one, other) = (rule(1, FlowMatch::default()), rule(2, FlowMatch::default()));
+        let usual = one.cookie(PortNumber(1), &entry(5, &[1]));
+
+        let others = [
+            other.cookie(PortNumber(1), &entry(5, &[1])),
+            one.cookie(PortNumber(2), &entry(5, &[1])),
+            one.cookie(PortNumber(1), &entry(6, &[1])),
+            one.cookie(PortNumber(1), &entry(5, &[1, 2])),
+        ];
+
+        assert!(usual.matches(COOKIE_OURS, COOKIE_MASK_OURS));
+        assert!(others.iter().all(|cookie| *cookie != usual));
+    }
+
+    #[test]
+    fn the_more_special_of_two_flows_goes_first_and_equal_ones_conflict() {
+        let wide = rule(1, to_port(None));
+        let narrow = rule(2, to_port(Some(5_000)));
+        let elsewhere = rule(3, to_port(Some(5_001)));
+
+        assert!(narrow.priority() > wide.priority());
+        assert!(!narrow.conflicts_with(&wide) && !wide.conflicts_with(&narrow));
+        assert!(!narrow.conflicts_with(&elsewhere));
+        assert!(narrow.conflicts_with(&rule(4, to_port(Some(5_000)))));
+    }
+
+    #[test]
+    fn flows_of_which_each_looks_at_something_else_conflict() {
+        let by_vlan = FlowMatch {
+            vlan: Some(3),
+            ..FlowMatch::default()
+        };
+        let by_destination = FlowMatch {
+            destination: Some(MacAddress::BROADCAST),
+            ..FlowMatch::default()
+        };
+
+        assert!(rule(1, by_vlan).conflicts_with(&rule(2, by_destination)));
+    }
+
+    proptest! {
+        /// Whatever a flow looks at, prerequisites come before what needs them.
+        #[test]
+        fn every_match_is_in_order(matching in any_match()) {
+            let mut out = Vec::new();
+
+            rule(1, matching).emit_add(PortNumber(1), &entry(1, &[2]), &mut out);
+
+            let Ok((_, Message::FlowMod(flow_mod))) = Message::parse(&out) else {
+                panic!("a FlowMod")
+            };
+            prop_assert_eq!(flow_mod.matching.check(), Ok(()));
+        }
+    }
+
+    fn any_match() -> impl Strategy<Value = FlowMatch> {
+        let addresses = (any::<Option<[u8; 4]>>(), any::<Option<[u8; 4]>>());
+        let transport = prop::option::of((any::<bool>(), any::<(Option<u16>, Option<u16>)>()));
+        let rest = (any::<Option<[u8; 6]>>(), prop::option::of(0u16..4_096));
+        (addresses, transport, rest).prop_map(|(addresses, transport, rest)| FlowMatch {
+            ether_type: None,
+            destination: rest.0.map(MacAddress),
+            vlan: rest.1,
+            ipv4_source: addresses.0.map(Into::into),
+            ipv4_destination: addresses.1.map(Into::into),
+            transport: transport.map(|(is_tcp, (source, destination))| Transport {
+                protocol: match is_tcp {
+                    true => TransportProtocol::Tcp,
+                    false => TransportProtocol::Udp,
+                },
+                source,
+                destination,
+            }),
+        })
+    }
+
+    fn to_port(port: Option<u16>) -> FlowMatch {
+        FlowMatch {
+            transport: Some(Transport {
+                protocol: TransportProtocol::Udp,
+                source: None,
+                destination: port,
+            }),
+            ..FlowMatch::default()
+        }
+    }
+
+    fn entry(class: u8, outputs: &[u32]) -> Entry {
+        let outputs = outputs.iter().copied().map(PortNumber).collect();
+        Entry { class, outputs }
+    }
+
+    fn rule(flow: u32, matching: FlowMatch) -> Rule {
+        let frame = DataSize::from_bytes(84);
+        let requirement = Requirement {
+            name: String::new(),
+            source: String::new(),
+            destinations: Vec::new(),
+            matching,
+            class: 5,
+            traffic: Traffic {
+                rate: BitRate::from_mbps(1),
+                burst: frame,
+                largest_frame: frame,
+                smallest_frame: frame,
+            },
+            deadline: None,
+            protection: Protection::None,
+        };
+        Rule::new(FlowId(flow), SOURCE, &requirement)
+    }
+}

@@ -62,7 +62,7 @@ pub enum CloseReason {
     Version,
     /// The peer has not said in time which switch it is.
     Handshake,
-    /// The peer has been silent for too long.
+    /// The peer has been silent for too long, or answers no barrier.
     Silence,
     /// The switch is connected by another connection.
     Duplicate,

@@ -421,6 +421,13 @@ impl View {
         Some(id)
     }
 
+    /// Returns how many hosts are attached to a port.
+    #[must_use]
+    pub fn hosts_at(&self, port: PortId) -> usize {
+        let here = (port, HostId(0))..=(port, HostId(u32::MAX));
+        self.by_attachment.range(here).count()
+    }
+
     /// Returns whether a port is there and not joined to another switch.
     #[must_use]
     pub fn is_access(&self, port: PortId) -> bool {

@@ -654,6 +654,48 @@ proptest! {
     }
 }
 
+proptest! {
+    /// However slow and in whatever order the messages of a restoration and of
+    /// the return reach the switches, no frame ever loops, and on the return
+    /// none is lost.
+    #[test]
+    fn no_order_of_delivery_makes_a_loop(
+        chords in prop::collection::vec((1..8u64, 1..8u64), 0..6),
+        source in 1..8u64,
+        destinations in prop::collection::btree_set(1..8u64, 1..4),
+        broken in any::<prop::sample::Index>(),
+        choices in prop::collection::vec(0..7usize, 200),
+    ) {
+        let mut links: BTreeSet<(u64, u64)> =
+            [(1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (1, 7)].into();
+        links.extend(chords.iter().filter(|(one, other)| one < other));
+        let links: Vec<(u64, u64)> = links.into_iter().collect();
+        let to: Vec<u64> = destinations.into_iter().filter(|to| *to != source).collect();
+        prop_assume!(!to.is_empty());
+        let mut network = Network::started(7, &links);
+        network.admit(requirement("sv", source, &to, group(1))).unwrap();
+        let before = entries(&network);
+        network.delivery_works = false;
+        let (one, other) = *broken.get(&links);
+        let mut choices = choices.into_iter().cycle();
+
+        network.cut(one, other);
+        while network.deliver(choices.next().unwrap()) {
+            network.trace(source, group(1)); // Panics if a frame loops.
+        }
+        network.heal(one, other);
+        while network.deliver(choices.next().unwrap()) {
+            network.settle();
+        }
+        network.pass(Duration::from_secs(1));
+        while network.deliver(choices.next().unwrap()) {
+            let reached = network.trace(source, group(1)).0;
+            prop_assert!(to.iter().all(|to| reached.contains_key(to)), "{reached:?}");
+        }
+        prop_assert_eq!(entries(&network), before);
+    }
+}
+
 /// Returns the first messages of a switch, as many as `count`.
 fn polite_beginning(count: usize) -> Vec<u8> {
     let mut stream = Vec::new();

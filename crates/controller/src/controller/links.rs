@@ -23,7 +23,7 @@ use crate::northbound::{Detection, Event, FlowId, Promise, Protection};
 use crate::path::{Tree, find_tree};
 use crate::place::{LinkEnds, PortId};
 use crate::session::Slot;
-use crate::transition::Transition;
+use crate::transition::{Course, Transition};
 use crate::view::{Carrier, LinkId, Port};
 use wire::openflow::DatapathId;
 
@@ -287,12 +287,20 @@ impl Controller {
         let Some(flow) = self.flows.get(id) else {
             return;
         };
-        let before = flow.entries();
+        let (before, old) = (flow.entries(), flow.tree().cloned());
         self.flows.set_way(id, way);
         let Some(flow) = self.flows.get_mut(id) else {
             return;
         };
-        transition.add(&flow.rule, &before, &flow.entries(), flow.tree());
+        let from = Course {
+            entries: &before,
+            tree: old.as_ref(),
+        };
+        let to = Course {
+            entries: &flow.entries(),
+            tree: flow.tree(),
+        };
+        transition.add(&flow.rule, from, to);
         let is_kept = matches!(flow.way, Way::Base | Way::Alternative(_));
         match flow.promise {
             Promise::Holds if !is_kept => {
@@ -445,7 +453,15 @@ impl Controller {
             return;
         };
         let mut transition = Transition::default();
-        transition.add(&flow.rule, &Entries::new(), &flow.entries(), flow.tree());
+        let from = Course {
+            entries: &Entries::new(),
+            tree: None,
+        };
+        let to = Course {
+            entries: &flow.entries(),
+            tree: flow.tree(),
+        };
+        transition.add(&flow.rule, from, to);
         self.install_stages(id, transition);
     }
 

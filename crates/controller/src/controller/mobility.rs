@@ -9,7 +9,7 @@ use crate::flows::{Flow, Standing, Way};
 use crate::northbound::{Event, FlowId, Promise};
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
-use crate::transition::Transition;
+use crate::transition::{Course, Transition};
 
 use super::Controller;
 use super::requests::is_admitted;
@@ -105,7 +105,15 @@ impl Controller {
             return;
         };
         let mut transition = Transition::default();
-        transition.add(&flow.rule, &old.entries(), &flow.entries(), flow.tree());
+        let from = Course {
+            entries: &old.entries(),
+            tree: old.tree(),
+        };
+        let to = Course {
+            entries: &flow.entries(),
+            tree: flow.tree(),
+        };
+        transition.add(&flow.rule, from, to);
         self.install_stages(id, transition);
     }
 }

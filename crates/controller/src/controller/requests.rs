@@ -273,6 +273,10 @@ impl Controller {
             self.outbox.reply(id, Reply::UnknownFlow(name));
             return;
         };
+        if self.desk.withdrawals.values().map(Vec::len).sum::<usize>() >= MAX_WAITING {
+            self.outbox.reply(id, Reply::Busy);
+            return;
+        }
         self.desk.withdrawals.entry(flow).or_default().push(id);
         self.outbox.store(StoreWrite {
             key: Key::Admission(flow.0),

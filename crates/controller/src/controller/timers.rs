@@ -3,6 +3,7 @@
 use units::Instant;
 
 use crate::config::Timers;
+use crate::confirmation::MAX_UNANSWERED;
 use crate::northbound::Detection;
 use crate::place::PortId;
 use crate::session::{CloseReason, Session, Slot};
@@ -105,7 +106,8 @@ impl Controller {
         let mut late = Vec::new();
         for (slot, session) in self.sessions.iter() {
             let is_ready = session.datapath().is_some();
-            if now.saturating_since(session.heard_at) >= timers.echo_timeout {
+            let is_stalled = self.confirmations.unanswered(slot) > MAX_UNANSWERED;
+            if is_stalled || now.saturating_since(session.heard_at) >= timers.echo_timeout {
                 late.push((slot, CloseReason::Silence));
             } else if !is_ready
                 && now.saturating_since(session.opened_at) >= timers.handshake_timeout

@@ -48,6 +48,10 @@ pub struct Network {
     /// Whether switches answer barriers at once, or when they are released.
     pub barriers_work: bool,
     withheld: Vec<(ConnectionId, Vec<u8>)>,
+    /// Whether what is sent to switches arrives at once, or one message at a
+    /// time when it is delivered.
+    pub delivery_works: bool,
+    undelivered: BTreeMap<ConnectionId, VecDeque<Vec<u8>>>,
     pending: VecDeque<(ConnectionId, Vec<u8>)>,
     /// Frames that are about to arrive at a port of a switch.
     travelling: VecDeque<(PortId, Vec<u8>)>,
@@ -99,6 +103,8 @@ impl Network {
             store_works: true,
             barriers_work: true,
             withheld: Vec::new(),
+            delivery_works: true,
+            undelivered: BTreeMap::new(),
             pending: VecDeque::new(),
             travelling: VecDeque::new(),
             reached: BTreeMap::new(),
@@ -247,6 +253,38 @@ impl Network {
         panic!("it never settles: a frame loops");
     }
 
+    /// Delivers one message to one of the switches that have some to come.
+    /// Returns whether there was any.
+    pub fn deliver(&mut self, choice: usize) -> bool {
+        self.undelivered.retain(|_, queue| !queue.is_empty());
+        let count = self.undelivered.len().max(1);
+        let Some((connection, queue)) = self.undelivered.iter_mut().nth(choice % count) else {
+            return false;
+        };
+        let connection = *connection;
+        let message = queue.pop_front().unwrap();
+        let mut fakes = self.switches.iter_mut();
+        let fake = fakes.find(|(_, fake)| fake.connection == Some(connection));
+        let Some((datapath, fake)) = fake else {
+            return true;
+        };
+        let datapath = DatapathId(*datapath);
+        let mut said = Said::default();
+        fake.take(datapath.0, &message, &mut said);
+        match self.barriers_work {
+            true => said.answers.extend(said.barriers),
+            false if said.barriers.is_empty() => {}
+            false => self.withheld.push((connection, said.barriers)),
+        }
+        if !said.answers.is_empty() {
+            self.pending.push_back((connection, said.answers));
+        }
+        for (output, frame) in said.frames {
+            self.transmit(datapath, output, &frame);
+        }
+        true
+    }
+
     /// Lets the switches answer the barriers that they have withheld. Returns
     /// whether there were any.
     pub fn release(&mut self) -> bool {
@@ -344,30 +382,13 @@ impl Network {
         while let Some(output) = self.controller.poll() {
             match output {
                 Output::Send { connection, bytes } => {
-                    let mut fakes = self.switches.iter_mut();
-                    let fake = fakes.find(|(_, fake)| fake.connection == Some(connection));
-                    let Some((datapath, fake)) = fake else {
-                        continue;
-                    };
-                    let mut said = Said::default();
                     let mut rest = bytes;
                     while let Some(message) = first_message(rest).unwrap() {
                         rest = &rest[message.len()..];
-                        fake.take(*datapath, message, &mut said);
+                        let queue = self.undelivered.entry(connection).or_default();
+                        queue.push_back(message.to_vec());
                     }
                     assert!(rest.is_empty(), "whole messages");
-                    let datapath = DatapathId(*datapath);
-                    match self.barriers_work {
-                        true => said.answers.extend(said.barriers),
-                        false if said.barriers.is_empty() => {}
-                        false => self.withheld.push((connection, said.barriers)),
-                    }
-                    if !said.answers.is_empty() {
-                        self.pending.push_back((connection, said.answers));
-                    }
-                    for (output, frame) in said.frames {
-                        self.transmit(datapath, output, &frame);
-                    }
                 }
                 Output::Close { connection, reason } => self.closed.push((connection, reason)),
                 Output::Store(write) => stored.push(write),
@@ -375,6 +396,7 @@ impl Network {
                 Output::Reply { id, reply } => self.replies.push((id, reply)),
             }
         }
+        while self.delivery_works && self.deliver(0) {}
         for write in stored {
             let event = match self.store_works {
                 true => {
