@@ -29,8 +29,8 @@ use wire::openflow::{
 
 const SPACINGS: [Duration; 2] = [Duration::from_us(125), Duration::from_ms(1)];
 const FRAME_BYTES: usize = 60;
-const RATES: [u64; 8] = [
-    100_000, 150_000, 200_000, 250_000, 300_000, 350_000, 400_000, 450_000,
+const RATES: [u64; 7] = [
+    200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000,
 ];
 const TRIAL: Duration = Duration::from_ms(400);
 const CONTROLLER_PORT: u16 = 6653;

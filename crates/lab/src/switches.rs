@@ -165,6 +165,14 @@ impl Switches {
         self.command(Command::Restart { station: switch });
     }
 
+    /// Tells whether the loop runs, as it should until it is stopped.
+    #[must_use]
+    pub fn are_running(&self) -> bool {
+        self.thread
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
+    }
+
     /// Stops all switches and returns what they did.
     ///
     /// # Panics

@@ -70,6 +70,9 @@ pub enum LabError {
     /// The controller has ended.
     #[error("the controller has stopped")]
     ControllerEnded,
+    /// The thread that carries the switches has ended.
+    #[error("the switches have stopped")]
+    SwitchesEnded,
 }
 
 /// What a lab is made of.
@@ -202,8 +205,11 @@ impl Lab {
     ///
     /// # Errors
     ///
-    /// If the controller has ended, or its store has failed.
+    /// If the controller or the switches have ended, or the store has failed.
     pub fn listen(&mut self, until: Instant) -> Result<Vec<Said>, LabError> {
+        if !self.switches.are_running() {
+            return Err(LabError::SwitchesEnded);
+        }
         let told = self.controller.told();
         let patience = until.saturating_since(clock::now());
         let first = match told.recv_timeout(patience.into()) {

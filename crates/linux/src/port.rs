@@ -38,7 +38,7 @@ pub enum Port {
     /// By a packet socket.
     Packet(PacketPort),
     /// By AF_XDP.
-    Xdp(XdpPort),
+    Xdp(Box<XdpPort>),
 }
 
 /// A frame that came in.
@@ -59,7 +59,7 @@ impl Port {
     pub fn open(engine: Engine, index: u32) -> io::Result<Self> {
         match engine {
             Engine::Packet { ring_bytes } => PacketPort::open(index, ring_bytes).map(Self::Packet),
-            Engine::Xdp => XdpPort::open(index).map(Self::Xdp),
+            Engine::Xdp => XdpPort::open(index).map(Box::new).map(Self::Xdp),
         }
     }
 

@@ -48,6 +48,9 @@ pub struct XdpPort {
     sending: Queue<XdpDesc>,
     /// Places that the kernel has sent.
     sent: Queue<u64>,
+    /// Places to be filled that found no room in their queue: the kernel may take
+    /// entries long before it says so.
+    unreturned: Vec<u64>,
     /// Places that nothing is in, for frames to be sent.
     free: Vec<u64>,
     _redirect: Redirect,
@@ -108,6 +111,7 @@ impl XdpPort {
             received,
             sending,
             sent,
+            unreturned: Vec::with_capacity(FRAMES as usize),
             free: places(FRAMES..2 * FRAMES).collect(),
             _redirect: redirect,
         })
@@ -126,10 +130,12 @@ impl XdpPort {
         let frame = self.received.pop()?;
         let result = read(self.bytes(frame.addr, frame.len));
         let place = frame.addr - frame.addr % u64::from(FRAME_BYTES);
-        assert!(
-            self.fill.push(place),
-            "it holds as many as there are places"
-        );
+        self.unreturned.push(place);
+        while let Some(place) = self.unreturned.last()
+            && self.fill.push(*place)
+        {
+            self.unreturned.pop();
+        }
         Some(result)
     }
 
@@ -147,12 +153,15 @@ impl XdpPort {
         };
         self.bytes(place, length).copy_from_slice(frame);
         let options = XdpDescOptions::empty();
-        let queued = self.sending.push(XdpDesc {
+        let entry = XdpDesc {
             addr: place,
             len: length,
             options,
-        });
-        assert!(queued, "it holds as many as there are places");
+        };
+        if !self.sending.push(entry) {
+            self.free.push(place);
+            return Sent::Dropped;
+        }
         match send(&self.socket, &[], SendFlags::DONTWAIT) {
             // Busy for now: it goes with the next one.
             Ok(_) | Err(Errno::AGAIN | Errno::BUSY | Errno::NOBUFS) => Sent::Taken,
