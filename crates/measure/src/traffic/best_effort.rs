@@ -11,7 +11,8 @@
 //!
 //! # Differs from the standards
 //!
-//! The receiver acknowledges every frame, with a map of the last 64. The
+//! The receiver acknowledges every sixteenth frame, with a map of the last 64,
+//! and so the window is never smaller than 32 frames. The
 //! retransmission timeout is at least 20 ms and not a second: the networks here
 //! have round trips of at most a few milliseconds, and a flood that pauses for a
 //! second after each failure floods nothing.
@@ -20,7 +21,7 @@ mod acknowledgement;
 mod round_trip;
 mod window;
 
-pub use acknowledgement::Acknowledger;
+pub use acknowledgement::{Acknowledger, FRAMES_PER_ANSWER};
 
 use units::Instant;
 use wire::ethernet::wire_size;

@@ -14,6 +14,10 @@ pub(super) struct Acknowledgement {
 }
 
 const LENGTH: usize = 4 + 8;
+/// How many frames one answer speaks of. Answers are the smallest frames there
+/// are, and as costly to a switch's processor as the largest: few of them leave
+/// it to those with a promise.
+pub const FRAMES_PER_ANSWER: u32 = 16;
 
 impl Acknowledgement {
     /// Tells whether the frame with this id has arrived.
@@ -63,12 +67,14 @@ impl Acknowledgement {
     }
 }
 
-/// The receiver of a flood: answers every frame of it.
+/// The receiver of a flood: answers every [`FRAMES_PER_ANSWER`]th frame of it.
 #[derive(Debug)]
 pub struct Acknowledger {
     flood: Addresses,
     datagram: Datagram,
     heard: Option<Acknowledgement>,
+    /// Frames since the last answer.
+    unanswered: u32,
     next: u32,
 }
 
@@ -82,12 +88,14 @@ impl Acknowledger {
             flood,
             datagram: Datagram::new(&answers, length),
             heard: None,
+            unanswered: 0,
             next: 0,
         }
     }
 
-    /// Takes a frame that arrived, and puts the answer into `answer` if the frame
-    /// belongs to the flood. Returns the length of the answer.
+    /// Takes a frame that arrived, and puts an answer into `answer` if the frame
+    /// belongs to the flood and it is time for one. Returns the length of the
+    /// answer.
     pub fn received(&mut self, frame: &[u8], answer: &mut Vec<u8>) -> Option<usize> {
         let sequence = datagram_between(frame, &self.flood)?.shim.sequence;
         let heard = self.heard.get_or_insert(Acknowledgement {
@@ -95,6 +103,11 @@ impl Acknowledger {
             earlier: 0,
         });
         heard.add(sequence);
+        self.unanswered += 1;
+        if self.unanswered < FRAMES_PER_ANSWER {
+            return None;
+        }
+        self.unanswered = 0;
         let own = self.next;
         self.next = own.wrapping_add(1);
         self.datagram
@@ -162,7 +175,7 @@ mod tests {
                 for _ in 0..5 {
                     source.emit(now, &mut frame);
                 }
-                acknowledger.received(&frame, &mut answer).unwrap();
+                while acknowledger.received(&frame, &mut answer).is_none() {}
                 let at = acknowledger.datagram.payload_at();
                 Acknowledgement { greatest: greatest % 64, earlier }.emit(&mut answer[at..]);
                 source.received(now, &answer);

@@ -4,15 +4,14 @@ use std::collections::VecDeque;
 
 use units::Instant;
 
-use super::acknowledgement::Acknowledgement;
+use super::acknowledgement::{Acknowledgement, FRAMES_PER_ANSWER};
 use super::round_trip::RoundTrip;
 
 /// The most frames under way.
 const LARGEST_WINDOW: usize = 1024;
-/// What a sender begins with (RFC 6928).
-const INITIAL_WINDOW: usize = 10;
-/// What it never goes below after a loss (RFC 5681 section 3.1).
-const SMALLEST_THRESHOLD: usize = 2;
+/// What a sender begins with and never goes below: two answers' worth, so that
+/// one comes even if half of the frames are lost.
+const SMALLEST_WINDOW: usize = 2 * FRAMES_PER_ANSWER as usize;
 /// A frame is lost if one sent so many later was acknowledged.
 const REORDERING: u32 = 3;
 
@@ -46,7 +45,7 @@ struct Frame {
 impl Window {
     pub(super) fn new(start: Instant) -> Self {
         Self {
-            size: INITIAL_WINDOW,
+            size: SMALLEST_WINDOW,
             threshold: LARGEST_WINDOW,
             credit: 0,
             under_way: VecDeque::with_capacity(LARGEST_WINDOW),
@@ -89,8 +88,8 @@ impl Window {
         if self.timeout_at().is_none_or(|timeout| now < timeout) {
             return;
         }
-        self.threshold = (self.size / 2).max(SMALLEST_THRESHOLD);
-        self.size = 1;
+        self.threshold = (self.size / 2).max(SMALLEST_WINDOW);
+        self.size = SMALLEST_WINDOW;
         self.credit = 0;
         self.under_way.clear();
         self.unacknowledged = 0;
@@ -161,7 +160,7 @@ impl Window {
         if self.recovered_by.is_some_and(done) {
             return;
         }
-        self.threshold = (self.size / 2).max(SMALLEST_THRESHOLD);
+        self.threshold = (self.size / 2).max(SMALLEST_WINDOW);
         self.size = self.threshold;
         self.credit = 0;
         self.recovered_by = self.under_way.back().map(|newest| newest.id);
