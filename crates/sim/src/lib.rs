@@ -1,1 +1,28 @@
-//! Crate `sim`.
+//! What would happen: a whole network in virtual time.
+//!
+//! The cores are the ones that ship: the same switch, the same controller, the
+//! same traffic sources as on real wires. Between them lie cables that delay,
+//! break and lose ([`network`]), control connections with a delay, and a calendar
+//! of what happens next. The same parts and the same seed give the same run, to
+//! the byte.
+//!
+//! # Differs from a real network
+//!
+//! A processor takes exactly the time that its profile states for each frame,
+//! never less and never more, and nothing else runs on it.
+
+pub mod cable;
+pub mod calendar;
+pub mod chunks;
+pub mod frames;
+pub mod host_interface;
+mod host_node;
+pub mod memory_store;
+pub mod network;
+pub mod parts;
+mod switch_node;
+pub mod world;
+
+pub use memory_store::MemoryStore;
+pub use parts::Parts;
+pub use world::World;

@@ -1,0 +1,127 @@
+//! A host in the simulation: its sources, its interface, and what it answers.
+
+use measure::load::{HostLoad, QueuedSource};
+use measure::traffic::Source;
+use measure::{FlowIndex, ReceiverIndex};
+use units::{BitRate, Duration, Instant};
+
+use crate::frames::{FrameId, Frames};
+use crate::host_interface::{HostInterface, Sending};
+
+/// Frames that one source may hand over in one go: what a burst is in practice.
+/// The rest follows a nanosecond later, so that nobody can stop the clock.
+const FRAMES_AT_ONCE: usize = 256;
+/// The queue for everything without a promise.
+const BEST_EFFORT: u8 = 0;
+
+/// A host.
+#[derive(Debug)]
+pub struct HostNode {
+    load: HostLoad,
+    interface: HostInterface,
+    scratch: Vec<u8>,
+    /// The earliest wake-up of the host that stands in the calendar.
+    pub wake_up: Option<Instant>,
+}
+
+impl HostNode {
+    /// Returns a host that sends nothing.
+    #[must_use]
+    pub fn new(rate: BitRate) -> Self {
+        Self {
+            load: HostLoad::default(),
+            interface: HostInterface::new(rate),
+            scratch: Vec::with_capacity(crate::frames::FRAME_CAPACITY),
+            wake_up: None,
+        }
+    }
+
+    /// Begins to send and to receive this, in place of what was before.
+    pub fn begin(&mut self, load: HostLoad) {
+        self.load = load;
+    }
+
+    /// Queues a frame that belongs to no flow, behind everything else.
+    pub fn announce(&mut self, frame: &[u8], frames: &mut Frames) {
+        enqueue(&mut self.interface, frames, BEST_EFFORT, frame);
+    }
+
+    /// Queues whatever is due, and returns the frame whose first bit leaves now,
+    /// if one does.
+    pub fn work(&mut self, now: Instant, frames: &mut Frames) -> Option<Sending> {
+        for QueuedSource { source, queue, .. } in &mut self.load.sources {
+            for _ in 0..FRAMES_AT_ONCE {
+                if source.next_due().is_none_or(|due| due > now) {
+                    break;
+                }
+                if source.emit(now, &mut self.scratch).is_none() {
+                    break;
+                }
+                enqueue(&mut self.interface, frames, *queue, &self.scratch);
+            }
+        }
+        self.interface.send(now, frames)
+    }
+
+    /// Takes a frame that arrived, for those who wait for it.
+    pub fn receive(&mut self, now: Instant, frame: FrameId, frames: &mut Frames) {
+        for QueuedSource { source, .. } in &mut self.load.sources {
+            if let Source::BestEffort(_) = source {
+                source.received(now, frames.bytes(frame));
+            }
+        }
+        for acknowledger in &mut self.load.acknowledgers {
+            if acknowledger
+                .received(frames.bytes(frame), &mut self.scratch)
+                .is_some()
+            {
+                enqueue(&mut self.interface, frames, BEST_EFFORT, &self.scratch);
+            }
+        }
+    }
+
+    /// Returns as which of its receivers the host receives a flow.
+    #[must_use]
+    pub fn receiver_of(&self, flow: FlowIndex) -> Option<ReceiverIndex> {
+        self.load.receives.get(&flow).copied()
+    }
+
+    /// Returns when the host has something to do next.
+    #[must_use]
+    pub fn deadline(&self, now: Instant) -> Option<Instant> {
+        let due = self
+            .load
+            .sources
+            .iter()
+            .filter_map(|part| part.source.next_due())
+            .min();
+        let soon = now + Duration::from_ns(1);
+        due.map(|due| due.max(soon))
+            .into_iter()
+            .chain(self.interface.deadline())
+            .min()
+    }
+
+    /// Returns how many slots of its schedule each source left out.
+    pub fn skipped(&self) -> impl Iterator<Item = (FlowIndex, u64)> {
+        self.load
+            .sources
+            .iter()
+            .map(|part| (part.flow, part.source.skipped()))
+    }
+
+    /// Returns how many frames the interface dropped.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.interface.dropped()
+    }
+}
+
+fn enqueue(interface: &mut HostInterface, frames: &mut Frames, queue: u8, bytes: &[u8]) {
+    let Some(frame) = frames.keep(bytes) else {
+        return;
+    };
+    if let Err(frame) = interface.enqueue(queue, frame) {
+        frames.release(frame);
+    }
+}

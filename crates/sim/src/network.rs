@@ -1,0 +1,281 @@
+//! Everything between the nodes: cables, the frames and messages on the way,
+//! and the calendar.
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use units::{Duration, Instant};
+use wire::openflow::PortNumber;
+
+use crate::cable::Cable;
+use crate::calendar::Calendar;
+use crate::chunks::{ChunkId, Chunks};
+use crate::frames::{FrameId, Frames};
+use crate::parts::{End, LinkPart, Node};
+
+/// What happens in a network. Small and plain: hundreds of thousands wait.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// The last bit of a frame has arrived at an end of a cable.
+    Arrival {
+        /// Which end of which cable.
+        plug: Plug,
+        /// How often the cable had broken when the frame was sent.
+        breaks: u32,
+        /// The frame.
+        frame: FrameId,
+    },
+    /// The processor of a switch is done with a frame.
+    Processed {
+        /// The switch.
+        switch: u32,
+    },
+    /// A switch asked to be woken.
+    SwitchWakeUp {
+        /// The switch.
+        switch: u32,
+    },
+    /// A host has something to send, or its link is free.
+    HostWakeUp {
+        /// The host.
+        host: u32,
+    },
+    /// The controller asked to be woken.
+    ControllerWakeUp,
+    /// Bytes have reached the other end of a control connection.
+    Control {
+        /// The connection.
+        channel: Channel,
+        /// Which way they went.
+        towards: Towards,
+        /// The bytes.
+        chunk: ChunkId,
+    },
+    /// A control connection stands.
+    Connect {
+        /// The connection.
+        channel: Channel,
+    },
+    /// A switch notices that a port has gained or lost its carrier.
+    Carrier {
+        /// Which end of which cable.
+        plug: Plug,
+    },
+    /// Something goes wrong, or right again.
+    Fault {
+        /// Its place in the list of faults.
+        index: u32,
+    },
+}
+
+/// The n-th control connection of a switch: what was sent over an earlier one
+/// is not taken for this one's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// The switch.
+    pub switch: u32,
+    /// How many connections it had before.
+    pub generation: u32,
+}
+
+/// A direction of a control connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Towards {
+    /// From the controller.
+    Switch,
+    /// From the switch.
+    Controller,
+}
+
+/// One end of one cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plug {
+    /// The cable.
+    pub cable: u32,
+    /// Which of its two ends.
+    pub end: u8,
+}
+
+/// Everything between the nodes.
+#[derive(Debug)]
+pub struct Network {
+    /// What happens next.
+    pub calendar: Calendar<Event>,
+    /// The frames on the way.
+    pub frames: Frames,
+    /// The messages on the way.
+    pub chunks: Chunks,
+    cables: Vec<Cable>,
+    /// By switch and port number.
+    switch_plugs: Vec<Vec<Option<Plug>>>,
+    host_plugs: Vec<Option<Plug>>,
+    control_delay: Duration,
+    random: Xoshiro256PlusPlus,
+    hops: u64,
+}
+
+impl Network {
+    /// Returns a network whose cables are whole.
+    #[must_use]
+    pub fn new(seed: u64, nodes: [usize; 2], links: &[LinkPart], control_delay: Duration) -> Self {
+        let [switches, hosts] = nodes;
+        let mut network = Self {
+            calendar: Calendar::default(),
+            frames: Frames::default(),
+            chunks: Chunks::default(),
+            cables: links.iter().copied().map(Cable::new).collect(),
+            switch_plugs: vec![Vec::new(); switches],
+            host_plugs: vec![None; hosts],
+            control_delay,
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            hops: 0,
+        };
+        for (cable, link) in (0..).zip(links) {
+            for (end, at) in (0..).zip(link.ends) {
+                network.plug_in(at, Plug { cable, end });
+            }
+        }
+        network
+    }
+
+    /// Puts a frame whose last bit leaves at `departs` on the cable at a port.
+    pub fn transmit(&mut self, from: Node, port: PortNumber, bytes: &[u8], departs: Instant) {
+        self.hops += 1;
+        let Some((cable, far, arrival)) = self.send(from, port, departs) else {
+            return;
+        };
+        let Some(frame) = self.frames.keep(bytes) else {
+            return;
+        };
+        let (at, breaks) = arrival;
+        self.calendar.schedule(
+            at,
+            Event::Arrival {
+                plug: Plug { cable, end: far },
+                breaks,
+                frame,
+            },
+        );
+    }
+
+    /// The same for a frame that is kept already.
+    pub fn transmit_kept(
+        &mut self,
+        from: Node,
+        port: PortNumber,
+        frame: FrameId,
+        departs: Instant,
+    ) {
+        self.hops += 1;
+        match self.send(from, port, departs) {
+            Some((cable, end, (at, breaks))) => {
+                let plug = Plug { cable, end };
+                self.calendar.schedule(
+                    at,
+                    Event::Arrival {
+                        plug,
+                        breaks,
+                        frame,
+                    },
+                );
+            }
+            None => self.frames.release(frame),
+        }
+    }
+
+    /// Sends bytes over a control connection.
+    pub fn control(&mut self, now: Instant, channel: Channel, towards: Towards, bytes: &[u8]) {
+        let chunk = self.chunks.keep(bytes);
+        let event = Event::Control {
+            channel,
+            towards,
+            chunk,
+        };
+        self.calendar.schedule(now + self.control_delay, event);
+    }
+
+    /// Returns a cable.
+    pub fn cable(&mut self, cable: u32) -> &mut Cable {
+        &mut self.cables[cable as usize]
+    }
+
+    /// Returns where an end of a cable is plugged in.
+    #[must_use]
+    pub fn end(&self, plug: Plug) -> End {
+        self.cables[plug.cable as usize].ends()[usize::from(plug.end)]
+    }
+
+    /// Returns the cables that are plugged into a switch.
+    pub fn plugs_of_switch(&self, switch: usize) -> impl Iterator<Item = Plug> + '_ {
+        self.switch_plugs[switch].iter().flatten().copied()
+    }
+
+    /// Returns the end at a host of its cable.
+    #[must_use]
+    pub fn plug_of_host(&self, host: usize) -> Option<Plug> {
+        self.host_plugs[host]
+    }
+
+    /// Returns those of a switch's `ports` that nothing is plugged into.
+    #[must_use]
+    pub fn spare_ports(&self, switch: usize, ports: &[PortNumber]) -> Vec<PortNumber> {
+        let plugs = &self.switch_plugs[switch];
+        let is_spare = |port: &&PortNumber| plugs.get(port.0 as usize).copied().flatten().is_none();
+        ports.iter().filter(is_spare).copied().collect()
+    }
+
+    /// Pulls an end of a cable out of its switch and plugs it in elsewhere.
+    pub fn replug(&mut self, plug: Plug, to: End) {
+        let from = self.end(plug);
+        if let Node::Switch(switch) = from.node {
+            self.switch_plugs[switch][from.port.0 as usize] = None;
+        }
+        self.cables[plug.cable as usize].set_end(plug.end, to);
+        self.plug_in(to, plug);
+    }
+
+    /// Returns how long a message takes on the control network.
+    #[must_use]
+    pub fn control_delay(&self) -> Duration {
+        self.control_delay
+    }
+
+    /// Returns how often a frame was put on a cable.
+    #[must_use]
+    pub fn hops(&self) -> u64 {
+        self.hops
+    }
+
+    /// Returns how many frames were lost on cables.
+    #[must_use]
+    pub fn lost_on_cables(&self) -> u64 {
+        self.cables.iter().map(Cable::lost).sum()
+    }
+
+    fn plug_in(&mut self, at: End, plug: Plug) {
+        match at.node {
+            Node::Switch(switch) => {
+                let ports = &mut self.switch_plugs[switch];
+                let port = at.port.0 as usize;
+                if ports.len() <= port {
+                    ports.resize(port + 1, None);
+                }
+                ports[port] = Some(plug);
+            }
+            Node::Host(host) => self.host_plugs[host] = Some(plug),
+        }
+    }
+
+    fn send(
+        &mut self,
+        from: Node,
+        port: PortNumber,
+        departs: Instant,
+    ) -> Option<(u32, u8, (Instant, u32))> {
+        let plug = match from {
+            Node::Switch(switch) => self.switch_plugs[switch].get(port.0 as usize).copied()?,
+            Node::Host(host) => self.host_plugs[host],
+        }?;
+        let arrival = self.cables[plug.cable as usize].send(departs, &mut self.random)?;
+        Some((plug.cable, 1 - plug.end, arrival))
+    }
+}

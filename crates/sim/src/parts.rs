@@ -1,0 +1,116 @@
+//! What a simulated network is made of, as it is handed to [`World`](crate::World).
+
+use units::{BitRate, Delay, Duration, Instant};
+use wire::openflow::PortNumber;
+
+/// One simulated network.
+#[derive(Debug)]
+pub struct Parts {
+    /// Everything that is drawn at random follows from it.
+    pub seed: u64,
+    /// The switches; their place in this list is their number.
+    pub switches: Vec<SwitchPart>,
+    /// The rates of the hosts' interfaces; their place in this list is the
+    /// host's number.
+    pub hosts: Vec<BitRate>,
+    /// The cables; their place in this list is their number.
+    pub links: Vec<LinkPart>,
+    /// The controller.
+    pub controller: controller::Config,
+    /// How long a message takes between a switch and the controller, one way.
+    pub control_delay: Duration,
+    /// How long a switch takes to notice that a port has lost its carrier.
+    pub carrier_detection: Duration,
+}
+
+/// One simulated switch: the core that ships, behind a processor.
+#[derive(Debug)]
+pub struct SwitchPart {
+    /// The core's configuration.
+    pub config: switch::Config,
+    /// The stage that all of its ports share.
+    pub processing: Processing,
+}
+
+/// The processing stage that all ports of a switch share (`S4-5`): one frame
+/// after the other, each `per_frame`, and `latency` on top that delays but
+/// occupies nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processing {
+    /// The delay that every frame has.
+    pub latency: Delay,
+    /// The time for which a frame occupies the processor.
+    pub per_frame: Delay,
+    /// Frames that may wait for the processor.
+    pub capacity: usize,
+}
+
+/// A switch or a host, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Node {
+    /// A switch.
+    Switch(usize),
+    /// A host.
+    Host(usize),
+}
+
+/// One end of a cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Whose end it is.
+    pub node: Node,
+    /// The port of a switch; a host has only one.
+    pub port: PortNumber,
+}
+
+/// One cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkPart {
+    /// What it joins.
+    pub ends: [End; 2],
+    /// How long a bit takes from one end to the other.
+    pub propagation: Delay,
+    /// How many of a million frames are lost on it at random.
+    pub loss_ppm: u32,
+}
+
+/// Something that goes wrong, or right again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A cable breaks; frames on it are lost.
+    Cut {
+        /// The cable.
+        link: usize,
+    },
+    /// A cable is whole again.
+    Heal {
+        /// The cable.
+        link: usize,
+    },
+    /// A switch loses all that it holds and is gone.
+    Crash {
+        /// The switch.
+        switch: usize,
+    },
+    /// A switch that is gone starts anew.
+    Restart {
+        /// The switch.
+        switch: usize,
+    },
+    /// A host is unplugged and plugged in elsewhere.
+    HostMoves {
+        /// The host.
+        host: usize,
+        /// The switch and its port, to which nothing is plugged.
+        to: End,
+    },
+}
+
+/// A fault and when it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultAt {
+    /// When it happens.
+    pub at: Instant,
+    /// What happens.
+    pub fault: Fault,
+}

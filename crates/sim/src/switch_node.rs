@@ -1,0 +1,117 @@
+//! A switch in the simulation: the core that ships, behind the processing stage
+//! that all of its ports share.
+
+use std::collections::VecDeque;
+
+use switch::Switch;
+use units::{Duration, Instant};
+use wire::openflow::PortNumber;
+
+use crate::frames::FrameId;
+use crate::parts::{Processing, SwitchPart};
+
+/// The core of a switch and the frames that wait for its processor.
+#[derive(Debug)]
+pub struct SwitchNode {
+    config: switch::Config,
+    ports: Vec<PortNumber>,
+    processing: Processing,
+    per_frame: Duration,
+    latency: Duration,
+    /// The core, unless the switch has crashed.
+    pub core: Option<Switch>,
+    waiting: VecDeque<Waiting>,
+    busy_until: Instant,
+    /// The earliest wake-up of the core that stands in the calendar.
+    pub wake_up: Option<Instant>,
+    /// Counts the connections to the controller, so that what was sent over an
+    /// earlier one is not taken for this one's.
+    pub generation: u32,
+    dropped: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    ready: Instant,
+    port: PortNumber,
+    frame: FrameId,
+}
+
+impl SwitchNode {
+    /// Returns a switch that runs, its ports up.
+    #[must_use]
+    pub fn new(now: Instant, part: SwitchPart) -> Self {
+        Self {
+            core: Some(Switch::new(now, part.config.clone())),
+            ports: part.config.ports.iter().map(|port| port.number).collect(),
+            config: part.config,
+            processing: part.processing,
+            per_frame: part.processing.per_frame.round_up(),
+            latency: part.processing.latency.round_up(),
+            waiting: VecDeque::new(),
+            busy_until: Instant::ZERO,
+            wake_up: None,
+            generation: 0,
+            dropped: 0,
+        }
+    }
+
+    /// Returns the numbers of its ports.
+    #[must_use]
+    pub fn ports(&self) -> &[PortNumber] {
+        &self.ports
+    }
+
+    /// Takes a frame that arrived at `port`. Returns when the processor is done
+    /// with it, or gives the frame back if there is no room or no switch.
+    pub fn arrive(
+        &mut self,
+        now: Instant,
+        port: PortNumber,
+        frame: FrameId,
+    ) -> Result<Instant, FrameId> {
+        if self.core.is_none() {
+            return Err(frame);
+        }
+        if self.waiting.len() >= self.processing.capacity {
+            self.dropped += 1;
+            return Err(frame);
+        }
+        self.busy_until = self.busy_until.max(now) + self.per_frame;
+        let ready = self.busy_until + self.latency;
+        self.waiting.push_back(Waiting { ready, port, frame });
+        Ok(ready)
+    }
+
+    /// Removes the frame with which the processor is done at `now`.
+    pub fn processed(&mut self, now: Instant) -> Option<(PortNumber, FrameId)> {
+        if self.waiting.front()?.ready > now {
+            return None;
+        }
+        self.waiting
+            .pop_front()
+            .map(|waiting| (waiting.port, waiting.frame))
+    }
+
+    /// Loses the core and every frame that waited; returns those.
+    pub fn crash(&mut self) -> Vec<FrameId> {
+        self.core = None;
+        self.wake_up = None;
+        self.waiting
+            .drain(..)
+            .map(|waiting| waiting.frame)
+            .collect()
+    }
+
+    /// Starts anew with empty tables.
+    pub fn restart(&mut self, now: Instant) {
+        self.core = Some(Switch::new(now, self.config.clone()));
+        self.busy_until = now;
+    }
+
+    /// Returns how many frames found no room before the processor.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}

@@ -1,0 +1,654 @@
+//! Runs a network in virtual time: the same cores as on real wires, between
+//! them a calendar of what happens next.
+
+use controller::Controller;
+use controller::northbound::{Event as Notice, Reply, Request, RequestId};
+use controller::store::{Store, StoreEvent};
+use measure::Recorder;
+use measure::identity::Catalogue;
+use measure::load::Load;
+use measure::recorder::FlowRecord;
+use units::{Duration, Instant};
+use wire::ethernet::wire_size;
+use wire::openflow::PortNumber;
+
+use crate::chunks::ChunkId;
+use crate::frames::FrameId;
+use crate::host_interface::Sending;
+use crate::host_node::HostNode;
+use crate::memory_store::MemoryStore;
+use crate::network::{Channel, Event, Network, Plug, Towards};
+use crate::parts::{End, Fault, FaultAt, Node, Parts};
+use crate::switch_node::SwitchNode;
+
+/// The only port of a host.
+const HOST_PORT: PortNumber = PortNumber(1);
+
+/// A network in virtual time.
+#[derive(Debug)]
+pub struct World {
+    now: Instant,
+    network: Network,
+    switches: Vec<SwitchNode>,
+    hosts: Vec<HostNode>,
+    controller: Controller,
+    controller_wake_up: Option<Instant>,
+    store: MemoryStore,
+    observer: Option<Observer>,
+    carrier_detection: Duration,
+    faults: Vec<Fault>,
+    requests: u64,
+    said: Vec<Said>,
+    events: u64,
+}
+
+/// Takes down which frames leave and reach hosts.
+#[derive(Debug)]
+struct Observer {
+    recorder: Recorder,
+    catalogue: Catalogue,
+}
+
+/// Something that the controller said, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub what: Saying,
+}
+
+/// What a controller says to those around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saying {
+    /// Something that happened.
+    Notice(Notice),
+    /// The answer to a request.
+    Reply(RequestId, Reply),
+}
+
+/// What a run has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Events taken from the calendar.
+    pub events: u64,
+    /// How often a frame was put on a cable.
+    pub hops: u64,
+    /// Frames lost on cables.
+    pub lost_on_cables: u64,
+    /// Frames dropped before the processor of a switch.
+    pub dropped_before_processor: u64,
+    /// Frames dropped by the hosts' own interfaces.
+    pub dropped_by_hosts: u64,
+}
+
+impl World {
+    /// Returns a network at time zero, in which every switch begins to connect
+    /// to the controller.
+    ///
+    /// # Panics
+    ///
+    /// If a link names a node that is not there.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        let nodes = [parts.switches.len(), parts.hosts.len()];
+        let network = Network::new(parts.seed, nodes, &parts.links, parts.control_delay);
+        let switches = parts.switches.into_iter();
+        let mut world = Self {
+            now: Instant::ZERO,
+            network,
+            switches: switches
+                .map(|part| SwitchNode::new(Instant::ZERO, part))
+                .collect(),
+            hosts: parts.hosts.into_iter().map(HostNode::new).collect(),
+            controller: Controller::new(Instant::ZERO, parts.controller),
+            controller_wake_up: None,
+            store: MemoryStore::default(),
+            observer: None,
+            carrier_detection: parts.carrier_detection,
+            faults: Vec::new(),
+            requests: 0,
+            said: Vec::new(),
+            events: 0,
+        };
+        for switch in 0..world.switches.len() {
+            world.unplug_spare_ports(switch);
+            world.connect(switch);
+        }
+        world.drain_controller();
+        world
+    }
+
+    /// Returns the present time.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Lets a host send a frame that belongs to no flow.
+    pub fn announce(&mut self, host: usize, frame: &[u8]) {
+        self.hosts[host].announce(frame, &mut self.network.frames);
+        self.hosts[host].wake_up = Some(self.now);
+        self.wake_host(host);
+    }
+
+    /// Lets the hosts begin to send, and observes it.
+    ///
+    /// # Panics
+    ///
+    /// If the load is not for as many hosts as there are.
+    pub fn begin(&mut self, load: Load) {
+        assert_eq!(load.hosts.len(), self.hosts.len(), "a load for each host");
+        self.observer = Some(Observer {
+            recorder: load.recorder,
+            catalogue: load.catalogue,
+        });
+        for (host, load) in load.hosts.into_iter().enumerate() {
+            self.hosts[host].begin(load);
+            self.plan_host(host);
+        }
+    }
+
+    /// Enters what goes wrong, and when.
+    pub fn plan(&mut self, faults: &[FaultAt]) {
+        for FaultAt { at, fault } in faults {
+            let index = number(self.faults.len());
+            self.faults.push(*fault);
+            self.network.calendar.schedule(*at, Event::Fault { index });
+        }
+    }
+
+    /// Asks the controller for something; the answer comes with
+    /// [`said`](Self::said).
+    pub fn request(&mut self, request: Request) -> RequestId {
+        let id = RequestId(self.requests);
+        self.requests += 1;
+        self.controller
+            .handle(self.now, controller::Input::Request { id, request });
+        self.drain_controller();
+        id
+    }
+
+    /// Takes what the controller has said since the last call.
+    pub fn said(&mut self) -> Vec<Said> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// Runs until `until`.
+    pub fn run_until(&mut self, until: Instant) {
+        while self.step(until) {}
+        self.now = self.now.max(until);
+    }
+
+    /// Runs until the controller has said something, or until `until`.
+    pub fn run_until_said(&mut self, until: Instant) -> Vec<Said> {
+        while self.said.is_empty() && self.step(until) {}
+        if self.said.is_empty() {
+            self.now = self.now.max(until);
+        }
+        self.said()
+    }
+
+    /// Returns what has been observed so far, if anything was to be.
+    #[must_use]
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.observer.as_ref().map(|observer| &observer.recorder)
+    }
+
+    /// Ends the run and returns what was observed, flow by flow.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<FlowRecord> {
+        let Some(mut observer) = self.observer.take() else {
+            return Vec::new();
+        };
+        for host in &self.hosts {
+            for (flow, skipped) in host.skipped() {
+                observer.recorder.skipped(flow, skipped);
+            }
+        }
+        observer.recorder.finish()
+    }
+
+    /// Returns what the run has done so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts {
+            events: self.events,
+            hops: self.network.hops(),
+            lost_on_cables: self.network.lost_on_cables(),
+            dropped_before_processor: self.switches.iter().map(SwitchNode::dropped).sum(),
+            dropped_by_hosts: self.hosts.iter().map(HostNode::dropped).sum(),
+        }
+    }
+
+    /// Lets the next event happen, if there is one before `until`.
+    fn step(&mut self, until: Instant) -> bool {
+        let Some((now, event)) = self.network.calendar.next(until) else {
+            return false;
+        };
+        self.now = self.now.max(now);
+        self.events += 1;
+        match event {
+            Event::Arrival {
+                plug,
+                breaks,
+                frame,
+            } => self.arrive(plug, breaks, frame),
+            Event::Processed { switch } => self.processed(switch as usize),
+            Event::SwitchWakeUp { switch } => self.wake_switch(switch as usize),
+            Event::HostWakeUp { host } => self.wake_host(host as usize),
+            Event::ControllerWakeUp => self.wake_controller(),
+            Event::Control {
+                channel,
+                towards,
+                chunk,
+            } => {
+                self.take_control(channel, towards, chunk);
+            }
+            Event::Connect { channel } => self.connected(channel),
+            Event::Carrier { plug } => self.notice_carrier(plug),
+            Event::Fault { index } => self.fault(self.faults[index as usize]),
+        }
+        true
+    }
+
+    fn arrive(&mut self, plug: Plug, breaks: u32, frame: FrameId) {
+        if !self.network.cable(plug.cable).arrives(breaks) {
+            self.network.frames.release(frame);
+            return;
+        }
+        let End { node, port } = self.network.end(plug);
+        match node {
+            Node::Switch(switch) => match self.switches[switch].arrive(self.now, port, frame) {
+                Ok(ready) if ready <= self.now => self.processed(switch),
+                Ok(ready) => {
+                    let event = Event::Processed {
+                        switch: number(switch),
+                    };
+                    self.network.calendar.schedule(ready, event);
+                }
+                Err(frame) => self.network.frames.release(frame),
+            },
+            Node::Host(host) => self.deliver(host, frame),
+        }
+    }
+
+    fn deliver(&mut self, host: usize, frame: FrameId) {
+        let node = &mut self.hosts[host];
+        let bytes = self.network.frames.bytes(frame);
+        if let Some(observer) = &mut self.observer
+            && let Some((flow, sequence)) = observer.catalogue.identify(bytes, self.now)
+            && let Some(receiver) = node.receiver_of(flow)
+        {
+            observer
+                .recorder
+                .received(flow, receiver, sequence, self.now);
+        }
+        node.receive(self.now, frame, &mut self.network.frames);
+        self.network.frames.release(frame);
+        self.plan_host(host);
+    }
+
+    fn processed(&mut self, switch: usize) {
+        let node = &mut self.switches[switch];
+        let Some((port, frame)) = node.processed(self.now) else {
+            return;
+        };
+        if let Some(core) = &mut node.core {
+            let bytes = self.network.frames.bytes(frame);
+            core.handle(self.now, switch::Input::Frame { port, bytes });
+        }
+        self.network.frames.release(frame);
+        self.drain_switch(switch);
+    }
+
+    fn wake_switch(&mut self, switch: usize) {
+        let node = &mut self.switches[switch];
+        if node.wake_up.is_none_or(|at| at > self.now) {
+            return;
+        }
+        node.wake_up = None;
+        if let Some(core) = &mut node.core
+            && core.deadline().is_some_and(|deadline| deadline <= self.now)
+        {
+            core.handle(self.now, switch::Input::Timeout);
+        }
+        self.drain_switch(switch);
+    }
+
+    fn drain_switch(&mut self, switch: usize) {
+        let node = &mut self.switches[switch];
+        let channel = Channel {
+            switch: number(switch),
+            generation: node.generation,
+        };
+        let Some(core) = &mut node.core else { return };
+        let mut closed = false;
+        while let Some(output) = core.poll() {
+            match output {
+                switch::Output::Transmit {
+                    port,
+                    bytes,
+                    departs,
+                } => {
+                    self.network
+                        .transmit(Node::Switch(switch), port, bytes, departs);
+                }
+                switch::Output::Send { bytes, .. } => {
+                    self.network
+                        .control(self.now, channel, Towards::Controller, bytes);
+                }
+                switch::Output::Close { .. } => closed = true,
+            }
+        }
+        let deadline = core.deadline();
+        if let Some(at) = deadline
+            && node.wake_up.is_none_or(|planned| at < planned)
+        {
+            node.wake_up = Some(at);
+            self.network.calendar.schedule(
+                at,
+                Event::SwitchWakeUp {
+                    switch: channel.switch,
+                },
+            );
+        }
+        if closed {
+            self.disconnect(switch);
+            self.connect(switch);
+        }
+    }
+
+    fn wake_host(&mut self, host: usize) {
+        if self.hosts[host].wake_up.is_none_or(|at| at > self.now) {
+            return;
+        }
+        self.hosts[host].wake_up = None;
+        while let Some(sending) = self.hosts[host].work(self.now, &mut self.network.frames) {
+            let bytes = self.network.frames.bytes(sending.frame);
+            if let Some(observer) = &mut self.observer
+                && let Some((flow, sequence)) = observer.catalogue.identify(bytes, self.now)
+            {
+                observer
+                    .recorder
+                    .sent(flow, sequence, wire_size(bytes.len()), self.now);
+            }
+            let Sending { frame, departs } = sending;
+            self.network
+                .transmit_kept(Node::Host(host), HOST_PORT, frame, departs);
+        }
+        self.plan_host(host);
+    }
+
+    /// Enters when a host has to be woken, if that is sooner than planned.
+    fn plan_host(&mut self, host: usize) {
+        let node = &mut self.hosts[host];
+        if let Some(at) = node.deadline(self.now)
+            && node.wake_up.is_none_or(|planned| at < planned)
+        {
+            node.wake_up = Some(at);
+            self.network
+                .calendar
+                .schedule(at, Event::HostWakeUp { host: number(host) });
+        }
+    }
+
+    /// Begins a control connection; it stands once it has gone there and back.
+    fn connect(&mut self, switch: usize) {
+        let node = &mut self.switches[switch];
+        let channel = Channel {
+            switch: number(switch),
+            generation: node.generation,
+        };
+        let at = self.now + self.network.control_delay() * 2u64;
+        self.network
+            .calendar
+            .schedule(at, Event::Connect { channel });
+    }
+
+    fn connected(&mut self, channel: Channel) {
+        let switch = channel.switch as usize;
+        let node = &mut self.switches[switch];
+        if node.generation != channel.generation {
+            return;
+        }
+        let Some(core) = &mut node.core else { return };
+        core.handle(self.now, switch::Input::Connected(CONNECTION));
+        let connection = connection_of(channel);
+        self.controller
+            .handle(self.now, controller::Input::Connected(connection));
+        self.drain_switch(switch);
+        self.drain_controller();
+    }
+
+    /// Ends the control connection of a switch at the controller's end.
+    fn disconnect(&mut self, switch: usize) {
+        let node = &mut self.switches[switch];
+        let channel = Channel {
+            switch: number(switch),
+            generation: node.generation,
+        };
+        node.generation += 1;
+        let connection = connection_of(channel);
+        self.controller
+            .handle(self.now, controller::Input::Disconnected(connection));
+        self.drain_controller();
+    }
+
+    fn take_control(&mut self, channel: Channel, towards: Towards, chunk: ChunkId) {
+        let switch = channel.switch as usize;
+        let connection = connection_of(channel);
+        let node = &mut self.switches[switch];
+        let stands = node.generation == channel.generation;
+        let (now, controller) = (self.now, &mut self.controller);
+        self.network
+            .chunks
+            .take(chunk, |bytes| match (towards, &mut node.core) {
+                (Towards::Switch, Some(core)) if stands => {
+                    core.handle(
+                        now,
+                        switch::Input::Received {
+                            connection: CONNECTION,
+                            bytes,
+                        },
+                    );
+                }
+                (Towards::Controller, _) if stands => {
+                    controller.handle(now, controller::Input::Received { connection, bytes });
+                }
+                (Towards::Switch | Towards::Controller, _) => {}
+            });
+        match towards {
+            Towards::Switch => self.drain_switch(switch),
+            Towards::Controller => self.drain_controller(),
+        }
+    }
+
+    fn wake_controller(&mut self) {
+        if self.controller_wake_up.is_none_or(|at| at > self.now) {
+            return;
+        }
+        self.controller_wake_up = None;
+        if self.controller.deadline() <= self.now {
+            self.controller.handle(self.now, controller::Input::Timeout);
+        }
+        self.drain_controller();
+    }
+
+    /// Does what the controller asks for, until it asks for nothing more.
+    fn drain_controller(&mut self) {
+        let mut writes = Vec::new();
+        let mut closed = Vec::new();
+        loop {
+            while let Some(output) = self.controller.poll() {
+                match output {
+                    controller::Output::Send { connection, bytes } => {
+                        let channel = channel_of(connection);
+                        self.network
+                            .control(self.now, channel, Towards::Switch, bytes);
+                    }
+                    controller::Output::Close { connection, .. } => closed.push(connection),
+                    controller::Output::Store(write) => writes.push(write),
+                    controller::Output::Notify(event) => {
+                        self.said.push(Said {
+                            at: self.now,
+                            what: Saying::Notice(event),
+                        });
+                    }
+                    controller::Output::Reply { id, reply } => {
+                        self.said.push(Said {
+                            at: self.now,
+                            what: Saying::Reply(id, reply),
+                        });
+                    }
+                }
+            }
+            if writes.is_empty() {
+                break;
+            }
+            let Ok(()) = self.store.write(&writes);
+            for write in writes.drain(..) {
+                let event = StoreEvent::Written(write);
+                self.controller
+                    .handle(self.now, controller::Input::Stored(event));
+            }
+        }
+        for connection in closed {
+            self.closed_by_controller(channel_of(connection));
+        }
+        let at = self.controller.deadline();
+        if self.controller_wake_up.is_none_or(|planned| at < planned) {
+            self.controller_wake_up = Some(at);
+            self.network.calendar.schedule(at, Event::ControllerWakeUp);
+        }
+    }
+
+    fn closed_by_controller(&mut self, channel: Channel) {
+        let switch = channel.switch as usize;
+        let node = &mut self.switches[switch];
+        if node.generation != channel.generation {
+            return;
+        }
+        node.generation += 1;
+        if let Some(core) = &mut node.core {
+            core.handle(self.now, switch::Input::Disconnected(CONNECTION));
+        }
+        self.drain_switch(switch);
+        self.connect(switch);
+    }
+
+    fn notice_carrier(&mut self, plug: Plug) {
+        let whole = self.network.cable(plug.cable).is_whole();
+        let End {
+            node: Node::Switch(switch),
+            port,
+        } = self.network.end(plug)
+        else {
+            return;
+        };
+        let link = if whole {
+            switch::Link::Up
+        } else {
+            switch::Link::Down
+        };
+        if let Some(core) = &mut self.switches[switch].core {
+            core.handle(self.now, switch::Input::Port { port, link });
+        }
+        self.drain_switch(switch);
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        match fault {
+            Fault::Cut { link } => self.set_cable(number(link), false),
+            Fault::Heal { link } => self.set_cable(number(link), true),
+            Fault::Crash { switch } => {
+                for frame in self.switches[switch].crash() {
+                    self.network.frames.release(frame);
+                }
+                self.disconnect(switch);
+                self.set_cables_of(switch, false);
+            }
+            Fault::Restart { switch } => {
+                if self.switches[switch].core.is_none() {
+                    self.switches[switch].restart(self.now);
+                    self.unplug_spare_ports(switch);
+                    self.connect(switch);
+                    self.set_cables_of(switch, true);
+                }
+            }
+            Fault::HostMoves { host, to } => {
+                if let Some(plug) = self.network.plug_of_host(host) {
+                    let far = Plug {
+                        end: 1 - plug.end,
+                        ..plug
+                    };
+                    self.set_cable(plug.cable, false);
+                    self.notice_carrier(far);
+                    self.network.replug(far, to);
+                    self.set_cable(plug.cable, true);
+                }
+            }
+        }
+    }
+
+    /// Tells a switch which of its ports nothing is plugged into.
+    fn unplug_spare_ports(&mut self, switch: usize) {
+        for port in self
+            .network
+            .spare_ports(switch, self.switches[switch].ports())
+        {
+            if let Some(core) = &mut self.switches[switch].core {
+                core.handle(
+                    self.now,
+                    switch::Input::Port {
+                        port,
+                        link: switch::Link::Down,
+                    },
+                );
+            }
+        }
+        self.drain_switch(switch);
+    }
+
+    fn set_cables_of(&mut self, switch: usize, whole: bool) {
+        let plugs: Vec<_> = self.network.plugs_of_switch(switch).collect();
+        for plug in plugs {
+            self.set_cable(plug.cable, whole);
+        }
+    }
+
+    /// Breaks or mends a cable; the switches at its ends notice a little later.
+    fn set_cable(&mut self, cable: u32, whole: bool) {
+        if !self.network.cable(cable).set_whole(whole) {
+            return;
+        }
+        for end in 0..2 {
+            let event = Event::Carrier {
+                plug: Plug { cable, end },
+            };
+            self.network
+                .calendar
+                .schedule(self.now + self.carrier_detection, event);
+        }
+    }
+}
+
+/// The one control connection that a simulated switch has.
+const CONNECTION: switch::ConnectionId = switch::ConnectionId(0);
+
+/// Returns the name of a control connection at the controller's end.
+fn connection_of(channel: Channel) -> controller::ConnectionId {
+    controller::ConnectionId(u64::from(channel.generation) << u32::BITS | u64::from(channel.switch))
+}
+
+fn channel_of(connection: controller::ConnectionId) -> Channel {
+    let half = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).expect("32 bits");
+    Channel {
+        switch: half(connection.0),
+        generation: half(connection.0 >> u32::BITS),
+    }
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("a network has fewer than 2^32 nodes")
+}
