@@ -1,0 +1,98 @@
+//! The command line. Results go to standard output, progress and complaints to
+//! standard error.
+
+mod check;
+mod exit;
+mod run;
+mod scenario_file;
+mod screen;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use units::Duration;
+
+use exit::Exit;
+
+/// An open network operating system for time-critical Ethernet.
+#[derive(Debug, Parser)]
+#[command(name = "taktos", version, about, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Build the network of a scenario, admit its flows, send real traffic and
+    /// judge every promise.
+    Run(Run),
+    /// Say which flows of a scenario would be admitted, with which guarantee.
+    Check(Check),
+}
+
+/// What `taktos run` is told.
+#[derive(Debug, clap::Args)]
+struct Run {
+    /// The scenario file.
+    file: PathBuf,
+    /// Where to run it; without this, in `lab` if this machine allows it.
+    #[arg(long, value_enum)]
+    world: Option<WorldName>,
+    /// Everything random follows from it; replaces the scenario's own.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How long traffic is sent, as in "30 s"; replaces the scenario's own.
+    #[arg(long)]
+    duration: Option<Duration>,
+    /// The directory for report.json and report.html
+    /// [default: out/<name of the file>].
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    /// Print report.json on standard output, and nothing else.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `taktos check` is told.
+#[derive(Debug, clap::Args)]
+struct Check {
+    /// The scenario file.
+    file: PathBuf,
+    /// Print one JSON document, and nothing else.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where a scenario can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WorldName {
+    /// In virtual time.
+    Sim,
+    /// In Linux namespaces, with real packets.
+    Lab,
+}
+
+/// Does what the command line says and returns the exit code for it.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let code = if error.use_stderr() {
+                Exit::BadInput
+            } else {
+                Exit::Done
+            };
+            // Nothing can be done about a closed terminal.
+            let _ = error.print();
+            return code.into();
+        }
+    };
+    let exit = match arguments.command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Check(arguments) => check::check(&arguments),
+    };
+    exit.into()
+}

@@ -1,0 +1,190 @@
+//! Turns a scenario into an experiment: the same steps in both worlds.
+//!
+//! 1. The controller discovers the network ([`discovery`]).
+//! 2. It decides on each flow ([`admission`]).
+//! 3. Hosts send what was admitted, and the scenario's events happen ([`traffic`]).
+//! 4. What was observed is compared with what was promised ([`outcome`]).
+
+pub mod admission;
+mod calculation;
+pub mod discovery;
+mod lab_world;
+mod load;
+mod outcome;
+pub mod plan;
+mod route;
+mod sim_world;
+mod traffic;
+pub mod world;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use measure::report::Report;
+use scenario::Scenario;
+use thiserror::Error;
+use units::{Duration, Instant};
+
+use crate::store::EmbeddedStore;
+use crate::store::embedded::EmbeddedStoreError;
+pub use admission::Admission;
+pub use discovery::Discovered;
+use world::World;
+
+/// Why an experiment could not be carried out.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// The network did not come up as the scenario describes it.
+    #[error("after {waited} the controller knows {found}, not {expected}")]
+    Undiscovered {
+        /// How long it was waited for.
+        waited: Duration,
+        /// What is known.
+        found: Discovered,
+        /// What there is.
+        expected: Discovered,
+    },
+    /// The controller did not answer.
+    #[error("the controller did not decide within {waited}")]
+    Undecided {
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// A switch did not confirm its entries.
+    #[error("{flows} flows were admitted, and after {waited} not all switches have their entries")]
+    Uninstalled {
+        /// How many flows wait for a switch.
+        flows: usize,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The lab broke down.
+    #[error(transparent)]
+    Lab(#[from] lab::LabError),
+    /// A flow cannot send frames as small as it says.
+    #[error("flow {flow} sends frames of {least} bytes at least, not of {length}")]
+    FrameTooShort {
+        /// Its name.
+        flow: String,
+        /// What it says, in bytes without the check sequence.
+        length: usize,
+        /// What is possible.
+        least: usize,
+    },
+    /// The store of the controller cannot be opened.
+    #[error(transparent)]
+    Store(#[from] EmbeddedStoreError),
+    /// The user stopped it before there was anything to report.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Where an experiment runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In virtual time.
+    Sim,
+    /// In Linux namespaces, with real packets.
+    Lab,
+}
+
+/// Is told how an experiment goes.
+pub trait Audience {
+    /// The network was discovered.
+    fn discovered(&mut self, found: Discovered, took: Duration);
+    /// The flows were decided on.
+    fn decided(&mut self, admissions: &[Admission]);
+    /// Traffic has been running for `elapsed` of `total`.
+    fn running(&mut self, elapsed: Duration, total: Duration);
+    /// Something happened to the network, or was done about it.
+    fn happened(&mut self, at: Duration, what: &str);
+}
+
+/// An experiment and whoever may stop it.
+#[derive(Debug)]
+pub struct Experiment<'a> {
+    /// What is wanted.
+    pub scenario: &'a Scenario,
+    /// Set to stop the experiment at the next occasion.
+    pub stop: &'a AtomicBool,
+    /// The file in which the controller of a lab keeps its decisions.
+    pub store: PathBuf,
+}
+
+impl Experiment<'_> {
+    /// Carries the experiment out, from discovery to the report.
+    ///
+    /// # Errors
+    ///
+    /// If the network does not come up or the world breaks down. A broken
+    /// promise is no error: the report says so.
+    pub fn run(&self, place: Place, to: &mut dyn Audience) -> Result<Report, ExperimentError> {
+        load::verify(self.scenario)?;
+        let mut world = self.world(place)?;
+        let begun = world.now();
+        let found = self.discover(world.as_mut())?;
+        let took = world.now() - begun;
+        to.discovered(found, took);
+        let admissions = self.admit(world.as_mut())?;
+        to.decided(&admissions);
+        self.wait_for_entries(world.as_mut(), &admissions)?;
+        let run = self.send(world.as_mut(), &admissions, to)?;
+        let observed = world.finish()?;
+        Ok(outcome::report(&outcome::Facts {
+            scenario: self.scenario,
+            place,
+            found,
+            took,
+            admissions: &admissions,
+            run: &run,
+            observed: &observed,
+        }))
+    }
+
+    /// Discovers and decides, without sending anything. Virtual time will do:
+    /// decisions do not depend on the world.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn check(&self) -> Result<Vec<Admission>, ExperimentError> {
+        load::verify(self.scenario)?;
+        let mut world = self.world(Place::Sim)?;
+        self.discover(world.as_mut())?;
+        self.admit(world.as_mut())
+    }
+
+    fn world(&self, place: Place) -> Result<Box<dyn World>, ExperimentError> {
+        match place {
+            Place::Sim => Ok(Box::new(sim_world::SimWorld::new(self.scenario))),
+            Place::Lab => {
+                let store = EmbeddedStore::open(&self.store)?;
+                Ok(Box::new(lab_world::LabWorld::new(self.scenario, store)?))
+            }
+        }
+    }
+
+    /// Returns an error once the user wants to stop.
+    fn go_on(&self) -> Result<(), ExperimentError> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(ExperimentError::Stopped),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The moments of a run that the report refers to.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// When traffic began.
+    pub start: Instant,
+    /// For how long it ran.
+    pub duration: Duration,
+    /// Whether it ran for as long as the scenario says.
+    pub complete: bool,
+    /// What the controller said meanwhile.
+    pub said: Vec<world::Said>,
+    /// What the instrument knows of each admitted flow.
+    pub plans: Vec<measure::FlowPlan>,
+}

@@ -1,0 +1,115 @@
+//! Asks the controller to admit the flows of a scenario.
+
+use controller::northbound::{Accepted, Decision, FlowId, Reply, Request};
+use units::Duration;
+
+use super::plan::requirements;
+use super::world::{Saying, World};
+use super::{Experiment, ExperimentError};
+
+/// How long the controller may take to decide on all flows.
+const DECISION_PATIENCE: Duration = Duration::from_secs(60);
+/// How long switches may take to confirm their entries.
+const ENTRY_PATIENCE: Duration = Duration::from_secs(20);
+
+/// The decision on one flow of the scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// The place of the flow in the scenario.
+    pub flow: usize,
+    /// What was promised, or why nothing was.
+    pub decision: Result<Accepted, String>,
+}
+
+impl Experiment<'_> {
+    /// Returns the decision on each flow, in the order of the scenario.
+    pub(super) fn admit(&self, world: &mut dyn World) -> Result<Vec<Admission>, ExperimentError> {
+        let flows = &self.scenario.flows;
+        let asked: Vec<_> = flows
+            .iter()
+            .map(|flow| requirements(self.scenario, flow))
+            .collect();
+        let all = asked.iter().flatten().cloned().collect();
+        let mut decisions = self.decide(world, all)?.into_iter();
+
+        let admissions = asked.iter().enumerate().map(|(flow, asked)| {
+            let mut decided = decisions
+                .by_ref()
+                .take(asked.len())
+                .map(|decision| match decision {
+                    Decision::Accepted(accepted) => Ok(accepted),
+                    Decision::Refused { reason, .. } => Err(reason.to_string()),
+                });
+            let first = decided.next().expect("a decision for each requirement");
+            // What comes back must be admitted as well.
+            let decision = decided.fold(first, |first, further| {
+                first.and_then(|first| further.map(|_| first))
+            });
+            Admission { flow, decision }
+        });
+        Ok(admissions.collect())
+    }
+
+    /// Waits until every switch has the entries of the flows it carries.
+    pub(super) fn wait_for_entries(
+        &self,
+        world: &mut dyn World,
+        admissions: &[Admission],
+    ) -> Result<(), ExperimentError> {
+        let begun = world.now();
+        let accepted = admissions
+            .iter()
+            .filter_map(|admission| admission.decision.as_ref().ok());
+        let wanted: Vec<FlowId> = accepted.map(|accepted| accepted.id).collect();
+        loop {
+            self.go_on()?;
+            let id = world.request(Request::Flows);
+            let until = world.now() + Duration::from_ms(20);
+            let mut missing = wanted.len();
+            while world.now() < until {
+                for said in world.listen(until)? {
+                    if let Saying::Reply(of, Reply::Flows(flows)) = said.what
+                        && of == id
+                    {
+                        let installed = flows.iter().filter(|flow| flow.installed);
+                        let there = installed.filter(|flow| wanted.contains(&flow.accepted.id));
+                        missing = wanted.len() - there.count();
+                    }
+                }
+            }
+            if missing == 0 {
+                return Ok(());
+            }
+            if world.now() >= begun + ENTRY_PATIENCE {
+                let waited = ENTRY_PATIENCE;
+                return Err(ExperimentError::Uninstalled {
+                    flows: missing,
+                    waited,
+                });
+            }
+        }
+    }
+
+    fn decide(
+        &self,
+        world: &mut dyn World,
+        requirements: Vec<controller::northbound::Requirement>,
+    ) -> Result<Vec<Decision>, ExperimentError> {
+        let until = world.now() + DECISION_PATIENCE;
+        let id = world.request(Request::Admit(requirements));
+        while world.now() < until {
+            self.go_on()?;
+            for said in world.listen(until)? {
+                match said.what {
+                    Saying::Reply(of, Reply::Decisions(decisions)) if of == id => {
+                        return Ok(decisions);
+                    }
+                    Saying::Reply(..) | Saying::Notice(_) => {}
+                }
+            }
+        }
+        Err(ExperimentError::Undecided {
+            waited: DECISION_PATIENCE,
+        })
+    }
+}

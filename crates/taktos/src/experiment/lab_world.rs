@@ -1,0 +1,224 @@
+//! A scenario in Linux namespaces, with real packets.
+
+use std::collections::BTreeMap;
+
+use controller::northbound::{Request, RequestId};
+use lab::network::{CablePlan, HostPlan, Place, Plan};
+use lab::timeline::Change as LabChange;
+use lab::veth::Power;
+use lab::{Lab, Parts};
+use measure::load::Load;
+use measure::stalls::Stalls;
+use scenario::{Change, End, Node, Scenario, SwitchIndex};
+use units::{Duration, Instant};
+use wire::ethernet::MacAddress;
+use wire::openflow::PortNumber;
+
+use super::ExperimentError;
+use super::plan::{controller_config, port_address, switch_config};
+use super::world::{Observed, Said, Saying, World};
+use crate::store::EmbeddedStore;
+
+/// A scenario in namespaces.
+#[derive(Debug)]
+pub struct LabWorld {
+    lab: Lab,
+    stall_threshold: Duration,
+    /// The cables that wait for hosts which move, by where they lead.
+    spare: BTreeMap<End, usize>,
+}
+
+impl LabWorld {
+    /// Builds the network of the scenario and starts everything in it; the
+    /// controller keeps its decisions in `store`.
+    ///
+    /// # Errors
+    ///
+    /// If the machine lacks something.
+    pub fn new(scenario: &Scenario, store: EmbeddedStore) -> Result<Self, ExperimentError> {
+        let (network, spare) = plan(scenario);
+        let switches = (0..scenario.switches.len()).map(SwitchIndex);
+        let stall_threshold = scenario.measurement.stall_threshold;
+        let lab = Lab::build(Parts {
+            network,
+            switches: switches
+                .map(|index| switch_config(scenario, index))
+                .collect(),
+            controller: controller_config(scenario),
+            store,
+            stall_threshold,
+        })?;
+        Ok(Self {
+            lab,
+            stall_threshold,
+            spare,
+        })
+    }
+
+    fn change(&self, change: Change) -> LabChange {
+        match change {
+            Change::Cut(link) => LabChange::Cut { cable: link.0 },
+            Change::Heal(link) => LabChange::Heal { cable: link.0 },
+            Change::SwitchCrash(switch) => LabChange::Crash { switch: switch.0 },
+            Change::SwitchRestart(switch) => LabChange::Restart { switch: switch.0 },
+            Change::HostMoves { host, to } => LabChange::HostMoves {
+                host: host.0,
+                to: self.spare[&to],
+            },
+        }
+    }
+}
+
+impl World for LabWorld {
+    fn now(&self) -> Instant {
+        self.lab.now()
+    }
+
+    fn unix_origin_ns(&self) -> u64 {
+        self.lab.unix_origin_ns()
+    }
+
+    fn request(&mut self, request: Request) -> RequestId {
+        self.lab.request(request)
+    }
+
+    fn listen(&mut self, until: Instant) -> Result<Vec<Said>, ExperimentError> {
+        let said = self.lab.listen(until)?.into_iter();
+        Ok(said
+            .map(|said| Said {
+                at: said.at,
+                what: match said.what {
+                    lab::world::Saying::Notice(event) => Saying::Notice(event),
+                    lab::world::Saying::Reply(id, reply) => Saying::Reply(id, reply),
+                },
+            })
+            .collect())
+    }
+
+    fn announce(&mut self, host: usize, frame: &[u8]) {
+        self.lab.announce(host, frame);
+    }
+
+    fn begin(&mut self, load: Load, changes: &[(Instant, Change)]) -> Result<(), ExperimentError> {
+        let changes = changes
+            .iter()
+            .map(|(at, change)| (*at, self.change(*change)))
+            .collect();
+        Ok(self.lab.begin(load, changes)?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Observed, ExperimentError> {
+        let observed = self.lab.finish()?;
+        let mut stalls = Stalls::new(self.stall_threshold);
+        for stall in &observed.switches.record.stalls.kept {
+            stalls.look("packets", stall.start, stall.start + stall.length);
+        }
+        let notes = notes(&observed);
+        Ok(Observed {
+            records: observed
+                .traffic
+                .map(|traffic| traffic.flows)
+                .unwrap_or_default(),
+            changed_at: observed
+                .changes
+                .iter()
+                .map(|changed| changed.done)
+                .collect(),
+            stamps: "kernel software stamps (AF_PACKET), behind the sender's queueing discipline \
+                     and at the receiver's driver"
+                .to_owned(),
+            stalls: Some(stalls),
+            notes,
+            machine: Some(machine()),
+        })
+    }
+}
+
+fn notes(observed: &lab::world::Observed) -> Vec<String> {
+    let switches = &observed.switches;
+    let mut notes = vec![format!(
+        "All switches ran on one thread, {:?}, nice {}, {:?}; {} turns.",
+        switches.waiting, switches.granted.nice, switches.granted.placement, switches.record.turns
+    )];
+    if let Some(traffic) = &observed.traffic {
+        notes.push(format!(
+            "A source was called {} late at most; {} frames found their host's queue full.",
+            traffic.latest, traffic.overflowed
+        ));
+        if traffic.uncaptured > 0 {
+            notes.push(format!(
+                "{} frames went by the taps uncaptured: the losses above are too high.",
+                traffic.uncaptured
+            ));
+        }
+        for step in &traffic.steps {
+            notes.push(format!("The wall clock was set by {} ns.", step.by_ns));
+        }
+    }
+    notes
+}
+
+fn machine() -> BTreeMap<String, String> {
+    let read = |path: &str| {
+        std::fs::read_to_string(path)
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    BTreeMap::from([
+        ("kernel".to_owned(), read("/proc/sys/kernel/osrelease")),
+        ("processors".to_owned(), processors.to_string()),
+        ("load".to_owned(), read("/proc/loadavg")),
+    ])
+}
+
+/// Returns what is to be built, and the cables that wait for hosts which move.
+fn plan(scenario: &Scenario) -> (Plan, BTreeMap<End, usize>) {
+    let cables = scenario.links.iter().map(|link| CablePlan {
+        ends: link.ends.map(|end| place(scenario, end)),
+        rate: link.rate,
+        power: Power::On,
+    });
+    let mut cables: Vec<_> = cables.collect();
+    let mut spare = BTreeMap::new();
+    for event in &scenario.events {
+        let Change::HostMoves { host, to } = event.change else {
+            continue;
+        };
+        spare.entry(to).or_insert_with(|| {
+            cables.push(CablePlan {
+                ends: [Place::Host(host.0), place(scenario, to)],
+                rate: scenario.links[scenario.hosts[host.0].link.0].rate,
+                power: Power::Off,
+            });
+            cables.len() - 1
+        });
+    }
+    let hosts = scenario.hosts.iter();
+    let hosts = hosts.map(|host| HostPlan {
+        name: host.name.clone(),
+        mac: MacAddress(host.mac),
+    });
+    let plan = Plan {
+        switches: scenario
+            .switches
+            .iter()
+            .map(|switch| switch.name.clone())
+            .collect(),
+        hosts: hosts.collect(),
+        cables,
+    };
+    (plan, spare)
+}
+
+fn place(scenario: &Scenario, end: End) -> Place {
+    match end.node {
+        Node::Host(host) => Place::Host(host.0),
+        Node::Switch(switch) => Place::Switch {
+            switch: switch.0,
+            port: PortNumber(end.port),
+            mac: port_address(scenario.switches[switch.0].datapath_id, end.port),
+        },
+    }
+}

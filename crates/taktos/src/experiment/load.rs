@@ -1,0 +1,317 @@
+//! The traffic of a scenario: a source for each admitted flow, and what the
+//! instrument has to know of it.
+
+use measure::identity::{Catalogue, FlowKey, Numbering};
+use measure::load::{HostLoad, Load, QueuedSource};
+use measure::recorder::{Recorder, Settings};
+use measure::traffic::{
+    Acknowledger, Addresses, FrameTooShort, Source, best_effort, goose, message, udp,
+};
+use measure::traffic::{BestEffort, Goose, Message, SampledValues, Udp, sampled_values};
+use measure::{Contract, FlowPlan, Promise, ReceiverIndex};
+use scenario::{Destination, Flow, Scenario, Traffic};
+use units::{DataSize, Delay, Duration, Instant};
+use wire::ethernet::{MacAddress, VlanTag};
+
+use super::plan::acknowledged;
+use super::{Admission, ExperimentError};
+
+/// The priority that IEC 61850-8-1 and 9-2 give to GOOSE and Sampled Values.
+const PROCESS_BUS_PRIORITY: u8 = 4;
+/// The port that datagrams are sent from.
+const SOURCE_PORT: u16 = 49_152;
+
+/// Returns the traffic of the flows that were admitted, from `start` on for
+/// `duration`, and what the instrument knows of each.
+#[must_use]
+pub fn load(
+    scenario: &Scenario,
+    admissions: &[Admission],
+    start: Instant,
+    duration: Duration,
+    unix_origin_ns: u64,
+) -> (Load, Vec<FlowPlan>) {
+    let mut load = Load {
+        hosts: scenario.hosts.iter().map(|_| HostLoad::default()).collect(),
+        recorder: Recorder::new(start, Settings::default()),
+        catalogue: Catalogue::default(),
+    };
+    let mut plans = Vec::new();
+    for Admission {
+        flow: index,
+        decision,
+    } in admissions
+    {
+        let Ok(accepted) = decision else { continue };
+        let flow = &scenario.flows[*index];
+        let plan = plan(flow, accepted.guarantee);
+        let index = load.recorder.add(plan.clone());
+        plans.push(plan);
+        let times = Times {
+            run_start: start,
+            flow_start: start + flow.start,
+            until: until(flow, start, duration),
+        };
+        let seed = scenario.seed ^ (u64::from(index.0) << 32);
+        let source = source(scenario, flow, times, seed, unix_origin_ns);
+        let source = source.expect("the sizes of all frames were verified");
+        let before = load
+            .catalogue
+            .add(key(scenario, flow), index, numbering(flow, times));
+        assert!(
+            before.is_none(),
+            "every flow of a scenario has a destination of its own"
+        );
+        let queue = scenario.class_of(flow).queue;
+        load.hosts[flow.source.0].sources.push(QueuedSource {
+            source,
+            flow: index,
+            queue,
+        });
+        for (receiver, host) in (0..).map(ReceiverIndex).zip(&flow.receivers) {
+            load.hosts[host.0].receives.insert(index, receiver);
+            if acknowledged(flow) {
+                let acknowledger = Acknowledger::new(addresses(scenario, flow));
+                load.hosts[host.0].acknowledgers.push(acknowledger);
+            }
+        }
+    }
+    (load, plans)
+}
+
+/// Makes sure that every flow can send frames as small as it says.
+///
+/// # Errors
+///
+/// If one cannot.
+pub fn verify(scenario: &Scenario) -> Result<(), ExperimentError> {
+    let never = Times {
+        run_start: Instant::ZERO,
+        flow_start: Instant::ZERO,
+        until: Instant::ZERO,
+    };
+    for flow in &scenario.flows {
+        source(scenario, flow, never, 0, 0).map_err(|error| ExperimentError::FrameTooShort {
+            flow: flow.name.clone(),
+            length: error.length,
+            least: error.least,
+        })?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    run_start: Instant,
+    flow_start: Instant,
+    until: Instant,
+}
+
+fn until(flow: &Flow, start: Instant, duration: Duration) -> Instant {
+    start + flow.stop.map_or(duration, |stop| stop.min(duration))
+}
+
+fn plan(flow: &Flow, guarantee: Option<Delay>) -> FlowPlan {
+    let promise = guarantee
+        .zip(flow.deadline)
+        .map(|(guarantee, deadline)| Promise {
+            guarantee: guarantee.round_up(),
+            deadline,
+            interruption: match flow.protection {
+                scenario::Protection::None => None,
+                scenario::Protection::Restore { interruption } => Some(interruption),
+            },
+        });
+    FlowPlan {
+        receivers: flow.receivers.len(),
+        promise,
+        contract: contract(flow),
+        period: match &flow.traffic {
+            Traffic::SampledValues(traffic) => Some(traffic.period),
+            Traffic::Goose(_) | Traffic::Udp(_) | Traffic::Message(_) | Traffic::BestEffort(_) => {
+                None
+            }
+        },
+    }
+}
+
+fn contract(flow: &Flow) -> Option<Contract> {
+    flow.contract().map(|contract| Contract {
+        rate: contract.rate,
+        burst: contract.burst,
+    })
+}
+
+fn source(
+    scenario: &Scenario,
+    flow: &Flow,
+    times: Times,
+    seed: u64,
+    unix_origin_ns: u64,
+) -> Result<Source, FrameTooShort> {
+    let Times {
+        run_start,
+        flow_start: start,
+        until,
+    } = times;
+    let contract = contract(flow);
+    let end = until;
+    let until = Some(until);
+    let host = &scenario.hosts[flow.source.0];
+    Ok(match &flow.traffic {
+        Traffic::SampledValues(traffic) => {
+            let (destination, application) = group(flow);
+            let config = sampled_values::Config {
+                source: MacAddress(host.mac),
+                destination,
+                vlan: Some(process_bus_tag()),
+                application,
+                sv_id: flow.name.clone(),
+                rate: traffic.samples_per_second(),
+                contract,
+                start,
+                until,
+            };
+            Source::SampledValues(SampledValues::sized(&config, bytes(traffic.frame))?)
+        }
+        Traffic::Goose(traffic) => {
+            let (destination, application) = group(flow);
+            let [from, to] = [start, end].map(|at| at.saturating_since(run_start));
+            let changes = traffic.change_times(seed, from, to).into_iter();
+            let config = goose::Config {
+                source: MacAddress(host.mac),
+                destination,
+                vlan: Some(process_bus_tag()),
+                application,
+                control_block: flow.name.clone(),
+                min_time: traffic.min_time,
+                max_time: traffic.max_time,
+                changes: changes.map(|at| run_start + at).collect(),
+                contract,
+                start,
+                until,
+                unix_origin_ns,
+            };
+            Source::Goose(Goose::sized(&config, bytes(traffic.frame))?)
+        }
+        Traffic::Udp(traffic) => Source::Udp(Udp::new(&udp::Config {
+            addresses: addresses(scenario, flow),
+            frame_length: bytes(traffic.frame),
+            contract: contract.expect("a token bucket is a contract"),
+            pattern: udp_pattern(traffic),
+            start,
+            until,
+        })),
+        Traffic::Message(traffic) => Source::Message(Message::new(&message::Config {
+            addresses: addresses(scenario, flow),
+            message_length: u32::try_from(traffic.size.bytes_up()).expect("checked by scenario"),
+            period: traffic.period,
+            contract: contract.expect("messages have a contract"),
+            start,
+            until,
+        })),
+        Traffic::BestEffort(traffic) => Source::BestEffort(BestEffort::new(&best_effort::Config {
+            addresses: addresses(scenario, flow),
+            frame_length: bytes(traffic.frame),
+            limit: Some(flood_limit(scenario, flow, traffic)),
+            start,
+            until,
+        })),
+    })
+}
+
+/// Sends in bursts as large as the bucket allows, at the rate that it allows:
+/// the worst that a flow may do.
+fn udp_pattern(traffic: &scenario::TokenBucket) -> udp::Pattern {
+    let frame = scenario::wire_size(traffic.frame);
+    let frames = (traffic.burst.as_bits() / frame.as_bits()).max(1);
+    let period = traffic.rate.time_to_send(frame * frames).round_up();
+    udp::Pattern::Bursts {
+        period,
+        frames: u32::try_from(frames).unwrap_or(u32::MAX),
+    }
+}
+
+/// A flood is limited by its own rate, or else by that of its host's link.
+fn flood_limit(scenario: &Scenario, flow: &Flow, traffic: &scenario::BestEffort) -> Contract {
+    let link = scenario.links[scenario.hosts[flow.source.0].link.0].rate;
+    let frame = scenario::wire_size(traffic.frame);
+    Contract {
+        rate: traffic.rate.unwrap_or(link).min(link),
+        burst: frame * 2,
+    }
+}
+
+fn key(scenario: &Scenario, flow: &Flow) -> FlowKey {
+    match flow.destination {
+        Destination::Ethernet { mac, application } => {
+            let destination = MacAddress(mac);
+            match flow.traffic {
+                Traffic::Goose(_) => FlowKey::Goose {
+                    destination,
+                    application,
+                },
+                Traffic::SampledValues(_)
+                | Traffic::Udp(_)
+                | Traffic::Message(_)
+                | Traffic::BestEffort(_) => FlowKey::SampledValues {
+                    destination,
+                    application,
+                },
+            }
+        }
+        Destination::Udp { ip, port, .. } => FlowKey::Datagram {
+            source: scenario.hosts[flow.source.0].ip,
+            destination: ip,
+            port,
+        },
+    }
+}
+
+fn numbering(flow: &Flow, times: Times) -> Numbering {
+    match &flow.traffic {
+        Traffic::SampledValues(traffic) => Numbering::EverySecond {
+            rate: traffic.samples_per_second(),
+            start: times.flow_start,
+        },
+        Traffic::Goose(_) | Traffic::Udp(_) | Traffic::Message(_) | Traffic::BestEffort(_) => {
+            Numbering::Unbounded
+        }
+    }
+}
+
+fn addresses(scenario: &Scenario, flow: &Flow) -> Addresses {
+    let Destination::Udp { mac, ip, port } = flow.destination else {
+        unreachable!("datagrams have a UDP destination")
+    };
+    let host = &scenario.hosts[flow.source.0];
+    Addresses {
+        source_mac: MacAddress(host.mac),
+        destination_mac: MacAddress(mac),
+        vlan: None,
+        source: host.ip,
+        destination: ip,
+        source_port: SOURCE_PORT,
+        destination_port: port,
+        dscp: 0,
+    }
+}
+
+fn group(flow: &Flow) -> (MacAddress, u16) {
+    let Destination::Ethernet { mac, application } = flow.destination else {
+        unreachable!("process bus traffic goes to a group")
+    };
+    (MacAddress(mac), application)
+}
+
+fn process_bus_tag() -> VlanTag {
+    VlanTag {
+        priority: PROCESS_BUS_PRIORITY,
+        drop_eligible: false,
+        id: 0,
+    }
+}
+
+fn bytes(size: DataSize) -> usize {
+    usize::try_from(size.bytes_up()).expect("a frame fits in memory")
+}

@@ -1,0 +1,373 @@
+//! Puts together what was promised and what was observed.
+
+use std::collections::BTreeMap;
+
+use controller::northbound::{Accepted, Event};
+use controller::place::LinkEnds;
+use measure::FlowPlan;
+use measure::report::{
+    Completion, Discovery, EventKind, EventReport, FlowFacts, FlowKind, FlowReport, LinkReport,
+    NodeKind, NodeReport, PlatformReport, Report, Restoration, Topology,
+};
+use measure::stalls::Shadows;
+use measure::verdict::{Assessment, Disturbance, Effect, assess};
+use scenario::{Change, Flow, LinkIndex, Node, Protection, Scenario, Traffic};
+use units::{Duration, Instant};
+
+use super::calculation::calculation;
+use super::plan::controller_config;
+use super::route::Atlas;
+use super::world::{Observed, Said, Saying};
+use super::{Admission, Discovered, Place, Run};
+
+/// Everything that a report is made of.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    /// What was wanted.
+    pub scenario: &'a Scenario,
+    /// Where it ran.
+    pub place: Place,
+    /// What the controller found.
+    pub found: Discovered,
+    /// How long that took.
+    pub took: Duration,
+    /// What it decided.
+    pub admissions: &'a [Admission],
+    /// When traffic ran.
+    pub run: &'a Run,
+    /// What was observed.
+    pub observed: &'a Observed,
+}
+
+/// Something that was done to the network, and when.
+#[derive(Clone, Copy, Debug)]
+struct Happening {
+    at: Instant,
+    change: Change,
+}
+
+/// Returns the report of a run.
+#[must_use]
+pub fn report(facts: &Facts<'_>) -> Report {
+    let Facts {
+        scenario,
+        run,
+        observed,
+        ..
+    } = facts;
+    let happenings = happenings(facts);
+    let judged = judge(facts, &happenings);
+    let events = happenings
+        .iter()
+        .enumerate()
+        .map(|(place, happening)| event_report(facts, &happenings, place, *happening, &judged));
+    Report {
+        scenario: scenario.name.clone(),
+        title: scenario.title.clone(),
+        world: match facts.place {
+            Place::Sim => "sim".to_owned(),
+            Place::Lab => "lab".to_owned(),
+        },
+        seed: scenario.seed,
+        duration_ns: run.duration.as_ns(),
+        completion: if run.complete {
+            Completion::Complete
+        } else {
+            Completion::Partial
+        },
+        topology: topology(scenario),
+        discovery: Some(Discovery {
+            switches: facts.found.switches,
+            links: facts.found.links,
+            hosts: facts.found.hosts,
+            took_ns: facts.took.as_ns(),
+        }),
+        events: events.collect(),
+        flows: judged.into_iter().map(|(report, _)| report).collect(),
+        platform: platform(run, observed),
+        assumptions: assumptions(scenario, facts.place),
+        versions: BTreeMap::from([("taktos".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
+        machine: observed.machine.clone(),
+    }
+}
+
+fn happenings(facts: &Facts<'_>) -> Vec<Happening> {
+    let changes = facts.scenario.events.iter().map(|event| event.change);
+    let changed = facts.observed.changed_at.iter().zip(changes);
+    changed
+        .map(|(at, change)| Happening { at: *at, change })
+        .collect()
+}
+
+/// Returns the report of each flow, and what was made of its observations.
+fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option<Assessment>)> {
+    let Facts {
+        scenario,
+        run,
+        observed,
+        ..
+    } = facts;
+    let shadows = observed
+        .stalls
+        .as_ref()
+        .map_or_else(Shadows::default, |s| s.shadows());
+    let config = controller_config(scenario);
+    let atlas = Atlas::new(scenario);
+    let mut records = run.plans.iter().zip(&observed.records);
+    let judged = facts.admissions.iter().map(|Admission { flow, decision }| {
+        let flow = &scenario.flows[*flow];
+        match decision {
+            Err(reason) => {
+                let facts = flow_facts(scenario, flow);
+                (
+                    FlowReport::refused(facts, reason.clone(), flow.deadline),
+                    None,
+                )
+            }
+            Ok(accepted) => {
+                let (plan, record) = records.next().expect("a record for each admitted flow");
+                let facts = FlowFacts {
+                    path: accepted.route.switches.clone(),
+                    routes: routes(&atlas, scenario, flow, &accepted.route),
+                    alternatives: accepted
+                        .alternatives
+                        .iter()
+                        .flat_map(|(_, route)| routes(&atlas, scenario, flow, route))
+                        .collect(),
+                    calculation: calculation(scenario, &config, flow, accepted),
+                    ..flow_facts(scenario, flow)
+                };
+                let disturbances = disturbances(&atlas, flow, accepted, happenings);
+                let plan: &FlowPlan = plan;
+                let assessment = assess(plan, record, &disturbances, &shadows);
+                let report = FlowReport::observed(facts, plan, record, &assessment);
+                (report, Some(assessment))
+            }
+        }
+    });
+    judged.collect()
+}
+
+/// Returns what each happening means for a flow.
+fn disturbances(
+    atlas: &Atlas<'_>,
+    flow: &Flow,
+    accepted: &Accepted,
+    happenings: &[Happening],
+) -> Vec<Disturbance> {
+    let mut broken: Vec<LinkIndex> = Vec::new();
+    let disturbances = happenings.iter().map(|Happening { at, change }| {
+        let route = atlas.route_while(accepted, &broken);
+        let hit = match change {
+            Change::Cut(link) => atlas.links_of(flow, route).contains(link),
+            Change::SwitchCrash(switch) => {
+                let ways = atlas.ways(flow, route);
+                ways.iter()
+                    .any(|way| way.nodes.contains(&Node::Switch(*switch)))
+            }
+            Change::HostMoves { host, .. } => flow.source == *host || flow.receivers.contains(host),
+            Change::Heal(_) | Change::SwitchRestart(_) => false,
+        };
+        match change {
+            Change::Cut(link) => broken.push(*link),
+            Change::Heal(link) => broken.retain(|other| other != link),
+            Change::HostMoves { .. } | Change::SwitchCrash(_) | Change::SwitchRestart(_) => {}
+        }
+        Disturbance {
+            at: *at,
+            effect: if hit {
+                Effect::Failure
+            } else {
+                Effect::Harmless
+            },
+        }
+    });
+    disturbances.collect()
+}
+
+fn event_report(
+    facts: &Facts<'_>,
+    happenings: &[Happening],
+    place: usize,
+    Happening { at, change }: Happening,
+    judged: &[(FlowReport, Option<Assessment>)],
+) -> EventReport {
+    let scenario = facts.scenario;
+    let (kind, target) = match change {
+        Change::Cut(link) => (EventKind::Cut, scenario.links[link.0].name.clone()),
+        Change::Heal(link) => (EventKind::Heal, scenario.links[link.0].name.clone()),
+        Change::HostMoves { host, .. } => {
+            (EventKind::HostMove, scenario.hosts[host.0].name.clone())
+        }
+        Change::SwitchCrash(switch) => (
+            EventKind::SwitchCrash,
+            scenario.switches[switch.0].name.clone(),
+        ),
+        Change::SwitchRestart(switch) => (
+            EventKind::SwitchRestart,
+            scenario.switches[switch.0].name.clone(),
+        ),
+    };
+    let outages = judged.iter().filter_map(|(report, assessment)| {
+        let outage = assessment.as_ref()?.outages.get(place)?;
+        (*outage > Duration::ZERO).then(|| (report.facts.name.clone(), outage.as_ns()))
+    });
+    let until = happenings
+        .get(place + 1)
+        .map_or(Instant::FAR_FUTURE, |next| next.at);
+    let restoration = match change {
+        Change::Cut(link) => Atlas::new(scenario)
+            .ends(link)
+            .and_then(|ends| restoration(&facts.run.said, ends, at, until)),
+        Change::Heal(_)
+        | Change::HostMoves { .. }
+        | Change::SwitchCrash(_)
+        | Change::SwitchRestart(_) => None,
+    };
+    EventReport {
+        at_ns: at.saturating_since(facts.run.start).as_ns(),
+        kind,
+        target,
+        outage_ns: outages.collect(),
+        restoration,
+    }
+}
+
+/// Returns how the controller restored what the failure of a link had broken,
+/// if it said so between two moments.
+fn restoration(said: &[Said], cut: LinkEnds, at: Instant, until: Instant) -> Option<Restoration> {
+    let window = said.iter().filter(|said| said.at >= at && said.at < until);
+    let mut sent_at = None;
+    for said in window {
+        match &said.what {
+            Saying::Notice(Event::RestorationSent { link, .. }) if *link == cut => {
+                sent_at = sent_at.or(Some(said.at));
+            }
+            Saying::Notice(Event::Restored {
+                link,
+                detected_at,
+                confirmed_at,
+                flows,
+                flow_mods,
+                ..
+            }) if *link == cut => {
+                let sent_at = sent_at.unwrap_or(*detected_at);
+                return Some(Restoration {
+                    detection_ns: detected_at.saturating_since(at).as_ns(),
+                    controller_ns: sent_at.saturating_since(*detected_at).as_ns(),
+                    programming_ns: confirmed_at.saturating_since(sent_at).as_ns(),
+                    flows: *flows,
+                    flow_mods: *flow_mods,
+                });
+            }
+            Saying::Notice(_) | Saying::Reply(..) => {}
+        }
+    }
+    None
+}
+
+fn flow_facts(scenario: &Scenario, flow: &Flow) -> FlowFacts {
+    let name = |host: &scenario::HostIndex| scenario.hosts[host.0].name.clone();
+    FlowFacts {
+        name: flow.name.clone(),
+        kind: match flow.traffic {
+            Traffic::SampledValues(_) => FlowKind::SampledValues,
+            Traffic::Goose(_) => FlowKind::Goose,
+            Traffic::Udp(_) => FlowKind::Udp,
+            Traffic::Message(_) => FlowKind::Message,
+            Traffic::BestEffort(_) => FlowKind::BestEffort,
+        },
+        source: name(&flow.source),
+        destinations: flow.receivers.iter().map(name).collect(),
+        queue: Some(scenario.class_of(flow).queue),
+        protection: match flow.protection {
+            Protection::None => "none".to_owned(),
+            Protection::Restore { interruption } => format!("restore within {interruption}"),
+        },
+        path: Vec::new(),
+        routes: Vec::new(),
+        alternatives: Vec::new(),
+        calculation: Vec::new(),
+    }
+}
+
+fn routes(
+    atlas: &Atlas<'_>,
+    scenario: &Scenario,
+    flow: &Flow,
+    route: &controller::northbound::Route,
+) -> Vec<Vec<String>> {
+    let ways = atlas.ways(flow, route).into_iter();
+    ways.map(|way| {
+        way.nodes
+            .iter()
+            .map(|node| scenario.name_of(*node).to_owned())
+            .collect()
+    })
+    .collect()
+}
+
+fn topology(scenario: &Scenario) -> Topology {
+    let node = |name: &String, kind| NodeReport {
+        name: name.clone(),
+        kind,
+        position: None,
+    };
+    let switches = scenario
+        .switches
+        .iter()
+        .map(|switch| node(&switch.name, NodeKind::Switch));
+    let hosts = scenario
+        .hosts
+        .iter()
+        .map(|host| node(&host.name, NodeKind::Host));
+    let links = scenario.links.iter().map(|link| LinkReport {
+        name: link.name.clone(),
+        a: scenario.name_of(link.ends[0].node).to_owned(),
+        b: scenario.name_of(link.ends[1].node).to_owned(),
+        rate_bps: link.rate.as_bps(),
+    });
+    Topology {
+        nodes: switches.chain(hosts).collect(),
+        links: links.collect(),
+    }
+}
+
+fn platform(run: &Run, observed: &Observed) -> PlatformReport {
+    let report = match &observed.stalls {
+        Some(stalls) => PlatformReport::watched(&observed.stamps, run.start, stalls),
+        None => PlatformReport::virtual_time(),
+    };
+    PlatformReport {
+        notes: observed.notes.clone(),
+        ..report
+    }
+}
+
+fn assumptions(scenario: &Scenario, place: Place) -> Vec<String> {
+    let mut assumptions = vec![
+        "Every flow keeps its contract where it leaves the interface of its host; frames beyond \
+         it are counted."
+            .to_owned(),
+        "At most one link between switches is broken at a time.".to_owned(),
+        "What hosts send without a promise is limited by their own links.".to_owned(),
+    ];
+    for profile in &scenario.profiles {
+        assumptions.push(format!(
+            "Switches of profile {} take at most {} and {} a frame: {}",
+            profile.name, profile.latency.value, profile.per_frame.value, profile.about
+        ));
+    }
+    match place {
+        Place::Lab => assumptions.push(
+            "The machine does not stand still; where it did, the frames concerned are counted \
+             apart."
+                .to_owned(),
+        ),
+        Place::Sim => assumptions.push(
+            "A simulated processor takes exactly the time of its profile, for every frame."
+                .to_owned(),
+        ),
+    }
+    assumptions
+}

@@ -1,0 +1,356 @@
+//! What a scenario asks of the controller: parameters of the network, and a
+//! requirement for each flow.
+
+use std::collections::BTreeMap;
+
+use controller::config::{
+    Application, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
+    SwitchParameters, Timers, UnpromisedTraffic,
+};
+use controller::northbound::{
+    FlowMatch, Protection, Requirement, Traffic, Transport, TransportProtocol,
+};
+use controller::place::PortId;
+use measure::traffic::best_effort::FRAMES_PER_ANSWER;
+use scenario::{Destination, Flow, HostDiscovery, Node, Scenario, SwitchIndex};
+use units::{BitRate, DataSize, Delay};
+use wire::ethernet::{EtherType, MacAddress};
+use wire::openflow::{DatapathId, PortNumber};
+
+/// The largest frame on the wire: 1500 bytes, header, tag, check sequence,
+/// preamble, delimiter and gap.
+pub const LARGEST_FRAME: DataSize = DataSize::from_bytes(1542);
+/// The smallest frame on the wire: 60 bytes, check sequence, preamble, delimiter
+/// and gap.
+pub const SMALLEST_FRAME: DataSize = DataSize::from_bytes(84);
+/// Without a budget of its own, a class may delay a frame for as long as the
+/// largest frame takes and this much for it and each more urgent class.
+const DEFAULT_ALLOTMENT: DataSize = DataSize::from_bytes(2048);
+/// How late an answer to a flood may be.
+const ANSWER_DEADLINE: Delay = Delay::from_us(100_000);
+/// Answers that may follow each other at once: hosts of a lab look at what
+/// arrived once a millisecond.
+const ANSWER_BURST: u64 = 2;
+/// Without a budget of its own, a processing stage may hold this many frames.
+const DEFAULT_FRAMES_WAITING: u64 = 64;
+
+/// Returns what the controller is told before it starts.
+#[must_use]
+pub fn controller_config(scenario: &Scenario) -> Config {
+    let switches = (0..scenario.switches.len()).map(|index| {
+        let switch = &scenario.switches[index];
+        (
+            DatapathId(switch.datapath_id),
+            switch_parameters(scenario, SwitchIndex(index)),
+        )
+    });
+    Config {
+        switches: switches.collect(),
+        unknown_switch: unknown_switch(),
+        hosts: (0..scenario.hosts.len())
+            .map(|index| host_parameters(scenario, index))
+            .collect(),
+        application: Application::Deterministic,
+        metric: Metric::Links,
+        timers: Timers {
+            probe_interval: scenario.control.probe_interval,
+            ..Timers::default()
+        },
+        probe_key: None,
+        seed: scenario.seed,
+    }
+}
+
+/// Returns what the flow asks of the controller; for a flood with
+/// acknowledgements, what those ask as well.
+#[must_use]
+pub fn requirements(scenario: &Scenario, flow: &Flow) -> Vec<Requirement> {
+    let forward = Requirement {
+        name: flow.name.clone(),
+        source: scenario.hosts[flow.source.0].name.clone(),
+        destinations: flow
+            .receivers
+            .iter()
+            .map(|host| scenario.hosts[host.0].name.clone())
+            .collect(),
+        matching: matching(flow),
+        class: scenario.class_of(flow).queue,
+        traffic: traffic(scenario, flow),
+        deadline: flow.deadline.map(Delay::from),
+        protection: protection(flow),
+    };
+    let answers = acknowledged(flow).then(|| answers(scenario, flow, &forward));
+    std::iter::once(forward).chain(answers).collect()
+}
+
+/// Tells whether receivers of the flow answer.
+#[must_use]
+pub fn acknowledged(flow: &Flow) -> bool {
+    flow.contract().is_none()
+}
+
+fn traffic(scenario: &Scenario, flow: &Flow) -> Traffic {
+    match (flow.contract(), &flow.traffic) {
+        (Some(contract), _) => Traffic {
+            rate: contract.rate,
+            burst: contract.burst,
+            largest_frame: contract.largest_frame,
+            smallest_frame: contract.smallest_frame,
+        },
+        (None, scenario::Traffic::BestEffort(flood)) => {
+            let frame = scenario::wire_size(flood.frame);
+            let link = scenario.links[scenario.hosts[flow.source.0].link.0].rate;
+            let rate = flood.rate.unwrap_or(link);
+            Traffic {
+                rate,
+                burst: frame,
+                largest_frame: frame,
+                smallest_frame: frame,
+            }
+        }
+        (None, _) => unreachable!("only best effort has no contract"),
+    }
+}
+
+/// Returns what the receiver of a flood sends back. Its answers are few and have
+/// a promise of their own in the least urgent class that gives any: small frames
+/// without a limit are what a switch's processor bears worst.
+fn answers(scenario: &Scenario, flow: &Flow, flood: &Requirement) -> Requirement {
+    let receiver = flow.receivers[0];
+    let (from, to) = (&scenario.hosts[receiver.0], &scenario.hosts[flow.source.0]);
+    let matching = FlowMatch {
+        destination: Some(MacAddress(to.mac)),
+        transport: flood.matching.transport.map(|transport| Transport {
+            source: transport.destination,
+            destination: None,
+            ..transport
+        }),
+        ipv4_destination: Some(to.ip),
+        ..FlowMatch::default()
+    };
+    let promised = scenario
+        .classes
+        .iter()
+        .map(|class| class.queue)
+        .filter(|queue| *queue > 0);
+    Requirement {
+        name: format!("{} (answers)", flow.name),
+        source: from.name.clone(),
+        destinations: vec![to.name.clone()],
+        matching,
+        class: promised.min().unwrap_or_default(),
+        traffic: answer_traffic(flood.traffic),
+        deadline: Some(ANSWER_DEADLINE),
+        ..flood.clone()
+    }
+}
+
+fn answer_traffic(flood: Traffic) -> Traffic {
+    let frames_per_second = flood.rate.as_bps().div_ceil(flood.smallest_frame.as_bits());
+    let answers_per_second = frames_per_second.div_ceil(u64::from(FRAMES_PER_ANSWER));
+    Traffic {
+        rate: BitRate::from_bps(answers_per_second * SMALLEST_FRAME.as_bits()),
+        burst: SMALLEST_FRAME * ANSWER_BURST,
+        largest_frame: SMALLEST_FRAME,
+        smallest_frame: SMALLEST_FRAME,
+    }
+}
+
+fn matching(flow: &Flow) -> FlowMatch {
+    match flow.destination {
+        Destination::Ethernet { mac, .. } => FlowMatch {
+            ether_type: Some(match flow.traffic {
+                scenario::Traffic::Goose(_) => EtherType::GOOSE,
+                scenario::Traffic::SampledValues(_)
+                | scenario::Traffic::Udp(_)
+                | scenario::Traffic::Message(_)
+                | scenario::Traffic::BestEffort(_) => EtherType::SAMPLED_VALUES,
+            }),
+            destination: Some(MacAddress(mac)),
+            ..FlowMatch::default()
+        },
+        Destination::Udp { mac, ip, port } => FlowMatch {
+            destination: Some(MacAddress(mac)),
+            ipv4_destination: Some(ip),
+            transport: Some(Transport {
+                protocol: TransportProtocol::Udp,
+                source: None,
+                destination: Some(port),
+            }),
+            ..FlowMatch::default()
+        },
+    }
+}
+
+fn protection(flow: &Flow) -> Protection {
+    match flow.protection {
+        scenario::Protection::None => Protection::None,
+        scenario::Protection::Restore { interruption } => Protection::Restore { interruption },
+    }
+}
+
+fn switch_parameters(scenario: &Scenario, index: SwitchIndex) -> SwitchParameters {
+    let switch = &scenario.switches[index.0];
+    let profile = scenario.profile_of(index);
+    let (latency, per_frame) = (profile.latency.value, profile.per_frame.value);
+    let budget = scenario.admission.processing_budget;
+    let ports = (1..).zip(&switch.ports).map(|(port, link)| {
+        let link = &scenario.links[link.0];
+        let parameters = port_parameters(scenario, index, link.rate, link.propagation);
+        (PortNumber(port), parameters)
+    });
+    SwitchParameters {
+        name: switch.name.clone(),
+        processing: Some(ProcessingParameters {
+            latency,
+            per_frame,
+            budget: budget.unwrap_or(latency + per_frame * DEFAULT_FRAMES_WAITING),
+            buffer_frames: Some(profile.pool_frames.value),
+        }),
+        ports: ports.collect(),
+        other_ports: unknown_port(),
+    }
+}
+
+fn port_parameters(
+    scenario: &Scenario,
+    switch: SwitchIndex,
+    rate: BitRate,
+    propagation: Delay,
+) -> PortParameters {
+    let mut parameters = PortParameters {
+        rate,
+        propagation,
+        ..unknown_port()
+    };
+    let queue_frames = scenario.profile_of(switch).queue_frames.value;
+    for (rank, class) in (1..).zip(&scenario.classes) {
+        let queue = usize::from(class.queue);
+        if class.queue == 0 {
+            continue;
+        }
+        let default = rate.time_to_send(LARGEST_FRAME + DEFAULT_ALLOTMENT * rank);
+        parameters.budgets[queue] = Some(class.budget_at(rate).unwrap_or(default));
+        // A queue is limited in frames: as many of the smallest it surely holds.
+        parameters.buffers[queue] = Some(SMALLEST_FRAME * queue_frames);
+    }
+    parameters
+}
+
+fn unknown_port() -> PortParameters {
+    PortParameters {
+        rate: BitRate::from_mbps(100),
+        propagation: Delay::ZERO,
+        budgets: [None; 8],
+        buffers: [None; 8],
+        largest_frame: LARGEST_FRAME,
+    }
+}
+
+fn unknown_switch() -> SwitchParameters {
+    SwitchParameters {
+        name: String::new(),
+        processing: None,
+        ports: BTreeMap::new(),
+        other_ports: unknown_port(),
+    }
+}
+
+fn host_parameters(scenario: &Scenario, index: usize) -> HostParameters {
+    let host = &scenario.hosts[index];
+    let node = Node::Host(scenario::HostIndex(index));
+    let far = scenario.links[host.link.0].end_opposite(node);
+    let attachment = match (scenario.control.hosts, far.node) {
+        (HostDiscovery::Scenario, Node::Switch(switch)) => Some(PortId::new(
+            DatapathId(scenario.switches[switch.0].datapath_id),
+            PortNumber(far.port),
+        )),
+        (HostDiscovery::FirstFrame | HostDiscovery::Scenario, _) => None,
+    };
+    HostParameters {
+        name: host.name.clone(),
+        mac: MacAddress(host.mac),
+        ipv4: Some(host.ip),
+        attachment,
+        unpromised: unpromised(scenario, index),
+    }
+}
+
+/// Returns what a host sends without a promise: no more than its link carries.
+fn unpromised(scenario: &Scenario, host: usize) -> Option<UnpromisedTraffic> {
+    let link = scenario.links[scenario.hosts[host].link.0].rate;
+    let floods = scenario
+        .flows
+        .iter()
+        .filter(|flow| flow.contract().is_none());
+    let own = floods.filter(|flow| flow.source.0 == host);
+    let parts = own.map(|flow| traffic(scenario, flow));
+    parts
+        .map(|part| UnpromisedTraffic {
+            rate: part.rate,
+            largest_frame: part.largest_frame,
+            smallest_frame: part.smallest_frame,
+        })
+        .reduce(|one, other| UnpromisedTraffic {
+            rate: one.rate + other.rate,
+            largest_frame: one.largest_frame.max(other.largest_frame),
+            smallest_frame: one.smallest_frame.min(other.smallest_frame),
+        })
+        .map(|all| UnpromisedTraffic {
+            rate: all.rate.min(link),
+            ..all
+        })
+}
+
+/// Returns what a switch is told before it starts.
+#[must_use]
+pub fn switch_config(scenario: &Scenario, index: SwitchIndex) -> switch::Config {
+    let description = &scenario.switches[index.0];
+    let profile = scenario.profile_of(index);
+    let spare = spare_ports(scenario, index);
+    let rates = description
+        .ports
+        .iter()
+        .map(|link| scenario.links[link.0].rate)
+        .chain(spare);
+    let ports = (1..).zip(rates).map(|(number, rate)| switch::PortConfig {
+        number: PortNumber(number),
+        name: format!("{}-{number}", description.name),
+        mac: port_address(description.datapath_id, number),
+        rate: Some(rate),
+    });
+    let mut config = switch::Config::new(DatapathId(description.datapath_id), ports.collect());
+    config.queue_capacity = usize::try_from(profile.queue_frames.value).unwrap_or(usize::MAX);
+    let pool = usize::try_from(profile.pool_frames.value).unwrap_or(usize::MAX);
+    config.buffers = config.buffers_that_suffice().min(pool);
+    config.seed = scenario.seed;
+    config
+}
+
+/// Returns the rates of the ports into which hosts are plugged later.
+fn spare_ports(scenario: &Scenario, index: SwitchIndex) -> Vec<BitRate> {
+    let mut spare: Vec<_> = scenario
+        .events
+        .iter()
+        .filter_map(|event| match event.change {
+            scenario::Change::HostMoves { host, to } if to.node == Node::Switch(index) => {
+                Some((to.port, scenario.links[scenario.hosts[host.0].link.0].rate))
+            }
+            scenario::Change::HostMoves { .. }
+            | scenario::Change::Cut(_)
+            | scenario::Change::Heal(_)
+            | scenario::Change::SwitchCrash(_)
+            | scenario::Change::SwitchRestart(_) => None,
+        })
+        .collect();
+    spare.sort_by_key(|(port, _)| *port);
+    spare.into_iter().map(|(_, rate)| rate).collect()
+}
+
+/// Returns a locally administered address for a port.
+#[must_use]
+pub fn port_address(datapath: u64, port: u32) -> MacAddress {
+    let [.., a, b, c] = datapath.to_be_bytes();
+    let [.., d, e] = port.to_be_bytes();
+    MacAddress([0x02, a, b, c, d, e])
+}

@@ -1,0 +1,103 @@
+//! Lets the hosts send and the scenario's events happen.
+
+use controller::northbound::Event;
+use scenario::{Change, Scenario};
+use units::{Duration, Instant};
+
+use super::load::load;
+use super::world::{Said, Saying, World};
+use super::{Admission, Audience, Experiment, ExperimentError, Run};
+
+/// Time between the last decision and the first frame.
+const LEAD_TIME: Duration = Duration::from_ms(200);
+/// How often the audience hears of progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_ms(100);
+
+impl Experiment<'_> {
+    /// Sends what was admitted, for as long as the scenario says or until the
+    /// user has enough.
+    pub(super) fn send(
+        &self,
+        world: &mut dyn World,
+        admissions: &[Admission],
+        to: &mut dyn Audience,
+    ) -> Result<Run, ExperimentError> {
+        let scenario = self.scenario;
+        let start = world.now() + LEAD_TIME;
+        let wanted = scenario.duration;
+        let (load, plans) = load(scenario, admissions, start, wanted, world.unix_origin_ns());
+        let changes = scenario.events.iter().filter(|event| event.at < wanted);
+        let changes: Vec<_> = changes
+            .map(|event| (start + event.at, event.change))
+            .collect();
+        world.begin(load, &changes)?;
+
+        let mut run = Run {
+            start,
+            duration: wanted,
+            complete: true,
+            said: Vec::new(),
+            plans,
+        };
+        let mut changes = changes.into_iter().peekable();
+        let end = start + wanted;
+        while world.now() < end {
+            let now = world.now();
+            if self.go_on().is_err() {
+                run.complete = false;
+                run.duration = now.saturating_since(start);
+                break;
+            }
+            while let Some((at, change)) = changes.next_if(|(at, _)| *at <= now) {
+                to.happened(at.saturating_since(start), &describe(scenario, change));
+            }
+            let said = world.listen(end.min(now + PROGRESS_INTERVAL))?;
+            for said in &said {
+                report_restoration(said, start, to);
+            }
+            run.said.extend(said);
+            to.running(world.now().saturating_since(start), wanted);
+        }
+        let drained = world.now() + scenario.measurement.drain;
+        while world.now() < drained {
+            run.said.extend(world.listen(drained)?);
+        }
+        Ok(run)
+    }
+}
+
+fn report_restoration(said: &Said, start: Instant, to: &mut dyn Audience) {
+    if let Saying::Notice(Event::Restored {
+        flows,
+        detected_at,
+        confirmed_at,
+        ..
+    }) = &said.what
+    {
+        let took = confirmed_at.saturating_since(*detected_at);
+        let text = format!("{flows} flows on their alternatives {took} after it was reported");
+        to.happened(confirmed_at.saturating_since(start), &text);
+    }
+}
+
+/// Returns what happens to the network, for people.
+#[must_use]
+pub fn describe(scenario: &Scenario, change: Change) -> String {
+    match change {
+        Change::Cut(link) => format!("link {} cut", scenario.links[link.0].name),
+        Change::Heal(link) => format!("link {} healed", scenario.links[link.0].name),
+        Change::HostMoves { host, to } => {
+            format!(
+                "host {} moves to {}",
+                scenario.hosts[host.0].name,
+                scenario.name_of(to.node)
+            )
+        }
+        Change::SwitchCrash(switch) => {
+            format!("switch {} crashes", scenario.switches[switch.0].name)
+        }
+        Change::SwitchRestart(switch) => {
+            format!("switch {} restarts", scenario.switches[switch.0].name)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What an experiment asks of the world that it runs in.
+
+use std::collections::BTreeMap;
+
+use controller::northbound::{Event, Reply, Request, RequestId};
+use measure::load::Load;
+use measure::recorder::FlowRecord;
+use measure::stalls::Stalls;
+use scenario::Change;
+use units::Instant;
+
+use super::ExperimentError;
+
+/// Where an experiment runs: in virtual time or with real packets. The time is
+/// the world's own.
+pub trait World {
+    /// Returns the present time.
+    fn now(&self) -> Instant;
+
+    /// Returns the time of day at the origin of the world's clock, in
+    /// nanoseconds since 1970.
+    fn unix_origin_ns(&self) -> u64;
+
+    /// Asks the controller for something.
+    fn request(&mut self, request: Request) -> RequestId;
+
+    /// Waits until the controller has said something or until `until`, and
+    /// returns what it said.
+    ///
+    /// # Errors
+    ///
+    /// If the world broke down.
+    fn listen(&mut self, until: Instant) -> Result<Vec<Said>, ExperimentError>;
+
+    /// Lets a host send a frame that belongs to no flow.
+    fn announce(&mut self, host: usize, frame: &[u8]);
+
+    /// Lets the hosts begin to send, and plans what happens to the network, in
+    /// order of time.
+    ///
+    /// # Errors
+    ///
+    /// If the world broke down.
+    fn begin(&mut self, load: Load, changes: &[(Instant, Change)]) -> Result<(), ExperimentError>;
+
+    /// Ends the run.
+    ///
+    /// # Errors
+    ///
+    /// If the world broke down.
+    fn finish(self: Box<Self>) -> Result<Observed, ExperimentError>;
+}
+
+/// Something that the controller said, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub what: Saying,
+}
+
+/// What a controller says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saying {
+    /// Something that happened.
+    Notice(Event),
+    /// The answer to a request.
+    Reply(RequestId, Reply),
+}
+
+/// What a world observed.
+#[derive(Debug)]
+pub struct Observed {
+    /// Flow by flow, in the order of the load.
+    pub records: Vec<FlowRecord>,
+    /// When each planned change was made, in the order of the plan; those that
+    /// did not come to pass are absent.
+    pub changed_at: Vec<Instant>,
+    /// How the stamps were taken.
+    pub stamps: String,
+    /// When the machine stood still; nothing where time is virtual.
+    pub stalls: Option<Stalls>,
+    /// What else is worth knowing, a sentence each.
+    pub notes: Vec<String>,
+    /// What the machine is, where one matters.
+    pub machine: Option<BTreeMap<String, String>>,
+}

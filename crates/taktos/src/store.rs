@@ -1,0 +1,5 @@
+//! Stores that outlive the program.
+
+pub mod embedded;
+
+pub use embedded::EmbeddedStore;
