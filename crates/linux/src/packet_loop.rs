@@ -23,15 +23,18 @@ use switch::ConnectionId;
 use units::{Duration, Instant};
 
 use crate::carrier_watch::CarrierWatch;
-use crate::clock;
+use crate::clock::{self, WallClock};
 use crate::dialer::Dialled;
 use crate::poller::Poller;
 use crate::stall::{StallMonitor, Stalls, Work};
+use station::Forwarded;
 
 /// How often control has its turn.
 pub const CONTROL_INTERVAL: Duration = Duration::from_us(50);
 /// How often a sleeping loop looks up when nothing happens.
 const LONGEST_SLEEP: Duration = Duration::from_ms(1);
+/// How often the wall clock, by which the kernel stamps, is compared with ours.
+const WALL_INTERVAL: Duration = Duration::from_ms(100);
 /// The mark of events that only wake the loop up.
 const WAKE_UP: u64 = u64::MAX;
 
@@ -88,6 +91,9 @@ pub struct PacketLoop {
     stalls: StallMonitor,
     connections: u32,
     control_due: Instant,
+    wall: WallClock,
+    wall_due: Instant,
+    turn_began: Instant,
     turns: u64,
 }
 
@@ -121,6 +127,9 @@ impl PacketLoop {
             stalls: StallMonitor::new(now, stall_threshold),
             connections: 0,
             control_due: now,
+            wall: WallClock::sample(),
+            wall_due: now,
+            turn_began: now,
             turns: 0,
         })
     }
@@ -143,13 +152,18 @@ impl PacketLoop {
         let mut moved = false;
         for s in 0..self.stations.len() {
             for n in 0..self.stations[s].plugs.len() {
-                if let Some(now) = self.stations[s].forward(n) {
-                    moved = true;
-                    self.passed(now, Work::Frames);
+                match self.stations[s].forward(n) {
+                    Some(forwarded) => {
+                        moved = true;
+                        self.passed(forwarded.at, Work::Frames);
+                        self.judge_delivery(&forwarded);
+                    }
+                    None => self.stations[s].plugs[n].empty = self.turn_began,
                 }
             }
         }
         let now = clock::now();
+        self.turn_began = now;
         self.passed(now, Work::Frames);
         if now >= self.control_due {
             self.control(now);
@@ -159,6 +173,14 @@ impl PacketLoop {
             if self.waiting == Waiting::Sleeping {
                 self.sleep();
             }
+        }
+    }
+
+    /// Notices a frame that the kernel held.
+    fn judge_delivery(&mut self, forwarded: &Forwarded) {
+        if let Some(stamp) = forwarded.stamp {
+            let stamp = self.wall.to_monotonic(stamp);
+            self.stalls.delivered(stamp, forwarded.missed, forwarded.at);
         }
     }
 
@@ -174,6 +196,10 @@ impl PacketLoop {
 
     fn control(&mut self, now: Instant) {
         self.control_due = now + CONTROL_INTERVAL;
+        if now >= self.wall_due {
+            self.wall_due = now + WALL_INTERVAL;
+            self.wall.follow();
+        }
         self.follow_carriers(now);
         self.obey();
         self.poller.wait(Some(Duration::ZERO));

@@ -11,6 +11,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 pub use packet::PacketPort;
 pub use xdp::XdpPort;
 
+use crate::clock::WallTime;
+
 /// What became of a frame that was to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
@@ -43,10 +45,19 @@ pub enum Port {
 
 /// A frame that came in.
 #[derive(Clone, Copy, Debug)]
-pub enum Arrived<'a> {
-    /// Whole.
+pub struct Arrived<'a> {
+    /// What came.
+    pub frame: Frame<'a>,
+    /// When the driver handed it to the kernel, where the kernel says so.
+    pub stamp: Option<WallTime>,
+}
+
+/// What came in.
+#[derive(Clone, Copy, Debug)]
+pub enum Frame<'a> {
+    /// A frame, whole.
     Whole(&'a [u8]),
-    /// Longer than the port carries.
+    /// One that is longer than the port carries.
     TooLong,
 }
 
@@ -68,13 +79,21 @@ impl Port {
     pub fn receive<R>(&mut self, read: impl FnOnce(Arrived<'_>) -> R) -> Option<R> {
         match self {
             Self::Packet(port) => port.receive(|captured| {
-                if captured.bytes.len() == captured.length {
-                    read(Arrived::Whole(captured.bytes))
-                } else {
-                    read(Arrived::TooLong)
-                }
+                read(Arrived {
+                    frame: if captured.bytes.len() == captured.length {
+                        Frame::Whole(captured.bytes)
+                    } else {
+                        Frame::TooLong
+                    },
+                    stamp: Some(captured.stamp),
+                })
             }),
-            Self::Xdp(port) => port.receive(|bytes| read(Arrived::Whole(bytes))),
+            Self::Xdp(port) => port.receive(|bytes| {
+                read(Arrived {
+                    frame: Frame::Whole(bytes),
+                    stamp: None,
+                })
+            }),
         }
     }
 

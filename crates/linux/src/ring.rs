@@ -114,6 +114,14 @@ impl Ring {
         })
     }
 
+    /// Has the kernel stamp frames at the driver, not when it fills the ring.
+    pub(crate) fn stamp_at_driver(&self) -> io::Result<()> {
+        let stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        let stamps = c_int::try_from(stamps).expect("two low bits");
+        let (level, option) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
+        set_option(self.socket.as_fd(), level, option, &stamps)
+    }
+
     /// Begins to receive from the interface of number `index`.
     pub(crate) fn bind(&self, index: u32) -> io::Result<()> {
         bind(self.socket.as_fd(), index, Receives::Everything)

@@ -6,6 +6,10 @@
 //! hypervisor, or work of our own that took too long, which is why the kind of
 //! work stands beside it. What arrived meanwhile had to wait; the stall counts
 //! until the rings were found empty again.
+//!
+//! The kernel may stall while the loop does not: a frame that the driver stamped
+//! long before its ring was last found empty was held in between, by the processor
+//! that should have moved it. That counts as well, from the stamp on.
 
 use units::{Duration, Instant};
 
@@ -19,6 +23,8 @@ pub enum Work {
     Frames,
     /// Control messages, the carrier, commands.
     Control,
+    /// Looking in vain for a frame that the kernel held.
+    Delivery,
 }
 
 /// One stall.
@@ -80,6 +86,26 @@ impl StallMonitor {
         let gap = now.saturating_since(self.last);
         let start = std::mem::replace(&mut self.last, now);
         (gap >= self.threshold).then(|| self.keep(start, gap, during))
+    }
+
+    /// Takes down that a frame reached the loop at `now`, which was stamped at
+    /// `stamp` and had not reached it by `missed`. Stalls that overlap are one.
+    pub fn delivered(&mut self, stamp: Instant, missed: Instant, now: Instant) {
+        if missed.saturating_since(stamp) < self.threshold {
+            return;
+        }
+        let length = now.saturating_since(stamp);
+        match self.stalls.kept.last_mut() {
+            Some(last) if last.during == Work::Delivery && last.start + last.length >= stamp => {
+                let whole = now.saturating_since(last.start);
+                self.stalls.total += whole.saturating_sub(last.length);
+                self.stalls.longest = self.stalls.longest.max(whole);
+                last.length = whole;
+            }
+            Some(_) | None => {
+                self.keep(stamp, length, Work::Delivery);
+            }
+        }
     }
 
     /// Takes down that the loop found nothing left to do at `now`.
@@ -156,6 +182,21 @@ mod tests {
         let stalls = monitor.finish();
         assert_eq!(stalls.kept.len(), MOST_STALLS);
         assert_eq!(stalls.count, MOST_STALLS as u64 + 2);
+    }
+
+    #[test]
+    fn a_frame_that_was_held_since_long_before_its_ring_was_empty_is_a_stall() {
+        let mut monitor = StallMonitor::new(at(0), Duration::from_us(100));
+
+        monitor.delivered(at(1_000), at(1_090), at(1_091));
+        monitor.delivered(at(1_000), at(1_500), at(1_501));
+        monitor.delivered(at(1_250), at(1_500), at(1_510));
+
+        let stalls = monitor.finish();
+        assert_eq!(stalls.count, 1);
+        assert_eq!(stalls.kept[0].start, at(1_000));
+        assert_eq!(stalls.kept[0].length, Duration::from_us(510));
+        assert_eq!(stalls.total, Duration::from_us(510));
     }
 
     #[test]

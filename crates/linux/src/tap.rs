@@ -9,10 +9,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use libc::c_int;
-
 use crate::ring::Ring;
-use crate::socket::set_option;
 
 pub use crate::ring::{Captured, Direction};
 
@@ -34,15 +31,7 @@ impl Tap {
     /// Without CAP_NET_RAW, without such an interface, without the memory.
     pub fn open(index: u32, ring_bytes: usize) -> io::Result<Self> {
         let ring = Ring::open(ring_bytes)?;
-        // Has the kernel stamp at the driver, not when it fills the ring.
-        let stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-        let stamps = c_int::try_from(stamps).expect("two low bits");
-        set_option(
-            ring.as_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPING,
-            &stamps,
-        )?;
+        ring.stamp_at_driver()?;
         ring.bind(index)?;
         Ok(Self { ring })
     }

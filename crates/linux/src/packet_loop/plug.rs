@@ -25,6 +25,8 @@ pub struct Plug {
     held: Vec<u8>,
     departs: Instant,
     pub(super) counters: PlugCounters,
+    /// When the ring was last found empty.
+    pub(super) empty: Instant,
 }
 
 /// What went through a port.
@@ -55,6 +57,7 @@ impl Plug {
             held: Vec::with_capacity(LONGEST_FRAME),
             departs: Instant::FAR_FUTURE,
             counters: PlugCounters::default(),
+            empty: Instant::ZERO,
         }
     }
 

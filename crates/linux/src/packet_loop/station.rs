@@ -5,10 +5,10 @@ use units::Instant;
 
 use super::plug::Plug;
 use crate::channel::{Channel, Found, Unsent};
-use crate::clock;
+use crate::clock::{self, WallTime};
 use crate::dialer::{Dialled, Lease, Wanted};
 use crate::poller::Poller;
-use crate::port::Arrived;
+use crate::port::{Arrived, Frame};
 
 /// The most control connections of one switch.
 pub const MOST_CONNECTIONS: usize = 8;
@@ -37,6 +37,17 @@ struct Line {
     phase: Phase,
     /// Tells the dialer, when it is dropped, to dial again.
     _lease: Lease,
+}
+
+/// A frame that went through the core.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Forwarded {
+    /// When.
+    pub(super) at: Instant,
+    /// When the driver had it, where the kernel says so.
+    pub(super) stamp: Option<WallTime>,
+    /// When its ring was last found empty.
+    pub(super) missed: Instant,
 }
 
 /// How a connection stands.
@@ -102,32 +113,32 @@ impl Station {
         }
     }
 
-    /// Moves one frame from the `n`th port's ring through the core. Returns
-    /// when, if there was one.
+    /// Moves one frame from the `n`th port's ring through the core. Returns when,
+    /// if there was one.
     #[inline]
-    pub(super) fn forward(&mut self, n: usize) -> Option<Instant> {
+    pub(super) fn forward(&mut self, n: usize) -> Option<Forwarded> {
         let (plug, switch) = (&mut self.plugs[n], &mut self.switch);
-        let (number, counters) = (plug.number, &mut plug.counters);
-        let handled = plug.port.receive(|frame| {
-            let now = clock::now();
+        let (number, missed, counters) = (plug.number, plug.empty, &mut plug.counters);
+        let forwarded = plug.port.receive(|Arrived { frame, stamp }| {
+            let at = clock::now();
             counters.received += 1;
             match (frame, switch) {
-                (Arrived::Whole(bytes), Some(switch)) => {
+                (Frame::Whole(bytes), Some(switch)) => {
                     switch.handle(
-                        now,
+                        at,
                         Input::Frame {
                             port: number,
                             bytes,
                         },
                     );
                 }
-                (Arrived::Whole(_), None) => {}
-                (Arrived::TooLong, _) => counters.oversized += 1,
+                (Frame::Whole(_), None) => {}
+                (Frame::TooLong, _) => counters.oversized += 1,
             }
-            now
+            Forwarded { at, stamp, missed }
         })?;
-        self.drain(handled);
-        Some(handled)
+        self.drain(forwarded.at);
+        Some(forwarded)
     }
 
     /// Returns when something is due here.

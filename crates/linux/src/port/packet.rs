@@ -47,6 +47,7 @@ impl PacketPort {
             libc::PACKET_QDISC_BYPASS,
             &ON,
         )?;
+        ring.stamp_at_driver()?;
         ring.bind(index)?;
         Ok(Self { ring })
     }
