@@ -180,8 +180,7 @@ impl Switches {
     /// If a switch panicked.
     #[must_use]
     pub fn finish(mut self) -> SwitchesRecord {
-        self.dialers.clear();
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop();
         let thread = self.thread.take().expect("taken only here and at the end");
         match thread.join() {
             Ok((record, granted)) => SwitchesRecord {
@@ -193,6 +192,13 @@ impl Switches {
         }
     }
 
+    /// Ends the dialers, all at the same time, and then the loop.
+    fn stop(&mut self) {
+        self.dialers.iter().for_each(Dialer::stop);
+        self.dialers.clear();
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
     fn command(&self, command: Command) {
         // A loop that has ended is past caring.
         let _ = self.commands.send(command);
@@ -201,8 +207,7 @@ impl Switches {
 
 impl Drop for Switches {
     fn drop(&mut self) {
-        self.dialers.clear();
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

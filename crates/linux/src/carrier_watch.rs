@@ -17,9 +17,12 @@ use crate::scheduling::{self, Wish};
 
 /// How often each carrier is asked for.
 pub const INTERVAL: Duration = Duration::from_us(500);
+/// After a round of many interfaces the thread rests for as many times as long as
+/// the round took.
+const REST: u64 = 4;
 
-/// The carriers of a list of interfaces, at most [`INTERVAL`] old while the
-/// machine gives the watching thread its turn.
+/// The carriers of a list of interfaces. Those of a few dozen are at most
+/// [`INTERVAL`] old while the machine gives the watching thread its turn.
 #[derive(Debug)]
 pub struct CarrierWatch {
     present: Arc<[AtomicBool]>,
@@ -74,10 +77,12 @@ impl Drop for CarrierWatch {
 
 fn watch(interfaces: &[Interface], answers: &[AtomicBool], stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
+        let begun = clock::now();
         for (interface, answer) in interfaces.iter().zip(answers) {
             answer.store(is_present(interface), Ordering::Relaxed);
         }
-        clock::sleep_until(clock::now() + INTERVAL);
+        let now = clock::now();
+        clock::sleep_until(now + INTERVAL.max((now - begun) * REST));
     }
 }
 

@@ -12,6 +12,7 @@ use std::thread::{self, JoinHandle};
 
 use units::Duration;
 
+use crate::clock;
 use crate::namespace::Namespace;
 
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -88,6 +89,11 @@ impl Dialer {
         }
     }
 
+    /// Tells the thread to end, without waiting for it.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
     /// Returns the switch by which dialling is stopped and begun again.
     #[must_use]
     pub fn wanted(&self) -> Wanted {
@@ -97,7 +103,7 @@ impl Dialer {
 
 impl Drop for Dialer {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -128,11 +134,19 @@ impl<T: FnMut(Dialled)> Line<T> {
                 (self.take)(Dialled { stream, lease });
                 self.await_loss(&in_use);
             }
-            thread::sleep(pause.into());
+            self.rest(pause);
             pause = LONGEST_PAUSE.min(pause * 2u32);
             if !self.wanted.is_set() {
                 pause = SHORTEST_PAUSE;
             }
+        }
+    }
+
+    /// Sleeps, but not after it was told to stop.
+    fn rest(&self, pause: Duration) {
+        let end = clock::now() + pause;
+        while !self.is_stopped() && clock::now() < end {
+            clock::sleep_until(end.min(clock::now() + LOOK_INTERVAL));
         }
     }
 

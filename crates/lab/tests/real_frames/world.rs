@@ -14,8 +14,9 @@ use controller::northbound::{
 };
 use controller::place::PortId;
 use controller::{Store, StoreWrite};
-use lab::network::{Place, Plan};
+use lab::network::{CablePlan, Place, Plan};
 use lab::timeline::Change;
+use lab::veth::Power;
 use lab::world::{Lab, Parts, Said, Saying};
 use linux::clock;
 use measure::identity::{Catalogue, FlowKey, Numbering};
@@ -39,6 +40,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const STALL: Duration = Duration::from_us(100);
 /// The place of the cable between the first two switches.
 const FIRST_TRUNK: usize = 2;
+/// The place of the cable that waits for the first host.
+const SPARE: usize = 5;
 
 /// Keeps nothing once it is gone.
 #[derive(Debug, Default)]
@@ -61,7 +64,8 @@ impl Store for Memory {
     }
 }
 
-/// Three switches in a ring; a host at the first, another at the second.
+/// Three switches in a ring; a host at the first, another at the second. A cable
+/// waits to take the first host to the third switch.
 fn ring() -> Plan {
     Plan {
         switches: ["s1", "s2", "s3"].map(str::to_owned).to_vec(),
@@ -72,6 +76,10 @@ fn ring() -> Plan {
             cable([port(0, 2), port(1, 3)]),
             cable([port(1, 2), port(2, 3)]),
             cable([port(2, 2), port(0, 3)]),
+            CablePlan {
+                power: Power::Off,
+                ..cable([Place::Host(0), port(2, 1)])
+            },
         ],
     }
 }
@@ -271,12 +279,8 @@ fn await_topology(lab: &mut Lab) {
     }
 }
 
-#[test]
-fn an_admitted_flow_arrives_and_survives_that_its_cable_is_cut() {
-    let test = "an_admitted_flow_arrives_and_survives_that_its_cable_is_cut";
-    if namespace_or_skip(test).is_none() {
-        return;
-    }
+/// Returns a lab in which everything is known and the flow admitted.
+fn ready() -> Lab {
     let mut lab = Lab::build(Parts {
         network: ring(),
         switches: (1..=3).map(switch_config).collect(),
@@ -300,6 +304,16 @@ fn an_admitted_flow_arrives_and_survives_that_its_cable_is_cut() {
     await_said(&mut lab, "the entries", |what| {
         matches!(what, Saying::Notice(Event::Installed { .. }))
     });
+    lab
+}
+
+#[test]
+fn an_admitted_flow_arrives_and_survives_that_its_cable_is_cut() {
+    let test = "an_admitted_flow_arrives_and_survives_that_its_cable_is_cut";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let mut lab = ready();
 
     let start = lab.now() + Duration::from_ms(100);
     let (cut, end) = (
@@ -332,4 +346,58 @@ fn an_admitted_flow_arrives_and_survives_that_its_cable_is_cut() {
         "nothing was sent after the cut"
     );
     assert!(restored.at > observed.changes[0].asked);
+}
+
+#[test]
+fn a_host_that_moves_is_found_where_it_went() {
+    let test = "a_host_that_moves_is_found_where_it_went";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let mut lab = ready();
+    let start = lab.now() + Duration::from_ms(100);
+    let moves = start + Duration::from_ms(200);
+    let change = Change::HostMoves { host: 0, to: SPARE };
+
+    lab.begin(
+        load(start, start + Duration::from_secs(10)),
+        vec![(moves, change)],
+    )
+    .unwrap();
+
+    await_said(&mut lab, "the host", |what| match what {
+        Saying::Notice(Event::HostMoved { to, .. }) => {
+            *to == PortId::new(DatapathId(3), PortNumber(1))
+        }
+        _ => false,
+    });
+}
+
+#[test]
+fn a_switch_that_crashes_is_missed_and_welcomed_back() {
+    let test = "a_switch_that_crashes_is_missed_and_welcomed_back";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let mut lab = ready();
+    let start = lab.now() + Duration::from_ms(100);
+    let changes = vec![
+        (start, Change::Crash { switch: 2 }),
+        (
+            start + Duration::from_ms(300),
+            Change::Restart { switch: 2 },
+        ),
+    ];
+
+    lab.begin(load(start, start + Duration::from_secs(10)), changes)
+        .unwrap();
+
+    let third = DatapathId(3);
+    await_said(&mut lab, "the loss", |what| {
+        *what == Saying::Notice(Event::SwitchLost { datapath: third })
+    });
+    await_said(&mut lab, "the return", |what| match what {
+        Saying::Notice(Event::SwitchConnected { datapath, .. }) => *datapath == third,
+        _ => false,
+    });
 }
