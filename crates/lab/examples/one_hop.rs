@@ -76,15 +76,13 @@ fn main() {
             report(device, spacing, &latency);
         }
     }
-    println!("frames lost per million at this many frames/s offered");
+    println!("frames lost per million, at the rate that the sender reached");
     for device in DEVICES {
-        let losses = with(device, |bench| RATES.map(|rate| (rate, bench.loss(rate))));
-        for (rate, (offered, lost)) in losses {
-            let per_million = lost * 1_000_000 / offered.max(1);
-            println!(
-                "{:<24} {rate:>8} {per_million:>8} of {offered}",
-                device.name()
-            );
+        let losses = with(device, |bench| RATES.map(|rate| bench.loss(rate)));
+        for trial in losses {
+            let per_million = trial.lost * 1_000_000 / trial.sent.max(1);
+            let reached = trial.sent * 1_000_000_000 / trial.took.as_ns().max(1);
+            println!("{:<24} {reached:>8} /s {per_million:>8}", device.name());
         }
     }
 }
@@ -212,6 +210,13 @@ fn join_ports(listener: &TcpListener) {
     }
 }
 
+/// What became of frames that were sent at a rate.
+struct Trial {
+    sent: u64,
+    lost: u64,
+    took: Duration,
+}
+
 struct Bench {
     sender: Sender,
     fast: PacketPort,
@@ -251,8 +256,8 @@ impl Bench {
         while self.right.take(|seen| pair(&seen, sent, latency)).is_some() {}
     }
 
-    /// Sends frames at a rate, evenly, and returns how many were sent and lost.
-    fn loss(&mut self, rate: u64) -> (u64, u64) {
+    /// Sends frames at a rate, or as fast as this machine can.
+    fn loss(&mut self, rate: u64) -> Trial {
         const GROUP: u64 = 8;
         let frames = rate * TRIAL.as_ns() / 1_000_000_000;
         let start = clock::now();
@@ -268,12 +273,14 @@ impl Bench {
                 arrived += 1;
             }
         }
+        let took = clock::now() - start;
         clock::sleep_until(clock::now() + Duration::from_ms(50));
         while self.right.take(|_| ()).is_some() {
             arrived += 1;
         }
         while self.left.take(|_| ()).is_some() {}
-        (sent, sent.saturating_sub(arrived))
+        let lost = u64::saturating_sub(sent, arrived);
+        Trial { sent, lost, took }
     }
 }
 
