@@ -16,7 +16,7 @@ use calculus::admission::{FailureId, Hop, Ledger, Request, Stage, StageId};
 use units::Delay;
 use wire::openflow::DatapathId;
 
-use crate::config::{Config, PortParameters, SwitchParameters};
+use crate::config::{Config, PortParameters, ProcessingParameters, SwitchParameters};
 use crate::northbound::Requirement;
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
@@ -58,11 +58,11 @@ pub struct Reserved {
 /// All reservations in the network.
 #[derive(Clone, Debug)]
 pub struct Reservations {
-    switches: BTreeMap<DatapathId, SwitchParameters>,
+    pub(crate) switches: BTreeMap<DatapathId, SwitchParameters>,
     unknown_switch: SwitchParameters,
-    work: WithoutPromise,
+    pub(crate) work: WithoutPromise,
     ledger: Ledger,
-    places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
     stages: BTreeMap<Place, StageId>,
     links: Vec<LinkEnds>,
     failures: BTreeMap<LinkEnds, FailureId>,
@@ -137,28 +137,7 @@ impl Reservations {
         base: &Tree,
         alternatives: &[(LinkEnds, Tree)],
     ) -> Result<Reserved, Box<Refused>> {
-        let deadline = requirement
-            .deadline
-            .expect("only a deadline can be promised");
-        let traffic = requirement.traffic;
-        let first = *self.parameters(source.datapath).port(source.port);
-        let base = self.stages_of(base);
-        let mut others: Vec<(FailureId, calculus::admission::Tree)> = alternatives
-            .iter()
-            .map(|(link, tree)| (self.failure(*link), self.stages_of(tree)))
-            .collect();
-        others.sort_by_key(|(failure, _)| *failure);
-        let request = Request {
-            class: requirement.class,
-            rate: traffic.rate,
-            burst: traffic.burst,
-            largest_frame: traffic.largest_frame,
-            smallest_frame: traffic.smallest_frame,
-            deadline,
-            initial: first.rate.time_to_send(traffic.largest_frame) + first.propagation,
-            base,
-            alternatives: others,
-        };
+        let request = self.request(requirement, source, base, alternatives);
         let admitted = self.ledger.admit(request).map_err(|refusal| {
             Box::new(Refused {
                 place: refusal.stage.map(|stage| self.places[stage.0 as usize]),
@@ -174,6 +153,42 @@ impl Reservations {
             id: admitted.id,
             guarantee: on_alternatives.fold(admitted.guarantee, Delay::max),
         })
+    }
+
+    /// Returns what a flow asks of the ledger.
+    ///
+    /// # Panics
+    ///
+    /// If the requirement has no deadline.
+    pub(crate) fn request(
+        &mut self,
+        requirement: &Requirement,
+        source: PortId,
+        base: &Tree,
+        alternatives: &[(LinkEnds, Tree)],
+    ) -> Request {
+        let deadline = requirement
+            .deadline
+            .expect("only a deadline can be promised");
+        let traffic = requirement.traffic;
+        let first = *self.parameters(source.datapath).port(source.port);
+        let base = self.stages_of(base);
+        let mut others: Vec<(FailureId, calculus::admission::Tree)> = alternatives
+            .iter()
+            .map(|(link, tree)| (self.failure(*link), self.stages_of(tree)))
+            .collect();
+        others.sort_by_key(|(failure, _)| *failure);
+        Request {
+            class: requirement.class,
+            rate: traffic.rate,
+            burst: traffic.burst,
+            largest_frame: traffic.largest_frame,
+            smallest_frame: traffic.smallest_frame,
+            deadline,
+            initial: first.rate.time_to_send(traffic.largest_frame) + first.propagation,
+            base,
+            alternatives: others,
+        }
     }
 
     /// Gives back what was reserved for a flow.
@@ -218,12 +233,7 @@ impl Reservations {
         let processing = self.parameters(datapath).processing?;
         let parameters = self.parameters(datapath).clone();
         let work = self.work.at(datapath, &parameters);
-        let mut stage = Stage::Processing {
-            latency: processing.latency,
-            per_frame: processing.per_frame,
-            budget: processing.budget,
-            buffer_frames: processing.buffer_frames,
-        };
+        let mut stage = processing_stage(&processing);
         let mut alone = Ledger::new(vec![stage.clone()]);
         let mut declared = work
             .iter()
@@ -277,7 +287,16 @@ impl Reservations {
     }
 }
 
-fn port_stage(parameters: &PortParameters) -> Stage {
+pub(crate) fn processing_stage(parameters: &ProcessingParameters) -> Stage {
+    Stage::Processing {
+        latency: parameters.latency,
+        per_frame: parameters.per_frame,
+        budget: parameters.budget,
+        buffer_frames: parameters.buffer_frames,
+    }
+}
+
+pub(crate) fn port_stage(parameters: &PortParameters) -> Stage {
     Stage::Port {
         rate: parameters.rate,
         propagation: parameters.propagation,
@@ -287,7 +306,7 @@ fn port_stage(parameters: &PortParameters) -> Stage {
     }
 }
 
-fn on_one_stage(request: &Request, stage: StageId) -> Request {
+pub(crate) fn on_one_stage(request: &Request, stage: StageId) -> Request {
     Request {
         base: calculus::admission::Tree::path([stage]),
         ..request.clone()

@@ -18,6 +18,7 @@
 //! | [`discovery`], [`hosts`] | how does it become known? |
 //! | [`path`] | which way should a flow take? |
 //! | [`admission`], [`unpromised`], [`refusal`] | can its promise be kept there? |
+//! | [`budgets`] | how much delay may each hop add? |
 //! | [`flows`], [`rules`], [`batch`] | which entries does it have? |
 //! | [`restoration`], [`transition`] | how does it change its way? |
 //! | [`forwarding`] | what if nobody has asked for a flow? |
@@ -31,6 +32,7 @@
 
 pub mod admission;
 pub mod batch;
+pub mod budgets;
 pub mod config;
 pub mod confirmation;
 pub mod controller;

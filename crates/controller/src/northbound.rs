@@ -7,6 +7,7 @@ use units::{BitRate, DataSize, Delay, Duration, Instant};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{DatapathId, ErrorKind};
 
+use crate::budgets::Fitted;
 use crate::place::{LinkEnds, PortId};
 use crate::refusal::Refusal;
 
@@ -31,6 +32,9 @@ pub enum Request {
     Admit(Vec<Requirement>),
     /// End the flow with this name.
     Withdraw(String),
+    /// Choose delay budgets for these flows, the most important first. Nothing
+    /// is admitted.
+    FitBudgets(Vec<Requirement>),
     /// List the flows.
     Flows,
     /// Count what the view holds.
@@ -46,6 +50,9 @@ pub enum Reply {
     /// To [`Request::Withdraw`]: the flow is gone from the store; its entries
     /// are on their way out.
     Withdrawn(FlowId),
+    /// To [`Request::FitBudgets`]: the budgets, or nothing if the network is too
+    /// slow even without flows.
+    Budgets(Option<Fitted>),
     /// To [`Request::Flows`].
     Flows(Vec<FlowSummary>),
     /// To [`Request::Topology`].

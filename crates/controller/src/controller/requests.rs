@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::admission::{Place, Refused, ReservationId};
+use crate::budgets::Fitted;
 use crate::flows::{BEST_EFFORT, Flow, Installation, MAX_FLOWS, Standing};
 use crate::northbound::{
     Accepted, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING, Promise,
@@ -19,6 +20,7 @@ use crate::refusal::{Refusal, Shortage};
 use crate::rules::Rule;
 use crate::store::{Key, StoreEvent, StoreWrite};
 use crate::view::{Carrier, Control, Host};
+use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
 use super::Controller;
@@ -40,6 +42,15 @@ struct Waiting {
     id: RequestId,
     decisions: Vec<Option<Decision>>,
     unsettled: usize,
+}
+
+/// Where a flow enters the network, and the ways that it may take.
+struct Ways {
+    source: PortId,
+    source_mac: MacAddress,
+    destinations: Vec<PortId>,
+    base: Tree,
+    alternatives: Vec<(LinkEnds, Tree)>,
 }
 
 impl Desk {
@@ -78,6 +89,10 @@ impl Controller {
         match request {
             Request::Admit(requirements) => self.admit(id, requirements),
             Request::Withdraw(name) => self.withdraw(id, name),
+            Request::FitBudgets(requirements) => {
+                let fitted = self.fit_budgets(&requirements);
+                self.outbox.reply(id, Reply::Budgets(fitted));
+            }
             Request::Flows => {
                 let admitted = self.flows.iter().filter(|flow| is_admitted(flow));
                 let flows = admitted.map(|flow| self.summary(flow)).collect();
@@ -149,15 +164,15 @@ impl Controller {
         id: FlowId,
         requirement: Requirement,
     ) -> Result<(Admission, Option<ReservationId>), Refusal> {
-        let (source, destinations) = self.check(&requirement)?;
-        let (source, source_mac) = (attachment(source)?, source.mac);
-        let destinations: Vec<PortId> = destinations
-            .into_iter()
-            .map(attachment)
-            .collect::<Result<_, Refusal>>()?;
+        let Ways {
+            source,
+            source_mac,
+            destinations,
+            base,
+            alternatives,
+        } = self.ways(&requirement)?;
         let rule = Rule::new(id, source_mac, &requirement);
         self.check_distinguishable(source, id, &rule)?;
-        let (base, alternatives) = self.find_ways(&requirement, source, &destinations)?;
         let reserved = match requirement.deadline {
             None => None,
             Some(_) => Some(
@@ -176,6 +191,51 @@ impl Controller {
             alternatives,
         };
         Ok((admission, reserved.map(|reserved| reserved.id)))
+    }
+
+    /// Chooses budgets for the flows whose ways can be found; their places in the
+    /// answer are those in `requirements`.
+    fn fit_budgets(&mut self, requirements: &[Requirement]) -> Option<Fitted> {
+        let mut places = Vec::new();
+        let mut requests = Vec::new();
+        for (place, requirement) in requirements.iter().enumerate() {
+            if requirement.deadline.is_none() {
+                continue;
+            }
+            let Ok(ways) = self.ways(requirement) else {
+                continue;
+            };
+            let (base, alternatives) = (&ways.base, &ways.alternatives);
+            let request = self
+                .reservations
+                .request(requirement, ways.source, base, alternatives);
+            places.push(place);
+            requests.push(request);
+        }
+        let fitted = self.reservations.fit(&requests)?;
+        let left_out = fitted.left_out.iter().map(|place| places[*place]);
+        Some(Fitted {
+            left_out: left_out.collect(),
+            ..fitted
+        })
+    }
+
+    /// Finds where a flow enters the network and which ways it may take.
+    fn ways(&self, requirement: &Requirement) -> Result<Ways, Refusal> {
+        let (source, destinations) = self.check(requirement)?;
+        let (source, source_mac) = (attachment(source)?, source.mac);
+        let destinations: Vec<PortId> = destinations
+            .into_iter()
+            .map(attachment)
+            .collect::<Result<_, Refusal>>()?;
+        let (base, alternatives) = self.find_ways(requirement, source, &destinations)?;
+        Ok(Ways {
+            source,
+            source_mac,
+            destinations,
+            base,
+            alternatives,
+        })
     }
 
     /// Checks what can be checked without looking for a way; returns the hosts.
