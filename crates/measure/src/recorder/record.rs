@@ -10,7 +10,7 @@ use crate::{FlowPlan, Promise, ReceiverIndex};
 pub use super::silence::Silence;
 
 /// The most late frames that are kept one by one.
-pub const MOST_LATE_KEPT: usize = 4096;
+pub const MOST_LATE_KEPT: usize = 1 << 17;
 /// The most runs of losses that are kept one by one.
 pub const MOST_RUNS_KEPT: usize = 1024;
 
