@@ -6,6 +6,7 @@
 //! 4. What was observed is compared with what was promised ([`outcome`]).
 
 pub mod admission;
+mod budgets;
 mod calculation;
 pub mod discovery;
 mod lab_world;
@@ -20,6 +21,7 @@ pub mod world;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use controller::Config;
 use measure::report::Report;
 use scenario::Scenario;
 use thiserror::Error;
@@ -121,7 +123,8 @@ impl Experiment<'_> {
     /// promise is no error: the report says so.
     pub fn run(&self, place: Place, to: &mut dyn Audience) -> Result<Report, ExperimentError> {
         load::verify(self.scenario)?;
-        let mut world = self.world(place)?;
+        let config = self.config()?;
+        let mut world = self.world(place, config.clone())?;
         let begun = world.now();
         let found = self.discover(world.as_mut())?;
         let took = world.now() - begun;
@@ -134,6 +137,7 @@ impl Experiment<'_> {
         Ok(outcome::report(&outcome::Facts {
             scenario: self.scenario,
             place,
+            config: &config,
             found,
             took,
             admissions: &admissions,
@@ -150,17 +154,21 @@ impl Experiment<'_> {
     /// As [`run`](Self::run).
     pub fn check(&self) -> Result<Vec<Admission>, ExperimentError> {
         load::verify(self.scenario)?;
-        let mut world = self.world(Place::Sim)?;
+        let mut world = self.world(Place::Sim, self.config()?)?;
         self.discover(world.as_mut())?;
         self.admit(world.as_mut())
     }
 
-    fn world(&self, place: Place) -> Result<Box<dyn World>, ExperimentError> {
+    fn world(&self, place: Place, config: Config) -> Result<Box<dyn World>, ExperimentError> {
         match place {
-            Place::Sim => Ok(Box::new(sim_world::SimWorld::new(self.scenario))),
+            Place::Sim => Ok(Box::new(sim_world::SimWorld::new(self.scenario, config))),
             Place::Lab => {
                 let store = EmbeddedStore::open(&self.store)?;
-                Ok(Box::new(lab_world::LabWorld::new(self.scenario, store)?))
+                Ok(Box::new(lab_world::LabWorld::new(
+                    self.scenario,
+                    config,
+                    store,
+                )?))
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use controller::Config;
 use controller::northbound::{Request, RequestId};
 use lab::network::{CablePlan, HostPlan, Place, Plan};
 use lab::timeline::Change as LabChange;
@@ -15,7 +16,7 @@ use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
 use super::ExperimentError;
-use super::plan::{controller_config, port_address, switch_config};
+use super::plan::{port_address, switch_config};
 use super::world::{Observed, Said, Saying, World};
 use crate::store::EmbeddedStore;
 
@@ -35,7 +36,11 @@ impl LabWorld {
     /// # Errors
     ///
     /// If the machine lacks something.
-    pub fn new(scenario: &Scenario, store: EmbeddedStore) -> Result<Self, ExperimentError> {
+    pub fn new(
+        scenario: &Scenario,
+        controller: Config,
+        store: EmbeddedStore,
+    ) -> Result<Self, ExperimentError> {
         let (network, spare) = plan(scenario);
         let switches = (0..scenario.switches.len()).map(SwitchIndex);
         let stall_threshold = scenario.measurement.stall_threshold;
@@ -44,7 +49,7 @@ impl LabWorld {
             switches: switches
                 .map(|index| switch_config(scenario, index))
                 .collect(),
-            controller: controller_config(scenario),
+            controller,
             store,
             stall_threshold,
         })?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use controller::Config;
 use controller::northbound::{Accepted, Event};
 use controller::place::LinkEnds;
 use measure::FlowPlan;
@@ -15,7 +16,6 @@ use scenario::{Change, Flow, LinkIndex, Node, Protection, Scenario, Traffic};
 use units::{Duration, Instant};
 
 use super::calculation::calculation;
-use super::plan::controller_config;
 use super::route::Atlas;
 use super::world::{Observed, Said, Saying};
 use super::{Admission, Discovered, Place, Run};
@@ -27,6 +27,8 @@ pub struct Facts<'a> {
     pub scenario: &'a Scenario,
     /// Where it ran.
     pub place: Place,
+    /// What the controller was told.
+    pub config: &'a Config,
     /// What the controller found.
     pub found: Discovered,
     /// How long that took.
@@ -111,7 +113,6 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
         .stalls
         .as_ref()
         .map_or_else(Shadows::default, |s| s.shadows());
-    let config = controller_config(scenario);
     let atlas = Atlas::new(scenario);
     let mut records = run.plans.iter().zip(&observed.records);
     let judged = facts.admissions.iter().map(|Admission { flow, decision }| {
@@ -134,7 +135,7 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                         .iter()
                         .flat_map(|(_, route)| routes(&atlas, scenario, flow, route))
                         .collect(),
-                    calculation: calculation(scenario, &config, flow, accepted),
+                    calculation: calculation(scenario, facts.config, flow, accepted),
                     ..flow_facts(scenario, flow)
                 };
                 let disturbances = disturbances(&atlas, flow, accepted, happenings);

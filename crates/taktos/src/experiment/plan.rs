@@ -28,20 +28,29 @@ pub const SMALLEST_FRAME: DataSize = DataSize::from_bytes(84);
 const DEFAULT_ALLOTMENT: DataSize = DataSize::from_bytes(2048);
 /// How late an answer to a flood may be.
 const ANSWER_DEADLINE: Delay = Delay::from_us(100_000);
-/// Answers that may follow each other at once: hosts of a lab look at what
+/// How much later than its time an answer may leave: hosts of a lab look at what
 /// arrived once a millisecond.
-const ANSWER_BURST: u64 = 2;
+const ANSWER_JITTER: Delay = Delay::from_us(1_000);
 /// Without a budget of its own, a processing stage may hold this many frames.
 const DEFAULT_FRAMES_WAITING: u64 = 64;
 
+/// What stands for a budget that the scenario leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// The least: it is to be fitted.
+    Least,
+    /// A usual value.
+    Usual,
+}
+
 /// Returns what the controller is told before it starts.
 #[must_use]
-pub fn controller_config(scenario: &Scenario) -> Config {
+pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
     let switches = (0..scenario.switches.len()).map(|index| {
         let switch = &scenario.switches[index];
         (
             DatapathId(switch.datapath_id),
-            switch_parameters(scenario, SwitchIndex(index)),
+            switch_parameters(scenario, SwitchIndex(index), open),
         )
     });
     Config {
@@ -148,9 +157,10 @@ fn answers(scenario: &Scenario, flow: &Flow, flood: &Requirement) -> Requirement
 fn answer_traffic(flood: Traffic) -> Traffic {
     let frames_per_second = flood.rate.as_bps().div_ceil(flood.smallest_frame.as_bits());
     let answers_per_second = frames_per_second.div_ceil(u64::from(FRAMES_PER_ANSWER));
+    let rate = BitRate::from_bps(answers_per_second * SMALLEST_FRAME.as_bits());
     Traffic {
-        rate: BitRate::from_bps(answers_per_second * SMALLEST_FRAME.as_bits()),
-        burst: SMALLEST_FRAME * ANSWER_BURST,
+        rate,
+        burst: SMALLEST_FRAME + rate.most_in(ANSWER_JITTER),
         largest_frame: SMALLEST_FRAME,
         smallest_frame: SMALLEST_FRAME,
     }
@@ -189,14 +199,17 @@ fn protection(flow: &Flow) -> Protection {
     }
 }
 
-fn switch_parameters(scenario: &Scenario, index: SwitchIndex) -> SwitchParameters {
+fn switch_parameters(scenario: &Scenario, index: SwitchIndex, open: Open) -> SwitchParameters {
     let switch = &scenario.switches[index.0];
     let profile = scenario.profile_of(index);
     let (latency, per_frame) = (profile.latency.value, profile.per_frame.value);
-    let budget = scenario.admission.processing_budget;
+    let budget = scenario.admission.processing_budget.unwrap_or(match open {
+        Open::Least => Delay::ZERO,
+        Open::Usual => latency + per_frame * DEFAULT_FRAMES_WAITING,
+    });
     let ports = (1..).zip(&switch.ports).map(|(port, link)| {
         let link = &scenario.links[link.0];
-        let parameters = port_parameters(scenario, index, link.rate, link.propagation);
+        let parameters = port_parameters(scenario, index, open, link);
         (PortNumber(port), parameters)
     });
     SwitchParameters {
@@ -204,7 +217,7 @@ fn switch_parameters(scenario: &Scenario, index: SwitchIndex) -> SwitchParameter
         processing: Some(ProcessingParameters {
             latency,
             per_frame,
-            budget: budget.unwrap_or(latency + per_frame * DEFAULT_FRAMES_WAITING),
+            budget,
             buffer_frames: Some(profile.pool_frames.value),
         }),
         ports: ports.collect(),
@@ -215,22 +228,28 @@ fn switch_parameters(scenario: &Scenario, index: SwitchIndex) -> SwitchParameter
 fn port_parameters(
     scenario: &Scenario,
     switch: SwitchIndex,
-    rate: BitRate,
-    propagation: Delay,
+    open: Open,
+    link: &scenario::Link,
 ) -> PortParameters {
+    let (rate, propagation) = (link.rate, link.propagation);
     let mut parameters = PortParameters {
         rate,
         propagation,
         ..unknown_port()
     };
     let queue_frames = scenario.profile_of(switch).queue_frames.value;
-    for (rank, class) in (1..).zip(&scenario.classes) {
+    let promised = scenario.classes.iter().filter(|class| class.queue > 0);
+    let last = promised.clone().map(|class| class.queue).min();
+    for (rank, class) in (1..).zip(promised) {
         let queue = usize::from(class.queue);
-        if class.queue == 0 {
-            continue;
-        }
-        let default = rate.time_to_send(LARGEST_FRAME + DEFAULT_ALLOTMENT * rank);
-        parameters.budgets[queue] = Some(class.budget_at(rate).unwrap_or(default));
+        let usual = rate.time_to_send(LARGEST_FRAME + DEFAULT_ALLOTMENT * rank);
+        // The last class waits for all others in any case; it has room for what
+        // comes later.
+        let open = match open {
+            Open::Least if Some(class.queue) != last => Delay::ZERO,
+            Open::Least | Open::Usual => usual,
+        };
+        parameters.budgets[queue] = Some(class.budget_at(rate).unwrap_or(open));
         // A queue is limited in frames: as many of the smallest it surely holds.
         parameters.buffers[queue] = Some(SMALLEST_FRAME * queue_frames);
     }

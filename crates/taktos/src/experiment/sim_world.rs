@@ -1,5 +1,6 @@
 //! A scenario in virtual time.
 
+use controller::Config;
 use controller::northbound::{Request, RequestId};
 use measure::load::Load;
 use scenario::{Change, Node, Scenario, SwitchIndex};
@@ -8,7 +9,7 @@ use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
 use super::ExperimentError;
-use super::plan::{controller_config, switch_config};
+use super::plan::switch_config;
 use super::world::{Observed, Said, Saying, World};
 
 /// How long a simulated switch takes to notice that a port has lost its
@@ -25,9 +26,9 @@ pub struct SimWorld {
 }
 
 impl SimWorld {
-    /// Builds the network of the scenario.
+    /// Builds the network of the scenario, under this controller.
     #[must_use]
-    pub fn new(scenario: &Scenario) -> Self {
+    pub fn new(scenario: &Scenario, controller: Config) -> Self {
         let switches = (0..scenario.switches.len()).map(|index| {
             let profile = scenario.profile_of(SwitchIndex(index));
             SwitchPart {
@@ -48,7 +49,7 @@ impl SimWorld {
             switches: switches.collect(),
             hosts: hosts.collect(),
             links: scenario.links.iter().map(link_part).collect(),
-            controller: controller_config(scenario),
+            controller,
             control_delay: scenario.control.channel_delay.round_up(),
             carrier_detection: CARRIER_DETECTION,
         };
