@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use controller::northbound::{Event, Reply, Request};
+use controller::northbound::{Reply, Request};
 use scenario::{HostDiscovery, Node, Scenario};
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
@@ -76,10 +76,10 @@ impl Experiment<'_> {
                 announce_at = now + ANNOUNCEMENT_INTERVAL;
                 self.announce_hosts(world);
             }
-            let news = wait_for_news(world, announce_at)?;
-            if news {
-                found = count(world, begun + PATIENCE)?.unwrap_or(found);
-            }
+            world.listen(announce_at)?;
+            // Counted whatever was said: the last news may have come together
+            // with an answer that did not know of it.
+            found = count(world, begun + PATIENCE)?.unwrap_or(found);
         }
         Ok(found)
     }
@@ -92,18 +92,6 @@ impl Experiment<'_> {
             world.announce(index, &announcement(MacAddress(host.mac), host.ip.octets()));
         }
     }
-}
-
-/// Waits until something may have been found, or until `until`.
-fn wait_for_news(world: &mut dyn World, until: Instant) -> Result<bool, ExperimentError> {
-    let said = world.listen(until)?;
-    Ok(said.iter().any(|said| match &said.what {
-        Saying::Notice(event) => matches!(
-            event,
-            Event::SwitchConnected { .. } | Event::LinkFound { .. } | Event::HostFound { .. }
-        ),
-        Saying::Reply(..) => false,
-    }))
 }
 
 /// Asks what is known.
