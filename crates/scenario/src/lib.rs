@@ -57,3 +57,4 @@ pub use scenario::{
 };
 pub use schema::json_schema;
 pub use settings::{Admission, Capture, Control, HostDiscovery, Measurement};
+pub use shape::LONGEST_TIME;

@@ -16,8 +16,9 @@ use crate::length::Length;
 use crate::mistake::{LONGEST_NAME, Mistake, nearest, quote};
 use crate::problem::{Place, Problems};
 
-/// Longer than any run; far below what [`Delay`] can hold.
-pub(crate) const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
+/// The longest time that a file may state: longer than any run; far below what
+/// [`Delay`] can hold.
+pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
 /// Below this the transmission of a large message would outlast [`Delay`].
 pub(crate) const LOWEST_RATE: BitRate = BitRate::from_bps(1_000);
 pub(crate) const HIGHEST_RATE: BitRate = BitRate::from_mbps(1_000_000);

@@ -3,6 +3,7 @@
 
 mod check;
 mod exit;
+mod report_folder;
 mod run;
 mod scenario_file;
 mod screen;

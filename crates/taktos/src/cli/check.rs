@@ -1,6 +1,5 @@
 //! `taktos check`: admission alone.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -11,6 +10,7 @@ use units::Delay;
 
 use super::exit::Exit;
 use super::run::explain;
+use super::screen::{self, say};
 use super::{Check, scenario_file};
 use crate::experiment::{Admission, Experiment};
 
@@ -28,23 +28,26 @@ pub fn check(arguments: &Check) -> Exit {
     };
     let admissions = match experiment.check() {
         Ok(admissions) => admissions,
-        Err(error) => {
-            return explain(&error);
-        }
+        Err(error) => return explain(&error),
     };
     let text = match arguments.json {
         true => format!("{:#}\n", as_json(&scenario, &admissions)),
         false => as_text(&scenario, &admissions),
     };
-    // Nobody listens any more: the exit code says it all the same.
-    let _ = io::stdout().write_all(text.as_bytes());
-    match admissions
-        .iter()
-        .all(|admission| admission.decision.is_ok())
-    {
+    if let Err(error) = screen::print(&text) {
+        say(format_args!("taktos: cannot show the result: {error}"));
+        return Exit::Fault;
+    }
+    match all_admitted(&admissions) {
         true => Exit::Done,
         false => Exit::Broken,
     }
+}
+
+fn all_admitted(admissions: &[Admission]) -> bool {
+    admissions
+        .iter()
+        .all(|admission| admission.decision.is_ok())
 }
 
 fn as_json(scenario: &Scenario, admissions: &[Admission]) -> Value {
@@ -77,10 +80,7 @@ fn as_json(scenario: &Scenario, admissions: &[Admission]) -> Value {
             }),
         }
     });
-    let verdict = match admissions
-        .iter()
-        .all(|admission| admission.decision.is_ok())
-    {
+    let verdict = match all_admitted(admissions) {
         true => "admitted",
         false => "refused",
     };
@@ -135,6 +135,9 @@ fn as_text(scenario: &Scenario, admissions: &[Admission]) -> String {
         .iter()
         .filter(|admission| admission.decision.is_ok())
         .count();
+    let table = table.trim_fmt();
+    let lines = table.lines().map(|line| line.trim_start());
+    let table = lines.collect::<Vec<_>>().join("\n");
     format!(
         "{table}\n{admitted} of {} flows would be admitted.\n",
         admissions.len()

@@ -1,63 +1,55 @@
 //! `taktos run`: the main job.
 
-use std::fs;
-use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use lab::LabError;
 use lab::privilege::Privilege;
 use measure::report::{Completion, Outcome, Report, RunVerdict};
-use scenario::Scenario;
+use scenario::{LONGEST_TIME, Scenario};
+use units::Duration;
 
 use super::exit::Exit;
-use super::screen::Screen;
+use super::report_folder::ReportFolder;
+use super::screen::{self, Screen, say};
 use super::{Run, WorldName, scenario_file};
 use crate::experiment::{Experiment, ExperimentError, Place};
 
 /// Runs a scenario and writes its report.
 pub fn run(arguments: &Run) -> Exit {
-    let mut scenario = match scenario_file::read(&arguments.file) {
+    let scenario = match wanted(arguments) {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
-    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
-    scenario.duration = arguments.duration.unwrap_or(scenario.duration);
-    let folder = arguments.report.clone();
-    let folder = folder.unwrap_or_else(|| Path::new("out").join(&scenario.name));
-
     let place = match choose(arguments.world) {
         Ok(place) => place,
         Err(exit) => return exit,
     };
-    introduce(&scenario, place);
+    let folder = arguments.report.clone();
+    let folder = folder.unwrap_or_else(|| Path::new("out").join(&scenario.name));
+    let folder = match ReportFolder::claim(folder) {
+        Ok(folder) => folder,
+        Err(error) => {
+            say(format_args!("taktos: {error}"));
+            return Exit::BadInput;
+        }
+    };
     let stop = match stop_on_signals() {
         Ok(stop) => stop,
         Err(error) => {
-            eprintln!("taktos: cannot catch Ctrl-C: {error}");
+            say(format_args!("taktos: cannot catch Ctrl-C: {error}"));
             return Exit::Fault;
         }
     };
-    let names = scenario
-        .flows
-        .iter()
-        .map(|flow| flow.name.clone())
-        .collect();
-    let mut screen = Screen::new(names);
-    let store = folder.join("controller.redb");
-    if let Err(error) = fs::remove_file(&store)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        eprintln!(
-            "taktos: cannot begin with an empty store {}: {error}",
-            store.display()
-        );
-        return Exit::BadInput;
-    }
+    introduce(&scenario, place);
+    let names = scenario.flows.iter().map(|flow| flow.name.clone());
+    let mut screen = Screen::new(names.collect());
     let experiment = Experiment {
         scenario: &scenario,
         stop: &stop,
-        store,
+        store: folder.store(),
     };
     let outcome = experiment.run(place, &mut screen);
     screen.close();
@@ -65,6 +57,24 @@ pub fn run(arguments: &Run) -> Exit {
         Ok(report) => conclude(arguments, &folder, &report),
         Err(error) => explain(&error),
     }
+}
+
+/// Reads the scenario and changes what the command line says otherwise.
+fn wanted(arguments: &Run) -> Result<Scenario, Exit> {
+    let mut scenario = scenario_file::read(&arguments.file)?;
+    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    if let Some(duration) = arguments.duration {
+        let warm_up = scenario.measurement.warm_up;
+        if duration == Duration::ZERO || duration > LONGEST_TIME || duration <= warm_up {
+            say(format_args!(
+                "taktos: --duration is {duration}: it has to be more than {warm_up}, the warm-up, \
+                 and at most {LONGEST_TIME}"
+            ));
+            return Err(Exit::BadInput);
+        }
+        scenario.duration = duration;
+    }
+    Ok(scenario)
 }
 
 /// Takes the privileges that the lab needs, while this is the only thread.
@@ -75,15 +85,15 @@ fn choose(world: Option<WorldName>) -> Result<Place, Exit> {
     match lab::privilege::acquire() {
         Ok(Privilege::Administrator) => Ok(Place::Lab),
         Ok(Privilege::OwnUserNamespace) => {
-            eprintln!("without root: in a user namespace of our own");
+            say("without root: in a user namespace of our own");
             Ok(Place::Lab)
         }
         Err(lack) if world == Some(WorldName::Lab) => {
-            eprintln!("taktos: {lack}");
+            say(format_args!("taktos: {lack}"));
             Err(Exit::Lacking)
         }
         Err(lack) => {
-            eprintln!("{lack}; so in virtual time (--world sim)");
+            say(format_args!("{lack}; so in virtual time (--world sim)"));
             Ok(Place::Sim)
         }
     }
@@ -94,14 +104,14 @@ fn introduce(scenario: &Scenario, place: Place) {
         Place::Sim => "sim",
         Place::Lab => "lab",
     };
-    eprintln!(
+    say(format_args!(
         "{} · {world} · {} switches, {} hosts, {} flows · seed {}",
         scenario.title,
         scenario.switches.len(),
         scenario.hosts.len(),
         scenario.flows.len(),
         scenario.seed
-    );
+    ));
 }
 
 /// Returns a flag that is set on Ctrl-C and on SIGTERM. A second one ends the
@@ -115,56 +125,45 @@ fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-fn conclude(arguments: &Run, folder: &Path, report: &Report) -> Exit {
-    let written = write(folder, report);
-    let shown = match arguments.json {
-        true => writeln!(io::stdout(), "{}", report.to_json()),
-        false => show(report, written.as_deref().ok()),
-    };
+fn conclude(arguments: &Run, folder: &ReportFolder, report: &Report) -> Exit {
+    let written = folder.write(report);
+    let shown = screen::print(&match arguments.json {
+        true => format!("{}\n", report.to_json()),
+        false => as_text(report, written.as_deref().ok()),
+    });
     if let Err(error) = &written {
-        eprintln!(
-            "taktos: cannot write the report to {}: {error}",
-            folder.display()
-        );
+        let path = folder.path().display();
+        say(format_args!(
+            "taktos: cannot write the report to {path}: {error}"
+        ));
     }
-    // Nobody listens any more: the report on disk stands.
-    drop(shown);
-    match (report.completion, report.verdict(), written) {
-        (_, _, Err(_)) => Exit::Fault,
-        (Completion::Partial, ..) => Exit::Interrupted,
-        (Completion::Complete, RunVerdict::Broken | RunVerdict::Refused, _) => Exit::Broken,
-        (Completion::Complete, RunVerdict::Held, _) => Exit::Done,
+    if let Err(error) = &shown {
+        say(format_args!("taktos: cannot show the report: {error}"));
+    }
+    if written.is_err() || shown.is_err() {
+        return Exit::Fault;
+    }
+    match (report.completion, report.verdict()) {
+        (Completion::Partial, _) => Exit::Interrupted,
+        (Completion::Complete, RunVerdict::Broken | RunVerdict::Refused) => Exit::Broken,
+        (Completion::Complete, RunVerdict::Held) => Exit::Done,
     }
 }
 
-/// Writes both forms of the report, and returns where people find theirs.
-fn write(folder: &Path, report: &Report) -> io::Result<PathBuf> {
-    fs::create_dir_all(folder)?;
-    fs::write(folder.join("report.json"), report.to_json())?;
-    let page = folder.join("report.html");
-    fs::write(&page, report.to_html())?;
-    Ok(page)
-}
-
-fn show(report: &Report, page: Option<&Path>) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    let colours = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    writeln!(out)?;
+fn as_text(report: &Report, page: Option<&Path>) -> String {
+    let plain = screen::results_are_plain();
+    let mut text = String::from("\n");
     for line in report.to_text().lines() {
-        writeln!(
-            out,
-            "{}",
-            if colours {
-                coloured(line, report)
-            } else {
-                line.to_owned()
-            }
-        )?;
+        match plain {
+            true => text.push_str(line),
+            false => text.push_str(&coloured(line, report)),
+        }
+        text.push('\n');
     }
     if let Some(page) = page {
-        writeln!(out, "report: {}", page.display())?;
+        text.push_str(&format!("report: {}\n", page.display()));
     }
-    Ok(())
+    text
 }
 
 /// Colours the line of a flow by its outcome.
@@ -185,13 +184,23 @@ fn coloured(line: &str, report: &Report) -> String {
 
 /// Says why there is no report.
 pub fn explain(error: &ExperimentError) -> Exit {
-    eprintln!("taktos: {error}");
+    say(format_args!("taktos: {error}"));
     match error {
         ExperimentError::Stopped => Exit::Interrupted,
-        ExperimentError::Lab(_) => Exit::Lacking,
-        ExperimentError::Store(_) | ExperimentError::FrameTooShort { .. } => Exit::BadInput,
-        ExperimentError::Undiscovered { .. }
+        ExperimentError::Lab(error) if is_of_the_machine(error) => Exit::Lacking,
+        ExperimentError::FrameTooShort { .. } => Exit::BadInput,
+        ExperimentError::Lab(_)
+        | ExperimentError::Store(_)
+        | ExperimentError::Undiscovered { .. }
         | ExperimentError::Undecided { .. }
         | ExperimentError::Uninstalled { .. } => Exit::Fault,
     }
+}
+
+/// Tells whether another machine, or this one at another time, would do.
+fn is_of_the_machine(error: &LabError) -> bool {
+    matches!(
+        error,
+        LabError::Build(_) | LabError::Listen(_) | LabError::Machine { .. }
+    )
 }

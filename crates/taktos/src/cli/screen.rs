@@ -1,7 +1,9 @@
 //! What a person sees while a scenario runs: a few lines and a bar on standard
-//! error.
+//! error, or lines alone where that is no terminal. Nothing here minds whether
+//! anybody listens.
 
-use std::io::IsTerminal;
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use units::Duration;
@@ -10,19 +12,51 @@ use crate::experiment::{Admission, Audience, Discovered};
 
 /// Columns of diagnostics.
 pub const WIDTH: usize = 100;
+/// How often a line says how far it is, where there is no bar.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Tells whether standard error takes no colours: it is no terminal, or the user
-/// wants none (<https://no-color.org>).
+/// Writes a line to standard error.
+pub fn say(line: impl Display) {
+    // Who has closed it does not want to know.
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Writes a result to standard output. Who has closed it has read enough; that
+/// is no error.
+///
+/// # Errors
+///
+/// If it cannot be written though somebody listens.
+pub fn print(result: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(result.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Tells whether standard error takes no colours.
 #[must_use]
 pub fn is_plain() -> bool {
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    unwanted || !std::io::stderr().is_terminal()
+    colours_are_unwanted() || !io::stderr().is_terminal()
+}
+
+/// Tells whether standard output takes no colours.
+#[must_use]
+pub fn results_are_plain() -> bool {
+    colours_are_unwanted() || !io::stdout().is_terminal()
+}
+
+/// Tells whether the user wants no colours anywhere (<https://no-color.org>).
+fn colours_are_unwanted() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Shows how an experiment goes.
 #[derive(Debug)]
 pub struct Screen {
-    bar: ProgressBar,
+    bar: Option<ProgressBar>,
+    line_due: Duration,
     names: Vec<String>,
 }
 
@@ -30,28 +64,35 @@ impl Screen {
     /// Returns a screen for a scenario whose flows have these names.
     #[must_use]
     pub fn new(names: Vec<String>) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
-        Self { bar, names }
+        Self {
+            bar: None,
+            line_due: Duration::ZERO,
+            names,
+        }
     }
 
     /// Takes the bar off.
     pub fn close(&self) {
-        self.bar.finish_and_clear();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 
-    fn begin(&mut self, total: Duration) {
-        let style = ProgressStyle::with_template("running {msg} {bar:24} {percent:>3} %");
-        let style = style
-            .expect("the template is well formed")
-            .progress_chars("━╸─");
-        self.bar = ProgressBar::new(total.as_whole_ms()).with_style(style);
-        self.bar.set_message(total.to_string());
+    /// Writes a line, above the bar if there is one.
+    fn line(&self, line: impl Display) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| say(line)),
+            None => say(line),
+        }
     }
 }
 
 impl Audience for Screen {
     fn discovered(&mut self, found: Discovered, took: Duration) {
-        eprintln!("discovered {found} in {:.1} s", took.as_secs_f64());
+        self.line(format_args!(
+            "discovered {found} in {:.1} s",
+            took.as_secs_f64()
+        ));
     }
 
     fn decided(&mut self, admissions: &[Admission]) {
@@ -62,27 +103,36 @@ impl Audience for Screen {
         let refused: Vec<_> = refused.collect();
         let admitted = admissions.len() - refused.len();
         match refused.as_slice() {
-            [] => eprintln!("admitted all {admitted} flows"),
-            refused => eprintln!(
+            [] => self.line(format_args!("admitted all {admitted} flows")),
+            refused => self.line(format_args!(
                 "admitted {admitted} of {} flows; refused: {}",
                 admissions.len(),
                 refused.join("; ")
-            ),
+            )),
         }
     }
 
     fn running(&mut self, elapsed: Duration, total: Duration) {
-        if self.bar.is_hidden() && self.bar.message().is_empty() {
-            self.begin(total);
+        if io::stderr().is_terminal() {
+            let bar = self.bar.get_or_insert_with(|| bar(total));
+            bar.set_position(elapsed.as_whole_ms());
+        } else if elapsed >= self.line_due {
+            self.line_due = elapsed + LINE_INTERVAL;
+            let seconds = elapsed.as_secs_f64();
+            say(format_args!("running {total}: {seconds:.0} s are over"));
         }
-        self.bar.set_position(elapsed.as_whole_ms());
     }
 
     fn happened(&mut self, at: Duration, what: &str) {
-        let line = format!("{:>8.3} s  {what}", at.as_secs_f64());
-        match self.bar.is_hidden() {
-            true => eprintln!("{line}"),
-            false => self.bar.println(line),
-        }
+        self.line(format_args!("{:>8.3} s  {what}", at.as_secs_f64()));
     }
+}
+
+fn bar(total: Duration) -> ProgressBar {
+    let style = ProgressStyle::with_template("running {msg} {bar:24} {percent:>3} %")
+        .expect("the template is well formed")
+        .progress_chars("━╸─");
+    let bar =
+        ProgressBar::with_draw_target(Some(total.as_whole_ms()), ProgressDrawTarget::stderr());
+    bar.with_style(style).with_message(total.to_string())
 }

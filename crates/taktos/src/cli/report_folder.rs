@@ -1,0 +1,156 @@
+//! The folder of a run: it holds the store of the controller and the report.
+//!
+//! A run claims its folder before anything else happens, so that nobody waits
+//! for half a minute to hear that the report cannot be written. The claim is a
+//! lock on the folder itself, which the kernel takes back however the program
+//! ends; nothing of it stays on disk.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use measure::report::Report;
+use thiserror::Error;
+
+/// Why a run cannot have its folder.
+#[derive(Debug, Error)]
+pub enum ReportFolderError {
+    /// Another run has it.
+    #[error(
+        "another run writes to {}: wait for its end, or choose another folder with --report",
+        path.display()
+    )]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// It cannot be made, or nothing can be written there.
+    #[error("cannot write to the report folder {}: {reason}", path.display())]
+    Unwritable {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        reason: io::Error,
+    },
+}
+
+/// The folder of a run, which no other run may have at the same time.
+#[derive(Debug)]
+pub struct ReportFolder {
+    path: PathBuf,
+    _claim: File,
+}
+
+impl ReportFolder {
+    /// Makes the folder if it is not there, claims it, and removes what an
+    /// earlier run left: what stands there afterwards is of this run.
+    ///
+    /// # Errors
+    ///
+    /// If another run has it, or nothing can be written there.
+    pub fn claim(path: PathBuf) -> Result<Self, ReportFolderError> {
+        let claim = match fs::create_dir_all(&path).and_then(|()| File::open(&path)) {
+            Ok(claim) => claim,
+            Err(reason) => return Err(ReportFolderError::Unwritable { path, reason }),
+        };
+        match claim.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(ReportFolderError::InUse { path }),
+            Err(TryLockError::Error(reason)) => {
+                return Err(ReportFolderError::Unwritable { path, reason });
+            }
+        }
+        let folder = Self {
+            path,
+            _claim: claim,
+        };
+        match folder.clear() {
+            Ok(()) => Ok(folder),
+            Err(reason) => Err(ReportFolderError::Unwritable {
+                path: folder.path,
+                reason,
+            }),
+        }
+    }
+
+    /// Returns where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the file in which the controller keeps its decisions.
+    #[must_use]
+    pub fn store(&self) -> PathBuf {
+        self.path.join("controller.redb")
+    }
+
+    /// Writes both forms of the report, and returns where people find theirs.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses.
+    pub fn write(&self, report: &Report) -> io::Result<PathBuf> {
+        fs::write(self.machine_readable(), report.to_json())?;
+        fs::write(self.page(), report.to_html())?;
+        Ok(self.page())
+    }
+
+    fn machine_readable(&self) -> PathBuf {
+        self.path.join("report.json")
+    }
+
+    fn page(&self) -> PathBuf {
+        self.path.join("report.html")
+    }
+
+    /// Removes what an earlier run left. Writes and removes a byte, too: only
+    /// that shows that there will be a report.
+    fn clear(&self) -> io::Result<()> {
+        let trial = self.path.join(".trial");
+        fs::write(&trial, [0])?;
+        for file in [trial, self.store(), self.machine_readable(), self.page()] {
+            match fs::remove_file(file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ReportFolder, ReportFolderError};
+
+    #[test]
+    fn a_folder_is_claimed_once_at_a_time() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("out").join("ring");
+
+        let first = ReportFolder::claim(path.clone()).unwrap();
+        let meanwhile = ReportFolder::claim(path.clone()).unwrap_err();
+        drop(first);
+        let afterwards = ReportFolder::claim(path);
+
+        assert!(
+            matches!(meanwhile, ReportFolderError::InUse { .. }),
+            "{meanwhile}"
+        );
+        assert!(afterwards.is_ok());
+    }
+
+    #[test]
+    fn what_an_earlier_run_left_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["report.json", "report.html", "controller.redb", "notes.txt"] {
+            std::fs::write(folder.path().join(name), "left").unwrap();
+        }
+
+        let _claimed = ReportFolder::claim(folder.path().to_owned()).unwrap();
+        let left = std::fs::read_dir(folder.path()).unwrap();
+
+        let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["notes.txt"]);
+    }
+}
