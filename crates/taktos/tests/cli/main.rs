@@ -1,0 +1,11 @@
+//! The program as its users meet it: started as a process of its own, judged by
+//! what it prints, what it writes, and how it ends.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod bad_input;
+mod interruption;
+mod listeners;
+mod privilege;
+mod results;
+mod workplace;
