@@ -15,6 +15,8 @@ use units::{Duration, Instant};
 
 /// The most stalls that are kept one by one; further ones are only counted.
 pub const MOST_STALLS: usize = 65_536;
+/// Every length of time in nanoseconds has one of so many sizes.
+pub const GAP_SIZES: usize = 64;
 
 /// What a loop was at when it stalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ pub struct Stall {
 }
 
 /// The stalls of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stalls {
     /// The first [`MOST_STALLS`] of them, in order.
     pub kept: Vec<Stall>,
@@ -51,6 +53,21 @@ pub struct Stalls {
     pub longest: Duration,
     /// Their lengths added up.
     pub total: Duration,
+    /// How often the loop was alive again after less than twice `2^n` ns and not
+    /// less than that, at place `n`.
+    pub gaps: [u64; GAP_SIZES],
+}
+
+impl Default for Stalls {
+    fn default() -> Self {
+        Self {
+            kept: Vec::new(),
+            count: 0,
+            longest: Duration::ZERO,
+            total: Duration::ZERO,
+            gaps: [0; GAP_SIZES],
+        }
+    }
 }
 
 /// Watches one loop.
@@ -85,6 +102,7 @@ impl StallMonitor {
     pub fn alive(&mut self, now: Instant, during: Work) -> Option<Stall> {
         let gap = now.saturating_since(self.last);
         let start = std::mem::replace(&mut self.last, now);
+        self.stalls.gaps[gap.as_ns().max(1).ilog2() as usize] += 1;
         (gap >= self.threshold).then(|| self.keep(start, gap, during))
     }
 

@@ -82,6 +82,12 @@ impl Stalls {
         }
     }
 
+    /// Takes down that `times` looks in a row were at most `within` apart each:
+    /// none of them was a stall.
+    pub fn calm(&mut self, within: Duration, times: u64) {
+        self.looks.record_many(within.min(self.threshold), times);
+    }
+
     /// Returns what is longer than this is a stall.
     #[must_use]
     pub fn threshold(&self) -> Duration {

@@ -43,9 +43,19 @@ impl Default for Distribution {
 impl Distribution {
     /// Adds a value.
     pub fn record(&mut self, value: Duration) {
-        self.histogram.saturating_record(value.as_ns());
-        self.count += 1;
-        self.sum_ns += u128::from(value.as_ns());
+        self.record_many(value, 1);
+    }
+
+    /// Adds a value that was met `times` times.
+    pub fn record_many(&mut self, value: Duration, times: u64) {
+        if times == 0 {
+            return;
+        }
+        // Beyond 2^32 equal values the quantiles are off; the sums are not.
+        let counted = u32::try_from(times).unwrap_or(u32::MAX);
+        self.histogram.saturating_record_n(value.as_ns(), counted);
+        self.count += times;
+        self.sum_ns += u128::from(value.as_ns()) * u128::from(times);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }

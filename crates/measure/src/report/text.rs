@@ -144,7 +144,7 @@ fn set_aside(flow: &FlowReport, count: u64) -> String {
 }
 
 fn interruption(flow: &FlowReport) -> String {
-    let length = Duration::from_ns(flow.interruption_ns);
+    let length = milliseconds(flow.interruption_ns);
     match flow.interruption_allowed_ns {
         Some(allowed) => format!("interruption {length} of {}", Duration::from_ns(allowed)),
         None => format!("interruption {length}, unprotected"),

@@ -25,6 +25,8 @@ use crate::store::EmbeddedStore;
 pub struct LabWorld {
     lab: Lab,
     stall_threshold: Duration,
+    /// When traffic began.
+    begun: Instant,
     /// The cables that wait for hosts which move, by where they lead.
     spare: BTreeMap<End, usize>,
 }
@@ -53,9 +55,11 @@ impl LabWorld {
             store,
             stall_threshold,
         })?;
+        let begun = lab.now();
         Ok(Self {
             lab,
             stall_threshold,
+            begun,
             spare,
         })
     }
@@ -109,15 +113,13 @@ impl World for LabWorld {
             .iter()
             .map(|(at, change)| (*at, self.change(*change)))
             .collect();
+        self.begun = self.lab.now();
         Ok(self.lab.begin(load, changes)?)
     }
 
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError> {
         let observed = self.lab.finish()?;
-        let mut stalls = Stalls::new(self.stall_threshold);
-        for stall in &observed.switches.record.stalls.kept {
-            stalls.look("packets", stall.start, stall.start + stall.length);
-        }
+        let stalls = stalls(&observed, self.stall_threshold, self.begun);
         let notes = notes(&observed);
         Ok(Observed {
             records: observed
@@ -137,6 +139,22 @@ impl World for LabWorld {
             machine: Some(machine()),
         })
     }
+}
+
+/// Returns the stalls since traffic began.
+fn stalls(observed: &lab::world::Observed, threshold: Duration, begun: Instant) -> Stalls {
+    let watched = &observed.switches.record.stalls;
+    let mut stalls = Stalls::new(threshold);
+    for (size, times) in (0..).zip(watched.gaps) {
+        let within = Duration::from_ns(u64::MAX >> (u64::BITS - 1 - size));
+        if within < threshold * 2u64 {
+            stalls.calm(within, times);
+        }
+    }
+    for stall in watched.kept.iter().filter(|stall| stall.start >= begun) {
+        stalls.look("packets", stall.start, stall.start + stall.length);
+    }
+    stalls
 }
 
 fn notes(observed: &lab::world::Observed) -> Vec<String> {

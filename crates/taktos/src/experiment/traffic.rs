@@ -1,6 +1,7 @@
 //! Lets the hosts send and the scenario's events happen.
 
 use controller::northbound::Event;
+use measure::report::text::milliseconds;
 use scenario::{Change, Scenario};
 use units::{Duration, Instant};
 
@@ -74,8 +75,8 @@ fn report_restoration(said: &Said, start: Instant, to: &mut dyn Audience) {
         ..
     }) = &said.what
     {
-        let took = confirmed_at.saturating_since(*detected_at);
-        let text = format!("{flows} flows on their alternatives {took} after it was reported");
+        let took = milliseconds(confirmed_at.saturating_since(*detected_at).as_ns());
+        let text = format!("{flows} flows on their alternatives {took} after the controller knew");
         to.happened(confirmed_at.saturating_since(start), &text);
     }
 }
