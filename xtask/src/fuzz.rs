@@ -1,5 +1,6 @@
 //! `cargo xtask fuzz [SECONDS]`: feeds each fuzz target with bytes for a while.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -9,6 +10,9 @@ use crate::workspace::Workspace;
 
 /// How long each target runs if nothing else is asked for.
 const SECONDS_EACH: u32 = 20;
+
+/// Targets that begin with good inputs, and where these are.
+const SEEDS: [(&str, &str); 1] = [("scenario_text", "scenarios")];
 
 /// Runs every target of `fuzz/`.
 ///
@@ -35,7 +39,14 @@ pub fn run(workspace: &Workspace, seconds: Option<&str>) -> Result<ExitCode, Fai
         println!("{target}: {seconds} s");
         let mut fuzz = nightly();
         fuzz.current_dir(workspace.root())
-            .args(["fuzz", "run", target, "--"]);
+            .args(["fuzz", "run", target]);
+        if let Some((_, seeds)) = SEEDS.iter().find(|(of, _)| of == target) {
+            let grown = format!("fuzz/corpus/{target}");
+            let folder = workspace.root().join(&grown);
+            fs::create_dir_all(&folder).map_err(Failure::at(&folder))?;
+            fuzz.args([&grown, *seeds]);
+        }
+        fuzz.arg("--");
         fuzz.args([
             format!("-max_total_time={seconds}"),
             "-rss_limit_mb=2048".to_owned(),

@@ -2,6 +2,7 @@
 //! lists what it cites. Started as `cargo xtask JOB`; uses the standard library
 //! alone, so that it builds at once.
 
+mod bench;
 mod blank;
 mod cargo;
 mod check;
@@ -14,6 +15,7 @@ mod manifest;
 mod packages;
 mod rooms;
 mod source;
+mod stall_watch;
 mod test_run;
 mod tidy;
 mod workspace;
@@ -32,6 +34,7 @@ usage: cargo xtask JOB
   test [FILTER]      runs every test and sums the results
   cites [--missing]  lists the equations and requirements cited, with their tests
   tidy               mends what a machine can mend
+  bench              runs the benchmarks that have a goal and prints the ratios
   fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)";
 
 fn main() -> ExitCode {
@@ -54,6 +57,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["cites"] => cites::run(&workspace, Listing::All),
         ["cites", "--missing"] => cites::run(&workspace, Listing::Missing),
         ["tidy"] => tidy::run(&workspace),
+        ["bench"] => bench::run(&workspace),
         ["fuzz"] => fuzz::run(&workspace, None),
         ["fuzz", seconds] => fuzz::run(&workspace, Some(seconds)),
         [] | ["help" | "--help" | "-h"] => {
