@@ -12,7 +12,6 @@ mod failure;
 mod finding;
 mod fuzz;
 mod manifest;
-mod packages;
 mod rooms;
 mod source;
 mod stall_watch;

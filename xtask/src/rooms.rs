@@ -70,6 +70,7 @@ pub const ROOMS: [Room; 11] = [
         may_know: &["units"],
         outside: Outside::Only(&[
             "miette",
+            "roxmltree",
             "schemars",
             "serde",
             "serde_json",
