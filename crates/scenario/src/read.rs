@@ -2,7 +2,7 @@
 //!
 //! 1. The TOML parser turns the text into a tree that knows its places. Text
 //!    that is no TOML goes no further.
-//! 2. [`FILE`](crate::format::FILE) checks the shape of the tree: keys, types,
+//! 2. [`FILE`] checks the shape of the tree: keys, types,
 //!    units, ranges.
 //! 3. The readers below give the tree its meaning, table by table, and report
 //!    what does not fit together. They meet wrong values again as absent ones,

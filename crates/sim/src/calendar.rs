@@ -1,7 +1,7 @@
 //! Keeps what will happen, in the order in which it will happen.
 //!
-//! A calendar queue: time is cut into days of [`DAY_NS`] nanoseconds, a year
-//! has [`DAYS`] of them. Whatever falls into the year that has begun lies
+//! A calendar queue: time is cut into days of `DAY_NS` nanoseconds, a year
+//! has `DAYS` of them. Whatever falls into the year that has begun lies
 //! unsorted under its day; only the day that has come is sorted. What is later
 //! than a year waits in a heap. A simulation never schedules into the past, and
 //! most of what it schedules is due within microseconds, so that an event costs
@@ -59,7 +59,7 @@ pub struct Calendar<E> {
     today: u64,
     /// What happens today, soonest first.
     present: BinaryHeap<Reverse<Entry<E>>>,
-    /// What happens on one of the next [`DAYS`] − 1 days, by day modulo a year.
+    /// What happens on one of the next `DAYS` − 1 days, by day modulo a year.
     year: Vec<Vec<Entry<E>>>,
     /// A bit a day of the year: whether anything happens on it.
     busy: [u64; WORDS],

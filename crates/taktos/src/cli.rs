@@ -48,7 +48,7 @@ struct Run {
     #[arg(long)]
     duration: Option<Duration>,
     /// The directory for report.json and report.html
-    /// [default: out/<name of the file>].
+    /// [default: out/NAME, by the name of the file].
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     /// Print report.json on standard output, and nothing else.

@@ -2,8 +2,8 @@
 //!
 //! 1. The controller discovers the network ([`discovery`]).
 //! 2. It decides on each flow ([`admission`]).
-//! 3. Hosts send what was admitted, and the scenario's events happen ([`traffic`]).
-//! 4. What was observed is compared with what was promised ([`outcome`]).
+//! 3. Hosts send what was admitted, and the scenario's events happen (`traffic`).
+//! 4. What was observed is compared with what was promised (`outcome`).
 
 pub mod admission;
 mod budgets;

@@ -1,5 +1,5 @@
 //! A merging unit: four currents and four voltages, 80 samples a cycle, a frame
-//! for each (IEC 61850-9-2LE clause 7).
+//! for each (9-2LE clause 7).
 //!
 //! `smpCnt` is the number of the sample in its second, so a sample that was left
 //! out leaves a gap in the numbers, as in a real merging unit.

@@ -150,48 +150,24 @@ fn source(
     unix_origin_ns: u64,
 ) -> Result<Source, FrameTooShort> {
     let Times {
-        run_start,
         flow_start: start,
         until,
+        ..
     } = times;
     let contract = contract(flow);
-    let end = until;
     let until = Some(until);
-    let host = &scenario.hosts[flow.source.0];
     Ok(match &flow.traffic {
         Traffic::SampledValues(traffic) => {
-            let (destination, application) = group(flow);
-            let config = sampled_values::Config {
-                source: MacAddress(host.mac),
-                destination,
-                vlan: Some(process_bus_tag()),
-                application,
-                sv_id: flow.name.clone(),
-                rate: traffic.samples_per_second(),
-                contract,
-                start,
-                until,
-            };
-            Source::SampledValues(SampledValues::sized(&config, bytes(traffic.frame))?)
+            Source::SampledValues(sampled_values(scenario, flow, traffic, times)?)
         }
         Traffic::Goose(traffic) => {
-            let (destination, application) = group(flow);
-            let [from, to] = [start, end].map(|at| at.saturating_since(run_start));
-            let changes = traffic.change_times(seed, from, to).into_iter();
-            let config = goose::Config {
-                source: MacAddress(host.mac),
-                destination,
-                vlan: Some(process_bus_tag()),
-                application,
-                control_block: flow.name.clone(),
-                min_time: traffic.min_time,
-                max_time: traffic.max_time,
-                changes: changes.map(|at| run_start + at).collect(),
-                contract,
-                start,
-                until,
-                unix_origin_ns,
-            };
+            let changes = traffic.change_times(
+                seed,
+                start.saturating_since(times.run_start),
+                times.until.saturating_since(times.run_start),
+            );
+            let changes = changes.into_iter().map(|at| times.run_start + at).collect();
+            let config = goose_config(scenario, flow, traffic, times, changes, unix_origin_ns);
             Source::Goose(Goose::sized(&config, bytes(traffic.frame))?)
         }
         Traffic::Udp(traffic) => Source::Udp(Udp::new(&udp::Config {
@@ -218,6 +194,52 @@ fn source(
             until,
         })),
     })
+}
+
+fn sampled_values(
+    scenario: &Scenario,
+    flow: &Flow,
+    traffic: &scenario::SampledValues,
+    times: Times,
+) -> Result<SampledValues, FrameTooShort> {
+    let (destination, application) = group(flow);
+    let config = sampled_values::Config {
+        source: MacAddress(scenario.hosts[flow.source.0].mac),
+        destination,
+        vlan: Some(process_bus_tag()),
+        application,
+        sv_id: flow.name.clone(),
+        rate: traffic.samples_per_second(),
+        contract: contract(flow),
+        start: times.flow_start,
+        until: Some(times.until),
+    };
+    SampledValues::sized(&config, bytes(traffic.frame))
+}
+
+fn goose_config(
+    scenario: &Scenario,
+    flow: &Flow,
+    traffic: &scenario::Goose,
+    times: Times,
+    changes: Vec<Instant>,
+    unix_origin_ns: u64,
+) -> goose::Config {
+    let (destination, application) = group(flow);
+    goose::Config {
+        source: MacAddress(scenario.hosts[flow.source.0].mac),
+        destination,
+        vlan: Some(process_bus_tag()),
+        application,
+        control_block: flow.name.clone(),
+        min_time: traffic.min_time,
+        max_time: traffic.max_time,
+        changes,
+        contract: contract(flow),
+        start: times.flow_start,
+        until: Some(times.until),
+        unix_origin_ns,
+    }
 }
 
 /// Sends in bursts as large as the bucket allows, at the rate that it allows:

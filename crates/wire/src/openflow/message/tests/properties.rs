@@ -133,7 +133,9 @@ impl Seeds {
 /// Calls `visit` with a message of every kind.
 fn visit(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
     visit_plain(seeds, visit);
+    visit_errors(seeds, visit);
     visit_lists(seeds, visit);
+    visit_groups_and_meters(seeds, visit);
     visit_requests(seeds, visit);
     visit_replies(seeds, visit);
 }
@@ -201,7 +203,11 @@ fn visit_plain(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
         Message::GetAsyncReply(asynchronous),
         Message::SetAsync(asynchronous),
     ];
-    messages.iter().for_each(&mut *visit);
+    messages.iter().for_each(visit);
+}
+
+/// Errors of every kind.
+fn visit_errors(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
     for kind in (0..14).chain([0xffff]) {
         let kind = match ErrorKind::from_numbers(kind, seeds.u16(0) % 16) {
             ErrorKind::Unknown { kind: 0xffff, code } => ErrorKind::Experimenter {
@@ -262,6 +268,12 @@ fn visit_lists(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
         bytes: seeds.u64(8),
         matching: fields,
     }));
+}
+
+/// Changes of groups and meters.
+fn visit_groups_and_meters(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
+    let actions = seeds.actions();
+    let actions = Actions::of(&actions);
     visit(&Message::GroupMod(GroupMod {
         command: seeds.one_of(0, GroupModCommand::ALL),
         kind: seeds.one_of(1, GroupType::ALL),
