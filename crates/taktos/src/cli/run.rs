@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use lab::LabError;
 use lab::privilege::Privilege;
 use measure::report::{Completion, Outcome, Report, RunVerdict};
-use scenario::{LONGEST_TIME, Scenario};
+use scenario::{Capture, LONGEST_TIME, Scenario};
 use units::Duration;
 
 use super::exit::Exit;
@@ -89,7 +89,7 @@ fn choose(world: Option<WorldName>) -> Result<Place, Exit> {
             Ok(Place::Lab)
         }
         Err(lack) if world == Some(WorldName::Lab) => {
-            say(format_args!("taktos: {lack}"));
+            say(format_args!("taktos: {lack}; --world sim needs nothing"));
             Err(Exit::Lacking)
         }
         Err(lack) => {
@@ -112,6 +112,12 @@ fn introduce(scenario: &Scenario, place: Place) {
         scenario.flows.len(),
         scenario.seed
     ));
+    match scenario.measurement.capture {
+        Capture::Nothing => {}
+        Capture::Everything | Capture::Links(_) => {
+            say("note: capture files are not written yet; the run goes on without");
+        }
+    }
 }
 
 /// Returns a flag that is set on Ctrl-C and on SIGTERM. A second one ends the

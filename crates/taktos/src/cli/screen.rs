@@ -103,7 +103,7 @@ impl Audience for Screen {
         let refused: Vec<_> = refused.collect();
         let admitted = admissions.len() - refused.len();
         match refused.as_slice() {
-            [] => self.line(format_args!("admitted all {admitted} flows")),
+            [] => self.line(format_args!("admitted {admitted} of {admitted} flows")),
             refused => self.line(format_args!(
                 "admitted {admitted} of {} flows; refused: {}",
                 admissions.len(),
@@ -119,7 +119,7 @@ impl Audience for Screen {
         } else if elapsed >= self.line_due {
             self.line_due = elapsed + LINE_INTERVAL;
             let seconds = elapsed.as_secs_f64();
-            say(format_args!("running {total}: {seconds:.0} s are over"));
+            say(format_args!("running: {seconds:.0} s of {total}"));
         }
     }
 
