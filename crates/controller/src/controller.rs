@@ -34,7 +34,7 @@ use crate::session::{ConnectionId, Sessions};
 use crate::store::StoreEvent;
 use crate::view::View;
 
-use links::Operation;
+use links::{Lingering, Operation};
 use requests::Desk;
 use timers::Schedule;
 
@@ -106,6 +106,8 @@ pub struct Controller {
     reservations: Reservations,
     desk: Desk,
     confirmations: Confirmations<Operation>,
+    /// Moves that wait until their old ways are empty.
+    lingering: Vec<Lingering>,
     /// The links that went down and did not come back.
     broken: BTreeSet<LinkEnds>,
     /// The links that flows from the store rely on and that are not confirmed
@@ -142,6 +144,7 @@ impl Controller {
             view,
             desk: Desk::default(),
             confirmations: Confirmations::default(),
+            lingering: Vec::new(),
             broken: BTreeSet::new(),
             expected: BTreeMap::new(),
             counters: Counters::default(),
@@ -164,7 +167,7 @@ impl Controller {
             Input::Request { id, request } => self.requested(id, request),
             Input::Timeout => {}
         }
-        if now >= self.schedule.deadline() {
+        if now >= self.deadline() {
             self.keep_time();
         }
     }
@@ -177,7 +180,9 @@ impl Controller {
     /// Returns when to call [`handle`](Self::handle) if nothing happens before.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        self.schedule.deadline()
+        let lingering = self.lingering.iter().map(|lingering| lingering.until);
+        let due = self.schedule.deadline();
+        lingering.min().map_or(due, |emptied| emptied.min(due))
     }
 
     /// Returns the network as it is known.

@@ -10,7 +10,8 @@
 //! An entry that both ways use may lead the old way to a receiver that the new
 //! way serves from another branch, one that parts before this switch. Such an
 //! output stays until all entries have been written over; then it is trimmed.
-//! Last, what only the old way needed is deleted or written back.
+//! Last, what only the old way needed is deleted or written back. Both wait until
+//! the frames that left on the old way have arrived.
 //!
 //! Many flows move at once, each by its own distances, in the same few stages.
 //! Where the old way is broken anyway there is nothing to wait for: all stages
@@ -23,7 +24,7 @@
 //! tag in the frames that tells old from new could avoid that.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use wire::openflow::PortNumber;
 
@@ -40,6 +41,15 @@ pub struct Transition {
     switch_over: BTreeMap<Reverse<usize>, Batch>,
     trim: Batch,
     break_up: Batch,
+}
+
+/// The stages of a move, each to be confirmed before the next one is sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// Those that lead frames over the new way.
+    pub build: VecDeque<Batch>,
+    /// Those that take the old way away.
+    pub clear: VecDeque<Batch>,
 }
 
 /// A way of a flow: its entries, and the tree of them that frames follow.
@@ -87,10 +97,22 @@ impl Transition {
     /// Returns the stages that are not empty, in order. Each has to be confirmed
     /// before the next one is sent.
     pub fn into_stages(self) -> impl Iterator<Item = Batch> {
+        let Stages { build, clear } = self.into_parts();
+        build.into_iter().chain(clear)
+    }
+
+    /// Returns the same stages, those apart that have to wait until the old way
+    /// is empty.
+    #[must_use]
+    pub fn into_parts(self) -> Stages {
         let switch_over = self.switch_over.into_values();
-        let stages = std::iter::once(self.make).chain(switch_over);
-        let stages = stages.chain([self.trim, self.break_up]);
-        stages.filter(|stage| !stage.is_empty())
+        let build = std::iter::once(self.make).chain(switch_over);
+        let clear = [self.trim, self.break_up].into_iter();
+        let filled = |stage: &Batch| !stage.is_empty();
+        Stages {
+            build: build.filter(filled).collect(),
+            clear: clear.filter(filled).collect(),
+        }
     }
 }
 

@@ -19,6 +19,9 @@ use wire::openflow::{
 const DIAMOND: [(u64, u64); 4] = [(1, 2), (1, 3), (2, 4), (3, 4)];
 const RING: [(u64, u64); 5] = [(1, 2), (2, 3), (3, 4), (4, 5), (5, 1)];
 
+/// A link has to be back for half a second; then the old ways have to empty.
+const RETURN: Duration = Duration::from_ms(1_600);
+
 #[test]
 fn links_and_hosts_are_found_as_soon_as_switches_are_connected() {
     let mut network = Network::started(4, &DIAMOND);
@@ -151,7 +154,7 @@ fn a_flow_returns_when_the_link_is_back_for_a_while() {
 
     network.heal(1, 2);
     let at_once = travels(&mut network);
-    network.pass(Duration::from_ms(501));
+    network.pass(RETURN);
 
     assert_eq!(at_once, [Travels::Alternative(link(1, 2))]);
     assert_eq!(travels(&mut network), [Travels::Base]);
@@ -191,7 +194,7 @@ fn a_flow_recovers_from_a_second_break() {
 
     network.heal(1, 4);
     network.heal(2, 4);
-    network.pass(Duration::from_ms(501));
+    network.pass(RETURN);
 
     assert!(network.events.contains(&Event::Recovered { flow: flow.id }));
     assert_eq!(entries(&network), before);
@@ -206,7 +209,7 @@ fn a_break_during_a_return_is_restored_all_the_same() {
     network.cut(1, 2);
     network.heal(1, 2);
     network.barriers_work = false;
-    network.pass(Duration::from_ms(501));
+    network.pass(RETURN);
 
     network.cut(2, 3);
 
@@ -224,7 +227,7 @@ fn a_flow_without_protection_waits_for_its_link() {
     network.cut(1, 2);
     let cut_off = network.trace(1, group(1)).0;
     network.heal(1, 2);
-    network.pass(Duration::from_ms(501));
+    network.pass(RETURN);
 
     assert_eq!(flow.alternatives, []);
     assert_eq!(cut_off, BTreeMap::new());
@@ -642,7 +645,7 @@ proptest! {
         }
         network.heal(one, other);
         network.barriers_work = false;
-        network.pass(Duration::from_secs(1));
+        network.pass(RETURN);
         while network.release() {
             for (number, (source, destinations)) in (0u8..).zip(&flows) {
                 let reached = network.trace(*source, group(number)).0;
@@ -650,6 +653,8 @@ proptest! {
                 prop_assert!(to.all(|to| reached.contains_key(to)), "lost on the way back");
             }
         }
+        network.barriers_work = true;
+        network.pass(RETURN);
         prop_assert_eq!(entries(&network), before);
     }
 }
@@ -687,10 +692,12 @@ proptest! {
         while network.deliver(choices.next().unwrap()) {
             network.settle();
         }
-        network.pass(Duration::from_secs(1));
-        while network.deliver(choices.next().unwrap()) {
-            let reached = network.trace(source, group(1)).0;
-            prop_assert!(to.iter().all(|to| reached.contains_key(to)), "{reached:?}");
+        for _ in 0..2 {
+            network.pass(RETURN); // Once to return, once to clear the old way.
+            while network.deliver(choices.next().unwrap()) {
+                let reached = network.trace(source, group(1)).0;
+                prop_assert!(to.iter().all(|to| reached.contains_key(to)), "{reached:?}");
+            }
         }
         prop_assert_eq!(entries(&network), before);
     }

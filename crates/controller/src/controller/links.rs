@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use units::Instant;
+use units::{Duration, Instant};
 
 use crate::batch::Batch;
 use crate::flows::{Entries, Flow, Installation, Standing, Way};
@@ -23,7 +23,7 @@ use crate::northbound::{Detection, Event, FlowId, Promise, Protection};
 use crate::path::{Tree, find_tree};
 use crate::place::{LinkEnds, PortId};
 use crate::session::Slot;
-use crate::transition::{Course, Transition};
+use crate::transition::{Course, Stages, Transition};
 use crate::view::{Carrier, LinkId, Port};
 use wire::openflow::DatapathId;
 
@@ -62,8 +62,16 @@ pub(super) struct Restoration {
 /// A move of flows in stages.
 #[derive(Debug)]
 pub(super) struct Move {
-    stages: VecDeque<Batch>,
+    stages: Stages,
     flows: Vec<FlowId>,
+}
+
+/// What takes old ways away that still carry frames.
+#[derive(Debug)]
+pub(super) struct Lingering {
+    /// When the last of them has arrived.
+    pub(super) until: Instant,
+    left: VecDeque<Batch>,
 }
 
 impl Controller {
@@ -236,7 +244,7 @@ impl Controller {
             slots.extend(self.send(&stage));
         }
         let operation = Operation::Move(Move {
-            stages: VecDeque::new(),
+            stages: Stages::default(),
             flows: Vec::new(),
         });
         self.await_all(operation, slots);
@@ -330,22 +338,52 @@ impl Controller {
         }
         if !moved.is_empty() {
             self.advance(Move {
-                stages: transition.into_stages().collect(),
+                stages: transition.into_parts(),
                 flows: moved,
             });
         }
     }
 
-    /// Sends the next stage of a move; completes it if there is none.
+    /// Sends the next stage that builds the new way; waits until the old one is
+    /// empty if there is none.
     fn advance(&mut self, mut moving: Move) {
-        while let Some(stage) = moving.stages.pop_front() {
+        while let Some(stage) = moving.stages.build.pop_front() {
             let slots = self.send(&stage);
             if !slots.is_empty() {
                 self.await_all(Operation::Move(moving), slots);
                 return;
             }
         }
+        let until = self.now + self.travel_time(&moving.flows);
         self.moved(&moving.flows);
+        if !moving.stages.clear.is_empty() {
+            let left = std::mem::take(&mut moving.stages.clear);
+            self.lingering.push(Lingering { until, left });
+        }
+    }
+
+    /// Returns the longest time for which a frame with a promise may be on its
+    /// way. Frames without one are not waited for.
+    fn travel_time(&self, flows: &[FlowId]) -> Duration {
+        let flows = flows.iter().filter_map(|flow| self.flows.get(*flow));
+        let longest = flows.filter_map(|flow| flow.admission.guarantee).max();
+        longest.unwrap_or_default().round_up()
+    }
+
+    /// Takes the old ways away that have become empty.
+    pub(super) fn clear_old_ways(&mut self) {
+        let now = self.now;
+        let is_empty = |lingering: &mut Lingering| lingering.until <= now;
+        let emptied: Vec<_> = self.lingering.extract_if(.., is_empty).collect();
+        for Lingering { left, .. } in emptied {
+            self.advance(Move {
+                stages: Stages {
+                    build: left,
+                    clear: VecDeque::new(),
+                },
+                flows: Vec::new(),
+            });
+        }
     }
 
     /// Sends all that is left of the moves under way: what follows relies on
@@ -354,10 +392,18 @@ impl Controller {
         let mut left = Vec::new();
         for operation in self.confirmations.waiting_mut() {
             match operation {
-                Operation::Move(moving) => left.extend(std::mem::take(&mut moving.stages)),
+                Operation::Move(moving) => {
+                    let Stages { build, clear } = std::mem::take(&mut moving.stages);
+                    left.extend(build.into_iter().chain(clear));
+                }
                 Operation::Install(_) | Operation::Restore(_) | Operation::Synchronise { .. } => {}
             }
         }
+        left.extend(
+            self.lingering
+                .drain(..)
+                .flat_map(|lingering| lingering.left),
+        );
         for stage in left {
             self.send(&stage);
         }

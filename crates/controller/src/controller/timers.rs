@@ -43,6 +43,7 @@ impl Schedule {
 impl Controller {
     /// Does whatever is due.
     pub(super) fn keep_time(&mut self) {
+        self.clear_old_ways();
         if self.now >= self.schedule.probes {
             let part = self.timers.probe_interval.as_ns() / PROBE_PHASES;
             self.schedule.probes = self.now + units::Duration::from_ns(part.max(1));
