@@ -23,8 +23,28 @@ pub fn calculation(
         .chain(accepted.alternatives.iter().map(|(_, route)| route));
     let ways = routes.flat_map(|route| atlas.ways(flow, route));
     let rows = ways.map(|way| rows(scenario, config, flow, &way));
-    rows.max_by_key(|rows| rows.iter().map(|row| row.delay_ns).sum::<u64>())
-        .unwrap_or_default()
+    let mut rows = rows.max_by_key(|rows| total_ns(rows)).unwrap_or_default();
+    rows.extend(change_of_way(&rows, accepted));
+    rows
+}
+
+/// Returns the term for frames that meet a failure on their way: they have been
+/// delayed on one way and go on where the other one leads.
+fn change_of_way(rows: &[CalculationRow], accepted: &Accepted) -> Option<CalculationRow> {
+    let guarantee = accepted.guarantee?.round_up().as_ns();
+    let left = guarantee
+        .checked_sub(total_ns(rows))
+        .filter(|left| *left > 0)?;
+    Some(row(
+        "where two ways meet",
+        "a change of way",
+        "a frame that met a failure may come as late as on the later of both".to_owned(),
+        Delay::from_ns(left),
+    ))
+}
+
+fn total_ns(rows: &[CalculationRow]) -> u64 {
+    rows.iter().map(|row| row.delay_ns).sum()
 }
 
 fn rows(scenario: &Scenario, config: &Config, flow: &Flow, way: &Way) -> Vec<CalculationRow> {

@@ -188,10 +188,12 @@ fn machine() -> BTreeMap<String, String> {
             .trim()
             .to_owned()
     };
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
     BTreeMap::from([
         ("kernel".to_owned(), read("/proc/sys/kernel/osrelease")),
-        ("processors".to_owned(), processors.to_string()),
+        (
+            "processors".to_owned(),
+            read("/sys/devices/system/cpu/online"),
+        ),
         ("load".to_owned(), read("/proc/loadavg")),
     ])
 }
