@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use controller::config::{Application, Metric, PortParameters, SwitchParameters, Timers};
+use controller::session::PUNT_WINDOW;
 use controller::{Config, ConnectionId, Controller, Input, Output};
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};
@@ -61,6 +62,7 @@ fn barrier_replies(bencher: Bencher<'_, '_>) {
 /// Feeds the messages that `emit` writes, a piece to each switch in turn.
 fn run(bencher: Bencher<'_, '_>, emit: impl Fn(usize, &mut Vec<u8>)) {
     let mut controller = connected();
+    let mut now = Instant::ZERO;
     let pieces: Vec<Vec<u8>> = (0..32)
         .map(|piece| {
             let mut bytes = Vec::new();
@@ -71,13 +73,20 @@ fn run(bencher: Bencher<'_, '_>, emit: impl Fn(usize, &mut Vec<u8>)) {
     let messages = pieces.len() * PIECE * usize::try_from(SWITCHES).expect("few");
     bencher.counter(ItemsCount::new(messages)).bench_local(|| {
         for bytes in &pieces {
+            // Each piece finds the budget of its switch for packet-ins untouched.
+            now += PUNT_WINDOW;
             for switch in 1..=SWITCHES {
                 let connection = ConnectionId(switch);
-                controller.handle(Instant::ZERO, Input::Received { connection, bytes });
+                controller.handle(now, Input::Received { connection, bytes });
                 drain(&mut controller);
             }
         }
     });
+    assert_eq!(
+        controller.counters().punts_dropped,
+        0,
+        "every message was handled"
+    );
 }
 
 fn connected() -> Controller {
