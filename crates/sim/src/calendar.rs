@@ -2,8 +2,9 @@
 //!
 //! A calendar queue: time is cut into days of `DAY_NS` nanoseconds, a year
 //! has `DAYS` of them. Whatever falls into the year that has begun lies
-//! unsorted under its day; only the day that has come is sorted. What is later
-//! than a year waits in a heap. A simulation never schedules into the past, and
+//! unsorted under its day; only the day that has come is sorted, once. What is
+//! still scheduled for that same day, and what is later than a year, waits in
+//! heaps. A simulation never schedules into the past, and
 //! most of what it schedules is due within microseconds, so that an event costs
 //! about the same however many wait.
 //!
@@ -57,8 +58,10 @@ impl<E> Ord for Entry<E> {
 pub struct Calendar<E> {
     /// The day that has come, counted from the origin of time.
     today: u64,
-    /// What happens today, soonest first.
-    present: BinaryHeap<Reverse<Entry<E>>>,
+    /// What happens today, soonest last.
+    present: Vec<Entry<E>>,
+    /// What also happens today, but was scheduled after the day had come.
+    sudden: BinaryHeap<Reverse<Entry<E>>>,
     /// What happens on one of the next `DAYS` − 1 days, by day modulo a year.
     year: Vec<Vec<Entry<E>>>,
     /// A bit a day of the year: whether anything happens on it.
@@ -73,7 +76,8 @@ impl<E: Copy> Default for Calendar<E> {
     fn default() -> Self {
         Self {
             today: 0,
-            present: BinaryHeap::new(),
+            present: Vec::new(),
+            sudden: BinaryHeap::new(),
             year: (0..DAYS).map(|_| Vec::new()).collect(),
             busy: [0; WORDS],
             later: BinaryHeap::new(),
@@ -99,14 +103,23 @@ impl<E: Copy> Calendar<E> {
 
     /// Removes and returns what happens next, if that is not after `until`.
     pub fn next(&mut self, until: Instant) -> Option<(Instant, E)> {
-        if self.present.is_empty() {
+        if self.present.is_empty() && self.sudden.is_empty() {
             self.turn_page();
         }
-        let at_ns = self.present.peek()?.0.at_ns;
-        if at_ns > until.as_ns() {
+        let planned = self.present.last();
+        let sudden = self.sudden.peek().map(|Reverse(entry)| entry);
+        let is_sudden = match (planned, sudden) {
+            (Some(planned), Some(sudden)) => sudden < planned,
+            (planned, _) => planned.is_none(),
+        };
+        let next = if is_sudden { sudden } else { planned };
+        if next?.at_ns > until.as_ns() {
             return None;
         }
-        let Reverse(entry) = self.present.pop()?;
+        let entry = match is_sudden {
+            true => self.sudden.pop().map(|Reverse(entry)| entry),
+            false => self.present.pop(),
+        }?;
         self.length -= 1;
         Some((Instant::from_ns(entry.at_ns), entry.event))
     }
@@ -126,7 +139,7 @@ impl<E: Copy> Calendar<E> {
     fn place(&mut self, entry: Entry<E>) {
         let day = entry.at_ns / DAY_NS;
         if day <= self.today {
-            self.present.push(Reverse(entry));
+            self.sudden.push(Reverse(entry));
         } else if day - self.today < DAYS as u64 {
             let index = day_of_year(day);
             self.year[index].push(entry);
@@ -147,7 +160,8 @@ impl<E: Copy> Calendar<E> {
         self.today = day;
         let index = day_of_year(day);
         self.busy[index / 64] &= !(1 << (index % 64));
-        self.present.extend(self.year[index].drain(..).map(Reverse));
+        self.present.append(&mut self.year[index]);
+        self.present.sort_unstable_by(|one, other| other.cmp(one));
         while let Some(Reverse(entry)) = self.later.peek() {
             if entry.at_ns / DAY_NS - self.today >= DAYS as u64 {
                 break;

@@ -18,6 +18,11 @@ const BEST_EFFORT: u8 = 0;
 #[derive(Debug)]
 pub struct HostNode {
     load: HostLoad,
+    /// When each source is due; a source is asked only after something happened
+    /// to it, for a host has many.
+    dues: Vec<Instant>,
+    /// The sources that wait for acknowledgements.
+    floods: Vec<usize>,
     interface: HostInterface,
     scratch: Vec<u8>,
     /// The earliest wake-up of the host that stands in the calendar.
@@ -30,6 +35,8 @@ impl HostNode {
     pub fn new(rate: BitRate) -> Self {
         Self {
             load: HostLoad::default(),
+            dues: Vec::new(),
+            floods: Vec::new(),
             interface: HostInterface::new(rate),
             scratch: Vec::with_capacity(crate::frames::FRAME_CAPACITY),
             wake_up: None,
@@ -38,6 +45,10 @@ impl HostNode {
 
     /// Begins to send and to receive this, in place of what was before.
     pub fn begin(&mut self, load: HostLoad) {
+        self.dues = load.sources.iter().map(|part| due(&part.source)).collect();
+        let sources = load.sources.iter().enumerate();
+        let floods = sources.filter(|(_, part)| matches!(part.source, Source::BestEffort(_)));
+        self.floods = floods.map(|(place, _)| place).collect();
         self.load = load;
     }
 
@@ -49,26 +60,28 @@ impl HostNode {
     /// Queues whatever is due, and returns the frame whose first bit leaves now,
     /// if one does.
     pub fn work(&mut self, now: Instant, frames: &mut Frames) -> Option<Sending> {
-        for QueuedSource { source, queue, .. } in &mut self.load.sources {
+        for (due_at, part) in self.dues.iter_mut().zip(&mut self.load.sources) {
+            if *due_at > now {
+                continue;
+            }
+            let QueuedSource { source, queue, .. } = part;
             for _ in 0..FRAMES_AT_ONCE {
-                if source.next_due().is_none_or(|due| due > now) {
-                    break;
-                }
                 if source.emit(now, &mut self.scratch).is_none() {
                     break;
                 }
                 enqueue(&mut self.interface, frames, *queue, &self.scratch);
             }
+            *due_at = due(source);
         }
         self.interface.send(now, frames)
     }
 
     /// Takes a frame that arrived, for those who wait for it.
     pub fn receive(&mut self, now: Instant, frame: FrameId, frames: &mut Frames) {
-        for QueuedSource { source, .. } in &mut self.load.sources {
-            if let Source::BestEffort(_) = source {
-                source.received(now, frames.bytes(frame));
-            }
+        for &place in &self.floods {
+            let source = &mut self.load.sources[place].source;
+            source.received(now, frames.bytes(frame));
+            self.dues[place] = due(source);
         }
         for acknowledger in &mut self.load.acknowledgers {
             if acknowledger
@@ -89,17 +102,10 @@ impl HostNode {
     /// Returns when the host has something to do next.
     #[must_use]
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
-        let due = self
-            .load
-            .sources
-            .iter()
-            .filter_map(|part| part.source.next_due())
-            .min();
         let soon = now + Duration::from_ns(1);
-        due.map(|due| due.max(soon))
-            .into_iter()
-            .chain(self.interface.deadline())
-            .min()
+        let due = self.dues.iter().min().map(|due| (*due).max(soon));
+        let next = due.into_iter().chain(self.interface.deadline()).min();
+        next.filter(|next| *next < Instant::FAR_FUTURE)
     }
 
     /// Returns how many slots of its schedule each source left out.
@@ -115,6 +121,11 @@ impl HostNode {
     pub fn dropped(&self) -> u64 {
         self.interface.dropped()
     }
+}
+
+/// Returns when a source is due; one that has ended never is.
+fn due(source: &Source) -> Instant {
+    source.next_due().unwrap_or(Instant::FAR_FUTURE)
 }
 
 fn enqueue(interface: &mut HostInterface, frames: &mut Frames, queue: u8, bytes: &[u8]) {

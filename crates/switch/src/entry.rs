@@ -9,7 +9,11 @@ use crate::flow_table::Rule;
 use crate::packet::Origin;
 
 /// An entry with everything that its controller said about it.
+///
+/// What a frame needs stands first and together: a table is larger than the
+/// caches, and the lines that a lookup touches are what it costs.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Entry {
     pub(crate) rule: Rule,
     pub(crate) counters: EntryCounters,

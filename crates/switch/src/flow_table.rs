@@ -39,6 +39,7 @@ impl Rank {
 
 /// What identifies an entry within its table, OF13 clause 5.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Rule {
     /// The value, of which only the bits of the mask are set.
     pub(crate) value: PacketKey,
@@ -68,12 +69,16 @@ impl Rule {
 pub(crate) struct TableFull;
 
 /// An entry and where it stands among those with the same rule but priority.
+///
+/// The rank and the words of the value that most entries match on share a cache
+/// line: the tables of many switches are larger than the caches.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Ranked {
-    entry: Entry,
     rank: Rank,
     /// The next lower one of the same value and mask.
     below: Option<EntryIndex>,
+    entry: Entry,
 }
 
 /// One table of entries.

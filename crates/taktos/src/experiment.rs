@@ -14,7 +14,7 @@ mod load;
 mod outcome;
 pub mod plan;
 mod route;
-mod sim_world;
+pub mod sim_world;
 mod traffic;
 pub mod world;
 
@@ -124,7 +124,23 @@ impl Experiment<'_> {
     pub fn run(&self, place: Place, to: &mut dyn Audience) -> Result<Report, ExperimentError> {
         load::verify(self.scenario)?;
         let config = self.config()?;
-        let mut world = self.world(place, config.clone())?;
+        let world = self.world(place, config.clone())?;
+        self.run_in(world, place, &config, to)
+    }
+
+    /// Carries the experiment out in a world that stands already, under a
+    /// controller of this configuration.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn run_in(
+        &self,
+        mut world: Box<dyn World + '_>,
+        place: Place,
+        config: &Config,
+        to: &mut dyn Audience,
+    ) -> Result<Report, ExperimentError> {
         let begun = world.now();
         let found = self.discover(world.as_mut())?;
         let took = world.now() - begun;
@@ -137,7 +153,7 @@ impl Experiment<'_> {
         Ok(outcome::report(&outcome::Facts {
             scenario: self.scenario,
             place,
-            config: &config,
+            config,
             found,
             took,
             admissions: &admissions,

@@ -58,6 +58,12 @@ impl SimWorld {
             changes: Vec::new(),
         }
     }
+
+    /// Returns what the run has done so far.
+    #[must_use]
+    pub fn counts(&self) -> sim::world::Counts {
+        self.world.counts()
+    }
 }
 
 impl World for SimWorld {
