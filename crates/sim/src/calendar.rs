@@ -18,11 +18,11 @@ use std::collections::BinaryHeap;
 
 use units::Instant;
 
-/// Length of a day: a few frames on a link of 1 Gbit/s.
+/// Length of a day: a small frame on a link of 1 Gbit/s.
 const DAY_NS: u64 = 1 << DAY_BITS;
-const DAY_BITS: u32 = 11;
+const DAY_BITS: u32 = 9;
 /// Days in a year: 8.4 ms.
-const DAYS: usize = 1 << 12;
+const DAYS: usize = 1 << 14;
 const WORDS: usize = DAYS / 64;
 
 /// What happens at a point in time, and which of several comes first.
@@ -188,7 +188,7 @@ impl<E: Copy> Calendar<E> {
 }
 
 fn day_of_year(day: u64) -> usize {
-    usize::try_from(day % DAYS as u64).expect("a day of the year is below 4096")
+    usize::try_from(day % DAYS as u64).expect("a day of the year is small")
 }
 
 #[cfg(test)]

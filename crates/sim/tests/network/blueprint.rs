@@ -1,0 +1,493 @@
+//! Networks and flows drawn from a seed.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use controller::config::{
+    Application, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
+    SwitchParameters, Timers, UnpromisedTraffic,
+};
+use controller::northbound::{
+    FlowMatch, Protection, Requirement, Traffic, Transport, TransportProtocol,
+};
+use controller::place::{LinkEnds, PortId};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sim::Parts;
+use sim::parts::{End, LinkPart, Node, Processing, SwitchPart};
+use units::{BitRate, DataSize, Delay, Duration};
+use wire::ethernet::{EtherType, MacAddress, wire_size};
+use wire::openflow::{DatapathId, PortNumber};
+
+/// How long a flow may be interrupted.
+pub const INTERRUPTION: Duration = Duration::from_ms(10);
+/// The class without a promise.
+pub const BEST_EFFORT: u8 = 0;
+
+const LINK_RATE: BitRate = BitRate::from_mbps(1_000);
+const HOST_RATE: BitRate = BitRate::from_mbps(200);
+const PROPAGATION: Delay = Delay::from_ns(50);
+const LARGEST_FRAME: DataSize = DataSize::from_bytes(1542);
+const CARRIER_DETECTION: Duration = Duration::from_ms(1);
+const CONTROL_DELAY: Duration = Duration::from_us(100);
+/// A port of each switch into which nothing is plugged.
+const SPARE_PORT: u32 = 99;
+
+/// Draws numbers.
+pub struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// Returns a number below `limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.0.next_u64() % limit as u64).unwrap()
+    }
+
+    /// Returns one of `choices`.
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+
+    /// Returns a length of time below `limit`.
+    pub fn time_below(&mut self, limit: Duration) -> Duration {
+        Duration::from_ns(self.0.next_u64() % limit.as_ns())
+    }
+}
+
+/// A network that can be built, and what is asked of it.
+pub struct Blueprint {
+    pub seed: u64,
+    /// Between which switches there are links.
+    pub links: Vec<[usize; 2]>,
+    /// At which switch each host is.
+    pub hosts: Vec<usize>,
+    pub wishes: Vec<Wish>,
+    /// How many of a million frames are lost on each link between switches.
+    pub loss_ppm: u32,
+    budgets: Budgets,
+    switches: usize,
+}
+
+/// What each hop may add. Guarantees are sums of these: small ones refuse more
+/// flows and leave less room between what is promised and what happens.
+#[derive(Clone, Copy)]
+struct Budgets {
+    /// At a switch.
+    processing: Delay,
+    /// At a port of [`LINK_RATE`]; others have as much more as they are slower.
+    port: Delay,
+}
+
+const AMPLE: Budgets = Budgets {
+    processing: Delay::from_us(500),
+    port: Delay::from_us(500),
+};
+
+/// A flow that is asked for.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    pub source: usize,
+    pub receivers: Vec<usize>,
+    pub kind: Kind,
+    /// Without the check sequence, in bytes.
+    pub frame: usize,
+    pub rate: BitRate,
+    /// Frames that the source sends at once if it can.
+    pub burst: u64,
+    pub class: u8,
+    /// When it begins to send, after the others.
+    pub phase: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Datagrams, as many as the contract allows.
+    Greedy,
+    /// Sampled Values, 4000 a second, to a group.
+    SampledValues,
+    /// State changes, to a group.
+    Goose,
+}
+
+impl Blueprint {
+    /// Draws a ring, a grid or a diamond with flows between its hosts.
+    pub fn draw(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let size = 3 + dice.below(3);
+        let (switches, links) = match dice.below(3) {
+            0 => ring(size),
+            1 => grid(2, size),
+            _ => diamond(size - 1),
+        };
+        let hosts = (0..switches)
+            .chain((0..2).map(|_| dice.below(switches)))
+            .collect();
+        let mut blueprint = Self {
+            seed,
+            links,
+            hosts,
+            wishes: Vec::new(),
+            loss_ppm: 0,
+            budgets: Budgets {
+                processing: dice.pick(&[60, 120, 400].map(Delay::from_us)),
+                port: dice.pick(&[25, 60, 200].map(Delay::from_us)),
+            },
+            switches,
+        };
+        let phases = Phases::draw(&mut dice);
+        for _ in 0..6 + dice.below(14) {
+            let wish = blueprint.wish(&mut dice, phases);
+            blueprint.wishes.push(wish);
+        }
+        blueprint
+    }
+
+    /// Returns a ring of four switches with a host each and one datagram flow
+    /// from the first to the third.
+    pub fn one_flow() -> Self {
+        let (switches, links) = ring(4);
+        Self {
+            seed: 1,
+            links,
+            hosts: (0..switches).collect(),
+            wishes: vec![Wish {
+                source: 0,
+                receivers: vec![2],
+                kind: Kind::Greedy,
+                frame: 200,
+                rate: BitRate::from_mbps(2),
+                burst: 2,
+                class: 5,
+                phase: Duration::ZERO,
+            }],
+            loss_ppm: 0,
+            budgets: AMPLE,
+            switches,
+        }
+    }
+
+    fn wish(&self, dice: &mut Dice, phases: Phases) -> Wish {
+        let source = dice.below(self.hosts.len());
+        let receivers: Vec<_> = (1..self.hosts.len())
+            .map(|step| (source + step) % self.hosts.len())
+            .collect();
+        let first = dice.below(receivers.len());
+        let kind = dice.pick(&[Kind::Greedy, Kind::Greedy, Kind::SampledValues, Kind::Goose]);
+        let more = match kind {
+            Kind::Greedy => 0,
+            Kind::SampledValues | Kind::Goose => dice.below(2),
+        };
+        let class = dice.pick(&[BEST_EFFORT, 3, 5, 6]);
+        let class = if kind == Kind::Greedy { class } else { 6 };
+        let rate = match (kind, class) {
+            (Kind::SampledValues, _) => BitRate::from_bps(4_000 * wire_size(160).as_bits()),
+            (Kind::Greedy, BEST_EFFORT) => BitRate::from_mbps(40),
+            (Kind::Greedy | Kind::Goose, _) => BitRate::from_mbps(2),
+        };
+        Wish {
+            source,
+            receivers: receivers
+                .into_iter()
+                .cycle()
+                .skip(first)
+                .take(1 + more)
+                .collect(),
+            kind,
+            frame: match (kind, class) {
+                (Kind::Greedy, BEST_EFFORT) => 1514,
+                (Kind::Greedy, _) => dice.pick(&[80, 200, 600]),
+                (Kind::SampledValues | Kind::Goose, _) => 160,
+            },
+            rate,
+            burst: 1 + dice.below(5) as u64,
+            class,
+            phase: phases.draw_one(dice),
+        }
+    }
+
+    /// Returns the network as the simulation wants it.
+    pub fn parts(&self) -> Parts {
+        let links = self.links.iter().enumerate().map(|(index, ends)| LinkPart {
+            ends: ends.map(|switch| self.end(switch, self.port(switch, index))),
+            propagation: PROPAGATION,
+            loss_ppm: self.loss_ppm,
+        });
+        let cables = self
+            .hosts
+            .iter()
+            .enumerate()
+            .map(|(host, &switch)| LinkPart {
+                ends: [
+                    End {
+                        node: Node::Host(host),
+                        port: PortNumber(1),
+                    },
+                    self.end(switch, self.port(switch, self.links.len() + host)),
+                ],
+                propagation: PROPAGATION,
+                loss_ppm: 0,
+            });
+        Parts {
+            seed: self.seed,
+            switches: (0..self.switches)
+                .map(|switch| self.switch(switch))
+                .collect(),
+            hosts: vec![HOST_RATE; self.hosts.len()],
+            links: links.chain(cables).collect(),
+            controller: self.controller(),
+            control_delay: CONTROL_DELAY,
+            carrier_detection: CARRIER_DETECTION,
+        }
+    }
+
+    /// Returns how the controller names a link.
+    pub fn link_ends(&self, link: usize) -> LinkEnds {
+        let [one, other] = self.links[link];
+        let port = |switch| PortId::new(datapath(switch), self.port(switch, link));
+        LinkEnds::new(port(one), port(other))
+    }
+
+    /// Returns the port of a switch into which nothing is plugged.
+    pub fn spare(&self, switch: usize) -> End {
+        self.end(switch, PortNumber(SPARE_PORT))
+    }
+
+    /// Returns what a wish asks of the controller. The frames of one host leave
+    /// one after the other, so that each flow may be a frame more bursty than its
+    /// source.
+    pub fn requirement(&self, flow: usize) -> Requirement {
+        let wish = &self.wishes[flow];
+        let size = wire_size(wish.frame);
+        Requirement {
+            name: format!("flow-{flow}"),
+            source: host_name(wish.source),
+            destinations: wish.receivers.iter().map(|host| host_name(*host)).collect(),
+            matching: matching(flow, wish),
+            class: wish.class,
+            traffic: Traffic {
+                rate: wish.rate,
+                burst: size * (wish.burst + 1),
+                largest_frame: size,
+                smallest_frame: size,
+            },
+            deadline: (wish.class != BEST_EFFORT).then(|| Delay::from_us(20_000)),
+            protection: Protection::Restore {
+                interruption: INTERRUPTION,
+            },
+        }
+    }
+
+    fn end(&self, switch: usize, port: PortNumber) -> End {
+        assert!(switch < self.switches);
+        End {
+            node: Node::Switch(switch),
+            port,
+        }
+    }
+
+    /// Ports are numbered in the order of the cables.
+    fn port(&self, switch: usize, cable: usize) -> PortNumber {
+        let cables = self.links.iter().map(|ends| ends.contains(&switch));
+        let cables = cables.chain(self.hosts.iter().map(|at| *at == switch));
+        let number = 1 + cables.take(cable).filter(|is_mine| *is_mine).count();
+        PortNumber(u32::try_from(number).unwrap())
+    }
+
+    fn port_rates(&self, switch: usize) -> impl Iterator<Item = (PortNumber, BitRate)> {
+        let links = self.links.iter().filter(move |ends| ends.contains(&switch));
+        let hosts = self.hosts.iter().filter(move |at| **at == switch);
+        let rates = links.map(|_| LINK_RATE).chain(hosts.map(|_| HOST_RATE));
+        let numbered = (1..).map(PortNumber).zip(rates);
+        numbered.chain([(PortNumber(SPARE_PORT), HOST_RATE)])
+    }
+
+    fn switch(&self, switch: usize) -> SwitchPart {
+        let ports = self
+            .port_rates(switch)
+            .map(|(number, rate)| switch::PortConfig {
+                number,
+                name: format!("s{switch}-{}", number.0),
+                mac: MacAddress([2, 1, 0, low_byte(switch), 0, 1]),
+                rate: Some(rate),
+            });
+        SwitchPart {
+            config: switch::Config::new(datapath(switch), ports.collect()),
+            processing: Processing {
+                latency: Delay::from_us(10),
+                per_frame: Delay::from_us(2),
+                capacity: 4096,
+            },
+        }
+    }
+
+    fn controller(&self) -> Config {
+        let switches = (0..self.switches).map(|switch| {
+            let ports = self
+                .port_rates(switch)
+                .map(|(port, rate)| (port, self.port_parameters(rate)));
+            let parameters = SwitchParameters {
+                name: format!("s{switch}"),
+                processing: Some(ProcessingParameters {
+                    latency: Delay::from_us(10),
+                    per_frame: Delay::from_us(2),
+                    budget: self.budgets.processing,
+                    buffer_frames: Some(4096),
+                }),
+                ports: ports.collect(),
+                other_ports: self.port_parameters(HOST_RATE),
+            };
+            (datapath(switch), parameters)
+        });
+        Config {
+            switches: switches.collect(),
+            unknown_switch: SwitchParameters {
+                name: String::new(),
+                processing: None,
+                ports: BTreeMap::new(),
+                other_ports: self.port_parameters(HOST_RATE),
+            },
+            hosts: (0..self.hosts.len()).map(|host| self.host(host)).collect(),
+            application: Application::Deterministic,
+            metric: Metric::Links,
+            timers: Timers::default(),
+            probe_key: None,
+            seed: self.seed,
+        }
+    }
+
+    fn port_parameters(&self, rate: BitRate) -> PortParameters {
+        let slower = LINK_RATE.as_bps() / rate.as_bps();
+        let mut budgets = [None; 8];
+        for class in [3, 5, 6] {
+            budgets[class] = Some(self.budgets.port * slower);
+        }
+        PortParameters {
+            rate,
+            propagation: PROPAGATION,
+            budgets,
+            buffers: [None; 8],
+            largest_frame: LARGEST_FRAME,
+        }
+    }
+
+    fn host(&self, host: usize) -> HostParameters {
+        let switch = self.hosts[host];
+        let floods = self.wishes.iter().filter(|wish| wish.class == BEST_EFFORT);
+        let own = floods.filter(|wish| wish.source == host);
+        HostParameters {
+            name: host_name(host),
+            mac: host_mac(host),
+            ipv4: Some(host_ip(host)),
+            attachment: Some(PortId::new(
+                datapath(switch),
+                self.port(switch, self.links.len() + host),
+            )),
+            unpromised: own
+                .map(|wish| wish.rate)
+                .reduce(|one, other| one + other)
+                .map(|rate| UnpromisedTraffic {
+                    rate,
+                    largest_frame: LARGEST_FRAME,
+                    smallest_frame: LARGEST_FRAME,
+                }),
+        }
+    }
+}
+
+/// When flows begin, so that their bursts meet: all at once, on a grid of the
+/// time that a hop takes, so that some meet further on, or at random.
+#[derive(Clone, Copy)]
+enum Phases {
+    Together,
+    HopsApart,
+    Random,
+}
+
+impl Phases {
+    fn draw(dice: &mut Dice) -> Self {
+        dice.pick(&[Self::Together, Self::HopsApart, Self::Random])
+    }
+
+    fn draw_one(self, dice: &mut Dice) -> Duration {
+        match self {
+            Self::Together => Duration::ZERO,
+            Self::HopsApart => Duration::from_us(14) * dice.below(5) as u64,
+            Self::Random => dice.time_below(Duration::from_ms(1)),
+        }
+    }
+}
+
+pub fn host_mac(host: usize) -> MacAddress {
+    MacAddress([2, 0, 0, 0, 0, low_byte(host + 1)])
+}
+
+pub fn host_ip(host: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, low_byte(host + 1))
+}
+
+/// The group address of a flow.
+pub fn group(flow: usize) -> MacAddress {
+    MacAddress([0x01, 0x0c, 0xcd, 4, 0, low_byte(flow)])
+}
+
+/// The UDP port that a flow goes to.
+pub fn udp_port(flow: usize) -> u16 {
+    5000 + u16::try_from(flow).unwrap()
+}
+
+pub fn datapath(switch: usize) -> DatapathId {
+    DatapathId(switch as u64 + 1)
+}
+
+fn host_name(host: usize) -> String {
+    format!("h{host}")
+}
+
+fn low_byte(number: usize) -> u8 {
+    u8::try_from(number).unwrap()
+}
+
+fn matching(flow: usize, wish: &Wish) -> FlowMatch {
+    let to_group = |ether_type| FlowMatch {
+        ether_type: Some(ether_type),
+        destination: Some(group(flow)),
+        ..FlowMatch::default()
+    };
+    match wish.kind {
+        Kind::Greedy => FlowMatch {
+            ipv4_destination: Some(host_ip(wish.receivers[0])),
+            transport: Some(Transport {
+                protocol: TransportProtocol::Udp,
+                source: None,
+                destination: Some(udp_port(flow)),
+            }),
+            ..FlowMatch::default()
+        },
+        Kind::SampledValues => to_group(EtherType::SAMPLED_VALUES),
+        Kind::Goose => to_group(EtherType::GOOSE),
+    }
+}
+
+fn ring(size: usize) -> (usize, Vec<[usize; 2]>) {
+    (size, (0..size).map(|at| [at, (at + 1) % size]).collect())
+}
+
+fn grid(rows: usize, columns: usize) -> (usize, Vec<[usize; 2]>) {
+    let place = |row, column| row * columns + column;
+    let across = (0..rows).flat_map(|row| {
+        (1..columns).map(move |column| [place(row, column - 1), place(row, column)])
+    });
+    let down = (1..rows).flat_map(|row| {
+        (0..columns).map(move |column| [place(row - 1, column), place(row, column)])
+    });
+    (rows * columns, across.chain(down).collect())
+}
+
+/// Two switches and `paths` parallel ways between them.
+fn diamond(paths: usize) -> (usize, Vec<[usize; 2]>) {
+    let between = (0..paths).flat_map(|path| [[0, path + 2], [path + 2, 1]]);
+    (paths + 2, between.collect())
+}

@@ -1,0 +1,203 @@
+//! Whole networks in virtual time: does the whole keep its promises under any
+//! fault?
+//!
+//! Networks, flows and faults are drawn from a seed. Replay one failure with
+//! `TAKTOS_SEED=… cargo test -p sim --test network`.
+
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
+
+mod blueprint;
+mod run;
+
+use std::ops::RangeInclusive;
+
+use controller::northbound::{Event, Travels};
+use sim::parts::Fault;
+use units::Duration;
+
+use blueprint::{BEST_EFFORT, Blueprint, Dice, INTERRUPTION, datapath};
+use run::{Flow, Outcome, run};
+
+/// How many networks are drawn.
+const RUNS: u64 = 200;
+/// How long traffic runs; flows have returned to their own way by then.
+const DURATION: Duration = Duration::from_ms(900);
+
+#[test]
+fn promises_hold_whichever_link_is_cut_whenever() {
+    let mut admitted = 0;
+    for seed in seeds() {
+        println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
+        let mut dice = Dice::new(!seed);
+        let blueprint = Blueprint::draw(seed);
+        let link = dice.below(blueprint.links.len());
+        let cut_after = dice.time_below(Duration::from_ms(100));
+        let heal_after =
+            cut_after + Duration::from_ms(20) + dice.time_below(Duration::from_ms(100));
+        let faults = [
+            (cut_after, Fault::Cut { link }),
+            (heal_after, Fault::Heal { link }),
+        ];
+
+        let outcome = run(&blueprint, &faults, DURATION);
+
+        admitted += outcome.flows.len();
+        for flow in &outcome.flows {
+            assert_promise_held(&blueprint, &outcome, flow, (link, cut_after));
+        }
+        let traveller = outcome
+            .summaries
+            .iter()
+            .find(|flow| flow.travels != Travels::Base);
+        assert_eq!(traveller, None, "every flow is back on its own way");
+    }
+    assert!(admitted > 0, "everything was refused");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let [first, second, other] = [7, 7, 8].map(|seed| {
+        let cut = (Duration::from_ms(30), Fault::Cut { link: 0 });
+        let outcome = run(&Blueprint::draw(seed), &[cut], Duration::from_ms(200));
+        let records: Vec<_> = outcome.flows.into_iter().map(|flow| flow.record).collect();
+        format!("{records:?} {:?} {:?}", outcome.notices, outcome.counts)
+    });
+
+    assert_eq!(first, second);
+    assert_ne!(first, other);
+}
+
+#[test]
+fn a_switch_that_restarts_gets_its_entries_back() {
+    let blueprint = Blueprint::one_flow();
+    // The flow leads over either of its neighbours, so it leads through the
+    // switch of its receiver whatever happens.
+    let switch = 2;
+    let restart_after = Duration::from_ms(400);
+    let faults = [
+        (Duration::from_ms(100), Fault::Crash { switch }),
+        (restart_after, Fault::Restart { switch }),
+    ];
+
+    let outcome = run(&blueprint, &faults, Duration::from_secs(4));
+
+    let synchronised = |event: &Event| matches!(event, Event::Synchronised { datapath: it, .. } if *it == datapath(switch));
+    assert!(outcome.heard(synchronised), "{:?}", outcome.notices);
+    let [flow] = &outcome.flows[..] else {
+        panic!("one flow was asked for");
+    };
+    assert!(flow.record.lost > 0, "nobody received it meanwhile");
+    assert_no_loss_after(&outcome, flow, restart_after + Duration::from_secs(2));
+    assert_eq!(outcome.summaries[0].travels, Travels::Base);
+}
+
+#[test]
+fn flows_follow_a_host_that_moves() {
+    let blueprint = Blueprint::one_flow();
+    let to = blueprint.spare(1);
+    let move_after = Duration::from_ms(100);
+    let faults = [(move_after, Fault::HostMoves { host: 0, to })];
+
+    let outcome = run(&blueprint, &faults, Duration::from_secs(2));
+
+    let moved =
+        |event: &Event| matches!(event, Event::HostMoved { to, .. } if to.datapath == datapath(1));
+    assert!(outcome.heard(moved), "{:?}", outcome.notices);
+    let [flow] = &outcome.flows[..] else {
+        panic!("one flow was asked for");
+    };
+    let losses = &flow.record.receivers[0].loss_runs;
+    let first = losses.first().map(|run| run.first_sent);
+    assert!(first.is_none_or(|first| first >= outcome.start + move_after));
+    assert_no_loss_after(&outcome, flow, move_after + Duration::from_ms(500));
+}
+
+#[test]
+fn what_a_bad_link_loses_is_counted_as_lost_and_nothing_else_is() {
+    let mut blueprint = Blueprint::one_flow();
+    blueprint.loss_ppm = 50_000;
+
+    let outcome = run(&blueprint, &[], Duration::from_secs(2));
+
+    let [flow] = &outcome.flows[..] else {
+        panic!("one flow was asked for");
+    };
+    let record = &flow.record;
+    assert!(record.lost > 0 && record.received() > 0, "{record:?}");
+    assert_eq!(record.received(), record.latency.count());
+    // Probes are lost as well.
+    assert!(record.lost <= outcome.counts.lost_on_cables);
+    assert_eq!(
+        (record.late, record.misfits, record.duplicates()),
+        (0, 0, 0)
+    );
+}
+
+/// Asserts the three parts of a promise: no frame later than the guarantee, no
+/// frame lost while nothing is broken, no interruption longer than allowed.
+fn assert_promise_held(
+    blueprint: &Blueprint,
+    outcome: &Outcome,
+    flow: &Flow,
+    (link, cut_after): (usize, Duration),
+) {
+    let Flow {
+        wish,
+        accepted,
+        record,
+    } = flow;
+    let name = &accepted.name;
+    assert!(record.sent > 0, "{name} sent nothing");
+    if wish.class == BEST_EFFORT {
+        return;
+    }
+    assert_eq!(record.out_of_contract, 0, "{name} sent too much");
+    let highest = record.latency.max();
+    assert_eq!(
+        record.late, 0,
+        "{name}: {highest:?} of {:?}",
+        accepted.guarantee
+    );
+    assert_eq!(record.misfits, 0, "{name} got strange frames");
+
+    let is_hit = accepted.route.links.contains(&blueprint.link_ends(link));
+    if !is_hit {
+        let losses = &record.receivers;
+        assert_eq!(record.lost, 0, "{name} did not use the link: {losses:?}");
+    }
+    // A frame that was on its way when the link broke was sent before.
+    let cut = outcome.start + cut_after;
+    let guarantee = accepted.guarantee.expect("there is a promise").round_up();
+    for run in record.receivers.iter().flat_map(|one| &one.loss_runs) {
+        assert!(
+            run.first_sent + guarantee >= cut && run.last_sent <= cut + INTERRUPTION,
+            "{name} lost {run:?}, the link was cut at {cut:?}"
+        );
+    }
+}
+
+#[track_caller]
+fn assert_no_loss_after(outcome: &Outcome, flow: &Flow, after: Duration) {
+    let from = outcome.start + after;
+    let record = &flow.record;
+    assert!(record.last_sent.is_some_and(|last| last > from));
+    let losses = &record.receivers[0].loss_runs;
+    let late = losses.iter().find(|run| run.last_sent >= from);
+    assert_eq!(late, None, "{:?}", outcome.notices);
+}
+
+fn seeds() -> RangeInclusive<u64> {
+    match fixed_seed() {
+        Some(seed) => seed..=seed,
+        None => 1..=RUNS,
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "who replays a failure says which"
+)]
+fn fixed_seed() -> Option<u64> {
+    let seed = std::env::var("TAKTOS_SEED").ok()?;
+    Some(seed.parse().expect("a number"))
+}

@@ -1,0 +1,309 @@
+//! Builds a network from a blueprint, lets its flows be admitted, and runs it.
+
+use controller::northbound::{Accepted, Decision, Event, FlowSummary, Reply, Request, Topology};
+use measure::identity::{Catalogue, FlowKey, Numbering};
+use measure::load::{HostLoad, Load, QueuedSource};
+use measure::recorder::{FlowRecord, Settings};
+use measure::traffic::{Addresses, Goose, SampledValues, Source, Udp, goose, sampled_values, udp};
+use measure::{Contract, FlowPlan, Promise, ReceiverIndex, Recorder};
+use sim::World;
+use sim::parts::{Fault, FaultAt};
+use sim::world::{Counts, Said, Saying};
+use units::{Duration, Instant};
+use wire::ethernet::wire_size;
+
+use crate::blueprint::{
+    BEST_EFFORT, Blueprint, INTERRUPTION, Kind, Wish, group, host_ip, host_mac, udp_port,
+};
+
+/// How long anything may take that is no part of a test's claim.
+const PATIENCE: Duration = Duration::from_secs(5);
+const STEP: Duration = Duration::from_ms(5);
+/// How long the last frames may travel.
+const DRAIN: Duration = Duration::from_ms(50);
+
+/// What a run has shown.
+pub struct Outcome {
+    /// When traffic began.
+    pub start: Instant,
+    /// The flows that were admitted.
+    pub flows: Vec<Flow>,
+    /// What the controller said since traffic began.
+    pub notices: Vec<(Instant, Event)>,
+    /// The list of flows at the end.
+    pub summaries: Vec<FlowSummary>,
+    pub counts: Counts,
+}
+
+/// An admitted flow.
+pub struct Flow {
+    pub wish: Wish,
+    pub accepted: Accepted,
+    pub record: FlowRecord,
+}
+
+impl Outcome {
+    /// Returns whether the controller said something of this kind.
+    pub fn heard(&self, is_it: impl Fn(&Event) -> bool) -> bool {
+        self.notices.iter().any(|(_, event)| is_it(event))
+    }
+}
+
+/// Runs the network for `duration`, with faults at times after traffic begins.
+pub fn run(blueprint: &Blueprint, faults: &[(Duration, Fault)], duration: Duration) -> Outcome {
+    let mut world = World::new(blueprint.parts());
+    discover(blueprint, &mut world);
+    let admitted = admit(blueprint, &mut world);
+    let start = world.now() + Duration::from_ms(10);
+    world.said();
+    world.begin(load(blueprint, &admitted, start, start + duration));
+    let faults: Vec<_> = faults
+        .iter()
+        .map(|&(after, fault)| FaultAt {
+            at: start + after,
+            fault,
+        })
+        .collect();
+    world.plan(&faults);
+    world.run_until(start + duration + DRAIN);
+    let notices = world.said().into_iter().filter_map(notice).collect();
+    let Reply::Flows(summaries) = ask(&mut world, Request::Flows) else {
+        panic!("a list of flows was asked for");
+    };
+    let counts = world.counts();
+    let flows = admitted.into_iter().zip(world.finish());
+    Outcome {
+        start,
+        flows: flows
+            .map(|((flow, accepted), record)| Flow {
+                wish: blueprint.wishes[flow].clone(),
+                accepted,
+                record,
+            })
+            .collect(),
+        notices,
+        summaries,
+        counts,
+    }
+}
+
+fn discover(blueprint: &Blueprint, world: &mut World) {
+    let expected = Topology {
+        switches: blueprint.parts().switches.len(),
+        links: blueprint.links.len(),
+        hosts: blueprint.hosts.len(),
+        flows: 0,
+    };
+    let end = world.now() + PATIENCE;
+    while ask(world, Request::Topology) != Reply::Topology(expected) {
+        assert!(world.now() < end, "the network was not discovered");
+        world.run_until(world.now() + STEP);
+    }
+}
+
+/// Returns the flows that were admitted and are installed.
+fn admit(blueprint: &Blueprint, world: &mut World) -> Vec<(usize, Accepted)> {
+    let wishes = 0..blueprint.wishes.len();
+    let requirements = wishes.map(|flow| blueprint.requirement(flow)).collect();
+    let Reply::Decisions(decisions) = ask(world, Request::Admit(requirements)) else {
+        panic!("decisions were asked for");
+    };
+    let admitted = decisions.into_iter().enumerate();
+    let admitted: Vec<_> = admitted
+        .filter_map(|(flow, decision)| match decision {
+            Decision::Accepted(accepted) => Some((flow, accepted)),
+            Decision::Refused { .. } => None,
+        })
+        .collect();
+    let end = world.now() + PATIENCE;
+    loop {
+        let Reply::Flows(flows) = ask(world, Request::Flows) else {
+            panic!("a list of flows was asked for");
+        };
+        if flows.iter().all(|flow| flow.installed) {
+            return admitted;
+        }
+        assert!(world.now() < end, "the flows were not installed");
+        world.run_until(world.now() + STEP);
+    }
+}
+
+fn ask(world: &mut World, request: Request) -> Reply {
+    let asked = world.request(request);
+    let end = world.now() + PATIENCE;
+    while world.now() < end {
+        for said in world.run_until_said(end) {
+            if let Saying::Reply(id, reply) = said.what
+                && id == asked
+            {
+                return reply;
+            }
+        }
+    }
+    panic!("the controller did not answer");
+}
+
+fn notice(said: Said) -> Option<(Instant, Event)> {
+    match said.what {
+        Saying::Notice(event) => Some((said.at, event)),
+        Saying::Reply(..) => None,
+    }
+}
+
+fn load(
+    blueprint: &Blueprint,
+    admitted: &[(usize, Accepted)],
+    start: Instant,
+    until: Instant,
+) -> Load {
+    let mut load = Load {
+        hosts: blueprint
+            .hosts
+            .iter()
+            .map(|_| HostLoad::default())
+            .collect(),
+        recorder: Recorder::new(start, Settings::default()),
+        catalogue: Catalogue::default(),
+    };
+    for (flow, accepted) in admitted {
+        let wish = &blueprint.wishes[*flow];
+        let begins = start + wish.phase;
+        let index = load.recorder.add(plan(blueprint, *flow, accepted));
+        let (key, numbering) = identity(*flow, wish, begins);
+        load.catalogue.add(key, index, numbering);
+        load.hosts[wish.source].sources.push(QueuedSource {
+            source: source(*flow, wish, begins, until),
+            flow: index,
+            queue: wish.class,
+        });
+        for (receiver, host) in (0..).map(ReceiverIndex).zip(&wish.receivers) {
+            load.hosts[*host].receives.insert(index, receiver);
+        }
+    }
+    load
+}
+
+fn plan(blueprint: &Blueprint, flow: usize, accepted: &Accepted) -> FlowPlan {
+    let requirement = blueprint.requirement(flow);
+    let wish = &blueprint.wishes[flow];
+    let promise = accepted.guarantee.zip(requirement.deadline);
+    FlowPlan {
+        receivers: wish.receivers.len(),
+        promise: promise.map(|(guarantee, deadline)| Promise {
+            guarantee: guarantee.round_up(),
+            deadline: deadline.round_up(),
+            interruption: Some(INTERRUPTION),
+        }),
+        contract: (wish.class != BEST_EFFORT).then_some(Contract {
+            rate: requirement.traffic.rate,
+            burst: requirement.traffic.burst,
+        }),
+        period: None,
+    }
+}
+
+fn identity(flow: usize, wish: &Wish, begins: Instant) -> (FlowKey, Numbering) {
+    let (destination, application) = (group(flow), application(flow, wish));
+    match wish.kind {
+        Kind::Greedy => {
+            let key = FlowKey::Datagram {
+                source: host_ip(wish.source),
+                destination: host_ip(wish.receivers[0]),
+                port: udp_port(flow),
+            };
+            (key, Numbering::Unbounded)
+        }
+        Kind::SampledValues => {
+            let key = FlowKey::SampledValues {
+                destination,
+                application,
+            };
+            let numbering = Numbering::EverySecond {
+                rate: 4_000,
+                start: begins,
+            };
+            (key, numbering)
+        }
+        Kind::Goose => {
+            let key = FlowKey::Goose {
+                destination,
+                application,
+            };
+            (key, Numbering::Unbounded)
+        }
+    }
+}
+
+fn source(flow: usize, wish: &Wish, start: Instant, until: Instant) -> Source {
+    let contract = Contract {
+        rate: wish.rate,
+        burst: wire_size(wish.frame) * wish.burst,
+    };
+    let until = Some(until);
+    let (source, destination) = (host_mac(wish.source), group(flow));
+    let application = application(flow, wish);
+    match wish.kind {
+        Kind::Greedy => Source::Udp(Udp::new(&udp::Config {
+            addresses: addresses(flow, wish),
+            frame_length: wish.frame,
+            contract,
+            pattern: udp::Pattern::Greedy,
+            start,
+            until,
+        })),
+        Kind::SampledValues => {
+            let config = sampled_values::Config {
+                source,
+                destination,
+                vlan: None,
+                application,
+                sv_id: format!("flow-{flow}"),
+                rate: 4_000,
+                contract: Some(contract),
+                start,
+                until,
+            };
+            Source::SampledValues(SampledValues::sized(&config, wish.frame).unwrap())
+        }
+        Kind::Goose => {
+            let changes = (1u64..).map(|change| start + Duration::from_ms(17) * change);
+            let config = goose::Config {
+                source,
+                destination,
+                vlan: None,
+                application,
+                control_block: format!("flow-{flow}"),
+                min_time: Duration::from_ms(2),
+                max_time: Duration::from_ms(8),
+                changes: changes.take_while(|at| Some(*at) < until).collect(),
+                contract: Some(contract),
+                start,
+                until,
+                unix_origin_ns: 0,
+            };
+            Source::Goose(Goose::sized(&config, wish.frame).unwrap())
+        }
+    }
+}
+
+fn addresses(flow: usize, wish: &Wish) -> Addresses {
+    let receiver = wish.receivers[0];
+    Addresses {
+        source_mac: host_mac(wish.source),
+        destination_mac: host_mac(receiver),
+        vlan: None,
+        source: host_ip(wish.source),
+        destination: host_ip(receiver),
+        source_port: 49_152,
+        destination_port: udp_port(flow),
+        dscp: 0,
+    }
+}
+
+fn application(flow: usize, wish: &Wish) -> u16 {
+    let base = match wish.kind {
+        Kind::SampledValues => 0x4000,
+        Kind::Greedy | Kind::Goose => 0,
+    };
+    base + u16::try_from(flow).unwrap()
+}
