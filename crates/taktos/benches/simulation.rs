@@ -115,21 +115,23 @@ impl Effort {
 }
 
 fn run(scenario: &Scenario) -> Measured {
+    let stop = AtomicBool::new(false);
+    let experiment = Experiment {
+        scenario,
+        stop: &stop,
+        store: PathBuf::new(),
+    };
+    let config = experiment.config().expect("budgets are found");
     let measured = Rc::new(Cell::new(Measured::default()));
     let world = Stopwatch {
-        world: SimWorld::new(scenario),
+        world: SimWorld::new(scenario, config.clone()),
         begun: Effort::default(),
         before: Counts::default(),
         measured: Rc::clone(&measured),
     };
-    let experiment = Experiment {
-        scenario,
-        stop: &AtomicBool::new(false),
-        store: PathBuf::new(),
-    };
     let mut listener = Listener::default();
     experiment
-        .run_in(Box::new(world), Place::Sim, &mut listener)
+        .run_in(Box::new(world), Place::Sim, &config, &mut listener)
         .expect("virtual time does not break down");
     Measured {
         admitted: listener.admitted,

@@ -22,7 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Experiment<'_> {
     /// Returns what the controller is told, with all budgets.
-    pub(super) fn config(&self) -> Result<Config, ExperimentError> {
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run), for flows are admitted to find the budgets.
+    pub fn config(&self) -> Result<Config, ExperimentError> {
         let scenario = self.scenario;
         let usual = controller_config(scenario, Open::Usual);
         if scenario.flows.len() > MOST_FITTED {
