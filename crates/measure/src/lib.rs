@@ -6,6 +6,7 @@
 //! [`verdict`] compares what was observed with what was promised, and a
 //! [`report`] shows it. There is no clock here: time is always an input.
 
+pub mod capture;
 pub mod flow;
 pub mod identity;
 pub mod load;
