@@ -26,7 +26,7 @@ pub struct Host {
 #[derive(Debug)]
 pub(crate) struct HostSocket {
     /// The cable in the network's list.
-    cable: usize,
+    pub(crate) cable: usize,
     pub(crate) tap: Tap,
     /// One for each queue.
     senders: Vec<Sender>,

@@ -29,6 +29,7 @@ pub mod qdisc;
 pub mod switches;
 pub mod timeline;
 pub mod traffic_loop;
+mod trunk;
 pub mod veth;
 pub mod world;
 

@@ -5,6 +5,9 @@
 //! source waits for it: which frame left a host's interface and which arrived, by
 //! the kernel's stamps, on the monotonic clock. What arrives also goes to those
 //! who answer it: the receivers of floods acknowledge, their senders listen.
+//!
+//! Where captures are wanted, the thread writes them, too; the files collect what
+//! they get, so that it seldom waits for the machine.
 
 mod book;
 
@@ -14,13 +17,16 @@ use std::sync::mpsc::Receiver;
 
 use linux::clock::{self, Step};
 use linux::sender::Queued;
+use measure::capture::CaptureRecord;
 use measure::load::Load;
 use measure::recorder::FlowRecord;
 use measure::traffic::Source;
 use units::{Duration, Instant};
 
-use crate::host::Host;
+use crate::host::{Host, HostSocket};
+use crate::trunk::Trunk;
 use book::Book;
+pub(crate) use book::as_seen;
 
 /// How long captured frames wait at most while sources are busy.
 const READ_INTERVAL: Duration = Duration::from_ms(1);
@@ -72,6 +78,8 @@ pub struct TrafficRecord {
     pub uncaptured: u64,
     /// The steps that the wall clock made.
     pub steps: Vec<Step>,
+    /// What became of the capture files.
+    pub captures: Vec<CaptureRecord>,
 }
 
 /// What the loop is told while it runs.
@@ -97,6 +105,8 @@ pub(crate) enum Order {
 #[derive(Debug)]
 pub(crate) struct TrafficLoop {
     hosts: Vec<Host>,
+    /// The links between switches that are captured.
+    trunks: Vec<Trunk>,
     book: Book,
     orders: Receiver<Order>,
     overflowed: u64,
@@ -109,12 +119,14 @@ pub(crate) struct TrafficLoop {
 impl TrafficLoop {
     pub(crate) fn new(
         hosts: Vec<Host>,
+        trunks: Vec<Trunk>,
         load: Load,
         tally: Arc<Tally>,
         orders: Receiver<Order>,
     ) -> Self {
         Self {
             hosts,
+            trunks,
             book: Book::new(load, tally),
             orders,
             overflowed: 0,
@@ -185,6 +197,14 @@ impl TrafficLoop {
                 }
             }
         }
+        for trunk in &mut self.trunks {
+            let taken = (0..FRAMES_AT_ONCE)
+                .take_while(|_| trunk.read_one(&mut self.book.captures))
+                .count();
+            if taken == FRAMES_AT_ONCE {
+                rest = Rest::More;
+            }
+        }
         rest
     }
 
@@ -193,6 +213,7 @@ impl TrafficLoop {
         for socket in self.hosts.iter_mut().flat_map(|host| &mut host.sockets) {
             while socket.tap.take(|_| ()).is_some() {}
         }
+        self.trunks.iter_mut().for_each(Trunk::forget_the_past);
     }
 
     fn keep_time(&mut self, now: Instant) {
@@ -220,10 +241,19 @@ impl TrafficLoop {
     }
 
     fn finish(mut self) -> TrafficRecord {
-        let sockets = self.hosts.iter_mut().flat_map(|host| &mut host.sockets);
-        let uncaptured = sockets.map(|socket| socket.tap.lost()).sum();
+        let mut uncaptured = 0;
+        for socket in self.hosts.iter_mut().flat_map(|host| &mut host.sockets) {
+            let lost = socket.tap.lost();
+            uncaptured += lost;
+            self.book.captures.missed(socket.cable, lost);
+        }
+        for trunk in &mut self.trunks {
+            trunk.close(&mut self.book.captures);
+        }
+        let (flows, captures) = self.book.close();
         TrafficRecord {
-            flows: self.book.close(),
+            flows,
+            captures,
             overflowed: self.overflowed,
             latest: self.latest,
             uncaptured,
@@ -235,8 +265,8 @@ impl TrafficLoop {
 /// Takes down one frame of a host's interface, and sends the answer to it. Returns
 /// whether there was one.
 fn read_one(book: &mut Book, number: usize, host: &mut Host, socket: usize) -> bool {
-    let tap = &mut host.sockets[socket].tap;
-    let Some(answer) = tap.take(|seen| book.enter(number, &seen)) else {
+    let HostSocket { tap, cable, .. } = &mut host.sockets[socket];
+    let Some(answer) = tap.take(|seen| book.enter(number, *cable, &seen)) else {
         return false;
     };
     if let Some(answer) = answer {

@@ -35,6 +35,7 @@ use crate::network::{BuildError, Network, Plan};
 use crate::switches::{Settings, Switches, SwitchesRecord};
 use crate::timeline::{Change, Timeline};
 use crate::traffic_loop::{Order, Tally, TrafficLoop, TrafficRecord};
+use crate::trunk::Trunk;
 
 /// Where the controller listens (OF13 clause 6.3.3).
 const OPENFLOW_PORT: u16 = 6653;
@@ -251,7 +252,7 @@ impl Lab {
     ///
     /// # Errors
     ///
-    /// If the machine gives no threads.
+    /// If the machine gives no threads, or no memory for captures.
     ///
     /// # Panics
     ///
@@ -263,7 +264,9 @@ impl Lab {
         let stop = Arc::new(AtomicBool::new(false));
         let wish = self.settings.wish_beside(TRAFFIC_NICE);
         let hosts = std::mem::take(&mut self.hosts);
-        let traffic = TrafficLoop::new(hosts, load, Arc::clone(&tally), obeyed);
+        let trunks = Trunk::open_all(&self.network, &load.captures);
+        let trunks = machine("capture the links between switches", trunks)?;
+        let traffic = TrafficLoop::new(hosts, trunks, load, Arc::clone(&tally), obeyed);
         let should_stop = Arc::clone(&stop);
         let traffic = spawn("traffic", move || {
             scheduling::apply(wish);

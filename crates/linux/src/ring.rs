@@ -145,6 +145,18 @@ impl Ring {
         Some(result)
     }
 
+    /// Returns the stamp of the next frame, if one waits.
+    pub(crate) fn next_stamp(&self) -> Option<WallTime> {
+        if !self.is_ready() {
+            return None;
+        }
+        // SAFETY: the status gave the slot to us, so that the kernel does not
+        // write it, and its header is plain data.
+        #[expect(unsafe_code, reason = "header of a slot")]
+        let header = unsafe { self.mapping.at::<tpacket2_hdr>(self.slot()).read() };
+        Some(stamp(&header))
+    }
+
     /// Returns how many frames the kernel dropped because the ring was full,
     /// since the ring was opened.
     pub(crate) fn lost(&mut self) -> u64 {

@@ -9,6 +9,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use crate::clock::WallTime;
 use crate::ring::Ring;
 
 pub use crate::ring::{Captured, Direction};
@@ -39,6 +40,13 @@ impl Tap {
     /// Hands the next captured frame to `read`, if one waits.
     pub fn take<R>(&mut self, read: impl FnOnce(Captured<'_>) -> R) -> Option<R> {
         self.ring.take(read)
+    }
+
+    /// Returns the stamp of the frame that [`take`](Self::take) would hand over,
+    /// if one waits.
+    #[must_use]
+    pub fn next_stamp(&self) -> Option<WallTime> {
+        self.ring.next_stamp()
     }
 
     /// Returns how many frames went by uncaptured because the ring was full.

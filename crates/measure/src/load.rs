@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::capture::Captures;
 use crate::identity::Catalogue;
 use crate::traffic::{Acknowledger, Source};
 use crate::{FlowIndex, ReceiverIndex, Recorder};
@@ -15,6 +16,8 @@ pub struct Load {
     pub recorder: Recorder,
     /// Tells which flow a frame belongs to.
     pub catalogue: Catalogue,
+    /// Takes in the frames of the links of which captures are wanted.
+    pub captures: Captures,
 }
 
 /// What one host sends and receives.

@@ -19,6 +19,7 @@ pub mod host_interface;
 mod host_node;
 pub mod memory_store;
 pub mod network;
+mod observer;
 pub mod parts;
 mod switch_node;
 pub mod world;

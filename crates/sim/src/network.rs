@@ -204,6 +204,13 @@ impl Network {
         self.cables[plug.cable as usize].ends()[usize::from(plug.end)]
     }
 
+    /// Tells whether a cable joins two switches.
+    #[must_use]
+    pub fn is_trunk(&self, cable: u32) -> bool {
+        let ends = self.cables[cable as usize].ends();
+        ends.iter().all(|end| matches!(end.node, Node::Switch(_)))
+    }
+
     /// Returns the cables that are plugged into a switch.
     pub fn plugs_of_switch(&self, switch: usize) -> impl Iterator<Item = Plug> + '_ {
         self.switch_plugs[switch].iter().flatten().copied()

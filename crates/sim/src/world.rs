@@ -5,11 +5,8 @@ use controller::Controller;
 use controller::northbound::{Event as Notice, Reply, Request, RequestId};
 use controller::store::{Store, StoreEvent};
 use measure::Recorder;
-use measure::identity::Catalogue;
 use measure::load::Load;
-use measure::recorder::FlowRecord;
 use units::{Duration, Instant};
-use wire::ethernet::wire_size;
 use wire::openflow::PortNumber;
 
 use crate::chunks::ChunkId;
@@ -18,6 +15,8 @@ use crate::host_interface::Sending;
 use crate::host_node::HostNode;
 use crate::memory_store::MemoryStore;
 use crate::network::{Channel, Event, Network, Plug, Towards};
+pub use crate::observer::Observed;
+use crate::observer::Observer;
 use crate::parts::{End, Fault, FaultAt, Node, Parts};
 use crate::switch_node::SwitchNode;
 
@@ -40,13 +39,6 @@ pub struct World {
     requests: u64,
     said: Vec<Said>,
     events: u64,
-}
-
-/// Takes down which frames leave and reach hosts.
-#[derive(Debug)]
-struct Observer {
-    recorder: Recorder,
-    catalogue: Catalogue,
 }
 
 /// Something that the controller said, and when.
@@ -139,11 +131,9 @@ impl World {
     /// If the load is not for as many hosts as there are.
     pub fn begin(&mut self, load: Load) {
         assert_eq!(load.hosts.len(), self.hosts.len(), "a load for each host");
-        self.observer = Some(Observer {
-            recorder: load.recorder,
-            catalogue: load.catalogue,
-        });
-        for (host, load) in load.hosts.into_iter().enumerate() {
+        let (observer, hosts) = Observer::of(load);
+        self.observer = Some(observer);
+        for (host, load) in hosts.into_iter().enumerate() {
             self.hosts[host].begin(load);
             self.plan_host(host);
         }
@@ -195,18 +185,18 @@ impl World {
         self.observer.as_ref().map(|observer| &observer.recorder)
     }
 
-    /// Ends the run and returns what was observed, flow by flow.
+    /// Ends the run and returns what was observed.
     #[must_use]
-    pub fn finish(mut self) -> Vec<FlowRecord> {
+    pub fn finish(mut self) -> Observed {
         let Some(mut observer) = self.observer.take() else {
-            return Vec::new();
+            return Observed::default();
         };
         for host in &self.hosts {
             for (flow, skipped) in host.skipped() {
                 observer.recorder.skipped(flow, skipped);
             }
         }
-        observer.recorder.finish()
+        observer.finish()
     }
 
     /// Returns what the run has done so far.
@@ -258,6 +248,11 @@ impl World {
             return;
         }
         let End { node, port } = self.network.end(plug);
+        if let Some(observer) = &mut self.observer
+            && self.network.is_trunk(plug.cable)
+        {
+            observer.crossed(self.now, plug, self.network.frames.bytes(frame));
+        }
         match node {
             Node::Switch(switch) => match self.switches[switch].arrive(self.now, port, frame) {
                 Ok(ready) if ready <= self.now => self.processed(switch),
@@ -269,20 +264,15 @@ impl World {
                 }
                 Err(frame) => self.network.frames.release(frame),
             },
-            Node::Host(host) => self.deliver(host, frame),
+            Node::Host(host) => self.deliver(host, plug, frame),
         }
     }
 
-    fn deliver(&mut self, host: usize, frame: FrameId) {
+    fn deliver(&mut self, host: usize, plug: Plug, frame: FrameId) {
         let node = &mut self.hosts[host];
-        let bytes = self.network.frames.bytes(frame);
-        if let Some(observer) = &mut self.observer
-            && let Some((flow, sequence)) = observer.catalogue.identify(bytes, self.now)
-            && let Some(receiver) = node.receiver_of(flow)
-        {
-            observer
-                .recorder
-                .received(flow, receiver, sequence, self.now);
+        if let Some(observer) = &mut self.observer {
+            let bytes = self.network.frames.bytes(frame);
+            observer.reached_host(self.now, plug, bytes, |flow| node.receiver_of(flow));
         }
         node.receive(self.now, frame, &mut self.network.frames);
         self.network.frames.release(frame);
@@ -365,13 +355,9 @@ impl World {
         }
         self.hosts[host].wake_up = None;
         while let Some(sending) = self.hosts[host].work(self.now, &mut self.network.frames) {
-            let bytes = self.network.frames.bytes(sending.frame);
-            if let Some(observer) = &mut self.observer
-                && let Some((flow, sequence)) = observer.catalogue.identify(bytes, self.now)
-            {
-                observer
-                    .recorder
-                    .sent(flow, sequence, wire_size(bytes.len()), self.now);
+            if let Some(observer) = &mut self.observer {
+                let bytes = self.network.frames.bytes(sending.frame);
+                observer.left_host(self.now, self.network.plug_of_host(host), bytes);
             }
             let Sending { frame, departs } = sending;
             self.network

@@ -120,6 +120,7 @@ fn run(scenario: &Scenario) -> Measured {
         scenario,
         stop: &stop,
         store: PathBuf::new(),
+        captures: PathBuf::new(),
     };
     let config = experiment.config().expect("budgets are found");
     let measured = Rc::new(Cell::new(Measured::default()));

@@ -8,6 +8,7 @@
 pub mod admission;
 mod budgets;
 mod calculation;
+pub mod capture;
 pub mod discovery;
 mod lab_world;
 mod load;
@@ -18,6 +19,7 @@ pub mod sim_world;
 mod traffic;
 pub mod world;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -77,6 +79,14 @@ pub enum ExperimentError {
     /// The store of the controller cannot be opened.
     #[error(transparent)]
     Store(#[from] EmbeddedStoreError),
+    /// A capture file cannot be made.
+    #[error("cannot write the capture {}: {reason}", path.display())]
+    Capture {
+        /// Which one.
+        path: PathBuf,
+        /// What the system says.
+        reason: io::Error,
+    },
     /// The user stopped it before there was anything to report.
     #[error("stopped")]
     Stopped,
@@ -112,6 +122,8 @@ pub struct Experiment<'a> {
     pub stop: &'a AtomicBool,
     /// The file in which the controller of a lab keeps its decisions.
     pub store: PathBuf,
+    /// The folder of the captures that the scenario asks for.
+    pub captures: PathBuf,
 }
 
 impl Experiment<'_> {
@@ -141,6 +153,8 @@ impl Experiment<'_> {
         config: &Config,
         to: &mut dyn Audience,
     ) -> Result<Report, ExperimentError> {
+        let origin = world.unix_origin_ns();
+        let captures = capture::open(self.scenario, place, origin, &self.captures)?;
         let begun = world.now();
         let found = self.discover(world.as_mut())?;
         let took = world.now() - begun;
@@ -148,7 +162,7 @@ impl Experiment<'_> {
         let admissions = self.admit(world.as_mut())?;
         to.decided(&admissions);
         self.wait_for_entries(world.as_mut(), &admissions)?;
-        let run = self.send(world.as_mut(), &admissions, to)?;
+        let run = self.send(world.as_mut(), &admissions, captures, to)?;
         let observed = world.finish()?;
         Ok(outcome::report(&outcome::Facts {
             scenario: self.scenario,

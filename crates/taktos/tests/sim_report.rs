@@ -34,6 +34,7 @@ fn run(seed: u64) -> Report {
         scenario: &scenario,
         stop: &AtomicBool::new(false),
         store: PathBuf::new(),
+        captures: PathBuf::new(),
     };
     experiment
         .run(Place::Sim, &mut Nobody)

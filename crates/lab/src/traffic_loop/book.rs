@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use linux::clock::{self, WallClock};
 use linux::tap::{Captured, Direction};
+use measure::capture::{self, CaptureRecord, Captures, Seen};
 use measure::identity::Catalogue;
 use measure::load::{HostLoad, Load};
 use measure::recorder::FlowRecord;
@@ -14,11 +15,15 @@ use wire::ethernet::wire_size;
 
 use super::{FRAME_BYTES, Tally};
 
+/// The only interface of the capture of a host's link.
+const AT_HOST: u32 = 0;
+
 /// What hosts send and get.
 #[derive(Debug)]
 pub(super) struct Book {
     pub(super) hosts: Vec<HostLoad>,
     pub(super) wall: WallClock,
+    pub(super) captures: Captures,
     catalogue: Catalogue,
     recorder: Recorder,
     /// The flows that each host sends.
@@ -37,6 +42,7 @@ impl Book {
             listeners: load.hosts.iter().map(listeners).collect(),
             hosts: load.hosts,
             wall: WallClock::sample(),
+            captures: load.captures,
             catalogue: load.catalogue,
             recorder: load.recorder,
             answer: Vec::with_capacity(FRAME_BYTES),
@@ -44,9 +50,15 @@ impl Book {
         }
     }
 
-    /// Takes down a frame that went by at `host`, and makes the answer that it
-    /// provokes, if it does.
-    pub(super) fn enter(&mut self, host: usize, seen: &Captured<'_>) -> Option<&[u8]> {
+    /// Takes down a frame that went by at `host` on `cable`, and makes the answer
+    /// that it provokes, if it does.
+    pub(super) fn enter(
+        &mut self,
+        host: usize,
+        cable: usize,
+        seen: &Captured<'_>,
+    ) -> Option<&[u8]> {
+        self.captures.enter(cable, &as_seen(AT_HOST, seen));
         let at = self.wall.to_monotonic(seen.stamp);
         let known = self.catalogue.identify(seen.bytes, at);
         match seen.direction {
@@ -73,11 +85,11 @@ impl Book {
     }
 
     /// Ends the taking down.
-    pub(super) fn close(mut self) -> Vec<FlowRecord> {
+    pub(super) fn close(mut self) -> (Vec<FlowRecord>, Vec<CaptureRecord>) {
         for queued in self.hosts.iter().flat_map(|host| &host.sources) {
             self.recorder.skipped(queued.flow, queued.source.skipped());
         }
-        self.recorder.finish()
+        (self.recorder.finish(), self.captures.finish())
     }
 
     fn react(&mut self, host: usize, frame: &[u8]) -> Option<&[u8]> {
@@ -91,6 +103,20 @@ impl Book {
             }
         }
         None
+    }
+}
+
+/// Returns what a tap saw as a capture file takes it, by the kernel's own stamp.
+pub(crate) fn as_seen<'a>(interface: u32, captured: &Captured<'a>) -> Seen<'a> {
+    Seen {
+        interface,
+        unix_ns: captured.stamp.as_ns(),
+        direction: match captured.direction {
+            Direction::In => capture::Direction::In,
+            Direction::Out => capture::Direction::Out,
+        },
+        bytes: captured.bytes,
+        length: captured.length,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::io;
 use std::net::Ipv4Addr;
 
 use controller::config::{
@@ -19,6 +20,7 @@ use lab::timeline::Change;
 use lab::veth::Power;
 use lab::world::{Lab, Parts, Said, Saying};
 use linux::clock;
+use measure::capture::{CaptureFile, Captures, Heading, Interface};
 use measure::identity::{Catalogue, FlowKey, Numbering};
 use measure::load::{HostLoad, Load, QueuedSource};
 use measure::traffic::udp::{Config as UdpConfig, Pattern};
@@ -38,6 +40,8 @@ const PERIOD: Duration = Duration::from_ms(1);
 const UDP_PORT: u16 = 5000;
 const PATIENCE: Duration = Duration::from_secs(20);
 const STALL: Duration = Duration::from_us(100);
+/// The place of the cable of the first host.
+const FIRST_HOST: usize = 0;
 /// The place of the cable between the first two switches.
 const FIRST_TRUNK: usize = 2;
 /// The place of the cable that waits for the first host.
@@ -239,6 +243,7 @@ fn load(start: Instant, until: Instant) -> Load {
         hosts: vec![sending, receiving],
         recorder,
         catalogue,
+        captures: Captures::default(),
     }
 }
 
@@ -346,6 +351,50 @@ fn an_admitted_flow_arrives_and_survives_that_its_cable_is_cut() {
         "nothing was sent after the cut"
     );
     assert!(restored.at > observed.changes[0].asked);
+}
+
+#[test]
+fn a_capture_has_what_a_flow_sent_over_its_link() {
+    let test = "a_capture_has_what_a_flow_sent_over_its_link";
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    let mut lab = ready();
+    let start = lab.now() + Duration::from_ms(100);
+    let end = start + Duration::from_ms(200);
+    let mut load = load(start, end);
+    for cable in [FIRST_HOST, FIRST_TRUNK] {
+        load.captures.add(cable, capture_file());
+    }
+
+    lab.begin(load, Vec::new()).unwrap();
+    clock::sleep_until(end + Duration::from_ms(200));
+    let traffic = lab.finish().unwrap().traffic.unwrap();
+
+    let flow = &traffic.flows[0];
+    let [at_host, trunk] = &traffic.captures[..] else {
+        panic!("{:?}", traffic.captures)
+    };
+    assert!(flow.sent > 0);
+    assert!(at_host.frames >= flow.sent, "{at_host:?}");
+    assert!(trunk.frames >= flow.sent - flow.lost, "{trunk:?}");
+    for capture in [at_host, trunk] {
+        assert_eq!((capture.left_out, capture.missed), (0, 0));
+    }
+}
+
+fn capture_file() -> CaptureFile {
+    let heading = Heading {
+        comment: String::new(),
+        program: String::new(),
+    };
+    let interface = |name: &str| Interface {
+        name: name.to_owned(),
+        about: String::new(),
+        rate: RATE,
+    };
+    let interfaces = ["a", "b"].map(interface);
+    CaptureFile::begin(String::new(), Box::new(io::sink()), &heading, &interfaces)
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Builds a network from a blueprint, lets its flows be admitted, and runs it.
 
 use controller::northbound::{Accepted, Decision, Event, FlowSummary, Reply, Request, Topology};
+use measure::capture::Captures;
 use measure::identity::{Catalogue, FlowKey, Numbering};
 use measure::load::{HostLoad, Load, QueuedSource};
 use measure::recorder::{FlowRecord, Settings};
@@ -71,7 +72,7 @@ pub fn run(blueprint: &Blueprint, faults: &[(Duration, Fault)], duration: Durati
         panic!("a list of flows was asked for");
     };
     let counts = world.counts();
-    let flows = admitted.into_iter().zip(world.finish());
+    let flows = admitted.into_iter().zip(world.finish().flows);
     Outcome {
         start,
         flows: flows
@@ -164,6 +165,7 @@ fn load(
             .collect(),
         recorder: Recorder::new(start, Settings::default()),
         catalogue: Catalogue::default(),
+        captures: Captures::default(),
     };
     for (flow, accepted) in admitted {
         let wish = &blueprint.wishes[*flow];

@@ -25,6 +25,7 @@ pub fn check(arguments: &Check) -> Exit {
         scenario: &scenario,
         stop: &stop,
         store: PathBuf::new(),
+        captures: PathBuf::new(),
     };
     let admissions = match experiment.check() {
         Ok(admissions) => admissions,

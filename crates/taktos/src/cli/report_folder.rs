@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use measure::report::Report;
 use thiserror::Error;
 
+use crate::experiment::capture;
+
 /// Why a run cannot have its folder.
 #[derive(Debug, Error)]
 pub enum ReportFolderError {
@@ -85,6 +87,12 @@ impl ReportFolder {
         self.path.join("controller.redb")
     }
 
+    /// Returns the folder of the captures.
+    #[must_use]
+    pub fn captures(&self) -> PathBuf {
+        self.path.join("captures")
+    }
+
     /// Writes both forms of the report, and returns where people find theirs.
     ///
     /// # Errors
@@ -115,7 +123,30 @@ impl ReportFolder {
                 Ok(()) | Err(_) => {}
             }
         }
-        Ok(())
+        self.clear_captures()
+    }
+
+    /// Removes the captures of an earlier run, and their folder if nothing else
+    /// is in it.
+    fn clear_captures(&self) -> io::Result<()> {
+        let files = match fs::read_dir(self.captures()) {
+            Ok(files) => files,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for file in files {
+            let file = file?.path();
+            if file
+                .extension()
+                .is_some_and(|end| end == capture::EXTENSION)
+            {
+                fs::remove_file(file)?;
+            }
+        }
+        match fs::remove_dir(self.captures()) {
+            Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 }
 
@@ -147,10 +178,18 @@ mod tests {
             std::fs::write(folder.path().join(name), "left").unwrap();
         }
 
-        let _claimed = ReportFolder::claim(folder.path().to_owned()).unwrap();
-        let left = std::fs::read_dir(folder.path()).unwrap();
+        let captures = folder.path().join("captures");
+        std::fs::create_dir(&captures).unwrap();
+        for name in ["s1-s2.pcapng", "mine.txt"] {
+            std::fs::write(captures.join(name), "left").unwrap();
+        }
 
-        let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["notes.txt"]);
+        let _claimed = ReportFolder::claim(folder.path().to_owned()).unwrap();
+        let left = [folder.path(), &captures].map(|folder| std::fs::read_dir(folder).unwrap());
+
+        let left = left.into_iter().flatten();
+        let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["captures", "mine.txt", "notes.txt"]);
     }
 }

@@ -50,11 +50,18 @@ pub fn run(arguments: &Run) -> Exit {
         scenario: &scenario,
         stop: &stop,
         store: folder.store(),
+        captures: folder.captures(),
     };
     let outcome = experiment.run(place, &mut screen);
     screen.close();
     match outcome {
-        Ok(report) => conclude(arguments, &folder, &report),
+        Ok(report) => {
+            let captures = match scenario.measurement.capture {
+                Capture::Nothing => None,
+                Capture::Everything | Capture::Links(_) => Some(folder.captures()),
+            };
+            conclude(arguments, &folder, captures.as_deref(), &report)
+        }
         Err(error) => explain(&error),
     }
 }
@@ -112,12 +119,6 @@ fn introduce(scenario: &Scenario, place: Place) {
         scenario.flows.len(),
         scenario.seed
     ));
-    match scenario.measurement.capture {
-        Capture::Nothing => {}
-        Capture::Everything | Capture::Links(_) => {
-            say("note: capture files are not written yet; the run goes on without");
-        }
-    }
 }
 
 /// Returns a flag that is set on Ctrl-C and on SIGTERM. A second one ends the
@@ -131,11 +132,16 @@ fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-fn conclude(arguments: &Run, folder: &ReportFolder, report: &Report) -> Exit {
+fn conclude(
+    arguments: &Run,
+    folder: &ReportFolder,
+    captures: Option<&Path>,
+    report: &Report,
+) -> Exit {
     let written = folder.write(report);
     let shown = screen::print(&match arguments.json {
         true => format!("{}\n", report.to_json()),
-        false => as_text(report, written.as_deref().ok()),
+        false => as_text(report, written.as_deref().ok(), captures),
     });
     if let Err(error) = &written {
         let path = folder.path().display();
@@ -156,7 +162,7 @@ fn conclude(arguments: &Run, folder: &ReportFolder, report: &Report) -> Exit {
     }
 }
 
-fn as_text(report: &Report, page: Option<&Path>) -> String {
+fn as_text(report: &Report, page: Option<&Path>, captures: Option<&Path>) -> String {
     let plain = screen::results_are_plain();
     let mut text = String::from("\n");
     for line in report.to_text().lines() {
@@ -168,6 +174,9 @@ fn as_text(report: &Report, page: Option<&Path>) -> String {
     }
     if let Some(page) = page {
         text.push_str(&format!("report: {}\n", page.display()));
+    }
+    if let Some(captures) = captures {
+        text.push_str(&format!("captures: {}\n", captures.display()));
     }
     text
 }
@@ -197,6 +206,7 @@ pub fn explain(error: &ExperimentError) -> Exit {
         ExperimentError::FrameTooShort { .. } => Exit::BadInput,
         ExperimentError::Lab(_)
         | ExperimentError::Store(_)
+        | ExperimentError::Capture { .. }
         | ExperimentError::Undiscovered { .. }
         | ExperimentError::Undecided { .. }
         | ExperimentError::Uninstalled { .. } => Exit::Fault,

@@ -15,9 +15,9 @@ use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
-use super::ExperimentError;
 use super::plan::{port_address, switch_config};
 use super::world::{Observed, Said, Saying, World};
+use super::{ExperimentError, capture};
 use crate::store::EmbeddedStore;
 
 /// A scenario in namespaces.
@@ -29,6 +29,8 @@ pub struct LabWorld {
     begun: Instant,
     /// The cables that wait for hosts which move, by where they lead.
     spare: BTreeMap<End, usize>,
+    /// The cable of each host.
+    cables: Vec<usize>,
 }
 
 impl LabWorld {
@@ -61,6 +63,7 @@ impl LabWorld {
             stall_threshold,
             begun,
             spare,
+            cables: scenario.hosts.iter().map(|host| host.link.0).collect(),
         })
     }
 
@@ -108,7 +111,17 @@ impl World for LabWorld {
         self.lab.announce(host, frame);
     }
 
-    fn begin(&mut self, load: Load, changes: &[(Instant, Change)]) -> Result<(), ExperimentError> {
+    fn begin(
+        &mut self,
+        mut load: Load,
+        changes: &[(Instant, Change)],
+    ) -> Result<(), ExperimentError> {
+        for (_, change) in changes {
+            if let Change::HostMoves { host, to } = change {
+                // The link moves with its host.
+                load.captures.join(self.spare[to], self.cables[host.0]);
+            }
+        }
         let changes = changes
             .iter()
             .map(|(at, change)| (*at, self.change(*change)))
@@ -174,6 +187,7 @@ fn notes(observed: &lab::world::Observed) -> Vec<String> {
                 traffic.uncaptured
             ));
         }
+        notes.extend(capture::notes(&traffic.captures));
         for step in &traffic.steps {
             notes.push(format!("The wall clock was set by {} ns.", step.by_ns));
         }

@@ -1,6 +1,7 @@
 //! The traffic of a scenario: a source for each admitted flow, and what the
 //! instrument has to know of it.
 
+use measure::capture::Captures;
 use measure::identity::{Catalogue, FlowKey, Numbering};
 use measure::load::{HostLoad, Load, QueuedSource};
 use measure::recorder::{Recorder, Settings};
@@ -35,6 +36,7 @@ pub fn load(
         hosts: scenario.hosts.iter().map(|_| HostLoad::default()).collect(),
         recorder: Recorder::new(start, Settings::default()),
         catalogue: Catalogue::default(),
+        captures: Captures::default(),
     };
     let mut plans = Vec::new();
     for Admission {

@@ -8,9 +8,9 @@ use sim::parts::{End, Fault, FaultAt, LinkPart, Parts, Processing, SwitchPart};
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
-use super::ExperimentError;
 use super::plan::switch_config;
 use super::world::{Observed, Said, Saying, World};
+use super::{ExperimentError, capture};
 
 /// How long a simulated switch takes to notice that a port has lost its
 /// carrier: what polling it every millisecond gives at worst.
@@ -113,16 +113,19 @@ impl World for SimWorld {
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError> {
         let counts = self.world.counts();
         let end = self.world.now();
+        let observed = self.world.finish();
+        let mut notes = vec![format!(
+            "{} frames were put on a link, {} were lost on one that was cut, {} found no room \
+             before a processor.",
+            counts.hops, counts.lost_on_cables, counts.dropped_before_processor
+        )];
+        notes.extend(capture::notes(&observed.captures));
         Ok(Observed {
             changed_at: self.changes.into_iter().filter(|at| *at <= end).collect(),
-            records: self.world.finish(),
+            records: observed.flows,
             stamps: "virtual time, exact".to_owned(),
             stalls: None,
-            notes: vec![format!(
-                "{} frames were put on a link, {} were lost on one that was cut, {} found no room \
-                 before a processor.",
-                counts.hops, counts.lost_on_cables, counts.dropped_before_processor
-            )],
+            notes,
             machine: None,
         })
     }

@@ -1,6 +1,7 @@
 //! Lets the hosts send and the scenario's events happen.
 
 use controller::northbound::Event;
+use measure::capture::Captures;
 use measure::report::text::milliseconds;
 use scenario::{Change, Scenario};
 use units::{Duration, Instant};
@@ -21,12 +22,14 @@ impl Experiment<'_> {
         &self,
         world: &mut dyn World,
         admissions: &[Admission],
+        captures: Captures,
         to: &mut dyn Audience,
     ) -> Result<Run, ExperimentError> {
         let scenario = self.scenario;
         let start = world.now() + LEAD_TIME;
         let wanted = scenario.duration;
-        let (load, plans) = load(scenario, admissions, start, wanted, world.unix_origin_ns());
+        let (mut load, plans) = load(scenario, admissions, start, wanted, world.unix_origin_ns());
+        load.captures = captures;
         let changes = scenario.events.iter().filter(|event| event.at < wanted);
         let changes: Vec<_> = changes
             .map(|event| (start + event.at, event.change))

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bad_input;
+mod captures;
 mod interruption;
 mod listeners;
 mod privilege;

@@ -1,0 +1,103 @@
+//! Takes down what goes by at the hosts, and captures links.
+
+use measure::capture::{CaptureRecord, Captures, Direction, Seen};
+use measure::identity::Catalogue;
+use measure::load::HostLoad;
+use measure::recorder::FlowRecord;
+use measure::{FlowIndex, ReceiverIndex, Recorder};
+use units::Instant;
+use wire::ethernet::wire_size;
+
+use crate::network::Plug;
+
+/// The only interface of the capture of a host's link.
+const AT_HOST: u32 = 0;
+
+/// Sees what goes by.
+#[derive(Debug)]
+pub(crate) struct Observer {
+    pub recorder: Recorder,
+    catalogue: Catalogue,
+    captures: Captures,
+}
+
+/// What was observed.
+#[derive(Debug, Default)]
+pub struct Observed {
+    /// Flow by flow, in the order of the load.
+    pub flows: Vec<FlowRecord>,
+    /// What became of the capture files.
+    pub captures: Vec<CaptureRecord>,
+}
+
+impl Observer {
+    /// Returns what observes a load, and what its hosts do.
+    pub fn of(load: measure::load::Load) -> (Self, Vec<HostLoad>) {
+        let observer = Self {
+            recorder: load.recorder,
+            catalogue: load.catalogue,
+            captures: load.captures,
+        };
+        (observer, load.hosts)
+    }
+
+    /// Takes down that the first bit of a frame leaves a host now.
+    pub fn left_host(&mut self, now: Instant, plug: Option<Plug>, bytes: &[u8]) {
+        if let Some((flow, sequence)) = self.catalogue.identify(bytes, now) {
+            let size = wire_size(bytes.len());
+            self.recorder.sent(flow, sequence, size, now);
+        }
+        if let Some(plug) = plug {
+            self.capture(now, plug.cable, AT_HOST, Direction::Out, bytes);
+        }
+    }
+
+    /// Takes down that the last bit of a frame has arrived at a host, which is
+    /// `receiver_of` the flows that it receives.
+    pub fn reached_host(
+        &mut self,
+        now: Instant,
+        plug: Plug,
+        bytes: &[u8],
+        receiver_of: impl Fn(FlowIndex) -> Option<ReceiverIndex>,
+    ) {
+        if let Some((flow, sequence)) = self.catalogue.identify(bytes, now)
+            && let Some(receiver) = receiver_of(flow)
+        {
+            self.recorder.received(flow, receiver, sequence, now);
+        }
+        self.capture(now, plug.cable, AT_HOST, Direction::In, bytes);
+    }
+
+    /// Takes down that the last bit of a frame has arrived at a switch from
+    /// another one.
+    pub fn crossed(&mut self, now: Instant, plug: Plug, bytes: &[u8]) {
+        self.capture(now, plug.cable, u32::from(plug.end), Direction::In, bytes);
+    }
+
+    /// Ends the observation.
+    pub fn finish(self) -> Observed {
+        Observed {
+            flows: self.recorder.finish(),
+            captures: self.captures.finish(),
+        }
+    }
+
+    fn capture(
+        &mut self,
+        now: Instant,
+        cable: u32,
+        interface: u32,
+        direction: Direction,
+        bytes: &[u8],
+    ) {
+        let seen = Seen {
+            interface,
+            unix_ns: self.captures.unix_ns(now),
+            direction,
+            bytes,
+            length: bytes.len(),
+        };
+        self.captures.enter(cable as usize, &seen);
+    }
+}
