@@ -4,9 +4,9 @@
 //! has `DAYS` of them. Whatever falls into the year that has begun lies
 //! unsorted under its day; only the day that has come is sorted, once. What is
 //! still scheduled for that same day, and what is later than a year, waits in
-//! heaps. A simulation never schedules into the past, and
-//! most of what it schedules is due within microseconds, so that an event costs
-//! about the same however many wait.
+//! heaps. A simulation never schedules into the past, and most of what it
+//! schedules is due within microseconds, so that an event costs about the same
+//! however many wait.
 //!
 //! Events of the same instant come in the order in which they were scheduled:
 //! the same inputs give the same run.
