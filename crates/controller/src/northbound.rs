@@ -385,6 +385,24 @@ pub enum Event {
     },
 }
 
+/// Something that the controller said, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub what: Saying,
+}
+
+/// What a controller says to those around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saying {
+    /// Something that happened.
+    Notice(Event),
+    /// The answer to a request.
+    Reply(RequestId, Reply),
+}
+
 /// How the loss of a link was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detection {

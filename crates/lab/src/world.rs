@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 
-use controller::northbound::{Event, Reply};
+use controller::northbound::{Said, Saying};
 use controller::{Request, RequestId, Store};
 use linux::clock::{self, WallClock};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
@@ -89,24 +89,6 @@ pub struct Parts<S> {
     pub store: S,
     /// From which length on a gap in the packet loop is a stall.
     pub stall_threshold: Duration,
-}
-
-/// Something that the controller said, and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    /// When.
-    pub at: Instant,
-    /// What.
-    pub what: Saying,
-}
-
-/// What a controller says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Saying {
-    /// Something that happened.
-    Notice(Event),
-    /// The answer to a request.
-    Reply(RequestId, Reply),
 }
 
 /// What was observed in a lab.

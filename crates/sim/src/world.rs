@@ -2,7 +2,7 @@
 //! them a calendar of what happens next.
 
 use controller::Controller;
-use controller::northbound::{Event as Notice, Reply, Request, RequestId};
+use controller::northbound::{Request, RequestId, Said, Saying};
 use controller::store::{Store, StoreEvent};
 use measure::Recorder;
 use measure::load::Load;
@@ -39,24 +39,6 @@ pub struct World {
     requests: u64,
     said: Vec<Said>,
     events: u64,
-}
-
-/// Something that the controller said, and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    /// When.
-    pub at: Instant,
-    /// What.
-    pub what: Saying,
-}
-
-/// What a controller says to those around it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Saying {
-    /// Something that happened.
-    Notice(Notice),
-    /// The answer to a request.
-    Reply(RequestId, Reply),
 }
 
 /// What a run has done so far.

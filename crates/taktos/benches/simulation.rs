@@ -15,12 +15,12 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use controller::northbound::{Request, RequestId};
+use controller::northbound::{Request, RequestId, Said};
 use measure::load::Load;
 use scenario::{Change, Scenario};
 use sim::world::Counts;
 use taktos::experiment::sim_world::SimWorld;
-use taktos::experiment::world::{Observed, Said, World};
+use taktos::experiment::world::{Observed, World};
 use taktos::experiment::{Admission, Audience, Discovered, Experiment, ExperimentError, Place};
 
 /// Hops a second that are wanted on one core.

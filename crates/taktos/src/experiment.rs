@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use controller::Config;
+use controller::northbound::Said;
 use measure::report::Report;
 use scenario::Scenario;
 use thiserror::Error;
@@ -222,7 +223,7 @@ pub struct Run {
     /// Whether it ran for as long as the scenario says.
     pub complete: bool,
     /// What the controller said meanwhile.
-    pub said: Vec<world::Said>,
+    pub said: Vec<Said>,
     /// What the instrument knows of each admitted flow.
     pub plans: Vec<measure::FlowPlan>,
 }

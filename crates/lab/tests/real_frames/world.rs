@@ -10,15 +10,15 @@ use controller::config::{
     Timers,
 };
 use controller::northbound::{
-    Decision, Event, FlowMatch, Protection, Reply, Request, Requirement, Traffic, Transport,
-    TransportProtocol,
+    Decision, Event, FlowMatch, Protection, Reply, Request, Requirement, Said, Saying, Traffic,
+    Transport, TransportProtocol,
 };
 use controller::place::PortId;
 use controller::{Store, StoreWrite};
 use lab::network::{CablePlan, Place, Plan};
 use lab::timeline::Change;
 use lab::veth::Power;
-use lab::world::{Lab, Parts, Said, Saying};
+use lab::world::{Lab, Parts};
 use linux::clock;
 use measure::capture::{CaptureFile, Captures, Heading, Interface};
 use measure::identity::{Catalogue, FlowKey, Numbering};

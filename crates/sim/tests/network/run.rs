@@ -1,6 +1,8 @@
 //! Builds a network from a blueprint, lets its flows be admitted, and runs it.
 
-use controller::northbound::{Accepted, Decision, Event, FlowSummary, Reply, Request, Topology};
+use controller::northbound::{
+    Accepted, Decision, Event, FlowSummary, Reply, Request, Said, Saying, Topology,
+};
 use measure::capture::Captures;
 use measure::identity::{Catalogue, FlowKey, Numbering};
 use measure::load::{HostLoad, Load, QueuedSource};
@@ -9,7 +11,7 @@ use measure::traffic::{Addresses, Goose, SampledValues, Source, Udp, goose, samp
 use measure::{Contract, FlowPlan, Promise, ReceiverIndex, Recorder};
 use sim::World;
 use sim::parts::{Fault, FaultAt};
-use sim::world::{Counts, Said, Saying};
+use sim::world::Counts;
 use units::{Duration, Instant};
 use wire::ethernet::wire_size;
 

@@ -1,10 +1,11 @@
 //! Asks the controller to admit the flows of a scenario.
 
-use controller::northbound::{Accepted, Decision, FlowId, Reply, Request};
+use controller::northbound::{Accepted, Decision, FlowId, Reply, Request, Saying};
 use units::Duration;
 
 use super::plan::requirements;
-use super::world::{Saying, World};
+
+use super::world::World;
 use super::{Experiment, ExperimentError};
 
 /// How long the controller may take to decide on all flows.

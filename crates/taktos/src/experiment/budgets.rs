@@ -6,12 +6,13 @@
 //! these. What the scenario says of budgets itself is a least.
 
 use controller::Config;
-use controller::northbound::{Reply, Request};
+use controller::northbound::{Reply, Request, Saying};
 use units::Duration;
 
 use super::plan::{Open, controller_config, requirements};
 use super::sim_world::SimWorld;
-use super::world::{Saying, World};
+
+use super::world::World;
 use super::{Experiment, ExperimentError};
 
 /// Fitting takes time that grows with the square of the flows; beyond this many,

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use controller::northbound::{Reply, Request};
+use controller::northbound::{Reply, Request, Saying};
 use scenario::{HostDiscovery, Node, Scenario};
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 
-use super::world::{Saying, World};
+use super::world::World;
 use super::{Experiment, ExperimentError};
 
 /// How long the network may take to come up.

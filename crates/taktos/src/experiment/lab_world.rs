@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use controller::Config;
-use controller::northbound::{Request, RequestId};
+use controller::northbound::{Request, RequestId, Said};
 use lab::network::{CablePlan, HostPlan, Place, Plan};
 use lab::timeline::Change as LabChange;
 use lab::veth::Power;
@@ -16,7 +16,7 @@ use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
 use super::plan::{port_address, switch_config};
-use super::world::{Observed, Said, Saying, World};
+use super::world::{Observed, World};
 use super::{ExperimentError, capture};
 use crate::store::EmbeddedStore;
 
@@ -95,16 +95,7 @@ impl World for LabWorld {
     }
 
     fn listen(&mut self, until: Instant) -> Result<Vec<Said>, ExperimentError> {
-        let said = self.lab.listen(until)?.into_iter();
-        Ok(said
-            .map(|said| Said {
-                at: said.at,
-                what: match said.what {
-                    lab::world::Saying::Notice(event) => Saying::Notice(event),
-                    lab::world::Saying::Reply(id, reply) => Saying::Reply(id, reply),
-                },
-            })
-            .collect())
+        Ok(self.lab.listen(until)?)
     }
 
     fn announce(&mut self, host: usize, frame: &[u8]) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use controller::Config;
-use controller::northbound::{Accepted, Event};
+use controller::northbound::{Accepted, Event, Said, Saying};
 use controller::place::LinkEnds;
 use measure::FlowPlan;
 use measure::report::{
@@ -17,7 +17,8 @@ use units::{Duration, Instant};
 
 use super::calculation::calculation;
 use super::route::Atlas;
-use super::world::{Observed, Said, Saying};
+
+use super::world::Observed;
 use super::{Admission, Discovered, Place, Run};
 
 /// Everything that a report is made of.

@@ -1,7 +1,7 @@
 //! A scenario in virtual time.
 
 use controller::Config;
-use controller::northbound::{Request, RequestId};
+use controller::northbound::{Request, RequestId, Said};
 use measure::load::Load;
 use scenario::{Change, Node, Scenario, SwitchIndex};
 use sim::parts::{End, Fault, FaultAt, LinkPart, Parts, Processing, SwitchPart};
@@ -9,7 +9,7 @@ use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
 use super::plan::switch_config;
-use super::world::{Observed, Said, Saying, World};
+use super::world::{Observed, World};
 use super::{ExperimentError, capture};
 
 /// How long a simulated switch takes to notice that a port has lost its
@@ -80,16 +80,7 @@ impl World for SimWorld {
     }
 
     fn listen(&mut self, until: Instant) -> Result<Vec<Said>, ExperimentError> {
-        let said = self.world.run_until_said(until).into_iter();
-        Ok(said
-            .map(|said| Said {
-                at: said.at,
-                what: match said.what {
-                    sim::world::Saying::Notice(event) => Saying::Notice(event),
-                    sim::world::Saying::Reply(id, reply) => Saying::Reply(id, reply),
-                },
-            })
-            .collect())
+        Ok(self.world.run_until_said(until))
     }
 
     fn announce(&mut self, host: usize, frame: &[u8]) {

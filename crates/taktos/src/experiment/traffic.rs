@@ -1,13 +1,14 @@
 //! Lets the hosts send and the scenario's events happen.
 
-use controller::northbound::Event;
+use controller::northbound::{Event, Said, Saying};
 use measure::capture::Captures;
 use measure::report::text::milliseconds;
 use scenario::{Change, Scenario};
 use units::{Duration, Instant};
 
 use super::load::load;
-use super::world::{Said, Saying, World};
+
+use super::world::World;
 use super::{Admission, Audience, Experiment, ExperimentError, Run};
 
 /// Time between the last decision and the first frame.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use controller::northbound::{Event, Reply, Request, RequestId};
+use controller::northbound::{Request, RequestId, Said};
 use measure::load::Load;
 use measure::recorder::FlowRecord;
 use measure::stalls::Stalls;
@@ -49,24 +49,6 @@ pub trait World {
     ///
     /// If the world broke down.
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError>;
-}
-
-/// Something that the controller said, and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    /// When.
-    pub at: Instant,
-    /// What.
-    pub what: Saying,
-}
-
-/// What a controller says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Saying {
-    /// Something that happened.
-    Notice(Event),
-    /// The answer to a request.
-    Reply(RequestId, Reply),
 }
 
 /// What a world observed.
