@@ -30,7 +30,7 @@ use wire::openflow::{
 const SPACINGS: [Duration; 2] = [Duration::from_us(125), Duration::from_ms(1)];
 const FRAME_BYTES: usize = 60;
 const RATES: [u64; 7] = [
-    200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000,
+    200_000, 300_000, 400_000, 425_000, 450_000, 475_000, 500_000,
 ];
 const TRIAL: Duration = Duration::from_ms(400);
 const CONTROLLER_PORT: u16 = 6653;
