@@ -1,0 +1,171 @@
+//! What goes on between the switches and the controller, and what the controller
+//! does.
+
+use controller::northbound::{Said, Saying};
+use controller::store::{Store, StoreEvent};
+
+use super::{World, number};
+use crate::chunks::ChunkId;
+use crate::network::{Channel, Event, Towards};
+
+impl World {
+    /// Begins a control connection; it stands once it has gone there and back.
+    pub(super) fn connect(&mut self, switch: usize) {
+        let node = &mut self.switches[switch];
+        let channel = Channel {
+            switch: number(switch),
+            generation: node.generation,
+        };
+        let at = self.now + self.network.control_delay() * 2u64;
+        self.network
+            .calendar
+            .schedule(at, Event::Connect { channel });
+    }
+
+    pub(super) fn connected(&mut self, channel: Channel) {
+        let switch = channel.switch as usize;
+        let node = &mut self.switches[switch];
+        if node.generation != channel.generation {
+            return;
+        }
+        let Some(core) = &mut node.core else { return };
+        core.handle(self.now, switch::Input::Connected(CONNECTION));
+        let connection = connection_of(channel);
+        self.controller
+            .handle(self.now, controller::Input::Connected(connection));
+        self.drain_switch(switch);
+        self.drain_controller();
+    }
+
+    /// Ends the control connection of a switch at the controller's end.
+    pub(super) fn disconnect(&mut self, switch: usize) {
+        let node = &mut self.switches[switch];
+        let channel = Channel {
+            switch: number(switch),
+            generation: node.generation,
+        };
+        node.generation += 1;
+        let connection = connection_of(channel);
+        self.controller
+            .handle(self.now, controller::Input::Disconnected(connection));
+        self.drain_controller();
+    }
+
+    pub(super) fn take_control(&mut self, channel: Channel, towards: Towards, chunk: ChunkId) {
+        let switch = channel.switch as usize;
+        let connection = connection_of(channel);
+        let node = &mut self.switches[switch];
+        let stands = node.generation == channel.generation;
+        let (now, controller) = (self.now, &mut self.controller);
+        self.network
+            .chunks
+            .take(chunk, |bytes| match (towards, &mut node.core) {
+                (Towards::Switch, Some(core)) if stands => {
+                    core.handle(
+                        now,
+                        switch::Input::Received {
+                            connection: CONNECTION,
+                            bytes,
+                        },
+                    );
+                }
+                (Towards::Controller, _) if stands => {
+                    controller.handle(now, controller::Input::Received { connection, bytes });
+                }
+                (Towards::Switch | Towards::Controller, _) => {}
+            });
+        match towards {
+            Towards::Switch => self.drain_switch(switch),
+            Towards::Controller => self.drain_controller(),
+        }
+    }
+
+    pub(super) fn wake_controller(&mut self) {
+        if self.controller_wake_up.is_none_or(|at| at > self.now) {
+            return;
+        }
+        self.controller_wake_up = None;
+        if self.controller.deadline() <= self.now {
+            self.controller.handle(self.now, controller::Input::Timeout);
+        }
+        self.drain_controller();
+    }
+
+    /// Does what the controller asks for, until it asks for nothing more.
+    pub(super) fn drain_controller(&mut self) {
+        let mut writes = Vec::new();
+        let mut closed = Vec::new();
+        loop {
+            while let Some(output) = self.controller.poll() {
+                match output {
+                    controller::Output::Send { connection, bytes } => {
+                        let channel = channel_of(connection);
+                        self.network
+                            .control(self.now, channel, Towards::Switch, bytes);
+                    }
+                    controller::Output::Close { connection, .. } => closed.push(connection),
+                    controller::Output::Store(write) => writes.push(write),
+                    controller::Output::Notify(event) => {
+                        self.said.push(Said {
+                            at: self.now,
+                            what: Saying::Notice(event),
+                        });
+                    }
+                    controller::Output::Reply { id, reply } => {
+                        self.said.push(Said {
+                            at: self.now,
+                            what: Saying::Reply(id, reply),
+                        });
+                    }
+                }
+            }
+            if writes.is_empty() {
+                break;
+            }
+            let Ok(()) = self.store.write(&writes);
+            for write in writes.drain(..) {
+                let event = StoreEvent::Written(write);
+                self.controller
+                    .handle(self.now, controller::Input::Stored(event));
+            }
+        }
+        for connection in closed {
+            self.closed_by_controller(channel_of(connection));
+        }
+        let at = self.controller.deadline();
+        if self.controller_wake_up.is_none_or(|planned| at < planned) {
+            self.controller_wake_up = Some(at);
+            self.network.calendar.schedule(at, Event::ControllerWakeUp);
+        }
+    }
+
+    pub(super) fn closed_by_controller(&mut self, channel: Channel) {
+        let switch = channel.switch as usize;
+        let node = &mut self.switches[switch];
+        if node.generation != channel.generation {
+            return;
+        }
+        node.generation += 1;
+        if let Some(core) = &mut node.core {
+            core.handle(self.now, switch::Input::Disconnected(CONNECTION));
+        }
+        self.drain_switch(switch);
+        self.connect(switch);
+    }
+}
+
+/// The one control connection that a simulated switch has.
+const CONNECTION: switch::ConnectionId = switch::ConnectionId(0);
+
+/// Returns the name of a control connection at the controller's end.
+fn connection_of(channel: Channel) -> controller::ConnectionId {
+    controller::ConnectionId(u64::from(channel.generation) << u32::BITS | u64::from(channel.switch))
+}
+
+fn channel_of(connection: controller::ConnectionId) -> Channel {
+    let half = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).expect("32 bits");
+    Channel {
+        switch: half(connection.0),
+        generation: half(connection.0 >> u32::BITS),
+    }
+}

@@ -1,0 +1,102 @@
+//! What goes wrong in a network, and who notices.
+
+use super::{World, number};
+use crate::network::{Event, Plug};
+use crate::parts::{End, Fault, Node};
+
+impl World {
+    pub(super) fn notice_carrier(&mut self, plug: Plug) {
+        let whole = self.network.cable(plug.cable).is_whole();
+        let End {
+            node: Node::Switch(switch),
+            port,
+        } = self.network.end(plug)
+        else {
+            return;
+        };
+        let link = if whole {
+            switch::Link::Up
+        } else {
+            switch::Link::Down
+        };
+        if let Some(core) = &mut self.switches[switch].core {
+            core.handle(self.now, switch::Input::Port { port, link });
+        }
+        self.drain_switch(switch);
+    }
+
+    pub(super) fn fault(&mut self, fault: Fault) {
+        match fault {
+            Fault::Cut { link } => self.set_cable(number(link), false),
+            Fault::Heal { link } => self.set_cable(number(link), true),
+            Fault::Crash { switch } => {
+                for frame in self.switches[switch].crash() {
+                    self.network.frames.release(frame);
+                }
+                self.disconnect(switch);
+                self.set_cables_of(switch, false);
+            }
+            Fault::Restart { switch } => {
+                if self.switches[switch].core.is_none() {
+                    self.switches[switch].restart(self.now);
+                    self.unplug_spare_ports(switch);
+                    self.connect(switch);
+                    self.set_cables_of(switch, true);
+                }
+            }
+            Fault::HostMoves { host, to } => {
+                if let Some(plug) = self.network.plug_of_host(host) {
+                    let far = Plug {
+                        end: 1 - plug.end,
+                        ..plug
+                    };
+                    self.set_cable(plug.cable, false);
+                    self.notice_carrier(far);
+                    self.network.replug(far, to);
+                    self.set_cable(plug.cable, true);
+                }
+            }
+        }
+    }
+
+    /// Tells a switch which of its ports nothing is plugged into.
+    pub(super) fn unplug_spare_ports(&mut self, switch: usize) {
+        for port in self
+            .network
+            .spare_ports(switch, self.switches[switch].ports())
+        {
+            if let Some(core) = &mut self.switches[switch].core {
+                core.handle(
+                    self.now,
+                    switch::Input::Port {
+                        port,
+                        link: switch::Link::Down,
+                    },
+                );
+            }
+        }
+        self.drain_switch(switch);
+    }
+
+    pub(super) fn set_cables_of(&mut self, switch: usize, whole: bool) {
+        let plugs: Vec<_> = self.network.plugs_of_switch(switch).collect();
+        for plug in plugs {
+            self.set_cable(plug.cable, whole);
+        }
+    }
+
+    /// Breaks or mends a cable; the switches at its ends notice a little later.
+    pub(super) fn set_cable(&mut self, cable: u32, whole: bool) {
+        if !self.network.cable(cable).set_whole(whole) {
+            return;
+        }
+        for end in 0..2 {
+            let event = Event::Carrier {
+                plug: Plug { cable, end },
+            };
+            self.network
+                .calendar
+                .schedule(self.now + self.carrier_detection, event);
+        }
+    }
+}
