@@ -588,7 +588,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens in whatever order, the structure stays whole.
+        /// S1-2: whatever happens in whatever order, the structure stays whole.
         #[test]
         fn the_view_is_always_whole(steps in prop::collection::vec(step(), 0..80)) {
             let mut view = View::default();

@@ -103,6 +103,7 @@ fn every_flow_is_restored_whichever_link_breaks() {
     }
 }
 
+/// S0-3, S1-5.
 #[test]
 fn a_restoration_says_when_it_began_what_it_sent_and_when_it_was_confirmed() {
     let mut network = Network::started(4, &DIAMOND);
@@ -247,6 +248,7 @@ fn a_flow_that_cannot_be_restored_is_refused_with_the_link() {
     );
 }
 
+/// S0-6.
 #[test]
 fn a_flow_that_does_not_fit_is_refused_with_what_would() {
     let mut network = Network::started(4, &DIAMOND);
@@ -453,6 +455,7 @@ fn the_flows_of_a_host_move_with_it() {
     assert_eq!(network.switches[&3].flow_entries().count(), 0);
 }
 
+/// S1-1.
 #[test]
 fn a_host_is_learned_from_its_first_frame_and_not_asked_for_again() {
     let mut network = Network::with(2, &[(1, 2)], |config| {

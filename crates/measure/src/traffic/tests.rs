@@ -44,6 +44,7 @@ fn a_greedy_source_sends_its_burst_and_then_at_its_rate() {
     assert!(total <= allowed && allowed.saturating_sub(total) < wire_size(306));
 }
 
+/// S2-1, S2-2.
 #[test]
 fn a_message_is_split_into_packets_that_carry_all_of_it() {
     let addresses = addresses();
@@ -152,6 +153,7 @@ fn a_flood_comes_back_after_an_interruption() {
 }
 
 proptest! {
+    /// S4-8.
     #[test]
     fn every_source_keeps_its_contract_however_late_it_is_called(
         which in 0usize..6,

@@ -49,6 +49,7 @@ fn a_frame_of_another_publisher_is_understood() {
     assert_eq!(values.asdus.next(), None);
 }
 
+/// S0-5, 9-2LE clause 7.
 #[test]
 fn what_we_publish_equals_another_publishers_frames_byte_for_byte() {
     let frames = frames(CAPTURED);
