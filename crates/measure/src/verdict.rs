@@ -224,27 +224,36 @@ impl Observed<'_> {
 
     /// A failure excuses the run of losses that begins with a frame that was
     /// under way when it happened, or was sent within the interruption that is
-    /// allowed.
+    /// allowed. What was under way longer than it should have been was held up
+    /// by a stall. A stall excuses no more than what was sent in its shadow.
     fn excuse(&self, promise: Promise, run: &LossRun) -> Excuse {
         let begun_by_failure = self.disturbances.iter().any(|disturbance| {
             let since = disturbance.at.saturating_since(run.first_sent);
             let after = run.first_sent.saturating_since(disturbance.at);
+            let under_way = since <= promise.guarantee
+                || self.shadows.touch(run.first_sent, disturbance.at)
+                    && run.last_sent + promise.guarantee >= disturbance.at;
             let in_window = promise.interruption.is_none_or(|allowed| after <= allowed);
             match disturbance.effect {
-                Effect::Failure => since <= promise.guarantee && in_window,
+                Effect::Failure => under_way && in_window,
                 Effect::Harmless => false,
             }
         });
         if begun_by_failure {
             Excuse::Failure
-        } else if self
-            .shadows
-            .touch(run.first_sent, run.last_sent + promise.guarantee)
-        {
+        } else if self.is_in_shadow(run, promise.guarantee) {
             Excuse::Stall
         } else {
             Excuse::Nothing
         }
+    }
+
+    /// Tells whether all of a run was sent while the machine stood still, or in
+    /// the shadow of that.
+    fn is_in_shadow(&self, run: &LossRun, guarantee: Duration) -> bool {
+        let end = run.last_sent + guarantee;
+        let shadow = self.shadows.within(run.first_sent, end);
+        self.shadows.touch(run.first_sent, end) && run.last_sent - run.first_sent <= shadow
     }
 
     fn judge_interruptions(
@@ -294,8 +303,8 @@ impl Observed<'_> {
             .plan
             .promise
             .map_or(Duration::ZERO, |promise| promise.guarantee);
-        let begins = |run: &&LossRun| run.first_sent + reach >= event && run.first_sent < end;
-        let by_losses = receiver.loss_runs.iter().filter(begins).map(|run| {
+        let concerns = |run: &&LossRun| run.last_sent + reach >= event && run.first_sent < end;
+        let by_losses = receiver.loss_runs.iter().filter(concerns).map(|run| {
             let length = match self.plan.period {
                 Some(period) => period * run.count,
                 None => run.last_sent - run.first_sent,
@@ -303,7 +312,7 @@ impl Observed<'_> {
             self.without_stalls(run.first_sent, run.first_sent + length)
         });
         let period = self.plan.period.unwrap_or_default();
-        let lost = receiver.loss_runs.iter().any(|run| begins(&run));
+        let lost = receiver.loss_runs.iter().any(|run| concerns(&run));
         let silences = if lost {
             receiver.silences()
         } else {

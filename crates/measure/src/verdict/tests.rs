@@ -141,6 +141,28 @@ fn a_stall_elsewhere_excuses_nothing() {
 }
 
 #[test]
+fn a_stall_excuses_no_loss_beyond_its_shadow() {
+    let record = run(lost_in(300..500));
+
+    let stall = stall_from_slot(300, Duration::from_ms(2));
+    let assessment = assess(&plan(), &record, &[], &stall);
+
+    assert_eq!(assessment.breaches, [Breach::Lost { count: 200 }]);
+    assert_eq!(assessment.stalled_lost, 0);
+}
+
+#[test]
+fn a_failure_that_a_stall_went_before_is_still_an_interruption() {
+    let record = run(lost_in(395..450));
+
+    let stall = stall_from_slot(394, Duration::from_ms(2));
+    let assessment = assess(&plan(), &record, &[cut()], &stall);
+
+    assert_eq!(assessment.lost_in_interruptions, 55);
+    assert_eq!(assessment.outages, [PERIOD * 55u64]);
+}
+
+#[test]
 fn an_interruption_that_a_stall_made_too_long_breaks_nothing() {
     let record = run(lost_in(400..450));
 
