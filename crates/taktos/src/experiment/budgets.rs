@@ -3,10 +3,13 @@
 //! Budgets have to be fixed before the first promise is given. A scenario knows
 //! its flows, so the smallest budgets that admit them all are asked of a
 //! controller in virtual time, which admits nothing; the run then begins with
-//! these. What the scenario says of budgets itself is a least.
+//! these. What the scenario says of budgets itself is a least. Where hosts move,
+//! budgets are the usual ones: fitted to the ways before, they leave no room for
+//! the ways after.
 
 use controller::Config;
 use controller::northbound::{Reply, Request, Saying};
+use scenario::{Change, Scenario};
 use units::Duration;
 
 use super::plan::{Open, controller_config, requirements};
@@ -30,7 +33,7 @@ impl Experiment<'_> {
     pub fn config(&self) -> Result<Config, ExperimentError> {
         let scenario = self.scenario;
         let usual = controller_config(scenario, Open::Usual);
-        if scenario.flows.len() > MOST_FITTED {
+        if scenario.flows.len() > MOST_FITTED || hosts_move(scenario) {
             return Ok(usual);
         }
         let least = controller_config(scenario, Open::Least);
@@ -61,4 +64,9 @@ impl Experiment<'_> {
         }
         Err(ExperimentError::Undecided { waited: PATIENCE })
     }
+}
+
+fn hosts_move(scenario: &Scenario) -> bool {
+    let mut changes = scenario.events.iter().map(|event| event.change);
+    changes.any(|change| matches!(change, Change::HostMoves { .. }))
 }

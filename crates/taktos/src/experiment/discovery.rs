@@ -3,7 +3,7 @@
 use std::fmt;
 
 use controller::northbound::{Reply, Request, Saying};
-use scenario::{HostDiscovery, Node, Scenario};
+use scenario::{HostDiscovery, HostIndex, Node, Scenario};
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 
@@ -88,9 +88,19 @@ impl Experiment<'_> {
         if self.scenario.control.hosts == HostDiscovery::Scenario {
             return;
         }
-        for (index, host) in self.scenario.hosts.iter().enumerate() {
-            world.announce(index, &announcement(MacAddress(host.mac), host.ip.octets()));
+        for host in 0..self.scenario.hosts.len() {
+            self.announce(world, HostIndex(host));
         }
+    }
+
+    /// Lets a host say where it is, as hosts do when their link comes up.
+    pub(super) fn announce(&self, world: &mut dyn World, host: HostIndex) {
+        let HostIndex(number) = host;
+        let host = &self.scenario.hosts[number];
+        world.announce(
+            number,
+            &announcement(MacAddress(host.mac), host.ip.octets()),
+        );
     }
 }
 

@@ -207,11 +207,23 @@ fn switch_parameters(scenario: &Scenario, index: SwitchIndex, open: Open) -> Swi
         Open::Least => Delay::ZERO,
         Open::Usual => latency + per_frame * DEFAULT_FRAMES_WAITING,
     });
-    let ports = (1..).zip(&switch.ports).map(|(port, link)| {
+    let links = switch.ports.iter().map(|link| {
         let link = &scenario.links[link.0];
-        let parameters = port_parameters(scenario, index, open, link);
-        (PortNumber(port), parameters)
+        (link.rate, link.propagation, open)
     });
+    // Nobody fits budgets to a port that waits for a host: it has the usual ones.
+    let spare = spare_ports(scenario, index).into_iter();
+    let spare = spare.map(|rate| (rate, Delay::ZERO, Open::Usual));
+    let ports = (1..)
+        .zip(links.chain(spare))
+        .map(|(port, (rate, propagation, open))| {
+            let parameters = port_parameters(scenario, index, open, rate);
+            let parameters = PortParameters {
+                propagation,
+                ..parameters
+            };
+            (PortNumber(port), parameters)
+        });
     SwitchParameters {
         name: switch.name.clone(),
         processing: Some(ProcessingParameters {
@@ -229,12 +241,10 @@ fn port_parameters(
     scenario: &Scenario,
     switch: SwitchIndex,
     open: Open,
-    link: &scenario::Link,
+    rate: BitRate,
 ) -> PortParameters {
-    let (rate, propagation) = (link.rate, link.propagation);
     let mut parameters = PortParameters {
         rate,
-        propagation,
         ..unknown_port()
     };
     let queue_frames = scenario.profile_of(switch).queue_frames.value;

@@ -1,9 +1,11 @@
 //! Lets the hosts send and the scenario's events happen.
 
+use std::collections::BTreeSet;
+
 use controller::northbound::{Event, Said, Saying};
 use measure::capture::Captures;
 use measure::report::text::milliseconds;
-use scenario::{Change, Scenario};
+use scenario::{Change, HostIndex, Scenario};
 use units::{Duration, Instant};
 
 use super::load::load;
@@ -13,6 +15,8 @@ use super::{Admission, Audience, Experiment, ExperimentError, Run};
 
 /// Time between the last decision and the first frame.
 const LEAD_TIME: Duration = Duration::from_ms(200);
+/// How often a host that was plugged in elsewhere says so until it is found.
+const ANNOUNCEMENT_INTERVAL: Duration = Duration::from_ms(10);
 /// How often the audience hears of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_ms(100);
 
@@ -45,6 +49,7 @@ impl Experiment<'_> {
             plans,
         };
         let mut changes = changes.into_iter().peekable();
+        let mut moved = BTreeSet::new();
         let end = start + wanted;
         while world.now() < end {
             let now = world.now();
@@ -55,10 +60,20 @@ impl Experiment<'_> {
             }
             while let Some((at, change)) = changes.next_if(|(at, _)| *at <= now) {
                 to.happened(at.saturating_since(start), &describe(scenario, change));
+                moved.extend(moves(change));
             }
-            let said = world.listen(end.min(now + PROGRESS_INTERVAL))?;
+            for host in &moved {
+                self.announce(world, *host);
+            }
+            let interval = match moved.is_empty() {
+                true => PROGRESS_INTERVAL,
+                false => ANNOUNCEMENT_INTERVAL,
+            };
+            let next = changes.peek().map_or(end, |(at, _)| *at);
+            let said = world.listen(next.min(end).min(now + interval))?;
             for said in &said {
                 report_restoration(said, start, to);
+                moved.retain(|host| !is_found(said, &scenario.hosts[host.0].name));
             }
             run.said.extend(said);
             to.running(world.now().saturating_since(start), wanted);
@@ -68,6 +83,26 @@ impl Experiment<'_> {
             run.said.extend(world.listen(drained)?);
         }
         Ok(run)
+    }
+}
+
+/// Returns the host that is plugged in elsewhere, if one is.
+fn moves(change: Change) -> Option<HostIndex> {
+    match change {
+        Change::HostMoves { host, .. } => Some(host),
+        Change::Cut(_) | Change::Heal(_) | Change::SwitchCrash(_) | Change::SwitchRestart(_) => {
+            None
+        }
+    }
+}
+
+/// Tells whether the controller has found out where a host is now.
+fn is_found(said: &Said, host: &str) -> bool {
+    match &said.what {
+        Saying::Notice(Event::HostMoved { name, .. } | Event::HostFound { name, .. }) => {
+            name == host
+        }
+        Saying::Notice(_) | Saying::Reply(..) => false,
     }
 }
 

@@ -103,6 +103,18 @@ fn an_interruption_that_is_too_long_breaks_a_promise_and_ends_with_3() {
     assert!(event["outage_ns"]["control"].as_u64() > Some(1_000));
 }
 
+#[test]
+fn flows_follow_a_host_that_moves_and_survive_a_switch_that_restarts() {
+    let workplace = Workplace::new();
+
+    let ended = workplace.run(&["run", &scenario("moves.toml"), "--world", "sim", "--json"]);
+
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let flow = &report["flows"][0];
+    assert!(flow["lost"].as_u64() < Some(50), "{flow}");
+}
+
 /// A ring of three switches, in which the flow has another way.
 fn ring_cut_at_500_ms(interruption: &str) -> String {
     let ring = PAIR
