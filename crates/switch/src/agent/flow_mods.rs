@@ -4,7 +4,7 @@
 use units::Instant;
 use wire::openflow::{
     BadRequest, BufferId, ErrorKind, Fields, FlowMod, FlowModCommand, FlowModFailed, FlowModFlags,
-    FlowRemoved, FlowRemovedReason, TableId, TransactionId,
+    FlowRemoved, FlowRemovedReason, Message, TableId,
 };
 
 use super::{Agent, EXPIRIES_MAX};
@@ -164,7 +164,7 @@ impl Agent {
         };
         self.announce(
             |session| session.wants(session.asynchronous.flow_removed, reason.number()),
-            |out| removed.emit(TransactionId(0), out),
+            &Message::FlowRemoved(removed),
         );
     }
 }

@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 
 use units::Instant;
 use wire::openflow::{
-    ControllerLength, DatapathId, FragmentHandling, FramingError, Hello, SwitchConfig,
+    ControllerLength, DatapathId, FragmentHandling, FramingError, Hello, Message, SwitchConfig,
     TransactionId,
 };
 
@@ -117,7 +117,7 @@ impl Agent {
             return;
         }
         let session = self.sessions.entry(id).or_insert_with(Session::new);
-        Hello::OURS.emit(TransactionId(0), &mut session.sending);
+        session.send(TransactionId(0), &Message::Hello(Hello::OURS));
     }
 
     pub(crate) fn disconnected(&mut self, id: ConnectionId) {
@@ -149,7 +149,7 @@ impl Agent {
         while let Some(session) = self.sessions.get_mut(&id)
             && session.unread > UNREAD_MAX
         {
-            if session.sending.len() > SENDING_MAX {
+            if session.unsent() > SENDING_MAX {
                 return session.close(CloseReason::SendsUnread);
             }
             self.step(now, pipeline, id);
@@ -190,9 +190,7 @@ impl Agent {
             return Some(Demand::Close(id, CloseReason::TooManyConnections));
         }
         for (&id, session) in &mut self.sessions {
-            if !session.sending.is_empty() {
-                bytes.clear();
-                std::mem::swap(bytes, &mut session.sending);
+            if session.take_unsent(bytes) {
                 return Some(Demand::Send(id));
             }
             if let State::Closing(reason) = session.state {
@@ -213,7 +211,7 @@ impl Agent {
         };
         self.unsent = true;
         if let Some(dump) = session.dump.take() {
-            session.dump = dump.emit_part(now, pipeline, &mut session.sending);
+            session.dump = dump.send_part(now, pipeline, session);
             return;
         }
         if session.does_not_greet() {
@@ -229,11 +227,11 @@ impl Agent {
     }
 
     /// Sends a message that nobody asked for to the controllers that want it.
-    fn announce(&mut self, wanted: impl Fn(&Session) -> bool, emit: impl Fn(&mut Vec<u8>)) {
+    fn announce(&mut self, wanted: impl Fn(&Session) -> bool, message: &Message<'_>) {
         for session in self.sessions.values_mut().filter(|session| wanted(session)) {
-            emit(&mut session.sending);
+            session.send(TransactionId(0), message);
             self.unsent = true;
-            if session.sending.len() > SENDING_MAX {
+            if session.unsent() > SENDING_MAX {
                 session.close(CloseReason::SendsUnread);
             }
         }

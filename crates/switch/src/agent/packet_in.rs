@@ -4,7 +4,7 @@
 //! not answer costs no memory.
 
 use wire::openflow::oxm::Masked;
-use wire::openflow::{BufferId, Fields, MatchField, PacketIn, TransactionId};
+use wire::openflow::{BufferId, Fields, MatchField, Message, PacketIn, TransactionId};
 
 use super::{Agent, SENDING_PAUSE};
 use crate::egress::{Egress, Punt};
@@ -29,7 +29,7 @@ impl Agent {
             0 => &known[..1],
             _ => &known[..],
         };
-        let packet_in = PacketIn {
+        let packet_in = Message::PacketIn(PacketIn {
             buffer: BufferId::NONE,
             total_length: u16::try_from(frame.len()).expect("a frame fits a buffer"),
             reason: punt.origin.reason,
@@ -37,14 +37,14 @@ impl Agent {
             cookie: punt.origin.cookie,
             fields: Fields::of(known),
             data: frame,
-        };
-        let reason = packet_in.reason.number();
+        });
+        let reason = punt.origin.reason.number();
         let mut heard = false;
         for session in self.sessions.values_mut() {
             if session.wants(session.asynchronous.packet_in, reason)
-                && session.sending.len() < SENDING_PAUSE
+                && session.unsent() < SENDING_PAUSE
             {
-                packet_in.emit(TransactionId(0), &mut session.sending);
+                session.send(TransactionId(0), &packet_in);
                 self.unsent = true;
                 heard = true;
             }

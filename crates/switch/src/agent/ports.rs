@@ -2,9 +2,9 @@
 //! and that they changed. OF13 clauses 7.2.1, 7.3.4.3, 7.3.6 and 7.4.3.
 
 use wire::openflow::{
-    ErrorKind, PortConfig, PortDescription, PortFeatures, PortMod, PortModFailed, PortName,
-    PortNumber, PortState, PortStatus, PortStatusReason, QueueDescription, QueueGetConfigReply,
-    QueueId, QueueOpFailed, Sequence, TransactionId,
+    ErrorKind, Message, PortConfig, PortDescription, PortFeatures, PortMod, PortModFailed,
+    PortName, PortNumber, PortState, PortStatus, PortStatusReason, QueueDescription,
+    QueueGetConfigReply, QueueId, QueueOpFailed, Sequence, TransactionId,
 };
 
 use super::Agent;
@@ -28,7 +28,7 @@ impl Agent {
         let status = PortStatus { reason, port };
         self.announce(
             |session| session.wants(session.asynchronous.port_status, reason.number()),
-            |out| status.emit(TransactionId(0), out),
+            &Message::PortStatus(status),
         );
     }
 
@@ -75,7 +75,7 @@ impl Agent {
         let queues: Vec<_> = asked.flat_map(queues_of).collect();
         let queues = Sequence::of(&queues);
         let reply = QueueGetConfigReply { port, queues };
-        self.reply(id, |out| reply.emit(transaction, out));
+        self.reply(id, transaction, &Message::QueueGetConfigReply(reply));
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use units::Instant;
 use wire::openflow::{
     BadRequest, Capabilities, ErrorKind, ErrorMessage, FeaturesReply, FragmentHandling, Hello,
     HelloFailed, Message, Role, SwitchConfig, SwitchConfigFailed, TableId, TableMod,
-    TableModFailed, TransactionId, emit_barrier_reply,
+    TableModFailed, TransactionId,
 };
 
 use super::session::{ConnectionId, State};
@@ -58,7 +58,7 @@ impl Agent {
             data: b"this switch speaks OpenFlow 1.3, wire version 4",
         };
         if let Some(session) = self.sessions.get_mut(&id) {
-            refusal.emit(transaction, &mut session.sending);
+            session.send(transaction, &Message::Error(refusal));
             session.close(CloseReason::NoCommonVersion);
         }
     }
@@ -73,15 +73,15 @@ impl Agent {
     ) -> Result<(), ErrorKind> {
         match message {
             Message::Hello(_) | Message::Error(_) | Message::EchoReply(_) => {}
-            Message::EchoRequest(echo) => self.reply(id, |out| echo.emit_reply(transaction, out)),
-            Message::BarrierRequest => self.reply(id, |out| emit_barrier_reply(transaction, out)),
+            Message::EchoRequest(echo) => self.reply(id, transaction, &Message::EchoReply(echo)),
+            Message::BarrierRequest => self.reply(id, transaction, &Message::BarrierReply),
             Message::FeaturesRequest => {
                 let features = self.features(pipeline);
-                self.reply(id, |out| features.emit(transaction, out));
+                self.reply(id, transaction, &Message::FeaturesReply(features));
             }
             Message::GetConfigRequest => {
                 let config = self.config;
-                self.reply(id, |out| config.emit_reply(transaction, out));
+                self.reply(id, transaction, &Message::GetConfigReply(config));
             }
             Message::SetConfig(config) => self.set_config(id, config)?,
             Message::FlowMod(flow_mod) => {
@@ -128,9 +128,14 @@ impl Agent {
     }
 
     /// Appends an answer to what is sent to a controller.
-    pub(super) fn reply(&mut self, id: ConnectionId, emit: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn reply(
+        &mut self,
+        id: ConnectionId,
+        transaction: TransactionId,
+        message: &Message<'_>,
+    ) {
         if let Some(session) = self.sessions.get_mut(&id) {
-            emit(&mut session.sending);
+            session.send(transaction, message);
         }
     }
 

@@ -1,7 +1,9 @@
 //! Which of several controllers may change things, OF13 clauses 6.3.4 and
 //! 7.3.9.
 
-use wire::openflow::{AsyncConfig, ErrorKind, Role, RoleMessage, RoleRequestFailed, TransactionId};
+use wire::openflow::{
+    AsyncConfig, ErrorKind, Message, Role, RoleMessage, RoleRequestFailed, TransactionId,
+};
 
 use super::Agent;
 use super::session::ConnectionId;
@@ -37,7 +39,7 @@ impl Agent {
             .map_or(Role::Equal, |session| session.role);
         let generation = self.generation.unwrap_or(u64::MAX);
         let reply = RoleMessage { role, generation };
-        self.reply(id, |out| reply.emit_reply(transaction, out));
+        self.reply(id, transaction, &Message::RoleReply(reply));
         Ok(())
     }
 
@@ -58,7 +60,7 @@ impl Agent {
     pub(super) fn get_async(&mut self, id: ConnectionId, transaction: TransactionId) {
         if let Some(session) = self.sessions.get_mut(&id) {
             let wanted = session.asynchronous;
-            wanted.emit_reply(transaction, &mut session.sending);
+            session.send(transaction, &Message::GetAsyncReply(wanted));
         }
     }
 

@@ -1,10 +1,16 @@
 //! One connection to a controller: what arrived, what is to be sent, and what
 //! the controller may do.
 
-use wire::openflow::{AsyncConfig, Framer, FramingError, MessageType, Role};
+use wire::openflow::multipart::{MultipartReply, ReplyBody};
+use wire::openflow::{
+    AsyncConfig, Element, Framer, FramingError, Message, MessageType, Role, Sequence, TransactionId,
+};
 
 use super::statistics::Dump;
 use super::{CloseReason, SENDING_PAUSE};
+
+/// How many bytes of items go into one message, give or take one.
+const PART_BYTES: usize = 24 * 1024;
 
 /// Names a connection. The world chooses the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +34,7 @@ pub(super) struct Session {
     pub(super) role: Role,
     pub(super) asynchronous: AsyncConfig,
     /// Bytes for the controller that nobody has taken yet.
-    pub(super) sending: Vec<u8>,
+    sending: Vec<u8>,
     /// A long answer, of which a part is sent already.
     pub(super) dump: Option<Dump>,
     /// Whether there may be a message that has not been looked at.
@@ -56,6 +62,50 @@ impl Session {
         self.framer.push(bytes);
         self.unread += bytes.len();
         self.busy = true;
+    }
+
+    /// Appends a message to what is sent to the controller. Everything that a
+    /// controller is told goes through here.
+    #[inline]
+    pub(super) fn send(&mut self, transaction: TransactionId, message: &Message<'_>) {
+        message.emit(transaction, &mut self.sending);
+    }
+
+    /// Appends an answer that lists items, in as many messages as it takes.
+    pub(super) fn send_list<'a, T: Element<'a>>(
+        &mut self,
+        transaction: TransactionId,
+        items: &'a [T],
+        body: impl Fn(Sequence<'a, T>) -> ReplyBody<'a>,
+    ) {
+        let mut rest = items;
+        loop {
+            let (part, later) = rest.split_at(first_part(rest));
+            rest = later;
+            let reply = MultipartReply {
+                more: !rest.is_empty(),
+                body: body(Sequence::of(part)),
+            };
+            self.send(transaction, &Message::MultipartReply(reply));
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Returns how many bytes wait to be sent.
+    pub(super) const fn unsent(&self) -> usize {
+        self.sending.len()
+    }
+
+    /// Puts what waits to be sent into `bytes`, if there is any.
+    pub(super) fn take_unsent(&mut self, bytes: &mut Vec<u8>) -> bool {
+        if self.sending.is_empty() {
+            return false;
+        }
+        bytes.clear();
+        std::mem::swap(bytes, &mut self.sending);
+        true
     }
 
     /// Returns whether the first message turns out not to be a hello.
@@ -106,4 +156,15 @@ impl Session {
         };
         self.is_open() && mask >> reason & 1 == 1
     }
+}
+
+/// Returns how many of the items go into the next message.
+fn first_part<'a, T: Element<'a>>(items: &[T]) -> usize {
+    let mut bytes = Vec::new();
+    let fitting = items.iter().take_while(|item| {
+        let fits = bytes.len() < PART_BYTES;
+        item.emit(&mut bytes);
+        fits
+    });
+    fitting.count()
 }

@@ -6,18 +6,17 @@
 
 use units::Instant;
 use wire::openflow::multipart::{
-    AggregateStatistics, FlowStatistics, FlowStatisticsRequest, MultipartReply, MultipartType,
-    PortStatistics, QueueStatistics, ReplyBody, ReplyWriter, RequestBody, SwitchDescription,
-    TableStatistics,
+    AggregateStatistics, FlowStatistics, FlowStatisticsRequest, MultipartReply, PortStatistics,
+    QueueStatistics, ReplyBody, RequestBody, SwitchDescription, TableStatistics,
 };
 use wire::openflow::{
-    BadRequest, ErrorKind, Fields, Instructions, PortNumber, QueueId, QueueOpFailed, Sequence,
-    TableId, TransactionId,
+    BadRequest, Element, ErrorKind, Fields, Instructions, Message, PortNumber, QueueId,
+    QueueOpFailed, Sequence, TableId, TransactionId,
 };
 
 use super::Agent;
 use super::ports::describe;
-use super::session::ConnectionId;
+use super::session::{ConnectionId, Session};
 use crate::entry::Entry;
 use crate::flow_table::EntryIndex;
 use crate::matching;
@@ -53,7 +52,7 @@ impl Agent {
             RequestBody::Description => {
                 let name = self.datapath_id.to_string();
                 let body = ReplyBody::Description(description(&name));
-                self.reply(id, |out| MultipartReply::new(body).emit(transaction, out));
+                self.reply(id, transaction, &answer(body));
             }
             RequestBody::Flow(request) => {
                 let selection = select(pipeline, &request)?;
@@ -64,39 +63,41 @@ impl Agent {
             RequestBody::Aggregate(request) => {
                 let selection = select(pipeline, &request)?;
                 let body = ReplyBody::Aggregate(aggregate(pipeline, &selection));
-                self.reply(id, |out| MultipartReply::new(body).emit(transaction, out));
+                self.reply(id, transaction, &answer(body));
             }
-            RequestBody::Table => self.reply(id, |out| tables(pipeline, transaction, out)),
+            RequestBody::Table => self.list(id, transaction, &tables(pipeline), ReplyBody::Table),
             RequestBody::PortStatistics(port) => {
                 let ports =
                     ports(pipeline, port).ok_or(ErrorKind::BadRequest(BadRequest::BadPort))?;
-                self.reply(id, |out| {
-                    let kind = MultipartType::PortStatistics;
-                    let mut writer = ReplyWriter::new(kind, transaction, out);
-                    ports.for_each(|port| writer.push(&port_statistics(now, port)));
-                    writer.finish();
-                });
+                let ports: Vec<_> = ports.map(|port| port_statistics(now, port)).collect();
+                self.list(id, transaction, &ports, ReplyBody::PortStatistics);
             }
             RequestBody::Queue { port, queue } => {
                 let queues = queues(now, pipeline, port, queue)?;
-                self.reply(id, |out| {
-                    let mut writer = ReplyWriter::new(MultipartType::Queue, transaction, out);
-                    queues.iter().for_each(|queue| writer.push(queue));
-                    writer.finish();
-                });
+                self.list(id, transaction, &queues, ReplyBody::Queue);
             }
-            RequestBody::PortDescription => self.reply(id, |out| {
-                let kind = MultipartType::PortDescription;
-                let mut writer = ReplyWriter::new(kind, transaction, out);
-                let ports = pipeline.egress.ports.iter();
-                ports.for_each(|port| writer.push(&describe(port)));
-                writer.finish();
-            }),
+            RequestBody::PortDescription => {
+                let ports: Vec<_> = pipeline.egress.ports.iter().map(describe).collect();
+                self.list(id, transaction, &ports, ReplyBody::PortDescription);
+            }
             RequestBody::Other { .. } => {
                 return Err(ErrorKind::BadRequest(BadRequest::BadMultipart));
             }
         }
         Ok(())
+    }
+
+    /// Appends an answer that lists items.
+    fn list<'a, T: Element<'a>>(
+        &mut self,
+        id: ConnectionId,
+        transaction: TransactionId,
+        items: &'a [T],
+        body: impl Fn(Sequence<'a, T>) -> ReplyBody<'a>,
+    ) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.send_list(transaction, items, body);
+        }
     }
 }
 
@@ -111,12 +112,12 @@ impl Dump {
         }
     }
 
-    /// Appends one part of the answer, and returns what is left of it.
-    pub(super) fn emit_part(
+    /// Sends one part of the answer, and returns what is left of it.
+    pub(super) fn send_part(
         mut self,
         now: Instant,
         pipeline: &Pipeline,
-        out: &mut Vec<u8>,
+        session: &mut Session,
     ) -> Option<Self> {
         let mut part = Vec::new();
         let mut bytes = 0;
@@ -144,9 +145,14 @@ impl Dump {
         }
         let more = self.table < pipeline.tables.len();
         let body = ReplyBody::Flow(Sequence::of(&part));
-        MultipartReply { more, body }.emit(self.transaction, out);
+        let reply = Message::MultipartReply(MultipartReply { more, body });
+        session.send(self.transaction, &reply);
         more.then_some(self)
     }
+}
+
+fn answer(body: ReplyBody<'_>) -> Message<'_> {
+    Message::MultipartReply(MultipartReply::new(body))
 }
 
 fn description(name: &str) -> SwitchDescription<'_> {
@@ -207,17 +213,15 @@ fn aggregate(pipeline: &Pipeline, selection: &Selection) -> AggregateStatistics 
     sum
 }
 
-fn tables(pipeline: &Pipeline, transaction: TransactionId, out: &mut Vec<u8>) {
-    let mut writer = ReplyWriter::new(MultipartType::Table, transaction, out);
-    for (number, table) in (0..).map(TableId).zip(&pipeline.tables) {
-        writer.push(&TableStatistics {
-            table: number,
-            entries: u32::try_from(table.flows.len()).expect("the capacity is below 2^32"),
-            lookups: table.counters.lookups,
-            matched: table.counters.matches,
-        });
-    }
-    writer.finish();
+fn tables(pipeline: &Pipeline) -> Vec<TableStatistics> {
+    let tables = (0..).map(TableId).zip(&pipeline.tables);
+    let tables = tables.map(|(number, table)| TableStatistics {
+        table: number,
+        entries: u32::try_from(table.flows.len()).expect("the capacity is below 2^32"),
+        lookups: table.counters.lookups,
+        matched: table.counters.matches,
+    });
+    tables.collect()
 }
 
 /// Returns the port with this number, or all; nothing if there is none.
