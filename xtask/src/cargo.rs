@@ -1,6 +1,7 @@
 //! Starts `cargo` as the user would, in the root of the workspace.
 
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
@@ -69,6 +70,14 @@ impl Cargo {
         }
         Ok(child.wait().map_err(not_started)?.success())
     }
+}
+
+/// Returns the folder that `cargo` builds into: this program stands two folders
+/// below it.
+pub fn target_folder() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    let folder = program.ancestors().nth(2);
+    folder.map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }
 
 fn not_started(error: std::io::Error) -> Failure {

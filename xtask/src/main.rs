@@ -12,9 +12,12 @@ mod failure;
 mod finding;
 mod fuzz;
 mod manifest;
+mod namespaces;
+mod python;
 mod rooms;
 mod source;
 mod stall_watch;
+mod switch_tests;
 mod test_run;
 mod tidy;
 mod workspace;
@@ -34,7 +37,11 @@ usage: cargo xtask JOB
   cites [--missing]  lists the equations and requirements cited, with their tests
   tidy               mends what a machine can mend
   bench              runs the benchmarks that have a goal and prints the ratios
-  fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)";
+  fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)
+  switch-tests       runs os-ken's 991 tests of switches against taktos switch
+      [--target taktos|open-vswitch] [--engine packet|xdp]
+      [--only action|set-field|match|group|meter] [--files TEXT]
+      [--interval SECONDS] [--lanes NUMBER]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -58,6 +65,8 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["tidy"] => tidy::run(&workspace),
         ["bench"] => bench::run(&workspace),
         ["fuzz"] => fuzz::run(&workspace, None),
+        ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
+        ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),
         ["fuzz", seconds] => fuzz::run(&workspace, Some(seconds)),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -1,9 +1,10 @@
 //! `cargo xtask test`: runs every test and sums the results in one line.
 
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 use crate::cargo::Cargo;
 use crate::failure::Failure;
+use crate::namespaces::Namespaces;
 use crate::workspace::Workspace;
 
 /// The sum over all test programs.
@@ -79,40 +80,6 @@ impl Totals {
             }
         }
     }
-}
-
-/// How this user may make network namespaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Namespaces {
-    /// As they are.
-    Direct,
-    /// Inside a user namespace of their own.
-    InUserNamespace,
-    /// Not at all.
-    None,
-}
-
-impl Namespaces {
-    /// Tries it out.
-    fn of_this_user() -> Self {
-        if unshare_works(&["--net"]) {
-            Self::Direct
-        } else if unshare_works(&["--user", "--map-root-user", "--net"]) {
-            Self::InUserNamespace
-        } else {
-            Self::None
-        }
-    }
-}
-
-fn unshare_works(options: &[&str]) -> bool {
-    let mut unshare = Command::new("unshare");
-    let unshare = unshare
-        .args(options)
-        .arg("true")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    unshare.status().is_ok_and(|it| it.success())
 }
 
 #[cfg(test)]

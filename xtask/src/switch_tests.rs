@@ -1,0 +1,359 @@
+//! `cargo xtask switch-tests`: runs the tests of switches that os-ken carries
+//! against `taktos switch`, or for comparison against Open vSwitch.
+//!
+//! os-ken's tester controls two switches that three cables join. It sets up the
+//! one to be tested, the target, has the other send a frame to it, and looks
+//! what comes out. Its tests say what OpenFlow 1.3 has: actions, set-field,
+//! matches, groups, meters. Each tester has a stage of its own ([`stage`]). Where
+//! only single frames matter several run side by side, in lanes; cases that count
+//! frames for half a minute run one after the other.
+//!
+//! What was said and found lies below `target/neighbours/switch-tests/`.
+
+mod family;
+mod lane;
+mod stage;
+mod summary;
+mod transcript;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::cargo::{Cargo, target_folder};
+use crate::failure::Failure;
+use crate::namespaces::Namespaces;
+use crate::python;
+use crate::workspace::Workspace;
+use family::Family;
+use lane::{Lane, News};
+use stage::Stage;
+use summary::Summary;
+use transcript::{Case, Transcript};
+
+/// How many testers run side by side if nothing else is asked for. Most of
+/// their time they wait.
+const LANES: usize = 4;
+/// A case takes half a minute at most; who is silent for so long has hung.
+const SILENCE_MAX: Duration = Duration::from_secs(180);
+/// After how many cases the progress is told.
+const PROGRESS_EVERY: usize = 50;
+/// Programs that must be there, with the Debian package that has them.
+const PROGRAMS: [(&str, &str); 5] = [
+    ("ip", "iproute2"),
+    ("ovsdb-tool", "openvswitch-switch"),
+    ("ovsdb-server", "openvswitch-switch"),
+    ("ovs-vswitchd", "openvswitch-switch"),
+    ("ovs-vsctl", "openvswitch-switch"),
+];
+
+/// The switch to be tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Ours, by one of its engines.
+    Taktos(Engine),
+    /// Open vSwitch with its userspace datapath.
+    OpenVswitch,
+}
+
+/// How our switch gets at frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// AF_PACKET.
+    Packet,
+    /// AF_XDP.
+    Xdp,
+}
+
+impl Engine {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Packet => "packet",
+            Self::Xdp => "xdp",
+        }
+    }
+}
+
+impl Target {
+    const ALL: [Self; 3] = [
+        Self::Taktos(Engine::Packet),
+        Self::Taktos(Engine::Xdp),
+        Self::OpenVswitch,
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Taktos(Engine::Packet) => "taktos-packet",
+            Self::Taktos(Engine::Xdp) => "taktos-xdp",
+            Self::OpenVswitch => "open-vswitch",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|target| target.word() == word)
+    }
+}
+
+/// What the command line asks for.
+#[derive(Debug)]
+struct Request {
+    target: Target,
+    families: Vec<Family>,
+    /// Only files with this in their name.
+    files: String,
+    interval_s: u32,
+    lanes: usize,
+}
+
+impl Request {
+    fn read(words: &[String]) -> Result<Self, Failure> {
+        let mut request = Self {
+            target: Target::Taktos(Engine::Packet),
+            families: Family::ALL.to_vec(),
+            files: String::new(),
+            interval_s: 0,
+            lanes: LANES,
+        };
+        for option in words.chunks(2) {
+            let refused =
+                || Failure::Usage(format!("switch-tests: cannot do `{}`", option.join(" ")));
+            let [name, value] = option else {
+                return Err(refused());
+            };
+            match name.as_str() {
+                "--target" if value == "taktos" => {}
+                "--target" if value == "open-vswitch" => request.target = Target::OpenVswitch,
+                "--engine" if value == "packet" => request.target = Target::Taktos(Engine::Packet),
+                "--engine" if value == "xdp" => request.target = Target::Taktos(Engine::Xdp),
+                "--only" => {
+                    request.families.retain(|family| family.name() == value);
+                    if request.families.is_empty() {
+                        return Err(refused());
+                    }
+                }
+                "--files" => request.files.clone_from(value),
+                "--interval" => request.interval_s = value.parse().map_err(|_| refused())?,
+                "--lanes" => {
+                    request.lanes = value.parse().map_err(|_| refused())?;
+                    if request.lanes == 0 {
+                        return Err(refused());
+                    }
+                }
+                _ => return Err(refused()),
+            }
+        }
+        Ok(request)
+    }
+
+    /// Returns how many cases there are if none is left out by its file.
+    fn cases(&self) -> Option<usize> {
+        let whole = self.files.is_empty();
+        whole.then(|| self.families.iter().map(|family| family.cases()).sum())
+    }
+}
+
+/// Sets the stage of one tester: for the processes that [`run`] starts.
+///
+/// # Errors
+///
+/// If something that it needs is missing.
+pub fn run_stage(workspace: &Workspace, words: &[&str]) -> Result<ExitCode, Failure> {
+    let usage = || Failure::Usage("only `cargo xtask switch-tests` sets a stage".to_owned());
+    Stage::from_words(words).ok_or_else(usage)?.run(workspace)
+}
+
+/// Runs the tests.
+///
+/// # Errors
+///
+/// If an option does not exist, something is missing, or a tester hangs.
+pub fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Failure> {
+    let request = Request::read(words)?;
+    check_programs()?;
+    let python = python::environment(workspace, "os-ken")?;
+    let suite = python::package_folder(&python, "os_ken")?.join("tests/switch/of13");
+    let taktos = match request.target {
+        Target::Taktos(_) => build_taktos(workspace)?,
+        Target::OpenVswitch => PathBuf::new(),
+    };
+
+    let began = Instant::now();
+    let mut run = Run {
+        expected: request.cases(),
+        cases: Vec::new(),
+        began,
+        complete: true,
+    };
+    for (round, lanes) in rounds(&request, &suite)?.into_iter().enumerate() {
+        let mut stages = Vec::new();
+        for (lane, cases) in lanes.iter().enumerate() {
+            let folder = folder(request.target).join(format!("round-{round}-lane-{lane}"));
+            stage::lay_out(&folder, cases)?;
+            stages.push(Stage {
+                folder,
+                target: request.target,
+                interval_s: request.interval_s,
+                python: python.clone(),
+                taktos: taktos.clone(),
+            });
+        }
+        run.round(&stages)?;
+    }
+    let summary = Summary {
+        target: request.target,
+        versions: versions(request.target, &taktos),
+        interval_s: request.interval_s,
+        took: began.elapsed(),
+        cases: run.cases,
+    };
+    summary.show();
+    summary.write(&folder(request.target).join("summary.json"))?;
+    let whole = request
+        .cases()
+        .is_none_or(|cases| cases == summary.cases.len());
+    if !run.complete || !whole {
+        println!("not every case came to a verdict: the transcripts say where it ended");
+    }
+    Ok(
+        match run.complete && whole && summary.failures().next().is_none() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        },
+    )
+}
+
+/// What has been found so far.
+struct Run {
+    expected: Option<usize>,
+    cases: Vec<Case>,
+    began: Instant,
+    /// Whether every tester came to its end.
+    complete: bool,
+}
+
+impl Run {
+    /// Runs these stages side by side.
+    fn round(&mut self, stages: &[Stage]) -> Result<(), Failure> {
+        let namespaces = Namespaces::of_this_user();
+        let (sender, news) = mpsc::channel();
+        let mut lanes = Vec::new();
+        for (number, stage) in stages.iter().enumerate() {
+            lanes.push(Lane::start(namespaces, stage, number, sender.clone())?);
+        }
+        let mut transcripts: Vec<_> = stages.iter().map(|_| Transcript::default()).collect();
+        let mut running = stages.len();
+        while running > 0 {
+            let silent = |_| {
+                let seconds = SILENCE_MAX.as_secs();
+                Failure::Missing(format!("no tester has said anything for {seconds} s"))
+            };
+            match news.recv_timeout(SILENCE_MAX).map_err(silent)? {
+                (lane, News::Line(line)) => {
+                    if let Some(case) = transcripts[lane].take(&line) {
+                        self.add(case);
+                    }
+                }
+                (lane, News::Ended) => {
+                    running -= 1;
+                    if !transcripts[lane].has_ended() {
+                        let folder = stages[lane].folder.display();
+                        println!("a tester ended too early: {folder}/transcript.txt");
+                        self.complete = false;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, case: Case) {
+        if let Some(reason) = &case.failure {
+            println!("FAILED {} {}\n       {reason}", case.file, case.name);
+        }
+        self.cases.push(case);
+        let done = self.cases.len();
+        if done.is_multiple_of(PROGRESS_EVERY) || Some(done) == self.expected {
+            let of = self
+                .expected
+                .map_or(String::new(), |all| format!(" of {all}"));
+            let failed = self.cases.iter().filter(|case| case.failure.is_some());
+            let (failed, seconds) = (failed.count(), self.began.elapsed().as_secs());
+            println!("{done}{of} cases, {failed} failed, {seconds} s");
+        }
+    }
+}
+
+/// Returns the cases of each lane of each round: the families without throughput
+/// side by side, then the others on their own.
+#[expect(clippy::type_complexity, reason = "rounds of lanes of named files")]
+fn rounds(request: &Request, suite: &Path) -> Result<Vec<Vec<Vec<(String, PathBuf)>>>, Failure> {
+    let mut side_by_side = vec![Vec::new(); request.lanes];
+    let mut alone = Vec::new();
+    let mut next = 0;
+    for family in &request.families {
+        for file in family.files(suite)? {
+            let stem = file.file_name().unwrap_or_default().to_string_lossy();
+            let name = format!("{}-{stem}", family.name());
+            if !name.contains(&request.files) {
+                continue;
+            }
+            if family.measures_throughput() {
+                alone.push((name, file));
+            } else {
+                side_by_side[next % request.lanes].push((name, file));
+                next += 1;
+            }
+        }
+    }
+    side_by_side.retain(|lane| !lane.is_empty());
+    let rounds = [side_by_side, vec![alone]];
+    let has_cases = |round: &Vec<Vec<_>>| round.iter().any(|lane| !lane.is_empty());
+    Ok(rounds.into_iter().filter(has_cases).collect())
+}
+
+fn folder(target: Target) -> PathBuf {
+    let all = target_folder().join("neighbours/switch-tests");
+    all.join(target.word())
+}
+
+fn check_programs() -> Result<(), Failure> {
+    for (program, package) in PROGRAMS {
+        let mut version = Command::new(program);
+        let version = version
+            .arg("-V")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        if version.status().is_err() {
+            let sentence = format!("there is no program {program}: apt-get install {package}");
+            return Err(Failure::Missing(sentence));
+        }
+    }
+    Ok(())
+}
+
+fn build_taktos(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    let build = ["build", "--release", "--locked", "--package", "taktos"];
+    if Cargo::new(workspace).run(&build)? {
+        Ok(target_folder().join("release/taktos"))
+    } else {
+        Err(Failure::Missing("taktos does not build".to_owned()))
+    }
+}
+
+/// Returns what took part, as it calls itself.
+fn versions(target: Target, taktos: &Path) -> Vec<String> {
+    let mut versions = vec!["os-ken 4.2.2".to_owned()];
+    versions.extend(first_line("ovs-vswitchd"));
+    match target {
+        Target::Taktos(_) => versions.extend(first_line(&taktos.display().to_string())),
+        Target::OpenVswitch => {}
+    }
+    versions
+}
+
+fn first_line(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    said.lines().next().map(str::to_owned)
+}
