@@ -3,10 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wire::openflow::multipart::{FlowStatistics, PortStatistics, QueueStatistics, TableStatistics};
+use wire::openflow::multipart::{
+    ActionId, FieldId, FlowStatistics, GroupDescription, GroupStatistics, InstructionId,
+    MeterConfig, MeterStatistics, PortStatistics, QueueStatistics, TableFeatures, TableProperty,
+    TableStatistics,
+};
 use wire::openflow::{
-    Action, Band, Bucket, Element, Fields, Instruction, Match, MatchField, PortDescription,
-    QueueDescription, Sequence,
+    Action, Band, Bucket, BundleProperty, Element, Fields, Instruction, Match, MatchField,
+    PortDescription, QueueDescription, Sequence,
 };
 
 /// Reads items of one type. No function, because items borrow from bytes of two
@@ -28,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((&kind, bytes)) = data.split_first() else {
         return;
     };
-    match kind % 11 {
+    match kind % 21 {
         0 => read!(MatchField, bytes),
         1 => read!(Action, bytes),
         2 => read!(Instruction, bytes),
@@ -39,7 +43,17 @@ fuzz_target!(|data: &[u8]| {
         7 => read!(FlowStatistics, bytes),
         8 => read!(PortStatistics, bytes),
         9 => read!(QueueStatistics, bytes),
-        _ => read!(TableStatistics, bytes),
+        10 => read!(TableStatistics, bytes),
+        11 => read!(GroupStatistics, bytes),
+        12 => read!(GroupDescription, bytes),
+        13 => read!(MeterStatistics, bytes),
+        14 => read!(MeterConfig, bytes),
+        15 => read!(TableFeatures, bytes),
+        16 => read!(TableProperty, bytes),
+        17 => read!(InstructionId, bytes),
+        18 => read!(ActionId, bytes),
+        19 => read!(FieldId, bytes),
+        _ => read!(BundleProperty, bytes),
     }
     if let Ok(kept) = Match::parse(&Fields::from_bytes(bytes)) {
         assert_eq!(Match::parse(&kept.fields()), Ok(kept.clone()));

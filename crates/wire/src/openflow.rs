@@ -31,18 +31,15 @@
 //! Whatever cannot be read is a [`DecodeError`], which knows what a switch has
 //! to answer ([`DecodeError::kind`]).
 //!
-//! Source: OF13 clause 7 (OpenFlow Switch Specification 1.3.5).
-//!
-//! # Left out
-//!
-//! Table features (OF13 clause 7.3.5.5.2) and group and meter statistics: their
-//! bodies are handed over as bytes.
+//! Sources: OF13 clause 7 (OpenFlow Switch Specification 1.3.5), and ONF-230
+//! for bundles.
 
 #[macro_use]
 mod numbered;
 
 mod action;
 mod async_config;
+mod bundle;
 mod config;
 mod decode_error;
 mod echo;
@@ -70,8 +67,12 @@ mod role;
 mod sequence;
 mod table_mod;
 
-pub use action::{Action, Actions, ControllerLength};
+pub use action::{Action, ActionKind, Actions, ControllerLength};
 pub use async_config::AsyncConfig;
+pub use bundle::{
+    BundleAdd, BundleControl, BundleControlKind, BundleFailed, BundleFlags, BundleId,
+    BundleProperty, ONF_EXPERIMENTER,
+};
 pub use config::{FragmentHandling, SwitchConfig};
 pub use decode_error::{ActionError, DecodeError, InstructionError};
 pub use echo::Echo;
@@ -90,7 +91,7 @@ pub use hello::Hello;
 pub use identifiers::{
     BufferId, Cookie, DatapathId, GroupId, MeterId, PortNumber, QueueId, TableId, TransactionId,
 };
-pub use instruction::{Instruction, Instructions};
+pub use instruction::{Instruction, InstructionKind, Instructions};
 pub use message::{Experimenter, Message, emit_barrier_reply, emit_barrier_request};
 pub use meter_mod::{Band, Bands, MeterFlags, MeterMod, MeterModCommand};
 pub use oxm::{FieldKind, Fields, Match, MatchError, MatchField};

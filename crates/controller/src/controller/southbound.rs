@@ -186,6 +186,8 @@ impl Controller {
             | Message::EchoRequest(_)
             | Message::EchoReply(_)
             | Message::Experimenter(_)
+            | Message::BundleControl(_)
+            | Message::BundleAdd(_)
             | Message::FeaturesRequest
             | Message::FeaturesReply(_)
             | Message::GetConfigRequest

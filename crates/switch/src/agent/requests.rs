@@ -109,7 +109,9 @@ impl Agent {
             Message::RoleRequest(request) => self.role_request(id, transaction, request)?,
             Message::GetAsyncRequest => self.get_async(id, transaction),
             Message::SetAsync(wanted) => self.set_async(id, wanted),
-            Message::Experimenter(_) => return bad_request(BadRequest::BadExperimenter),
+            Message::Experimenter(_) | Message::BundleControl(_) | Message::BundleAdd(_) => {
+                return bad_request(BadRequest::BadExperimenter);
+            }
             // What only a switch says, and what this switch does not have.
             Message::FeaturesReply(_)
             | Message::GetConfigReply(_)

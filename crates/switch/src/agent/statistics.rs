@@ -80,7 +80,14 @@ impl Agent {
                 let ports: Vec<_> = pipeline.egress.ports.iter().map(describe).collect();
                 self.list(id, transaction, &ports, ReplyBody::PortDescription);
             }
-            RequestBody::Other { .. } => {
+            RequestBody::Group(_)
+            | RequestBody::GroupDescription
+            | RequestBody::GroupFeatures
+            | RequestBody::Meter(_)
+            | RequestBody::MeterConfig(_)
+            | RequestBody::MeterFeatures
+            | RequestBody::TableFeatures(_)
+            | RequestBody::Experimenter(_) => {
                 return Err(ErrorKind::BadRequest(BadRequest::BadMultipart));
             }
         }

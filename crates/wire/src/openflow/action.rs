@@ -10,28 +10,50 @@ use crate::writer::Writer;
 /// Actions in the order in which they are done.
 pub type Actions<'a> = Sequence<'a, Action>;
 
-const OUTPUT: u16 = 0;
-const COPY_TTL_OUT: u16 = 11;
-const COPY_TTL_IN: u16 = 12;
-const SET_MPLS_TTL: u16 = 15;
-const DECREMENT_MPLS_TTL: u16 = 16;
-const PUSH_VLAN: u16 = 17;
-const POP_VLAN: u16 = 18;
-const PUSH_MPLS: u16 = 19;
-const POP_MPLS: u16 = 20;
-const SET_QUEUE: u16 = 21;
-const GROUP: u16 = 22;
-const SET_NETWORK_TTL: u16 = 23;
-const DECREMENT_NETWORK_TTL: u16 = 24;
-const SET_FIELD: u16 = 25;
-const PUSH_PBB: u16 = 26;
-const POP_PBB: u16 = 27;
 const EXPERIMENTER: u16 = 0xffff;
 
 /// Type and length of an action.
 const HEADER_LENGTH: usize = 4;
 const SHORT_LENGTH: u16 = 8;
 const OUTPUT_LENGTH: u16 = 16;
+
+numbered! {
+    /// Which action (`ofp_action_type`).
+    pub enum ActionKind: u16 {
+        /// Sends the frame out of a port.
+        Output = 0,
+        /// Copies the time to live outwards.
+        CopyTtlOut = 11,
+        /// Copies the time to live inwards.
+        CopyTtlIn = 12,
+        /// Sets the time to live of the MPLS header.
+        SetMplsTtl = 15,
+        /// Counts down the time to live of the MPLS header.
+        DecrementMplsTtl = 16,
+        /// Puts a VLAN tag in front.
+        PushVlan = 17,
+        /// Takes the outermost VLAN tag away.
+        PopVlan = 18,
+        /// Puts an MPLS header in front.
+        PushMpls = 19,
+        /// Takes the outermost MPLS header away.
+        PopMpls = 20,
+        /// Chooses the queue for a later output.
+        SetQueue = 21,
+        /// Hands the frame to a group.
+        Group = 22,
+        /// Sets the time to live of the IP header.
+        SetNetworkTtl = 23,
+        /// Counts down the time to live of the IP header.
+        DecrementNetworkTtl = 24,
+        /// Sets a field.
+        SetField = 25,
+        /// Puts a backbone service tag in front.
+        PushPbb = 26,
+        /// Takes the outermost backbone service tag away.
+        PopPbb = 27,
+    }
+}
 
 /// How many bytes of a frame go to the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,33 +134,33 @@ impl Action {
 
     fn read_body(kind: u16, body: &[u8]) -> Result<Self, ActionError> {
         let mut reader = Reader::new(body);
+        if kind == EXPERIMENTER {
+            let experimenter = reader.u32()?;
+            return Err(ActionError::Experimenter { experimenter });
+        }
+        let kind = ActionKind::from_number(kind).ok_or(ActionError::Type { kind })?;
         let action = match kind {
-            OUTPUT => Self::Output {
+            ActionKind::Output => Self::Output {
                 port: PortNumber(reader.u32()?),
                 max_length: ControllerLength(reader.u16()?),
             },
-            COPY_TTL_OUT => Self::CopyTtlOut,
-            COPY_TTL_IN => Self::CopyTtlIn,
-            SET_MPLS_TTL => Self::SetMplsTtl(reader.u8()?),
-            DECREMENT_MPLS_TTL => Self::DecrementMplsTtl,
-            PUSH_VLAN => Self::PushVlan(EtherType(reader.u16()?)),
-            POP_VLAN => Self::PopVlan,
-            PUSH_MPLS => Self::PushMpls(EtherType(reader.u16()?)),
-            POP_MPLS => Self::PopMpls(EtherType(reader.u16()?)),
-            SET_QUEUE => Self::SetQueue(QueueId(reader.u32()?)),
-            GROUP => Self::Group(GroupId(reader.u32()?)),
-            SET_NETWORK_TTL => Self::SetNetworkTtl(reader.u8()?),
-            DECREMENT_NETWORK_TTL => Self::DecrementNetworkTtl,
-            SET_FIELD => return Self::read_set_field(body),
-            PUSH_PBB => Self::PushPbb(EtherType(reader.u16()?)),
-            POP_PBB => Self::PopPbb,
-            EXPERIMENTER => {
-                let experimenter = reader.u32()?;
-                return Err(ActionError::Experimenter { experimenter });
-            }
-            _ => return Err(ActionError::Type { kind }),
+            ActionKind::CopyTtlOut => Self::CopyTtlOut,
+            ActionKind::CopyTtlIn => Self::CopyTtlIn,
+            ActionKind::SetMplsTtl => Self::SetMplsTtl(reader.u8()?),
+            ActionKind::DecrementMplsTtl => Self::DecrementMplsTtl,
+            ActionKind::PushVlan => Self::PushVlan(EtherType(reader.u16()?)),
+            ActionKind::PopVlan => Self::PopVlan,
+            ActionKind::PushMpls => Self::PushMpls(EtherType(reader.u16()?)),
+            ActionKind::PopMpls => Self::PopMpls(EtherType(reader.u16()?)),
+            ActionKind::SetQueue => Self::SetQueue(QueueId(reader.u32()?)),
+            ActionKind::Group => Self::Group(GroupId(reader.u32()?)),
+            ActionKind::SetNetworkTtl => Self::SetNetworkTtl(reader.u8()?),
+            ActionKind::DecrementNetworkTtl => Self::DecrementNetworkTtl,
+            ActionKind::SetField => return Self::read_set_field(body),
+            ActionKind::PushPbb => Self::PushPbb(EtherType(reader.u16()?)),
+            ActionKind::PopPbb => Self::PopPbb,
         };
-        let length = if kind == OUTPUT {
+        let length = if kind == ActionKind::Output {
             OUTPUT_LENGTH
         } else {
             SHORT_LENGTH
@@ -171,24 +193,30 @@ impl Action {
                 let [e, f] = max_length.0.to_be_bytes();
                 writer.bytes(&[0, 0, 0, 16, a, b, c, d, e, f, 0, 0, 0, 0, 0, 0]);
             }
-            Self::CopyTtlOut => short(&mut writer, COPY_TTL_OUT, [0; 4]),
-            Self::CopyTtlIn => short(&mut writer, COPY_TTL_IN, [0; 4]),
-            Self::SetMplsTtl(ttl) => short(&mut writer, SET_MPLS_TTL, [ttl, 0, 0, 0]),
-            Self::DecrementMplsTtl => short(&mut writer, DECREMENT_MPLS_TTL, [0; 4]),
-            Self::PushVlan(it) => short(&mut writer, PUSH_VLAN, type_bytes(it)),
-            Self::PopVlan => short(&mut writer, POP_VLAN, [0; 4]),
-            Self::PushMpls(it) => short(&mut writer, PUSH_MPLS, type_bytes(it)),
-            Self::PopMpls(it) => short(&mut writer, POP_MPLS, type_bytes(it)),
-            Self::SetQueue(QueueId(id)) => short(&mut writer, SET_QUEUE, id.to_be_bytes()),
-            Self::Group(GroupId(id)) => short(&mut writer, GROUP, id.to_be_bytes()),
-            Self::SetNetworkTtl(ttl) => short(&mut writer, SET_NETWORK_TTL, [ttl, 0, 0, 0]),
-            Self::DecrementNetworkTtl => short(&mut writer, DECREMENT_NETWORK_TTL, [0; 4]),
+            Self::CopyTtlOut => short(&mut writer, ActionKind::CopyTtlOut, [0; 4]),
+            Self::CopyTtlIn => short(&mut writer, ActionKind::CopyTtlIn, [0; 4]),
+            Self::SetMplsTtl(ttl) => short(&mut writer, ActionKind::SetMplsTtl, [ttl, 0, 0, 0]),
+            Self::DecrementMplsTtl => short(&mut writer, ActionKind::DecrementMplsTtl, [0; 4]),
+            Self::PushVlan(it) => short(&mut writer, ActionKind::PushVlan, type_bytes(it)),
+            Self::PopVlan => short(&mut writer, ActionKind::PopVlan, [0; 4]),
+            Self::PushMpls(it) => short(&mut writer, ActionKind::PushMpls, type_bytes(it)),
+            Self::PopMpls(it) => short(&mut writer, ActionKind::PopMpls, type_bytes(it)),
+            Self::SetQueue(QueueId(id)) => {
+                short(&mut writer, ActionKind::SetQueue, id.to_be_bytes())
+            }
+            Self::Group(GroupId(id)) => short(&mut writer, ActionKind::Group, id.to_be_bytes()),
+            Self::SetNetworkTtl(ttl) => {
+                short(&mut writer, ActionKind::SetNetworkTtl, [ttl, 0, 0, 0])
+            }
+            Self::DecrementNetworkTtl => {
+                short(&mut writer, ActionKind::DecrementNetworkTtl, [0; 4])
+            }
             Self::SetField(field) => {
-                writer.u16(SET_FIELD).u16(0);
+                writer.u16(ActionKind::SetField.number()).u16(0);
                 writer.with(|out| field.emit(out)).pad_to_8().length_at(2);
             }
-            Self::PushPbb(it) => short(&mut writer, PUSH_PBB, type_bytes(it)),
-            Self::PopPbb => short(&mut writer, POP_PBB, [0; 4]),
+            Self::PushPbb(it) => short(&mut writer, ActionKind::PushPbb, type_bytes(it)),
+            Self::PopPbb => short(&mut writer, ActionKind::PopPbb, [0; 4]),
         }
     }
 }
@@ -207,8 +235,8 @@ impl<'a> Element<'a> for Action {
 
 /// Writes an action of 8 bytes.
 #[inline]
-fn short(writer: &mut Writer<'_>, kind: u16, argument: [u8; 4]) {
-    let [kind_high, kind_low] = kind.to_be_bytes();
+fn short(writer: &mut Writer<'_>, kind: ActionKind, argument: [u8; 4]) {
+    let [kind_high, kind_low] = kind.number().to_be_bytes();
     let [a, b, c, d] = argument;
     writer.bytes(&[kind_high, kind_low, 0, 8, a, b, c, d]);
 }

@@ -36,6 +36,16 @@ numbered! {
     }
 }
 
+impl GroupType {
+    pub(super) fn parse(number: u8) -> Result<Self, DecodeError> {
+        Self::from_number(number).ok_or(DecodeError::Value {
+            field: "type",
+            value: u32::from(number),
+            kind: ErrorKind::GroupModFailed(GroupModFailed::BadType),
+        })
+    }
+}
+
 /// The buckets of a group.
 pub type Buckets<'a> = Sequence<'a, Bucket<'a>>;
 
@@ -68,19 +78,25 @@ impl<'a> Bucket<'a> {
 impl<'a> Element<'a> for Bucket<'a> {
     fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
         let mut reader = Reader::new(bytes);
-        let length = usize::from(reader.u16()?);
+        let length = reader.u16()?;
         let weight = reader.u16()?;
         let watch_port = PortNumber(reader.u32()?);
         let watch_group = GroupId(reader.u32()?);
         reader.skip(4)?;
-        let actions = length
+        let actions = usize::from(length)
             .checked_sub(BUCKET_HEADER_LENGTH)
-            .ok_or(DecodeError::Length)?;
+            .filter(|actions| actions % 8 == 0)
+            .and_then(|actions| reader.take(actions).ok())
+            .ok_or(DecodeError::Value {
+                field: "bucket length",
+                value: u32::from(length),
+                kind: ErrorKind::GroupModFailed(GroupModFailed::BadBucket),
+            })?;
         let bucket = Self {
             weight,
             watch_port,
             watch_group,
-            actions: Actions::from_bytes(reader.take(actions)?),
+            actions: Actions::from_bytes(actions),
         };
         Ok((bucket, reader.rest()))
     }
@@ -116,12 +132,7 @@ impl<'a> GroupMod<'a> {
             value: u32::from(command),
             kind: ErrorKind::GroupModFailed(GroupModFailed::BadCommand),
         })?;
-        let kind = reader.u8()?;
-        let kind = GroupType::from_number(kind).ok_or(DecodeError::Value {
-            field: "type",
-            value: u32::from(kind),
-            kind: ErrorKind::GroupModFailed(GroupModFailed::BadType),
-        })?;
+        let kind = GroupType::parse(reader.u8()?)?;
         reader.skip(1)?;
         Ok(Self {
             command,

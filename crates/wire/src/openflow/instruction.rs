@@ -8,17 +8,29 @@ use crate::writer::Writer;
 /// has no meaning (OF13 clause 5.9).
 pub type Instructions<'a> = Sequence<'a, Instruction<'a>>;
 
-const GOTO_TABLE: u16 = 1;
-const WRITE_METADATA: u16 = 2;
-const WRITE_ACTIONS: u16 = 3;
-const APPLY_ACTIONS: u16 = 4;
-const CLEAR_ACTIONS: u16 = 5;
-const METER: u16 = 6;
 const EXPERIMENTER: u16 = 0xffff;
 
 const HEADER_LENGTH: usize = 4;
 /// Every instruction's length is a multiple of this.
 const ALIGNMENT: u16 = 8;
+
+numbered! {
+    /// Which instruction (`ofp_instruction_type`).
+    pub enum InstructionKind: u16 {
+        /// Continues at a later table.
+        GotoTable = 1,
+        /// Writes down something for later tables.
+        WriteMetadata = 2,
+        /// Adds to the actions done at the end.
+        WriteActions = 3,
+        /// Does actions at once.
+        ApplyActions = 4,
+        /// Forgets the actions to be done at the end.
+        ClearActions = 5,
+        /// Lets a meter look at the frame first.
+        Meter = 6,
+    }
+}
 
 /// One thing that an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,37 +70,37 @@ impl<'a> Instruction<'a> {
 
     fn read_body(kind: u16, body: &'a [u8]) -> Result<Self, InstructionError> {
         let mut reader = Reader::new(body);
+        if kind == EXPERIMENTER {
+            let experimenter = reader.u32()?;
+            return Err(InstructionError::Experimenter { experimenter });
+        }
+        let kind = InstructionKind::from_number(kind).ok_or(InstructionError::Type { kind })?;
         let instruction = match kind {
-            GOTO_TABLE => {
+            InstructionKind::GotoTable => {
                 let table = TableId(reader.u8()?);
                 reader.skip(3)?;
                 Self::GotoTable(table)
             }
-            WRITE_METADATA => {
+            InstructionKind::WriteMetadata => {
                 reader.skip(4)?;
                 Self::WriteMetadata {
                     metadata: reader.u64()?,
                     mask: reader.u64()?,
                 }
             }
-            WRITE_ACTIONS => {
+            InstructionKind::WriteActions => {
                 reader.skip(4)?;
                 return Ok(Self::WriteActions(Actions::from_bytes(reader.rest())));
             }
-            APPLY_ACTIONS => {
+            InstructionKind::ApplyActions => {
                 reader.skip(4)?;
                 return Ok(Self::ApplyActions(Actions::from_bytes(reader.rest())));
             }
-            CLEAR_ACTIONS => {
+            InstructionKind::ClearActions => {
                 reader.skip(4)?;
                 Self::ClearActions
             }
-            METER => Self::Meter(MeterId(reader.u32()?)),
-            EXPERIMENTER => {
-                let experimenter = reader.u32()?;
-                return Err(InstructionError::Experimenter { experimenter });
-            }
-            _ => return Err(InstructionError::Type { kind }),
+            InstructionKind::Meter => Self::Meter(MeterId(reader.u32()?)),
         };
         if reader.is_empty() {
             Ok(instruction)
@@ -102,27 +114,44 @@ impl<'a> Instruction<'a> {
         let mut writer = Writer::new(out);
         match self {
             Self::GotoTable(table) => {
-                writer.u16(GOTO_TABLE).u16(8).u8(table.0).zeros::<3>();
+                writer
+                    .u16(InstructionKind::GotoTable.number())
+                    .u16(8)
+                    .u8(table.0)
+                    .zeros::<3>();
             }
             Self::WriteMetadata { metadata, mask } => {
-                writer.u16(WRITE_METADATA).u16(24).zeros::<4>();
+                writer
+                    .u16(InstructionKind::WriteMetadata.number())
+                    .u16(24)
+                    .zeros::<4>();
                 writer.u64(*metadata).u64(*mask);
             }
-            Self::WriteActions(actions) => write_actions(&mut writer, WRITE_ACTIONS, actions),
-            Self::ApplyActions(actions) => write_actions(&mut writer, APPLY_ACTIONS, actions),
+            Self::WriteActions(actions) => {
+                write_actions(&mut writer, InstructionKind::WriteActions, actions)
+            }
+            Self::ApplyActions(actions) => {
+                write_actions(&mut writer, InstructionKind::ApplyActions, actions)
+            }
             Self::ClearActions => {
-                writer.u16(CLEAR_ACTIONS).u16(8).zeros::<4>();
+                writer
+                    .u16(InstructionKind::ClearActions.number())
+                    .u16(8)
+                    .zeros::<4>();
             }
             Self::Meter(meter) => {
-                writer.u16(METER).u16(8).u32(meter.0);
+                writer
+                    .u16(InstructionKind::Meter.number())
+                    .u16(8)
+                    .u32(meter.0);
             }
         }
     }
 }
 
 #[inline]
-fn write_actions(writer: &mut Writer<'_>, kind: u16, actions: &Actions<'_>) {
-    let [kind_high, kind_low] = kind.to_be_bytes();
+fn write_actions(writer: &mut Writer<'_>, kind: InstructionKind, actions: &Actions<'_>) {
+    let [kind_high, kind_low] = kind.number().to_be_bytes();
     writer
         .bytes(&[kind_high, kind_low, 0, 8, 0, 0, 0, 0])
         .with(|out| actions.emit(out))

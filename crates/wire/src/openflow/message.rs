@@ -1,15 +1,18 @@
 //! Any message, taken apart.
 
+use super::bundle::{BUNDLE_ADD, BUNDLE_CONTROL};
 use super::header::{begin, finish};
 use super::multipart::{MultipartReply, MultipartRequest};
 use super::{
-    AsyncConfig, DecodeError, Echo, ErrorMessage, FeaturesReply, FlowMod, FlowRemoved, GroupMod,
-    HEADER_LENGTH, Header, Hello, MessageType, MeterMod, PacketIn, PacketOut, PortMod, PortNumber,
-    PortStatus, QueueGetConfigReply, RoleMessage, SwitchConfig, TableMod, TransactionId, VERSION,
+    AsyncConfig, BundleAdd, BundleControl, DecodeError, Echo, ErrorMessage, FeaturesReply, FlowMod,
+    FlowRemoved, GroupMod, HEADER_LENGTH, Header, Hello, MessageType, MeterMod, ONF_EXPERIMENTER,
+    PacketIn, PacketOut, PortMod, PortNumber, PortStatus, QueueGetConfigReply, RoleMessage,
+    SwitchConfig, TableMod, TransactionId, VERSION,
 };
 use crate::reader::Reader;
+use crate::writer::Writer;
 
-/// What the specification does not know (OF13 clause 7.5.4).
+/// What the specification does not know (OF13 clauses 7.5.4 and 7.3.5.15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Experimenter<'a> {
     /// Who defines the message.
@@ -33,6 +36,10 @@ pub enum Message<'a> {
     EchoReply(Echo<'a>),
     /// Says what the specification does not know.
     Experimenter(Experimenter<'a>),
+    /// Begins, ends, does or forgets a bundle, or says that it was done.
+    BundleControl(BundleControl<'a>),
+    /// Adds a message to a bundle.
+    BundleAdd(BundleAdd<'a>),
     /// Asks who the switch is.
     FeaturesRequest,
     /// Says who the switch is.
@@ -125,7 +132,7 @@ impl<'a> Message<'a> {
             MessageType::Error => Self::Error(ErrorMessage::parse(body)?),
             MessageType::EchoRequest => Self::EchoRequest(Echo { data: body }),
             MessageType::EchoReply => Self::EchoReply(Echo { data: body }),
-            MessageType::Experimenter => Self::Experimenter(Experimenter::parse(body)?),
+            MessageType::Experimenter => Self::parse_experimenter(body)?,
             MessageType::FeaturesRequest => Self::FeaturesRequest,
             MessageType::FeaturesReply => Self::FeaturesReply(FeaturesReply::parse(body)?),
             MessageType::GetConfigRequest => Self::GetConfigRequest,
@@ -158,6 +165,17 @@ impl<'a> Message<'a> {
         })
     }
 
+    fn parse_experimenter(body: &'a [u8]) -> Result<Self, DecodeError> {
+        let message = Experimenter::parse(body)?;
+        Ok(match (message.experimenter, message.kind) {
+            (ONF_EXPERIMENTER, BUNDLE_CONTROL) => {
+                Self::BundleControl(BundleControl::parse(message.data)?)
+            }
+            (ONF_EXPERIMENTER, BUNDLE_ADD) => Self::BundleAdd(BundleAdd::parse(message.data)?),
+            _ => Self::Experimenter(message),
+        })
+    }
+
     /// Appends the message to `out`.
     ///
     /// # Panics
@@ -170,6 +188,8 @@ impl<'a> Message<'a> {
             Self::EchoRequest(echo) => echo.emit_request(transaction, out),
             Self::EchoReply(echo) => echo.emit_reply(transaction, out),
             Self::Experimenter(experimenter) => experimenter.emit(transaction, out),
+            Self::BundleControl(control) => control.emit(transaction, out),
+            Self::BundleAdd(add) => add.emit(transaction, out),
             Self::FeaturesRequest => FeaturesReply::emit_request(transaction, out),
             Self::FeaturesReply(features) => features.emit(transaction, out),
             Self::GetConfigRequest => SwitchConfig::emit_request(transaction, out),
@@ -202,7 +222,7 @@ impl<'a> Message<'a> {
 }
 
 impl<'a> Experimenter<'a> {
-    fn parse(body: &'a [u8]) -> Result<Self, DecodeError> {
+    pub(super) fn parse(body: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(body);
         Ok(Self {
             experimenter: reader.u32()?,
@@ -218,8 +238,14 @@ impl<'a> Experimenter<'a> {
     /// If the message would be longer than 65535 bytes.
     pub fn emit(&self, transaction: TransactionId, out: &mut Vec<u8>) {
         let mut message = begin(MessageType::Experimenter, transaction, out);
-        message.u32(self.experimenter).u32(self.kind);
-        finish(message.bytes(self.data));
+        finish(message.with(|out| self.emit_body(out)));
+    }
+
+    /// Appends what follows the header, of a message or of a multipart.
+    pub(super) fn emit_body(&self, out: &mut Vec<u8>) {
+        let mut writer = Writer::new(out);
+        writer.u32(self.experimenter).u32(self.kind);
+        writer.bytes(self.data);
     }
 }
 

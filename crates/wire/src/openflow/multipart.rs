@@ -1,31 +1,34 @@
 //! Questions with long answers (OF13 clause 7.3.5).
 //!
 //! A [`ReplyWriter`] spreads an answer over as many messages as it needs.
-//!
-//! # Left out
-//!
-//! Table features, groups and meters: their bodies are handed over as bytes
-//! ([`RequestBody::Other`], [`ReplyBody::Other`]).
 
 mod aggregate;
 mod description;
 mod flow;
+mod group;
+mod meter;
 mod port;
 mod queue;
 mod reply;
 mod reply_writer;
 mod request;
 mod table;
+mod table_features;
 
 pub use aggregate::AggregateStatistics;
 pub use description::SwitchDescription;
 pub use flow::{FlowStatistics, FlowStatisticsRequest};
+pub use group::{
+    BucketCounters, GroupCapabilities, GroupDescription, GroupFeatures, GroupStatistics,
+};
+pub use meter::{BandCounters, BandTypes, MeterConfig, MeterFeatures, MeterStatistics};
 pub use port::PortStatistics;
 pub use queue::QueueStatistics;
 pub use reply::{MultipartReply, ReplyBody};
 pub use reply_writer::ReplyWriter;
 pub use request::{MultipartRequest, RequestBody};
 pub use table::TableStatistics;
+pub use table_features::{ActionId, FieldId, InstructionId, TableFeatures, TableProperty};
 
 use units::Duration;
 

@@ -45,7 +45,7 @@ impl<'a> SwitchDescription<'a> {
 }
 
 /// Returns what stands before the first zero, as far as it is text.
-fn text(bytes: &[u8]) -> &str {
+pub(super) fn text(bytes: &[u8]) -> &str {
     let end = bytes.iter().position(|&byte| byte == 0);
     let bytes = &bytes[..end.unwrap_or(bytes.len())];
     match str::from_utf8(bytes) {
@@ -56,7 +56,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 /// Appends a text of at most `N - 1` bytes and zeros up to `N`.
-fn emit_text<const N: usize>(writer: &mut Writer<'_>, text: &str) {
+pub(super) fn emit_text<const N: usize>(writer: &mut Writer<'_>, text: &str) {
     let mut end = text.len().min(N - 1);
     while !text.is_char_boundary(end) {
         end -= 1;

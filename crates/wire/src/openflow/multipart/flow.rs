@@ -43,8 +43,7 @@ impl<'a> FlowStatisticsRequest<'a> {
         }
     }
 
-    pub(super) fn parse(body: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(body);
+    pub(super) fn parse(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let table = TableId(reader.u8()?);
         reader.skip(3)?;
         let out_port = PortNumber(reader.u32()?);
@@ -56,7 +55,7 @@ impl<'a> FlowStatisticsRequest<'a> {
             out_group,
             cookie: Cookie(reader.u64()?),
             cookie_mask: Cookie(reader.u64()?),
-            matching: parse_match(&mut reader)?,
+            matching: parse_match(reader)?,
         })
     }
 

@@ -1,11 +1,14 @@
 //! Answers.
 
 use super::{
-    AggregateStatistics, FLAG_MORE, FlowStatistics, MultipartType, PortStatistics, QueueStatistics,
-    SwitchDescription, TableStatistics,
+    AggregateStatistics, FLAG_MORE, FlowStatistics, GroupDescription, GroupFeatures,
+    GroupStatistics, MeterConfig, MeterFeatures, MeterStatistics, MultipartType, PortStatistics,
+    QueueStatistics, SwitchDescription, TableFeatures, TableStatistics,
 };
 use crate::openflow::header::{begin, finish};
-use crate::openflow::{DecodeError, MessageType, PortDescription, Sequence, TransactionId};
+use crate::openflow::{
+    DecodeError, Experimenter, MessageType, PortDescription, Sequence, TransactionId,
+};
 use crate::reader::Reader;
 
 /// Says much, or a part of it.
@@ -34,13 +37,22 @@ pub enum ReplyBody<'a> {
     Queue(Sequence<'a, QueueStatistics>),
     /// What ports are.
     PortDescription(Sequence<'a, PortDescription>),
-    /// What this module does not take apart.
-    Other {
-        /// What was asked for.
-        kind: MultipartType,
-        /// The answer.
-        body: &'a [u8],
-    },
+    /// What groups did.
+    Group(Sequence<'a, GroupStatistics<'a>>),
+    /// What groups are.
+    GroupDescription(Sequence<'a, GroupDescription<'a>>),
+    /// What groups can be.
+    GroupFeatures(GroupFeatures),
+    /// What meters did.
+    Meter(Sequence<'a, MeterStatistics<'a>>),
+    /// What meters are.
+    MeterConfig(Sequence<'a, MeterConfig<'a>>),
+    /// What meters can be.
+    MeterFeatures(MeterFeatures),
+    /// What tables can do.
+    TableFeatures(Sequence<'a, TableFeatures<'a>>),
+    /// What the specification does not know.
+    Experimenter(Experimenter<'a>),
 }
 
 impl<'a> MultipartReply<'a> {
@@ -85,14 +97,14 @@ impl<'a> ReplyBody<'a> {
             MultipartType::PortStatistics => Self::PortStatistics(Sequence::from_bytes(body)),
             MultipartType::Queue => Self::Queue(Sequence::from_bytes(body)),
             MultipartType::PortDescription => Self::PortDescription(Sequence::from_bytes(body)),
-            MultipartType::Group
-            | MultipartType::GroupDescription
-            | MultipartType::GroupFeatures
-            | MultipartType::Meter
-            | MultipartType::MeterConfig
-            | MultipartType::MeterFeatures
-            | MultipartType::TableFeatures
-            | MultipartType::Experimenter => Self::Other { kind, body },
+            MultipartType::Group => Self::Group(Sequence::from_bytes(body)),
+            MultipartType::GroupDescription => Self::GroupDescription(Sequence::from_bytes(body)),
+            MultipartType::GroupFeatures => Self::GroupFeatures(GroupFeatures::parse(body)?),
+            MultipartType::Meter => Self::Meter(Sequence::from_bytes(body)),
+            MultipartType::MeterConfig => Self::MeterConfig(Sequence::from_bytes(body)),
+            MultipartType::MeterFeatures => Self::MeterFeatures(MeterFeatures::parse(body)?),
+            MultipartType::TableFeatures => Self::TableFeatures(Sequence::from_bytes(body)),
+            MultipartType::Experimenter => Self::Experimenter(Experimenter::parse(body)?),
         })
     }
 
@@ -105,7 +117,14 @@ impl<'a> ReplyBody<'a> {
             Self::PortStatistics(ports) => ports.emit(out),
             Self::Queue(queues) => queues.emit(out),
             Self::PortDescription(ports) => ports.emit(out),
-            Self::Other { body, .. } => out.extend_from_slice(body),
+            Self::Group(groups) => groups.emit(out),
+            Self::GroupDescription(groups) => groups.emit(out),
+            Self::GroupFeatures(features) => features.emit(out),
+            Self::Meter(meters) => meters.emit(out),
+            Self::MeterConfig(meters) => meters.emit(out),
+            Self::MeterFeatures(features) => features.emit(out),
+            Self::TableFeatures(tables) => tables.emit(out),
+            Self::Experimenter(experimenter) => experimenter.emit_body(out),
         }
     }
 
@@ -120,7 +139,14 @@ impl<'a> ReplyBody<'a> {
             Self::PortStatistics(_) => MultipartType::PortStatistics,
             Self::Queue(_) => MultipartType::Queue,
             Self::PortDescription(_) => MultipartType::PortDescription,
-            Self::Other { kind, .. } => *kind,
+            Self::Group(_) => MultipartType::Group,
+            Self::GroupDescription(_) => MultipartType::GroupDescription,
+            Self::GroupFeatures(_) => MultipartType::GroupFeatures,
+            Self::Meter(_) => MultipartType::Meter,
+            Self::MeterConfig(_) => MultipartType::MeterConfig,
+            Self::MeterFeatures(_) => MultipartType::MeterFeatures,
+            Self::TableFeatures(_) => MultipartType::TableFeatures,
+            Self::Experimenter(_) => MultipartType::Experimenter,
         }
     }
 }

@@ -1,9 +1,13 @@
 //! Questions.
 
-use super::{FLAG_MORE, FlowStatisticsRequest, MultipartType};
+use super::{FLAG_MORE, FlowStatisticsRequest, MultipartType, TableFeatures};
 use crate::openflow::header::{begin, finish};
-use crate::openflow::{DecodeError, MessageType, PortNumber, QueueId, TransactionId};
+use crate::openflow::{
+    DecodeError, Experimenter, GroupId, MessageType, MeterId, PortNumber, QueueId, Sequence,
+    TransactionId,
+};
 use crate::reader::Reader;
+use crate::writer::Writer;
 
 /// Asks for much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,15 +38,24 @@ pub enum RequestBody<'a> {
         /// Which queue of the port, or all with [`QueueId::ALL`].
         queue: QueueId,
     },
+    /// What this group did, or all with [`GroupId::ALL`].
+    Group(GroupId),
+    /// What groups are.
+    GroupDescription,
+    /// What groups can be.
+    GroupFeatures,
+    /// What this meter did, or all with [`MeterId::ALL`].
+    Meter(MeterId),
+    /// What this meter is, or all with [`MeterId::ALL`].
+    MeterConfig(MeterId),
+    /// What meters can be.
+    MeterFeatures,
+    /// What tables can do; if any are listed, what they shall do from now on.
+    TableFeatures(Sequence<'a, TableFeatures<'a>>),
     /// What ports are.
     PortDescription,
-    /// What this module does not take apart.
-    Other {
-        /// What is asked for.
-        kind: MultipartType,
-        /// The question.
-        body: &'a [u8],
-    },
+    /// What the specification does not know.
+    Experimenter(Experimenter<'a>),
 }
 
 impl<'a> MultipartRequest<'a> {
@@ -71,56 +84,75 @@ impl<'a> MultipartRequest<'a> {
         message.u16(self.body.kind().number());
         message.u16(if self.more { FLAG_MORE } else { 0 });
         message.zeros::<4>();
-        match self.body {
-            RequestBody::Description | RequestBody::Table | RequestBody::PortDescription => {}
-            RequestBody::Flow(request) | RequestBody::Aggregate(request) => {
-                message.with(|out| request.emit(out));
-            }
-            RequestBody::PortStatistics(port) => {
-                message.u32(port.0).zeros::<4>();
-            }
-            RequestBody::Queue { port, queue } => {
-                message.u32(port.0).u32(queue.0);
-            }
-            RequestBody::Other { body, .. } => {
-                message.bytes(body);
-            }
-        }
+        message.with(|out| self.body.emit(out));
         finish(&mut message);
     }
 }
 
 impl<'a> RequestBody<'a> {
     fn parse(kind: MultipartType, mut reader: Reader<'a>) -> Result<Self, DecodeError> {
-        Ok(match kind {
+        let body = match kind {
             MultipartType::Description => Self::Description,
-            MultipartType::Flow => Self::Flow(FlowStatisticsRequest::parse(reader.rest())?),
-            MultipartType::Aggregate => {
-                Self::Aggregate(FlowStatisticsRequest::parse(reader.rest())?)
-            }
+            MultipartType::Flow => Self::Flow(FlowStatisticsRequest::parse(&mut reader)?),
+            MultipartType::Aggregate => Self::Aggregate(FlowStatisticsRequest::parse(&mut reader)?),
             MultipartType::Table => Self::Table,
-            MultipartType::PortStatistics => {
-                let port = PortNumber(reader.u32()?);
-                reader.skip(4)?;
-                Self::PortStatistics(port)
-            }
+            MultipartType::PortStatistics => Self::PortStatistics(PortNumber(padded(&mut reader)?)),
             MultipartType::Queue => Self::Queue {
                 port: PortNumber(reader.u32()?),
                 queue: QueueId(reader.u32()?),
             },
+            MultipartType::Group => Self::Group(GroupId(padded(&mut reader)?)),
+            MultipartType::GroupDescription => Self::GroupDescription,
+            MultipartType::GroupFeatures => Self::GroupFeatures,
+            MultipartType::Meter => Self::Meter(MeterId(padded(&mut reader)?)),
+            MultipartType::MeterConfig => Self::MeterConfig(MeterId(padded(&mut reader)?)),
+            MultipartType::MeterFeatures => Self::MeterFeatures,
+            MultipartType::TableFeatures => {
+                return Ok(Self::TableFeatures(Sequence::from_bytes(reader.rest())));
+            }
             MultipartType::PortDescription => Self::PortDescription,
-            MultipartType::Group
-            | MultipartType::GroupDescription
-            | MultipartType::GroupFeatures
-            | MultipartType::Meter
-            | MultipartType::MeterConfig
-            | MultipartType::MeterFeatures
-            | MultipartType::TableFeatures
-            | MultipartType::Experimenter => Self::Other {
-                kind,
-                body: reader.rest(),
-            },
-        })
+            MultipartType::Experimenter => {
+                return Ok(Self::Experimenter(Experimenter::parse(reader.rest())?));
+            }
+        };
+        if reader.is_empty() {
+            Ok(body)
+        } else {
+            Err(DecodeError::Length)
+        }
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        let mut writer = Writer::new(out);
+        match self {
+            Self::Description
+            | Self::Table
+            | Self::GroupDescription
+            | Self::GroupFeatures
+            | Self::MeterFeatures
+            | Self::PortDescription => {}
+            Self::Flow(request) | Self::Aggregate(request) => {
+                writer.with(|out| request.emit(out));
+            }
+            Self::PortStatistics(port) => {
+                writer.u32(port.0).zeros::<4>();
+            }
+            Self::Queue { port, queue } => {
+                writer.u32(port.0).u32(queue.0);
+            }
+            Self::Group(group) => {
+                writer.u32(group.0).zeros::<4>();
+            }
+            Self::Meter(meter) | Self::MeterConfig(meter) => {
+                writer.u32(meter.0).zeros::<4>();
+            }
+            Self::TableFeatures(tables) => {
+                writer.with(|out| tables.emit(out));
+            }
+            Self::Experimenter(experimenter) => {
+                writer.with(|out| experimenter.emit_body(out));
+            }
+        }
     }
 
     /// Returns what is asked for.
@@ -133,8 +165,22 @@ impl<'a> RequestBody<'a> {
             Self::Table => MultipartType::Table,
             Self::PortStatistics(_) => MultipartType::PortStatistics,
             Self::Queue { .. } => MultipartType::Queue,
+            Self::Group(_) => MultipartType::Group,
+            Self::GroupDescription => MultipartType::GroupDescription,
+            Self::GroupFeatures => MultipartType::GroupFeatures,
+            Self::Meter(_) => MultipartType::Meter,
+            Self::MeterConfig(_) => MultipartType::MeterConfig,
+            Self::MeterFeatures => MultipartType::MeterFeatures,
+            Self::TableFeatures(_) => MultipartType::TableFeatures,
             Self::PortDescription => MultipartType::PortDescription,
-            Self::Other { kind, .. } => *kind,
+            Self::Experimenter(_) => MultipartType::Experimenter,
         }
     }
+}
+
+/// Takes a number with its padding to 8 bytes off the front.
+fn padded(reader: &mut Reader<'_>) -> Result<u32, DecodeError> {
+    let number = reader.u32()?;
+    reader.skip(4)?;
+    Ok(number)
 }

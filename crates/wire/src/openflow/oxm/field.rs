@@ -28,6 +28,24 @@ macro_rules! fields {
             $($(#[$meta])* $name($value),)+
         }
 
+        impl FieldKind {
+            /// Returns how many bytes a value of the field has.
+            #[must_use]
+            pub const fn length(self) -> usize {
+                match self {
+                    $(Self::$name => <$value as Payload>::LENGTH,)+
+                }
+            }
+
+            /// Tells whether a match can look at some bits of the field only.
+            #[must_use]
+            pub const fn can_have_mask(self) -> bool {
+                match self {
+                    $(Self::$name => <$value as Payload>::MASKABLE,)+
+                }
+            }
+        }
+
         impl MatchField {
             /// Returns which field this is.
             #[must_use]

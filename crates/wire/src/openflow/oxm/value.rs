@@ -116,6 +116,11 @@ bytes! {
 
 /// What a field may hold: a plain value, or one with a mask.
 pub(super) trait Payload: Copy {
+    /// How many bytes the value has, without a mask.
+    const LENGTH: usize;
+    /// Whether there can be a mask.
+    const MASKABLE: bool;
+
     /// Reads what stands behind the header of `field`, whose values have
     /// `bits` bits.
     fn parse(
@@ -131,6 +136,9 @@ pub(super) trait Payload: Copy {
 }
 
 impl<T: Bytes> Payload for T {
+    const LENGTH: usize = <T as Bytes>::LENGTH;
+    const MASKABLE: bool = false;
+
     #[inline]
     fn parse(
         bytes: &[u8],
@@ -150,12 +158,15 @@ impl<T: Bytes> Payload for T {
 
     #[inline]
     fn write(self, bytes: &mut [u8; 2 * LONGEST]) -> (usize, bool) {
-        Bytes::write(self, &mut bytes[..T::LENGTH]);
-        (T::LENGTH, false)
+        Bytes::write(self, &mut bytes[..<T as Bytes>::LENGTH]);
+        (<T as Bytes>::LENGTH, false)
     }
 }
 
 impl<T: Bytes> Payload for Masked<T> {
+    const LENGTH: usize = <T as Bytes>::LENGTH;
+    const MASKABLE: bool = true;
+
     #[inline]
     fn parse(
         bytes: &[u8],
@@ -167,7 +178,7 @@ impl<T: Bytes> Payload for Masked<T> {
             return T::parse(bytes, false, field, bits).map(Self::exact);
         }
         let (value, mask) = bytes
-            .split_at_checked(T::LENGTH)
+            .split_at_checked(<T as Bytes>::LENGTH)
             .ok_or(MatchError::Length)?;
         if value
             .iter()
@@ -184,12 +195,15 @@ impl<T: Bytes> Payload for Masked<T> {
 
     #[inline]
     fn write(self, bytes: &mut [u8; 2 * LONGEST]) -> (usize, bool) {
-        Bytes::write(self.value, &mut bytes[..T::LENGTH]);
+        Bytes::write(self.value, &mut bytes[..<T as Bytes>::LENGTH]);
         let Some(mask) = self.mask else {
-            return (T::LENGTH, false);
+            return (<T as Bytes>::LENGTH, false);
         };
-        Bytes::write(mask, &mut bytes[T::LENGTH..2 * T::LENGTH]);
-        (2 * T::LENGTH, true)
+        Bytes::write(
+            mask,
+            &mut bytes[<T as Bytes>::LENGTH..2 * <T as Bytes>::LENGTH],
+        );
+        (2 * <T as Bytes>::LENGTH, true)
     }
 }
 

@@ -5,11 +5,10 @@ use units::Duration;
 
 use super::*;
 use crate::ethernet::MacAddress;
-use crate::openflow::multipart::{
-    AggregateStatistics, FlowStatistics, FlowStatisticsRequest, MultipartType, PortStatistics,
-    SwitchDescription, TableStatistics,
-};
+use crate::openflow::multipart::PortStatistics;
 use crate::openflow::oxm::Masked;
+
+mod multiparts;
 
 /// Arbitrary numbers to make messages of.
 #[derive(Clone, Debug)]
@@ -136,8 +135,8 @@ fn visit(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
     visit_errors(seeds, visit);
     visit_lists(seeds, visit);
     visit_groups_and_meters(seeds, visit);
-    visit_requests(seeds, visit);
-    visit_replies(seeds, visit);
+    visit_bundles(seeds, visit);
+    multiparts::visit(seeds, visit);
 }
 
 /// Messages without lists.
@@ -303,6 +302,38 @@ fn visit_groups_and_meters(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
     }));
 }
 
+/// Bundles, with and without properties.
+fn visit_bundles(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
+    let mut barrier = Vec::new();
+    emit_barrier_request(TransactionId(1), &mut barrier);
+    let mut echo = Vec::new();
+    Echo { data: &seeds.data }.emit_request(TransactionId(1), &mut echo);
+    let property = BundleProperty {
+        kind: seeds.u16(0),
+        data: &seeds.data,
+    };
+    let (none, some) = (Sequence::EMPTY, [property, property]);
+    for (message, properties) in [
+        (&barrier, none),
+        (&echo, none),
+        (&echo, Sequence::of(&some)),
+    ] {
+        let (bundle, flags) = (BundleId(seeds.u32(1)), BundleFlags(seeds.u16(2)));
+        visit(&Message::BundleAdd(BundleAdd {
+            bundle,
+            flags,
+            message,
+            properties,
+        }));
+        visit(&Message::BundleControl(BundleControl {
+            bundle,
+            kind: seeds.one_of(3, BundleControlKind::ALL),
+            flags,
+            properties,
+        }));
+    }
+}
+
 fn instructions<'a>(seeds: &Seeds, actions: Actions<'a>) -> [Instruction<'a>; 6] {
     [
         Instruction::Meter(MeterId(seeds.u32(0))),
@@ -315,99 +346,6 @@ fn instructions<'a>(seeds: &Seeds, actions: Actions<'a>) -> [Instruction<'a>; 6]
         },
         Instruction::GotoTable(TableId(seeds.u8(3))),
     ]
-}
-
-fn visit_requests(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
-    let fields = seeds.fields();
-    let flow = FlowStatisticsRequest {
-        table: TableId(seeds.u8(0)),
-        out_port: PortNumber(seeds.u32(1)),
-        out_group: GroupId(seeds.u32(2)),
-        cookie: Cookie(seeds.u64(3)),
-        cookie_mask: Cookie(seeds.u64(4)),
-        matching: Fields::of(&fields),
-    };
-    let bodies = [
-        RequestBody::Description,
-        RequestBody::Flow(flow),
-        RequestBody::Aggregate(flow),
-        RequestBody::Table,
-        RequestBody::PortStatistics(PortNumber(seeds.u32(5))),
-        RequestBody::Queue {
-            port: PortNumber(seeds.u32(6)),
-            queue: QueueId(seeds.u32(7)),
-        },
-        RequestBody::PortDescription,
-        RequestBody::Other {
-            kind: MultipartType::TableFeatures,
-            body: &seeds.data,
-        },
-    ];
-    for body in bodies {
-        let more = seeds.u8(8) > 100;
-        visit(&Message::MultipartRequest(MultipartRequest { more, body }));
-    }
-}
-
-fn visit_replies(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
-    let (fields, actions) = (seeds.fields(), seeds.actions());
-    let instructions = instructions(seeds, Actions::of(&actions));
-    let flow = FlowStatistics {
-        table: TableId(seeds.u8(0)),
-        age: seeds.age(1),
-        priority: seeds.u16(2),
-        idle_timeout_s: seeds.u16(3),
-        hard_timeout_s: seeds.u16(4),
-        flags: FlowModFlags(seeds.u16(5)),
-        cookie: Cookie(seeds.u64(6)),
-        packets: seeds.u64(7),
-        bytes: seeds.u64(8),
-        matching: Fields::of(&fields),
-        instructions: Instructions::of(&instructions),
-    };
-    let table = TableStatistics {
-        table: TableId(seeds.u8(0)),
-        entries: seeds.u32(1),
-        lookups: seeds.u64(2),
-        matched: seeds.u64(3),
-    };
-    let (flows, tables) = ([flow, flow], [table, table]);
-    let (ports, statistics) = ([seeds.port(), seeds.port()], [seeds.port_statistics()]);
-    let bodies = [
-        ReplyBody::Description(SwitchDescription {
-            manufacturer: &seeds.text,
-            hardware: "",
-            software: &seeds.text,
-            serial: &seeds.text,
-            datapath: &seeds.text,
-        }),
-        ReplyBody::Flow(Sequence::of(&flows)),
-        ReplyBody::Aggregate(AggregateStatistics {
-            packets: seeds.u64(0),
-            bytes: seeds.u64(1),
-            flows: seeds.u32(2),
-        }),
-        ReplyBody::Table(Sequence::of(&tables)),
-        ReplyBody::PortStatistics(Sequence::of(&statistics)),
-        ReplyBody::PortDescription(Sequence::of(&ports)),
-        ReplyBody::Other {
-            kind: MultipartType::MeterConfig,
-            body: &seeds.data,
-        },
-    ];
-    for body in bodies {
-        let more = seeds.u8(8) > 100;
-        visit(&Message::MultipartReply(MultipartReply { more, body }));
-    }
-    visit(&Message::QueueGetConfigReply(QueueGetConfigReply {
-        port: PortNumber(seeds.u32(0)),
-        queues: Sequence::of(&[QueueDescription {
-            queue: QueueId(seeds.u32(1)),
-            port: PortNumber(seeds.u32(2)),
-            min_rate_permille: Some(seeds.u16(3)),
-            max_rate_permille: None,
-        }]),
-    }));
 }
 
 /// Reads everything in `message`, also what is only checked while iterating.
