@@ -8,11 +8,11 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
 use linux::carrier_watch::CarrierWatch;
-use linux::dialer::Dialer;
+use linux::dialer::{self, Dialer};
 use linux::interface::Interface;
 use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::port::packet::RING_BYTES;
-use linux::port::{Engine, Port};
+use linux::port::{Attachment, Engine, Port};
 use linux::scheduling::{self, Granted, HIGHEST_NICE, Placement, Wish};
 use switch::Config;
 use units::Duration;
@@ -126,7 +126,7 @@ impl Switches {
         let (mut stations, mut interfaces, mut dialers) = (Vec::new(), Vec::new(), Vec::new());
         for (number, config) in configs.iter().enumerate() {
             let plugs = plug_in(network, number, settings.carried, &mut interfaces)?;
-            let dialer = dial(network, number, settings.controller_port, &commands)?;
+            let dialer = dial(network, number, settings.controller_port, &commands);
             stations.push(Station::new(config.clone(), plugs).dialled_by(dialer.wanted()));
             dialers.push(dialer);
         }
@@ -229,7 +229,7 @@ fn plug_in(
         Carried::Packet => Engine::Packet {
             ring_bytes: RING_BYTES.min(ALL_RINGS_BYTES / ports.max(1)),
         },
-        Carried::Xdp => Engine::Xdp,
+        Carried::Xdp => Engine::Xdp(Attachment::Any),
     };
     let mut plugs = Vec::new();
     for socket in sockets() {
@@ -247,20 +247,19 @@ fn plug_in(
     Ok(plugs)
 }
 
-fn dial(
-    network: &Network,
-    number: usize,
-    port: u16,
-    commands: &Sender<Command>,
-) -> io::Result<Dialer> {
-    let room = network.switches[number].try_clone()?;
+fn dial(network: &Network, number: usize, port: u16, commands: &Sender<Command>) -> Dialer {
     let commands = commands.clone();
     let address = network.controller_address(number, port);
-    Ok(Dialer::start(room, address, move |dialled| {
-        // The loop ends after the dialers; nobody misses a connection then.
-        let _ = commands.send(Command::Connected {
-            station: number,
-            dialled,
-        });
-    }))
+    network.switches[number].run(|| {
+        Dialer::start(
+            move || dialer::connect(address),
+            move |connection| {
+                // The loop ends after the dialers; nobody misses a connection then.
+                let _ = commands.send(Command::Connected {
+                    station: number,
+                    connection,
+                });
+            },
+        )
+    })
 }

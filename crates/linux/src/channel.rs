@@ -1,9 +1,10 @@
-//! A TCP connection that is never waited for: reads what is there, writes what
-//! fits, and keeps a bounded rest.
+//! A connection that is never waited for: reads what is there, writes what fits,
+//! and keeps a bounded rest.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::stream::Stream;
 
 /// The most bytes that wait to be sent. A peer that lets more pile up does not
 /// read; its connection is closed.
@@ -12,7 +13,7 @@ pub const BACKLOG_BYTES: usize = 4 << 20;
 /// One connection.
 #[derive(Debug)]
 pub struct Channel {
-    stream: TcpStream,
+    stream: Stream,
     backlog: Vec<u8>,
     /// How much of the backlog has been sent already.
     sent: usize,
@@ -46,9 +47,9 @@ impl Channel {
     /// # Errors
     ///
     /// If it is broken already.
-    pub fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        stream.set_nodelay(true)?;
+    pub fn new(stream: impl Into<Stream>) -> io::Result<Self> {
+        let stream = stream.into();
+        stream.never_wait()?;
         Ok(Self {
             stream,
             backlog: Vec::new(),
@@ -108,7 +109,7 @@ impl AsFd for Channel {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
 
     use super::*;
 

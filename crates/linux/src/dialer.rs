@@ -1,39 +1,40 @@
 //! Connects a switch to its controller and does so again whenever the connection
 //! is lost, on a thread of its own: connecting waits, a packet loop may not.
 //!
-//! Between attempts that fail the pause doubles, up to a limit (OF13 clause
-//! 6.3.2 leaves the manner of reconnecting to the switch).
+//! Between attempts that fail, and after connections that did not last, the pause
+//! doubles, up to a limit, and a random part of it is left out, so that many
+//! switches do not come back at the same moment (OF13 clause 6.3.2 leaves the
+//! manner of reconnecting to the switch).
 
+use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 
-use units::Duration;
+use units::{Duration, Instant};
 
 use crate::clock;
-use crate::namespace::Namespace;
+use crate::connection::{Connection, Origin, Tenancy, lease};
+use crate::stream::Stream;
 
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a controller may take to answer an attempt to connect.
+pub const PATIENCE: Duration = Duration::from_secs(1);
 const SHORTEST_PAUSE: Duration = Duration::from_ms(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// A connection that was of use for this long was no failure.
+const LASTING: Duration = Duration::from_secs(1);
 /// How often the thread looks whether it is still wanted.
 const LOOK_INTERVAL: Duration = Duration::from_ms(50);
 
-/// A connection that was made, with the proof that it is still in use.
-#[derive(Debug)]
-pub struct Dialled {
-    /// The connection.
-    pub stream: TcpStream,
-    /// Drop it when the connection is lost: the dialer then dials again.
-    pub lease: Lease,
-}
-
-/// Held by whoever uses a connection.
-#[derive(Debug)]
-pub struct Lease {
-    _ends_when_dropped: Sender<()>,
+/// Connects to `address` over TCP.
+///
+/// # Errors
+///
+/// If nobody answers there within [`PATIENCE`].
+pub fn connect(address: SocketAddr) -> io::Result<Stream> {
+    TcpStream::connect_timeout(&address, PATIENCE.into()).map(Stream::Tcp)
 }
 
 /// Whether connections are wanted at the moment.
@@ -51,7 +52,7 @@ impl Wanted {
     }
 }
 
-/// The thread that dials one address.
+/// The thread that dials one controller.
 #[derive(Debug)]
 pub struct Dialer {
     wanted: Wanted,
@@ -60,28 +61,22 @@ pub struct Dialer {
 }
 
 impl Dialer {
-    /// Begins to dial `address` from inside `namespace`; `take` gets each
-    /// connection that comes about, one at a time.
+    /// Begins to call `connect`, in the calling thread's namespace; `take` gets
+    /// each connection that comes about, one at a time.
     #[must_use]
     pub fn start(
-        namespace: Namespace,
-        address: SocketAddr,
-        take: impl FnMut(Dialled) + Send + 'static,
+        connect: impl FnMut() -> io::Result<Stream> + Send + 'static,
+        take: impl FnMut(Connection) + Send + 'static,
     ) -> Self {
         let wanted = Wanted(Arc::new(AtomicBool::new(true)));
         let stop = Arc::new(AtomicBool::new(false));
         let mut line = Line {
-            address,
+            connect,
             wanted: wanted.clone(),
             stop: Arc::clone(&stop),
             take,
         };
-        let thread = thread::spawn(move || {
-            namespace
-                .enter()
-                .expect("who made a namespace may enter it");
-            line.dial();
-        });
+        let thread = thread::spawn(move || line.dial());
         Self {
             wanted,
             stop,
@@ -110,56 +105,82 @@ impl Drop for Dialer {
     }
 }
 
-struct Line<T> {
-    address: SocketAddr,
+struct Line<C, T> {
+    connect: C,
     wanted: Wanted,
     stop: Arc<AtomicBool>,
     take: T,
 }
 
-impl<T: FnMut(Dialled)> Line<T> {
+impl<C, T> Line<C, T>
+where
+    C: FnMut() -> io::Result<Stream>,
+    T: FnMut(Connection),
+{
     fn dial(&mut self) {
         let mut pause = SHORTEST_PAUSE;
         while !self.is_stopped() {
-            let connected = self
-                .wanted
-                .is_set()
-                .then(|| TcpStream::connect_timeout(&self.address, PATIENCE.into()));
-            if let Some(Ok(stream)) = connected {
-                pause = SHORTEST_PAUSE;
-                let (lease, in_use) = mpsc::channel();
-                let lease = Lease {
-                    _ends_when_dropped: lease,
-                };
-                (self.take)(Dialled { stream, lease });
-                self.await_loss(&in_use);
+            let began = clock::now();
+            if self.wanted.is_set() {
+                self.serve();
             }
-            self.rest(pause);
+            if clock::now() >= began + LASTING || !self.wanted.is_set() {
+                pause = SHORTEST_PAUSE;
+            }
+            self.rest(clock::now() + shortened(pause));
             pause = LONGEST_PAUSE.min(pause * 2u32);
-            if !self.wanted.is_set() {
-                pause = SHORTEST_PAUSE;
-            }
         }
     }
 
-    /// Sleeps, but not after it was told to stop.
-    fn rest(&self, pause: Duration) {
-        let end = clock::now() + pause;
+    /// Tries to connect once, and waits for the end of the connection.
+    fn serve(&mut self) {
+        let Ok(stream) = (self.connect)() else {
+            return;
+        };
+        let (lease, tenancy) = lease();
+        let origin = Origin::Dialled;
+        (self.take)(Connection {
+            stream,
+            lease,
+            origin,
+        });
+        self.await_loss(&tenancy);
+    }
+
+    /// Sleeps until `end`, but not after it was told to stop.
+    fn rest(&self, end: Instant) {
         while !self.is_stopped() && clock::now() < end {
             clock::sleep_until(end.min(clock::now() + LOOK_INTERVAL));
         }
     }
 
-    fn await_loss(&self, in_use: &Receiver<()>) {
-        while !self.is_stopped() {
-            match in_use.recv_timeout(LOOK_INTERVAL.into()) {
-                Err(RecvTimeoutError::Disconnected) => return,
-                Ok(()) | Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
+    fn await_loss(&self, tenancy: &Tenancy) {
+        while !self.is_stopped() && tenancy.outlasts(LOOK_INTERVAL) {}
     }
 
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Leaves out up to half of a pause, at random.
+fn shortened(pause: Duration) -> Duration {
+    let half = pause.as_ns() / 2;
+    // Every state of the standard library's hasher is seeded anew.
+    let random = RandomState::new().hash_one(0);
+    Duration::from_ns(pause.as_ns() - random % (half + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_shortened_by_up_to_half() {
+        for _ in 0..1_000 {
+            let pause = shortened(LONGEST_PAUSE);
+
+            assert!(pause * 2u32 >= LONGEST_PAUSE && pause <= LONGEST_PAUSE);
+        }
     }
 }

@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use libc::{c_char, c_ulong};
+use wire::ethernet::MacAddress;
+
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use crate::socket::done;
@@ -49,6 +51,13 @@ struct Request {
     data: *mut Value,
     /// The rest of the kernel's union, unused here.
     rest: [u8; 16],
+}
+
+/// What the other requests about an interface take and return, `struct ifreq`.
+#[repr(C)]
+struct Question {
+    name: [c_char; NAME_BYTES],
+    answer: [u8; 24],
 }
 
 /// An `ethtool` request with one word.
@@ -110,6 +119,28 @@ impl Interface {
         self.index
     }
 
+    /// Returns its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let end = self.name.iter().position(|byte| *byte == 0);
+        let name = &self.name[..end.expect("a name is shorter than its room")];
+        str::from_utf8(name).expect("made of a str")
+    }
+
+    /// Asks for its hardware address.
+    ///
+    /// # Errors
+    ///
+    /// If the interface has gone.
+    pub fn mac(&self) -> io::Result<MacAddress> {
+        let answer = self.ask(libc::SIOCGIFHWADDR as c_ulong, [0; 24])?;
+        // The address stands behind its family.
+        let (_, address) = answer.split_at(size_of::<u16>());
+        Ok(MacAddress(
+            *address.first_chunk().expect("22 bytes are left"),
+        ))
+    }
+
     /// Asks the driver for the carrier, so that the answer is never late. Events
     /// of the kernel can be late by most of a second.
     ///
@@ -148,6 +179,21 @@ impl Interface {
             }
         }
         Ok(())
+    }
+
+    fn ask(&self, request: c_ulong, value: [u8; 24]) -> io::Result<[u8; 24]> {
+        let mut question = Question {
+            name: self.name.map(u8::cast_signed),
+            answer: value,
+        };
+        // SAFETY: `question` has the layout and size of the kernel's `ifreq`, and
+        // lives until the call returns; the requests that are made here read and
+        // write nothing else.
+        #[expect(unsafe_code, reason = "ioctl")]
+        let result =
+            unsafe { libc::ioctl(self.control.as_raw_fd(), request as _, &raw mut question) };
+        done(result)?;
+        Ok(question.answer)
     }
 
     fn ethtool(&self, command: u32, data: u32) -> io::Result<u32> {

@@ -14,8 +14,11 @@
 //! | [`port`] | a switch port on an interface: AF_PACKET or AF_XDP |
 //! | [`tap`] | a passive capture with kernel stamps in both directions |
 //! | [`carrier_watch`] | the carrier of many interfaces, always up to date |
-//! | [`channel`] | a TCP connection that is never waited for |
+//! | [`stream`] | a connected socket, over a network or within the machine |
+//! | [`channel`] | a connection that is never waited for |
+//! | [`connection`] | a control connection on its way to its switch |
 //! | [`dialer`] | a switch's connection to its controller, made again when lost |
+//! | [`listener`] | those who connect to a switch |
 //! | [`stall`] | the times in which the machine stood still |
 //! | [`controller_loop`] | the controller, its connections and its store |
 //! | [`packet_loop`] | all switches of the process, on one thread |
@@ -24,9 +27,11 @@
 pub mod carrier_watch;
 pub mod channel;
 pub mod clock;
+pub mod connection;
 pub mod controller_loop;
 pub mod dialer;
 pub mod interface;
+pub mod listener;
 mod mapping;
 pub mod namespace;
 pub mod packet_loop;
@@ -37,5 +42,6 @@ pub mod scheduling;
 pub mod sender;
 mod socket;
 pub mod stall;
+pub mod stream;
 pub mod tap;
 mod waker;

@@ -24,7 +24,7 @@ use units::{Duration, Instant};
 
 use crate::carrier_watch::CarrierWatch;
 use crate::clock::{self, WallClock};
-use crate::dialer::Dialled;
+use crate::connection::Connection;
 use crate::poller::Poller;
 use crate::stall::{StallMonitor, Stalls, Work};
 use station::Forwarded;
@@ -50,12 +50,12 @@ pub enum Waiting {
 /// What the loop is told from outside.
 #[derive(Debug)]
 pub enum Command {
-    /// A switch has a new connection to a controller.
+    /// A switch has a new control connection.
     Connected {
         /// The switch, in the order of the stations.
         station: usize,
         /// The connection.
-        dialled: Dialled,
+        connection: Connection,
     },
     /// A switch dies, with its tables, queues and connections.
     Crash {
@@ -243,11 +243,14 @@ impl PacketLoop {
     fn execute(&mut self, command: Command) {
         let now = clock::now();
         match command {
-            Command::Connected { station, dialled } => {
+            Command::Connected {
+                station,
+                connection,
+            } => {
                 let id = ConnectionId(self.connections);
                 self.connections += 1;
                 let mark = u64::try_from(station).expect("fewer than 2^64 stations");
-                self.stations[station].connect(id, dialled, now, (&self.poller, mark));
+                self.stations[station].connect(id, connection, now, (&self.poller, mark));
             }
             Command::Crash { station } => self.stations[station].crash(&self.poller),
             Command::Restart { station } => self.stations[station].start(now),

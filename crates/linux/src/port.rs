@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 pub use packet::PacketPort;
-pub use xdp::XdpPort;
+pub use xdp::{Attachment, XdpPort};
 
 use crate::clock::WallTime;
 
@@ -31,7 +31,7 @@ pub enum Engine {
         ring_bytes: usize,
     },
     /// By AF_XDP.
-    Xdp,
+    Xdp(Attachment),
 }
 
 /// A port, whichever way it is carried.
@@ -70,7 +70,9 @@ impl Port {
     pub fn open(engine: Engine, index: u32) -> io::Result<Self> {
         match engine {
             Engine::Packet { ring_bytes } => PacketPort::open(index, ring_bytes).map(Self::Packet),
-            Engine::Xdp => XdpPort::open(index).map(Box::new).map(Self::Xdp),
+            Engine::Xdp(attachment) => XdpPort::open(index, attachment)
+                .map(Box::new)
+                .map(Self::Xdp),
         }
     }
 

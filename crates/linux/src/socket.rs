@@ -60,6 +60,23 @@ pub(crate) fn bind(socket: BorrowedFd<'_>, index: u32, receives: Receives) -> io
     done(result)
 }
 
+/// Has the interface of number `index` receive frames for anybody, for as long as
+/// `socket`, a packet socket, is open.
+pub(crate) fn receive_for_anybody(socket: BorrowedFd<'_>, index: u32) -> io::Result<()> {
+    let membership = libc::packet_mreq {
+        mr_ifindex: c_int::try_from(index).map_err(|_| io::ErrorKind::InvalidInput)?,
+        mr_type: u16::try_from(libc::PACKET_MR_PROMISC).expect("1"),
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set_option(
+        socket,
+        libc::SOL_PACKET,
+        libc::PACKET_ADD_MEMBERSHIP,
+        &membership,
+    )
+}
+
 /// Sets a socket option whose value is plain data without padding.
 pub(crate) fn set_option<T: Plain>(
     socket: BorrowedFd<'_>,
@@ -105,6 +122,7 @@ pub(crate) trait Plain: Copy {}
 
 impl Plain for c_int {}
 impl Plain for libc::tpacket_req {}
+impl Plain for libc::packet_mreq {}
 
 /// Returns the error that a system call left behind, if it failed.
 pub(crate) fn done(result: c_int) -> io::Result<()> {

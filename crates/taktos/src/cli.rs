@@ -7,6 +7,7 @@ mod report_folder;
 mod run;
 mod scenario_file;
 mod screen;
+mod switch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,6 +32,8 @@ enum Command {
     Run(Run),
     /// Say which flows of a scenario would be admitted, with which guarantee.
     Check(Check),
+    /// Run a switch on existing interfaces.
+    Switch(switch::Switch),
 }
 
 /// What `taktos run` is told.
@@ -94,6 +97,7 @@ pub fn main() -> ExitCode {
     let exit = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Switch(arguments) => switch::switch(&arguments),
     };
     exit.into()
 }

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use lab::network::{Network, Place, Plan};
 use lab::switches::{Carried, Settings, Switches};
 use linux::packet_loop::Waiting;
-use linux::port::XdpPort;
+use linux::port::{Attachment, XdpPort};
 use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
 use switch::{Config, PortConfig};
@@ -51,7 +51,10 @@ fn config() -> Config {
 fn may_use_af_xdp(test: &str) -> bool {
     let room = linux::namespace::Namespace::new().unwrap();
     let [near, _far] = crate::joined(room, linux::namespace::Namespace::new().unwrap());
-    match near.namespace.run(|| XdpPort::open(near.index)) {
+    match near
+        .namespace
+        .run(|| XdpPort::open(near.index, Attachment::Any))
+    {
         Ok(_) => true,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             let _ = writeln!(

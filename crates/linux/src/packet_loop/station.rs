@@ -6,12 +6,13 @@ use units::Instant;
 use super::plug::Plug;
 use crate::channel::{Channel, Found, Unsent};
 use crate::clock::{self, WallTime};
-use crate::dialer::{Dialled, Lease, Wanted};
+use crate::connection::{Connection, Lease};
+use crate::dialer::Wanted;
 use crate::poller::Poller;
 use crate::port::{Arrived, Frame};
 
 /// The most control connections of one switch.
-pub const MOST_CONNECTIONS: usize = 8;
+pub const MOST_CONNECTIONS: usize = switch::CONNECTIONS_MAX;
 /// How much of a connection is read at once: what it costs to handle is how much
 /// later a frame may be because of control.
 pub const CHUNK_BYTES: usize = 2048;
@@ -23,7 +24,8 @@ pub struct Station {
     switch: Option<Switch>,
     pub(super) plugs: Vec<Plug>,
     lines: Vec<Line>,
-    wanted: Option<Wanted>,
+    /// One for each controller that is dialled.
+    wanted: Vec<Wanted>,
     /// When the core wants to be called again.
     deadline: Instant,
     /// When the first held frame departs.
@@ -70,16 +72,17 @@ impl Station {
             switch: None,
             plugs,
             lines: Vec::with_capacity(MOST_CONNECTIONS),
-            wanted: None,
+            wanted: Vec::new(),
             deadline: Instant::FAR_FUTURE,
             departs: Instant::FAR_FUTURE,
         }
     }
 
-    /// Says how to tell the dialer whether connections are wanted.
+    /// Says how to tell a dialer whether connections are wanted. There may be
+    /// several.
     #[must_use]
     pub fn dialled_by(mut self, wanted: Wanted) -> Self {
-        self.wanted = Some(wanted);
+        self.wanted.push(wanted);
         self
     }
 
@@ -108,7 +111,7 @@ impl Station {
     }
 
     fn want_connections(&self, wanted: bool) {
-        if let Some(dialer) = &self.wanted {
+        for dialer in &self.wanted {
             dialer.set(wanted);
         }
     }
@@ -168,17 +171,17 @@ impl Station {
         self.input(now, Input::Port { port, link });
     }
 
-    /// Takes a connection that was dialled, and has `poller` report it as `mark`. A
+    /// Takes a connection that stands, and has `poller` report it as `mark`. A
     /// crashed switch, and one that has too many, drops it.
     pub(super) fn connect(
         &mut self,
         id: ConnectionId,
-        dialled: Dialled,
+        connection: Connection,
         at: Instant,
         watch: (&Poller, u64),
     ) {
         let (poller, mark) = watch;
-        let Ok(channel) = Channel::new(dialled.stream) else {
+        let Ok(channel) = Channel::new(connection.stream) else {
             return;
         };
         if self.switch.is_none() || self.lines.len() == MOST_CONNECTIONS {
@@ -187,7 +190,7 @@ impl Station {
         if poller.add(&channel, mark).is_err() {
             return;
         }
-        let (phase, lease) = (Phase::Open, dialled.lease);
+        let (phase, lease) = (Phase::Open, connection.lease);
         self.lines.push(Line {
             id,
             channel,

@@ -14,7 +14,7 @@ use rustix::net::{SendFlags, send};
 
 use super::Sent;
 use crate::ring::{Captured, Ring};
-use crate::socket::set_option;
+use crate::socket::{receive_for_anybody, set_option};
 
 /// Survives stalls of tens of milliseconds at full speed: 8192 frames.
 pub const RING_BYTES: usize = 16 << 20;
@@ -48,6 +48,7 @@ impl PacketPort {
             &ON,
         )?;
         ring.stamp_at_driver()?;
+        receive_for_anybody(ring.as_fd(), index)?;
         ring.bind(index)?;
         Ok(Self { ring })
     }

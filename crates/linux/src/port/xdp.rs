@@ -29,6 +29,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, bind, send,
 
 use super::Sent;
 use crate::mapping::Mapping;
+use crate::socket::{packet_socket, receive_for_anybody};
 use queue::Queue;
 use redirect::Redirect;
 
@@ -54,6 +55,17 @@ pub struct XdpPort {
     /// Places that nothing is in, for frames to be sent.
     free: Vec<u64>,
     _redirect: Redirect,
+    /// Has the interface receive frames for anybody.
+    _listening: OwnedFd,
+}
+
+/// By whom frames are redirected to the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// By the driver only.
+    Native,
+    /// By the driver if it can, else by the network stack.
+    Any,
 }
 
 impl XdpPort {
@@ -62,8 +74,9 @@ impl XdpPort {
     /// # Errors
     ///
     /// Without CAP_NET_RAW and CAP_BPF or CAP_SYS_ADMIN, without such an interface,
-    /// or if it has another program attached already.
-    pub fn open(index: u32) -> io::Result<Self> {
+    /// if it has another program attached already, or if the driver is to redirect
+    /// and cannot.
+    pub fn open(index: u32, attachment: Attachment) -> io::Result<Self> {
         let frames = Mapping::fresh(2 * FRAMES as usize * FRAME_BYTES as usize)?;
         let socket = socket_with(
             AddressFamily::XDP,
@@ -103,7 +116,9 @@ impl XdpPort {
             &socket,
             &SocketAddrXdp::new(SocketAddrXdpFlags::empty(), index, QUEUE),
         )?;
-        let redirect = Redirect::attach(index, socket.as_fd())?;
+        let redirect = Redirect::attach(index, socket.as_fd(), attachment)?;
+        let listening = packet_socket()?;
+        receive_for_anybody(listening.as_fd(), index)?;
         Ok(Self {
             socket,
             frames,
@@ -114,6 +129,7 @@ impl XdpPort {
             unreturned: Vec::with_capacity(FRAMES as usize),
             free: places(FRAMES..2 * FRAMES).collect(),
             _redirect: redirect,
+            _listening: listening,
         })
     }
 

@@ -123,7 +123,7 @@ fn introduce(scenario: &Scenario, place: Place) {
 
 /// Returns a flag that is set on Ctrl-C and on SIGTERM. A second one ends the
 /// program at once; even then nothing is left behind.
-fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
+pub fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;

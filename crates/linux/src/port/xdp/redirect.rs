@@ -9,6 +9,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use super::Attachment;
+
 /// Commands of `bpf(2)`.
 mod command {
     pub const MAP_CREATE: libc::c_int = 0;
@@ -19,6 +21,8 @@ mod command {
 const MAP_OF_SOCKETS: u32 = 17;
 const PROGRAM_XDP: u32 = 6;
 const ATTACH_XDP: u32 = 37;
+/// `XDP_FLAGS_DRV_MODE`
+const BY_DRIVER: u32 = 1 << 2;
 /// The only queue that is used.
 const QUEUES: u32 = 1;
 /// What becomes of a frame without a socket: it goes on to the network stack.
@@ -39,7 +43,11 @@ pub(super) struct Redirect {
 impl Redirect {
     /// Attaches the program to the interface of number `index`, to hand the frames
     /// of its first receive queue to `socket`.
-    pub(super) fn attach(index: u32, socket: BorrowedFd<'_>) -> io::Result<Self> {
+    pub(super) fn attach(
+        index: u32,
+        socket: BorrowedFd<'_>,
+        attachment: Attachment,
+    ) -> io::Result<Self> {
         let map = create_map()?;
         let key = 0_u32;
         let value = descriptor(socket.as_raw_fd());
@@ -53,6 +61,13 @@ impl Redirect {
         attach.word(0, descriptor(program.as_raw_fd()));
         attach.word(4, index);
         attach.word(8, ATTACH_XDP);
+        attach.word(
+            12,
+            match attachment {
+                Attachment::Native => BY_DRIVER,
+                Attachment::Any => 0,
+            },
+        );
         Ok(Self {
             _link: attach.open(command::LINK_CREATE)?,
             _map: map,

@@ -1,0 +1,172 @@
+//! `taktos switch`: one switch on existing interfaces, until it is stopped.
+
+use std::thread;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use linux::packet_loop::Waiting;
+use wire::openflow::DatapathId;
+
+use super::exit::Exit;
+use super::run::stop_on_signals;
+use super::screen::say;
+use crate::datapath::endpoint::Endpoint;
+use crate::datapath::opened_port::EngineChoice;
+use crate::datapath::port_plan::{self, PortName, RateChoice};
+use crate::datapath::{Datapath, DatapathError, Plan};
+
+/// How often the program looks whether it is to end.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What `taktos switch` is told.
+#[derive(Debug, clap::Args)]
+pub struct Switch {
+    /// The interfaces that are ports, numbered from 1 in their order, or as in
+    /// `7=eth1`.
+    #[arg(long, value_name = "[N=]IF", value_delimiter = ',', required = true)]
+    ports: Vec<PortName>,
+    /// The rate that a port keeps when it sends, as in `eth1=100M`, or `100M` for
+    /// all; without one it sends as fast as the interface takes.
+    #[arg(long, value_name = "[IF=]RATE", value_delimiter = ',')]
+    rate: Vec<RateChoice>,
+    /// A controller to connect to, as in `tcp:10.0.0.1:6653`; may be repeated.
+    #[arg(long, value_name = "tcp:HOST[:PORT]", value_delimiter = ',')]
+    controller: Vec<Endpoint>,
+    /// Where controllers and tools may connect; may be repeated.
+    #[arg(long, value_name = "tcp:ADDR[:PORT]", value_delimiter = ',')]
+    listen: Vec<Endpoint>,
+    /// The datapath id, decimal or as 0x… [default: the first port's address].
+    #[arg(long, value_name = "N", value_parser = parse_datapath_id)]
+    dpid: Option<DatapathId>,
+    /// How many flow tables there are.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u8).range(1..=254))]
+    tables: u8,
+    /// How many entries a flow table holds.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    table_size: u32,
+    /// How frames come and go.
+    #[arg(long, value_enum, default_value = "auto")]
+    engine: EngineName,
+    /// The processor to run on; the switch then spins unless told to sleep.
+    #[arg(long, value_name = "N")]
+    cpu: Option<usize>,
+    /// Look for frames without pause: quickest, and takes a processor.
+    #[arg(long, conflicts_with = "sleep")]
+    spin: bool,
+    /// Sleep until a frame comes.
+    #[arg(long)]
+    sleep: bool,
+}
+
+/// How frames come and go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EngineName {
+    /// AF_XDP where the driver has it, packet sockets elsewhere.
+    Auto,
+    /// AF_XDP.
+    Xdp,
+    /// Packet sockets.
+    Packet,
+}
+
+/// Runs a switch until it is told to stop.
+pub fn switch(arguments: &Switch) -> Exit {
+    let plan = match plan(arguments) {
+        Ok(plan) => plan,
+        Err(error) => {
+            say(format_args!("taktos: {error}"));
+            return Exit::BadInput;
+        }
+    };
+    let stop = match stop_on_signals() {
+        Ok(stop) => stop,
+        Err(error) => {
+            say(format_args!("taktos: cannot catch Ctrl-C: {error}"));
+            return Exit::Fault;
+        }
+    };
+    let datapath = match Datapath::start(&plan) {
+        Ok(datapath) => datapath,
+        Err(error) => return refuse(&error),
+    };
+    introduce(&plan, &datapath);
+    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+        if !datapath.is_running() {
+            say("taktos: the switch has ended by itself");
+            return Exit::Fault;
+        }
+        thread::sleep(LOOK_INTERVAL);
+    }
+    drop(datapath);
+    say("stopped");
+    Exit::Done
+}
+
+fn plan(arguments: &Switch) -> Result<Plan, port_plan::PortPlanError> {
+    Ok(Plan {
+        ports: port_plan::plan(&arguments.ports, &arguments.rate)?,
+        engine: match arguments.engine {
+            EngineName::Auto => EngineChoice::Auto,
+            EngineName::Xdp => EngineChoice::Xdp,
+            EngineName::Packet => EngineChoice::Packet,
+        },
+        datapath_id: arguments.dpid,
+        tables: arguments.tables,
+        table_size: usize::try_from(arguments.table_size).expect("a million at most"),
+        controllers: arguments.controller.clone(),
+        listeners: arguments.listen.clone(),
+        waiting: waiting(arguments),
+        processor: arguments.cpu,
+    })
+}
+
+/// Who gives the switch a processor wants it used.
+fn waiting(arguments: &Switch) -> Waiting {
+    match arguments.spin || (arguments.cpu.is_some() && !arguments.sleep) {
+        true => Waiting::Spinning,
+        false => Waiting::Sleeping,
+    }
+}
+
+fn introduce(plan: &Plan, datapath: &Datapath) {
+    let waiting = match plan.waiting {
+        Waiting::Spinning => "spinning",
+        Waiting::Sleeping => "sleeping",
+    };
+    let processor = plan
+        .processor
+        .map(|processor| format!(" on processor {processor}"))
+        .unwrap_or_default();
+    say(format_args!(
+        "switch {} · {} ports · {} tables of {} entries · {waiting}{processor}",
+        datapath.datapath_id,
+        plan.ports.len(),
+        plan.tables,
+        plan.table_size
+    ));
+    for port in &datapath.ports {
+        say(port);
+    }
+    for controller in &plan.controllers {
+        say(format_args!("controller {controller}"));
+    }
+    for listener in &plan.listeners {
+        say(format_args!("listening on {listener}"));
+    }
+    say("running");
+}
+
+fn refuse(error: &DatapathError) -> Exit {
+    say(format_args!("taktos: {error}"));
+    Exit::Lacking
+}
+
+fn parse_datapath_id(text: &str) -> Result<DatapathId, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed
+        .map(DatapathId)
+        .map_err(|_| "no 64 bits, as in `4242` or `0x00a1`".to_owned())
+}
