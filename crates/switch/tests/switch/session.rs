@@ -105,7 +105,7 @@ fn what_is_not_understood_is_answered_with_the_right_error() {
         ),
         (
             &[4, 18, 0, 16, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0],
-            BadRequest::BadMultipart,
+            BadRequest::BadLength,
         ),
         (&[4, 10, 0, 8, 0, 0, 0, 1], BadRequest::BadLength),
     ] {
