@@ -13,6 +13,7 @@
 //! | [`lldp`] | who is at the other end of a link | IEEE 802.1AB |
 //! | [`goose`], [`sampled_values`] | what protects a substation | IEC 61850-8-1, IEC 61850-9-2 |
 //! | [`openflow`] | messages between switch and controller | OF13 clause 7 |
+//! | [`openflow10`] | the same in version 1.0, for old controllers | OF10 section 5 |
 
 pub mod ethernet;
 pub mod goose;
@@ -20,7 +21,9 @@ mod internet_checksum;
 pub mod ipv4;
 pub mod lldp;
 pub mod message_shim;
+#[macro_use]
 pub mod openflow;
+pub mod openflow10;
 pub mod process_bus;
 mod reader;
 pub mod sampled_values;

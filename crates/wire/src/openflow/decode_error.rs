@@ -10,7 +10,7 @@ use crate::reader::Truncated;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// It speaks another version.
-    #[error("message of version {version}, where 4 was agreed on")]
+    #[error("message of version {version}, which was not agreed on")]
     Version {
         /// The version of the message.
         version: u8,

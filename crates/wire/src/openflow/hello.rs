@@ -46,7 +46,7 @@ impl Hello {
 
     /// Takes elements as far as they make sense: what a later version adds
     /// must not keep the two from agreeing on an earlier one.
-    pub(super) fn parse(header: Header, body: &[u8]) -> Result<Self, DecodeError> {
+    pub(crate) fn parse(header: Header, body: &[u8]) -> Result<Self, DecodeError> {
         let mut hello = Self {
             version: header.version,
             versions: None,

@@ -3,7 +3,7 @@
 //! A [`ReplyWriter`] spreads an answer over as many messages as it needs.
 
 mod aggregate;
-mod description;
+pub(crate) mod description;
 mod flow;
 mod group;
 mod meter;
@@ -87,7 +87,7 @@ impl MultipartType {
 
 /// Takes seconds and nanoseconds off the front. Nanoseconds that make another
 /// second, as a switch sends that does not keep the time, are cut to less.
-pub(super) fn parse_duration(reader: &mut Reader<'_>) -> Result<Duration, DecodeError> {
+pub(crate) fn parse_duration(reader: &mut Reader<'_>) -> Result<Duration, DecodeError> {
     let (seconds, ns) = (u64::from(reader.u32()?), u64::from(reader.u32()?));
     let ns = ns.min(NS_PER_SECOND - 1);
     Ok(Duration::from_ns(seconds * NS_PER_SECOND + ns))
@@ -95,7 +95,7 @@ pub(super) fn parse_duration(reader: &mut Reader<'_>) -> Result<Duration, Decode
 
 /// Appends seconds and nanoseconds. What is longer than 136 years is cut to
 /// that.
-pub(super) fn emit_duration(writer: &mut Writer<'_>, duration: Duration) {
+pub(crate) fn emit_duration(writer: &mut Writer<'_>, duration: Duration) {
     let seconds = u32::try_from(duration.as_ns() / NS_PER_SECOND).unwrap_or(u32::MAX);
     let ns = u32::try_from(duration.as_ns() % NS_PER_SECOND)
         .expect("a remainder of a second is less than a second");

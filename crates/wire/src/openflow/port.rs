@@ -75,7 +75,7 @@ flags! {
 
 /// The name of a port: at most 15 bytes and a zero.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PortName([u8; NAME_LENGTH]);
+pub struct PortName(pub(crate) [u8; NAME_LENGTH]);
 
 impl PortName {
     /// Returns the name, cut off if it is too long.

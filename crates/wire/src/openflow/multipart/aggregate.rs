@@ -16,7 +16,7 @@ pub struct AggregateStatistics {
 }
 
 impl AggregateStatistics {
-    pub(super) fn parse(body: &[u8]) -> Result<Self, DecodeError> {
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(body);
         let statistics = Self {
             packets: reader.u64()?,
@@ -27,7 +27,7 @@ impl AggregateStatistics {
         Ok(statistics)
     }
 
-    pub(super) fn emit(&self, out: &mut Vec<u8>) {
+    pub(crate) fn emit(&self, out: &mut Vec<u8>) {
         let mut writer = Writer::new(out);
         writer.u64(self.packets).u64(self.bytes).u32(self.flows);
         writer.zeros::<4>();

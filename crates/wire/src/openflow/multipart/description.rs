@@ -23,7 +23,7 @@ pub struct SwitchDescription<'a> {
 }
 
 impl<'a> SwitchDescription<'a> {
-    pub(super) fn parse(body: &'a [u8]) -> Result<Self, DecodeError> {
+    pub(crate) fn parse(body: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(body);
         Ok(Self {
             manufacturer: text(reader.take(TEXT_LENGTH)?),
@@ -34,7 +34,7 @@ impl<'a> SwitchDescription<'a> {
         })
     }
 
-    pub(super) fn emit(&self, out: &mut Vec<u8>) {
+    pub(crate) fn emit(&self, out: &mut Vec<u8>) {
         let mut writer = Writer::new(out);
         emit_text::<TEXT_LENGTH>(&mut writer, self.manufacturer);
         emit_text::<TEXT_LENGTH>(&mut writer, self.hardware);
@@ -44,10 +44,11 @@ impl<'a> SwitchDescription<'a> {
     }
 }
 
-/// Returns what stands before the first zero, as far as it is text.
-pub(super) fn text(bytes: &[u8]) -> &str {
+/// Returns what stands before the first zero, as far as it is text. The last
+/// byte is a zero, whatever stands there.
+pub(crate) fn text(bytes: &[u8]) -> &str {
     let end = bytes.iter().position(|&byte| byte == 0);
-    let bytes = &bytes[..end.unwrap_or(bytes.len())];
+    let bytes = &bytes[..end.unwrap_or(bytes.len() - 1)];
     match str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => str::from_utf8(&bytes[..error.valid_up_to()])
@@ -56,7 +57,7 @@ pub(super) fn text(bytes: &[u8]) -> &str {
 }
 
 /// Appends a text of at most `N - 1` bytes and zeros up to `N`.
-pub(super) fn emit_text<const N: usize>(writer: &mut Writer<'_>, text: &str) {
+pub(crate) fn emit_text<const N: usize>(writer: &mut Writer<'_>, text: &str) {
     let mut end = text.len().min(N - 1);
     while !text.is_char_boundary(end) {
         end -= 1;
