@@ -7,6 +7,7 @@ mod report_folder;
 mod run;
 mod scenario_file;
 mod screen;
+mod show;
 mod switch;
 
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ enum Command {
     Run(Run),
     /// Say which flows of a scenario would be admitted, with which guarantee.
     Check(Check),
-    /// Run a switch on existing interfaces.
+    /// Run a switch on existing interfaces, or show what a running one does.
     Switch(switch::Switch),
 }
 

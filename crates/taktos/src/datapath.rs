@@ -6,6 +6,7 @@
 //! whatever ends the process: what is changed about them hangs on descriptors that
 //! close with it.
 
+pub mod control_socket;
 pub mod endpoint;
 pub mod opened_port;
 pub mod port_plan;
@@ -13,6 +14,8 @@ pub mod port_plan;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
@@ -31,6 +34,7 @@ use units::Duration;
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
+use control_socket::{ControlSocket, usual_path};
 use endpoint::Endpoint;
 use opened_port::{EngineChoice, OpenedPort};
 use port_plan::PortPlan;
@@ -63,6 +67,8 @@ pub struct Plan {
     pub waiting: Waiting,
     /// The processor that the loop runs on, if it is tied to one.
     pub processor: Option<usize>,
+    /// Where the control socket is to be, if the user says so.
+    pub control: Option<PathBuf>,
 }
 
 /// Why a switch cannot be started on this machine.
@@ -88,6 +94,20 @@ pub enum DatapathError {
         /// What the kernel says.
         reason: io::Error,
     },
+    /// Tools could not reach the switch.
+    #[error("cannot make the control socket {}: {reason}", path.display())]
+    Control {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        reason: io::Error,
+    },
+    /// Another switch of this identity runs.
+    #[error(
+        "a switch answers at {} already: give this one another --dpid, or another --control",
+        _0.display()
+    )]
+    Running(PathBuf),
     /// The process has no descriptors or threads left.
     #[error("cannot start: {0}")]
     Exhausted(#[from] io::Error),
@@ -109,6 +129,8 @@ pub struct Datapath {
     pub datapath_id: DatapathId,
     /// A line about each port.
     pub ports: Vec<String>,
+    /// The control socket, or why there is none.
+    pub control: io::Result<ControlSocket>,
     dialers: Vec<Dialer>,
     listeners: Vec<Listener>,
     stop: Arc<AtomicBool>,
@@ -136,6 +158,7 @@ impl Datapath {
         let config = configuration(plan, &opened);
         let datapath_id = config.datapath_id;
         let ports = opened.iter().map(describe).collect();
+        let (control, tools) = open_control(plan.control.as_deref(), datapath_id)?;
         let (commands, obeyed) = mpsc::channel();
         let dialers: Vec<_> = plan
             .controllers
@@ -162,6 +185,7 @@ impl Datapath {
         )?;
         let listeners = doors
             .into_iter()
+            .chain(tools.map(Door::Unix))
             .map(|door| let_in(door, commands.clone()))
             .collect::<io::Result<Vec<_>>>()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -175,6 +199,7 @@ impl Datapath {
         Ok(Self {
             datapath_id,
             ports,
+            control,
             dialers,
             listeners,
             stop,
@@ -260,6 +285,23 @@ fn open_door(endpoint: &Endpoint) -> Result<Door, DatapathError> {
             endpoint: endpoint.to_string(),
             reason,
         })
+}
+
+/// Makes the control socket. A place that nobody asked for may be out of reach, as
+/// for an ordinary user; the switch then runs without.
+fn open_control(
+    asked: Option<&Path>,
+    datapath_id: DatapathId,
+) -> Result<(io::Result<ControlSocket>, Option<UnixListener>), DatapathError> {
+    let path = asked.map_or_else(|| usual_path(datapath_id), Path::to_owned);
+    match ControlSocket::bind(&path) {
+        Ok((socket, listener)) => Ok((Ok(socket), Some(listener))),
+        Err(reason) if reason.kind() == io::ErrorKind::AddrInUse => {
+            Err(DatapathError::Running(path))
+        }
+        Err(reason) if asked.is_none() => Ok((Err(reason), None)),
+        Err(reason) => Err(DatapathError::Control { path, reason }),
+    }
 }
 
 fn let_in(door: Door, commands: Sender<Command>) -> io::Result<Listener> {

@@ -1,5 +1,6 @@
 //! `taktos switch`: one switch on existing interfaces, until it is stopped.
 
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use wire::openflow::DatapathId;
 use super::exit::Exit;
 use super::run::stop_on_signals;
 use super::screen::say;
+use super::show;
 use crate::datapath::endpoint::Endpoint;
 use crate::datapath::opened_port::EngineChoice;
 use crate::datapath::port_plan::{self, PortName, RateChoice};
@@ -20,7 +22,10 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What `taktos switch` is told.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Switch {
+    #[command(subcommand)]
+    ask: Option<Ask>,
     /// The interfaces that are ports, numbered from 1 in their order, or as in
     /// `7=eth1`.
     #[arg(long, value_name = "[N=]IF", value_delimiter = ',', required = true)]
@@ -56,6 +61,17 @@ pub struct Switch {
     /// Sleep until a frame comes.
     #[arg(long)]
     sleep: bool,
+    /// The control socket, by which tools of this machine reach the switch
+    /// [default: /run/taktos/DPID.sock].
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+}
+
+/// What else can be done with switches.
+#[derive(Debug, clap::Subcommand)]
+enum Ask {
+    /// Show what a running switch has and does.
+    Show(show::Show),
 }
 
 /// How frames come and go.
@@ -69,8 +85,15 @@ enum EngineName {
     Packet,
 }
 
-/// Runs a switch until it is told to stop.
+/// Runs a switch until it is told to stop, or asks one that runs.
 pub fn switch(arguments: &Switch) -> Exit {
+    match &arguments.ask {
+        Some(Ask::Show(arguments)) => show::show(arguments),
+        None => run(arguments),
+    }
+}
+
+fn run(arguments: &Switch) -> Exit {
     let plan = match plan(arguments) {
         Ok(plan) => plan,
         Err(error) => {
@@ -117,6 +140,7 @@ fn plan(arguments: &Switch) -> Result<Plan, port_plan::PortPlanError> {
         listeners: arguments.listen.clone(),
         waiting: waiting(arguments),
         processor: arguments.cpu,
+        control: arguments.control.clone(),
     })
 }
 
@@ -152,6 +176,10 @@ fn introduce(plan: &Plan, datapath: &Datapath) {
     }
     for listener in &plan.listeners {
         say(format_args!("listening on {listener}"));
+    }
+    match &datapath.control {
+        Ok(socket) => say(format_args!("control socket {}", socket.path().display())),
+        Err(reason) => say(format_args!("no control socket: {reason}")),
     }
     say("running");
 }

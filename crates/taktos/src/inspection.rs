@@ -1,0 +1,105 @@
+//! What a running switch is asked for by its users, and how it is shown.
+//!
+//! Everything is asked for by OpenFlow's own questions over the control socket, so
+//! that any controller could ask the same. An answer becomes a list of JSON
+//! objects; the table that people read is made of the same list.
+//!
+//! A further topic is a variant of [`Topic`], a function that asks, and a list of
+//! columns.
+
+pub mod client;
+mod entries;
+mod ports;
+mod table;
+mod words;
+
+use serde_json::{Value, json};
+
+use client::{AskError, Client};
+pub use table::{Column, draw};
+
+/// What can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// The entries of all flow tables.
+    Flows,
+    /// The groups.
+    Groups,
+    /// The meters.
+    Meters,
+    /// The queues of all ports.
+    Queues,
+    /// The ports.
+    Ports,
+    /// The sessions that watch links.
+    Bfd,
+    /// The tables and the switch as a whole.
+    Stats,
+}
+
+impl Topic {
+    /// Returns its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flows => "flows",
+            Self::Groups => "groups",
+            Self::Meters => "meters",
+            Self::Queues => "queues",
+            Self::Ports => "ports",
+            Self::Bfd => "bfd",
+            Self::Stats => "stats",
+        }
+    }
+
+    /// Returns what the table of this topic shows.
+    #[must_use]
+    pub const fn columns(self) -> &'static [Column] {
+        match self {
+            Self::Flows => entries::FLOW_COLUMNS,
+            Self::Groups => entries::GROUP_COLUMNS,
+            Self::Meters => entries::METER_COLUMNS,
+            Self::Queues => ports::QUEUE_COLUMNS,
+            Self::Ports => ports::PORT_COLUMNS,
+            Self::Bfd => &[],
+            Self::Stats => entries::TABLE_COLUMNS,
+        }
+    }
+
+    /// Returns what is said where there is nothing to show.
+    #[must_use]
+    pub const fn nothing(self) -> &'static str {
+        match self {
+            Self::Flows => "no entries",
+            Self::Groups => "no groups",
+            Self::Meters => "no meters",
+            Self::Queues => "no queues",
+            Self::Ports => "no ports",
+            Self::Bfd => "no BFD sessions: this switch cannot be told to run any",
+            Self::Stats => "no table was used",
+        }
+    }
+
+    /// Asks the switch; returns one object for each thing of the topic.
+    ///
+    /// # Errors
+    ///
+    /// If the switch does not answer as it should.
+    pub fn ask(self, client: &mut Client) -> Result<Vec<Value>, AskError> {
+        match self {
+            Self::Flows => entries::flows(client),
+            Self::Groups => entries::groups(client),
+            Self::Meters => entries::meters(client),
+            Self::Queues => ports::queues(client),
+            Self::Ports => ports::ports(client),
+            Self::Bfd => Ok(Vec::new()),
+            Self::Stats => entries::tables(client),
+        }
+    }
+}
+
+/// Returns the one document that `--json` prints.
+#[must_use]
+pub fn document(topic: Topic, rows: Vec<Value>) -> Value {
+    json!({ topic.name(): rows })
+}
