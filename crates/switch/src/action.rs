@@ -7,6 +7,8 @@
 use wire::ethernet::MacAddress;
 use wire::openflow::TableId;
 
+use crate::group_table::GroupIndex;
+use crate::meter_table::MeterIndex;
 use crate::packet_key::{PROTO_ICMP, PROTO_ICMPV6, PROTO_TCP, PROTO_UDP};
 use crate::port::PortIndex;
 
@@ -30,6 +32,18 @@ pub(crate) enum Action {
     DecrementTtl,
     /// Overwrite a header field.
     SetField(FieldValue),
+    /// Send a copy of the frame through a group.
+    Group(GroupIndex),
+}
+
+impl Action {
+    /// Returns the group that the action sends frames to.
+    pub(crate) const fn group(&self) -> Option<GroupIndex> {
+        if let Self::Group(group) = self {
+            return Some(*group);
+        }
+        None
+    }
 }
 
 /// Where a frame can go.
@@ -96,6 +110,8 @@ impl Transport {
 /// What an entry does with a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Program {
+    /// Which meter judges the frame before anything is done with it.
+    pub(crate) meter: Option<MeterIndex>,
     /// Executed at once, in order.
     pub(crate) apply: Box<[Action]>,
     /// Whether the action set is emptied.
@@ -118,5 +134,22 @@ pub(crate) struct MetadataChange {
 impl MetadataChange {
     pub(crate) const fn applied_to(self, metadata: u64) -> u64 {
         (metadata & !self.mask) | (self.value & self.mask)
+    }
+}
+
+impl Program {
+    /// Returns whether it sends frames to a group.
+    pub(crate) fn sends_to(&self, group: GroupIndex) -> bool {
+        let wanted = Action::Group(group);
+        self.apply.contains(&wanted) || self.write.contains(&wanted)
+    }
+
+    /// Returns the groups that it sends frames to, each once.
+    pub(crate) fn groups(&self) -> Vec<GroupIndex> {
+        let actions = self.apply.iter().chain(&self.write);
+        let mut groups: Vec<_> = actions.filter_map(Action::group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
     }
 }

@@ -8,6 +8,7 @@
 use std::mem::discriminant;
 
 use crate::action::{Action, FieldValue, Target};
+use crate::group_table::GroupIndex;
 
 /// The action set of the frame at hand. One is enough for a switch: a frame is
 /// done before the next one begins.
@@ -19,6 +20,7 @@ pub(crate) struct ActionSet {
     set_ttl: Option<u8>,
     fields: Vec<FieldValue>,
     queue: Option<u8>,
+    group: Option<GroupIndex>,
     output: Option<Target>,
 }
 
@@ -51,6 +53,7 @@ impl ActionSet {
                 Action::SetTtl(ttl) => self.set_ttl = Some(ttl),
                 Action::SetField(value) => self.write_field(value),
                 Action::SetQueue(queue) => self.queue = Some(queue),
+                Action::Group(group) => self.group = Some(group),
                 Action::Output(target) => self.output = Some(target),
             }
         }
@@ -68,11 +71,13 @@ impl ActionSet {
         }
     }
 
-    /// Returns the actions in the order of OF13 clause 5.10. Without an output
-    /// the frame goes nowhere, and nothing needs to be done with it.
+    /// Returns the actions in the order of OF13 clause 5.10. With a group the
+    /// output is ignored. Without either the frame goes nowhere, and nothing
+    /// needs to be done with it.
     pub(crate) fn in_order(&self) -> impl Iterator<Item = Action> {
-        let ends = self.output.into_iter();
-        ends.flat_map(|target| {
+        let group = self.group.map(Action::Group);
+        let end = group.or(self.output.map(Action::Output));
+        end.into_iter().flat_map(|end| {
             let pop = self.pop_vlan.then_some(Action::PopVlan);
             let push = self.push_vlan.map(Action::PushVlan);
             let decrement = self.decrement_ttl.then_some(Action::DecrementTtl);
@@ -80,9 +85,7 @@ impl ActionSet {
             let fields = self.fields.iter().copied().map(Action::SetField);
             let queue = self.queue.map(Action::SetQueue);
             let tags = pop.into_iter().chain(push).chain(decrement).chain(ttl);
-            tags.chain(fields)
-                .chain(queue)
-                .chain([Action::Output(target)])
+            tags.chain(fields).chain(queue).chain([end])
         })
     }
 }
@@ -133,6 +136,20 @@ mod tests {
             Action::Output(Target::InPort),
         ];
         assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn a_group_comes_last_and_in_place_of_an_output() {
+        let mut set = ActionSet::new();
+
+        set.write(&[
+            Action::Group(GroupIndex(7)),
+            Action::Output(Target::Flood),
+            Action::SetQueue(1),
+        ]);
+
+        let order: Vec<_> = set.in_order().collect();
+        assert_eq!(order, [Action::SetQueue(1), Action::Group(GroupIndex(7))]);
     }
 
     #[test]

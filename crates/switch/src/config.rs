@@ -18,6 +18,14 @@ pub struct Config {
     /// How many distinct masks the entries of a table may have: the bound of
     /// what a lookup costs.
     pub mask_capacity: usize,
+    /// How many groups there can be.
+    pub groups: usize,
+    /// How many buckets a group can have.
+    pub group_buckets: usize,
+    /// How many meters there can be.
+    pub meters: usize,
+    /// How many bands a meter can have.
+    pub meter_bands: usize,
     /// How many frames the switch can hold, all ports together. More than
     /// [`Config::buffers_that_suffice`] is of no use.
     pub buffers: usize,
@@ -60,8 +68,8 @@ pub struct PuntBudget {
 
 impl Config {
     /// Returns a switch with these ports and limits that suit a small network:
-    /// 16 tables of 10,000 entries and 64 masks, queues of 256 frames, 4,000
-    /// packet-ins a second.
+    /// 16 tables of 10,000 entries and 64 masks, 1,024 groups, 1,024 meters,
+    /// queues of 256 frames, 4,000 packet-ins a second.
     #[must_use]
     pub fn new(datapath_id: DatapathId, ports: Vec<PortConfig>) -> Self {
         let mut config = Self {
@@ -70,6 +78,10 @@ impl Config {
             tables: 16,
             table_capacity: 10_000,
             mask_capacity: 64,
+            groups: 1024,
+            group_buckets: 256,
+            meters: 1024,
+            meter_bands: 8,
             buffers: 0,
             queue_capacity: 256,
             catch_up: Duration::from_us(50),

@@ -48,6 +48,11 @@ pub struct SwitchCounters {
     /// Frames given up half-way: no buffer or headroom for a change, or a time
     /// to live that ended.
     pub abandoned: u64,
+    /// Frames that a meter dropped.
+    pub metered: u64,
+    /// Buckets that were not executed, since the frame had been through
+    /// [`BUCKETS_A_FRAME`](crate::BUCKETS_A_FRAME).
+    pub buckets_skipped: u64,
     /// Copies that outputs to ports asked for.
     pub outputs: u64,
     /// Copies whose transmission began.
@@ -62,6 +67,20 @@ pub struct SwitchCounters {
     pub bad_messages: u64,
     /// Connections closed for what came over them.
     pub bad_connections: u64,
+}
+
+/// What went through a group, a bucket, a meter or a band.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Tally {
+    pub(crate) fn count(&mut self, bytes: usize) {
+        self.frames += 1;
+        self.bytes += u64::try_from(bytes).expect("a frame is short");
+    }
 }
 
 /// What an entry has matched.

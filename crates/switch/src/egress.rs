@@ -8,11 +8,15 @@ use std::collections::VecDeque;
 use units::{Duration, Instant};
 use wire::openflow::{PacketInReason, PortConfig, PortNumber};
 
-use crate::action::{Action, Target};
+use crate::action::{Action, Program, Target};
+use crate::bucket_choice::FlowHash;
 use crate::buffer_pool::{BufferPool, FRAME_BYTES_MAX, SlotIndex};
 use crate::config::Config;
 use crate::counters::SwitchCounters;
 use crate::egress_queue::QueueFull;
+use crate::group_table::GroupTable;
+use crate::group_walk::BUCKETS_A_FRAME;
+use crate::meter_table::MeterTable;
 use crate::packet::{Origin, Packet};
 use crate::port::{Link, Port, PortIndex, Sending};
 use crate::punt_budget::Budget;
@@ -25,7 +29,7 @@ const TRANSMISSIONS_MAX: usize = 1024;
 const PUNTS_MAX: usize = 64;
 /// How many buffers the switch uses beyond what waits in queues: the frame at
 /// hand and copies of it, those announced, and those for the agent.
-pub(crate) const IN_HAND_MAX: usize = 2 * PUNTS_MAX + 128;
+pub(crate) const IN_HAND_MAX: usize = 2 * PUNTS_MAX + 128 + BUCKETS_A_FRAME as usize;
 
 /// A frame for the controllers.
 #[derive(Debug)]
@@ -62,6 +66,11 @@ pub(crate) struct Egress {
     pub(crate) transmissions: VecDeque<Transmission>,
     pub(crate) punts: VecDeque<Punt>,
     pub(crate) counters: SwitchCounters,
+    pub(crate) groups: GroupTable,
+    pub(crate) meters: MeterTable,
+    pub(crate) flow_hash: FlowHash,
+    /// How many buckets the frame at hand may still go through.
+    pub(crate) buckets_left: u32,
     packet_ins: Budget,
     discovery: Budget,
     catch_up: Duration,
@@ -97,6 +106,10 @@ impl Egress {
             transmissions: VecDeque::with_capacity(TRANSMISSIONS_MAX),
             punts: VecDeque::with_capacity(PUNTS_MAX),
             counters: SwitchCounters::default(),
+            groups: GroupTable::new(config.groups, config.group_buckets),
+            meters: MeterTable::new(config.meters, config.meter_bands),
+            flow_hash: FlowHash::new(config.seed),
+            buckets_left: BUCKETS_A_FRAME,
             packet_ins: Budget::new(now, config.packet_ins),
             discovery: Budget::new(now, config.discovery),
             catch_up: config.catch_up,
@@ -136,6 +149,7 @@ impl Egress {
             "the caller refuses such frames"
         );
         let slot = self.pool.store(frame)?;
+        self.buckets_left = BUCKETS_A_FRAME;
         Some(Packet::new(port, in_port, slot, frame))
     }
 
@@ -155,8 +169,29 @@ impl Egress {
             Action::SetTtl(ttl) => return self.set_ttl(packet, ttl),
             Action::DecrementTtl => return self.decrement_ttl(now, packet),
             Action::SetField(value) => return self.set_field(packet, value),
+            Action::Group(group) => self.visit_group(now, packet, group),
         }
         Fate::Lives
+    }
+
+    /// Notes that an entry uses groups and a meter.
+    pub(crate) fn hold_for(&mut self, program: &Program) {
+        for group in program.groups() {
+            self.groups.hold(group);
+        }
+        if let Some(meter) = program.meter {
+            self.meters.meter_mut(meter).entries += 1;
+        }
+    }
+
+    /// Notes that an entry uses its groups and its meter no more.
+    pub(crate) fn release_for(&mut self, program: &Program) {
+        for group in program.groups() {
+            self.groups.release(group);
+        }
+        if let Some(meter) = program.meter {
+            self.meters.meter_mut(meter).entries -= 1;
+        }
     }
 
     /// Begins what waits and can begin.
@@ -179,11 +214,13 @@ impl Egress {
     /// arrive too late to be of use, so it is dropped.
     pub(crate) fn set_link(&mut self, port: PortIndex, link: Link) {
         self.ports[port.at()].link = link;
-        self.drop_if_down(port);
+        self.heed_port(port);
     }
 
-    /// Drops what waits at a port that sends nothing.
-    pub(crate) fn drop_if_down(&mut self, port: PortIndex) {
+    /// Does what follows from a change of a port: groups look for another way,
+    /// and what waits at a port that sends nothing is dropped.
+    pub(crate) fn heed_port(&mut self, port: PortIndex) {
+        self.groups.find_live(&self.ports);
         let port = &mut self.ports[port.at()];
         if port.is_up() {
             return;
@@ -293,7 +330,12 @@ impl Egress {
                 &mut self.packet_ins
             }
         };
-        if self.punts.len() >= PUNTS_MAX || !budget.take(now) {
+        let bytes = self.pool.frame(packet.slot).len();
+        let meter = self.meters.of_packet_ins();
+        if self.punts.len() >= PUNTS_MAX
+            || !budget.take(now)
+            || meter.is_some_and(|meter| meter.judge(now, bytes).is_some())
+        {
             self.counters.punts_dropped += 1;
             return;
         }

@@ -84,7 +84,11 @@ impl Egress {
     }
 
     /// Changes the frame in place.
-    fn change(&mut self, packet: &mut Packet, change: impl FnOnce(&mut [u8], &Headers)) -> Fate {
+    pub(crate) fn change(
+        &mut self,
+        packet: &mut Packet,
+        change: impl FnOnce(&mut [u8], &Headers),
+    ) -> Fate {
         packet.refresh(&self.pool);
         let fate = self.make_unique(packet);
         if fate == Fate::Lives {

@@ -16,17 +16,20 @@
 //! | which fields does a frame have? | `packet_key` |
 //! | which entry does it match? | `flow_table`, `mask_group` |
 //! | what is done with it, and in which order? | `pipeline`, `action_set` |
+//! | which bucket of a group does it go through? | `group_table`, `group_walk`, `bucket_choice` |
+//! | is it above a rate? | `meter_table`, `meter_band`, `metering` |
 //! | how is a header changed? | `frame_changes`, `rewrite`, `checksum` |
 //! | when does it leave? | `egress`, `port`, `egress_queue` |
 //! | what may a controller ask for? | `agent`, `matching`, `program` |
 //!
 //! # Left out
 //!
-//! Groups and meters; MPLS and PBB.
+//! MPLS and PBB.
 
 mod action;
 mod action_set;
 mod agent;
+mod bucket_choice;
 mod buffer_pool;
 mod checksum;
 mod config;
@@ -36,8 +39,14 @@ mod egress_queue;
 mod entry;
 mod flow_table;
 mod frame_changes;
+mod group_table;
+mod group_walk;
 mod mask_group;
+mod masked_hash;
 mod matching;
+mod meter_band;
+mod meter_table;
+mod metering;
 mod packet;
 mod packet_key;
 mod pipeline;
@@ -54,5 +63,6 @@ pub use buffer_pool::FRAME_BYTES_MAX;
 pub use config::{Config, PortConfig, PuntBudget};
 pub use counters::{PortCounters, QueueCounters, SwitchCounters};
 pub use egress::PORTS_MAX;
+pub use group_walk::BUCKETS_A_FRAME;
 pub use port::{Link, QUEUES};
 pub use switch::{Input, Output, Switch};

@@ -8,7 +8,8 @@
 //! The hash is seeded, so nobody outside can choose frames that collide.
 
 use crate::flow_table::{EntryIndex, Rank};
-use crate::packet_key::{PacketKey, WORDS};
+use crate::masked_hash::MaskedHash;
+use crate::packet_key::PacketKey;
 use std::collections::BTreeSet;
 
 /// How many slots a lookup looks at before it knows that there is no match.
@@ -18,8 +19,6 @@ const SLOTS_MIN: usize = 8;
 /// How many slots an entry may cost at most.
 const SPARSEST: usize = 64;
 const EMPTY: EntryIndex = EntryIndex(u32::MAX);
-/// An odd constant without pattern: the golden ratio in 64 bits.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -40,9 +39,7 @@ pub(crate) struct TooCrowded;
 #[derive(Debug)]
 pub(crate) struct MaskGroup {
     mask: PacketKey,
-    /// The words of the mask that are not zero, and where they are.
-    parts: Vec<(usize, u64)>,
-    seed: u64,
+    hash: MaskedHash,
     slots: Vec<Slot>,
     used: usize,
     /// The ranks of all entries, to know the best without a search.
@@ -52,14 +49,9 @@ pub(crate) struct MaskGroup {
 
 impl MaskGroup {
     pub(crate) fn new(mask: PacketKey, seed: u64) -> Self {
-        let parts = (0..WORDS)
-            .map(|word| (word, mask.words()[word]))
-            .filter(|(_, mask)| *mask != 0)
-            .collect();
         Self {
+            hash: MaskedHash::new(&mask, seed),
             mask,
-            parts,
-            seed,
             slots: vec![EMPTY_SLOT; SLOTS_MIN],
             used: 0,
             ranks: BTreeSet::new(),
@@ -110,7 +102,8 @@ impl MaskGroup {
     /// Returns whether `value`, already masked, is what `key` is under the mask.
     pub(crate) fn matches(&self, key: &PacketKey, value: &PacketKey) -> bool {
         let (key, value) = (key.words(), value.words());
-        self.parts
+        self.hash
+            .parts()
             .iter()
             .all(|&(word, mask)| key[word] & mask == value[word])
     }
@@ -190,12 +183,7 @@ impl MaskGroup {
 
     #[expect(clippy::cast_possible_truncation, reason = "folding is the purpose")]
     fn hash(&self, key: &PacketKey) -> u32 {
-        let words = key.words();
-        let mut hash = self.seed;
-        for &(word, mask) in &self.parts {
-            let product = u128::from(hash ^ (words[word] & mask)) * u128::from(MULTIPLIER);
-            hash = (product as u64) ^ (product >> 64) as u64;
-        }
+        let hash = self.hash.of(key);
         (hash ^ hash >> 32) as u32
     }
 }
@@ -291,7 +279,7 @@ mod tests {
     }
 
     fn key(value: u64) -> PacketKey {
-        let mut words = [0; WORDS];
+        let mut words = [0; crate::packet_key::WORDS];
         words[0] = value;
         PacketKey::from_words(words)
     }

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use units::Instant;
 use wire::openflow::{PortConfig, PortNumber, TableId};
 
-use crate::action::Action;
+use crate::action::{Action, Program};
 use crate::action_set::ActionSet;
 use crate::buffer_pool::FRAME_BYTES_MAX;
 use crate::config::Config;
@@ -22,6 +22,7 @@ use crate::flow_table::FlowTable;
 use crate::packet::Packet;
 use crate::packet_key::PacketKey;
 use crate::port::PortIndex;
+use crate::timeouts::EntryId;
 
 /// How long a frame may be; a shorter one has no header.
 pub(crate) const FRAME_BYTES: RangeInclusive<usize> = 14..=FRAME_BYTES_MAX;
@@ -94,6 +95,21 @@ impl Pipeline {
         self.egress.finish(&packet);
     }
 
+    /// Returns the entries that do something, up to `most`.
+    pub(crate) fn entries_with(
+        &self,
+        most: usize,
+        does: impl Fn(&Program) -> bool,
+    ) -> Vec<EntryId> {
+        let tables = (0..).map(TableId).zip(&self.tables);
+        let entries = tables.flat_map(|(table, it)| {
+            let entries = it.flows.iter();
+            entries.map(move |(index, entry)| (EntryId { table, index }, entry))
+        });
+        let meant = entries.filter(|(_, entry)| does(&entry.program));
+        meant.map(|(id, _)| id).take(most).collect()
+    }
+
     fn admit(&mut self, port: PortIndex, number: PortNumber, frame: &[u8]) -> Option<Packet> {
         let bytes = frame.len();
         let receiver = self.egress.port_mut(port);
@@ -134,6 +150,11 @@ impl Pipeline {
             };
             packet.origin = entry.origin(at);
             let program = &entry.program;
+            if let Some(meter) = program.meter
+                && egress.meter(now, packet, meter) == Fate::Ends
+            {
+                return Fate::Ends;
+            }
             for &action in &program.apply {
                 if egress.execute(now, packet, action) == Fate::Ends {
                     return Fate::Ends;
@@ -155,6 +176,10 @@ impl Pipeline {
 
     fn execute_set(&mut self, now: Instant, packet: &mut Packet) {
         for action in self.action_set.in_order() {
+            // A group comes last: it needs no copy of the frame.
+            if let Action::Group(group) = action {
+                return self.egress.enter_group(now, packet, group);
+            }
             if self.egress.execute(now, packet, action) == Fate::Ends {
                 return;
             }

@@ -7,28 +7,39 @@
 //!
 //! # Left out
 //!
-//! Groups, meters, MPLS and PBB: refused.
+//! MPLS and PBB: refused.
 
 use wire::ethernet::EtherType;
 use wire::openflow::{
-    self, BadAction, BadInstruction, ErrorKind, Instruction, Instructions, MatchField, PortNumber,
-    TableId,
+    self, BadAction, BadInstruction, ErrorKind, Instruction, Instructions, MatchField, MeterId,
+    MeterModFailed, PortNumber, TableId,
 };
 
 use crate::action::{ACTIONS_MAX, Action, FieldValue, MetadataChange, Program, Target, Transport};
+use crate::egress::Egress;
 use crate::flow_table::Rule;
 use crate::packet_key::{VLAN_PRESENT, field};
-use crate::port::{PortIndex, QUEUES};
+use crate::port::QUEUES;
 
 /// What instructions and actions are checked against.
-pub(crate) struct Compiler<'a, F> {
-    /// Finds a port by its number.
-    pub(crate) find_port: F,
+pub(crate) struct Compiler<'a> {
+    /// Which ports, groups and meters there are.
+    pub(crate) egress: &'a Egress,
     /// How many tables there are.
     pub(crate) tables: u8,
-    /// The table and the rule of the entry; none for a packet-out, whose frame
-    /// may be anything.
-    pub(crate) entry: Option<(TableId, &'a Rule)>,
+    /// On whose behalf they are executed.
+    pub(crate) place: Place<'a>,
+}
+
+/// Where instructions and actions stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place<'a> {
+    /// In an entry of this table with this rule.
+    Entry(TableId, &'a Rule),
+    /// In a packet-out, whose frame may be anything.
+    PacketOut,
+    /// In a bucket of a group, which any entry may use.
+    Bucket,
 }
 
 /// What is known about the frames that an action will see.
@@ -44,7 +55,7 @@ enum Frames {
     },
 }
 
-impl<F: Fn(PortNumber) -> Option<PortIndex>> Compiler<'_, F> {
+impl Compiler<'_> {
     /// Returns what an entry does.
     ///
     /// # Errors
@@ -68,7 +79,10 @@ impl<F: Fn(PortNumber) -> Option<PortIndex>> Compiler<'_, F> {
     fn add(&self, program: &mut Program, instruction: Instruction<'_>) -> Result<(), ErrorKind> {
         match instruction {
             Instruction::GotoTable(next) => {
-                let forward = self.entry.is_some_and(|(table, _)| next > table);
+                let forward = match self.place {
+                    Place::Entry(table, _) => next > table,
+                    Place::PacketOut | Place::Bucket => false,
+                };
                 if !forward || next.0 >= self.tables {
                     return Err(refused(BadInstruction::BadTableId));
                 }
@@ -81,8 +95,11 @@ impl<F: Fn(PortNumber) -> Option<PortIndex>> Compiler<'_, F> {
             Instruction::WriteActions(actions) => program.write = self.actions(&actions)?,
             Instruction::ApplyActions(actions) => program.apply = self.actions(&actions)?,
             Instruction::ClearActions => program.clear = true,
-            Instruction::Meter(_) => {
-                return Err(refused(BadInstruction::UnsupportedInstruction));
+            Instruction::Meter(meter) => {
+                let unknown = ErrorKind::MeterModFailed(MeterModFailed::UnknownMeter);
+                let usable = (1..=MeterId::MAX.0).contains(&meter.0);
+                let found = self.egress.meters.find(meter).filter(|_| usable);
+                program.meter = Some(found.ok_or(unknown)?);
             }
         }
         Ok(())
@@ -97,9 +114,9 @@ impl<F: Fn(PortNumber) -> Option<PortIndex>> Compiler<'_, F> {
         &self,
         actions: &openflow::Actions<'_>,
     ) -> Result<Box<[Action]>, ErrorKind> {
-        let mut frames = match self.entry {
-            Some((_, rule)) => Frames::matching(rule),
-            None => Frames::Any,
+        let mut frames = match self.place {
+            Place::Entry(_, rule) => Frames::matching(rule),
+            Place::PacketOut | Place::Bucket => Frames::Any,
         };
         let mut list = Vec::new();
         for action in actions.iter() {
@@ -148,7 +165,10 @@ impl<F: Fn(PortNumber) -> Option<PortIndex>> Compiler<'_, F> {
                 frames.require(frames.have(value))?;
                 Action::SetField(value)
             }
-            openflow::Action::Group(_) => return Err(BadAction::BadOutGroup),
+            openflow::Action::Group(group) => {
+                let found = self.egress.groups.find(group);
+                Action::Group(found.ok_or(BadAction::BadOutGroup)?)
+            }
             openflow::Action::CopyTtlOut
             | openflow::Action::CopyTtlIn
             | openflow::Action::SetMplsTtl(_)
@@ -165,8 +185,8 @@ impl<F: Fn(PortNumber) -> Option<PortIndex>> Compiler<'_, F> {
             PortNumber::IN_PORT => Ok(Target::InPort),
             PortNumber::ALL | PortNumber::FLOOD => Ok(Target::Flood),
             PortNumber::CONTROLLER => Ok(Target::Controller),
-            PortNumber::TABLE if self.entry.is_none() => Ok(Target::Tables),
-            port => match (self.find_port)(port) {
+            PortNumber::TABLE if matches!(self.place, Place::PacketOut) => Ok(Target::Tables),
+            port => match self.egress.find_port(port) {
                 Some(port) => Ok(Target::Port(port)),
                 None => Err(BadAction::BadOutPort),
             },

@@ -116,6 +116,22 @@ pub(crate) fn pop_vlan(frame: &mut [u8]) {
     frame.copy_within(..MAC_ADDRESSES, VLAN_TAG);
 }
 
+/// Raises the drop precedence of an IP packet by so many levels, as far as it
+/// goes. Only the code points of assured forwarding have one: `cccdd0` with a
+/// class `ccc` of 1 to 4 and a precedence `dd` of 1 to 3, RFC 2597 section 6.
+/// Other packets stay as they are.
+pub(crate) fn raise_drop_precedence(frame: &mut [u8], headers: &Headers, levels: u8) {
+    change_tos(frame, headers, |tos| {
+        let (dscp, ecn) = (tos >> 2, tos & 3);
+        let (class, precedence) = (dscp >> 3, dscp >> 1 & 3);
+        let assured = (1..=4).contains(&class) && precedence > 0 && dscp & 1 == 0;
+        match assured {
+            true => (class << 3 | precedence.saturating_add(levels).min(3) << 1) << 2 | ecn,
+            false => tos,
+        }
+    });
+}
+
 fn overwrite(frame: &mut [u8], at: usize, new: &[u8]) {
     if let Some(old) = frame.get_mut(at..at + new.len()) {
         old.copy_from_slice(new);

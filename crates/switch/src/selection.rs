@@ -6,6 +6,7 @@ use crate::action::{Action, Program, Target};
 use crate::egress::Egress;
 use crate::entry::Entry;
 use crate::flow_table::Rule;
+use crate::group_table::GroupIndex;
 use crate::port::PortIndex;
 
 /// A choice of entries.
@@ -21,6 +22,8 @@ pub(crate) struct Selection {
     pub(crate) cookie_mask: Cookie,
     /// Those that send to this port.
     pub(crate) out: OutPort,
+    /// Those that send to this group.
+    pub(crate) group: OutGroup,
 }
 
 /// A choice by where entries send to.
@@ -28,15 +31,38 @@ pub(crate) struct Selection {
 pub(crate) enum OutPort {
     Any,
     To(Target),
-    /// A port or a group that no entry can send to.
+    /// A port that no entry can send to.
     Nowhere,
 }
 
-impl OutPort {
-    pub(crate) fn new(egress: &Egress, port: PortNumber, group: GroupId) -> Self {
-        if group != GroupId::ANY {
-            return Self::Nowhere;
+/// A choice by the group that entries send to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutGroup {
+    Any,
+    To(GroupIndex),
+    /// A group that is not there.
+    Nowhere,
+}
+
+impl OutGroup {
+    pub(crate) fn new(egress: &Egress, group: GroupId) -> Self {
+        match group {
+            GroupId::ANY => Self::Any,
+            group => egress.groups.find(group).map_or(Self::Nowhere, Self::To),
         }
+    }
+
+    fn includes(self, program: &Program) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Nowhere => false,
+            Self::To(group) => program.sends_to(group),
+        }
+    }
+}
+
+impl OutPort {
+    pub(crate) fn new(egress: &Egress, port: PortNumber) -> Self {
         match port {
             PortNumber::ANY => Self::Any,
             PortNumber::IN_PORT => Self::To(Target::InPort),
@@ -75,6 +101,8 @@ impl Selection {
 
     /// Returns whether an entry that has the very rule is meant.
     pub(crate) fn includes_exactly(&self, entry: &Entry) -> bool {
-        entry.cookie.matches(self.cookie, self.cookie_mask) && self.out.includes(&entry.program)
+        entry.cookie.matches(self.cookie, self.cookie_mask)
+            && self.out.includes(&entry.program)
+            && self.group.includes(&entry.program)
     }
 }

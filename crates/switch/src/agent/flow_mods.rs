@@ -10,12 +10,13 @@ use wire::openflow::{
 use super::{Agent, EXPIRIES_MAX};
 use crate::action::Program;
 use crate::counters::EntryCounters;
+use crate::egress::Egress;
 use crate::entry::{Entry, Expiry};
 use crate::flow_table::{EntryIndex, FlowTable, Rule, TableFull};
 use crate::matching;
 use crate::pipeline::Pipeline;
-use crate::program::Compiler;
-use crate::selection::{OutPort, Selection};
+use crate::program::{Compiler, Place};
+use crate::selection::{OutGroup, OutPort, Selection};
 use crate::timeouts::{EntryId, Verdict};
 
 const FLAGS: FlowModFlags = FlowModFlags::SEND_FLOW_REMOVED
@@ -45,14 +46,18 @@ impl Agent {
             cookie: flow_mod.cookie,
             cookie_mask: flow_mod.cookie_mask,
             out: OutPort::Any,
+            group: OutGroup::Any,
         };
         match flow_mod.command {
             FlowModCommand::Add => self.add(now, pipeline, flow_mod, rule)?,
             FlowModCommand::Modify => modify(pipeline, flow_mod, &selection)?,
             FlowModCommand::ModifyStrict => modify_strict(pipeline, flow_mod, &selection)?,
             FlowModCommand::Delete | FlowModCommand::DeleteStrict => {
-                let out = OutPort::new(&pipeline.egress, flow_mod.out_port, flow_mod.out_group);
-                let selection = Selection { out, ..selection };
+                let selection = Selection {
+                    out: OutPort::new(&pipeline.egress, flow_mod.out_port),
+                    group: OutGroup::new(&pipeline.egress, flow_mod.out_group),
+                    ..selection
+                };
                 self.delete(now, pipeline, flow_mod.command, &selection);
             }
         }
@@ -69,7 +74,8 @@ impl Agent {
         rule: Rule,
     ) -> Result<(), ErrorKind> {
         let program = compile(pipeline, flow_mod, &rule)?;
-        let flows = &mut pipeline.tables[usize::from(flow_mod.table.0)].flows;
+        let Pipeline { tables, egress, .. } = pipeline;
+        let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
         if flow_mod.flags.contains(FlowModFlags::CHECK_OVERLAP) && overlaps(flows, &rule) {
             return Err(ErrorKind::FlowModFailed(FlowModFailed::Overlap));
         }
@@ -83,6 +89,7 @@ impl Agent {
                     entry.counters.frames = old.counters.frames;
                     entry.counters.bytes = old.counters.bytes;
                 }
+                egress.release_for(&old.program);
                 *old = entry;
                 index
             }
@@ -90,8 +97,9 @@ impl Agent {
                 .insert(entry)
                 .map_err(|TableFull| ErrorKind::FlowModFailed(FlowModFailed::TableFull))?,
         };
-        self.timeouts
-            .start(id(flow_mod.table, index), flows.entry_mut(index));
+        let entry = flows.entry_mut(index);
+        egress.hold_for(&entry.program);
+        self.timeouts.start(id(flow_mod.table, index), entry);
         Ok(())
     }
 
@@ -137,7 +145,7 @@ impl Agent {
         }
     }
 
-    fn remove(
+    pub(super) fn remove(
         &mut self,
         now: Instant,
         pipeline: &mut Pipeline,
@@ -147,6 +155,7 @@ impl Agent {
         let flows = &mut pipeline.tables[usize::from(id.table.0)].flows;
         let mut entry = flows.remove(id.index);
         self.timeouts.stop(id, &mut entry);
+        pipeline.egress.release_for(&entry.program);
         if !entry.flags.contains(FlowModFlags::SEND_FLOW_REMOVED) {
             return;
         }
@@ -187,9 +196,9 @@ fn check_table(pipeline: &Pipeline, flow_mod: &FlowMod<'_>) -> Result<(), ErrorK
 
 fn compile(pipeline: &Pipeline, flow_mod: &FlowMod<'_>, rule: &Rule) -> Result<Program, ErrorKind> {
     let compiler = Compiler {
-        find_port: |number| pipeline.egress.find_port(number),
+        egress: &pipeline.egress,
         tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
-        entry: Some((flow_mod.table, rule)),
+        place: Place::Entry(flow_mod.table, rule),
     };
     compiler.program(&flow_mod.instructions)
 }
@@ -213,7 +222,7 @@ fn new_entry(now: Instant, flow_mod: &FlowMod<'_>, rule: Rule, program: Program)
     }
 }
 
-fn bytes_of(emit: impl FnOnce(&mut Vec<u8>)) -> Box<[u8]> {
+pub(super) fn bytes_of(emit: impl FnOnce(&mut Vec<u8>)) -> Box<[u8]> {
     let mut bytes = Vec::new();
     emit(&mut bytes);
     bytes.into()
@@ -243,9 +252,10 @@ fn modify(
     selection: &Selection,
 ) -> Result<(), ErrorKind> {
     let program = compile(pipeline, flow_mod, &selection.rule)?;
-    let flows = &mut pipeline.tables[usize::from(flow_mod.table.0)].flows;
+    let Pipeline { tables, egress, .. } = pipeline;
+    let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
     for index in covered(flows, selection) {
-        change(flows.entry_mut(index), flow_mod, program.clone());
+        change(egress, flows.entry_mut(index), flow_mod, program.clone());
     }
     Ok(())
 }
@@ -256,15 +266,18 @@ fn modify_strict(
     selection: &Selection,
 ) -> Result<(), ErrorKind> {
     let program = compile(pipeline, flow_mod, &selection.rule)?;
-    let flows = &mut pipeline.tables[usize::from(flow_mod.table.0)].flows;
+    let Pipeline { tables, egress, .. } = pipeline;
+    let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
     if let Some(index) = strict(flows, selection) {
-        change(flows.entry_mut(index), flow_mod, program);
+        change(egress, flows.entry_mut(index), flow_mod, program);
     }
     Ok(())
 }
 
 /// Replaces what an entry does; all else stays, OF13 clause 6.4.
-fn change(entry: &mut Entry, flow_mod: &FlowMod<'_>, program: Program) {
+fn change(egress: &mut Egress, entry: &mut Entry, flow_mod: &FlowMod<'_>, program: Program) {
+    egress.release_for(&entry.program);
+    egress.hold_for(&program);
     entry.program = program;
     entry.instructions = bytes_of(|out| flow_mod.instructions.emit(out));
     if flow_mod.flags.contains(FlowModFlags::RESET_COUNTS) {

@@ -13,6 +13,10 @@
 
 mod errors;
 mod flow_mods;
+mod group_mods;
+mod group_statistics;
+mod meter_mods;
+mod meter_statistics;
 mod packet_in;
 mod packet_out;
 mod ports;

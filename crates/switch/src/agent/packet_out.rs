@@ -5,7 +5,7 @@ use wire::openflow::{BadRequest, BufferId, ErrorKind, PacketOut, PortNumber};
 
 use super::Agent;
 use crate::pipeline::{FRAME_BYTES, Pipeline};
-use crate::program::Compiler;
+use crate::program::{Compiler, Place};
 
 impl Agent {
     pub(super) fn packet_out(
@@ -26,9 +26,9 @@ impl Agent {
             return Err(ErrorKind::BadRequest(BadRequest::BadPacket));
         }
         let compiler = Compiler {
-            find_port: |number| pipeline.egress.find_port(number),
+            egress: &pipeline.egress,
             tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
-            entry: None,
+            place: Place::PacketOut,
         };
         let actions = compiler.actions(&packet_out.actions)?;
         pipeline.send(now, in_port, packet_out.data, &actions);

@@ -54,7 +54,7 @@ impl Agent {
         let kept = port.policy.without(port_mod.mask);
         let changed = port_mod.config.without(PortConfig(!port_mod.mask.0));
         port.policy = kept.with(changed);
-        pipeline.egress.drop_if_down(index);
+        pipeline.egress.heed_port(index);
         self.port_changed(pipeline, index);
         Ok(())
     }
@@ -105,7 +105,8 @@ pub(super) fn describe(port: &Port) -> PortDescription {
     };
     let state = match port.link {
         Link::Down => PortState::LINK_DOWN,
-        Link::Up => PortState::LIVE,
+        Link::Up if port.is_up() => PortState::LIVE,
+        Link::Up => PortState::NONE,
     };
     PortDescription {
         config: port.policy,

@@ -88,6 +88,14 @@ impl Agent {
                 self.may_change(id)?;
                 self.flow_mod(now, pipeline, &flow_mod)?;
             }
+            Message::GroupMod(group_mod) => {
+                self.may_change(id)?;
+                self.group_mod(now, pipeline, &group_mod)?;
+            }
+            Message::MeterMod(meter_mod) => {
+                self.may_change(id)?;
+                self.meter_mod(now, pipeline, &meter_mod)?;
+            }
             Message::PacketOut(packet_out) => {
                 self.may_change(id)?;
                 self.packet_out(now, pipeline, &packet_out)?;
@@ -122,9 +130,7 @@ impl Agent {
             | Message::BarrierReply
             | Message::QueueGetConfigReply(_)
             | Message::RoleReply(_)
-            | Message::GetAsyncReply(_)
-            | Message::GroupMod(_)
-            | Message::MeterMod(_) => return bad_request(BadRequest::BadType),
+            | Message::GetAsyncReply(_) => return bad_request(BadRequest::BadType),
         }
         Ok(())
     }
@@ -159,6 +165,7 @@ impl Agent {
             capabilities: Capabilities::FLOW_STATISTICS
                 .with(Capabilities::TABLE_STATISTICS)
                 .with(Capabilities::PORT_STATISTICS)
+                .with(Capabilities::GROUP_STATISTICS)
                 .with(Capabilities::QUEUE_STATISTICS),
         }
     }

@@ -14,15 +14,15 @@ use wire::openflow::{
     QueueOpFailed, Sequence, TableId, TransactionId,
 };
 
-use super::Agent;
 use super::ports::describe;
 use super::session::{ConnectionId, Session};
+use super::{Agent, group_statistics, meter_statistics};
 use crate::entry::Entry;
 use crate::flow_table::EntryIndex;
 use crate::matching;
 use crate::pipeline::Pipeline;
 use crate::port::Port;
-use crate::selection::{OutPort, Selection};
+use crate::selection::{OutGroup, OutPort, Selection};
 
 /// How many bytes of entries go into one part of an answer, give or take one.
 const PART_BYTES: usize = 8 * 1024;
@@ -80,14 +80,25 @@ impl Agent {
                 let ports: Vec<_> = pipeline.egress.ports.iter().map(describe).collect();
                 self.list(id, transaction, &ports, ReplyBody::PortDescription);
             }
-            RequestBody::Group(_)
-            | RequestBody::GroupDescription
-            | RequestBody::GroupFeatures
-            | RequestBody::Meter(_)
-            | RequestBody::MeterConfig(_)
-            | RequestBody::MeterFeatures
-            | RequestBody::TableFeatures(_)
-            | RequestBody::Experimenter(_) => {
+            RequestBody::Group(group) => {
+                self.group_statistics(now, pipeline, id, transaction, group);
+            }
+            RequestBody::GroupDescription => self.group_descriptions(pipeline, id, transaction),
+            RequestBody::GroupFeatures => {
+                let features = group_statistics::features(&pipeline.egress.groups);
+                self.reply(id, transaction, &answer(ReplyBody::GroupFeatures(features)));
+            }
+            RequestBody::Meter(meter) => {
+                self.meter_statistics(now, pipeline, id, transaction, meter)?;
+            }
+            RequestBody::MeterConfig(meter) => {
+                self.meter_configs(pipeline, id, transaction, meter)?;
+            }
+            RequestBody::MeterFeatures => {
+                let features = meter_statistics::features(&pipeline.egress.meters);
+                self.reply(id, transaction, &answer(ReplyBody::MeterFeatures(features)));
+            }
+            RequestBody::TableFeatures(_) | RequestBody::Experimenter(_) => {
                 return Err(ErrorKind::BadRequest(BadRequest::BadMultipart));
             }
         }
@@ -95,7 +106,7 @@ impl Agent {
     }
 
     /// Appends an answer that lists items.
-    fn list<'a, T: Element<'a>>(
+    pub(super) fn list<'a, T: Element<'a>>(
         &mut self,
         id: ConnectionId,
         transaction: TransactionId,
@@ -185,7 +196,8 @@ fn select(
         rule: matching::compile(&request.matching, 0)?,
         cookie: request.cookie,
         cookie_mask: request.cookie_mask,
-        out: OutPort::new(&pipeline.egress, request.out_port, request.out_group),
+        out: OutPort::new(&pipeline.egress, request.out_port),
+        group: OutGroup::new(&pipeline.egress, request.out_group),
     })
 }
 

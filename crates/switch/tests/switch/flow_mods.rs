@@ -10,7 +10,7 @@ use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::{
     Action, Actions, BadAction, BadInstruction, BadMatch, BadRequest, BufferId, Cookie, ErrorKind,
     Fields, FlowMod, FlowModCommand, FlowModFailed, FlowModFlags, FlowRemovedReason, GroupId,
-    Instruction, Instructions, MatchField, Message, MeterId, PortNumber, QueueId, TableId,
+    Instruction, Instructions, MatchField, Message, PortNumber, QueueId, TableId,
 };
 
 use crate::frames::frame;
@@ -378,10 +378,6 @@ fn impossible_instructions_are_refused_with_their_error() {
         (
             &[Instruction::GotoTable(TableId(16))],
             BadInstruction::BadTableId,
-        ),
-        (
-            &[Instruction::Meter(MeterId(1))],
-            BadInstruction::UnsupportedInstruction,
         ),
         (
             &[Instruction::ClearActions; 2],

@@ -42,6 +42,16 @@ pub fn udp(ttl: u8, payload: &[u8]) -> Vec<u8> {
     frame(0x0800, &[ip, datagram].concat())
 }
 
+/// The same untagged IPv4 frame with another code point.
+pub fn with_dscp(dscp: u8, ipv4: &[u8]) -> Vec<u8> {
+    let mut frame = ipv4.to_vec();
+    frame[15] = dscp << 2;
+    frame[24..26].fill(0);
+    let sum = checksum(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    frame
+}
+
 /// Whether the checksums of an untagged frame with a UDP datagram are right.
 pub fn checksums_hold(frame: &[u8]) -> bool {
     let (ip, datagram) = frame[14..].split_at(20);

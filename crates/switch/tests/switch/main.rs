@@ -5,6 +5,7 @@ mod controllers;
 mod flow_mods;
 mod forwarding;
 mod frames;
+mod meters;
 mod robustness;
 mod scheduling;
 mod session;

@@ -1,0 +1,179 @@
+//! Changes of the group table, OF13 clauses 6.5 and 7.3.4.2.
+//!
+//! A group-mod is checked and compiled before anything is changed, so that one
+//! that is refused changes nothing. An entry goes with the group that it sends
+//! frames to; a group that another one uses stays.
+
+use units::Instant;
+use wire::openflow::{
+    ErrorKind, FlowRemovedReason, GroupId, GroupMod, GroupModCommand, GroupModFailed, GroupType,
+    PortNumber,
+};
+
+use super::Agent;
+use super::flow_mods::bytes_of;
+use crate::action::Action;
+use crate::action_set::ActionSet;
+use crate::counters::Tally;
+use crate::egress::Egress;
+use crate::group_table::{Bucket, GroupConfig, GroupIndex, Watch};
+use crate::pipeline::Pipeline;
+use crate::program::{Compiler, Place};
+
+impl Agent {
+    pub(super) fn group_mod(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        group_mod: &GroupMod<'_>,
+    ) -> Result<(), ErrorKind> {
+        let id = group_mod.group;
+        let all = id == GroupId::ALL && group_mod.command == GroupModCommand::Delete;
+        if id > GroupId::MAX && !all {
+            return refuse(GroupModFailed::InvalidGroup);
+        }
+        let found = pipeline.egress.groups.find(id);
+        match (group_mod.command, found) {
+            (GroupModCommand::Add, Some(_)) => refuse(GroupModFailed::GroupExists),
+            (GroupModCommand::Modify, None) => refuse(GroupModFailed::UnknownGroup),
+            (GroupModCommand::Add, None) => {
+                let config = compile(pipeline, group_mod)?;
+                let Egress { groups, ports, .. } = &mut pipeline.egress;
+                groups.add(now, config, ports).or_else(refuse)
+            }
+            (GroupModCommand::Modify, Some(_)) => {
+                let config = compile(pipeline, group_mod)?;
+                let Egress { groups, ports, .. } = &mut pipeline.egress;
+                groups.modify(config, ports).or_else(refuse)
+            }
+            (GroupModCommand::Delete, Some(index)) => self.delete_group(now, pipeline, index),
+            (GroupModCommand::Delete, None) => {
+                if all {
+                    self.delete_groups(now, pipeline);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn delete_group(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        index: GroupIndex,
+    ) -> Result<(), ErrorKind> {
+        let group = pipeline.egress.groups.group(index);
+        if group.is_chained() {
+            return refuse(GroupModFailed::ChainedGroup);
+        }
+        let users = usize::try_from(group.entries()).expect("32 bits fit");
+        let users = pipeline.entries_with(users, |program| program.sends_to(index));
+        for id in users {
+            self.remove(now, pipeline, id, FlowRemovedReason::GroupDelete);
+        }
+        let Egress { groups, ports, .. } = &mut pipeline.egress;
+        groups.remove(index, ports).or_else(refuse)
+    }
+
+    fn delete_groups(&mut self, now: Instant, pipeline: &mut Pipeline) {
+        let users = pipeline.entries_with(usize::MAX, |program| !program.groups().is_empty());
+        for id in users {
+            self.remove(now, pipeline, id, FlowRemovedReason::GroupDelete);
+        }
+        pipeline.egress.groups.clear();
+    }
+}
+
+fn refuse(code: GroupModFailed) -> Result<(), ErrorKind> {
+    Err(ErrorKind::GroupModFailed(code))
+}
+
+/// Checks what a controller wants of a group and makes it ready for frames.
+fn compile(pipeline: &Pipeline, group_mod: &GroupMod<'_>) -> Result<GroupConfig, ErrorKind> {
+    let mut actions = Vec::new();
+    let mut buckets = Vec::new();
+    let mut shares = 0;
+    for bucket in group_mod.buckets.iter() {
+        let bucket = bucket.map_err(|error| error.kind())?;
+        if buckets.len() == pipeline.egress.groups.buckets_max() {
+            return Err(ErrorKind::GroupModFailed(GroupModFailed::OutOfBuckets));
+        }
+        let share = u32::from(bucket.weight);
+        shares += share;
+        let first = place_after(&actions);
+        actions.extend(bucket_actions(pipeline, group_mod.group, &bucket)?);
+        buckets.push(Bucket {
+            first,
+            end: place_after(&actions),
+            shares_up_to: shares,
+            share,
+            watch: watch(&pipeline.egress, group_mod, &bucket)
+                .map_err(ErrorKind::GroupModFailed)?,
+            tally: Tally::default(),
+        });
+    }
+    // A weight means something to select groups only.
+    let weighty = shares > 0 && group_mod.kind != GroupType::Select;
+    if weighty || buckets.len() > 1 && group_mod.kind == GroupType::Indirect {
+        return Err(ErrorKind::GroupModFailed(GroupModFailed::InvalidGroup));
+    }
+    Ok(GroupConfig {
+        id: group_mod.group,
+        kind: group_mod.kind,
+        buckets: buckets.into(),
+        actions: actions.into(),
+        written: bytes_of(|out| group_mod.buckets.emit(out)),
+    })
+}
+
+fn place_after(actions: &[Action]) -> u32 {
+    u32::try_from(actions.len()).expect("a message is short")
+}
+
+/// Returns the actions of a bucket in the order of an action set, OF13 clause
+/// 5.6.
+fn bucket_actions(
+    pipeline: &Pipeline,
+    group: GroupId,
+    bucket: &wire::openflow::Bucket<'_>,
+) -> Result<Vec<Action>, ErrorKind> {
+    let own = wire::openflow::Action::Group(group);
+    if bucket.actions.iter().any(|action| action == Ok(own)) {
+        return Err(ErrorKind::GroupModFailed(GroupModFailed::Loop));
+    }
+    let compiler = Compiler {
+        egress: &pipeline.egress,
+        tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
+        place: Place::Bucket,
+    };
+    let mut set = ActionSet::new();
+    set.write(&compiler.actions(&bucket.actions)?);
+    Ok(set.in_order().collect())
+}
+
+/// Returns what a bucket watches. In a fast-failover group every bucket has to
+/// watch something: behind one that does not no other would ever be reached.
+fn watch(
+    egress: &Egress,
+    group_mod: &GroupMod<'_>,
+    bucket: &wire::openflow::Bucket<'_>,
+) -> Result<Watch, GroupModFailed> {
+    let mut watch = Watch::default();
+    if bucket.watch_port != PortNumber::ANY {
+        let port = egress.find_port(bucket.watch_port);
+        watch.port = Some(port.ok_or(GroupModFailed::BadWatch)?);
+    }
+    if bucket.watch_group == group_mod.group {
+        return Err(GroupModFailed::Loop);
+    }
+    if bucket.watch_group != GroupId::ANY {
+        let group = egress.groups.find(bucket.watch_group);
+        watch.group = Some(group.ok_or(GroupModFailed::BadWatch)?);
+    }
+    match group_mod.kind {
+        GroupType::FastFailover if watch == Watch::default() => Err(GroupModFailed::BadWatch),
+        GroupType::All | GroupType::Select | GroupType::Indirect | GroupType::FastFailover => {
+            Ok(watch)
+        }
+    }
+}

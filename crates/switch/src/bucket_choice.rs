@@ -1,0 +1,111 @@
+//! Which bucket of a select group a flow goes through, OF13 clause 5.6.1.
+//!
+//! A flow is what its headers say: addresses, type, VLAN and, if it has them,
+//! protocol and ports. They are hashed, and the hash falls into the share of one
+//! bucket. As long as that bucket lives it is the flow's, whatever happens to
+//! the others. If it is dead, the other half of the hash falls into the share of
+//! one of those that live, so that the flows of a dead bucket spread over all
+//! others, and come back when it does.
+//!
+//! Ports are left out for fragments, of which only the first has them, and which
+//! would overtake each other else.
+
+use wire::openflow::GroupId;
+
+use crate::buffer_pool::BufferPool;
+use crate::group_table::Group;
+use crate::masked_hash::MaskedHash;
+use crate::packet::Packet;
+use crate::packet_key::{Network, PacketKey, Place, field};
+
+/// Hashes the headers of flows.
+#[derive(Debug)]
+pub(crate) struct FlowHash {
+    whole: MaskedHash,
+    fragment: MaskedHash,
+}
+
+impl FlowHash {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut mask = PacketKey::default();
+        add(
+            &mut mask,
+            &[field::ETH_DST, field::ETH_SRC, field::ETH_TYPE],
+        );
+        add(&mut mask, &[field::VLAN_VID, field::IP_PROTO]);
+        add(&mut mask, &[field::IPV4_SRC, field::IPV4_DST]);
+        add(&mut mask, &field::IPV6_SRC);
+        add(&mut mask, &field::IPV6_DST);
+        let fragment = MaskedHash::new(&mask, seed);
+        add(&mut mask, &[field::L4_SRC, field::L4_DST]);
+        let whole = MaskedHash::new(&mask, seed);
+        Self { whole, fragment }
+    }
+
+    /// Returns the hash of the flow that a frame belongs to.
+    pub(crate) fn of(&self, packet: &Packet, pool: &BufferPool) -> u64 {
+        match is_fragment(packet, pool) {
+            true => self.fragment.of(&packet.key),
+            false => self.whole.of(&packet.key),
+        }
+    }
+}
+
+fn add(mask: &mut PacketKey, places: &[Place]) {
+    for place in places {
+        mask.put(*place, place.ones());
+    }
+}
+
+/// Returns whether a frame carries a part of an IPv4 packet, RFC 791.
+fn is_fragment(packet: &Packet, pool: &BufferPool) -> bool {
+    const FLAGS_AND_OFFSET: usize = 6;
+    const MORE_OR_LATER: u16 = 0x3fff;
+    match packet.headers.network {
+        Some((Network::Ipv4, at)) => {
+            let header = &pool.frame(packet.slot)[at + FLAGS_AND_OFFSET..];
+            u16::from_be_bytes([header[0], header[1]]) & MORE_OR_LATER != 0
+        }
+        Some((Network::Ipv6 | Network::Arp, _)) | None => false,
+    }
+}
+
+impl Group {
+    /// Returns the bucket for a flow, if any bucket with a share is alive.
+    pub(crate) fn choose(&self, hash: u64, is_live: impl Fn(usize) -> bool) -> Option<usize> {
+        let buckets = &self.config.buckets;
+        let [first, second] = halves(salted(hash, self.config.id));
+        let point = scaled(first, buckets.last()?.shares_up_to);
+        let home = buckets.partition_point(|bucket| bucket.shares_up_to <= point);
+        if home < buckets.len() && is_live(home) {
+            return Some(home);
+        }
+        let shares = || buckets.iter().map(|bucket| bucket.share).enumerate();
+        let live = || shares().filter(|(at, _)| is_live(*at));
+        let mut point = scaled(second, live().map(|(_, share)| share).sum());
+        live().find_map(|(at, share)| match point.checked_sub(share) {
+            Some(beyond) => {
+                point = beyond;
+                None
+            }
+            None => Some(at),
+        })
+    }
+}
+
+/// Makes the choices of groups independent of each other: else the flows that
+/// one group sends to the next would all choose alike there.
+fn salted(hash: u64, group: GroupId) -> u64 {
+    MaskedHash::mix(hash, u64::from(group.0) + 1)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the halves are wanted")]
+const fn halves(hash: u64) -> [u32; 2] {
+    [(hash >> 32) as u32, hash as u32]
+}
+
+/// Returns where a hash falls among `shares`; 0 if there are none.
+fn scaled(hash: u32, shares: u32) -> u32 {
+    let product = u64::from(hash) * u64::from(shares);
+    u32::try_from(product >> 32).expect("less than the shares")
+}

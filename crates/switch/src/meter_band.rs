@@ -1,0 +1,110 @@
+//! A band of a meter: from which rate on it applies, and how often it did.
+//!
+//! A token bucket in whole numbers. A token is a millionth of a bit (rates in
+//! kbit/s) or a billionth of a frame (rates in frames per second), so that a
+//! rate of `r` brings exactly `r` tokens a nanosecond, and nothing is ever
+//! rounded. The bucket is full at first and holds one burst. A frame that finds
+//! enough tokens takes them and stays below the rate; a frame that does not takes
+//! none, and the band applies to it. In any time `t` no more than `r t` plus one
+//! burst stay below the rate, and as much as that does (RFC 2697 section 3 for
+//! one rate).
+//!
+//! What counts is the frame as it stands in the switch: with all headers and
+//! padding, without check sequence, preamble and gap.
+
+use units::{Duration, Instant};
+use wire::openflow;
+
+use crate::buffer_pool::FRAME_BYTES_MAX;
+use crate::counters::Tally;
+
+/// The burst of a band that says none: what comes at its rate in this time.
+const USUAL_BURST: Duration = Duration::from_ms(100);
+
+/// Tokens in a bit.
+const PER_BIT: u64 = 1_000_000;
+/// Tokens in a frame.
+const PER_FRAME: u64 = 1_000_000_000;
+/// Tokens in the unit of a burst size: 1000 bits, or a frame.
+const PER_BURST_UNIT: u64 = 1_000_000_000;
+
+/// What a meter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Bits,
+    Frames,
+}
+
+impl Unit {
+    /// Returns the tokens that a frame of `bytes` bytes takes.
+    #[inline]
+    pub(crate) fn cost(self, bytes: usize) -> u64 {
+        match self {
+            Self::Bits => u64::try_from(bytes).expect("a frame is short") * 8 * PER_BIT,
+            Self::Frames => PER_FRAME,
+        }
+    }
+}
+
+/// What happens to frames above the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    Drop,
+    /// Their drop precedence rises by this much.
+    Remark(u8),
+}
+
+/// One band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Band {
+    pub(crate) treatment: Treatment,
+    /// Tokens a nanosecond.
+    pub(crate) rate: u32,
+    /// The tokens of a burst.
+    burst: u64,
+    tokens: u64,
+    filled: Instant,
+    /// The frames that it was applied to.
+    pub(crate) tally: Tally,
+}
+
+impl Band {
+    /// Returns a band with a full bucket. Without a burst of its own it gets the
+    /// usual one; a burst is at least one frame of the greatest length, else no
+    /// such frame would ever stay below the rate.
+    pub(crate) fn new(now: Instant, unit: Unit, band: openflow::Band, burst: Option<u32>) -> Self {
+        let (rate, treatment) = match band {
+            openflow::Band::Drop { rate, .. } => (rate, Treatment::Drop),
+            openflow::Band::DscpRemark { rate, levels, .. } => (rate, Treatment::Remark(levels)),
+        };
+        let burst = match burst {
+            Some(burst) => u64::from(burst) * PER_BURST_UNIT,
+            None => u64::from(rate) * USUAL_BURST.as_ns(),
+        };
+        let burst = burst.max(unit.cost(FRAME_BYTES_MAX));
+        Self {
+            treatment,
+            rate,
+            burst,
+            tokens: burst,
+            filled: now,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Returns whether a frame that takes so many tokens is above the rate.
+    #[inline]
+    pub(crate) fn is_exceeded(&mut self, now: Instant, cost: u64) -> bool {
+        let elapsed = now.saturating_since(self.filled).as_ns();
+        let earned = u64::from(self.rate).saturating_mul(elapsed);
+        self.filled = now;
+        self.tokens = self.tokens.saturating_add(earned).min(self.burst);
+        match self.tokens.checked_sub(cost) {
+            Some(left) => {
+                self.tokens = left;
+                false
+            }
+            None => true,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The meters of a switch, OF13 clauses 5.7 and 7.3.4.4.
+//!
+//! A meter judges every frame by all of its bands. Of the bands whose rate the
+//! frame is above, the one with the highest rate is applied, and no other; a
+//! frame that is dropped by one band still took the tokens of those that it was
+//! not above. Frames that are below every rate pass as they are.
+//!
+//! Among the virtual meters there is that of the controller: it judges every
+//! frame that is to become a packet-in, after the switch's own limit. It can
+//! only drop. There is no slow path here, and so no meter for it.
+
+use std::collections::BTreeMap;
+
+use units::Instant;
+use wire::openflow::{MeterFlags, MeterId, MeterModFailed};
+
+use crate::counters::Tally;
+use crate::meter_band::{Band, Treatment, Unit};
+
+/// The place of a meter in the meter table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct MeterIndex(pub(crate) u32);
+
+impl MeterIndex {
+    fn at(self) -> usize {
+        usize::try_from(self.0).expect("32 bits fit")
+    }
+}
+
+/// A meter as a controller wants it, checked and compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct MeterConfig {
+    pub(crate) id: MeterId,
+    pub(crate) flags: MeterFlags,
+    pub(crate) unit: Unit,
+    pub(crate) bands: Box<[Band]>,
+    /// The bands as the controller wrote them.
+    pub(crate) written: Box<[u8]>,
+}
+
+/// One meter.
+#[derive(Clone, Debug)]
+pub(crate) struct Meter {
+    pub(crate) config: MeterConfig,
+    pub(crate) tally: Tally,
+    pub(crate) created: Instant,
+    /// How many entries use it.
+    pub(crate) entries: u32,
+}
+
+impl Meter {
+    /// Counts a frame, and returns what is to be done with it if it is above a
+    /// rate.
+    pub(crate) fn judge(&mut self, now: Instant, bytes: usize) -> Option<Treatment> {
+        self.tally.count(bytes);
+        let cost = self.config.unit.cost(bytes);
+        let mut applied: Option<&mut Band> = None;
+        for band in &mut self.config.bands {
+            if band.is_exceeded(now, cost) && applied.as_ref().is_none_or(|it| it.rate < band.rate)
+            {
+                applied = Some(band);
+            }
+        }
+        applied.map(|band| {
+            band.tally.count(bytes);
+            band.treatment
+        })
+    }
+}
+
+/// The meters of a switch.
+#[derive(Debug)]
+pub(crate) struct MeterTable {
+    capacity: usize,
+    bands_max: usize,
+    slots: Vec<Option<Meter>>,
+    free: Vec<MeterIndex>,
+    numbers: BTreeMap<MeterId, MeterIndex>,
+    /// The meter of packet-ins.
+    controller: Option<MeterIndex>,
+}
+
+impl MeterTable {
+    /// Returns a table for `capacity` meters.
+    ///
+    /// # Panics
+    ///
+    /// If a meter is to have more bands than the protocol can tell.
+    pub(crate) fn new(capacity: usize, bands_max: usize) -> Self {
+        assert!(
+            bands_max <= usize::from(u8::MAX),
+            "a meter has at most 255 bands"
+        );
+        Self {
+            capacity,
+            bands_max,
+            slots: Vec::new(),
+            free: Vec::new(),
+            numbers: BTreeMap::new(),
+            controller: None,
+        }
+    }
+
+    /// Returns how many meters there can be.
+    pub(crate) const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Returns how many bands a meter can have.
+    pub(crate) const fn bands_max(&self) -> usize {
+        self.bands_max
+    }
+
+    /// Returns the meter with this number.
+    pub(crate) fn find(&self, id: MeterId) -> Option<MeterIndex> {
+        self.numbers.get(&id).copied()
+    }
+
+    /// Returns every meter with its place, by number.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (MeterIndex, &Meter)> {
+        let places = self.numbers.values();
+        places.map(|index| (*index, self.meter(*index)))
+    }
+
+    pub(crate) fn meter(&self, index: MeterIndex) -> &Meter {
+        let slot = self.slots[index.at()].as_ref();
+        slot.expect("a place is given up after all who name it")
+    }
+
+    pub(crate) fn meter_mut(&mut self, index: MeterIndex) -> &mut Meter {
+        let slot = self.slots[index.at()].as_mut();
+        slot.expect("a place is given up after all who name it")
+    }
+
+    /// Returns the meter of packet-ins, if there is one.
+    #[inline]
+    pub(crate) fn of_packet_ins(&mut self) -> Option<&mut Meter> {
+        self.controller.map(|index| self.meter_mut(index))
+    }
+
+    /// Adds a meter.
+    ///
+    /// # Errors
+    ///
+    /// If it is there already, or there is no room.
+    pub(crate) fn add(&mut self, now: Instant, config: MeterConfig) -> Result<(), MeterModFailed> {
+        if self.numbers.contains_key(&config.id) {
+            return Err(MeterModFailed::MeterExists);
+        }
+        if self.numbers.len() >= self.capacity {
+            return Err(MeterModFailed::OutOfMeters);
+        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            let at = u32::try_from(self.slots.len()).expect("the capacity is below 2^32");
+            self.slots.push(None);
+            MeterIndex(at)
+        });
+        self.numbers.insert(config.id, index);
+        if config.id == MeterId::CONTROLLER {
+            self.controller = Some(index);
+        }
+        self.slots[index.at()] = Some(Meter {
+            config,
+            tally: Tally::default(),
+            created: now,
+            entries: 0,
+        });
+        Ok(())
+    }
+
+    /// Gives a meter a new configuration. What it counted goes on, what its
+    /// bands counted begins anew.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such meter.
+    pub(crate) fn modify(&mut self, config: MeterConfig) -> Result<(), MeterModFailed> {
+        let index = self.find(config.id).ok_or(MeterModFailed::UnknownMeter)?;
+        self.meter_mut(index).config = config;
+        Ok(())
+    }
+
+    /// Removes a meter that no entry uses any more.
+    pub(crate) fn remove(&mut self, index: MeterIndex) {
+        let id = self.meter(index).config.id;
+        self.numbers.remove(&id);
+        self.slots[index.at()] = None;
+        self.free.push(index);
+        if self.controller == Some(index) {
+            self.controller = None;
+        }
+    }
+}
