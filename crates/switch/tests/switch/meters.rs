@@ -6,9 +6,9 @@ use wire::openflow::multipart::{
     ReplyBody, RequestBody,
 };
 use wire::openflow::{
-    Actions, Band, Bands, ErrorKind, Fields, FlowMod, FlowModFlags, FlowRemovedReason, Instruction,
-    Instructions, Message, MeterFlags, MeterId, MeterMod, MeterModCommand, MeterModFailed,
-    PortNumber, TableId,
+    Actions, Band, Bands, DecodeError, ErrorKind, Fields, FlowMod, FlowModFlags, FlowRemovedReason,
+    Instruction, Instructions, Message, MeterFlags, MeterId, MeterMod, MeterModCommand,
+    MeterModFailed, PortNumber, TableId,
 };
 
 use crate::frames::{checksums_hold, frame, udp, with_dscp};
@@ -96,13 +96,15 @@ fn ask<T>(world: &mut World, body: RequestBody<'_>, read: impl Fn(ReplyBody<'_>)
 /// Meter, entries, frames, and frames of each band.
 fn statistics(world: &mut World, meter: MeterId) -> Vec<(u32, u32, u64, Vec<u64>)> {
     ask(world, RequestBody::Meter(meter), |body| match body {
-        ReplyBody::Meter(meters) => meters.iter().map(|it| summary(&it.unwrap())).collect(),
+        ReplyBody::Meter(meters) => meters.iter().map(summary).collect(),
         other => panic!("not what was expected: {other:?}"),
     })
 }
 
-fn summary(meter: &MeterStatistics<'_>) -> (u32, u32, u64, Vec<u64>) {
-    let bands = meter.bands.iter().map(|band| band.unwrap().packets);
+fn summary(meter: Result<MeterStatistics<'_>, DecodeError>) -> (u32, u32, u64, Vec<u64>) {
+    let meter = meter.expect("the switch sends good messages");
+    let bands = meter.bands.iter();
+    let bands = bands.map(|band| band.expect("the switch sends good messages").packets);
     (meter.meter.0, meter.flows, meter.packets, bands.collect())
 }
 
