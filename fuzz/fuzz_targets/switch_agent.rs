@@ -82,7 +82,8 @@ impl World {
             }
             _ => {
                 let bytes = script.bytes()?;
-                self.handle(Input::Frame { port, bytes });
+                let arrived = self.now;
+                self.handle(Input::Frame { port, bytes, arrived });
             }
         }
         Some(())

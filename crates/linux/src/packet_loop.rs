@@ -152,7 +152,7 @@ impl PacketLoop {
         let mut moved = false;
         for s in 0..self.stations.len() {
             for n in 0..self.stations[s].plugs.len() {
-                match self.stations[s].forward(n) {
+                match self.stations[s].forward(n, &self.wall) {
                     Some(forwarded) => {
                         moved = true;
                         self.passed(forwarded.at, Work::Frames);

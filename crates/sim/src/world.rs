@@ -269,7 +269,14 @@ impl World {
         };
         if let Some(core) = &mut node.core {
             let bytes = self.network.frames.bytes(frame);
-            core.handle(self.now, switch::Input::Frame { port, bytes });
+            core.handle(
+                self.now,
+                switch::Input::Frame {
+                    port,
+                    bytes,
+                    arrived: self.now,
+                },
+            );
         }
         self.network.frames.release(frame);
         self.drain_switch(switch);
@@ -303,9 +310,11 @@ impl World {
                     port,
                     bytes,
                     departs,
+                    stay,
                 } => {
                     self.network
                         .transmit(Node::Switch(switch), port, bytes, departs);
+                    core.left(stay, departs);
                 }
                 switch::Output::Send { bytes, .. } => {
                     self.network

@@ -42,9 +42,19 @@ fn frames_with_entries_and_masks(bencher: Bencher<'_, '_>, (entries, masks): (u3
             for frame in frames.iter().cycle().take(FRAMES_A_ROUND) {
                 now += units::Duration::from_ns(100);
                 let port = PortNumber(1);
-                switch.handle(now, Input::Frame { port, bytes: frame });
+                switch.handle(
+                    now,
+                    Input::Frame {
+                        port,
+                        bytes: frame,
+                        arrived: now,
+                    },
+                );
                 while let Some(output) = switch.poll() {
-                    sent += usize::from(matches!(output, Output::Transmit { .. }));
+                    if let Output::Transmit { stay, departs, .. } = output {
+                        switch.left(stay, departs);
+                        sent += 1;
+                    }
                 }
             }
             assert_eq!(sent, FRAMES_A_ROUND, "every frame is forwarded");

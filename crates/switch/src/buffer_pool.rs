@@ -4,6 +4,8 @@
 //! an action that changes it while others hold it makes a copy first. Headroom
 //! before the frame lets a tag be pushed without moving the payload.
 
+use units::Instant;
+
 /// How many bytes a slot has, headroom included.
 pub(crate) const SLOT_BYTES: usize = 2048;
 /// How many bytes are free in front of a frame that just arrived.
@@ -26,6 +28,17 @@ struct Slot {
     references: u32,
     start: usize,
     end: usize,
+    /// When the last bit of the frame arrived.
+    arrived: Instant,
+}
+
+/// A frame as it arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival<'a> {
+    /// The frame without check sequence.
+    pub(crate) bytes: &'a [u8],
+    /// When its last bit arrived.
+    pub(crate) at: Instant,
 }
 
 /// All slots of a switch.
@@ -52,21 +65,23 @@ impl BufferPool {
     /// # Panics
     ///
     /// If the frame is longer than [`FRAME_BYTES_MAX`].
-    pub(crate) fn store(&mut self, frame: &[u8]) -> Option<SlotIndex> {
+    pub(crate) fn store(&mut self, frame: Arrival<'_>) -> Option<SlotIndex> {
+        let Arrival { bytes, at: arrived } = frame;
         assert!(
-            frame.len() <= FRAME_BYTES_MAX,
+            bytes.len() <= FRAME_BYTES_MAX,
             "the caller refuses such frames"
         );
         let index = self.free.pop()?;
         let at = index.at();
-        let end = HEADROOM + frame.len();
+        let end = HEADROOM + bytes.len();
         self.slots[at] = Slot {
             references: 1,
             start: HEADROOM,
             end,
+            arrived,
         };
         let begin = at * SLOT_BYTES;
-        self.bytes[begin + HEADROOM..begin + end].copy_from_slice(frame);
+        self.bytes[begin + HEADROOM..begin + end].copy_from_slice(bytes);
         Some(index)
     }
 
@@ -113,6 +128,11 @@ impl BufferPool {
         &self.bytes[begin + slot.start..begin + slot.end]
     }
 
+    /// Returns when the frame in a slot arrived.
+    pub(crate) fn arrived(&self, index: SlotIndex) -> Instant {
+        self.slots[index.at()].arrived
+    }
+
     /// Returns the frame in a slot, to be changed in place.
     pub(crate) fn frame_mut(&mut self, index: SlotIndex) -> &mut [u8] {
         let slot = self.slots[index.at()];
@@ -151,20 +171,20 @@ mod tests {
     #[test]
     fn a_slot_is_free_again_after_the_last_hold() {
         let mut pool = BufferPool::new(1);
-        let slot = pool.store(b"frame").unwrap();
+        let slot = store(&mut pool, b"frame").unwrap();
         pool.hold(slot);
 
         pool.release(slot);
-        assert_eq!(pool.store(b"other"), None);
+        assert_eq!(store(&mut pool, b"other"), None);
         pool.release(slot);
 
-        assert!(pool.store(b"other").is_some());
+        assert!(store(&mut pool, b"other").is_some());
     }
 
     #[test]
     fn a_change_leaves_what_others_hold_untouched() {
         let mut pool = BufferPool::new(2);
-        let slot = pool.store(b"frame").unwrap();
+        let slot = store(&mut pool, b"frame").unwrap();
         pool.hold(slot);
 
         let copy = pool.make_unique(slot).unwrap();
@@ -180,12 +200,17 @@ mod tests {
     #[test]
     fn headroom_ends() {
         let mut pool = BufferPool::new(1);
-        let slot = pool.store(b"frame").unwrap();
+        let slot = store(&mut pool, b"frame").unwrap();
 
         assert_eq!(pool.grow_front(slot, HEADROOM), Ok(()));
         assert_eq!(pool.grow_front(slot, 1), Err(NoHeadroom));
         assert_eq!(pool.frame(slot).len(), HEADROOM + 5);
         pool.shrink_front(slot, HEADROOM);
         assert_eq!(pool.frame(slot), b"frame");
+    }
+
+    fn store(pool: &mut BufferPool, bytes: &[u8]) -> Option<SlotIndex> {
+        let at = Instant::ZERO;
+        pool.store(Arrival { bytes, at })
     }
 }

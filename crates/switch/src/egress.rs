@@ -10,7 +10,7 @@ use wire::openflow::{PacketInReason, PortConfig, PortNumber};
 
 use crate::action::{Action, Program, Target};
 use crate::bucket_choice::FlowHash;
-use crate::buffer_pool::{BufferPool, FRAME_BYTES_MAX, SlotIndex};
+use crate::buffer_pool::{Arrival, BufferPool, SlotIndex};
 use crate::config::Config;
 use crate::counters::SwitchCounters;
 use crate::egress_queue::QueueFull;
@@ -43,9 +43,10 @@ pub(crate) struct Punt {
 /// A frame whose transmission begins.
 #[derive(Debug)]
 pub(crate) struct Transmission {
-    pub(crate) port: PortNumber,
+    pub(crate) port: PortIndex,
     pub(crate) slot: SlotIndex,
     pub(crate) departs: Instant,
+    pub(crate) queue: u8,
 }
 
 /// Whether there is still something to do with a frame.
@@ -142,15 +143,11 @@ impl Egress {
         &mut self,
         port: Option<PortIndex>,
         in_port: PortNumber,
-        frame: &[u8],
+        frame: Arrival<'_>,
     ) -> Option<Packet> {
-        assert!(
-            frame.len() <= FRAME_BYTES_MAX,
-            "the caller refuses such frames"
-        );
         let slot = self.pool.store(frame)?;
         self.buckets_left = BUCKETS_A_FRAME;
-        Some(Packet::new(port, in_port, slot, frame))
+        Some(Packet::new(port, in_port, slot, frame.bytes))
     }
 
     /// Gives up the hold of the walk on its frame.
@@ -240,7 +237,7 @@ impl Egress {
     #[cold]
     fn begin_waiting(&mut self, now: Instant) {
         self.next_start = Instant::FAR_FUTURE;
-        for port in &mut self.ports {
+        for (at, port) in (0..).map(PortIndex).zip(&mut self.ports) {
             while self.transmissions.len() < TRANSMISSIONS_MAX
                 && let Some(waiting) = port.next_frame(now)
             {
@@ -248,9 +245,10 @@ impl Egress {
                 let departs = port.begin_waiting(now, waiting.queue, bytes, self.catch_up);
                 self.counters.sent += 1;
                 self.transmissions.push_back(Transmission {
-                    port: port.config.number,
+                    port: at,
                     slot: waiting.frame,
                     departs,
+                    queue: waiting.queue,
                 });
             }
             if let Some(start) = port.next_start() {
@@ -289,7 +287,8 @@ impl Egress {
     #[inline]
     fn send(&mut self, now: Instant, packet: &Packet, port: PortIndex) {
         self.counters.outputs += 1;
-        let port = &mut self.ports[port.at()];
+        let at = port;
+        let port = &mut self.ports[at.at()];
         if !port.sends() || self.transmissions.len() >= TRANSMISSIONS_MAX {
             port.count_drop(packet.queue);
             self.counters.dropped += 1;
@@ -301,9 +300,10 @@ impl Egress {
                 self.counters.sent += 1;
                 self.pool.hold(packet.slot);
                 self.transmissions.push_back(Transmission {
-                    port: port.config.number,
+                    port: at,
                     slot: packet.slot,
                     departs,
+                    queue: packet.queue,
                 });
             }
             Ok(Sending::Waits) => {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use crate::buffer_pool::SlotIndex;
 use crate::counters::QueueCounters;
+use crate::residence::Residence;
 
 /// The frames that wait in one queue.
 #[derive(Debug)]
@@ -12,6 +13,7 @@ pub(crate) struct EgressQueue {
     capacity: usize,
     frames: VecDeque<SlotIndex>,
     pub(crate) counters: QueueCounters,
+    pub(crate) residence: Residence,
 }
 
 /// The queue is full.
@@ -24,6 +26,7 @@ impl EgressQueue {
             capacity,
             frames: VecDeque::with_capacity(capacity),
             counters: QueueCounters::default(),
+            residence: Residence::new(),
         }
     }
 

@@ -20,6 +20,7 @@
 //! | is it above a rate? | `meter_table`, `meter_band`, `metering` |
 //! | how is a header changed? | `frame_changes`, `rewrite`, `checksum` |
 //! | when does it leave? | `egress`, `port`, `egress_queue` |
+//! | how long did it stay? | `residence` |
 //! | what may a controller ask for? | `agent`, `matching`, `program` |
 //!
 //! # Left out
@@ -53,6 +54,7 @@ mod pipeline;
 mod port;
 mod program;
 mod punt_budget;
+mod residence;
 mod rewrite;
 mod selection;
 mod switch;
@@ -65,4 +67,5 @@ pub use counters::{PortCounters, QueueCounters, SwitchCounters};
 pub use egress::PORTS_MAX;
 pub use group_walk::BUCKETS_A_FRAME;
 pub use port::{Link, QUEUES};
-pub use switch::{Input, Output, Switch};
+pub use residence::{Residence, ResidenceBucket};
+pub use switch::{Input, Output, Stay, Switch};

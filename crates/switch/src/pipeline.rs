@@ -13,7 +13,7 @@ use wire::openflow::{PortConfig, PortNumber, TableId};
 
 use crate::action::{Action, Program};
 use crate::action_set::ActionSet;
-use crate::buffer_pool::FRAME_BYTES_MAX;
+use crate::buffer_pool::{Arrival, FRAME_BYTES_MAX};
 use crate::config::Config;
 use crate::counters::TableCounters;
 use crate::egress::{Egress, Fate};
@@ -58,7 +58,7 @@ impl Pipeline {
 
     /// Takes a frame that arrived at a port.
     #[inline]
-    pub(crate) fn receive(&mut self, now: Instant, number: PortNumber, frame: &[u8]) {
+    pub(crate) fn receive(&mut self, now: Instant, number: PortNumber, frame: Arrival<'_>) {
         self.egress.counters.frames += 1;
         let port = self.egress.find_port(number);
         let packet = port.and_then(|port| self.admit(port, number, frame));
@@ -78,6 +78,10 @@ impl Pipeline {
     ) {
         self.egress.counters.frames += 1;
         let port = self.egress.find_port(in_port);
+        let frame = Arrival {
+            bytes: frame,
+            at: now,
+        };
         let Some(mut packet) = self.egress.admit(port, in_port, frame) else {
             self.egress.counters.refused += 1;
             return;
@@ -110,8 +114,8 @@ impl Pipeline {
         meant.map(|(id, _)| id).take(most).collect()
     }
 
-    fn admit(&mut self, port: PortIndex, number: PortNumber, frame: &[u8]) -> Option<Packet> {
-        let bytes = frame.len();
+    fn admit(&mut self, port: PortIndex, number: PortNumber, frame: Arrival<'_>) -> Option<Packet> {
+        let bytes = frame.bytes.len();
         let receiver = self.egress.port_mut(port);
         if !receiver.is_up() {
             return None;

@@ -161,6 +161,12 @@ impl Port {
         self.queues[usize::from(queue)].counters.dropped_frames += 1;
     }
 
+    /// Notes how long a frame of `queue` stayed in the switch.
+    #[inline]
+    pub(crate) fn note_residence(&mut self, queue: u8, stay: Duration) {
+        self.queues[usize::from(queue)].residence.note(stay);
+    }
+
     pub(crate) fn queues(&self) -> &[EgressQueue; QUEUES] {
         &self.queues
     }

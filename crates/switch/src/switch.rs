@@ -5,12 +5,13 @@ use units::Instant;
 use wire::openflow::PortNumber;
 
 use crate::agent::{Agent, CloseReason, ConnectionId, Demand};
-use crate::buffer_pool::SlotIndex;
+use crate::buffer_pool::{Arrival, SlotIndex};
 use crate::config::Config;
 use crate::counters::{PortCounters, QueueCounters, SwitchCounters};
-use crate::egress::Transmission;
+use crate::egress::{Egress, Transmission};
 use crate::pipeline::Pipeline;
-use crate::port::{Link, QUEUES};
+use crate::port::{Link, PortIndex, QUEUES};
+use crate::residence::Residence;
 
 /// What a switch may be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,9 @@ pub enum Input<'a> {
         port: PortNumber,
         /// The frame without check sequence.
         bytes: &'a [u8],
+        /// When its last bit arrived, as far as the world knows; not later than
+        /// it is handed in. For [`Residence`] alone.
+        arrived: Instant,
     },
     /// A link went up or down.
     Port {
@@ -59,6 +63,8 @@ pub enum Output<'a> {
         /// switch was called too late, the frame began when it could have
         /// ([`Config::catch_up`]).
         departs: Instant,
+        /// What to tell [`Switch::left`] when it has left.
+        stay: Stay,
     },
     /// Send these bytes to a controller.
     Send {
@@ -75,6 +81,16 @@ pub enum Output<'a> {
         /// Why.
         reason: CloseReason,
     },
+}
+
+/// A frame that is leaving: since when it is in the switch, and through which
+/// queue it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stay {
+    /// When its last bit arrived.
+    pub arrived: Instant,
+    pub(crate) port: PortIndex,
+    pub(crate) queue: u8,
 }
 
 /// A switch. Knows no clock, no socket and no interface.
@@ -123,8 +139,13 @@ impl Switch {
         self.now = now;
         self.pipeline.egress.advance(now);
         match input {
-            Input::Frame { port, bytes } => {
-                self.pipeline.receive(now, port, bytes);
+            Input::Frame {
+                port,
+                bytes,
+                arrived,
+            } => {
+                let frame = Arrival { bytes, at: arrived };
+                self.pipeline.receive(now, port, frame);
                 if !self.pipeline.egress.punts.is_empty() {
                     self.agent.send_punts(&mut self.pipeline);
                 }
@@ -152,13 +173,20 @@ impl Switch {
             port,
             slot,
             departs,
+            queue,
         }) = self.pipeline.egress.transmissions.pop_front()
         {
             self.lent = Some(slot);
+            let Egress { ports, pool, .. } = &self.pipeline.egress;
             return Some(Output::Transmit {
-                port,
-                bytes: self.pipeline.egress.pool.frame(slot),
+                port: ports[port.at()].config.number,
+                bytes: pool.frame(slot),
                 departs,
+                stay: Stay {
+                    arrived: pool.arrived(slot),
+                    port,
+                    queue,
+                },
             });
         }
         match self.agent.poll(&mut self.sending)? {
@@ -180,6 +208,24 @@ impl Switch {
             (Some(frames), Some(agent)) => Some(frames.min(agent)),
             (frames, agent) => frames.or(agent),
         }
+    }
+
+    /// Notes when the last bit of a frame left, which only the world knows: its
+    /// interface may take a frame later than [`Output::Transmit::departs`] says.
+    #[inline]
+    pub fn left(&mut self, stay: Stay, at: Instant) {
+        let port = self.pipeline.egress.port_mut(stay.port);
+        port.note_residence(stay.queue, at.saturating_since(stay.arrived));
+    }
+
+    /// Returns how long the frames of each queue of a port stayed in the switch,
+    /// from the last bit in to the last bit out, if there is a port of this
+    /// number.
+    #[must_use]
+    pub fn residence(&self, port: PortNumber) -> Option<[&Residence; QUEUES]> {
+        let egress = &self.pipeline.egress;
+        let port = egress.port(egress.find_port(port)?);
+        Some(std::array::from_fn(|queue| &port.queues()[queue].residence))
     }
 
     /// Returns what the switch has done with frames.

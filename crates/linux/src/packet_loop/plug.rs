@@ -4,7 +4,7 @@
 //! interface takes a frame in no time at all. So a paced frame is held for as
 //! long as its bits would take, and handed over when the last would have left.
 
-use switch::Link;
+use switch::{Link, Stay};
 use units::Instant;
 use wire::openflow::PortNumber;
 
@@ -23,10 +23,21 @@ pub struct Plug {
     pub(super) watched: usize,
     pub(super) link: Link,
     held: Vec<u8>,
+    stay: Option<Stay>,
     departs: Instant,
     pub(super) counters: PlugCounters,
     /// When the ring was last found empty.
     pub(super) empty: Instant,
+}
+
+/// A frame that is leaving.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving<'a> {
+    pub(super) bytes: &'a [u8],
+    /// When its last bit leaves.
+    pub(super) departs: Instant,
+    /// Since when it is in the switch.
+    pub(super) stay: Stay,
 }
 
 /// What went through a port.
@@ -55,32 +66,42 @@ impl Plug {
             watched,
             link: Link::Up,
             held: Vec::with_capacity(LONGEST_FRAME),
+            stay: None,
             departs: Instant::FAR_FUTURE,
             counters: PlugCounters::default(),
             empty: Instant::ZERO,
         }
     }
 
-    /// Takes a frame whose last bit leaves at `departs`. One that is due already
-    /// goes at once.
+    /// Takes a frame whose last bit leaves at `departs`, while none is held. One
+    /// that is due already goes at once.
     #[inline]
-    pub(super) fn transmit(&mut self, now: Instant, frame: &[u8], departs: Instant) {
-        self.depart(Instant::FAR_FUTURE);
+    pub(super) fn transmit(&mut self, now: Instant, frame: Leaving<'_>) -> Option<Stay> {
+        let Leaving {
+            bytes,
+            departs,
+            stay,
+        } = frame;
         if departs <= now {
-            Self::send(&mut self.port, &mut self.counters, frame);
-        } else {
-            self.held.extend_from_slice(frame);
-            self.departs = departs;
+            Self::send(&mut self.port, &mut self.counters, bytes);
+            return Some(stay);
         }
+        self.held.extend_from_slice(bytes);
+        self.stay = Some(stay);
+        self.departs = departs;
+        None
     }
 
     /// Lets the held frame go if its time has come.
     #[inline]
-    pub(super) fn depart(&mut self, now: Instant) {
-        if self.departs <= now && !self.held.is_empty() {
-            Self::send(&mut self.port, &mut self.counters, &self.held);
-            self.forget();
+    pub(super) fn depart(&mut self, now: Instant) -> Option<Stay> {
+        if self.departs > now {
+            return None;
         }
+        let stay = self.stay.take()?;
+        Self::send(&mut self.port, &mut self.counters, &self.held);
+        self.forget();
+        Some(stay)
     }
 
     /// Returns when the held frame goes; never, if none is held.
@@ -98,6 +119,7 @@ impl Plug {
     /// Loses the held frame.
     pub(super) fn forget(&mut self) {
         self.held.clear();
+        self.stay = None;
         self.departs = Instant::FAR_FUTURE;
     }
 

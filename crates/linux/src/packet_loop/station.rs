@@ -3,9 +3,9 @@
 use switch::{Config, ConnectionId, Input, Output, Switch};
 use units::Instant;
 
-use super::plug::Plug;
+use super::plug::{Leaving, Plug};
 use crate::channel::{Channel, Found, Unsent};
-use crate::clock::{self, WallTime};
+use crate::clock::{self, WallClock, WallTime};
 use crate::connection::{Connection, Lease};
 use crate::dialer::Wanted;
 use crate::poller::Poller;
@@ -117,13 +117,14 @@ impl Station {
     }
 
     /// Moves one frame from the `n`th port's ring through the core. Returns when,
-    /// if there was one.
+    /// if there was one. `wall` is the clock that the kernel stamps by.
     #[inline]
-    pub(super) fn forward(&mut self, n: usize) -> Option<Forwarded> {
+    pub(super) fn forward(&mut self, n: usize, wall: &WallClock) -> Option<Forwarded> {
         let (plug, switch) = (&mut self.plugs[n], &mut self.switch);
         let (number, missed, counters) = (plug.number, plug.empty, &mut plug.counters);
         let forwarded = plug.port.receive(|Arrived { frame, stamp }| {
             let at = clock::now();
+            let arrived = stamp.map_or(at, |stamp| wall.to_monotonic(stamp).min(at));
             counters.received += 1;
             match (frame, switch) {
                 (Frame::Whole(bytes), Some(switch)) => {
@@ -132,6 +133,7 @@ impl Station {
                         Input::Frame {
                             port: number,
                             bytes,
+                            arrived,
                         },
                     );
                 }
@@ -155,7 +157,10 @@ impl Station {
     pub(super) fn catch_up(&mut self, now: Instant) {
         if now >= self.departs {
             for plug in &mut self.plugs {
-                plug.depart(now);
+                let gone = plug.depart(now);
+                if let (Some(stay), Some(switch)) = (gone, &mut self.switch) {
+                    switch.left(stay, now);
+                }
             }
         }
         if now >= self.deadline {
@@ -257,9 +262,20 @@ impl Station {
                     port,
                     bytes,
                     departs,
+                    stay,
                 } => {
                     if let Some(plug) = self.plugs.iter_mut().find(|plug| plug.number == port) {
-                        plug.transmit(now, bytes, departs);
+                        let frame = Leaving {
+                            bytes,
+                            departs,
+                            stay,
+                        };
+                        let before = plug.depart(Instant::FAR_FUTURE);
+                        let gone = [before, plug.transmit(now, frame)];
+                        let left = clock::now();
+                        gone.into_iter()
+                            .flatten()
+                            .for_each(|stay| switch.left(stay, left));
                     }
                 }
                 Output::Send { connection, bytes } => {

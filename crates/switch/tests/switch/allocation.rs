@@ -33,9 +33,19 @@ fn forward(switch: &mut Switch, mut now: units::Instant, frame: &[u8]) -> usize 
             switch.handle(now, Input::Timeout);
         }
         let port = PortNumber(1);
-        switch.handle(now, Input::Frame { port, bytes: frame });
+        switch.handle(
+            now,
+            Input::Frame {
+                port,
+                bytes: frame,
+                arrived: now,
+            },
+        );
         while let Some(output) = switch.poll() {
-            sent += usize::from(matches!(output, Output::Transmit { .. }));
+            if let Output::Transmit { stay, departs, .. } = output {
+                switch.left(stay, departs);
+                sent += 1;
+            }
         }
     }
     sent

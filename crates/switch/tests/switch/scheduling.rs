@@ -7,7 +7,7 @@ use wire::ethernet::wire_size;
 use wire::openflow::{Action, DatapathId, MatchField, PortNumber, QueueId};
 
 use crate::frames::{frame, tagged};
-use crate::world::{Sent, World, from, output, paced, ports};
+use crate::world::{Sent, World, from, output, paced, ports, unpaced};
 
 /// 84 bytes of wire at 100 Mbit/s.
 const SHORTEST: Duration = Duration::from_ns(6_720);
@@ -262,4 +262,37 @@ proptest! {
         let expected: Vec<_> = expected.into_iter().map(|(mark, _)| mark).collect();
         prop_assert_eq!(&marks(&world.sent)[1..], &expected[..]);
     }
+}
+
+#[test]
+fn every_queue_knows_how_long_its_frames_stayed() {
+    let mut world = by_priority(paced());
+
+    for mark in 0..3 {
+        world.frame(1, &of_priority(0, mark));
+    }
+    world.frame(1, &of_priority(7, 3));
+    world.run_until(Instant::from_ns(1_000_000));
+
+    let residence = world.switch.residence(PortNumber(2)).unwrap();
+    assert_eq!((residence[0].frames(), residence[7].frames()), (3, 1));
+    assert_eq!(residence[7].longest(), SHORTEST * 2u64);
+    assert_eq!(residence[0].longest(), SHORTEST * 4u64);
+    assert_eq!(residence[1].frames(), 0);
+}
+
+#[test]
+fn a_frame_stays_from_its_arrival_on_not_from_when_it_was_handed_in() {
+    let mut world = World::with_controller(unpaced());
+    world.add(1, &[from(1)], &[output(2)]);
+    world.run_until(Instant::from_ns(5_000));
+
+    world.handle(Input::Frame {
+        port: PortNumber(1),
+        bytes: &frame(0x88ba, &[1]),
+        arrived: Instant::from_ns(2_000),
+    });
+
+    let residence = world.switch.residence(PortNumber(2)).unwrap();
+    assert_eq!(residence[0].longest(), Duration::from_ns(3_000));
 }

@@ -69,7 +69,12 @@ impl World {
 
     pub fn frame(&mut self, port: u32, bytes: &[u8]) {
         let port = PortNumber(port);
-        self.handle(Input::Frame { port, bytes });
+        let arrived = self.now;
+        self.handle(Input::Frame {
+            port,
+            bytes,
+            arrived,
+        });
     }
 
     pub fn link(&mut self, port: u32, link: Link) {
@@ -148,12 +153,16 @@ impl World {
                     port,
                     bytes,
                     departs,
-                } => self.sent.push(Sent {
-                    port,
-                    frame: bytes.to_vec(),
-                    begins: self.now,
-                    departs,
-                }),
+                    stay,
+                } => {
+                    self.sent.push(Sent {
+                        port,
+                        frame: bytes.to_vec(),
+                        begins: self.now,
+                        departs,
+                    });
+                    self.switch.left(stay, departs);
+                }
                 Output::Send { connection, bytes } => {
                     self.framers.entry(connection).or_default().push(bytes);
                 }
