@@ -109,6 +109,16 @@ impl FlowTable {
         }
     }
 
+    /// Returns an empty table of the same size.
+    pub(crate) const fn emptied(&self) -> Self {
+        Self::new(self.capacity, self.masks_max, self.seed)
+    }
+
+    /// Returns how many entries there can be.
+    pub(crate) const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// Returns the best entry that matches `key`.
     #[inline]
     pub(crate) fn lookup(&self, key: &PacketKey) -> Option<EntryIndex> {

@@ -31,6 +31,7 @@ pub(crate) const FRAME_BYTES: RangeInclusive<usize> = 14..=FRAME_BYTES_MAX;
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) tables: Vec<Table>,
+    tables_max: usize,
     pub(crate) egress: Egress,
     action_set: ActionSet,
 }
@@ -40,19 +41,48 @@ pub(crate) struct Pipeline {
 pub(crate) struct Table {
     pub(crate) flows: FlowTable,
     pub(crate) counters: TableCounters,
+    /// What people call it.
+    pub(crate) name: String,
 }
 
 impl Pipeline {
     pub(crate) fn new(now: Instant, config: &Config) -> Self {
         assert!(config.tables > 0, "a switch has at least one table");
-        let table = || Table {
-            flows: FlowTable::new(config.table_capacity, config.mask_capacity, config.seed),
-            counters: TableCounters::default(),
-        };
+        let flows = || FlowTable::new(config.table_capacity, config.mask_capacity, config.seed);
+        let tables = (0..config.tables).map(usize::from);
         Self {
-            tables: (0..config.tables).map(|_| table()).collect(),
+            tables: tables.map(|at| Table::new(at, flows())).collect(),
+            tables_max: usize::from(config.tables),
             egress: Egress::new(now, config),
             action_set: ActionSet::new(),
+        }
+    }
+
+    /// Returns how many tables there can be.
+    pub(crate) const fn tables_max(&self) -> usize {
+        self.tables_max
+    }
+
+    /// Empties all tables.
+    pub(crate) fn clear(&mut self) {
+        for table in &mut self.tables {
+            let entries = table.flows.iter();
+            entries.for_each(|(_, entry)| self.egress.release_for(&entry.program));
+            table.flows = table.flows.emptied();
+        }
+    }
+
+    /// Takes the last tables away, or adds empty ones.
+    ///
+    /// # Panics
+    ///
+    /// If no table would be left, or more than there can be.
+    pub(crate) fn resize(&mut self, count: usize) {
+        assert!((1..=self.tables_max).contains(&count), "{count} tables");
+        self.tables.truncate(count);
+        for at in self.tables.len()..count {
+            let flows = self.tables[0].flows.emptied();
+            self.tables.push(Table::new(at, flows));
         }
     }
 
@@ -143,6 +173,7 @@ impl Pipeline {
             tables,
             egress,
             action_set,
+            tables_max: _,
         } = self;
         let mut at = TableId(0);
         loop {
@@ -192,6 +223,14 @@ impl Pipeline {
 }
 
 impl Table {
+    fn new(at: usize, flows: FlowTable) -> Self {
+        Self {
+            flows,
+            counters: TableCounters::default(),
+            name: format!("table{at}"),
+        }
+    }
+
     /// Returns the entry for a frame, and counts it.
     #[inline]
     fn find(&mut self, key: &PacketKey, now: Instant, bytes: usize) -> Option<&Entry> {

@@ -17,7 +17,7 @@ use crate::matching;
 use crate::pipeline::Pipeline;
 use crate::program::{Compiler, Place};
 use crate::selection::{OutGroup, OutPort, Selection};
-use crate::timeouts::{EntryId, Verdict};
+use crate::timeouts::{EntryId, Timeouts, Verdict};
 
 const FLAGS: FlowModFlags = FlowModFlags::SEND_FLOW_REMOVED
     .with(FlowModFlags::CHECK_OVERLAP)
@@ -127,6 +127,12 @@ impl Agent {
                 self.remove(now, pipeline, id(table, index), FlowRemovedReason::Delete);
             }
         }
+    }
+
+    /// Forgets all entries of all tables, and tells nobody.
+    pub(super) fn forget_entries(&mut self, pipeline: &mut Pipeline) {
+        self.timeouts = Timeouts::default();
+        pipeline.clear();
     }
 
     /// Removes entries whose time has come, up to a limit.

@@ -11,6 +11,7 @@
 //!
 //! Sources: OF13 clauses 6 and 7.
 
+mod dump;
 mod errors;
 mod flow_mods;
 mod group_mods;
@@ -24,6 +25,7 @@ mod requests;
 mod roles;
 mod session;
 mod statistics;
+mod table_features;
 
 pub use session::ConnectionId;
 

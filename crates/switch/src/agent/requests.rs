@@ -1,6 +1,7 @@
 //! Which message asks for what, and the simple answers, OF13 clause 7.
 
 use units::Instant;
+use wire::openflow::multipart::RequestBody;
 use wire::openflow::{
     BadRequest, Capabilities, ErrorKind, ErrorMessage, FeaturesReply, FragmentHandling, Hello,
     HelloFailed, Message, Role, SwitchConfig, SwitchConfigFailed, TableId, TableMod,
@@ -8,6 +9,7 @@ use wire::openflow::{
 };
 
 use super::session::{ConnectionId, State};
+use super::table_features::DEPRECATED_CONFIG;
 use super::{Agent, CloseReason};
 use crate::pipeline::Pipeline;
 
@@ -106,9 +108,12 @@ impl Agent {
             }
             Message::TableMod(table_mod) => {
                 self.may_change(id)?;
-                table_exists(pipeline, table_mod)?;
+                check_table_mod(pipeline, table_mod)?;
             }
             Message::MultipartRequest(request) => {
+                if let RequestBody::TableFeatures(tables) = request.body {
+                    return self.table_features(pipeline, id, transaction, request.more, tables);
+                }
                 self.multipart(now, pipeline, id, transaction, request.body)?;
             }
             Message::QueueGetConfigRequest(port) => {
@@ -148,7 +153,7 @@ impl Agent {
     }
 
     /// Refuses a slave what changes the switch, OF13 clause 6.3.4.
-    fn may_change(&self, id: ConnectionId) -> Result<(), ErrorKind> {
+    pub(super) fn may_change(&self, id: ConnectionId) -> Result<(), ErrorKind> {
         match self.sessions.get(&id).map(|session| session.role) {
             Some(Role::Slave) => bad_request(BadRequest::IsSlave),
             Some(Role::Equal | Role::Master | Role::NoChange) | None => Ok(()),
@@ -191,10 +196,13 @@ fn bad_request(code: BadRequest) -> Result<(), ErrorKind> {
 }
 
 /// Checks the table; there is nothing about it to change, OF13 clause 7.3.3.
-fn table_exists(pipeline: &Pipeline, table_mod: TableMod) -> Result<(), ErrorKind> {
+fn check_table_mod(pipeline: &Pipeline, table_mod: TableMod) -> Result<(), ErrorKind> {
     let table = table_mod.table;
-    if table == TableId::ALL || usize::from(table.0) < pipeline.tables.len() {
-        return Ok(());
+    if table != TableId::ALL && usize::from(table.0) >= pipeline.tables.len() {
+        return Err(ErrorKind::TableModFailed(TableModFailed::BadTable));
     }
-    Err(ErrorKind::TableModFailed(TableModFailed::BadTable))
+    if table_mod.config & !DEPRECATED_CONFIG != 0 {
+        return Err(ErrorKind::TableModFailed(TableModFailed::BadConfig));
+    }
+    Ok(())
 }

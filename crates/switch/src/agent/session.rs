@@ -6,7 +6,8 @@ use wire::openflow::{
     AsyncConfig, Element, Framer, FramingError, Message, MessageType, Role, Sequence, TransactionId,
 };
 
-use super::statistics::Dump;
+use super::dump::Dump;
+use super::table_features::Wanted;
 use super::{CloseReason, SENDING_PAUSE};
 
 /// How many bytes of items go into one message, give or take one.
@@ -37,6 +38,8 @@ pub(super) struct Session {
     sending: Vec<u8>,
     /// A long answer, of which a part is sent already.
     pub(super) dump: Option<Dump>,
+    /// Tables asked for in a request of which more is to come.
+    pub(super) wanted_tables: Option<Wanted>,
     /// Whether there may be a message that has not been looked at.
     pub(super) busy: bool,
     framer: Framer,
@@ -52,6 +55,7 @@ impl Session {
             asynchronous: AsyncConfig::DEFAULT,
             sending: Vec::new(),
             dump: None,
+            wanted_tables: None,
             busy: false,
             framer: Framer::new(),
             unread: 0,

@@ -1,7 +1,7 @@
 //! What controllers may ask about what was, OF13 clause 7.3.5.
 //!
 //! The entries of a large table do not fit one message, and to write them all at
-//! once would keep frames waiting. They are sent in parts ([`Dump`]); an entry
+//! once would keep frames waiting. They are sent in parts ([`EntryDump`]); an entry
 //! that is added or removed meanwhile may or may not be among them.
 
 use units::Instant;
@@ -14,6 +14,7 @@ use wire::openflow::{
     QueueOpFailed, Sequence, TableId, TransactionId,
 };
 
+use super::dump::Dump;
 use super::ports::describe;
 use super::session::{ConnectionId, Session};
 use super::{Agent, group_statistics, meter_statistics};
@@ -31,7 +32,7 @@ const PART_ENTRIES: usize = 256;
 
 /// An answer that lists entries, part by part.
 #[derive(Debug)]
-pub(super) struct Dump {
+pub(super) struct EntryDump {
     transaction: TransactionId,
     selection: Selection,
     /// The entry to go on with.
@@ -57,7 +58,10 @@ impl Agent {
             RequestBody::Flow(request) => {
                 let selection = select(pipeline, &request)?;
                 if let Some(session) = self.sessions.get_mut(&id) {
-                    session.dump = Some(Dump::new(transaction, selection));
+                    session.dump = Some(Dump::Entries(Box::new(EntryDump::new(
+                        transaction,
+                        selection,
+                    ))));
                 }
             }
             RequestBody::Aggregate(request) => {
@@ -119,7 +123,7 @@ impl Agent {
     }
 }
 
-impl Dump {
+impl EntryDump {
     /// Lists the chosen entries from the first on.
     const fn new(transaction: TransactionId, selection: Selection) -> Self {
         Self {
@@ -132,11 +136,11 @@ impl Dump {
 
     /// Sends one part of the answer, and returns what is left of it.
     pub(super) fn send_part(
-        mut self,
+        mut self: Box<Self>,
         now: Instant,
         pipeline: &Pipeline,
         session: &mut Session,
-    ) -> Option<Self> {
+    ) -> Option<Box<Self>> {
         let mut part = Vec::new();
         let mut bytes = 0;
         let mut looked_at = 0;

@@ -10,4 +10,5 @@ mod robustness;
 mod scheduling;
 mod session;
 mod statistics;
+mod table_features;
 mod world;

@@ -327,6 +327,11 @@ pub enum FieldId {
         /// The length of its value, with mask.
         length: u8,
     },
+    /// One that nobody knows.
+    Unknown {
+        /// Class, number and length.
+        header: u32,
+    },
 }
 
 impl FieldId {
@@ -346,19 +351,19 @@ impl<'a> Element<'a> for FieldId {
         let header = reader.u32().map_err(|_| bad_length(0))?;
         let [class_high, class_low, field, length] = header.to_be_bytes();
         let id = match u16::from_be_bytes([class_high, class_low]) {
-            CLASS_BASIC => {
-                let kind = FieldKind::from_number(field >> 1);
-                Self::Standard {
-                    field: kind.ok_or_else(|| bad_argument("match field", header))?,
+            CLASS_BASIC => match FieldKind::from_number(field >> 1) {
+                Some(kind) => Self::Standard {
+                    field: kind,
                     has_mask: field & HAS_MASK == HAS_MASK,
-                }
-            }
+                },
+                None => Self::Unknown { header },
+            },
             CLASS_EXPERIMENTER => Self::Experimenter {
                 experimenter: reader.u32().map_err(|_| bad_length(0))?,
                 field,
                 length,
             },
-            _ => return Err(bad_argument("match field", header)),
+            _ => Self::Unknown { header },
         };
         Ok((id, reader.rest()))
     }
@@ -380,6 +385,9 @@ impl<'a> Element<'a> for FieldId {
             } => {
                 writer.u16(CLASS_EXPERIMENTER).u8(field).u8(length);
                 writer.u32(experimenter);
+            }
+            Self::Unknown { header } => {
+                writer.u32(header);
             }
         }
     }

@@ -1,0 +1,33 @@
+//! Answers too long to be given at once: they are sent part by part, and frames
+//! have their turn in between.
+
+use units::Instant;
+
+use super::session::Session;
+use super::statistics::EntryDump;
+use super::table_features::TableDump;
+use crate::pipeline::Pipeline;
+
+/// What is left of an answer.
+#[derive(Debug)]
+pub(super) enum Dump {
+    /// It lists entries.
+    Entries(Box<EntryDump>),
+    /// It lists what tables can do.
+    Tables(TableDump),
+}
+
+impl Dump {
+    /// Sends one part of the answer, and returns what is left of it.
+    pub(super) fn send_part(
+        self,
+        now: Instant,
+        pipeline: &Pipeline,
+        session: &mut Session,
+    ) -> Option<Self> {
+        match self {
+            Self::Entries(dump) => dump.send_part(now, pipeline, session).map(Self::Entries),
+            Self::Tables(dump) => dump.send_part(pipeline, session).map(Self::Tables),
+        }
+    }
+}
