@@ -25,6 +25,17 @@ const FLAGS: FlowModFlags = FlowModFlags::SEND_FLOW_REMOVED
     .with(FlowModFlags::NO_PACKET_COUNTS)
     .with(FlowModFlags::NO_BYTE_COUNTS);
 
+/// A flow-mod with what was made of it, so that carrying it out fails for want
+/// of room only.
+#[derive(Debug)]
+pub(super) struct Order<'a> {
+    pub(super) flow_mod: &'a FlowMod<'a>,
+    /// Its match, compiled.
+    pub(super) rule: Rule,
+    /// What its entries do; nothing if it deletes them.
+    pub(super) program: Program,
+}
+
 impl Agent {
     pub(super) fn flow_mod(
         &mut self,
@@ -40,28 +51,49 @@ impl Agent {
         }
         check_table(pipeline, flow_mod)?;
         let rule = matching::compile(&flow_mod.matching, flow_mod.priority)?;
-        let selection = Selection {
-            table: flow_mod.table,
+        let program = match flow_mod.command {
+            FlowModCommand::Add | FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
+                compile(pipeline, flow_mod, &rule)?
+            }
+            FlowModCommand::Delete | FlowModCommand::DeleteStrict => Program::default(),
+        };
+        let order = Order {
+            flow_mod,
             rule,
+            program,
+        };
+        self.carry_out(now, pipeline, order)
+    }
+
+    /// Does what a flow-mod asks for, once everything about it is checked.
+    pub(super) fn carry_out(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        order: Order<'_>,
+    ) -> Result<(), ErrorKind> {
+        let flow_mod = order.flow_mod;
+        let mut selection = Selection {
+            table: flow_mod.table,
+            rule: order.rule,
             cookie: flow_mod.cookie,
             cookie_mask: flow_mod.cookie_mask,
             out: OutPort::Any,
             group: OutGroup::Any,
         };
         match flow_mod.command {
-            FlowModCommand::Add => self.add(now, pipeline, flow_mod, rule)?,
-            FlowModCommand::Modify => modify(pipeline, flow_mod, &selection)?,
-            FlowModCommand::ModifyStrict => modify_strict(pipeline, flow_mod, &selection)?,
+            FlowModCommand::Add => self.add(now, pipeline, order),
+            FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
+                modify(pipeline, &order, &selection);
+                Ok(())
+            }
             FlowModCommand::Delete | FlowModCommand::DeleteStrict => {
-                let selection = Selection {
-                    out: OutPort::new(&pipeline.egress, flow_mod.out_port),
-                    group: OutGroup::new(&pipeline.egress, flow_mod.out_group),
-                    ..selection
-                };
+                selection.out = OutPort::new(&pipeline.egress, flow_mod.out_port);
+                selection.group = OutGroup::new(&pipeline.egress, flow_mod.out_group);
                 self.delete(now, pipeline, flow_mod.command, &selection);
+                Ok(())
             }
         }
-        Ok(())
     }
 
     /// Adds an entry, or overwrites the one with the same rule, which then keeps
@@ -70,16 +102,15 @@ impl Agent {
         &mut self,
         now: Instant,
         pipeline: &mut Pipeline,
-        flow_mod: &FlowMod<'_>,
-        rule: Rule,
+        order: Order<'_>,
     ) -> Result<(), ErrorKind> {
-        let program = compile(pipeline, flow_mod, &rule)?;
+        let Order { flow_mod, rule, .. } = order;
         let Pipeline { tables, egress, .. } = pipeline;
         let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
         if flow_mod.flags.contains(FlowModFlags::CHECK_OVERLAP) && overlaps(flows, &rule) {
             return Err(ErrorKind::FlowModFailed(FlowModFailed::Overlap));
         }
-        let mut entry = new_entry(now, flow_mod, rule, program);
+        let mut entry = new_entry(now, flow_mod, rule, order.program);
         let index = match flows.find(&rule) {
             Some(index) => {
                 let id = id(flow_mod.table, index);
@@ -116,14 +147,7 @@ impl Agent {
                 continue;
             }
             let flows = &pipeline.tables[at].flows;
-            let meant = match command {
-                FlowModCommand::DeleteStrict => strict(flows, selection).into_iter().collect(),
-                FlowModCommand::Add
-                | FlowModCommand::Modify
-                | FlowModCommand::ModifyStrict
-                | FlowModCommand::Delete => covered(flows, selection),
-            };
-            for index in meant {
+            for index in meant(flows, command, selection) {
                 self.remove(now, pipeline, id(table, index), FlowRemovedReason::Delete);
             }
         }
@@ -241,43 +265,31 @@ fn overlaps(flows: &FlowTable, rule: &Rule) -> bool {
     entries.any(|(_, entry)| entry.rule.priority == rule.priority && entry.rule.meets(rule))
 }
 
-fn strict(flows: &FlowTable, selection: &Selection) -> Option<EntryIndex> {
-    let found = flows.find(&selection.rule);
-    found.filter(|index| selection.includes_exactly(flows.entry(*index)))
-}
-
-fn covered(flows: &FlowTable, selection: &Selection) -> Vec<EntryIndex> {
-    let entries = flows.iter().filter(|(_, entry)| selection.includes(entry));
-    entries.map(|(index, _)| index).collect()
-}
-
-/// Gives every entry that is covered new instructions. None at all is no error.
-fn modify(
-    pipeline: &mut Pipeline,
-    flow_mod: &FlowMod<'_>,
-    selection: &Selection,
-) -> Result<(), ErrorKind> {
-    let program = compile(pipeline, flow_mod, &selection.rule)?;
-    let Pipeline { tables, egress, .. } = pipeline;
-    let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
-    for index in covered(flows, selection) {
-        change(egress, flows.entry_mut(index), flow_mod, program.clone());
+/// Returns the entries that a command is about, OF13 clause 6.4: the one with
+/// the very rule, or all that the match covers.
+fn meant(flows: &FlowTable, command: FlowModCommand, selection: &Selection) -> Vec<EntryIndex> {
+    match command {
+        FlowModCommand::ModifyStrict | FlowModCommand::DeleteStrict => {
+            let found = flows.find(&selection.rule).into_iter();
+            let meant = found.filter(|index| selection.includes_exactly(flows.entry(*index)));
+            meant.collect()
+        }
+        FlowModCommand::Add | FlowModCommand::Modify | FlowModCommand::Delete => {
+            let entries = flows.iter().filter(|(_, entry)| selection.includes(entry));
+            entries.map(|(index, _)| index).collect()
+        }
     }
-    Ok(())
 }
 
-fn modify_strict(
-    pipeline: &mut Pipeline,
-    flow_mod: &FlowMod<'_>,
-    selection: &Selection,
-) -> Result<(), ErrorKind> {
-    let program = compile(pipeline, flow_mod, &selection.rule)?;
+/// Gives every entry that is meant new instructions. None at all is no error.
+fn modify(pipeline: &mut Pipeline, order: &Order<'_>, selection: &Selection) {
     let Pipeline { tables, egress, .. } = pipeline;
+    let flow_mod = order.flow_mod;
     let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
-    if let Some(index) = strict(flows, selection) {
+    for index in meant(flows, flow_mod.command, selection) {
+        let program = order.program.clone();
         change(egress, flows.entry_mut(index), flow_mod, program);
     }
-    Ok(())
 }
 
 /// Replaces what an entry does; all else stays, OF13 clause 6.4.
