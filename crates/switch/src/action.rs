@@ -6,10 +6,11 @@
 
 use wire::ethernet::MacAddress;
 use wire::openflow::TableId;
+use wire::openflow::oxm::FieldKind;
 
 use crate::group_table::GroupIndex;
+use crate::headers::{PROTO_ICMP, PROTO_ICMPV6, PROTO_SCTP, PROTO_TCP, PROTO_UDP};
 use crate::meter_table::MeterIndex;
-use crate::packet_key::{PROTO_ICMP, PROTO_ICMPV6, PROTO_TCP, PROTO_UDP};
 use crate::port::PortIndex;
 
 /// How many actions a list may have.
@@ -22,14 +23,16 @@ pub(crate) enum Action {
     Output(Target),
     /// Choose the queue of later outputs, 7 being the most urgent.
     SetQueue(u8),
-    /// Put a VLAN tag with this EtherType in front of all others.
-    PushVlan(u16),
-    /// Take the first VLAN tag away.
-    PopVlan,
-    /// Set the time to live or hop limit.
-    SetTtl(u8),
-    /// Count the time to live or hop limit down; the frame ends at zero.
-    DecrementTtl,
+    /// Put a tag in front of its like.
+    Push(Push),
+    /// Take the first tag of its kind away.
+    Pop(Pop),
+    /// Set a time to live.
+    SetTtl(Layer, u8),
+    /// Count a time to live down; the frame ends at zero.
+    DecrementTtl(Layer),
+    /// Copy the time to live between the two outermost headers that have one.
+    CopyTtl(Direction),
     /// Overwrite a header field.
     SetField(FieldValue),
     /// Send a copy of the frame through a group.
@@ -44,6 +47,46 @@ impl Action {
         }
         None
     }
+}
+
+/// A tag to put on a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Push {
+    /// A VLAN tag of this EtherType.
+    Vlan(u16),
+    /// An MPLS header of this EtherType.
+    Mpls(u16),
+    /// A backbone service tag with addresses of its own.
+    Backbone,
+}
+
+/// A tag to take off a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pop {
+    /// The first VLAN tag.
+    Vlan,
+    /// The first MPLS header; what follows it is of this EtherType.
+    Mpls(u16),
+    /// The backbone service tag.
+    Backbone,
+}
+
+/// Which header's time to live is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layer {
+    /// The first MPLS header.
+    Mpls,
+    /// IPv4 or IPv6, whose time to live is called hop limit.
+    Network,
+}
+
+/// Which way a time to live is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From the outermost header to the next.
+    Inwards,
+    /// From the next header to the outermost.
+    Outwards,
 }
 
 /// Where a frame can go.
@@ -66,10 +109,12 @@ pub(crate) enum Target {
 pub(crate) enum FieldValue {
     EthDst(MacAddress),
     EthSrc(MacAddress),
+    EthType(u16),
     VlanVid(u16),
     VlanPcp(u8),
     IpDscp(u8),
     IpEcn(u8),
+    IpProto(u8),
     Ipv4Src([u8; 4]),
     Ipv4Dst([u8; 4]),
     Ipv6Src([u8; 16]),
@@ -84,6 +129,61 @@ pub(crate) enum FieldValue {
     ArpTpa([u8; 4]),
     ArpSha(MacAddress),
     ArpTha(MacAddress),
+    NdTarget([u8; 16]),
+    NdSourceLinkLayer(MacAddress),
+    NdTargetLinkLayer(MacAddress),
+    MplsLabel(u32),
+    MplsTc(u8),
+    MplsBos(u8),
+    PbbIsid([u8; 3]),
+    /// No header has it: later tables see it.
+    TunnelId(u64),
+}
+
+impl FieldValue {
+    /// Returns the number of the field, OF13 clause 7.2.3.7: no two values of
+    /// one field stand in an action set, and sets execute in this order.
+    pub(crate) const fn number(self) -> u8 {
+        let kind = match self {
+            Self::EthDst(_) => FieldKind::EthDst,
+            Self::EthSrc(_) => FieldKind::EthSrc,
+            Self::EthType(_) => FieldKind::EthType,
+            Self::VlanVid(_) => FieldKind::VlanVid,
+            Self::VlanPcp(_) => FieldKind::VlanPcp,
+            Self::IpDscp(_) => FieldKind::IpDscp,
+            Self::IpEcn(_) => FieldKind::IpEcn,
+            Self::IpProto(_) => FieldKind::IpProto,
+            Self::Ipv4Src(_) => FieldKind::Ipv4Src,
+            Self::Ipv4Dst(_) => FieldKind::Ipv4Dst,
+            Self::Ipv6Src(_) => FieldKind::Ipv6Src,
+            Self::Ipv6Dst(_) => FieldKind::Ipv6Dst,
+            Self::Ipv6FlowLabel(_) => FieldKind::Ipv6Flabel,
+            Self::L4Src(Transport::Tcp, _) => FieldKind::TcpSrc,
+            Self::L4Dst(Transport::Tcp, _) => FieldKind::TcpDst,
+            Self::L4Src(Transport::Udp, _) => FieldKind::UdpSrc,
+            Self::L4Dst(Transport::Udp, _) => FieldKind::UdpDst,
+            Self::L4Src(Transport::Sctp, _) => FieldKind::SctpSrc,
+            Self::L4Dst(Transport::Sctp, _) => FieldKind::SctpDst,
+            Self::L4Src(Transport::Icmp, _) => FieldKind::Icmpv4Type,
+            Self::L4Dst(Transport::Icmp, _) => FieldKind::Icmpv4Code,
+            Self::L4Src(Transport::Icmpv6, _) => FieldKind::Icmpv6Type,
+            Self::L4Dst(Transport::Icmpv6, _) => FieldKind::Icmpv6Code,
+            Self::ArpOp(_) => FieldKind::ArpOp,
+            Self::ArpSpa(_) => FieldKind::ArpSpa,
+            Self::ArpTpa(_) => FieldKind::ArpTpa,
+            Self::ArpSha(_) => FieldKind::ArpSha,
+            Self::ArpTha(_) => FieldKind::ArpTha,
+            Self::NdTarget(_) => FieldKind::Ipv6NdTarget,
+            Self::NdSourceLinkLayer(_) => FieldKind::Ipv6NdSll,
+            Self::NdTargetLinkLayer(_) => FieldKind::Ipv6NdTll,
+            Self::MplsLabel(_) => FieldKind::MplsLabel,
+            Self::MplsTc(_) => FieldKind::MplsTc,
+            Self::MplsBos(_) => FieldKind::MplsBos,
+            Self::PbbIsid(_) => FieldKind::PbbIsid,
+            Self::TunnelId(_) => FieldKind::TunnelId,
+        };
+        kind.number()
+    }
 }
 
 /// The protocols of layer 4 whose headers can be rewritten.
@@ -91,6 +191,7 @@ pub(crate) enum FieldValue {
 pub(crate) enum Transport {
     Tcp,
     Udp,
+    Sctp,
     Icmp,
     Icmpv6,
 }
@@ -101,6 +202,7 @@ impl Transport {
         match self {
             Self::Tcp => PROTO_TCP,
             Self::Udp => PROTO_UDP,
+            Self::Sctp => PROTO_SCTP,
             Self::Icmp => PROTO_ICMP,
             Self::Icmpv6 => PROTO_ICMPV6,
         }

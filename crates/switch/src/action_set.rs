@@ -5,116 +5,147 @@
 //! one replaces an earlier one. They are executed in the order of the clause,
 //! whatever the order in which they came.
 
-use std::mem::discriminant;
+use crate::action::{Action, Direction, Layer, Pop, Push};
 
-use crate::action::{Action, FieldValue, Target};
-use crate::group_table::GroupIndex;
+/// The place of each kind of action in the order of OF13 clause 5.10.
+mod place {
+    pub(super) const COPY_TTL_INWARDS: u8 = 0;
+    /// Tags are popped from the outside in.
+    pub(super) const POP_VLAN: u8 = 1;
+    pub(super) const POP_BACKBONE: u8 = 2;
+    pub(super) const POP_MPLS: u8 = 3;
+    pub(super) const PUSH_MPLS: u8 = 4;
+    pub(super) const PUSH_BACKBONE: u8 = 5;
+    pub(super) const PUSH_VLAN: u8 = 6;
+    pub(super) const COPY_TTL_OUTWARDS: u8 = 7;
+    pub(super) const DECREMENT_MPLS_TTL: u8 = 8;
+    pub(super) const DECREMENT_NETWORK_TTL: u8 = 9;
+    pub(super) const SET_MPLS_TTL: u8 = 10;
+    pub(super) const SET_NETWORK_TTL: u8 = 11;
+    /// Behind this one 40 places, one for each field.
+    pub(super) const FIELDS: u8 = 12;
+    pub(super) const QUEUE: u8 = FIELDS + 40;
+    pub(super) const GROUP: u8 = QUEUE + 1;
+    pub(super) const OUTPUT: u8 = GROUP + 1;
+}
+
+/// How many kinds of actions there are.
+const KINDS: usize = place::OUTPUT as usize + 1;
 
 /// The action set of the frame at hand. One is enough for a switch: a frame is
 /// done before the next one begins.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ActionSet {
-    pop_vlan: bool,
-    push_vlan: Option<u16>,
-    decrement_ttl: bool,
-    set_ttl: Option<u8>,
-    fields: Vec<FieldValue>,
-    queue: Option<u8>,
-    group: Option<GroupIndex>,
-    output: Option<Target>,
+    /// Which kinds are there: bit n for the kind in place n.
+    used: u64,
+    actions: [Action; KINDS],
 }
 
-/// How many fields have a set-field action: what [`ActionSet`] has room for.
-const FIELDS_MAX: usize = 18;
-
 impl ActionSet {
-    pub(crate) fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
-            fields: Vec::with_capacity(FIELDS_MAX),
-            ..Self::default()
+            used: 0,
+            actions: [Action::SetQueue(0); KINDS],
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        let mut fields = std::mem::take(&mut self.fields);
-        fields.clear();
-        *self = Self {
-            fields,
-            ..Self::default()
-        };
+    pub(crate) const fn clear(&mut self) {
+        self.used = 0;
     }
 
     pub(crate) fn write(&mut self, actions: &[Action]) {
         for action in actions {
-            match *action {
-                Action::PopVlan => self.pop_vlan = true,
-                Action::PushVlan(ether_type) => self.push_vlan = Some(ether_type),
-                Action::DecrementTtl => self.decrement_ttl = true,
-                Action::SetTtl(ttl) => self.set_ttl = Some(ttl),
-                Action::SetField(value) => self.write_field(value),
-                Action::SetQueue(queue) => self.queue = Some(queue),
-                Action::Group(group) => self.group = Some(group),
-                Action::Output(target) => self.output = Some(target),
-            }
+            let place = place_of(*action);
+            self.used |= 1 << place;
+            self.actions[usize::from(place)] = *action;
         }
     }
 
-    fn write_field(&mut self, value: FieldValue) {
-        let kind = discriminant(&value);
-        match self
-            .fields
-            .iter_mut()
-            .find(|old| discriminant(*old) == kind)
-        {
-            Some(old) => *old = value,
-            None => self.fields.push(value),
-        }
-    }
-
-    /// Returns the actions in the order of OF13 clause 5.10. With a group the
-    /// output is ignored. Without either the frame goes nowhere, and nothing
-    /// needs to be done with it.
+    /// Returns what is to be done, in order. With a group the output is
+    /// ignored. Without either the frame goes nowhere, and nothing needs to be
+    /// done with it.
     pub(crate) fn in_order(&self) -> impl Iterator<Item = Action> {
-        let group = self.group.map(Action::Group);
-        let end = group.or(self.output.map(Action::Output));
-        end.into_iter().flat_map(|end| {
-            let pop = self.pop_vlan.then_some(Action::PopVlan);
-            let push = self.push_vlan.map(Action::PushVlan);
-            let decrement = self.decrement_ttl.then_some(Action::DecrementTtl);
-            let ttl = self.set_ttl.map(Action::SetTtl);
-            let fields = self.fields.iter().copied().map(Action::SetField);
-            let queue = self.queue.map(Action::SetQueue);
-            let tags = pop.into_iter().chain(push).chain(decrement).chain(ttl);
-            tags.chain(fields).chain(queue).chain([end])
+        const GROUP: u64 = 1 << place::GROUP;
+        const OUTPUT: u64 = 1 << place::OUTPUT;
+        self.kinds(match self.used & (GROUP | OUTPUT) {
+            0 => 0,
+            OUTPUT => self.used,
+            _ => self.used & !OUTPUT,
         })
+    }
+
+    /// Returns all actions in the order of OF13 clause 5.10.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Action> {
+        self.kinds(self.used)
+    }
+
+    fn kinds(&self, wanted: u64) -> impl Iterator<Item = Action> {
+        let mut left = wanted;
+        std::iter::from_fn(move || {
+            let next = usize::try_from(left.trailing_zeros()).expect("at most 64");
+            left &= left.wrapping_sub(1);
+            self.actions.get(next).copied()
+        })
+    }
+}
+
+const fn place_of(action: Action) -> u8 {
+    match action {
+        Action::CopyTtl(Direction::Inwards) => place::COPY_TTL_INWARDS,
+        Action::Pop(Pop::Vlan) => place::POP_VLAN,
+        Action::Pop(Pop::Backbone) => place::POP_BACKBONE,
+        Action::Pop(Pop::Mpls(_)) => place::POP_MPLS,
+        Action::Push(Push::Mpls(_)) => place::PUSH_MPLS,
+        Action::Push(Push::Backbone) => place::PUSH_BACKBONE,
+        Action::Push(Push::Vlan(_)) => place::PUSH_VLAN,
+        Action::CopyTtl(Direction::Outwards) => place::COPY_TTL_OUTWARDS,
+        Action::DecrementTtl(Layer::Mpls) => place::DECREMENT_MPLS_TTL,
+        Action::DecrementTtl(Layer::Network) => place::DECREMENT_NETWORK_TTL,
+        Action::SetTtl(Layer::Mpls, _) => place::SET_MPLS_TTL,
+        Action::SetTtl(Layer::Network, _) => place::SET_NETWORK_TTL,
+        Action::SetField(value) => place::FIELDS + value.number(),
+        Action::SetQueue(_) => place::QUEUE,
+        Action::Group(_) => place::GROUP,
+        Action::Output(_) => place::OUTPUT,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::action::{FieldValue, Target, Transport};
+    use crate::group_table::GroupIndex;
 
+    /// OF13 clause 5.10.
     #[test]
     fn the_order_is_that_of_the_specification_not_that_of_arrival() {
         let mut set = ActionSet::new();
 
-        set.write(&[
-            Action::Output(Target::Flood),
-            Action::SetQueue(7),
+        let in_order = [
+            Action::CopyTtl(Direction::Inwards),
+            Action::Pop(Pop::Vlan),
+            Action::Pop(Pop::Backbone),
+            Action::Pop(Pop::Mpls(0x0800)),
+            Action::Push(Push::Mpls(0x8847)),
+            Action::Push(Push::Backbone),
+            Action::Push(Push::Vlan(0x8100)),
+            Action::CopyTtl(Direction::Outwards),
+            Action::DecrementTtl(Layer::Mpls),
+            Action::DecrementTtl(Layer::Network),
+            Action::SetTtl(Layer::Mpls, 3),
+            Action::SetTtl(Layer::Network, 3),
             Action::SetField(FieldValue::VlanVid(3)),
-            Action::PushVlan(0x8100),
-            Action::PopVlan,
-        ]);
-
-        let order: Vec<_> = set.in_order().collect();
-        let expected = [
-            Action::PopVlan,
-            Action::PushVlan(0x8100),
-            Action::SetField(FieldValue::VlanVid(3)),
+            Action::SetField(FieldValue::L4Src(Transport::Tcp, 3)),
+            Action::SetField(FieldValue::L4Src(Transport::Udp, 3)),
+            Action::SetField(FieldValue::TunnelId(3)),
             Action::SetQueue(7),
             Action::Output(Target::Flood),
         ];
-        assert_eq!(order, expected);
+
+        in_order.iter().rev().for_each(|&it| set.write(&[it]));
+
+        let order: Vec<_> = set.in_order().collect();
+        assert_eq!(order, in_order);
     }
 
     #[test]

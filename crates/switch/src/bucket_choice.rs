@@ -14,9 +14,10 @@ use wire::openflow::GroupId;
 
 use crate::buffer_pool::BufferPool;
 use crate::group_table::Group;
+use crate::headers::Network;
 use crate::masked_hash::MaskedHash;
 use crate::packet::Packet;
-use crate::packet_key::{Network, PacketKey, Place, field};
+use crate::packet_key::{PacketKey, Place, field};
 
 /// Hashes the headers of flows.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ fn is_fragment(packet: &Packet, pool: &BufferPool) -> bool {
             let header = &pool.frame(packet.slot)[at + FLAGS_AND_OFFSET..];
             u16::from_be_bytes([header[0], header[1]]) & MORE_OR_LATER != 0
         }
-        Some((Network::Ipv6 | Network::Arp, _)) | None => false,
+        Some((Network::Ipv6 | Network::Arp | Network::Mpls | Network::Backbone, _)) | None => false,
     }
 }
 

@@ -154,6 +154,23 @@ impl BufferPool {
         slot.start = slot.end.min(slot.start + bytes);
     }
 
+    /// Lengthens the frame with zeros to `bytes`, if it is shorter.
+    pub(crate) fn pad(&mut self, index: SlotIndex, bytes: usize) {
+        let slot = &mut self.slots[index.at()];
+        let length = slot.end - slot.start;
+        if length >= bytes {
+            return;
+        }
+        let begin = index.at() * SLOT_BYTES;
+        if slot.start + bytes > SLOT_BYTES {
+            let frame = begin + slot.start..begin + slot.end;
+            self.bytes.copy_within(frame, begin + HEADROOM);
+            slot.start = HEADROOM;
+        }
+        slot.end = slot.start + bytes;
+        self.bytes[begin + slot.start + length..begin + slot.end].fill(0);
+    }
+
     /// Returns how many slots are free.
     pub(crate) fn free(&self) -> usize {
         self.free.len()
@@ -195,6 +212,18 @@ mod tests {
             (&b"frame"[..], &b"Frame"[..])
         );
         assert_eq!(pool.make_unique(slot), Some(slot));
+    }
+
+    #[test]
+    fn a_short_frame_is_padded_wherever_it_lies() {
+        let mut pool = BufferPool::new(1);
+        let slot = store(&mut pool, &[7; FRAME_BYTES_MAX]).unwrap();
+
+        pool.shrink_front(slot, FRAME_BYTES_MAX - 3);
+        pool.pad(slot, 5);
+        pool.pad(slot, 4);
+
+        assert_eq!(pool.frame(slot), [7, 7, 7, 0, 0]);
     }
 
     #[test]

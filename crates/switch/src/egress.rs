@@ -16,6 +16,7 @@ use crate::counters::SwitchCounters;
 use crate::egress_queue::QueueFull;
 use crate::group_table::GroupTable;
 use crate::group_walk::BUCKETS_A_FRAME;
+use crate::headers::PipelineFields;
 use crate::meter_table::MeterTable;
 use crate::packet::{Origin, Packet};
 use crate::port::{Link, Port, PortIndex, Sending};
@@ -35,8 +36,7 @@ pub(crate) const IN_HAND_MAX: usize = 2 * PUNTS_MAX + 128 + BUCKETS_A_FRAME as u
 #[derive(Debug)]
 pub(crate) struct Punt {
     pub(crate) slot: SlotIndex,
-    pub(crate) in_port: PortNumber,
-    pub(crate) metadata: u64,
+    pub(crate) known: PipelineFields,
     pub(crate) origin: Origin,
 }
 
@@ -161,12 +161,13 @@ impl Egress {
         match action {
             Action::Output(target) => return self.output(now, packet, target),
             Action::SetQueue(queue) => packet.queue = queue,
-            Action::PushVlan(ether_type) => return self.push_vlan(packet, ether_type),
-            Action::PopVlan => return self.pop_vlan(packet),
-            Action::SetTtl(ttl) => return self.set_ttl(packet, ttl),
-            Action::DecrementTtl => return self.decrement_ttl(now, packet),
             Action::SetField(value) => return self.set_field(packet, value),
             Action::Group(group) => self.visit_group(now, packet, group),
+            Action::Push(tag) => return self.push(packet, tag),
+            Action::Pop(tag) => return self.pop(packet, tag),
+            Action::SetTtl(layer, ttl) => return self.set_ttl(packet, layer, ttl),
+            Action::DecrementTtl(layer) => return self.decrement_ttl(now, packet, layer),
+            Action::CopyTtl(direction) => return self.copy_ttl(packet, direction),
         }
         Fate::Lives
     }
@@ -343,8 +344,7 @@ impl Egress {
         self.pool.hold(packet.slot);
         self.punts.push_back(Punt {
             slot: packet.slot,
-            in_port: packet.in_port,
-            metadata: packet.metadata,
+            known: packet.known,
             origin: Origin {
                 reason,
                 ..packet.origin

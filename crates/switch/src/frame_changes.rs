@@ -4,61 +4,52 @@
 //! output; then a copy is changed, and what waits stays as it was.
 
 use units::Instant;
+use wire::ethernet::SHORTEST_FRAME;
 use wire::openflow::PacketInReason;
 
-use crate::action::FieldValue;
+use crate::action::{Direction, FieldValue, Layer, Pop, Push};
 use crate::egress::{Egress, Fate};
-use crate::packet::Packet;
-use crate::packet_key::Headers;
-use crate::rewrite;
+use crate::headers::Headers;
+use crate::packet::{Packet, Stale};
+use crate::{rewrite, tags, time_to_live};
 
 impl Egress {
     pub(crate) fn set_field(&mut self, packet: &mut Packet, value: FieldValue) -> Fate {
-        self.change(packet, |frame, headers| {
+        if let FieldValue::TunnelId(tunnel) = value {
+            packet.set_tunnel(tunnel);
+            return Fate::Lives;
+        }
+        // What follows such a number is read as something else from now on.
+        let stale = match matches!(value, FieldValue::EthType(_) | FieldValue::IpProto(_)) {
+            true => Stale::Headers,
+            false => Stale::Key,
+        };
+        self.change(packet, stale, |frame, headers| {
             rewrite::set_field(frame, headers, value);
         })
     }
 
-    pub(crate) fn set_ttl(&mut self, packet: &mut Packet, ttl: u8) -> Fate {
-        self.change(packet, |frame, headers| {
-            rewrite::set_ttl(frame, headers, ttl);
+    pub(crate) fn set_ttl(&mut self, packet: &mut Packet, layer: Layer, ttl: u8) -> Fate {
+        self.change(packet, Stale::Nothing, |frame, headers| {
+            time_to_live::set(frame, headers, layer, ttl);
         })
     }
 
-    pub(crate) fn push_vlan(&mut self, packet: &mut Packet, ether_type: u16) -> Fate {
-        packet.refresh(&self.pool);
-        if self.make_unique(packet) == Fate::Ends {
-            return Fate::Ends;
-        }
-        if self
-            .pool
-            .grow_front(packet.slot, rewrite::VLAN_TAG)
-            .is_err()
-        {
-            self.counters.abandoned += 1;
-            return Fate::Ends;
-        }
-        let frame = self.pool.frame_mut(packet.slot);
-        rewrite::push_vlan(frame, &packet.headers, ether_type);
-        Fate::Lives
+    pub(crate) fn copy_ttl(&mut self, packet: &mut Packet, direction: Direction) -> Fate {
+        self.change(packet, Stale::Nothing, |frame, headers| {
+            time_to_live::copy(frame, headers, direction);
+        })
     }
 
-    pub(crate) fn pop_vlan(&mut self, packet: &mut Packet) -> Fate {
-        packet.refresh(&self.pool);
-        if !packet.headers.tagged {
-            return Fate::Lives;
-        }
-        let fate = self.change(packet, |frame, _| rewrite::pop_vlan(frame));
-        if fate == Fate::Lives {
-            self.pool.shrink_front(packet.slot, rewrite::VLAN_TAG);
-        }
-        fate
-    }
-
-    pub(crate) fn decrement_ttl(&mut self, now: Instant, packet: &mut Packet) -> Fate {
+    pub(crate) fn decrement_ttl(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        layer: Layer,
+    ) -> Fate {
         let mut result = Ok(());
-        let fate = self.change(packet, |frame, headers| {
-            result = rewrite::decrement_ttl(frame, headers);
+        let fate = self.change(packet, Stale::Nothing, |frame, headers| {
+            result = time_to_live::decrement(frame, headers, layer);
         });
         if fate == Fate::Lives && result.is_err() {
             self.counters.abandoned += 1;
@@ -68,12 +59,60 @@ impl Egress {
         fate
     }
 
+    pub(crate) fn push(&mut self, packet: &mut Packet, tag: Push) -> Fate {
+        packet.refresh_headers(&self.pool);
+        if self.make_unique(packet) == Fate::Ends {
+            return Fate::Ends;
+        }
+        if self.pool.grow_front(packet.slot, tag.bytes()).is_err() {
+            self.counters.abandoned += 1;
+            return Fate::Ends;
+        }
+        tags::push(self.pool.frame_mut(packet.slot), &packet.headers, tag);
+        packet.stale = Stale::Headers;
+        Fate::Lives
+    }
+
+    /// Takes a tag off. A frame that was long enough for the medium remains so.
+    pub(crate) fn pop(&mut self, packet: &mut Packet, tag: Pop) -> Fate {
+        packet.refresh_headers(&self.pool);
+        if !tag.fits(&packet.headers) {
+            return Fate::Lives;
+        }
+        let fate = self.change(packet, Stale::Headers, |frame, headers| {
+            tags::pop(frame, headers, tag);
+        });
+        if fate == Fate::Lives {
+            let was_long_enough = self.pool.frame(packet.slot).len() >= SHORTEST_FRAME;
+            self.pool.shrink_front(packet.slot, tag.bytes());
+            if was_long_enough {
+                self.pool.pad(packet.slot, SHORTEST_FRAME);
+            }
+        }
+        fate
+    }
+
+    /// Changes the frame in place, after which `stale` is out of date.
+    pub(crate) fn change(
+        &mut self,
+        packet: &mut Packet,
+        stale: Stale,
+        change: impl FnOnce(&mut [u8], &Headers),
+    ) -> Fate {
+        packet.refresh_headers(&self.pool);
+        let fate = self.make_unique(packet);
+        if fate == Fate::Lives {
+            change(self.pool.frame_mut(packet.slot), &packet.headers);
+            packet.stale = packet.stale.max(stale);
+        }
+        fate
+    }
+
     /// Makes sure that a change of the frame is seen by nobody else.
     fn make_unique(&mut self, packet: &mut Packet) -> Fate {
         match self.pool.make_unique(packet.slot) {
             Some(slot) => {
                 packet.slot = slot;
-                packet.changed = true;
                 Fate::Lives
             }
             None => {
@@ -81,19 +120,5 @@ impl Egress {
                 Fate::Ends
             }
         }
-    }
-
-    /// Changes the frame in place.
-    pub(crate) fn change(
-        &mut self,
-        packet: &mut Packet,
-        change: impl FnOnce(&mut [u8], &Headers),
-    ) -> Fate {
-        packet.refresh(&self.pool);
-        let fate = self.make_unique(packet);
-        if fate == Fate::Lives {
-            change(self.pool.frame_mut(packet.slot), &packet.headers);
-        }
-        fate
     }
 }

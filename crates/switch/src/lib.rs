@@ -13,19 +13,15 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | which fields does a frame have? | `packet_key` |
+//! | which fields does a frame have? | `headers`, `extension_headers`, `packet_key` |
 //! | which entry does it match? | `flow_table`, `mask_group` |
 //! | what is done with it, and in which order? | `pipeline`, `action_set` |
 //! | which bucket of a group does it go through? | `group_table`, `group_walk`, `bucket_choice` |
 //! | is it above a rate? | `meter_table`, `meter_band`, `metering` |
-//! | how is a header changed? | `frame_changes`, `rewrite`, `checksum` |
+//! | how is a header changed? | `frame_changes`, `rewrite`, `tags`, `time_to_live`, `checksum`, `crc32c` |
 //! | when does it leave? | `egress`, `port`, `egress_queue` |
 //! | how long did it stay? | `residence` |
 //! | what may a controller ask for? | `agent`, `matching`, `program` |
-//!
-//! # Left out
-//!
-//! MPLS and PBB.
 
 mod action;
 mod action_set;
@@ -35,13 +31,17 @@ mod buffer_pool;
 mod checksum;
 mod config;
 mod counters;
+mod crc32c;
 mod egress;
 mod egress_queue;
 mod entry;
+mod extension_headers;
 mod flow_table;
 mod frame_changes;
 mod group_table;
 mod group_walk;
+mod header_actions;
+mod headers;
 mod mask_group;
 mod masked_hash;
 mod matching;
@@ -58,6 +58,8 @@ mod residence;
 mod rewrite;
 mod selection;
 mod switch;
+mod tags;
+mod time_to_live;
 mod timeouts;
 
 pub use agent::{CONNECTIONS_MAX, CloseReason, ConnectionId};

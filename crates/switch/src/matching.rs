@@ -1,15 +1,13 @@
 //! Turns the match of a message into a [`Rule`].
 //!
-//! OF13 clause 7.2.3. What the switch does not look at is refused, never
-//! ignored: an entry that matches more than it says would be worse than none.
-//!
-//! # Left out
-//!
-//! MPLS, PBB, tunnels and IPv6 extension headers.
+//! OF13 clause 7.2.3. Every field of the specification is looked at. What a
+//! single field can do wrong (a mask where none may be, a value that does not
+//! fit) is found when it is read; what a list can do wrong (a field twice, or
+//! without the one that it depends on) is found here.
 
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
-use wire::openflow::{BadMatch, ErrorKind, Fields, MatchField};
+use wire::openflow::{ErrorKind, Fields, MatchField};
 
 use crate::flow_table::Rule;
 use crate::packet_key::{PacketKey, Place, field};
@@ -18,8 +16,7 @@ use crate::packet_key::{PacketKey, Place, field};
 ///
 /// # Errors
 ///
-/// If the match cannot be read, contradicts itself, or has a field that the
-/// switch does not look at.
+/// If the match cannot be read or contradicts itself.
 pub(crate) fn compile(fields: &Fields<'_>, priority: u16) -> Result<Rule, ErrorKind> {
     fields.check().map_err(|error| error.kind())?;
     let mut rule = Rule {
@@ -28,17 +25,15 @@ pub(crate) fn compile(fields: &Fields<'_>, priority: u16) -> Result<Rule, ErrorK
         priority,
     };
     for field in fields.iter() {
-        let field = field.map_err(|error| error.kind())?;
-        add(&mut rule, field)?;
+        add(&mut rule, field.map_err(|error| error.kind())?);
     }
     Ok(rule)
 }
 
-fn add(rule: &mut Rule, of: MatchField) -> Result<(), ErrorKind> {
+fn add(rule: &mut Rule, of: MatchField) {
     match of {
-        MatchField::InPort(port) | MatchField::InPhysicalPort(port) => {
-            rule.exact(field::IN_PORT, port.0);
-        }
+        MatchField::InPort(port) => rule.exact(field::IN_PORT, port.0),
+        MatchField::InPhysicalPort(port) => rule.exact(field::IN_PHYSICAL_PORT, port.0),
         MatchField::Metadata(metadata) => {
             rule.masked(field::METADATA, metadata.value, metadata.mask);
         }
@@ -82,16 +77,22 @@ fn add(rule: &mut Rule, of: MatchField) -> Result<(), ErrorKind> {
             );
         }
         MatchField::Ipv6NdTarget(address) => rule.wide(field::ND_TARGET, Masked::exact(address)),
-        MatchField::Ipv6NdSll(address) => rule.mac(field::ND_SLL, Masked::exact(address)),
-        MatchField::Ipv6NdTll(address) => rule.mac(field::ND_TLL, Masked::exact(address)),
-        MatchField::MplsLabel(_)
-        | MatchField::MplsTc(_)
-        | MatchField::MplsBos(_)
-        | MatchField::PbbIsid(_)
-        | MatchField::TunnelId(_)
-        | MatchField::Ipv6Exthdr(_) => return Err(ErrorKind::BadMatch(BadMatch::BadField)),
+        MatchField::Ipv6NdSll(address) | MatchField::Ipv6NdTll(address) => {
+            rule.mac(field::ND_LINK_LAYER, Masked::exact(address));
+        }
+        MatchField::MplsLabel(label) => rule.exact(field::MPLS_LABEL, label),
+        MatchField::MplsTc(class) => rule.exact(field::MPLS_TC, class),
+        MatchField::MplsBos(bottom) => rule.exact(field::MPLS_BOS, bottom),
+        MatchField::PbbIsid(service) => {
+            let mask = service.mask.map(bits_of_24);
+            rule.masked(field::PBB_ISID, bits_of_24(service.value), mask);
+        }
+        MatchField::TunnelId(tunnel) => rule.masked(field::TUNNEL_ID, tunnel.value, tunnel.mask),
+        MatchField::Ipv6Exthdr(headers) => {
+            let mask = headers.mask.map(u64::from);
+            rule.masked(field::IPV6_EXTHDR, u64::from(headers.value), mask);
+        }
     }
-    Ok(())
 }
 
 impl Rule {
@@ -128,4 +129,8 @@ impl Rule {
 fn mac_bits(address: MacAddress) -> u64 {
     let [a, b, c, d, e, f] = address.0;
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}
+
+fn bits_of_24([high, middle, low]: [u8; 3]) -> u64 {
+    u64::from(u32::from_be_bytes([0, high, middle, low]))
 }

@@ -5,7 +5,7 @@ use units::Instant;
 use crate::egress::{Egress, Fate};
 use crate::meter_band::Treatment;
 use crate::meter_table::MeterIndex;
-use crate::packet::Packet;
+use crate::packet::{Packet, Stale};
 use crate::rewrite;
 
 impl Egress {
@@ -18,7 +18,7 @@ impl Egress {
                 self.counters.metered += 1;
                 Fate::Ends
             }
-            Some(Treatment::Remark(levels)) => self.change(packet, |frame, headers| {
+            Some(Treatment::Remark(levels)) => self.change(packet, Stale::Key, |frame, headers| {
                 rewrite::raise_drop_precedence(frame, headers, levels);
             }),
         }

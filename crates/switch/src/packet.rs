@@ -6,7 +6,8 @@ use wire::openflow::{Cookie, PacketInReason, PortNumber, TableId};
 
 use crate::action::MetadataChange;
 use crate::buffer_pool::{BufferPool, SlotIndex};
-use crate::packet_key::{self, Headers, PacketKey, field};
+use crate::headers::{self, Headers, PipelineFields};
+use crate::packet_key::{PacketKey, field};
 use crate::port::PortIndex;
 
 /// A frame on its way through the tables.
@@ -15,16 +16,25 @@ pub(crate) struct Packet {
     pub(crate) slot: SlotIndex,
     /// The port it came from; none if a controller made it.
     pub(crate) port: Option<PortIndex>,
-    pub(crate) in_port: PortNumber,
-    pub(crate) metadata: u64,
+    /// What is known besides the bytes of the frame.
+    pub(crate) known: PipelineFields,
     pub(crate) key: PacketKey,
     /// On whose behalf actions are executed.
     pub(crate) origin: Origin,
     pub(crate) headers: Headers,
     /// The queue for the next output.
     pub(crate) queue: u8,
-    /// Whether the key is out of date.
-    pub(crate) changed: bool,
+    pub(crate) stale: Stale,
+}
+
+/// What is out of date since a frame was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stale {
+    Nothing,
+    /// The values of its fields.
+    Key,
+    /// Also where its headers are.
+    Headers,
 }
 
 impl Packet {
@@ -35,27 +45,39 @@ impl Packet {
         slot: SlotIndex,
         frame: &[u8],
     ) -> Self {
-        let (key, headers) = packet_key::extract(in_port, 0, frame);
+        let known = PipelineFields {
+            in_port,
+            metadata: 0,
+            tunnel: 0,
+        };
+        let (key, headers) = headers::extract(known, frame);
         Self {
             slot,
             port,
-            in_port,
-            metadata: 0,
+            known,
             key,
             origin: Origin::PACKET_OUT,
             headers,
             queue: 0,
-            changed: false,
+            stale: Stale::Nothing,
         }
     }
 
-    /// Brings the key up to date.
+    /// Brings key and headers up to date.
     #[inline]
     pub(crate) fn refresh(&mut self, pool: &BufferPool) {
-        if self.changed {
-            self.changed = false;
+        if self.stale != Stale::Nothing {
+            self.stale = Stale::Nothing;
             let frame = pool.frame(self.slot);
-            (self.key, self.headers) = packet_key::extract(self.in_port, self.metadata, frame);
+            (self.key, self.headers) = headers::extract(self.known, frame);
+        }
+    }
+
+    /// Makes sure that the headers are where they are said to be.
+    #[inline]
+    pub(crate) fn refresh_headers(&mut self, pool: &BufferPool) {
+        if self.stale == Stale::Headers {
+            self.refresh(pool);
         }
     }
 
@@ -66,8 +88,14 @@ impl Packet {
 
     /// Changes the metadata, which the next table sees.
     pub(crate) fn write_metadata(&mut self, change: MetadataChange) {
-        self.metadata = change.applied_to(self.metadata);
-        self.key.replace(field::METADATA, self.metadata);
+        self.known.metadata = change.applied_to(self.known.metadata);
+        self.key.replace(field::METADATA, self.known.metadata);
+    }
+
+    /// Changes the tunnel, which the next table sees.
+    pub(crate) fn set_tunnel(&mut self, tunnel: u64) {
+        self.known.tunnel = tunnel;
+        self.key.replace(field::TUNNEL_ID, tunnel);
     }
 }
 

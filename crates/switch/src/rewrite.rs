@@ -1,26 +1,33 @@
-//! Changes headers of a frame in place, checksums included.
+//! Overwrites fields of a frame in place, checksums included.
 //!
 //! Every function leaves a frame alone that lacks the header in question: for
 //! entries the match guarantees it, for packet-outs nobody does.
+//!
+//! # Left out
+//!
+//! The checksum of an SCTP packet that comes in fragments covers bytes that are
+//! not there: after a change of its ports it is wrong.
+
+use wire::ethernet::MacAddress;
 
 use crate::action::{FieldValue, Transport};
-use crate::checksum;
-use crate::packet_key::{Headers, Network, PROTO_ICMP, PROTO_ICMPV6, PROTO_TCP, PROTO_UDP};
-
-const MAC_ADDRESSES: usize = 12;
-/// Bytes of a VLAN tag.
-pub(crate) const VLAN_TAG: usize = 4;
+use crate::headers::{
+    DISCOVERY_OPTION_ADDRESS, DISCOVERY_TARGET, Headers, MAC_ADDRESSES, NEIGHBOUR_ADVERTISEMENT,
+    NEIGHBOUR_SOLICITATION, Network, PROTO_ICMP, PROTO_ICMPV6, PROTO_SCTP, PROTO_TCP, PROTO_UDP,
+    bytes_at, link_layer_option,
+};
+use crate::tags::BOTTOM_OF_STACK;
+use crate::{checksum, crc32c};
 
 const VLAN_CONTROL: usize = MAC_ADDRESSES + 2;
 const VLAN_ID_MASK: u16 = 0x0fff;
 const VLAN_PRIORITY_SHIFT: u32 = 13;
 
 const IPV4_TOS: usize = 1;
-const IPV4_TTL: usize = 8;
-const IPV4_CHECKSUM: usize = 10;
+/// Where the checksum of an IPv4 header stands in it.
+pub(crate) const IPV4_CHECKSUM: usize = 10;
 const IPV4_SRC: usize = 12;
 const IPV4_DST: usize = 16;
-const IPV6_HOP_LIMIT: usize = 7;
 const IPV6_SRC: usize = 8;
 const IPV6_DST: usize = 24;
 
@@ -30,15 +37,19 @@ const ARP_SPA: usize = 14;
 const ARP_THA: usize = 18;
 const ARP_TPA: usize = 24;
 
-/// The time to live of a packet reached its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Expired;
+const MPLS_LABEL_SHIFT: u32 = 12;
+const MPLS_CLASS_SHIFT: u32 = 9;
+const MPLS_BOTTOM_SHIFT: u32 = 8;
+const MPLS_CLASS_MASK: u32 = 7 << MPLS_CLASS_SHIFT;
+
+const SCTP_CHECKSUM: usize = 8;
 
 /// Overwrites one field.
 pub(crate) fn set_field(frame: &mut [u8], headers: &Headers, value: FieldValue) {
     match value {
         FieldValue::EthDst(address) => overwrite(frame, 0, &address.0),
         FieldValue::EthSrc(address) => overwrite(frame, 6, &address.0),
+        FieldValue::EthType(kind) => overwrite(frame, headers.type_at, &kind.to_be_bytes()),
         FieldValue::VlanVid(id) => change_vlan(frame, headers, |control| {
             control & !VLAN_ID_MASK | id & VLAN_ID_MASK
         }),
@@ -47,6 +58,7 @@ pub(crate) fn set_field(frame: &mut [u8], headers: &Headers, value: FieldValue) 
         }),
         FieldValue::IpDscp(dscp) => change_tos(frame, headers, |tos| tos & 3 | dscp << 2),
         FieldValue::IpEcn(ecn) => change_tos(frame, headers, |tos| tos & !3 | ecn & 3),
+        FieldValue::IpProto(protocol) => set_protocol(frame, headers, protocol),
         FieldValue::Ipv4Src(address) => set_ipv4(frame, headers, IPV4_SRC, address),
         FieldValue::Ipv4Dst(address) => set_ipv4(frame, headers, IPV4_DST, address),
         FieldValue::Ipv6Src(address) => set_ipv6(frame, headers, IPV6_SRC, address),
@@ -63,57 +75,25 @@ pub(crate) fn set_field(frame: &mut [u8], headers: &Headers, value: FieldValue) 
         FieldValue::ArpTpa(address) => set_arp(frame, headers, ARP_TPA, &address),
         FieldValue::ArpSha(address) => set_arp(frame, headers, ARP_SHA, &address.0),
         FieldValue::ArpTha(address) => set_arp(frame, headers, ARP_THA, &address.0),
-    }
-}
-
-/// Sets the time to live or hop limit.
-pub(crate) fn set_ttl(frame: &mut [u8], headers: &Headers, ttl: u8) {
-    match headers.network {
-        Some((Network::Ipv4, at)) => {
-            let protocol = frame[at + IPV4_TTL + 1];
-            replace(
-                frame,
-                at + IPV4_TTL,
-                &[ttl, protocol],
-                &[Sum::mandatory(at + IPV4_CHECKSUM)],
-            );
+        FieldValue::NdTarget(target) => set_discovery_target(frame, headers, target),
+        FieldValue::NdSourceLinkLayer(address) => {
+            set_link_layer(frame, headers, NEIGHBOUR_SOLICITATION, address);
         }
-        Some((Network::Ipv6, at)) => frame[at + IPV6_HOP_LIMIT] = ttl,
-        Some((Network::Arp, _)) | None => {}
+        FieldValue::NdTargetLinkLayer(address) => {
+            set_link_layer(frame, headers, NEIGHBOUR_ADVERTISEMENT, address);
+        }
+        FieldValue::MplsLabel(label) => change_mpls(frame, headers, |header| {
+            header & !(u32::MAX << MPLS_LABEL_SHIFT) | label << MPLS_LABEL_SHIFT
+        }),
+        FieldValue::MplsTc(class) => change_mpls(frame, headers, |header| {
+            header & !MPLS_CLASS_MASK | u32::from(class & 7) << MPLS_CLASS_SHIFT
+        }),
+        FieldValue::MplsBos(bottom) => change_mpls(frame, headers, |header| {
+            header & !BOTTOM_OF_STACK | u32::from(bottom & 1) << MPLS_BOTTOM_SHIFT
+        }),
+        FieldValue::PbbIsid(service) => set_service(frame, headers, service),
+        FieldValue::TunnelId(_) => {}
     }
-}
-
-/// Counts the time to live or hop limit down, OF13 clause 5.12.
-pub(crate) fn decrement_ttl(frame: &mut [u8], headers: &Headers) -> Result<(), Expired> {
-    let ttl = match headers.network {
-        Some((Network::Ipv4, at)) => frame[at + IPV4_TTL],
-        Some((Network::Ipv6, at)) => frame[at + IPV6_HOP_LIMIT],
-        Some((Network::Arp, _)) | None => return Ok(()),
-    };
-    if ttl <= 1 {
-        return Err(Expired);
-    }
-    set_ttl(frame, headers, ttl - 1);
-    Ok(())
-}
-
-/// Turns a frame with [`VLAN_TAG`] free bytes at its front into one with a tag.
-/// The tag inherits identifier and priority of the next one, OF13 clause 5.12.1.
-pub(crate) fn push_vlan(frame: &mut [u8], headers: &Headers, ether_type: u16) {
-    frame.copy_within(VLAN_TAG..VLAN_TAG + MAC_ADDRESSES, 0);
-    let inherited = VLAN_CONTROL + VLAN_TAG;
-    let control = match headers.tagged {
-        true => [frame[inherited], frame[inherited + 1]],
-        false => [0, 0],
-    };
-    frame[MAC_ADDRESSES..VLAN_CONTROL].copy_from_slice(&ether_type.to_be_bytes());
-    frame[VLAN_CONTROL..VLAN_CONTROL + 2].copy_from_slice(&control);
-}
-
-/// Moves the addresses over the first tag, so that [`VLAN_TAG`] bytes at the
-/// front are free.
-pub(crate) fn pop_vlan(frame: &mut [u8]) {
-    frame.copy_within(..MAC_ADDRESSES, VLAN_TAG);
 }
 
 /// Raises the drop precedence of an IP packet by so many levels, as far as it
@@ -140,34 +120,41 @@ fn overwrite(frame: &mut [u8], at: usize, new: &[u8]) {
 
 /// A checksum that covers what is being changed.
 #[derive(Clone, Copy, Debug)]
-struct Sum {
+pub(crate) struct Sum {
     at: usize,
     /// Whether a sum of zero says that there is none, RFC 768.
     optional: bool,
 }
 
 impl Sum {
-    const fn mandatory(at: usize) -> Self {
+    /// Returns a checksum that is always there.
+    pub(crate) const fn mandatory(at: usize) -> Self {
         Self {
             at,
             optional: false,
         }
     }
+
+    /// Returns the checksum after `old` under it has become `new`.
+    fn updated(self, frame: &[u8], old: &[u8], new: &[u8]) -> Option<u16> {
+        let sum = u16_of(frame, self.at);
+        if self.optional && sum == 0 {
+            return None;
+        }
+        match checksum::updated(sum, old, new) {
+            0 if self.optional => Some(0xffff),
+            updated => Some(updated),
+        }
+    }
 }
 
 /// Replaces bytes and keeps the checksums right.
-fn replace(frame: &mut [u8], at: usize, new: &[u8], sums: &[Sum]) {
+pub(crate) fn replace(frame: &mut [u8], at: usize, new: &[u8], sums: &[Sum]) {
     let end = at + new.len();
     for sum in sums {
-        let old = u16_of(frame, sum.at);
-        if sum.optional && old == 0 {
-            continue;
+        if let Some(updated) = sum.updated(frame, &frame[at..end], new) {
+            overwrite(frame, sum.at, &updated.to_be_bytes());
         }
-        let updated = match checksum::updated(old, &frame[at..end], new) {
-            0 if sum.optional => 0xffff,
-            updated => updated,
-        };
-        overwrite(frame, sum.at, &updated.to_be_bytes());
     }
     frame[at..end].copy_from_slice(new);
 }
@@ -182,7 +169,7 @@ fn transport_sum(frame: &[u8], headers: &Headers) -> Option<Sum> {
         _ => return None,
     };
     let at = at + offset;
-    (at + 2 <= frame.len()).then_some(Sum { at, optional })
+    (at + 2 <= headers.packet_end.min(frame.len())).then_some(Sum { at, optional })
 }
 
 /// Returns the checksum of the transport protocol if it covers the addresses.
@@ -216,7 +203,28 @@ fn change_tos(frame: &mut [u8], headers: &Headers, change: impl Fn(u8) -> u8) {
             frame[at] = frame[at] & 0xf0 | class >> 4;
             frame[at + 1] = class << 4 | frame[at + 1] & 0x0f;
         }
-        Some((Network::Arp, _)) | None => {}
+        Some((Network::Arp | Network::Mpls | Network::Backbone, _)) | None => {}
+    }
+}
+
+/// Changes the protocol above IP, which the pseudo header of the checksum of
+/// that protocol has, RFC 9293 section 3.1 and RFC 8200 section 8.1.
+fn set_protocol(frame: &mut [u8], headers: &Headers, protocol: u8) {
+    let at = headers.protocol_at;
+    let own = match headers.network {
+        Some((Network::Ipv4, ip)) => Some(Sum::mandatory(ip + IPV4_CHECKSUM)),
+        Some((Network::Ipv6, _)) => None,
+        Some((Network::Arp | Network::Mpls | Network::Backbone, _)) | None => return,
+    };
+    if let Some(sum) = pseudo_header_sum(frame, headers)
+        && let Some(updated) = sum.updated(frame, &[0, frame[at]], &[0, protocol])
+    {
+        overwrite(frame, sum.at, &updated.to_be_bytes());
+    }
+    match own {
+        // The word that is summed begins with the time to live.
+        Some(own) => replace(frame, at - 1, &[frame[at - 1], protocol], &[own]),
+        None => frame[at] = protocol,
     }
 }
 
@@ -235,7 +243,8 @@ fn set_ipv6(frame: &mut [u8], headers: &Headers, offset: usize, address: [u8; 16
     let Some((Network::Ipv6, at)) = headers.network else {
         return;
     };
-    match pseudo_header_sum(frame, headers) {
+    let elsewhere = headers.routed && offset == IPV6_DST;
+    match pseudo_header_sum(frame, headers).filter(|_| !elsewhere) {
         Some(sum) => replace(frame, at + offset, &address, &[sum]),
         None => replace(frame, at + offset, &address, &[]),
     }
@@ -260,6 +269,9 @@ fn set_l4(frame: &mut [u8], headers: &Headers, transport: Transport, side: Side,
         return;
     };
     let wanted = transport.protocol();
+    if protocol == PROTO_SCTP && protocol == wanted {
+        return set_sctp_port(frame, headers, at, side, value);
+    }
     let Some(sum) = transport_sum(frame, headers).filter(|_| protocol == wanted) else {
         return;
     };
@@ -279,12 +291,69 @@ fn set_l4(frame: &mut [u8], headers: &Headers, transport: Transport, side: Side,
             let new = [frame[at], value.to_be_bytes()[1]];
             replace(frame, at, &new, &[sum]);
         }
+        (Transport::Sctp, Side::Source | Side::Destination) => {}
     }
+}
+
+fn set_sctp_port(frame: &mut [u8], headers: &Headers, at: usize, side: Side, port: u16) {
+    let check_at = at + SCTP_CHECKSUM;
+    let Some(check) = bytes_at::<4>(&frame[..headers.packet_end], check_at).copied() else {
+        return;
+    };
+    let at = match side {
+        Side::Source => at,
+        Side::Destination => at + 2,
+    };
+    let new = port.to_be_bytes();
+    let following = headers.packet_end - (at + new.len());
+    let updated = crc32c::updated(check, &frame[at..at + 2], &new, following);
+    overwrite(frame, check_at, &updated);
+    overwrite(frame, at, &new);
 }
 
 fn set_arp(frame: &mut [u8], headers: &Headers, offset: usize, new: &[u8]) {
     if let Some((Network::Arp, at)) = headers.network {
         overwrite(frame, at + offset, new);
+    }
+}
+
+fn set_discovery_target(frame: &mut [u8], headers: &Headers, target: [u8; 16]) {
+    let Some((PROTO_ICMPV6, at)) = headers.transport else {
+        return;
+    };
+    let target_at = at + DISCOVERY_TARGET;
+    let is_discovery = matches!(frame[at], NEIGHBOUR_SOLICITATION | NEIGHBOUR_ADVERTISEMENT);
+    let sum = transport_sum(frame, headers)
+        .filter(|_| is_discovery && target_at + target.len() <= headers.packet_end);
+    if let Some(sum) = sum {
+        replace(frame, target_at, &target, &[sum]);
+    }
+}
+
+/// Changes the link-layer address in a neighbour discovery of type `of`.
+fn set_link_layer(frame: &mut [u8], headers: &Headers, of: u8, address: MacAddress) {
+    let Some((PROTO_ICMPV6, at)) = headers.transport.filter(|(_, at)| frame[*at] == of) else {
+        return;
+    };
+    let option = link_layer_option(&frame[..headers.packet_end], at);
+    if let (Some(option), Some(sum)) = (option, transport_sum(frame, headers)) {
+        let at = option + DISCOVERY_OPTION_ADDRESS;
+        replace(frame, at, &address.0, &[sum]);
+    }
+}
+
+fn change_mpls(frame: &mut [u8], headers: &Headers, change: impl Fn(u32) -> u32) {
+    if let Some((Network::Mpls, at)) = headers.network
+        && let Some(header) = bytes_at::<4>(frame, at)
+    {
+        let header = change(u32::from_be_bytes(*header));
+        overwrite(frame, at, &header.to_be_bytes());
+    }
+}
+
+fn set_service(frame: &mut [u8], headers: &Headers, service: [u8; 3]) {
+    if let Some((Network::Backbone, at)) = headers.network {
+        overwrite(frame, at + 1, &service);
     }
 }
 

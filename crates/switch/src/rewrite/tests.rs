@@ -3,7 +3,10 @@ use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
 use super::*;
-use crate::packet_key::{self, PacketKey, field};
+use crate::action::Layer;
+use crate::headers::{self, PipelineFields};
+use crate::packet_key::{PacketKey, field};
+use crate::time_to_live::{self, Expired};
 
 const ADDRESSES: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
 
@@ -39,7 +42,12 @@ fn with_sums(mut frame: Vec<u8>) -> Vec<u8> {
 }
 
 fn read(frame: &[u8]) -> (PacketKey, Headers) {
-    packet_key::extract(PortNumber(1), 0, frame)
+    let known = PipelineFields {
+        in_port: PortNumber(1),
+        metadata: 0,
+        tunnel: 0,
+    };
+    headers::extract(known, frame)
 }
 
 /// The sum over pseudo header and payload; zero if the checksum in it is right.
@@ -50,7 +58,7 @@ fn sum_of_transport(frame: &[u8], headers: &Headers) -> u16 {
         _ if protocol == PROTO_ICMP => vec![],
         (Network::Ipv4, ip) => [&frame[ip + 12..ip + 20], &[0, protocol], &length].concat(),
         (Network::Ipv6, ip) => [&frame[ip + 8..ip + 40], &[0, protocol], &length].concat(),
-        (Network::Arp, _) => panic!("no transport above ARP"),
+        (Network::Arp | Network::Mpls | Network::Backbone, _) => panic!("no transport"),
     };
     checksum::of(&[&pseudo, &frame[at..]].concat())
 }
@@ -126,12 +134,14 @@ proptest! {
     fn a_time_to_live_counts_down_and_the_sum_holds(mut frame in packet(), ttl in 2u8..) {
         let headers = read(&frame).1;
 
-        set_ttl(&mut frame, &headers, ttl);
-        prop_assert_eq!(decrement_ttl(&mut frame, &headers), Ok(()));
-        set_ttl(&mut frame, &headers, 1);
+        time_to_live::set(&mut frame, &headers, Layer::Network, ttl);
+        let counted = time_to_live::decrement(&mut frame, &headers, Layer::Network);
+        prop_assert_eq!(counted, Ok(()));
+        time_to_live::set(&mut frame, &headers, Layer::Network, 1);
 
         prop_assert!(sums_hold(&frame));
-        prop_assert_eq!(decrement_ttl(&mut frame, &headers), Err(Expired));
+        let counted = time_to_live::decrement(&mut frame, &headers, Layer::Network);
+        prop_assert_eq!(counted, Err(Expired));
     }
 }
 

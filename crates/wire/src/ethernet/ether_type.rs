@@ -41,6 +41,12 @@ impl EtherType {
     pub const fn is_vlan(self) -> bool {
         self.0 == Self::VLAN.0 || self.0 == Self::SERVICE_VLAN.0
     }
+
+    /// Tells whether an MPLS header follows.
+    #[must_use]
+    pub const fn is_mpls(self) -> bool {
+        self.0 == Self::MPLS.0 || self.0 == Self::MPLS_UPSTREAM.0
+    }
 }
 
 impl fmt::Display for EtherType {

@@ -1,12 +1,21 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::packet_key::VLAN_PRESENT;
 
 const PORT: PortNumber = PortNumber(3);
 
+fn known() -> PipelineFields {
+    PipelineFields {
+        in_port: PORT,
+        metadata: 0,
+        tunnel: 0,
+    }
+}
+
 /// The fields of a frame, and where its headers are.
 fn fields(parts: &[&[u8]]) -> (PacketKey, Headers) {
-    extract(PORT, 0, &parts.concat())
+    extract(known(), &parts.concat())
 }
 
 const ADDRESSES: &[u8] = &[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
@@ -129,8 +138,7 @@ fn a_neighbour_solicitation_shows_its_target_and_who_asks() {
 
     assert_eq!(key.get(field::L4_SRC), u64::from(NEIGHBOUR_SOLICITATION));
     assert_eq!(field::ND_TARGET.map(|place| key.get(place)), [0, 5]);
-    assert_eq!(key.get(field::ND_SLL), 0x0200_0000_0007);
-    assert_eq!(key.get(field::ND_TLL), 0);
+    assert_eq!(key.get(field::ND_LINK_LAYER), 0x0200_0000_0007);
 }
 
 proptest! {
@@ -138,7 +146,7 @@ proptest! {
     #[test]
     fn headers_lie_within_the_frame(
         bytes in prop::collection::vec(any::<u8>(), 0..150),
-        ether_type in prop::sample::select(vec![0x0800u16, 0x86dd, 0x0806, 0x8100]),
+        ether_type in prop::sample::select(vec![0x0800u16, 0x86dd, 0x0806, 0x8100, 0x8847, 0x88e7]),
         first in prop::sample::select(vec![0x45u8, 0x4f, 0x60, 0]),
     ) {
         let mut frame = bytes;
@@ -147,13 +155,15 @@ proptest! {
             frame[14] = first;
         }
 
-        let (_, headers) = extract(PORT, 0, &frame);
+        let (_, headers) = extract(known(), &frame);
 
         if let Some((network, at)) = headers.network {
             let length = match network {
                 Network::Arp => 28,
                 Network::Ipv4 => 20,
                 Network::Ipv6 => 40,
+                Network::Mpls => 4,
+                Network::Backbone => 18,
             };
             prop_assert!(at + length <= frame.len());
         }
