@@ -6,7 +6,7 @@ mod script;
 
 use libfuzzer_sys::fuzz_target;
 use script::{Script, hello};
-use switch::{Config, ConnectionId, Input, Link, Output, PortConfig, Switch};
+use switch::{Config, ConnectionId, Input, Link, Output, Peer, PortConfig, Switch};
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
@@ -62,7 +62,11 @@ impl World {
                 self.opened += 1;
                 let connection = ConnectionId(self.opened);
                 self.open.push(connection);
-                self.handle(Input::Connected(connection));
+                let peer = match what >> 6 {
+                    0 => Peer::Management,
+                    _ => Peer::Controller,
+                };
+                self.handle(Input::Connected { connection, peer });
                 self.receive(connection, &hello());
             }
             (1, Some(connection)) => {

@@ -7,7 +7,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use std::net::Ipv4Addr;
-use switch::{Config, ConnectionId, Input, Output, PortConfig, Switch};
+use switch::{Config, ConnectionId, Input, Output, Peer, PortConfig, Switch};
 use units::Instant;
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
@@ -107,7 +107,8 @@ fn empty_switch() -> Switch {
 
 /// Lets the switch take a controller's stream completely.
 fn feed(switch: &mut Switch, stream: &[u8]) {
-    switch.handle(Instant::ZERO, Input::Connected(CONTROLLER));
+    let (connection, peer) = (CONTROLLER, Peer::Controller);
+    switch.handle(Instant::ZERO, Input::Connected { connection, peer });
     for bytes in stream.chunks(4096) {
         let connection = CONTROLLER;
         switch.handle(Instant::ZERO, Input::Received { connection, bytes });

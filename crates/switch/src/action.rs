@@ -97,7 +97,11 @@ pub(crate) enum Target {
     /// Back out of the port it came from.
     InPort,
     /// Out of every port but the one it came from.
+    All,
+    /// The same: no port is closed to floods alone.
     Flood,
+    /// Where a bridge would send it.
+    Normal,
     /// To the controllers.
     Controller,
     /// Through the tables; only in a packet-out.

@@ -38,6 +38,14 @@ pub struct Config {
     pub packet_ins: PuntBudget,
     /// How many LLDP frames that an entry sends to the controllers may do so.
     pub discovery: PuntBudget,
+    /// What becomes of frames while no controller is there.
+    pub fail_mode: FailMode,
+    /// When a connection that says nothing is asked, and when it is given up; if
+    /// none, it never is.
+    pub keep_alive: Option<KeepAlive>,
+    /// What the switch remembers about stations when it treats frames like a
+    /// bridge.
+    pub mac_table: MacTableConfig,
     /// Seed of the hash tables. With a seed that nobody outside knows, nobody
     /// can choose frames that are slow to look up.
     pub seed: u64,
@@ -46,7 +54,8 @@ pub struct Config {
 /// One port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortConfig {
-    /// Its number, which is that of an ordinary port.
+    /// Its number: that of an ordinary port, or [`PortNumber::LOCAL`] for the
+    /// switch's own host, OF13 clause 4.5.
     pub number: PortNumber,
     /// Its name, of which controllers see up to 15 bytes.
     pub name: String,
@@ -64,6 +73,34 @@ pub struct PuntBudget {
     pub interval: Duration,
     /// How many may come at once.
     pub burst: u32,
+}
+
+/// What becomes of frames while no controller is there, OF13 clause 6.3.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailMode {
+    /// The entries stay in force; what they send to controllers is dropped.
+    Secure,
+    /// Every frame is treated as by an ordinary bridge. The entries stay, go on
+    /// expiring, and are in force again when a controller is back.
+    Standalone,
+}
+
+/// How a connection whose other end is gone is found out, OF13 clause 6.3.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// After how much silence the other end is asked for a sign of life.
+    pub idle: Duration,
+    /// After how much more silence the connection is closed.
+    pub give_up: Duration,
+}
+
+/// What a switch remembers about stations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MacTableConfig {
+    /// How many stations, about.
+    pub capacity: usize,
+    /// For how long after it was heard.
+    pub age_max: Duration,
 }
 
 impl Config {
@@ -92,6 +129,15 @@ impl Config {
             discovery: PuntBudget {
                 interval: Duration::from_us(500),
                 burst: 64,
+            },
+            fail_mode: FailMode::Secure,
+            keep_alive: Some(KeepAlive {
+                idle: Duration::from_secs(5),
+                give_up: Duration::from_secs(10),
+            }),
+            mac_table: MacTableConfig {
+                capacity: 4_096,
+                age_max: Duration::from_secs(300),
             },
             seed: 0,
         };

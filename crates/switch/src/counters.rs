@@ -63,6 +63,10 @@ pub struct SwitchCounters {
     pub punted: u64,
     /// Copies for the controller beyond the budget.
     pub punts_dropped: u64,
+    /// Frames treated like a bridge does since no controller was there.
+    pub standalone: u64,
+    /// How often the last controller was lost.
+    pub lost_contacts: u64,
     /// Messages from controllers that were refused or could not be read.
     pub bad_messages: u64,
     /// Connections closed for what came over them.

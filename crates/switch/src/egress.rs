@@ -17,6 +17,7 @@ use crate::egress_queue::QueueFull;
 use crate::group_table::GroupTable;
 use crate::group_walk::BUCKETS_A_FRAME;
 use crate::headers::PipelineFields;
+use crate::mac_table::MacTable;
 use crate::meter_table::MeterTable;
 use crate::packet::{Origin, Packet};
 use crate::port::{Link, Port, PortIndex, Sending};
@@ -72,6 +73,8 @@ pub(crate) struct Egress {
     pub(crate) flow_hash: FlowHash,
     /// How many buckets the frame at hand may still go through.
     pub(crate) buckets_left: u32,
+    /// Who is behind which port.
+    pub(crate) stations: MacTable,
     packet_ins: Budget,
     discovery: Budget,
     catch_up: Duration,
@@ -84,21 +87,24 @@ impl Egress {
     ///
     /// # Panics
     ///
-    /// If two ports have the same number, one has a reserved number, or there
-    /// are too many.
+    /// If two ports have the same number, one has a reserved number other than
+    /// that of the switch's own host, or there are too many.
     pub(crate) fn new(now: Instant, config: &Config) -> Self {
         let mut configs = config.ports.clone();
         configs.sort_by_key(|port| port.number);
         let distinct = configs.windows(2).all(|two| two[0].number != two[1].number);
         assert!(distinct, "every port has a number of its own");
         assert!(
-            configs.iter().all(|port| port.number.is_ordinary()),
-            "no port has a reserved number"
+            configs
+                .iter()
+                .all(|port| port.number.is_ordinary() || port.number == PortNumber::LOCAL),
+            "no port but that of the own host has a reserved number"
         );
         assert!(
             configs.len() <= PORTS_MAX,
             "a switch has at most {PORTS_MAX} ports"
         );
+        let stations = MacTable::new(config.mac_table, configs.len(), config.seed);
         let ports = configs.into_iter();
         let ports = ports.map(|port| Port::new(now, port, config.queue_capacity));
         Self {
@@ -111,6 +117,7 @@ impl Egress {
             meters: MeterTable::new(config.meters, config.meter_bands),
             flow_hash: FlowHash::new(config.seed),
             buckets_left: BUCKETS_A_FRAME,
+            stations,
             packet_ins: Budget::new(now, config.packet_ins),
             discovery: Budget::new(now, config.discovery),
             catch_up: config.catch_up,
@@ -213,6 +220,7 @@ impl Egress {
     pub(crate) fn set_link(&mut self, port: PortIndex, link: Link) {
         self.ports[port.at()].link = link;
         self.heed_port(port);
+        self.stations.forget(port);
     }
 
     /// Does what follows from a change of a port: groups look for another way,
@@ -259,7 +267,7 @@ impl Egress {
     }
 
     #[inline]
-    fn output(&mut self, now: Instant, packet: &Packet, target: Target) -> Fate {
+    fn output(&mut self, now: Instant, packet: &mut Packet, target: Target) -> Fate {
         match target {
             Target::Port(port) if packet.port == Some(port) => {}
             Target::Port(port) => self.send(now, packet, port),
@@ -268,7 +276,8 @@ impl Egress {
                     self.send(now, packet, port);
                 }
             }
-            Target::Flood => self.flood(now, packet),
+            Target::All | Target::Flood => self.flood(now, packet),
+            Target::Normal => self.bridge(now, packet),
             Target::Controller => self.punt(now, packet, packet.origin.reason),
             Target::Tables => return Fate::Walks,
         }
@@ -276,7 +285,7 @@ impl Egress {
     }
 
     /// Sends to every port that takes frames, but the one of arrival.
-    fn flood(&mut self, now: Instant, packet: &Packet) {
+    pub(crate) fn flood(&mut self, now: Instant, packet: &Packet) {
         for at in 0..self.ports.len() {
             let port = PortIndex(u16::try_from(at).expect("there are at most 256 ports"));
             if packet.port != Some(port) && self.ports[at].sends() {
@@ -286,7 +295,7 @@ impl Egress {
     }
 
     #[inline]
-    fn send(&mut self, now: Instant, packet: &Packet, port: PortIndex) {
+    pub(crate) fn send(&mut self, now: Instant, packet: &Packet, port: PortIndex) {
         self.counters.outputs += 1;
         let at = port;
         let port = &mut self.ports[at.at()];

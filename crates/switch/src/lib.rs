@@ -21,6 +21,7 @@
 //! | how is a header changed? | `frame_changes`, `rewrite`, `tags`, `time_to_live`, `checksum`, `crc32c` |
 //! | when does it leave? | `egress`, `port`, `egress_queue` |
 //! | how long did it stay? | `residence` |
+//! | where does a frame go that nobody decides about? | `normal`, `mac_table` |
 //! | what may a controller ask for? | `agent`, `matching`, `program` |
 
 mod action;
@@ -42,12 +43,14 @@ mod group_table;
 mod group_walk;
 mod header_actions;
 mod headers;
+mod mac_table;
 mod mask_group;
 mod masked_hash;
 mod matching;
 mod meter_band;
 mod meter_table;
 mod metering;
+mod normal;
 mod packet;
 mod packet_key;
 mod pipeline;
@@ -62,9 +65,9 @@ mod tags;
 mod time_to_live;
 mod timeouts;
 
-pub use agent::{CONNECTIONS_MAX, CloseReason, ConnectionId};
+pub use agent::{CONNECTIONS_MAX, CloseReason, ConnectionId, Peer};
 pub use buffer_pool::FRAME_BYTES_MAX;
-pub use config::{Config, PortConfig, PuntBudget};
+pub use config::{Config, FailMode, KeepAlive, MacTableConfig, PortConfig, PuntBudget};
 pub use counters::{PortCounters, QueueCounters, SwitchCounters};
 pub use egress::PORTS_MAX;
 pub use group_walk::BUCKETS_A_FRAME;

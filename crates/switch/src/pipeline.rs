@@ -27,12 +27,22 @@ use crate::timeouts::EntryId;
 /// How long a frame may be; a shorter one has no header.
 pub(crate) const FRAME_BYTES: RangeInclusive<usize> = 14..=FRAME_BYTES_MAX;
 
+/// Who decides what becomes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    /// The flow tables.
+    Tables,
+    /// Nobody: the switch is a bridge, OF13 clause 6.3.2.
+    Bridge,
+}
+
 /// The tables of a switch and what frames need on their way.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) tables: Vec<Table>,
     tables_max: usize,
     pub(crate) egress: Egress,
+    pub(crate) treatment: Treatment,
     action_set: ActionSet,
 }
 
@@ -54,6 +64,7 @@ impl Pipeline {
             tables: tables.map(|at| Table::new(at, flows())).collect(),
             tables_max: usize::from(config.tables),
             egress: Egress::new(now, config),
+            treatment: Treatment::Tables,
             action_set: ActionSet::new(),
         }
     }
@@ -93,7 +104,10 @@ impl Pipeline {
         let port = self.egress.find_port(number);
         let packet = port.and_then(|port| self.admit(port, number, frame));
         match packet {
-            Some(packet) => self.walk(now, packet),
+            Some(packet) => match self.treatment {
+                Treatment::Tables => self.walk(now, packet),
+                Treatment::Bridge => self.bridge(now, packet),
+            },
             None => self.egress.counters.refused += 1,
         }
     }
@@ -160,6 +174,13 @@ impl Pipeline {
         packet.flatten()
     }
 
+    #[cold]
+    fn bridge(&mut self, now: Instant, mut packet: Packet) {
+        self.egress.counters.standalone += 1;
+        self.egress.bridge(now, &mut packet);
+        self.egress.finish(&packet);
+    }
+
     fn walk(&mut self, now: Instant, mut packet: Packet) {
         self.action_set.clear();
         if self.walk_tables(now, &mut packet) == Fate::Lives {
@@ -174,6 +195,7 @@ impl Pipeline {
             egress,
             action_set,
             tables_max: _,
+            treatment: _,
         } = self;
         let mut at = TableId(0);
         loop {

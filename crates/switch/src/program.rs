@@ -177,7 +177,9 @@ impl Compiler<'_> {
     fn target(&self, port: PortNumber) -> Result<Target, BadAction> {
         match port {
             PortNumber::IN_PORT => Ok(Target::InPort),
-            PortNumber::ALL | PortNumber::FLOOD => Ok(Target::Flood),
+            PortNumber::ALL => Ok(Target::All),
+            PortNumber::FLOOD => Ok(Target::Flood),
+            PortNumber::NORMAL => Ok(Target::Normal),
             PortNumber::CONTROLLER => Ok(Target::Controller),
             PortNumber::TABLE if matches!(self.place, Place::PacketOut) => Ok(Target::Tables),
             port => match self.egress.find_port(port) {

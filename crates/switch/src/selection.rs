@@ -66,7 +66,9 @@ impl OutPort {
         match port {
             PortNumber::ANY => Self::Any,
             PortNumber::IN_PORT => Self::To(Target::InPort),
-            PortNumber::ALL | PortNumber::FLOOD => Self::To(Target::Flood),
+            PortNumber::ALL => Self::To(Target::All),
+            PortNumber::FLOOD => Self::To(Target::Flood),
+            PortNumber::NORMAL => Self::To(Target::Normal),
             PortNumber::CONTROLLER => Self::To(Target::Controller),
             port => egress.find_port(port).map_or(Self::Nowhere, Self::port),
         }

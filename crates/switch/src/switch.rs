@@ -4,7 +4,7 @@
 use units::Instant;
 use wire::openflow::PortNumber;
 
-use crate::agent::{Agent, CloseReason, ConnectionId, Demand};
+use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer};
 use crate::buffer_pool::{Arrival, SlotIndex};
 use crate::config::Config;
 use crate::counters::{PortCounters, QueueCounters, SwitchCounters};
@@ -33,8 +33,13 @@ pub enum Input<'a> {
         /// What it is now.
         link: Link,
     },
-    /// A connection to a controller stands.
-    Connected(ConnectionId),
+    /// A connection stands.
+    Connected {
+        /// Which one.
+        connection: ConnectionId,
+        /// Who is at its other end.
+        peer: Peer,
+    },
     /// Bytes arrived from a controller.
     Received {
         /// Over which connection.
@@ -42,6 +47,11 @@ pub enum Input<'a> {
         /// The next piece of the stream, cut anywhere.
         bytes: &'a [u8],
     },
+    /// A connection takes no more bytes for now. The switch looks at no further
+    /// message of it and has nothing to send to it until it is relieved.
+    Congested(ConnectionId),
+    /// A connection takes bytes again.
+    Relieved(ConnectionId),
     /// A connection is gone.
     Disconnected(ConnectionId),
     /// Nothing happened, but [`Switch::deadline`] has come.
@@ -115,17 +125,19 @@ impl Switch {
     /// # Panics
     ///
     /// If the configuration has two ports with the same number, a port with a
-    /// reserved number, more than [`PORTS_MAX`](crate::PORTS_MAX) ports, or no
-    /// table.
+    /// reserved number other than that of the own host, more than
+    /// [`PORTS_MAX`](crate::PORTS_MAX) ports, or no table.
     #[must_use]
     pub fn new(now: Instant, config: Config) -> Self {
-        Self {
+        let mut switch = Self {
             now,
             pipeline: Pipeline::new(now, &config),
-            agent: Agent::new(config.datapath_id),
+            agent: Agent::new(&config),
             lent: None,
             sending: Vec::new(),
-        }
+        };
+        switch.agent.note_contact(&mut switch.pipeline);
+        switch
     }
 
     /// Takes one input, at the time it happened.
@@ -149,17 +161,24 @@ impl Switch {
                 if !self.pipeline.egress.punts.is_empty() {
                     self.agent.send_punts(&mut self.pipeline);
                 }
+                return;
             }
             Input::Port { port, link } => self.set_link(port, link),
-            Input::Connected(connection) => self.agent.connected(connection),
+            Input::Connected { connection, peer } => self.agent.connected(now, connection, peer),
             Input::Received { connection, bytes } => {
                 self.agent
                     .received(now, &mut self.pipeline, connection, bytes);
                 self.agent.work(now, &mut self.pipeline);
             }
+            Input::Congested(connection) => self.agent.congested(connection),
+            Input::Relieved(connection) => {
+                self.agent.relieved(now, connection);
+                self.agent.work(now, &mut self.pipeline);
+            }
             Input::Disconnected(connection) => self.agent.disconnected(connection),
             Input::Timeout => self.agent.work(now, &mut self.pipeline),
         }
+        self.agent.note_contact(&mut self.pipeline);
     }
 
     /// Returns the next thing to do, or `None` once all is done. What it lends
@@ -234,6 +253,7 @@ impl Switch {
         SwitchCounters {
             bad_messages: self.agent.bad_messages,
             bad_connections: self.agent.bad_connections,
+            lost_contacts: self.agent.lost_contacts,
             ..self.pipeline.egress.counters
         }
     }

@@ -1,6 +1,6 @@
 //! One switch of a packet loop, with its ports and its control connections.
 
-use switch::{Config, ConnectionId, Input, Output, Switch};
+use switch::{Config, ConnectionId, Input, Output, Peer, Switch};
 use units::Instant;
 
 use super::plug::{Leaving, Plug};
@@ -202,7 +202,9 @@ impl Station {
             phase,
             _lease: lease,
         });
-        self.input(at, Input::Connected(id));
+        let peer = Peer::Controller;
+        let connection = id;
+        self.input(at, Input::Connected { connection, peer });
     }
 
     /// Reads at most one chunk of every connection.

@@ -29,7 +29,11 @@ impl World {
             return;
         }
         let Some(core) = &mut node.core else { return };
-        core.handle(self.now, switch::Input::Connected(CONNECTION));
+        let connected = switch::Input::Connected {
+            connection: CONNECTION,
+            peer: switch::Peer::Controller,
+        };
+        core.handle(self.now, connected);
         let connection = connection_of(channel);
         self.controller
             .handle(self.now, controller::Input::Connected(connection));

@@ -11,6 +11,7 @@
 //!
 //! Sources: OF13 clauses 6 and 7.
 
+mod contact;
 mod dump;
 mod errors;
 mod flow_mods;
@@ -27,7 +28,7 @@ mod session;
 mod statistics;
 mod table_features;
 
-pub use session::ConnectionId;
+pub use session::{ConnectionId, Peer};
 
 use std::collections::BTreeMap;
 
@@ -37,6 +38,7 @@ use wire::openflow::{
     TransactionId,
 };
 
+use crate::config::{Config, FailMode, KeepAlive};
 use crate::pipeline::Pipeline;
 use crate::timeouts::Timeouts;
 use session::{Session, State};
@@ -67,12 +69,16 @@ pub enum CloseReason {
     Framing,
     /// It asks for more than it takes.
     SendsUnread,
+    /// It gave no sign of life, though it was asked for one.
+    Silent,
 }
 
 /// All connections of a switch and what they have in common.
 #[derive(Debug)]
 pub(crate) struct Agent {
     datapath_id: DatapathId,
+    fail_mode: FailMode,
+    keep_alive: Option<KeepAlive>,
     config: SwitchConfig,
     sessions: BTreeMap<ConnectionId, Session>,
     /// The youngest election of a master that was seen, OF13 clause 6.3.4.
@@ -86,6 +92,9 @@ pub(crate) struct Agent {
     message: Vec<u8>,
     pub(crate) bad_messages: u64,
     pub(crate) bad_connections: u64,
+    pub(crate) lost_contacts: u64,
+    /// Whether a controller was there when it was last looked.
+    in_contact: bool,
 }
 
 /// What the agent wants its world to do.
@@ -97,9 +106,11 @@ pub(crate) enum Demand {
 }
 
 impl Agent {
-    pub(crate) fn new(datapath_id: DatapathId) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
-            datapath_id,
+            datapath_id: config.datapath_id,
+            fail_mode: config.fail_mode,
+            keep_alive: config.keep_alive,
             config: SwitchConfig {
                 fragments: FragmentHandling::Normal,
                 miss_send_length: ControllerLength(128),
@@ -112,18 +123,21 @@ impl Agent {
             message: Vec::new(),
             bad_messages: 0,
             bad_connections: 0,
+            lost_contacts: 0,
+            in_contact: false,
         }
     }
 
-    pub(crate) fn connected(&mut self, id: ConnectionId) {
+    pub(crate) fn connected(&mut self, now: Instant, id: ConnectionId, peer: Peer) {
         self.unsent = true;
         self.sessions.remove(&id);
         if self.sessions.len() >= CONNECTIONS_MAX {
             self.refused.push(id);
             return;
         }
-        let session = self.sessions.entry(id).or_insert_with(Session::new);
+        let mut session = Session::new(now, peer);
         session.send(TransactionId(0), &Message::Hello(Hello::OURS));
+        self.sessions.insert(id, session);
     }
 
     pub(crate) fn disconnected(&mut self, id: ConnectionId) {
@@ -146,7 +160,7 @@ impl Agent {
         if matches!(session.state, State::Closing(_)) {
             return;
         }
-        session.receive(bytes);
+        session.receive(now, bytes);
         self.catch_up(now, pipeline, id);
     }
 
@@ -165,6 +179,7 @@ impl Agent {
     /// Does what controllers asked for, up to a limit, and lets entries expire.
     pub(crate) fn work(&mut self, now: Instant, pipeline: &mut Pipeline) {
         self.expire(now, pipeline);
+        self.keep_alive(now);
         let mut next = self.sessions.keys().next().copied();
         while let Some(id) = next {
             for _ in 0..SLICE_STEPS {
@@ -181,7 +196,7 @@ impl Agent {
     pub(crate) fn deadline(&self, now: Instant) -> Option<Instant> {
         match self.sessions.values().any(Session::may_step) {
             true => Some(now),
-            false => self.timeouts.next(),
+            false => earlier(self.timeouts.next(), self.next_sign_of_life()),
         }
     }
 
@@ -241,5 +256,13 @@ impl Agent {
                 session.close(CloseReason::SendsUnread);
             }
         }
+    }
+}
+
+/// Returns the earlier of two deadlines.
+pub(crate) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }

@@ -182,6 +182,7 @@ impl Agent {
         match config.fragments {
             FragmentHandling::Normal => {
                 self.config = config;
+                self.listen(id);
                 Ok(())
             }
             FragmentHandling::Drop | FragmentHandling::Reassemble => {

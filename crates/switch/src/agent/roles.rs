@@ -2,11 +2,12 @@
 //! 7.3.9.
 
 use wire::openflow::{
-    AsyncConfig, ErrorKind, Message, Role, RoleMessage, RoleRequestFailed, TransactionId,
+    AsyncConfig, ControllerLength, ErrorKind, Message, Role, RoleMessage, RoleRequestFailed,
+    TransactionId,
 };
 
 use super::Agent;
-use super::session::ConnectionId;
+use super::session::{ConnectionId, NOTHING_UNASKED};
 
 impl Agent {
     pub(super) fn role_request(
@@ -68,6 +69,17 @@ impl Agent {
     pub(super) fn set_async(&mut self, id: ConnectionId, wanted: AsyncConfig) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.asynchronous = wanted;
+        }
+    }
+
+    /// Tells a management client what controllers hear unasked once it has said
+    /// how much of a frame it wants: that is how such clients ask for it.
+    pub(super) fn listen(&mut self, id: ConnectionId) {
+        if let Some(session) = self.sessions.get_mut(&id)
+            && session.asynchronous == NOTHING_UNASKED
+            && self.config.miss_send_length != ControllerLength(0)
+        {
+            session.asynchronous = AsyncConfig::DEFAULT;
         }
     }
 

@@ -1,6 +1,7 @@
 //! One connection to a controller: what arrived, what is to be sent, and what
 //! the controller may do.
 
+use units::Instant;
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
 use wire::openflow::{
     AsyncConfig, Element, Framer, FramingError, Message, MessageType, Role, Sequence, TransactionId,
@@ -13,9 +14,28 @@ use super::{CloseReason, SENDING_PAUSE};
 /// How many bytes of items go into one message, give or take one.
 const PART_BYTES: usize = 24 * 1024;
 
+/// No message but answers.
+pub(super) const NOTHING_UNASKED: AsyncConfig = AsyncConfig {
+    packet_in: [0; 2],
+    port_status: [0; 2],
+    flow_removed: [0; 2],
+};
+
 /// Names a connection. The world chooses the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u32);
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A controller that the switch is told to work for.
+    Controller,
+    /// Somebody who only wants to look or to change something by hand. The
+    /// switch does not count it as a controller, OF13 clause 6.3.2, and tells it
+    /// nothing unasked before it has said how much of a frame it wants
+    /// (OF13 clause 7.3.2) or which messages (OF13 clause 7.3.10).
+    Management,
+}
 
 /// How far a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +48,25 @@ pub(super) enum State {
     Closing(CloseReason),
 }
 
+/// Whether a connection takes what is sent to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outlet {
+    Free,
+    Congested,
+}
+
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Session {
+    pub(super) peer: Peer,
     pub(super) state: State,
+    /// When it last gave a sign of life, or the switch had no time for it.
+    pub(super) heard: Instant,
+    /// When it was asked for one since.
+    pub(super) asked: Option<Instant>,
     pub(super) role: Role,
     pub(super) asynchronous: AsyncConfig,
+    pub(super) outlet: Outlet,
     /// Bytes for the controller that nobody has taken yet.
     sending: Vec<u8>,
     /// A long answer, of which a part is sent already.
@@ -48,11 +81,18 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(now: Instant, peer: Peer) -> Self {
         Self {
+            peer,
             state: State::Greeting,
+            heard: now,
+            asked: None,
             role: Role::Equal,
-            asynchronous: AsyncConfig::DEFAULT,
+            asynchronous: match peer {
+                Peer::Controller => AsyncConfig::DEFAULT,
+                Peer::Management => NOTHING_UNASKED,
+            },
+            outlet: Outlet::Free,
             sending: Vec::new(),
             dump: None,
             wanted_tables: None,
@@ -62,7 +102,9 @@ impl Session {
         }
     }
 
-    pub(super) fn receive(&mut self, bytes: &[u8]) {
+    pub(super) fn receive(&mut self, now: Instant, bytes: &[u8]) {
+        self.heard = now;
+        self.asked = None;
         self.framer.push(bytes);
         self.unread += bytes.len();
         self.busy = true;
@@ -104,7 +146,8 @@ impl Session {
 
     /// Puts what waits to be sent into `bytes`, if there is any.
     pub(super) fn take_unsent(&mut self, bytes: &mut Vec<u8>) -> bool {
-        if self.sending.is_empty() {
+        let held = self.outlet == Outlet::Congested && self.is_open();
+        if self.sending.is_empty() || held {
             return false;
         }
         bytes.clear();
@@ -135,13 +178,13 @@ impl Session {
     /// Returns whether there is something to do for the controller, and room for
     /// the answer.
     pub(super) fn may_step(&self) -> bool {
-        self.busy && self.sending.len() < SENDING_PAUSE
+        self.busy && self.outlet == Outlet::Free && self.sending.len() < SENDING_PAUSE
     }
 
     /// Stops listening. The connection is closed once everything is sent.
     pub(super) fn close(&mut self, reason: CloseReason) {
         let sending = std::mem::take(&mut self.sending);
-        *self = Self::new();
+        *self = Self::new(self.heard, self.peer);
         self.sending = sending;
         self.state = State::Closing(reason);
     }

@@ -304,7 +304,7 @@ fn impossible_actions_are_refused_with_their_error() {
         ),
         (
             &[],
-            &[Action::output(PortNumber::NORMAL)],
+            &[Action::output(PortNumber::LOCAL)],
             BadAction::BadOutPort,
         ),
         (&[], &[Action::SetQueue(QueueId(8))], BadAction::BadQueue),

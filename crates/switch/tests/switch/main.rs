@@ -1,11 +1,13 @@
 //! What a switch does, seen from its world.
 
 mod allocation;
+mod contact;
 mod controllers;
 mod flow_mods;
 mod forwarding;
 mod frames;
 mod meters;
+mod reserved_ports;
 mod robustness;
 mod scheduling;
 mod session;

@@ -4,7 +4,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
-use switch::{CloseReason, ConnectionId, Input};
+use switch::{CloseReason, ConnectionId, Input, Peer};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::multipart::{FlowStatisticsRequest, MultipartRequest, RequestBody};
 use wire::openflow::oxm::{Masked, VlanMatch};
@@ -116,7 +116,7 @@ proptest! {
         if greets {
             world.greet(STRANGER);
         } else {
-            world.handle(Input::Connected(STRANGER));
+            world.connect(STRANGER, Peer::Controller);
         }
 
         for bytes in &pieces {

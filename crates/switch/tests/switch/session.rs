@@ -1,6 +1,6 @@
 //! Connections: agreeing on a version, errors, barriers, plain questions.
 
-use switch::{CONNECTIONS_MAX, CloseReason, ConnectionId, Input};
+use switch::{CONNECTIONS_MAX, CloseReason, ConnectionId, Input, Peer};
 use wire::openflow::{
     Action, Actions, BadRequest, Capabilities, ControllerLength, DatapathId, Echo, ErrorKind,
     Experimenter, FlowMod, FragmentHandling, HelloFailed, Instruction, Instructions, Message,
@@ -20,7 +20,7 @@ fn hello(version: u8) -> [u8; 8] {
 fn the_switch_greets_first_and_takes_every_later_version() {
     for version in 4..=6 {
         let mut world = World::new(unpaced());
-        world.handle(Input::Connected(CONTROLLER));
+        world.connect(CONTROLLER, Peer::Controller);
         let greeting = world.answers(CONTROLLER);
         assert!(matches!(greeting[0].message(), Message::Hello(_)));
 
@@ -38,7 +38,7 @@ fn the_switch_greets_first_and_takes_every_later_version() {
 #[test]
 fn an_older_version_is_refused_with_an_error_and_the_connection_closed() {
     let mut world = World::new(unpaced());
-    world.handle(Input::Connected(CONTROLLER));
+    world.connect(CONTROLLER, Peer::Controller);
 
     world.receive(CONTROLLER, &hello(1));
 
@@ -57,7 +57,7 @@ fn an_older_version_is_refused_with_an_error_and_the_connection_closed() {
 #[test]
 fn who_does_not_greet_is_not_listened_to() {
     let mut world = World::new(unpaced());
-    world.handle(Input::Connected(CONTROLLER));
+    world.connect(CONTROLLER, Peer::Controller);
 
     world.receive(CONTROLLER, b"GET / HTTP/1.1\r\nHost: switch\r\n\r\n");
 
@@ -81,7 +81,8 @@ fn one_connection_too_many_is_closed() {
     let mut world = World::new(unpaced());
 
     for id in 0..=CONNECTIONS_MAX {
-        world.handle(Input::Connected(ConnectionId(u32::try_from(id).unwrap())));
+        let connection = ConnectionId(u32::try_from(id).unwrap());
+        world.connect(connection, Peer::Controller);
     }
 
     let last = ConnectionId(u32::try_from(CONNECTIONS_MAX).unwrap());

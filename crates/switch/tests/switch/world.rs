@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use switch::{CloseReason, Config, ConnectionId, Input, Link, Output, PortConfig, Switch};
+use switch::{CloseReason, Config, ConnectionId, Input, Link, Output, Peer, PortConfig, Switch};
 use units::{BitRate, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::{
@@ -48,8 +48,16 @@ impl World {
         world
     }
 
+    pub fn connect(&mut self, connection: ConnectionId, peer: Peer) {
+        self.handle(Input::Connected { connection, peer });
+    }
+
     pub fn greet(&mut self, connection: ConnectionId) {
-        self.handle(Input::Connected(connection));
+        self.greet_as(connection, Peer::Controller);
+    }
+
+    pub fn greet_as(&mut self, connection: ConnectionId, peer: Peer) {
+        self.connect(connection, peer);
         let mut hello = Vec::new();
         Hello::OURS.emit(TransactionId(0), &mut hello);
         self.receive(connection, &hello);
@@ -209,10 +217,21 @@ pub fn from(port: u32) -> MatchField {
 
 /// A switch with three ports without a rate.
 pub fn unpaced() -> Config {
-    Config::new(DatapathId(1), ports(3, None))
+    patient(Config::new(DatapathId(1), ports(3, None)))
 }
 
 /// A switch with three ports of 100 Mbit/s.
 pub fn paced() -> Config {
-    Config::new(DatapathId(1), ports(3, Some(BitRate::from_mbps(100))))
+    patient(Config::new(
+        DatapathId(1),
+        ports(3, Some(BitRate::from_mbps(100))),
+    ))
+}
+
+/// The controllers of most tests say nothing unless the test wants it.
+fn patient(config: Config) -> Config {
+    Config {
+        keep_alive: None,
+        ..config
+    }
 }
