@@ -247,6 +247,13 @@ impl Switch {
         Some(std::array::from_fn(|queue| &port.queues()[queue].residence))
     }
 
+    /// Returns how many bytes of a connection the switch takes for now. Whoever
+    /// hands in more has them handled at once, and frames wait for that.
+    #[must_use]
+    pub fn room(&self, connection: ConnectionId) -> usize {
+        self.agent.room(connection)
+    }
+
     /// Returns what the switch has done with frames.
     #[must_use]
     pub fn counters(&self) -> SwitchCounters {

@@ -1,12 +1,12 @@
 //! One switch of a packet loop, with its ports and its control connections.
 
 use switch::{Config, ConnectionId, Input, Output, Peer, Switch};
-use units::Instant;
+use units::{Duration, Instant};
 
 use super::plug::{Leaving, Plug};
 use crate::channel::{Channel, Found, Unsent};
 use crate::clock::{self, WallClock, WallTime};
-use crate::connection::{Connection, Lease};
+use crate::connection::{Connection, Lease, Origin};
 use crate::dialer::Wanted;
 use crate::poller::Poller;
 use crate::port::{Arrived, Frame};
@@ -16,6 +16,8 @@ pub const MOST_CONNECTIONS: usize = switch::CONNECTIONS_MAX;
 /// How much of a connection is read at once: what it costs to handle is how much
 /// later a frame may be because of control.
 pub const CHUNK_BYTES: usize = 2048;
+/// How long a connection that is over may take to take what was said last.
+const PARTING: Duration = Duration::from_secs(2);
 
 /// A switch in its place. It has no core while it is crashed.
 #[derive(Debug)]
@@ -37,6 +39,7 @@ struct Line {
     id: ConnectionId,
     channel: Channel,
     phase: Phase,
+    outlet: Outlet,
     /// Tells the dialer, when it is dropped, to dial again.
     _lease: Lease,
 }
@@ -57,10 +60,17 @@ pub(super) struct Forwarded {
 enum Phase {
     /// In use.
     Open,
-    /// The core wants it closed once what it said has been sent.
-    Closing,
+    /// The core wanted it closed then, once what it said has been sent.
+    Closing(Instant),
     /// Of no more use.
     Broken,
+}
+
+/// What the core knows about how a connection takes what is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outlet {
+    Free,
+    Congested,
 }
 
 impl Station {
@@ -200,9 +210,13 @@ impl Station {
             id,
             channel,
             phase,
+            outlet: Outlet::Free,
             _lease: lease,
         });
-        let peer = Peer::Controller;
+        let peer = match connection.origin {
+            Origin::Dialled => Peer::Controller,
+            Origin::Accepted => Peer::Management,
+        };
         let connection = id;
         self.input(at, Input::Connected { connection, peer });
     }
@@ -212,6 +226,11 @@ impl Station {
         for n in 0..self.lines.len() {
             let line = &mut self.lines[n];
             let connection = line.id;
+            let taken = self.switch.as_ref().map_or(0, |it| it.room(connection));
+            let room = &mut room[..taken.min(CHUNK_BYTES)];
+            if room.is_empty() {
+                continue;
+            }
             match line.channel.read(room) {
                 Found::Bytes(count) => {
                     let bytes = &room[..count];
@@ -230,9 +249,22 @@ impl Station {
             let unsent = line.channel.flush();
             let connection = line.id;
             match (line.phase, unsent) {
-                (Phase::Open, Unsent::Nothing | Unsent::Something)
-                | (Phase::Closing, Unsent::Something) => n += 1,
-                (Phase::Closing, Unsent::Nothing | Unsent::Closed) => self.part_with(n, poller),
+                (Phase::Open, Unsent::Nothing) => {
+                    if line.outlet == Outlet::Congested {
+                        line.outlet = Outlet::Free;
+                        self.input(now, Input::Relieved(connection));
+                    }
+                    n += 1;
+                }
+                (Phase::Open, Unsent::Something) => {
+                    if line.outlet == Outlet::Free {
+                        line.outlet = Outlet::Congested;
+                        self.input(now, Input::Congested(connection));
+                    }
+                    n += 1;
+                }
+                (Phase::Closing(since), Unsent::Something) if now < since + PARTING => n += 1,
+                (Phase::Closing(_), _) => self.part_with(n, poller),
                 (Phase::Broken, _) | (Phase::Open, Unsent::Closed) => {
                     self.part_with(n, poller);
                     self.input(now, Input::Disconnected(connection));
@@ -287,7 +319,7 @@ impl Station {
                 }
                 Output::Close { connection, .. } => {
                     if let Some(line) = self.lines.iter_mut().find(|line| line.id == connection) {
-                        line.phase = Phase::Closing;
+                        line.phase = Phase::Closing(now);
                     }
                 }
             }

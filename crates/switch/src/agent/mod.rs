@@ -164,6 +164,13 @@ impl Agent {
         self.catch_up(now, pipeline, id);
     }
 
+    /// Returns how many bytes of a connection may come without being handled at
+    /// once. What nobody listens to any more is taken and forgotten.
+    pub(crate) fn room(&self, id: ConnectionId) -> usize {
+        let unread = self.sessions.get(&id).map_or(0, |session| session.unread);
+        UNREAD_MAX.saturating_sub(unread)
+    }
+
     /// Handles messages until no more than [`UNREAD_MAX`] bytes are unread.
     fn catch_up(&mut self, now: Instant, pipeline: &mut Pipeline, id: ConnectionId) {
         while let Some(session) = self.sessions.get_mut(&id)
