@@ -92,6 +92,8 @@ impl Tally {
 pub(crate) struct EntryCounters {
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
+    /// Copies that were to leave and were dropped at the port.
+    pub(crate) dropped: u64,
     pub(crate) last_used: Instant,
 }
 

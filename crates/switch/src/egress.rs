@@ -162,6 +162,23 @@ impl Egress {
         self.pool.release(packet.slot);
     }
 
+    /// Does what an entry says is to be done at once: its meter comes first, OF13
+    /// clause 5.9.
+    #[inline]
+    pub(crate) fn apply(&mut self, now: Instant, packet: &mut Packet, program: &Program) -> Fate {
+        if let Some(meter) = program.meter
+            && self.meter(now, packet, meter) == Fate::Ends
+        {
+            return Fate::Ends;
+        }
+        for &action in &program.apply {
+            if self.execute(now, packet, action) == Fate::Ends {
+                return Fate::Ends;
+            }
+        }
+        Fate::Lives
+    }
+
     /// Executes one action.
     #[inline]
     pub(crate) fn execute(&mut self, now: Instant, packet: &mut Packet, action: Action) -> Fate {

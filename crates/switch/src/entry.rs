@@ -5,7 +5,7 @@ use wire::openflow::{Cookie, FlowModFlags, PacketInReason, TableId};
 
 use crate::action::Program;
 use crate::counters::EntryCounters;
-use crate::flow_table::Rule;
+use crate::flow_table::{EntryIndex, Rule};
 use crate::packet::Origin;
 
 /// An entry with everything that its controller said about it.
@@ -46,10 +46,11 @@ impl Entry {
     /// matches everything at the lowest priority is the table-miss entry, OF13
     /// clause 5.4.
     #[inline]
-    pub(crate) fn origin(&self, table: TableId) -> Origin {
+    pub(crate) fn origin(&self, table: TableId, index: EntryIndex) -> Origin {
         let misses = self.rule.priority == 0 && self.fields.is_empty();
         Origin {
             table,
+            entry: Some(index),
             cookie: self.cookie,
             reason: match misses {
                 true => PacketInReason::NoMatch,

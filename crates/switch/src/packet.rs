@@ -6,6 +6,7 @@ use wire::openflow::{Cookie, PacketInReason, PortNumber, TableId};
 
 use crate::action::MetadataChange;
 use crate::buffer_pool::{BufferPool, SlotIndex};
+use crate::flow_table::EntryIndex;
 use crate::headers::{self, Headers, PipelineFields};
 use crate::packet_key::{PacketKey, field};
 use crate::port::PortIndex;
@@ -103,6 +104,8 @@ impl Packet {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     pub(crate) table: TableId,
+    /// The entry of that table, if there is one.
+    pub(crate) entry: Option<EntryIndex>,
     pub(crate) cookie: Cookie,
     pub(crate) reason: PacketInReason,
 }
@@ -111,6 +114,7 @@ impl Origin {
     /// A packet-out, which no table and no entry asked for.
     const PACKET_OUT: Self = Self {
         table: TableId(0),
+        entry: None,
         cookie: Cookie(u64::MAX),
         reason: PacketInReason::Action,
     };

@@ -18,8 +18,8 @@ use crate::config::Config;
 use crate::counters::TableCounters;
 use crate::egress::{Egress, Fate};
 use crate::entry::Entry;
-use crate::flow_table::FlowTable;
-use crate::packet::Packet;
+use crate::flow_table::{EntryIndex, FlowTable};
+use crate::packet::{Origin, Packet};
 use crate::packet_key::PacketKey;
 use crate::port::PortIndex;
 use crate::timeouts::EntryId;
@@ -184,7 +184,10 @@ impl Pipeline {
     fn walk(&mut self, now: Instant, mut packet: Packet) {
         self.action_set.clear();
         if self.walk_tables(now, &mut packet) == Fate::Lives {
+            let before = self.egress.counters.dropped;
             self.execute_set(now, &mut packet);
+            let lost = self.egress.counters.dropped - before;
+            charge(&mut self.tables, packet.origin, lost);
         }
         self.egress.finish(&packet);
     }
@@ -201,22 +204,15 @@ impl Pipeline {
         loop {
             packet.refresh(&egress.pool);
             let bytes = egress.pool.frame(packet.slot).len();
-            let Some(entry) = tables[usize::from(at.0)].find(&packet.key, now, bytes) else {
+            let found = tables[usize::from(at.0)].find(&packet.key, now, bytes);
+            let Some((index, entry)) = found else {
                 egress.counters.missed += 1;
                 return Fate::Ends;
             };
-            packet.origin = entry.origin(at);
+            packet.origin = entry.origin(at, index);
             let program = &entry.program;
-            if let Some(meter) = program.meter
-                && egress.meter(now, packet, meter) == Fate::Ends
-            {
-                return Fate::Ends;
-            }
-            for &action in &program.apply {
-                if egress.execute(now, packet, action) == Fate::Ends {
-                    return Fate::Ends;
-                }
-            }
+            let before = egress.counters.dropped;
+            let fate = egress.apply(now, packet, program);
             if program.clear {
                 action_set.clear();
             }
@@ -224,9 +220,11 @@ impl Pipeline {
             if let Some(change) = program.metadata {
                 packet.write_metadata(change);
             }
-            match program.goto {
-                Some(next) => at = next,
-                None => return Fate::Lives,
+            let next = program.goto;
+            charge(tables, packet.origin, egress.counters.dropped - before);
+            match (fate, next) {
+                (Fate::Lives, Some(next)) => at = next,
+                (fate, _) => return fate,
             }
         }
     }
@@ -255,12 +253,29 @@ impl Table {
 
     /// Returns the entry for a frame, and counts it.
     #[inline]
-    fn find(&mut self, key: &PacketKey, now: Instant, bytes: usize) -> Option<&Entry> {
+    fn find(
+        &mut self,
+        key: &PacketKey,
+        now: Instant,
+        bytes: usize,
+    ) -> Option<(EntryIndex, &Entry)> {
         self.counters.lookups += 1;
         let index = self.flows.lookup(key)?;
         self.counters.matches += 1;
         let entry = self.flows.entry_mut(index);
         entry.count(now, bytes);
-        Some(entry)
+        Some((index, entry))
+    }
+}
+
+/// Counts copies of a frame that were dropped at a port for the entry on whose
+/// behalf they were to leave.
+#[inline]
+fn charge(tables: &mut [Table], origin: Origin, dropped: u64) {
+    if dropped > 0
+        && let Some(entry) = origin.entry
+    {
+        let flows = &mut tables[usize::from(origin.table.0)].flows;
+        flows.entry_mut(entry).counters.dropped += dropped;
     }
 }
