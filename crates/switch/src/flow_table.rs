@@ -9,6 +9,8 @@
 //! Of two matching entries the one with the higher priority wins; between equal
 //! priorities, where OF13 clause 6.4 leaves the choice open, the older one.
 
+use crate::action::Program;
+use crate::cost::{Shape, Shapes};
 use crate::entry::Entry;
 use crate::mask_group::{MaskGroup, TooCrowded};
 use crate::packet_key::PacketKey;
@@ -92,6 +94,7 @@ pub(crate) struct FlowTable {
     /// Best first.
     groups: Vec<MaskGroup>,
     arrivals: u64,
+    shapes: Shapes,
 }
 
 impl FlowTable {
@@ -106,6 +109,7 @@ impl FlowTable {
             free: Vec::new(),
             groups: Vec::new(),
             arrivals: 0,
+            shapes: Shapes::new(),
         }
     }
 
@@ -164,7 +168,7 @@ impl FlowTable {
         if self.len() >= self.capacity {
             return Err(TableFull);
         }
-        let rule = entry.rule;
+        let (rule, shape) = (entry.rule, Shape::of(&entry.program));
         let group = self.group_for(&rule)?;
         let rank = Rank::new(rule.priority, self.arrivals);
         let index = self.keep(Ranked {
@@ -178,6 +182,7 @@ impl FlowTable {
             return Err(TableFull);
         }
         self.arrivals += 1;
+        self.count_shape(shape);
         self.groups[group].add_rank(rank);
         self.sort_groups();
         Ok(index)
@@ -196,7 +201,43 @@ impl FlowTable {
         self.groups[group].remove_rank(rank);
         self.drop_group_if_empty(group);
         self.sort_groups();
+        self.discount_shape(Shape::of(&entry.program));
         entry
+    }
+
+    /// Puts `entry`, which has the same rule, in the place of another, and
+    /// returns that.
+    pub(crate) fn replace(&mut self, index: EntryIndex, entry: Entry) -> Entry {
+        self.count_shape(Shape::of(&entry.program));
+        let old = std::mem::replace(self.entry_mut(index), entry);
+        self.discount_shape(Shape::of(&old.program));
+        old
+    }
+
+    /// Gives an entry another program, and returns the one that it had.
+    pub(crate) fn reprogram(&mut self, index: EntryIndex, program: Program) -> Program {
+        self.count_shape(Shape::of(&program));
+        let old = std::mem::replace(&mut self.entry_mut(index).program, program);
+        self.discount_shape(Shape::of(&old));
+        old
+    }
+
+    /// Returns what the entries cost, shape by shape.
+    pub(crate) const fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    fn count_shape(&mut self, shape: Shape) {
+        *self.shapes.entry(shape).or_insert(0) += 1;
+    }
+
+    fn discount_shape(&mut self, shape: Shape) {
+        let count = self.shapes.get_mut(&shape);
+        let count = count.expect("every entry's shape is counted");
+        *count -= 1;
+        if *count == 0 {
+            self.shapes.remove(&shape);
+        }
     }
 
     /// Returns an entry.
@@ -204,7 +245,8 @@ impl FlowTable {
         &self.ranked(index).entry
     }
 
-    /// Returns an entry to be changed. Its rule must stay as it is.
+    /// Returns an entry to be changed. Its rule and its program must stay as they
+    /// are.
     pub(crate) fn entry_mut(&mut self, index: EntryIndex) -> &mut Entry {
         &mut self.ranked_mut(index).entry
     }

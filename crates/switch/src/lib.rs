@@ -20,6 +20,7 @@
 //! | is it above a rate? | `meter_table`, `meter_band`, `metering` |
 //! | how is a header changed? | `frame_changes`, `rewrite`, `tags`, `time_to_live`, `checksum`, `crc32c` |
 //! | when does it leave? | `egress`, `port`, `egress_queue` |
+//! | what does a frame cost at most? | `cost` |
 //! | how long did it stay? | `residence` |
 //! | where does a frame go that nobody decides about? | `normal`, `mac_table` |
 //! | what may a controller ask for? | `agent`, `matching`, `program` |
@@ -31,6 +32,7 @@ mod bucket_choice;
 mod buffer_pool;
 mod checksum;
 mod config;
+mod cost;
 mod counters;
 mod crc32c;
 mod egress;
@@ -68,6 +70,7 @@ mod timeouts;
 pub use agent::{CONNECTIONS_MAX, CloseReason, ConnectionId, Peer};
 pub use buffer_pool::FRAME_BYTES_MAX;
 pub use config::{Config, FailMode, KeepAlive, MacTableConfig, PortConfig, PuntBudget};
+pub use cost::{Cost, TableCost, Work};
 pub use counters::{PortCounters, QueueCounters, SwitchCounters};
 pub use egress::PORTS_MAX;
 pub use group_walk::BUCKETS_A_FRAME;

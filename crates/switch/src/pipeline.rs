@@ -15,6 +15,7 @@ use crate::action::{Action, Program};
 use crate::action_set::ActionSet;
 use crate::buffer_pool::{Arrival, FRAME_BYTES_MAX};
 use crate::config::Config;
+use crate::cost::{self, Cost};
 use crate::counters::TableCounters;
 use crate::egress::{Egress, Fate};
 use crate::entry::Entry;
@@ -72,6 +73,16 @@ impl Pipeline {
     /// Returns how many tables there can be.
     pub(crate) const fn tables_max(&self) -> usize {
         self.tables_max
+    }
+
+    /// Returns what a frame costs at most, as the tables stand.
+    pub(crate) fn cost(&self) -> Cost {
+        let count = |count: usize| u32::try_from(count).expect("the capacity is below 2^32");
+        let tables = self.tables.iter().map(|table| {
+            let flows = &table.flows;
+            (count(flows.len()), count(flows.masks()), flows.shapes())
+        });
+        cost::cost(tables)
     }
 
     /// Empties all tables.

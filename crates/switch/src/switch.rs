@@ -7,6 +7,7 @@ use wire::openflow::PortNumber;
 use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer};
 use crate::buffer_pool::{Arrival, SlotIndex};
 use crate::config::Config;
+use crate::cost::Cost;
 use crate::counters::{PortCounters, QueueCounters, SwitchCounters};
 use crate::egress::{Egress, Transmission};
 use crate::pipeline::Pipeline;
@@ -295,12 +296,10 @@ impl Switch {
         self.pipeline.egress.pool.free()
     }
 
-    /// Returns how many hash tables a frame is looked up in at most, all flow
-    /// tables together: the cost of a lookup as the tables stand.
+    /// Returns what a frame costs at most, for the tables as they stand.
     #[must_use]
-    pub fn lookups_max(&self) -> usize {
-        let tables = self.pipeline.tables.iter();
-        tables.map(|table| table.flows.masks()).sum()
+    pub fn cost(&self) -> Cost {
+        self.pipeline.cost()
     }
 
     fn set_link(&mut self, port: PortNumber, link: Link) {

@@ -120,8 +120,8 @@ impl Agent {
                     entry.counters.frames = old.counters.frames;
                     entry.counters.bytes = old.counters.bytes;
                 }
+                let old = flows.replace(index, entry);
                 egress.release_for(&old.program);
-                *old = entry;
                 index
             }
             None => flows
@@ -288,15 +288,21 @@ fn modify(pipeline: &mut Pipeline, order: &Order<'_>, selection: &Selection) {
     let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
     for index in meant(flows, flow_mod.command, selection) {
         let program = order.program.clone();
-        change(egress, flows.entry_mut(index), flow_mod, program);
+        change(egress, flows, index, flow_mod, program);
     }
 }
 
 /// Replaces what an entry does; all else stays, OF13 clause 6.4.
-fn change(egress: &mut Egress, entry: &mut Entry, flow_mod: &FlowMod<'_>, program: Program) {
-    egress.release_for(&entry.program);
+fn change(
+    egress: &mut Egress,
+    flows: &mut FlowTable,
+    index: EntryIndex,
+    flow_mod: &FlowMod<'_>,
+    program: Program,
+) {
     egress.hold_for(&program);
-    entry.program = program;
+    egress.release_for(&flows.reprogram(index, program));
+    let entry = flows.entry_mut(index);
     entry.instructions = bytes_of(|out| flow_mod.instructions.emit(out));
     if flow_mod.flags.contains(FlowModFlags::RESET_COUNTS) {
         entry.counters.frames = 0;

@@ -3,6 +3,7 @@
 mod allocation;
 mod contact;
 mod controllers;
+mod cost;
 mod flow_mods;
 mod forwarding;
 mod frames;

@@ -190,7 +190,7 @@ fn a_request_in_parts_counts_once_it_is_complete() {
     let mut world = switch_with_tables(3);
 
     world.tell(&request(&[modest(0)], true));
-    assert_eq!(world.switch.lookups_max(), 0);
+    assert_eq!(world.switch.cost().frame.lookups, 0);
     world.tell(&request(&[modest(1)], true));
     let answers = world.ask(&request(&[], false));
 
