@@ -107,6 +107,25 @@ impl Port {
         }
     }
 
+    /// Takes one frame to be sent, or drops it. It goes with the next
+    /// [`flush`](Self::flush), at the latest.
+    #[inline]
+    pub fn enqueue(&mut self, frame: &[u8]) -> Sent {
+        match self {
+            Self::Packet(port) => port.send(frame),
+            Self::Xdp(port) => port.enqueue(frame),
+        }
+    }
+
+    /// Sends what [`enqueue`](Self::enqueue) has taken.
+    #[inline]
+    pub fn flush(&mut self) -> Sent {
+        match self {
+            Self::Packet(_) => Sent::Taken,
+            Self::Xdp(port) => port.flush(),
+        }
+    }
+
     /// Returns how many frames came and found no room, since the port was opened.
     pub fn lost(&mut self) -> u64 {
         match self {

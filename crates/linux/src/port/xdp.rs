@@ -156,7 +156,18 @@ impl XdpPort {
     }
 
     /// Sends one frame now, or drops it: never waits.
+    #[inline]
     pub fn send(&mut self, frame: &[u8]) -> Sent {
+        match self.enqueue(frame) {
+            Sent::Taken => self.flush(),
+            Sent::Dropped => Sent::Dropped,
+        }
+    }
+
+    /// Puts one frame into the queue of those to be sent, or drops it. It goes with
+    /// the next [`flush`](Self::flush).
+    #[inline]
+    pub fn enqueue(&mut self, frame: &[u8]) -> Sent {
         while let Some(place) = self.sent.pop() {
             self.free.push(place);
         }
@@ -178,8 +189,14 @@ impl XdpPort {
             self.free.push(place);
             return Sent::Dropped;
         }
+        Sent::Taken
+    }
+
+    /// Has the kernel send what is in the queue. What it has no room for now goes
+    /// with the next flush.
+    #[inline]
+    pub fn flush(&mut self) -> Sent {
         match send(&self.socket, &[], SendFlags::DONTWAIT) {
-            // Busy for now: it goes with the next one.
             Ok(_) | Err(Errno::AGAIN | Errno::BUSY | Errno::NOBUFS) => Sent::Taken,
             Err(_) => Sent::Dropped,
         }

@@ -1,0 +1,178 @@
+//! A controller that says what the comparison needs, over the socket that a
+//! subject listens at.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use linux::clock;
+use units::Duration;
+use wire::openflow::{
+    Action, Actions, Fields, FlowMod, FlowModCommand, Framer, Hello, Instruction,
+    Instructions, MatchField, Message, PortNumber, TableId, TransactionId, emit_barrier_request,
+};
+
+use crate::traffic::Entry;
+
+const ROOM_BYTES: usize = 64 << 10;
+/// How long a subject may take to be there, or to answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+const TABLE: TableId = TableId(0);
+
+/// A connection on which OpenFlow 1.3 is spoken.
+#[derive(Debug)]
+pub struct Controller {
+    stream: UnixStream,
+    framer: Framer,
+    transactions: u32,
+    out: Vec<u8>,
+}
+
+/// What a rule does with a frame.
+#[derive(Clone, Debug)]
+pub struct Treatment {
+    /// What is done with it first.
+    pub mark: Option<MatchField>,
+    /// Where it goes then.
+    pub output: PortNumber,
+}
+
+/// A barrier that has been asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Barrier(TransactionId);
+
+impl Controller {
+    /// Connects, as soon as the subject listens.
+    pub fn connect(socket: &Path) -> io::Result<Self> {
+        let end = clock::now() + PATIENCE;
+        let stream = loop {
+            match UnixStream::connect(socket) {
+                Ok(stream) => break stream,
+                Err(error) if clock::now() >= end => return Err(error),
+                Err(_) => clock::sleep_until(clock::now() + Duration::from_ms(10)),
+            }
+        };
+        let mut controller = Self {
+            stream,
+            framer: Framer::default(),
+            transactions: 0,
+            out: Vec::new(),
+        };
+        Hello::OURS.emit(TransactionId(0), &mut controller.out);
+        controller.flush()?;
+        Ok(controller)
+    }
+
+    /// Replaces all entries by these, and waits until that is done.
+    pub fn replace_entries(&mut self, entries: &[Entry]) -> io::Result<()> {
+        let delete = FlowMod {
+            command: FlowModCommand::Delete,
+            ..FlowMod::add(TABLE)
+        };
+        self.say(&delete);
+        for entry in entries {
+            let treatment = Treatment {
+                mark: None,
+                output: entry.output,
+            };
+            self.change(FlowModCommand::Add, entry.priority, &entry.fields, &treatment);
+        }
+        self.finish()
+    }
+
+    /// Says a flow-mod; [`flush`](Self::flush) sends it.
+    pub fn change(
+        &mut self,
+        command: FlowModCommand,
+        priority: u16,
+        fields: &[MatchField],
+        treatment: &Treatment,
+    ) {
+        let output = Action::output(treatment.output);
+        let actions: Vec<Action> = match treatment.mark {
+            Some(field) => vec![Action::SetField(field), output],
+            None => vec![output],
+        };
+        let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+        let flow_mod = FlowMod {
+            command,
+            priority,
+            matching: Fields::of(fields),
+            instructions: Instructions::of(&instructions),
+            ..FlowMod::add(TABLE)
+        };
+        self.say(&flow_mod);
+    }
+
+    /// Asks for a barrier; [`flush`](Self::flush) sends it.
+    pub fn barrier(&mut self) -> Barrier {
+        let transaction = self.next_transaction();
+        emit_barrier_request(transaction, &mut self.out);
+        Barrier(transaction)
+    }
+
+    /// Sends what was said.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.stream.set_nonblocking(false)?;
+        self.stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Looks whether the barrier has been answered, without waiting.
+    pub fn has_answered(&mut self, barrier: Barrier) -> io::Result<bool> {
+        self.stream.set_nonblocking(true)?;
+        let mut room = [0; ROOM_BYTES];
+        match self.stream.read(&mut room) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => self.framer.push(&room[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        self.read_messages(barrier)
+    }
+
+    /// Sends what was said and waits until the subject has done it.
+    pub fn finish(&mut self) -> io::Result<()> {
+        let barrier = self.barrier();
+        self.flush()?;
+        let end = clock::now() + PATIENCE;
+        while !self.has_answered(barrier)? {
+            if clock::now() >= end {
+                return Err(io::Error::other("no answer to a barrier"));
+            }
+            clock::sleep_until(clock::now() + Duration::from_us(200));
+        }
+        Ok(())
+    }
+
+    fn read_messages(&mut self, barrier: Barrier) -> io::Result<bool> {
+        let mut answered = false;
+        while let Some(bytes) = self.framer.next_message().map_err(io::Error::other)? {
+            match Message::parse(bytes) {
+                Ok((header, Message::BarrierReply)) => {
+                    answered |= header.transaction == barrier.0;
+                }
+                Ok((header, Message::EchoRequest(echo))) => {
+                    echo.emit_reply(header.transaction, &mut self.out);
+                }
+                Ok((_, Message::Error(error))) => {
+                    return Err(io::Error::other(format!("refused: {error:?}")));
+                }
+                // Nothing else is asked for.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(answered)
+    }
+
+    fn say(&mut self, flow_mod: &FlowMod<'_>) {
+        let transaction = self.next_transaction();
+        flow_mod.emit(transaction, &mut self.out);
+    }
+
+    fn next_transaction(&mut self) -> TransactionId {
+        self.transactions += 1;
+        TransactionId(self.transactions)
+    }
+}

@@ -1,0 +1,126 @@
+//! A program that runs in a namespace and can be told to stand still.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use linux::namespace::Namespace;
+use rustix::process::{Pid, Signal, kill_process};
+use units::Duration;
+
+/// Where a program may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processors {
+    /// On this one only.
+    Only(usize),
+    /// On all that there are.
+    All,
+}
+
+/// A running program. It ends with this value, and with this process.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+}
+
+/// How a program is started.
+#[derive(Debug)]
+pub struct Start<'a> {
+    /// In which namespace.
+    pub room: &'a Namespace,
+    /// Where it may run.
+    pub processors: Processors,
+    /// The program and what it is told.
+    pub command: &'a [&'a str],
+    /// Variables of its environment.
+    pub environment: &'a [(&'a str, &'a str)],
+    /// Where what it says goes.
+    pub log: &'a Path,
+}
+
+impl Process {
+    /// Starts a program as urgently as the machine allows. To be called by a
+    /// thread that lives as long as the program is to run.
+    pub fn start(start: &Start<'_>) -> io::Result<Self> {
+        let log = fs::File::create(start.log)?;
+        let processors = match start.processors {
+            Processors::Only(processor) => processor.to_string(),
+            Processors::All => format!("0-{}", std::thread::available_parallelism()?.get().max(2) - 1),
+        };
+        let mut command = Command::new("nsenter");
+        command
+            .arg(format!("--net={}", start.room.path()))
+            .args(["setpriv", "--pdeathsig", "KILL"])
+            .args(["nice", "-n", "-20"])
+            .args(["taskset", "--cpu-list", &processors])
+            .args(start.command)
+            .envs(start.environment.iter().copied())
+            .stdin(Stdio::null())
+            .stderr(log.try_clone()?)
+            .stdout(log);
+        let child = command.spawn()?;
+        Ok(Self { child })
+    }
+
+    /// Makes it stand still.
+    pub fn pause(&self) -> io::Result<()> {
+        Ok(kill_process(self.id(), Signal::STOP)?)
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) -> io::Result<()> {
+        Ok(kill_process(self.id(), Signal::CONT)?)
+    }
+
+    /// Tells whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
+    }
+
+    /// Returns for how long its threads stood ready while something else had the
+    /// processor.
+    pub fn waited(&self) -> Duration {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id()));
+        let waits = threads.into_iter().flatten().flatten().filter_map(|thread| {
+            let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            text.split_whitespace().nth(1)?.parse::<u64>().ok()
+        });
+        Duration::from_ns(waits.sum())
+    }
+
+    fn id(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A program that has ended already needs no end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a program in a namespace to its end.
+pub fn run(room: &Namespace, command: &[&str]) -> io::Result<()> {
+    let output = Command::new("nsenter")
+        .arg(format!("--net={}", room.path()))
+        .args(command)
+        .output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let told = command.join(" ");
+    Err(io::Error::other(format!("`{told}`: {}", said.trim())))
+}
+
+/// Tells whether a program is installed.
+pub fn is_installed(program: &str) -> bool {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let folders = path.split(':').chain(["/usr/sbin", "/sbin"]);
+    folders
+        .map(|folder| Path::new(folder).join(program))
+        .any(|file| file.is_file())
+}
