@@ -14,6 +14,7 @@ mod fuzz;
 mod manifest;
 mod namespaces;
 mod python;
+mod rivals;
 mod rooms;
 mod source;
 mod stall_watch;
@@ -37,6 +38,9 @@ usage: cargo xtask JOB
   cites [--missing]  lists the equations and requirements cited, with their tests
   tidy               mends what a machine can mend
   bench              runs the benchmarks that have a goal and prints the ratios
+  rivals [--quick]   compares the switch with Open vSwitch, the Linux bridge and a bare
+                     forwarder on this machine; needs root, two processors, and the
+                     Debian packages openvswitch-switch and iproute2
   fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
       [--target taktos|open-vswitch] [--engine packet|xdp]
@@ -64,6 +68,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["cites", "--missing"] => cites::run(&workspace, Listing::Missing),
         ["tidy"] => tidy::run(&workspace),
         ["bench"] => bench::run(&workspace),
+        ["rivals", ..] => rivals::run(&workspace, &arguments[1..]),
         ["fuzz"] => fuzz::run(&workspace, None),
         ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
         ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),

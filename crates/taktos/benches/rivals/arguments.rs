@@ -79,7 +79,11 @@ impl Arguments {
     /// Tells whether a subject takes part.
     pub fn includes(&self, subject: Subject) -> bool {
         let name = subject.to_string().to_lowercase();
-        self.only.is_empty() || self.only.iter().any(|word| name.contains(&word.to_lowercase()))
+        self.only.is_empty()
+            || self
+                .only
+                .iter()
+                .any(|word| name.contains(&word.to_lowercase()))
     }
 
     /// Tells whether this is measured.

@@ -169,7 +169,9 @@ impl Bench {
             sender: stage.hosts[LEFT].run(|| PacketPort::open(left, SENDER_BYTES))?,
             tap: stage.hosts[RIGHT].run(|| Tap::open(right, TAP_BYTES))?,
             wall: WallClock::sample(),
-            frames: (0..probed).map(|n| traffic::frame_to(address(entry(n)))).collect(),
+            frames: (0..probed)
+                .map(|n| traffic::frame_to(address(entry(n))))
+                .collect(),
             next: 0,
             due: clock::now(),
             sent: 0,

@@ -8,8 +8,8 @@ use std::path::Path;
 use linux::clock;
 use units::Duration;
 use wire::openflow::{
-    Action, Actions, Fields, FlowMod, FlowModCommand, Framer, Hello, Instruction,
-    Instructions, MatchField, Message, PortNumber, TableId, TransactionId, emit_barrier_request,
+    Action, Actions, Fields, FlowMod, FlowModCommand, Framer, Hello, Instruction, Instructions,
+    MatchField, Message, PortNumber, TableId, TransactionId, emit_barrier_request,
 };
 
 use crate::traffic::Entry;
@@ -75,7 +75,12 @@ impl Controller {
                 mark: None,
                 output: entry.output,
             };
-            self.change(FlowModCommand::Add, entry.priority, &entry.fields, &treatment);
+            self.change(
+                FlowModCommand::Add,
+                entry.priority,
+                &entry.fields,
+                &treatment,
+            );
         }
         self.finish()
     }

@@ -78,6 +78,11 @@ impl Watch {
 fn stolen() -> Duration {
     const STOLEN: usize = 8;
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks = text.lines().next().and_then(|all| all.split_whitespace().nth(STOLEN));
-    TICK * ticks.and_then(|ticks| ticks.parse::<u32>().ok()).unwrap_or(0)
+    let ticks = text
+        .lines()
+        .next()
+        .and_then(|all| all.split_whitespace().nth(STOLEN));
+    TICK * ticks
+        .and_then(|ticks| ticks.parse::<u32>().ok())
+        .unwrap_or(0)
 }

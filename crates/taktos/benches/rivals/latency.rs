@@ -92,7 +92,9 @@ impl Bench {
             sender: stage.hosts[LEFT].run(|| Sender::open(left, NO_CLASS))?,
             left: stage.hosts[LEFT].run(|| Tap::open(left, RING_BYTES))?,
             right: stage.hosts[RIGHT].run(|| Tap::open(right, RING_BYTES))?,
-            frames: (0..FLOWS).map(|flow| traffic::frame(flow, FRAME_BYTES)).collect(),
+            frames: (0..FLOWS)
+                .map(|flow| traffic::frame(flow, FRAME_BYTES))
+                .collect(),
         })
     }
 
@@ -109,7 +111,7 @@ impl Bench {
             traffic::sign(frame, u32::try_from(number).expect("few frames"), 0);
             self.sender.send(frame)?;
             self.note(&mut sent.flights);
-            due = due + spacing;
+            due += spacing;
         }
         clock::sleep_until(clock::now() + SETTLING);
         self.note(&mut sent.flights);

@@ -46,7 +46,10 @@ impl Process {
         let log = fs::File::create(start.log)?;
         let processors = match start.processors {
             Processors::Only(processor) => processor.to_string(),
-            Processors::All => format!("0-{}", std::thread::available_parallelism()?.get().max(2) - 1),
+            Processors::All => format!(
+                "0-{}",
+                std::thread::available_parallelism()?.get().max(2) - 1
+            ),
         };
         let mut command = Command::new("nsenter");
         command
@@ -82,10 +85,14 @@ impl Process {
     /// processor.
     pub fn waited(&self) -> Duration {
         let threads = fs::read_dir(format!("/proc/{}/task", self.child.id()));
-        let waits = threads.into_iter().flatten().flatten().filter_map(|thread| {
-            let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
-            text.split_whitespace().nth(1)?.parse::<u64>().ok()
-        });
+        let waits = threads
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|thread| {
+                let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+                text.split_whitespace().nth(1)?.parse::<u64>().ok()
+            });
         Duration::from_ns(waits.sum())
     }
 

@@ -112,7 +112,9 @@ impl<'a> Report<'a> {
         if shown.is_empty() {
             return;
         }
-        let columns = SIZES.map(|size| format!("| {size} bytes | / floor ")).concat();
+        let columns = SIZES
+            .map(|size| format!("| {size} bytes | / floor "))
+            .concat();
         let _ = writeln!(
             text,
             "\nFrames a second without loss, thousands (>: the sender sends no more)\n\n\
@@ -189,7 +191,10 @@ impl<'a> Report<'a> {
     }
 
     fn find(&self, subject: Subject) -> Option<&Shown> {
-        self.results.shown.iter().find(|shown| shown.subject == subject)
+        self.results
+            .shown
+            .iter()
+            .find(|shown| shown.subject == subject)
     }
 
     /// Returns the median over the rounds of the ratio of two subjects in one
@@ -204,7 +209,10 @@ impl<'a> Report<'a> {
         let rounds = slots(subject)?.iter().zip(slots(other)?);
         let ratios = rounds.filter_map(|(one, two)| {
             let value = |distribution: &Distribution| distribution.quantile(per_mille);
-            Some(ratio(value(&one.latency)?.as_ns(), value(&two.latency)?.as_ns()))
+            Some(ratio(
+                value(&one.latency)?.as_ns(),
+                value(&two.latency)?.as_ns(),
+            ))
         });
         median(ratios.collect())
     }

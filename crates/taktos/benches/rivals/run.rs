@@ -62,7 +62,10 @@ pub fn run(arguments: &Arguments, processor: usize) -> io::Result<Results> {
     let plan = arguments.plan();
     if arguments.measures(Part::Latency) {
         for round in 1..=plan.latency_rounds {
-            progress(began, &format!("latency, round {round} of {}", plan.latency_rounds));
+            progress(
+                began,
+                &format!("latency, round {round} of {}", plan.latency_rounds),
+            );
             take_turns(&mut contenders, |contender| latency_turn(contender, &plan))?;
         }
     }
@@ -70,10 +73,18 @@ pub fn run(arguments: &Arguments, processor: usize) -> io::Result<Results> {
         for round in 1..=plan.throughput_rounds {
             for size in SIZES {
                 let rounds = plan.throughput_rounds;
-                progress(began, &format!("throughput, {size} bytes, round {round} of {rounds}"));
+                progress(
+                    began,
+                    &format!("throughput, {size} bytes, round {round} of {rounds}"),
+                );
                 take_turns(&mut contenders, |contender| {
                     let rate = throughput::search(&contender.stage, size, plan.trial)?;
-                    contender.shown.throughput.entry(size).or_default().push(rate);
+                    contender
+                        .shown
+                        .throughput
+                        .entry(size)
+                        .or_default()
+                        .push(rate);
                     Ok(())
                 })?;
             }
@@ -81,7 +92,10 @@ pub fn run(arguments: &Arguments, processor: usize) -> io::Result<Results> {
     }
     if arguments.measures(Part::Control) {
         for (entries, changes) in CHANGED.into_iter().zip(plan.changes) {
-            progress(began, &format!("{changes} changes of {entries} entries at once"));
+            progress(
+                began,
+                &format!("{changes} changes of {entries} entries at once"),
+            );
             take_turns(&mut contenders, |contender| {
                 control_turn(contender, entries, changes)
             })?;
@@ -89,7 +103,10 @@ pub fn run(arguments: &Arguments, processor: usize) -> io::Result<Results> {
     }
     Ok(Results {
         plan,
-        shown: contenders.into_iter().map(|contender| contender.shown).collect(),
+        shown: contenders
+            .into_iter()
+            .map(|contender| contender.shown)
+            .collect(),
         absent,
         took: clock::now() - began,
     })
@@ -109,7 +126,9 @@ fn assemble(
     folder: &TempDir,
 ) -> io::Result<(Vec<Contender>, Absent)> {
     let (mut contenders, mut absent) = (Vec::new(), Vec::new());
-    let wanted = Subject::ALL.into_iter().filter(|subject| arguments.includes(*subject));
+    let wanted = Subject::ALL
+        .into_iter()
+        .filter(|subject| arguments.includes(*subject));
     for (number, subject) in wanted.enumerate() {
         let stage = Stage::build()?;
         let place = folder.path().join(number.to_string());
@@ -194,7 +213,12 @@ fn take_turns(
 fn latency_turn(contender: &mut Contender, plan: &Plan) -> io::Result<()> {
     for &(spacing, frames) in &plan.spacings {
         let slot = latency::measure(&contender.stage, &contender.running, spacing, frames)?;
-        contender.shown.latency.entry(spacing).or_default().push(slot);
+        contender
+            .shown
+            .latency
+            .entry(spacing)
+            .or_default()
+            .push(slot);
     }
     Ok(())
 }

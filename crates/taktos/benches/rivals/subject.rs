@@ -69,7 +69,9 @@ impl Subject {
             Self::Bridge => (&["ip"], "iproute2"),
         };
         let missing = programs.iter().find(|program| !is_installed(program))?;
-        Some(format!("`{missing}` is not installed: apt install {package}"))
+        Some(format!(
+            "`{missing}` is not installed: apt install {package}"
+        ))
     }
 
     /// Tells whether it has rules that a controller can change.
