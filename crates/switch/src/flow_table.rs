@@ -70,6 +70,13 @@ impl Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TableFull;
 
+/// An entry that was removed, and what its age was worth.
+#[derive(Debug)]
+pub(crate) struct Removed {
+    pub(crate) entry: Entry,
+    rank: Rank,
+}
+
 /// An entry and where it stands among those with the same rule but priority.
 ///
 /// The rank and the words of the value that most entries match on share a cache
@@ -189,7 +196,7 @@ impl FlowTable {
     }
 
     /// Removes an entry and returns it.
-    pub(crate) fn remove(&mut self, index: EntryIndex) -> Entry {
+    pub(crate) fn remove(&mut self, index: EntryIndex) -> Removed {
         let rule = self.entry(index).rule;
         let group = self
             .groups
@@ -202,7 +209,27 @@ impl FlowTable {
         self.drop_group_if_empty(group);
         self.sort_groups();
         self.discount_shape(Shape::of(&entry.program));
-        entry
+        Removed { entry, rank }
+    }
+
+    /// Puts an entry back where it was, after everything that was done since it
+    /// was removed has been undone.
+    pub(crate) fn put_back(&mut self, index: EntryIndex, removed: Removed) {
+        let Removed { entry, rank } = removed;
+        let free = self.free.iter().rposition(|free| *free == index);
+        self.free
+            .remove(free.expect("a number is free until it is given again"));
+        let group = self.group_for(&entry.rule);
+        let group = group.expect("there was room for its mask before");
+        self.count_shape(Shape::of(&entry.program));
+        self.entries[index.at()] = Some(Ranked {
+            entry,
+            rank,
+            below: None,
+        });
+        self.link(group, index).expect("it had a slot before");
+        self.groups[group].add_rank(rank);
+        self.sort_groups();
     }
 
     /// Puts `entry`, which has the same rule, in the place of another, and

@@ -165,7 +165,7 @@ impl Group {
 }
 
 /// The groups of a switch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GroupTable {
     capacity: usize,
     buckets_max: usize,

@@ -69,7 +69,7 @@ impl Meter {
 }
 
 /// The meters of a switch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MeterTable {
     capacity: usize,
     bands_max: usize,

@@ -7,6 +7,7 @@ use wire::openflow::{
     FlowRemoved, FlowRemovedReason, Message, TableId,
 };
 
+use super::journal::Change;
 use super::{Agent, EXPIRIES_MAX};
 use crate::action::Program;
 use crate::counters::EntryCounters;
@@ -36,16 +37,16 @@ pub(super) struct Order<'a> {
     pub(super) program: Program,
 }
 
-impl Agent {
-    pub(super) fn flow_mod(
-        &mut self,
-        now: Instant,
-        pipeline: &mut Pipeline,
-        flow_mod: &FlowMod<'_>,
-    ) -> Result<(), ErrorKind> {
-        if flow_mod.buffer != BufferId::NONE {
-            return Err(ErrorKind::BadRequest(BadRequest::BufferUnknown));
-        }
+impl<'a> Order<'a> {
+    /// Checks a flow-mod.
+    ///
+    /// # Errors
+    ///
+    /// With the specification's error for the first thing that is wrong.
+    pub(super) fn compile(
+        pipeline: &Pipeline,
+        flow_mod: &'a FlowMod<'a>,
+    ) -> Result<Self, ErrorKind> {
         if !FLAGS.contains(flow_mod.flags) {
             return Err(ErrorKind::FlowModFailed(FlowModFailed::BadFlags));
         }
@@ -57,11 +58,25 @@ impl Agent {
             }
             FlowModCommand::Delete | FlowModCommand::DeleteStrict => Program::default(),
         };
-        let order = Order {
+        Ok(Self {
             flow_mod,
             rule,
             program,
-        };
+        })
+    }
+}
+
+impl Agent {
+    pub(super) fn flow_mod(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        flow_mod: &FlowMod<'_>,
+    ) -> Result<(), ErrorKind> {
+        if flow_mod.buffer != BufferId::NONE {
+            return Err(ErrorKind::BadRequest(BadRequest::BufferUnknown));
+        }
+        let order = Order::compile(pipeline, flow_mod)?;
         self.carry_out(now, pipeline, order)
     }
 
@@ -84,7 +99,7 @@ impl Agent {
         match flow_mod.command {
             FlowModCommand::Add => self.add(now, pipeline, order),
             FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
-                modify(pipeline, &order, &selection);
+                self.modify(pipeline, &order, &selection);
                 Ok(())
             }
             FlowModCommand::Delete | FlowModCommand::DeleteStrict => {
@@ -122,16 +137,36 @@ impl Agent {
                 }
                 let old = flows.replace(index, entry);
                 egress.release_for(&old.program);
+                self.note(|| Change::Replaced(id, Box::new(old)));
                 index
             }
-            None => flows
-                .insert(entry)
-                .map_err(|TableFull| ErrorKind::FlowModFailed(FlowModFailed::TableFull))?,
+            None => {
+                let index = flows
+                    .insert(entry)
+                    .map_err(|TableFull| ErrorKind::FlowModFailed(FlowModFailed::TableFull))?;
+                self.note(|| Change::Added(id(flow_mod.table, index)));
+                index
+            }
         };
         let entry = flows.entry_mut(index);
         egress.hold_for(&entry.program);
         self.timeouts.start(id(flow_mod.table, index), entry);
         Ok(())
+    }
+
+    /// Gives every entry that is meant new instructions. None at all is no
+    /// error.
+    fn modify(&mut self, pipeline: &mut Pipeline, order: &Order<'_>, selection: &Selection) {
+        let Pipeline { tables, egress, .. } = pipeline;
+        let flow_mod = order.flow_mod;
+        let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
+        for index in meant(flows, flow_mod.command, selection) {
+            self.note(|| {
+                let before = Box::new(flows.entry(index).clone());
+                Change::Replaced(id(flow_mod.table, index), before)
+            });
+            change(egress, flows, index, flow_mod, order.program.clone());
+        }
     }
 
     fn delete(
@@ -183,9 +218,23 @@ impl Agent {
         reason: FlowRemovedReason,
     ) {
         let flows = &mut pipeline.tables[usize::from(id.table.0)].flows;
-        let mut entry = flows.remove(id.index);
-        self.timeouts.stop(id, &mut entry);
-        pipeline.egress.release_for(&entry.program);
+        let mut removed = flows.remove(id.index);
+        self.timeouts.stop(id, &mut removed.entry);
+        pipeline.egress.release_for(&removed.entry.program);
+        match &mut self.journal {
+            Some(journal) => journal.note(Change::Removed(id, Box::new(removed), reason)),
+            None => self.announce_removal(now, id.table, &removed.entry, reason),
+        }
+    }
+
+    /// Tells controllers that an entry is gone, if they want to know.
+    pub(super) fn announce_removal(
+        &mut self,
+        now: Instant,
+        table: TableId,
+        entry: &Entry,
+        reason: FlowRemovedReason,
+    ) {
         if !entry.flags.contains(FlowModFlags::SEND_FLOW_REMOVED) {
             return;
         }
@@ -193,7 +242,7 @@ impl Agent {
             cookie: entry.cookie,
             priority: entry.rule.priority,
             reason,
-            table: id.table,
+            table,
             age: now - entry.created,
             idle_timeout_s: entry.idle_timeout,
             hard_timeout_s: entry.hard_timeout,
@@ -278,17 +327,6 @@ fn meant(flows: &FlowTable, command: FlowModCommand, selection: &Selection) -> V
             let entries = flows.iter().filter(|(_, entry)| selection.includes(entry));
             entries.map(|(index, _)| index).collect()
         }
-    }
-}
-
-/// Gives every entry that is meant new instructions. None at all is no error.
-fn modify(pipeline: &mut Pipeline, order: &Order<'_>, selection: &Selection) {
-    let Pipeline { tables, egress, .. } = pipeline;
-    let flow_mod = order.flow_mod;
-    let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
-    for index in meant(flows, flow_mod.command, selection) {
-        let program = order.program.clone();
-        change(egress, flows, index, flow_mod, program);
     }
 }
 

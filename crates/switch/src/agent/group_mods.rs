@@ -84,6 +84,15 @@ impl Agent {
     }
 }
 
+/// Checks a group-mod as if it were carried out now, but for what hangs on
+/// which groups there are.
+pub(super) fn check_mod(pipeline: &Pipeline, group_mod: &GroupMod<'_>) -> Result<(), ErrorKind> {
+    match group_mod.command {
+        GroupModCommand::Add | GroupModCommand::Modify => compile(pipeline, group_mod).map(drop),
+        GroupModCommand::Delete => Ok(()),
+    }
+}
+
 fn refuse(code: GroupModFailed) -> Result<(), ErrorKind> {
     Err(ErrorKind::GroupModFailed(code))
 }

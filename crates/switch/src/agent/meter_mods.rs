@@ -69,6 +69,22 @@ impl Agent {
     }
 }
 
+/// Checks a meter-mod as if it were carried out now, but for what hangs on which
+/// meters there are.
+pub(super) fn check_mod(
+    now: Instant,
+    pipeline: &Pipeline,
+    meter_mod: &MeterMod<'_>,
+) -> Result<(), ErrorKind> {
+    let bands_max = pipeline.egress.meters.bands_max();
+    match meter_mod.command {
+        MeterModCommand::Add | MeterModCommand::Modify => {
+            compile(now, bands_max, meter_mod).map(drop)
+        }
+        MeterModCommand::Delete => Ok(()),
+    }
+}
+
 fn refuse(code: MeterModFailed) -> Result<(), ErrorKind> {
     Err(ErrorKind::MeterModFailed(code))
 }

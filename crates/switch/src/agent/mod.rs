@@ -11,12 +11,14 @@
 //!
 //! Sources: OF13 clauses 6 and 7.
 
+mod bundles;
 mod contact;
 mod dump;
 mod errors;
 mod flow_mods;
 mod group_mods;
 mod group_statistics;
+mod journal;
 mod meter_mods;
 mod meter_statistics;
 mod packet_in;
@@ -41,6 +43,7 @@ use wire::openflow::{
 use crate::config::{Config, FailMode, KeepAlive};
 use crate::pipeline::Pipeline;
 use crate::timeouts::Timeouts;
+use journal::Journal;
 use session::{Session, State};
 
 /// How many connections an agent has at a time.
@@ -84,6 +87,8 @@ pub(crate) struct Agent {
     /// The youngest election of a master that was seen, OF13 clause 6.3.4.
     generation: Option<u64>,
     timeouts: Timeouts,
+    /// What a bundle has changed so far, while it is committed.
+    journal: Option<Journal>,
     /// Connections that were refused.
     refused: Vec<ConnectionId>,
     /// Whether a connection may have something to send.
@@ -118,6 +123,7 @@ impl Agent {
             sessions: BTreeMap::new(),
             generation: None,
             timeouts: Timeouts::default(),
+            journal: None,
             refused: Vec::new(),
             unsent: false,
             message: Vec::new(),

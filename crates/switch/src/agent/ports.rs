@@ -8,6 +8,7 @@ use wire::openflow::{
 };
 
 use super::Agent;
+use super::journal::Change;
 use super::session::ConnectionId;
 use crate::pipeline::Pipeline;
 use crate::port::{Link, Port, PortIndex, QUEUES};
@@ -37,26 +38,22 @@ impl Agent {
         pipeline: &mut Pipeline,
         port_mod: &PortMod,
     ) -> Result<(), ErrorKind> {
-        let refused = |code| Err(ErrorKind::PortModFailed(code));
-        let Some(index) = pipeline.egress.find_port(port_mod.port) else {
-            return refused(PortModFailed::BadPort);
-        };
+        let index = check_port_mod(pipeline, port_mod)?;
         let port = pipeline.egress.port_mut(index);
-        if port.config.mac != port_mod.address {
-            return refused(PortModFailed::BadHardwareAddress);
-        }
-        if !CHANGEABLE.contains(port_mod.mask) {
-            return refused(PortModFailed::BadConfig);
-        }
-        if port_mod.advertise != PortFeatures::NONE {
-            return refused(PortModFailed::BadAdvertise);
-        }
         let kept = port.policy.without(port_mod.mask);
         let changed = port_mod.config.without(PortConfig(!port_mod.mask.0));
-        port.policy = kept.with(changed);
-        pipeline.egress.heed_port(index);
-        self.port_changed(pipeline, index);
+        let before = std::mem::replace(&mut port.policy, kept.with(changed));
+        match &mut self.journal {
+            Some(journal) => journal.note(Change::Policy(index, before)),
+            None => self.heed_port_mod(pipeline, index),
+        }
         Ok(())
+    }
+
+    /// Lets what hangs on a port follow a change of it, which cannot be undone.
+    pub(super) fn heed_port_mod(&mut self, pipeline: &mut Pipeline, port: PortIndex) {
+        pipeline.egress.heed_port(port);
+        self.port_changed(pipeline, port);
     }
 
     /// Answers which queues a port has.
@@ -78,6 +75,31 @@ impl Agent {
         self.reply(id, transaction, &Message::QueueGetConfigReply(reply));
         Ok(())
     }
+}
+
+/// Checks what a controller wants of a port, and returns which port that is.
+///
+/// # Errors
+///
+/// With the specification's error for the first thing that is wrong.
+pub(super) fn check_port_mod(
+    pipeline: &Pipeline,
+    port_mod: &PortMod,
+) -> Result<PortIndex, ErrorKind> {
+    let refused = |code| Err(ErrorKind::PortModFailed(code));
+    let Some(index) = pipeline.egress.find_port(port_mod.port) else {
+        return refused(PortModFailed::BadPort);
+    };
+    if pipeline.egress.port(index).config.mac != port_mod.address {
+        return refused(PortModFailed::BadHardwareAddress);
+    }
+    if !CHANGEABLE.contains(port_mod.mask) {
+        return refused(PortModFailed::BadConfig);
+    }
+    if port_mod.advertise != PortFeatures::NONE {
+        return refused(PortModFailed::BadAdvertise);
+    }
+    Ok(index)
 }
 
 fn queues_of(port: &Port) -> impl Iterator<Item = QueueDescription> {

@@ -4,8 +4,8 @@ use units::Instant;
 use wire::openflow::multipart::RequestBody;
 use wire::openflow::{
     BadRequest, Capabilities, ErrorKind, ErrorMessage, FeaturesReply, FragmentHandling, Hello,
-    HelloFailed, Message, Role, SwitchConfig, SwitchConfigFailed, TableId, TableMod,
-    TableModFailed, TransactionId,
+    HelloFailed, Message, ONF_EXPERIMENTER, Role, SwitchConfig, SwitchConfigFailed, TableId,
+    TableMod, TableModFailed, TransactionId,
 };
 
 use super::session::{ConnectionId, State};
@@ -122,8 +122,15 @@ impl Agent {
             Message::RoleRequest(request) => self.role_request(id, transaction, request)?,
             Message::GetAsyncRequest => self.get_async(id, transaction),
             Message::SetAsync(wanted) => self.set_async(id, wanted),
-            Message::Experimenter(_) | Message::BundleControl(_) | Message::BundleAdd(_) => {
-                return bad_request(BadRequest::BadExperimenter);
+            Message::BundleControl(control) => {
+                self.bundle_control(now, pipeline, id, transaction, &control)?;
+            }
+            Message::BundleAdd(add) => self.bundle_add(now, pipeline, id, transaction, &add)?,
+            Message::Experimenter(message) => {
+                return bad_request(match message.experimenter {
+                    ONF_EXPERIMENTER => BadRequest::BadExperimenterType,
+                    _ => BadRequest::BadExperimenter,
+                });
             }
             // What only a switch says, and what this switch does not have.
             Message::FeaturesReply(_)

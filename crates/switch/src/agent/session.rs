@@ -7,6 +7,7 @@ use wire::openflow::{
     AsyncConfig, Element, Framer, FramingError, Message, MessageType, Role, Sequence, TransactionId,
 };
 
+use super::bundles::Bundles;
 use super::dump::Dump;
 use super::table_features::Wanted;
 use super::{CloseReason, SENDING_PAUSE};
@@ -73,6 +74,7 @@ pub(super) struct Session {
     pub(super) dump: Option<Dump>,
     /// Tables asked for in a request of which more is to come.
     pub(super) wanted_tables: Option<Wanted>,
+    pub(super) bundles: Bundles,
     /// Whether there may be a message that has not been looked at.
     pub(super) busy: bool,
     framer: Framer,
@@ -96,6 +98,7 @@ impl Session {
             sending: Vec::new(),
             dump: None,
             wanted_tables: None,
+            bundles: Bundles::default(),
             busy: false,
             framer: Framer::new(),
             unread: 0,

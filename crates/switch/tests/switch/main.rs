@@ -1,6 +1,7 @@
 //! What a switch does, seen from its world.
 
 mod allocation;
+mod bundles;
 mod contact;
 mod controllers;
 mod cost;
