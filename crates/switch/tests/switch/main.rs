@@ -11,6 +11,8 @@ mod frames;
 mod group_mods;
 mod group_statistics;
 mod groups;
+mod layers;
+mod matching;
 mod meters;
 mod reserved_ports;
 mod robustness;
