@@ -11,6 +11,7 @@ mod frames;
 mod group_mods;
 mod group_statistics;
 mod groups;
+mod header_actions;
 mod layers;
 mod matching;
 mod meters;
