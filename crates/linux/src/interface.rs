@@ -1,28 +1,23 @@
 //! One network interface of the namespace that the calling thread is in.
 
+mod ethtool;
+
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use libc::{c_char, c_ulong};
-use wire::ethernet::MacAddress;
-
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+
+use units::BitRate;
+use wire::ethernet::MacAddress;
 
 use crate::socket::done;
 
 const NAME_BYTES: usize = libc::IFNAMSIZ;
-
-/// Names the `ethtool` requests that are used here; `linux/ethtool.h`.
-mod ethtool {
-    pub const GET_LINK: u32 = 0x0a;
-    pub const SET_RX_CHECKSUM: u32 = 0x15;
-    pub const SET_TX_CHECKSUM: u32 = 0x17;
-    pub const SET_SCATTER_GATHER: u32 = 0x19;
-    pub const SET_TSO: u32 = 0x1f;
-    pub const SET_GSO: u32 = 0x24;
-    pub const SET_GRO: u32 = 0x2c;
-    pub const REQUEST: libc::c_ulong = 0x8946;
-}
+/// The union behind the name in the kernel's `ifreq`.
+const ANSWER_BYTES: usize = 24;
+/// The flag of an interface that is switched on.
+const IS_UP: u16 = 1;
 
 /// Whether an interface has a peer at the other end of its cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,27 +39,31 @@ pub struct Interface {
     control: OwnedFd,
 }
 
-/// What `SIOCETHTOOL` takes: the name, then a pointer to the request.
-#[repr(C)]
-struct Request {
-    name: [c_char; NAME_BYTES],
-    data: *mut Value,
-    /// The rest of the kernel's union, unused here.
-    rest: [u8; 16],
-}
-
 /// What the other requests about an interface take and return, `struct ifreq`.
 #[repr(C)]
 struct Question {
     name: [c_char; NAME_BYTES],
-    answer: [u8; 24],
+    answer: [u8; ANSWER_BYTES],
 }
 
-/// An `ethtool` request with one word.
-#[repr(C)]
-struct Value {
-    command: u32,
-    data: u32,
+/// Whether an interface is switched on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Power {
+    /// Off.
+    Off,
+    /// On.
+    On,
+}
+
+/// What a driver or the kernel does to received frames before anybody sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveOffload {
+    /// The kernel merges frames of a connection (GRO).
+    Merging,
+    /// The driver merges frames of a connection (LRO).
+    LargeReceive,
+    /// The driver takes the VLAN tag out and hands it over beside the frame.
+    TagRemoval,
 }
 
 impl Interface {
@@ -133,7 +132,7 @@ impl Interface {
     ///
     /// If the interface has gone.
     pub fn mac(&self) -> io::Result<MacAddress> {
-        let answer = self.ask(libc::SIOCGIFHWADDR as c_ulong, [0; 24])?;
+        let answer = self.ask(libc::SIOCGIFHWADDR as c_ulong, [0; ANSWER_BYTES])?;
         // The address stands behind its family.
         let (_, address) = answer.split_at(size_of::<u16>());
         Ok(MacAddress(
@@ -151,9 +150,102 @@ impl Interface {
     ///
     /// If the interface has gone.
     pub fn carrier(&self) -> io::Result<Carrier> {
-        match self.ethtool(ethtool::GET_LINK, 0)? {
-            0 => Ok(Carrier::Lost),
+        match self.ethtool([ethtool::GET_LINK, 0])? {
+            [_, 0] => Ok(Carrier::Lost),
             _ => Ok(Carrier::Present),
+        }
+    }
+
+    /// Asks whether it is switched on.
+    ///
+    /// # Errors
+    ///
+    /// If the interface has gone.
+    pub fn power(&self) -> io::Result<Power> {
+        match self.flags()? & IS_UP {
+            0 => Ok(Power::Off),
+            _ => Ok(Power::On),
+        }
+    }
+
+    /// Switches it on or off.
+    ///
+    /// # Errors
+    ///
+    /// If the interface has gone, or without CAP_NET_ADMIN.
+    pub fn switch(&self, power: Power) -> io::Result<()> {
+        let flags = match power {
+            Power::Off => self.flags()? & !IS_UP,
+            Power::On => self.flags()? | IS_UP,
+        };
+        let mut value = [0; ANSWER_BYTES];
+        value[..2].copy_from_slice(&flags.to_ne_bytes());
+        self.ask(libc::SIOCSIFFLAGS as c_ulong, value).map(drop)
+    }
+
+    fn flags(&self) -> io::Result<u16> {
+        let [low, high, ..] = self.ask(libc::SIOCGIFFLAGS as c_ulong, [0; ANSWER_BYTES])?;
+        Ok(u16::from_ne_bytes([low, high]))
+    }
+
+    /// Asks for the largest payload of a frame, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the interface has gone.
+    pub fn mtu(&self) -> io::Result<u32> {
+        let [a, b, c, d, ..] = self.ask(libc::SIOCGIFMTU as c_ulong, [0; ANSWER_BYTES])?;
+        Ok(u32::from_ne_bytes([a, b, c, d]))
+    }
+
+    /// Asks for the rate of its link, which only an interface with a cable has.
+    #[must_use]
+    pub fn link_rate(&self) -> Option<BitRate> {
+        let driver = self.ethtool(ethtool::driver_request()).ok()?;
+        if !ethtool::is_on_a_bus(&driver) {
+            return None;
+        }
+        ethtool::rate(&self.ethtool(ethtool::settings_request()).ok()?)
+    }
+
+    /// Asks over how many queues it receives.
+    #[must_use]
+    pub fn receive_queues(&self) -> u32 {
+        // Who cannot be asked has one.
+        let channels = self.ethtool(ethtool::channels_request());
+        channels.map_or(1, |channels| ethtool::receive_queues(&channels))
+    }
+
+    /// Tells whether something is done to received frames.
+    #[must_use]
+    pub fn does(&self, offload: ReceiveOffload) -> bool {
+        // Who does not know it does not do it.
+        let asked = match offload {
+            ReceiveOffload::Merging => self.ethtool([ethtool::GET_GRO, 0]),
+            ReceiveOffload::LargeReceive | ReceiveOffload::TagRemoval => {
+                self.ethtool([ethtool::GET_FLAGS, 0])
+            }
+        };
+        asked.is_ok_and(|[_, set]| set & ethtool::flag(offload) != 0)
+    }
+
+    /// Begins or ends to do something to received frames.
+    ///
+    /// # Errors
+    ///
+    /// If the driver refuses.
+    pub fn let_do(&self, offload: ReceiveOffload, power: Power) -> io::Result<()> {
+        let flag = ethtool::flag(offload);
+        let changed = |set: u32| match power {
+            Power::Off => set & !flag,
+            Power::On => set | flag,
+        };
+        match offload {
+            ReceiveOffload::Merging => self.ethtool([ethtool::SET_GRO, changed(0)]).map(drop),
+            ReceiveOffload::LargeReceive | ReceiveOffload::TagRemoval => {
+                let [_, set] = self.ethtool([ethtool::GET_FLAGS, 0])?;
+                self.ethtool([ethtool::SET_FLAGS, changed(set)]).map(drop)
+            }
         }
     }
 
@@ -172,7 +264,7 @@ impl Interface {
             ethtool::SET_RX_CHECKSUM,
             ethtool::SET_SCATTER_GATHER,
         ] {
-            match self.ethtool(command, 0) {
+            match self.ethtool([command, 0]) {
                 Ok(_) => {}
                 Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
                 Err(error) => return Err(error),
@@ -181,7 +273,7 @@ impl Interface {
         Ok(())
     }
 
-    fn ask(&self, request: c_ulong, value: [u8; 24]) -> io::Result<[u8; 24]> {
+    fn ask(&self, request: c_ulong, value: [u8; ANSWER_BYTES]) -> io::Result<[u8; ANSWER_BYTES]> {
         let mut question = Question {
             name: self.name.map(u8::cast_signed),
             answer: value,
@@ -196,22 +288,7 @@ impl Interface {
         Ok(question.answer)
     }
 
-    fn ethtool(&self, command: u32, data: u32) -> io::Result<u32> {
-        let mut value = Value { command, data };
-        let mut request = Request {
-            name: self.name.map(u8::cast_signed),
-            data: &raw mut value,
-            rest: [0; 16],
-        };
-        // SAFETY: `request` has the layout and size of the kernel's `ifreq` and
-        // its pointer leads to a request of the size that these commands read
-        // and write; both live until the call returns.
-        #[expect(unsafe_code, reason = "ioctl")]
-        let result = unsafe {
-            let number = ethtool::REQUEST as c_ulong;
-            libc::ioctl(self.control.as_raw_fd(), number as _, &raw mut request)
-        };
-        done(result)?;
-        Ok(value.data)
+    fn ethtool<const N: usize>(&self, request: [u32; N]) -> io::Result<[u32; N]> {
+        ethtool::ask(&self.control, self.name, request)
     }
 }

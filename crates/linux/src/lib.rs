@@ -11,6 +11,7 @@
 //! | [`scheduling`] | processor, priority and timer slack of a thread |
 //! | [`namespace`] | network namespaces that live no longer than this process |
 //! | [`interface`] | one network interface: index, carrier, offloads |
+//! | [`loan`] | an interface that serves as a port and is given back as it was |
 //! | [`port`] | a switch port on an interface: AF_PACKET or AF_XDP |
 //! | [`tap`] | a passive capture with kernel stamps in both directions |
 //! | [`carrier_watch`] | the carrier of many interfaces, always up to date |
@@ -32,6 +33,7 @@ pub mod controller_loop;
 pub mod dialer;
 pub mod interface;
 pub mod listener;
+pub mod loan;
 mod mapping;
 pub mod namespace;
 pub mod packet_loop;

@@ -17,15 +17,17 @@ pub use station::{CHUNK_BYTES, MOST_CONNECTIONS, Station};
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use switch::ConnectionId;
 use units::{Duration, Instant};
+use wire::openflow::PortNumber;
 
 use crate::carrier_watch::CarrierWatch;
 use crate::clock::{self, WallClock};
 use crate::connection::Connection;
 use crate::poller::Poller;
+use crate::port::Port;
 use crate::stall::{StallMonitor, Stalls, Work};
 use station::Forwarded;
 
@@ -56,6 +58,18 @@ pub enum Command {
         station: usize,
         /// The connection.
         connection: Connection,
+    },
+    /// A port of a switch is on another interface from now on.
+    Replace {
+        /// The switch, in the order of the stations.
+        station: usize,
+        /// The number of the port.
+        number: PortNumber,
+        /// The way to the frames of the new interface.
+        port: Port,
+        /// Where the former one goes: to close it takes longer than a frame may
+        /// wait.
+        retire: Sender<Port>,
     },
     /// A switch dies, with its tables, queues and connections.
     Crash {
@@ -227,6 +241,7 @@ impl PacketLoop {
                 if let Some(link) = plug.change(self.carriers.carrier(plug.watched)) {
                     station.link_changed(n, link, now);
                 }
+                station.plugs[n].calm();
             }
         }
     }
@@ -251,6 +266,21 @@ impl PacketLoop {
                 self.connections += 1;
                 let mark = u64::try_from(station).expect("fewer than 2^64 stations");
                 self.stations[station].connect(id, connection, now, (&self.poller, mark));
+            }
+            Command::Replace {
+                station,
+                number,
+                port,
+                retire,
+            } => {
+                if self.waiting == Waiting::Sleeping && self.poller.add(&port, WAKE_UP).is_err() {
+                    return;
+                }
+                if let Some(former) = self.stations[station].replace(number, port) {
+                    self.poller.remove(&former);
+                    // Whoever sent the port waits for it, unless all is over.
+                    let _ = retire.send(former);
+                }
             }
             Command::Crash { station } => self.stations[station].crash(&self.poller),
             Command::Restart { station } => self.stations[station].start(now),

@@ -126,6 +126,12 @@ impl Port {
         }
     }
 
+    /// Takes note of the error that an interface leaves behind when it goes down.
+    /// Until then the kernel reports the port as ready, without a frame.
+    pub fn take_error(&self) {
+        let _ = rustix::net::sockopt::socket_error(self);
+    }
+
     /// Returns how many frames came and found no room, since the port was opened.
     pub fn lost(&mut self) -> u64 {
         match self {

@@ -54,6 +54,13 @@ pub fn dedicated_processor() -> Option<usize> {
     (allowed.count() > 1).then(|| (0..CpuSet::MAX_CPU).rev().find(|cpu| allowed.is_set(*cpu)))?
 }
 
+/// Tells whether the calling thread may use a processor.
+#[must_use]
+pub fn is_allowed(processor: usize) -> bool {
+    let allowed = sched_getaffinity(None);
+    processor < CpuSet::MAX_CPU && allowed.is_ok_and(|allowed| allowed.is_set(processor))
+}
+
 /// Sets up the calling thread: timers precise to the nanosecond, and as much of
 /// `wish` as the machine grants. Threads that it starts later inherit it.
 pub fn apply(wish: Wish) -> Granted {

@@ -34,7 +34,7 @@ enum Command {
     /// Say which flows of a scenario would be admitted, with which guarantee.
     Check(Check),
     /// Run a switch on existing interfaces, or show what a running one does.
-    Switch(switch::Switch),
+    Switch(Box<switch::Switch>),
 }
 
 /// What `taktos run` is told.

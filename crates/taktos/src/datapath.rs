@@ -1,46 +1,47 @@
 //! A Taktos switch on interfaces of this machine, with its control connections.
 //!
-//! One thread carries frames and control ([`linux::packet_loop`]); each controller
-//! that is dialled and each address that is listened on has a small thread of its
-//! own, which hands connections over. Interfaces are left as they were found,
-//! whatever ends the process: what is changed about them hangs on descriptors that
-//! close with it.
+//! One thread carries frames and control ([`linux::packet_loop`]). Beside it stand
+//! small threads that wait where it must not: one for each controller that is
+//! dialled and each address that is listened on ([`doors`]), one for each enciphered
+//! connection ([`tls`]), and one that looks after the interfaces ([`port_keeper`]),
+//! which are left as they were found.
 
 pub mod control_socket;
+pub mod doors;
 pub mod endpoint;
+pub mod event;
 pub mod opened_port;
+pub mod port_keeper;
 pub mod port_plan;
+pub mod tls;
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use linux::carrier_watch::CarrierWatch;
-use linux::connection::{Connection, Origin};
-use linux::dialer::{self, Dialer};
-use linux::listener::{Door, Listener};
+use linux::dialer::Dialer;
+use linux::listener::Listener;
 use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
-use linux::stream::Stream;
-use switch::Config;
+use switch::{Config, FailMode};
 use thiserror::Error;
 use units::Duration;
 use wire::ethernet::MacAddress;
-use wire::openflow::DatapathId;
+use wire::openflow::{DatapathId, PortNumber};
 
 use control_socket::{ControlSocket, usual_path};
-use endpoint::Endpoint;
+use doors::{Controller, Entrance};
+use event::{EVENTS_WAITING, Event};
 use opened_port::{EngineChoice, OpenedPort};
+use port_keeper::{KeptPort, PortKeeper};
 use port_plan::PortPlan;
 
-/// The most connections that one address lets in at once.
-pub const MOST_ACCEPTED: usize = 8;
 /// From which length on a gap in the loop is taken down as a stall.
 const STALL_THRESHOLD: Duration = Duration::from_us(100);
 /// The one switch of the loop.
@@ -55,14 +56,16 @@ pub struct Plan {
     pub engine: EngineChoice,
     /// Its name towards controllers; made of the first port's address, if none.
     pub datapath_id: Option<DatapathId>,
+    /// What becomes of frames while no controller is there.
+    pub fail_mode: FailMode,
     /// How many flow tables it has.
     pub tables: u8,
     /// How many entries a table holds.
     pub table_size: usize,
     /// The controllers that it connects to.
-    pub controllers: Vec<Endpoint>,
+    pub controllers: Vec<Controller>,
     /// Where it lets others connect.
-    pub listeners: Vec<Endpoint>,
+    pub entrances: Vec<Entrance>,
     /// How the loop waits for frames.
     pub waiting: Waiting,
     /// The processor that the loop runs on, if it is tied to one.
@@ -131,10 +134,12 @@ pub struct Datapath {
     pub ports: Vec<String>,
     /// The control socket, or why there is none.
     pub control: io::Result<ControlSocket>,
+    /// What happens.
+    pub events: Receiver<Event>,
     dialers: Vec<Dialer>,
     listeners: Vec<Listener>,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Record>>,
+    packets: PacketThread,
+    _keeper: PortKeeper,
 }
 
 impl Datapath {
@@ -145,86 +150,115 @@ impl Datapath {
     /// If this machine lacks an interface, a privilege or a free address. Nothing
     /// is left changed then.
     pub fn start(plan: &Plan) -> Result<Self, DatapathError> {
-        let opened = plan
-            .ports
-            .iter()
-            .map(|port| OpenedPort::open(port, plan.engine))
-            .collect::<Result<Vec<_>, _>>()?;
-        let doors = plan
-            .listeners
-            .iter()
-            .map(open_door)
-            .collect::<Result<Vec<_>, _>>()?;
+        let opened = plan.ports.iter();
+        let opened = opened.map(|port| OpenedPort::open(port, plan.engine));
+        let opened = opened.collect::<Result<Vec<_>, _>>()?;
         let config = configuration(plan, &opened);
         let datapath_id = config.datapath_id;
-        let ports = opened.iter().map(describe).collect();
+        let ports = opened.iter().map(introduce).collect();
         let (control, tools) = open_control(plan.control.as_deref(), datapath_id)?;
         let (commands, obeyed) = mpsc::channel();
-        let dialers: Vec<_> = plan
-            .controllers
-            .iter()
-            .map(|controller| dial(controller.clone(), commands.clone()))
-            .collect();
-        let (mut plugs, mut interfaces) = (Vec::new(), Vec::new());
-        for (place, port) in opened.into_iter().enumerate() {
-            plugs.push(Plug::new(port.config.number, port.port, place));
-            interfaces.push(port.interface);
-        }
+        let (tell, events) = mpsc::sync_channel(EVENTS_WAITING);
+        let listeners = let_in(plan, tools, &commands)?;
+        let dialers: Vec<_> = dial(plan, &commands, &tell);
+        let board = Board::of(opened, plan)?;
+        let keeper = PortKeeper::start(board.kept, plan.engine, commands, tell)?;
         let station = dialers
             .iter()
-            .fold(Station::new(config, plugs), |station, dialer| {
+            .fold(Station::new(config, board.plugs), |station, dialer| {
                 station.dialled_by(dialer.wanted())
             });
-        let carriers = CarrierWatch::start(interfaces, beside(plan.processor));
-        let packets = PacketLoop::new(
-            vec![station],
-            carriers,
-            obeyed,
-            plan.waiting,
-            STALL_THRESHOLD,
-        )?;
-        let listeners = doors
-            .into_iter()
-            .chain(tools.map(Door::Unix))
-            .map(|door| let_in(door, commands.clone()))
-            .collect::<io::Result<Vec<_>>>()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let (should_stop, wish) = (Arc::clone(&stop), own(plan.processor));
-        let thread = thread::Builder::new()
-            .name("packets".to_owned())
-            .spawn(move || {
-                scheduling::apply(wish);
-                packets.run(&should_stop)
-            })?;
+        let carriers = CarrierWatch::start(board.interfaces, beside(plan.processor));
+        let stations = vec![station];
+        let packets = PacketLoop::new(stations, carriers, obeyed, plan.waiting, STALL_THRESHOLD)?;
         Ok(Self {
             datapath_id,
             ports,
             control,
+            events,
             dialers,
             listeners,
-            stop,
-            thread: Some(thread),
+            packets: PacketThread::start(packets, own(plan.processor))?,
+            _keeper: keeper,
         })
     }
 
     /// Tells whether the switch runs, as it should until it is stopped.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        self.thread
+        !self
+            .packets
+            .thread
             .as_ref()
-            .is_some_and(|thread| !thread.is_finished())
+            .is_none_or(JoinHandle::is_finished)
     }
 }
 
 impl Drop for Datapath {
     fn drop(&mut self) {
+        // Before the loop, which follows when its fields are dropped.
         self.dialers.iter().for_each(Dialer::stop);
         self.dialers.clear();
         self.listeners.clear();
+    }
+}
+
+/// The thread of the packet loop, which ends with this value.
+#[derive(Debug)]
+struct PacketThread {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Record>>,
+}
+
+impl PacketThread {
+    fn start(packets: PacketLoop, wish: Wish) -> io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let should_stop = Arc::clone(&stop);
+        let thread = thread::Builder::new().name("packets".to_owned());
+        let thread = thread.spawn(move || {
+            scheduling::apply(wish);
+            packets.run(&should_stop)
+        })?;
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for PacketThread {
+    fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// The ports, taken apart for those who need a piece of each.
+struct Board {
+    plugs: Vec<Plug>,
+    interfaces: Vec<linux::interface::Interface>,
+    kept: Vec<KeptPort>,
+}
+
+impl Board {
+    fn of(opened: Vec<OpenedPort>, plan: &Plan) -> io::Result<Self> {
+        let mut board = Self {
+            plugs: Vec::new(),
+            interfaces: Vec::new(),
+            kept: Vec::new(),
+        };
+        for (port, plan) in opened.into_iter().zip(&plan.ports) {
+            let watched = board.interfaces.len();
+            board.interfaces.push(port.loan.interface().try_clone()?);
+            board.plugs.push(Plug::new(plan.number, port.port, watched));
+            board.kept.push(KeptPort {
+                plan: plan.clone(),
+                loan: Some(port.loan),
+            });
+        }
+        Ok(board)
     }
 }
 
@@ -249,6 +283,7 @@ fn configuration(plan: &Plan, opened: &[OpenedPort]) -> Config {
     let first = ports.first().map_or(MacAddress::ZERO, |port| port.mac);
     let datapath_id = plan.datapath_id.unwrap_or_else(|| named_after(first));
     let mut config = Config::new(datapath_id, ports);
+    config.fail_mode = plan.fail_mode;
     config.tables = plan.tables;
     config.table_capacity = plan.table_size;
     // Every state of the standard library's hasher is seeded anew.
@@ -263,28 +298,39 @@ fn named_after(mac: MacAddress) -> DatapathId {
     DatapathId(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
 }
 
-fn describe(port: &OpenedPort) -> String {
-    let rate = port
-        .config
-        .rate
-        .map(|rate| format!(", {rate}"))
-        .unwrap_or_default();
-    format!(
-        "port {}: {}, {}{rate}",
-        port.config.number.0, port.config.name, port.carried
-    )
+fn introduce(port: &OpenedPort) -> String {
+    format!("port {}: {}", port.config.number, port.introduction())
 }
 
-fn open_door(endpoint: &Endpoint) -> Result<Door, DatapathError> {
-    let bound = endpoint
-        .resolve()
-        .and_then(|addresses| TcpListener::bind(&*addresses.collect::<Vec<_>>()));
-    bound
-        .map(Door::Tcp)
-        .map_err(|reason| DatapathError::Listen {
-            endpoint: endpoint.to_string(),
+/// Returns what a port is called where its users read of it.
+fn port_title(number: PortNumber, interface: &str) -> String {
+    format!("port {number} ({interface})")
+}
+
+fn dial(plan: &Plan, commands: &Sender<Command>, tell: &SyncSender<Event>) -> Vec<Dialer> {
+    let controllers = plan.controllers.iter().cloned();
+    let dial = |controller| doors::dial(controller, commands.clone(), tell.clone());
+    controllers.map(dial).collect()
+}
+
+/// Lets others in, by the plan's entrances and by the control socket.
+fn let_in(
+    plan: &Plan,
+    tools: Option<UnixListener>,
+    commands: &Sender<Command>,
+) -> Result<Vec<Listener>, DatapathError> {
+    let mut listeners = Vec::new();
+    for entrance in &plan.entrances {
+        let open = doors::open(entrance).map_err(|reason| DatapathError::Listen {
+            endpoint: entrance.endpoint.to_string(),
             reason,
-        })
+        })?;
+        listeners.push(doors::let_in(open, entrance.tls.clone(), commands.clone())?);
+    }
+    if let Some(tools) = tools {
+        listeners.push(doors::let_in_tools(tools, commands.clone())?);
+    }
+    Ok(listeners)
 }
 
 /// Makes the control socket. A place that nobody asked for may be out of reach, as
@@ -302,44 +348,4 @@ fn open_control(
         Err(reason) if asked.is_none() => Ok((Err(reason), None)),
         Err(reason) => Err(DatapathError::Control { path, reason }),
     }
-}
-
-fn let_in(door: Door, commands: Sender<Command>) -> io::Result<Listener> {
-    Listener::start(door, MOST_ACCEPTED, move |stream, lease| {
-        hand_over(
-            &commands,
-            Connection {
-                stream,
-                lease,
-                origin: Origin::Accepted,
-            },
-        );
-    })
-}
-
-fn dial(controller: Endpoint, commands: Sender<Command>) -> Dialer {
-    Dialer::start(
-        move || connect(&controller),
-        move |connection| hand_over(&commands, connection),
-    )
-}
-
-/// Tries the addresses of a controller, one after the other.
-fn connect(controller: &Endpoint) -> io::Result<Stream> {
-    let mut tried = Err(io::ErrorKind::NotFound.into());
-    for address in controller.resolve()? {
-        tried = dialer::connect(address);
-        if tried.is_ok() {
-            break;
-        }
-    }
-    tried
-}
-
-fn hand_over(commands: &Sender<Command>, connection: Connection) {
-    // The loop ends last; nobody misses a connection then.
-    let _ = commands.send(Command::Connected {
-        station: STATION,
-        connection,
-    });
 }

@@ -112,8 +112,25 @@ impl Plug {
 
     /// Returns all that went through.
     pub(super) fn total(&mut self) -> PlugCounters {
-        self.counters.lost = self.port.lost();
-        self.counters
+        PlugCounters {
+            lost: self.counters.lost + self.port.lost(),
+            ..self.counters
+        }
+    }
+
+    /// Is on another interface from now on. Returns the way to the former one.
+    pub(super) fn replace(&mut self, port: Port) -> Port {
+        self.forget();
+        let mut former = std::mem::replace(&mut self.port, port);
+        self.counters.lost += former.lost();
+        former
+    }
+
+    /// Has a port that is down wake nobody up for being so.
+    pub(super) fn calm(&self) {
+        if self.link == Link::Down {
+            self.port.take_error();
+        }
     }
 
     /// Loses the held frame.

@@ -2,6 +2,7 @@
 
 use switch::{Config, ConnectionId, Input, Output, Peer, Switch};
 use units::{Duration, Instant};
+use wire::openflow::PortNumber;
 
 use super::plug::{Leaving, Plug};
 use crate::channel::{Channel, Found, Unsent};
@@ -9,7 +10,7 @@ use crate::clock::{self, WallClock, WallTime};
 use crate::connection::{Connection, Lease, Origin};
 use crate::dialer::Wanted;
 use crate::poller::Poller;
-use crate::port::{Arrived, Frame};
+use crate::port::{Arrived, Frame, Port};
 
 /// The most control connections of one switch.
 pub const MOST_CONNECTIONS: usize = switch::CONNECTIONS_MAX;
@@ -178,6 +179,13 @@ impl Station {
         } else {
             self.note_departure();
         }
+    }
+
+    /// Puts a port of the switch on another interface. Returns the way to the
+    /// former one; nothing if there is no such port.
+    pub(super) fn replace(&mut self, number: PortNumber, port: Port) -> Option<Port> {
+        let plug = self.plugs.iter_mut().find(|plug| plug.number == number)?;
+        Some(plug.replace(port))
     }
 
     /// Tells the core of the `n`th port's link.

@@ -1,20 +1,24 @@
 //! `taktos switch`: one switch on existing interfaces, until it is stopped.
 
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use linux::packet_loop::Waiting;
+use linux::scheduling;
+use switch::FailMode;
+use thiserror::Error;
 use wire::openflow::DatapathId;
 
 use super::exit::Exit;
 use super::run::stop_on_signals;
 use super::screen::say;
 use super::show;
-use crate::datapath::endpoint::Endpoint;
+use crate::datapath::doors::{Controller, Entrance};
+use crate::datapath::endpoint::{Endpoint, Transport};
 use crate::datapath::opened_port::EngineChoice;
-use crate::datapath::port_plan::{self, PortName, RateChoice};
+use crate::datapath::port_plan::{self, PortName, PortPlanError, RateChoice};
+use crate::datapath::tls::{TlsError, TlsFiles};
 use crate::datapath::{Datapath, DatapathError, Plan};
 
 /// How often the program looks whether it is to end.
@@ -30,16 +34,22 @@ pub struct Switch {
     /// `7=eth1`.
     #[arg(long, value_name = "[N=]IF", value_delimiter = ',', required = true)]
     ports: Vec<PortName>,
+    /// The interface that leads to this host, as the port LOCAL.
+    #[arg(long, value_name = "IF")]
+    local: Option<String>,
     /// The rate that a port keeps when it sends, as in `eth1=100M`, or `100M` for
-    /// all; without one it sends as fast as the interface takes.
+    /// all; `none` for no rate [default: that of its link, if it has a cable].
     #[arg(long, value_name = "[IF=]RATE", value_delimiter = ',')]
     rate: Vec<RateChoice>,
     /// A controller to connect to, as in `tcp:10.0.0.1:6653`; may be repeated.
-    #[arg(long, value_name = "tcp:HOST[:PORT]", value_delimiter = ',')]
+    #[arg(long, value_name = "tcp|tls:HOST[:PORT]", value_delimiter = ',')]
     controller: Vec<Endpoint>,
     /// Where controllers and tools may connect; may be repeated.
-    #[arg(long, value_name = "tcp:ADDR[:PORT]", value_delimiter = ',')]
+    #[arg(long, value_name = "tcp|tls:ADDR[:PORT]", value_delimiter = ',')]
     listen: Vec<Endpoint>,
+    /// What becomes of frames while none of the controllers is there.
+    #[arg(long, value_enum, default_value = "secure")]
+    fail_mode: FailModeName,
     /// The datapath id, decimal or as 0x… [default: the first port's address].
     #[arg(long, value_name = "N", value_parser = parse_datapath_id)]
     dpid: Option<DatapathId>,
@@ -61,6 +71,18 @@ pub struct Switch {
     /// Sleep until a frame comes.
     #[arg(long)]
     sleep: bool,
+    /// The switch's private key for tls: connections, in PEM.
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+    /// The certificate of that key, in PEM.
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate of the authority that peers have to be certified by, in PEM.
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
+    /// The name that controllers' certificates bear [default: the HOST].
+    #[arg(long, value_name = "NAME")]
+    tls_name: Option<String>,
     /// The control socket, by which tools of this machine reach the switch
     /// [default: /run/taktos/DPID.sock].
     #[arg(long, value_name = "PATH")]
@@ -112,36 +134,103 @@ fn run(arguments: &Switch) -> Exit {
         Ok(datapath) => datapath,
         Err(error) => return refuse(&error),
     };
-    introduce(&plan, &datapath);
+    introduce(arguments, &plan, &datapath);
     while !stop.load(std::sync::atomic::Ordering::Relaxed) {
         if !datapath.is_running() {
             say("taktos: the switch has ended by itself");
             return Exit::Fault;
         }
-        thread::sleep(LOOK_INTERVAL);
+        if let Ok(event) = datapath.events.recv_timeout(LOOK_INTERVAL) {
+            say(event);
+        }
     }
     drop(datapath);
     say("stopped");
     Exit::Done
 }
 
-fn plan(arguments: &Switch) -> Result<Plan, port_plan::PortPlanError> {
+/// What becomes of frames while no controller is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FailModeName {
+    /// The entries stay in force, and decide alone.
+    Secure,
+    /// Every frame is treated as by an ordinary bridge.
+    Standalone,
+}
+
+/// What the command line says makes no sense.
+#[derive(Debug, Error)]
+enum Mistake {
+    #[error(transparent)]
+    Ports(#[from] PortPlanError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error("there is no processor {0}")]
+    Processor(usize),
+}
+
+fn plan(arguments: &Switch) -> Result<Plan, Mistake> {
+    if let Some(processor) = arguments.cpu
+        && !scheduling::is_allowed(processor)
+    {
+        return Err(Mistake::Processor(processor));
+    }
+    let local = arguments.local.as_deref();
     Ok(Plan {
-        ports: port_plan::plan(&arguments.ports, &arguments.rate)?,
+        ports: port_plan::plan(&arguments.ports, local, &arguments.rate)?,
         engine: match arguments.engine {
             EngineName::Auto => EngineChoice::Auto,
             EngineName::Xdp => EngineChoice::Xdp,
             EngineName::Packet => EngineChoice::Packet,
         },
+        fail_mode: match arguments.fail_mode {
+            FailModeName::Secure => FailMode::Secure,
+            FailModeName::Standalone => FailMode::Standalone,
+        },
         datapath_id: arguments.dpid,
         tables: arguments.tables,
         table_size: usize::try_from(arguments.table_size).expect("a million at most"),
-        controllers: arguments.controller.clone(),
-        listeners: arguments.listen.clone(),
+        controllers: controllers(arguments)?,
+        entrances: entrances(arguments)?,
         waiting: waiting(arguments),
         processor: arguments.cpu,
         control: arguments.control.clone(),
     })
+}
+
+fn tls_files(arguments: &Switch) -> TlsFiles {
+    TlsFiles {
+        key: arguments.tls_key.clone(),
+        certificate: arguments.tls_cert.clone(),
+        authority: arguments.tls_ca.clone(),
+        peer_name: arguments.tls_name.clone(),
+    }
+}
+
+fn controllers(arguments: &Switch) -> Result<Vec<Controller>, TlsError> {
+    let files = tls_files(arguments);
+    let endpoints = arguments.controller.iter().cloned();
+    let controllers = endpoints.map(|endpoint| {
+        let tls = match endpoint.transport {
+            Transport::Tcp => None,
+            Transport::Tls => Some(files.dialling(&endpoint.host)?),
+        };
+        Ok(Controller { endpoint, tls })
+    });
+    controllers.collect()
+}
+
+fn entrances(arguments: &Switch) -> Result<Vec<Entrance>, TlsError> {
+    let files = tls_files(arguments);
+    let endpoints = arguments.listen.iter().cloned();
+    let entrances = endpoints.map(|endpoint| {
+        let tls = match endpoint.transport {
+            Transport::Tcp => None,
+            Transport::Tls => Some(files.listening()?),
+        };
+        Ok(Entrance { endpoint, tls })
+    });
+    entrances.collect()
 }
 
 /// Who gives the switch a processor wants it used.
@@ -152,7 +241,7 @@ fn waiting(arguments: &Switch) -> Waiting {
     }
 }
 
-fn introduce(plan: &Plan, datapath: &Datapath) {
+fn introduce(arguments: &Switch, plan: &Plan, datapath: &Datapath) {
     let waiting = match plan.waiting {
         Waiting::Spinning => "spinning",
         Waiting::Sleeping => "sleeping",
@@ -172,10 +261,14 @@ fn introduce(plan: &Plan, datapath: &Datapath) {
         say(port);
     }
     for controller in &plan.controllers {
-        say(format_args!("controller {controller}"));
+        say(format_args!("controller {}", controller.endpoint));
     }
-    for listener in &plan.listeners {
-        say(format_args!("listening on {listener}"));
+    for entrance in &plan.entrances {
+        let open_to = match (&entrance.tls, arguments.tls_ca.is_some()) {
+            (Some(_), false) => ", to anybody: without --tls-ca nobody has to show who they are",
+            (Some(_), true) | (None, _) => "",
+        };
+        say(format_args!("listening on {}{open_to}", entrance.endpoint));
     }
     match &datapath.control {
         Ok(socket) => say(format_args!("control socket {}", socket.path().display())),

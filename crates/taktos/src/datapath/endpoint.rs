@@ -15,6 +15,8 @@ pub const USUAL_PORT: u16 = 6653;
 pub enum Transport {
     /// As they are.
     Tcp,
+    /// Enciphered.
+    Tls,
 }
 
 /// One end of a connection.
@@ -32,7 +34,7 @@ pub struct Endpoint {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseEndpointError {
     /// It does not begin with a transport.
-    #[error("begins with no `tcp:`, as in `tcp:10.0.0.1:6653`")]
+    #[error("begins with neither `tcp:` nor `tls:`, as in `tcp:10.0.0.1:6653`")]
     Transport,
     /// There is nobody.
     #[error("names no host, as in `tcp:10.0.0.1:6653`")]
@@ -56,10 +58,13 @@ impl Endpoint {
 impl FromStr for Endpoint {
     type Err = ParseEndpointError;
 
-    /// Reads `tcp:HOST[:PORT]`; an IPv6 address stands in brackets.
+    /// Reads `tcp:HOST[:PORT]` or `tls:HOST[:PORT]`; an IPv6 address stands in
+    /// brackets.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let Some(place) = text.strip_prefix("tcp:") else {
-            return Err(ParseEndpointError::Transport);
+        let (transport, place) = match text.split_once(':') {
+            Some(("tcp", place)) => (Transport::Tcp, place),
+            Some(("tls", place)) => (Transport::Tls, place),
+            Some(_) | None => return Err(ParseEndpointError::Transport),
         };
         let (host, port) = match place.strip_prefix('[') {
             Some(bracketed) => {
@@ -82,7 +87,7 @@ impl FromStr for Endpoint {
             },
         };
         Ok(Self {
-            transport: Transport::Tcp,
+            transport,
             host: host.to_owned(),
             port,
         })
@@ -93,6 +98,7 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let transport = match self.transport {
             Transport::Tcp => "tcp",
+            Transport::Tls => "tls",
         };
         match self.host.contains(':') {
             true => write!(f, "{transport}:[{}]:{}", self.host, self.port),
@@ -109,7 +115,7 @@ mod tests {
     fn what_is_shown_is_what_was_read() {
         for (text, shown) in [
             ("tcp:10.0.0.1:6633", "tcp:10.0.0.1:6633"),
-            ("tcp:controller", "tcp:controller:6653"),
+            ("tls:controller", "tls:controller:6653"),
             ("tcp:[::1]:6653", "tcp:[::1]:6653"),
             ("tcp:[fe80::1]", "tcp:[fe80::1]:6653"),
         ] {

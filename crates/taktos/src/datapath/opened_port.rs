@@ -3,12 +3,17 @@
 use std::io;
 
 use linux::interface::Interface;
+use linux::loan::{Loan, Tags};
+use linux::packet_loop::LONGEST_FRAME;
 use linux::port::packet::RING_BYTES;
 use linux::port::{Attachment, Engine, Port};
 use switch::PortConfig;
 
 use super::DatapathError;
-use super::port_plan::PortPlan;
+use super::port_plan::{Pace, PortPlan};
+
+/// What stands around the payload of a frame: addresses, a tag and the type.
+const FRAME_AROUND_PAYLOAD: u32 = 18;
 
 /// How ports are to be carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +29,8 @@ pub enum EngineChoice {
 /// A port that is open.
 #[derive(Debug)]
 pub struct OpenedPort {
-    /// Its interface.
-    pub interface: Interface,
+    /// Its interface, to be given back as it was.
+    pub loan: Loan,
     /// What the switch is told about it.
     pub config: PortConfig,
     /// The way to its frames.
@@ -52,39 +57,83 @@ impl OpenedPort {
                 }
                 _ => refused(reason),
             })?;
-        let mac = interface.mac().map_err(refused)?;
-        let (port, carried) = carry(interface.index(), engine).map_err(refused)?;
+        let config = describe(plan, &interface).map_err(refused)?;
+        let (loan, port, carried) = carry(interface, engine).map_err(refused)?;
         Ok(Self {
-            config: PortConfig {
-                number: plan.number,
-                name: plan.interface.clone(),
-                mac,
-                rate: plan.rate,
-            },
-            interface,
+            loan,
+            config,
             port,
             carried,
         })
     }
+
+    /// Returns a line about it.
+    #[must_use]
+    pub fn introduction(&self) -> String {
+        let rate = match self.config.rate {
+            Some(rate) => format!(", {rate}"),
+            None => String::new(),
+        };
+        let mtu = self.loan.interface().mtu().unwrap_or(0);
+        let longest = u32::try_from(LONGEST_FRAME).expect("a few thousand");
+        let cut = match mtu + FRAME_AROUND_PAYLOAD > longest {
+            true => format!("; drops frames above {longest} bytes, though its MTU is {mtu}"),
+            false => String::new(),
+        };
+        format!("{} by {}{rate}{cut}", self.config.name, self.carried)
+    }
 }
 
-/// Opens interface number `index` and says how.
-fn carry(index: u32, engine: EngineChoice) -> io::Result<(Port, String)> {
-    let packet = Engine::Packet {
-        ring_bytes: RING_BYTES,
-    };
+fn describe(plan: &PortPlan, interface: &Interface) -> io::Result<PortConfig> {
+    Ok(PortConfig {
+        number: plan.number,
+        name: plan.interface.clone(),
+        mac: interface.mac()?,
+        rate: match plan.pace {
+            Pace::OfTheLink => interface.link_rate(),
+            Pace::Unlimited => None,
+            Pace::At(rate) => Some(rate),
+        },
+    })
+}
+
+/// Opens an interface in the way that is chosen, and says which it was.
+fn carry(interface: Interface, engine: EngineChoice) -> io::Result<(Loan, Port, String)> {
     match engine {
-        EngineChoice::Packet => Ok((Port::open(packet, index)?, "packet (as asked)".to_owned())),
-        EngineChoice::Xdp => {
-            let any = Engine::Xdp(Attachment::Any);
-            Ok((Port::open(any, index)?, "xdp (as asked)".to_owned()))
-        }
-        EngineChoice::Auto => match Port::open(Engine::Xdp(Attachment::Native), index) {
-            Ok(port) => Ok((port, "xdp (the driver has it)".to_owned())),
-            Err(reason) => {
-                let port = Port::open(packet, index)?;
-                Ok((port, format!("packet (no native AF_XDP: {reason})")))
-            }
+        EngineChoice::Packet => by_packet(interface, "as asked"),
+        EngineChoice::Xdp => by_xdp(interface, Attachment::Any, "as asked"),
+        EngineChoice::Auto => match interface.receive_queues() {
+            1 => match by_xdp(
+                interface.try_clone()?,
+                Attachment::Native,
+                "its driver has it",
+            ) {
+                Ok(opened) => Ok(opened),
+                Err(reason) => by_packet(interface, &format!("no native AF_XDP: {reason}")),
+            },
+            queues => by_packet(
+                interface,
+                &format!("AF_XDP would hear one of its {queues} queues"),
+            ),
         },
     }
+}
+
+fn by_packet(interface: Interface, why: &str) -> io::Result<(Loan, Port, String)> {
+    let index = interface.index();
+    let loan = Loan::take(interface, Tags::Anywhere)?;
+    let ring_bytes = RING_BYTES;
+    let port = Port::open(Engine::Packet { ring_bytes }, index)?;
+    Ok((loan, port, format!("packet socket ({why})")))
+}
+
+fn by_xdp(
+    interface: Interface,
+    attachment: Attachment,
+    why: &str,
+) -> io::Result<(Loan, Port, String)> {
+    let index = interface.index();
+    let loan = Loan::take(interface, Tags::InFrames)?;
+    let port = Port::open(Engine::Xdp(attachment), index)?;
+    Ok((loan, port, format!("AF_XDP ({why})")))
 }

@@ -1,6 +1,5 @@
 //! Which interfaces are ports, under which numbers and at which rates.
 
-use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use switch::PORTS_MAX;
@@ -41,14 +40,25 @@ impl FromStr for PortName {
     }
 }
 
+/// How fast a port sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// At the rate of its link, if there is a cable; else as fast as it can.
+    OfTheLink,
+    /// As fast as its interface takes frames.
+    Unlimited,
+    /// At this rate.
+    At(BitRate),
+}
+
 /// What the user says of rates: one for all ports, or one for the port on an
-/// interface, as in `100M` or `eth1=100M`.
+/// interface, as in `100M`, `eth1=100M` or `eth1=none`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateChoice {
     /// The port; all, if none is named.
     pub interface: Option<String>,
-    /// Its rate.
-    pub rate: BitRate,
+    /// How fast it sends.
+    pub pace: Pace,
 }
 
 impl FromStr for RateChoice {
@@ -61,7 +71,10 @@ impl FromStr for RateChoice {
         };
         Ok(Self {
             interface,
-            rate: parse_rate(rate)?,
+            pace: match rate {
+                "none" => Pace::Unlimited,
+                rate => Pace::At(parse_rate(rate)?),
+            },
         })
     }
 }
@@ -84,8 +97,8 @@ pub struct PortPlan {
     pub number: PortNumber,
     /// The name of its interface.
     pub interface: String,
-    /// The rate at which it sends, if it keeps one.
-    pub rate: Option<BitRate>,
+    /// How fast it sends.
+    pub pace: Pace,
 }
 
 /// Why ports make no sense together.
@@ -113,35 +126,27 @@ pub enum PortPlanError {
 }
 
 /// Numbers the ports and gives each its rate. Who has no number of its own has its
-/// place in the list for one, counted from 1.
+/// place in the list for one, counted from 1. The interface `local` leads to the
+/// switch's own host.
 ///
 /// # Errors
 ///
 /// If numbers or interfaces collide, or a rate belongs to no port.
-pub fn plan(names: &[PortName], rates: &[RateChoice]) -> Result<Vec<PortPlan>, PortPlanError> {
+pub fn plan(
+    names: &[PortName],
+    local: Option<&str>,
+    rates: &[RateChoice],
+) -> Result<Vec<PortPlan>, PortPlanError> {
     if names.len() > PORTS_MAX {
         return Err(PortPlanError::TooMany(names.len()));
     }
-    let mut taken: BTreeMap<u32, &str> = BTreeMap::new();
     let mut ports: Vec<PortPlan> = Vec::new();
     for (place, name) in (1..).zip(names) {
-        let number = name.number.unwrap_or(place);
-        let interface = &name.interface;
-        if ports.iter().any(|port| port.interface == *interface) {
-            return Err(PortPlanError::InterfaceTwice(interface.clone()));
-        }
-        if let Some(first) = taken.insert(number, interface) {
-            return Err(PortPlanError::NumberTwice {
-                number,
-                first: first.to_owned(),
-                second: interface.clone(),
-            });
-        }
-        ports.push(PortPlan {
-            number: PortNumber(number),
-            interface: interface.clone(),
-            rate: None,
-        });
+        let number = PortNumber(name.number.unwrap_or(place));
+        add(&mut ports, number, &name.interface)?;
+    }
+    if let Some(local) = local {
+        add(&mut ports, PortNumber::LOCAL, local)?;
     }
     for choice in rates {
         set_rate(&mut ports, choice)?;
@@ -149,17 +154,40 @@ pub fn plan(names: &[PortName], rates: &[RateChoice]) -> Result<Vec<PortPlan>, P
     Ok(ports)
 }
 
+fn add(
+    ports: &mut Vec<PortPlan>,
+    number: PortNumber,
+    interface: &str,
+) -> Result<(), PortPlanError> {
+    if ports.iter().any(|port| port.interface == interface) {
+        return Err(PortPlanError::InterfaceTwice(interface.to_owned()));
+    }
+    if let Some(first) = ports.iter().find(|port| port.number == number) {
+        return Err(PortPlanError::NumberTwice {
+            number: number.0,
+            first: first.interface.clone(),
+            second: interface.to_owned(),
+        });
+    }
+    ports.push(PortPlan {
+        number,
+        interface: interface.to_owned(),
+        pace: Pace::OfTheLink,
+    });
+    Ok(())
+}
+
 /// Later choices replace earlier ones.
 fn set_rate(ports: &mut [PortPlan], choice: &RateChoice) -> Result<(), PortPlanError> {
     let Some(interface) = &choice.interface else {
         for port in ports {
-            port.rate = Some(choice.rate);
+            port.pace = choice.pace;
         }
         return Ok(());
     };
     match ports.iter_mut().find(|port| port.interface == *interface) {
         Some(port) => {
-            port.rate = Some(choice.rate);
+            port.pace = choice.pace;
             Ok(())
         }
         None => Err(PortPlanError::RateWithoutPort(interface.clone())),
@@ -176,22 +204,27 @@ mod tests {
 
     #[test]
     fn ports_are_numbered_in_their_order_unless_the_user_says_otherwise() {
-        let ports = plan(&names(&["eth1", "9=eth2", "eth3"]), &[]).unwrap();
+        let ports = plan(&names(&["eth1", "9=eth2", "eth3"]), Some("host"), &[]).unwrap();
 
         let numbers = ports.iter().map(|port| port.number.0);
-        assert_eq!(numbers.collect::<Vec<_>>(), [1, 9, 3]);
+        assert_eq!(numbers.collect::<Vec<_>>(), [1, 9, 3, PortNumber::LOCAL.0]);
     }
 
     #[test]
     fn a_rate_is_for_one_port_or_for_all() {
-        let rates = ["1G", "eth2=100M", "eth3=2500 kbit/s"].map(|rate| rate.parse().unwrap());
+        let rates = ["1G", "b=100M", "c=2500 kbit/s", "d=none"].map(|rate| rate.parse().unwrap());
 
-        let ports = plan(&names(&["eth1", "eth2", "eth3"]), &rates).unwrap();
+        let ports = plan(&names(&["a", "b", "c", "d"]), None, &rates).unwrap();
 
-        let rates = ports.iter().map(|port| port.rate.unwrap().as_bps());
+        let at = |bps| Pace::At(BitRate::new(bps).unwrap());
         assert_eq!(
-            rates.collect::<Vec<_>>(),
-            [1_000_000_000, 100_000_000, 2_500_000]
+            ports.iter().map(|port| port.pace).collect::<Vec<_>>(),
+            [
+                at(1_000_000_000),
+                at(100_000_000),
+                at(2_500_000),
+                Pace::Unlimited
+            ]
         );
     }
 
@@ -201,10 +234,13 @@ mod tests {
             (&["2=a", "b"][..], "both `a` and `b` are to be port 2"),
             (&["a", "b", "a"], "`a` is named twice"),
         ] {
-            assert_eq!(plan(&names(ports), &[]).unwrap_err().to_string(), reason);
+            assert_eq!(
+                plan(&names(ports), None, &[]).unwrap_err().to_string(),
+                reason
+            );
         }
         let rate = ["c=1M".parse().unwrap()];
-        let refused = plan(&names(&["a"]), &rate).unwrap_err();
+        let refused = plan(&names(&["a"]), None, &rate).unwrap_err();
         assert_eq!(
             refused.to_string(),
             "a rate for `c`, which is none of the ports"

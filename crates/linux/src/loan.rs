@@ -1,0 +1,95 @@
+//! An interface that serves as a port for a while, and is given back as it was.
+//!
+//! A port wants its interface switched on, and frames as they came over the wire:
+//! not merged, and with their tags. What is not so is changed, and changed back
+//! when the loan ends. What a port needs besides ends with its descriptors: the
+//! reception of frames for others, the program of AF_XDP.
+//!
+//! # Left out
+//!
+//! A process that is killed cannot change anything back: the interface then stays
+//! switched on and its frames unmerged.
+
+use std::io;
+
+use crate::interface::{Interface, Power, ReceiveOffload};
+
+/// What nobody may do to the frames of a port.
+const MERGING: [ReceiveOffload; 2] = [ReceiveOffload::Merging, ReceiveOffload::LargeReceive];
+
+/// Which frames a port needs to get from the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tags {
+    /// Their tags may come beside them, as a packet socket knows them.
+    Anywhere,
+    /// Their tags have to stand in them, as AF_XDP knows no other place.
+    InFrames,
+}
+
+/// An interface as long as it serves as a port.
+#[derive(Debug)]
+pub struct Loan {
+    interface: Interface,
+    /// How it was found.
+    power: Power,
+    /// What was done to frames and is not during the loan.
+    suspended: Vec<ReceiveOffload>,
+}
+
+impl Loan {
+    /// Makes `interface` fit to be a port.
+    ///
+    /// # Errors
+    ///
+    /// If it has gone, the driver refuses, or without CAP_NET_ADMIN. Nothing stays
+    /// changed then.
+    pub fn take(interface: Interface, tags: Tags) -> io::Result<Self> {
+        let power = interface.power()?;
+        let mut loan = Self {
+            interface,
+            power,
+            suspended: Vec::new(),
+        };
+        let unwanted = match tags {
+            Tags::Anywhere => None,
+            Tags::InFrames => Some(ReceiveOffload::TagRemoval),
+        };
+        for offload in MERGING.into_iter().chain(unwanted) {
+            loan.suspend(offload)?;
+        }
+        if power == Power::Off {
+            loan.interface.switch(Power::On)?;
+        }
+        Ok(loan)
+    }
+
+    /// Returns the interface.
+    #[must_use]
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn suspend(&mut self, offload: ReceiveOffload) -> io::Result<()> {
+        if self.interface.does(offload) {
+            self.interface.let_do(offload, Power::Off)?;
+            self.suspended.push(offload);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        // An interface that has gone meanwhile is nobody's, and one that came
+        // under its name was not lent.
+        let still = Interface::named(self.interface.name());
+        if still.is_ok_and(|found| found.index() == self.interface.index()) {
+            for offload in self.suspended.drain(..) {
+                let _ = self.interface.let_do(offload, Power::On);
+            }
+            if self.power == Power::Off {
+                let _ = self.interface.switch(Power::Off);
+            }
+        }
+    }
+}

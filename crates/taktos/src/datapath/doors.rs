@@ -1,0 +1,216 @@
+//! The ways to a switch's control connections: controllers that it dials, and
+//! addresses on which it lets others in.
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, SyncSender};
+use std::time::{Duration, Instant};
+
+use linux::connection::{Connection, Lease, Origin};
+use linux::dialer::{Dialer, PATIENCE};
+use linux::listener::{Door, Listener};
+use linux::packet_loop::Command;
+use linux::stream::Stream;
+use rustls::{ServerConfig, ServerConnection};
+
+use super::STATION;
+use super::endpoint::Endpoint;
+use super::event::{Event, tell};
+use super::tls::{Dialling, relay};
+
+/// The most connections that one address lets in at once.
+pub const MOST_ACCEPTED: usize = 8;
+/// How much is told about one controller in [`QUIET`].
+const MOST_TOLD: u32 = 8;
+const QUIET: Duration = Duration::from_secs(60);
+
+/// A controller to be dialled.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// How to encipher, if so.
+    pub tls: Option<Dialling>,
+}
+
+/// An address on which others are let in.
+#[derive(Clone, Debug)]
+pub struct Entrance {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// How to encipher, if so.
+    pub tls: Option<Arc<ServerConfig>>,
+}
+
+/// Begins to dial a controller, whenever there is no connection to it.
+pub fn dial(
+    controller: Controller,
+    commands: Sender<Command>,
+    events: SyncSender<Event>,
+) -> Dialer {
+    let mut contact = Contact::new(controller, events);
+    Dialer::start(
+        move || contact.connect(),
+        move |connection| hand_over(&commands, connection),
+    )
+}
+
+/// Opens an entrance.
+///
+/// # Errors
+///
+/// If its address is not ours, or taken.
+pub fn open(entrance: &Entrance) -> io::Result<TcpListener> {
+    let addresses: Vec<_> = entrance.endpoint.resolve()?.collect();
+    TcpListener::bind(&*addresses)
+}
+
+/// Begins to let in who comes to an open entrance.
+///
+/// # Errors
+///
+/// If the process has no threads or descriptors left.
+pub fn let_in(
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+    commands: Sender<Command>,
+) -> io::Result<Listener> {
+    Listener::start(
+        Door::Tcp(listener),
+        MOST_ACCEPTED,
+        move |stream, lease| match (stream, &tls) {
+            (Stream::Tcp(stream), Some(config)) => {
+                let_in_enciphered(stream, lease, config, commands.clone());
+            }
+            (stream, _) => hand_over(&commands, accepted(stream, lease)),
+        },
+    )
+}
+
+/// Begins to let in the tools of this machine.
+///
+/// # Errors
+///
+/// If the process has no threads or descriptors left.
+pub fn let_in_tools(listener: UnixListener, commands: Sender<Command>) -> io::Result<Listener> {
+    Listener::start(Door::Unix(listener), MOST_ACCEPTED, move |stream, lease| {
+        hand_over(&commands, accepted(stream, lease));
+    })
+}
+
+fn let_in_enciphered(
+    stream: TcpStream,
+    lease: Lease,
+    config: &Arc<ServerConfig>,
+    commands: Sender<Command>,
+) {
+    let Ok(connection) = ServerConnection::new(Arc::clone(config)) else {
+        return;
+    };
+    // Without a thread to spare the peer is turned away and comes again.
+    let _ = relay::accept(stream, connection, move |plain| {
+        hand_over(&commands, accepted(plain.into(), lease));
+    });
+}
+
+fn accepted(stream: Stream, lease: Lease) -> Connection {
+    Connection {
+        stream,
+        lease,
+        origin: Origin::Accepted,
+    }
+}
+
+fn hand_over(commands: &Sender<Command>, connection: Connection) {
+    // The loop ends last; nobody misses a connection then.
+    let _ = commands.send(Command::Connected {
+        station: STATION,
+        connection,
+    });
+}
+
+/// A controller as the switch has found it so far.
+struct Contact {
+    controller: Controller,
+    state: State,
+    events: SyncSender<Event>,
+    told: u32,
+    since: Instant,
+}
+
+/// What users know of a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Untried,
+    Connected,
+    Lost,
+    Unreachable,
+}
+
+impl Contact {
+    fn new(controller: Controller, events: SyncSender<Event>) -> Self {
+        Self {
+            controller,
+            state: State::Untried,
+            events,
+            told: 0,
+            since: Instant::now(),
+        }
+    }
+
+    /// Tries once. To be called again when the connection is lost.
+    fn connect(&mut self) -> io::Result<Stream> {
+        if self.state == State::Connected {
+            self.state = State::Lost;
+            self.tell(Event::Lost(self.controller.endpoint.clone()));
+        }
+        let tried = connect(&self.controller);
+        match &tried {
+            Ok(_) => {
+                self.state = State::Connected;
+                self.tell(Event::Connected(self.controller.endpoint.clone()));
+            }
+            Err(_) if self.state == State::Unreachable => {}
+            Err(error) => {
+                self.state = State::Unreachable;
+                let reason = io::Error::new(error.kind(), error.to_string());
+                self.tell(Event::Unreachable(self.controller.endpoint.clone(), reason));
+            }
+        }
+        tried
+    }
+
+    /// Tells users, but not more than they want to read.
+    fn tell(&mut self, event: Event) {
+        if self.since.elapsed() >= QUIET {
+            self.told = 0;
+            self.since = Instant::now();
+        }
+        self.told += 1;
+        match self.told.cmp(&MOST_TOLD) {
+            std::cmp::Ordering::Less => tell(&self.events, event),
+            std::cmp::Ordering::Equal => {
+                let endpoint = self.controller.endpoint.clone();
+                tell(&self.events, Event::Restless(endpoint));
+            }
+            std::cmp::Ordering::Greater => {}
+        }
+    }
+}
+
+/// Tries the addresses of a controller, one after the other.
+fn connect(controller: &Controller) -> io::Result<Stream> {
+    let mut tried = Err(io::ErrorKind::NotFound.into());
+    for address in controller.endpoint.resolve()? {
+        tried = TcpStream::connect_timeout(&address, PATIENCE.into());
+        if tried.is_ok() {
+            break;
+        }
+    }
+    match &controller.tls {
+        None => tried.map(Stream::Tcp),
+        Some(dialling) => relay::dial(tried?, dialling).map(Stream::Unix),
+    }
+}

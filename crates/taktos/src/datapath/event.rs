@@ -1,0 +1,62 @@
+//! What whoever runs a switch wants to know while it runs.
+
+use std::fmt;
+use std::io;
+use std::sync::mpsc::SyncSender;
+
+use linux::interface::Carrier;
+
+use super::endpoint::Endpoint;
+
+/// How many events wait to be read; those beyond are not told.
+pub const EVENTS_WAITING: usize = 256;
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Event {
+    /// A controller is there.
+    Connected(Endpoint),
+    /// A controller was there and is no longer.
+    Lost(Endpoint),
+    /// A controller does not answer; the switch tries on.
+    Unreachable(Endpoint, io::Error),
+    /// A controller comes and goes; nothing more is told for a while.
+    Restless(Endpoint),
+    /// A link went up or down.
+    Link(String, Carrier),
+    /// An interface is gone.
+    Gone(String),
+    /// An interface is there again, and a port as this says.
+    Back(String),
+    /// An interface is there again and cannot be a port; the switch tries on.
+    Unusable(String),
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connected(controller) => write!(f, "controller {controller} connected"),
+            Self::Lost(controller) => write!(f, "controller {controller} lost"),
+            Self::Unreachable(controller, reason) => {
+                write!(
+                    f,
+                    "controller {controller} does not answer ({reason}); trying on"
+                )
+            }
+            Self::Restless(controller) => write!(
+                f,
+                "controller {controller} comes and goes; nothing more about it for a minute"
+            ),
+            Self::Link(port, Carrier::Present) => write!(f, "{port} up"),
+            Self::Link(port, Carrier::Lost) => write!(f, "{port} down"),
+            Self::Gone(port) => write!(f, "{port} gone: no such interface any more"),
+            Self::Back(port) => write!(f, "{port} back"),
+            Self::Unusable(why) => write!(f, "{why}; trying on"),
+        }
+    }
+}
+
+/// Tells `to`, unless nobody reads fast enough.
+pub fn tell(to: &SyncSender<Event>, event: Event) {
+    let _ = to.try_send(event);
+}
