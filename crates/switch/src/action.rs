@@ -5,8 +5,8 @@
 //! refused when a frame comes. OF13 clauses 5.9 to 5.12.
 
 use wire::ethernet::MacAddress;
-use wire::openflow::TableId;
 use wire::openflow::oxm::FieldKind;
+use wire::openflow::{ControllerLength, TableId};
 
 use crate::group_table::GroupIndex;
 use crate::headers::{PROTO_ICMP, PROTO_ICMPV6, PROTO_SCTP, PROTO_TCP, PROTO_UDP};
@@ -102,10 +102,21 @@ pub(crate) enum Target {
     Flood,
     /// Where a bridge would send it.
     Normal,
-    /// To the controllers.
-    Controller,
+    /// To the controllers: so much of it, or all.
+    Controller(ControllerLength),
     /// Through the tables; only in a packet-out.
     Tables,
+}
+
+impl Target {
+    /// Returns whether both are the same place, however much of a frame is
+    /// wanted there.
+    pub(crate) fn is_like(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Controller(_), Self::Controller(_)) => true,
+            (one, other) => one == other,
+        }
+    }
 }
 
 /// A header field with its new value.

@@ -43,6 +43,8 @@ pub struct Config {
     /// When a connection that says nothing is asked, and when it is given up; if
     /// none, it never is.
     pub keep_alive: Option<KeepAlive>,
+    /// How many frames the switch keeps while controllers decide about them.
+    pub packet_buffers: PacketBuffersConfig,
     /// What the switch remembers about stations when it treats frames like a
     /// bridge.
     pub mac_table: MacTableConfig,
@@ -94,6 +96,15 @@ pub struct KeepAlive {
     pub give_up: Duration,
 }
 
+/// How frames are kept for controllers, OF13 clause 7.4.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketBuffersConfig {
+    /// How many at a time, at most 65,536.
+    pub frames: usize,
+    /// For how long at least before one is given up for another.
+    pub hold: Duration,
+}
+
 /// What a switch remembers about stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MacTableConfig {
@@ -135,6 +146,10 @@ impl Config {
                 idle: Duration::from_secs(5),
                 give_up: Duration::from_secs(10),
             }),
+            packet_buffers: PacketBuffersConfig {
+                frames: 256,
+                hold: Duration::from_secs(1),
+            },
             mac_table: MacTableConfig {
                 capacity: 4_096,
                 age_max: Duration::from_secs(300),

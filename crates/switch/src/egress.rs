@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use units::{Duration, Instant};
-use wire::openflow::{PacketInReason, PortConfig, PortNumber};
+use wire::openflow::{ControllerLength, PacketInReason, PortConfig, PortNumber};
 
 use crate::action::{Action, Program, Target};
 use crate::bucket_choice::FlowHash;
@@ -33,12 +33,18 @@ const PUNTS_MAX: usize = 64;
 /// hand and copies of it, those announced, and those for the agent.
 pub(crate) const IN_HAND_MAX: usize = 2 * PUNTS_MAX + 128 + BUCKETS_A_FRAME as usize;
 
+/// How much of a frame the controllers get if nobody said otherwise, OF13 clause
+/// 7.3.2.
+pub(crate) const MISS_SEND_LENGTH: ControllerLength = ControllerLength(128);
+
 /// A frame for the controllers.
 #[derive(Debug)]
 pub(crate) struct Punt {
     pub(crate) slot: SlotIndex,
     pub(crate) known: PipelineFields,
     pub(crate) origin: Origin,
+    /// How much of it they want.
+    pub(crate) length: ControllerLength,
 }
 
 /// A frame whose transmission begins.
@@ -75,6 +81,9 @@ pub(crate) struct Egress {
     pub(crate) buckets_left: u32,
     /// Who is behind which port.
     pub(crate) stations: MacTable,
+    /// How much of a frame the controllers get if no action says it, OF13 clause
+    /// 7.3.2.
+    pub(crate) miss_send_length: ControllerLength,
     packet_ins: Budget,
     discovery: Budget,
     catch_up: Duration,
@@ -118,6 +127,7 @@ impl Egress {
             flow_hash: FlowHash::new(config.seed),
             buckets_left: BUCKETS_A_FRAME,
             stations,
+            miss_send_length: MISS_SEND_LENGTH,
             packet_ins: Budget::new(now, config.packet_ins),
             discovery: Budget::new(now, config.discovery),
             catch_up: config.catch_up,
@@ -295,7 +305,7 @@ impl Egress {
             }
             Target::All | Target::Flood => self.flood(now, packet),
             Target::Normal => self.bridge(now, packet),
-            Target::Controller => self.punt(now, packet, packet.origin.reason),
+            Target::Controller(length) => self.punt(now, packet, packet.origin.reason, length),
             Target::Tables => return Fate::Walks,
         }
         Fate::Lives
@@ -344,7 +354,13 @@ impl Egress {
         }
     }
 
-    pub(crate) fn punt(&mut self, now: Instant, packet: &Packet, reason: PacketInReason) {
+    pub(crate) fn punt(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        reason: PacketInReason,
+        length: ControllerLength,
+    ) {
         if packet
             .port
             .is_some_and(|port| self.ports[port.at()].forbids(PortConfig::NO_PACKET_IN))
@@ -369,6 +385,7 @@ impl Egress {
         self.counters.punted += 1;
         self.pool.hold(packet.slot);
         self.punts.push_back(Punt {
+            length,
             slot: packet.slot,
             known: packet.known,
             origin: Origin {

@@ -53,7 +53,8 @@ impl Egress {
         });
         if fate == Fate::Lives && result.is_err() {
             self.counters.abandoned += 1;
-            self.punt(now, packet, PacketInReason::InvalidTtl);
+            let length = self.miss_send_length;
+            self.punt(now, packet, PacketInReason::InvalidTtl, length);
             return Fate::Ends;
         }
         fate

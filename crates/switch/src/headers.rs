@@ -16,7 +16,7 @@
 use wire::ethernet::EtherType;
 use wire::openflow::PortNumber;
 
-use crate::extension_headers;
+use crate::extension_headers::{self, Seen};
 use crate::packet_key::{PacketKey, VLAN_PRESENT, field};
 
 /// How many VLAN tags are looked through for the EtherType below them.
@@ -222,6 +222,19 @@ fn ipv6(frame: &[u8], at: usize, key: &mut PacketKey, headers: &mut Headers) {
     headers.routed = end.routed;
     if end.first_fragment {
         transport(packet, end.at, end.protocol, key, headers);
+    }
+}
+
+/// Returns whether a frame carries a piece of an IP packet.
+pub(crate) fn is_fragment(key: &PacketKey, headers: &Headers, frame: &[u8]) -> bool {
+    /// More of them follow, or this is not the first.
+    const IPV4_FRAGMENT: u16 = 0x3fff;
+    match headers.network {
+        Some((Network::Ipv4, at)) => {
+            u16_at(frame, at + 6).is_some_and(|bits| bits & IPV4_FRAGMENT != 0)
+        }
+        Some((Network::Ipv6, _)) => key.get(field::IPV6_EXTHDR) & u64::from(Seen::FRAGMENT) != 0,
+        Some((Network::Arp | Network::Mpls | Network::Backbone, _)) | None => false,
     }
 }
 

@@ -69,7 +69,9 @@ mod timeouts;
 
 pub use agent::{CONNECTIONS_MAX, CloseReason, ConnectionId, Peer};
 pub use buffer_pool::FRAME_BYTES_MAX;
-pub use config::{Config, FailMode, KeepAlive, MacTableConfig, PortConfig, PuntBudget};
+pub use config::{
+    Config, FailMode, KeepAlive, MacTableConfig, PacketBuffersConfig, PortConfig, PuntBudget,
+};
 pub use cost::{Cost, TableCost, Work};
 pub use counters::{PortCounters, QueueCounters, SwitchCounters};
 pub use egress::PORTS_MAX;

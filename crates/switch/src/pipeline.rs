@@ -9,7 +9,7 @@
 use std::ops::RangeInclusive;
 
 use units::Instant;
-use wire::openflow::{PortConfig, PortNumber, TableId};
+use wire::openflow::{FragmentHandling, PortConfig, PortNumber, TableId};
 
 use crate::action::{Action, Program};
 use crate::action_set::ActionSet;
@@ -20,6 +20,7 @@ use crate::counters::TableCounters;
 use crate::egress::{Egress, Fate};
 use crate::entry::Entry;
 use crate::flow_table::{EntryIndex, FlowTable};
+use crate::headers;
 use crate::packet::{Origin, Packet};
 use crate::packet_key::PacketKey;
 use crate::port::PortIndex;
@@ -44,6 +45,8 @@ pub(crate) struct Pipeline {
     tables_max: usize,
     pub(crate) egress: Egress,
     pub(crate) treatment: Treatment,
+    /// What becomes of fragments of IP packets, OF13 clause 7.3.2.
+    pub(crate) fragments: FragmentHandling,
     action_set: ActionSet,
 }
 
@@ -66,6 +69,7 @@ impl Pipeline {
             tables_max: usize::from(config.tables),
             egress: Egress::new(now, config),
             treatment: Treatment::Tables,
+            fragments: FragmentHandling::Normal,
             action_set: ActionSet::new(),
         }
     }
@@ -115,6 +119,7 @@ impl Pipeline {
         let port = self.egress.find_port(number);
         let packet = port.and_then(|port| self.admit(port, number, frame));
         match packet {
+            Some(packet) if self.drops(&packet) => self.drop_fragment(&packet),
             Some(packet) => match self.treatment {
                 Treatment::Tables => self.walk(now, packet),
                 Treatment::Bridge => self.bridge(now, packet),
@@ -185,6 +190,24 @@ impl Pipeline {
         packet.flatten()
     }
 
+    /// Returns whether a frame carries a fragment that nobody wants.
+    #[inline]
+    fn drops(&self, packet: &Packet) -> bool {
+        self.fragments == FragmentHandling::Drop && {
+            let frame = self.egress.pool.frame(packet.slot);
+            headers::is_fragment(&packet.key, &packet.headers, frame)
+        }
+    }
+
+    #[cold]
+    fn drop_fragment(&mut self, packet: &Packet) {
+        self.egress.counters.refused += 1;
+        if let Some(port) = packet.port {
+            self.egress.port_mut(port).counters.received_dropped += 1;
+        }
+        self.egress.finish(packet);
+    }
+
     #[cold]
     fn bridge(&mut self, now: Instant, mut packet: Packet) {
         self.egress.counters.standalone += 1;
@@ -210,6 +233,7 @@ impl Pipeline {
             action_set,
             tables_max: _,
             treatment: _,
+            fragments: _,
         } = self;
         let mut at = TableId(0);
         loop {

@@ -6,8 +6,8 @@
 //! fail. OF13 clauses 5.9, 5.12, 7.2.4, 7.2.5 and 7.4.4.
 
 use wire::openflow::{
-    self, BadAction, BadInstruction, ErrorKind, Instruction, Instructions, MeterId, MeterModFailed,
-    PortNumber, TableId,
+    self, BadAction, BadInstruction, ControllerLength, ErrorKind, Instruction, Instructions,
+    MeterId, MeterModFailed, PortNumber, TableId,
 };
 
 use crate::action::{ACTIONS_MAX, Action, MetadataChange, Program, Target};
@@ -149,7 +149,9 @@ impl Compiler<'_> {
 
     fn action(&self, action: openflow::Action, frames: &mut Frames) -> Result<Action, BadAction> {
         Ok(match action {
-            openflow::Action::Output { port, .. } => Action::Output(self.target(port)?),
+            openflow::Action::Output { port, max_length } => {
+                Action::Output(self.target(port, max_length)?)
+            }
             openflow::Action::SetQueue(queue) => match u8::try_from(queue.0) {
                 Ok(queue) if usize::from(queue) < QUEUES => Action::SetQueue(queue),
                 Ok(_) | Err(_) => return Err(BadAction::BadQueue),
@@ -174,13 +176,13 @@ impl Compiler<'_> {
         })
     }
 
-    fn target(&self, port: PortNumber) -> Result<Target, BadAction> {
+    fn target(&self, port: PortNumber, length: ControllerLength) -> Result<Target, BadAction> {
         match port {
             PortNumber::IN_PORT => Ok(Target::InPort),
             PortNumber::ALL => Ok(Target::All),
             PortNumber::FLOOD => Ok(Target::Flood),
             PortNumber::NORMAL => Ok(Target::Normal),
-            PortNumber::CONTROLLER => Ok(Target::Controller),
+            PortNumber::CONTROLLER => Ok(Target::Controller(length)),
             PortNumber::TABLE if matches!(self.place, Place::PacketOut) => Ok(Target::Tables),
             port => match self.egress.find_port(port) {
                 Some(port) => Ok(Target::Port(port)),

@@ -1,6 +1,6 @@
 //! Which entries a request means, OF13 clauses 6.4 and 7.3.5.2.
 
-use wire::openflow::{Cookie, GroupId, PortNumber, TableId};
+use wire::openflow::{ControllerLength, Cookie, GroupId, PortNumber, TableId};
 
 use crate::action::{Action, Program, Target};
 use crate::egress::Egress;
@@ -69,7 +69,7 @@ impl OutPort {
             PortNumber::ALL => Self::To(Target::All),
             PortNumber::FLOOD => Self::To(Target::Flood),
             PortNumber::NORMAL => Self::To(Target::Normal),
-            PortNumber::CONTROLLER => Self::To(Target::Controller),
+            PortNumber::CONTROLLER => Self::To(Target::Controller(ControllerLength::NO_BUFFER)),
             port => egress.find_port(port).map_or(Self::Nowhere, Self::port),
         }
     }
@@ -83,8 +83,8 @@ impl OutPort {
             Self::Any => true,
             Self::Nowhere => false,
             Self::To(target) => {
-                let wanted = Action::Output(target);
-                program.apply.contains(&wanted) || program.write.contains(&wanted)
+                let mut actions = program.apply.iter().chain(&program.write);
+                actions.any(|action| matches!(action, Action::Output(to) if to.is_like(target)))
             }
         }
     }

@@ -160,7 +160,7 @@ impl Switch {
                 let frame = Arrival { bytes, at: arrived };
                 self.pipeline.receive(now, port, frame);
                 if !self.pipeline.egress.punts.is_empty() {
-                    self.agent.send_punts(&mut self.pipeline);
+                    self.agent.send_punts(now, &mut self.pipeline);
                 }
                 return;
             }

@@ -3,8 +3,8 @@
 
 use units::Instant;
 use wire::openflow::{
-    BadRequest, BufferId, ErrorKind, Fields, FlowMod, FlowModCommand, FlowModFailed, FlowModFlags,
-    FlowRemoved, FlowRemovedReason, Message, TableId,
+    BufferId, ErrorKind, Fields, FlowMod, FlowModCommand, FlowModFailed, FlowModFlags, FlowRemoved,
+    FlowRemovedReason, Message, TableId,
 };
 
 use super::journal::Change;
@@ -73,11 +73,16 @@ impl Agent {
         pipeline: &mut Pipeline,
         flow_mod: &FlowMod<'_>,
     ) -> Result<(), ErrorKind> {
-        if flow_mod.buffer != BufferId::NONE {
-            return Err(ErrorKind::BadRequest(BadRequest::BufferUnknown));
+        let buffer = buffer_of(flow_mod);
+        if let Some(buffer) = buffer {
+            self.buffers.check(buffer)?;
         }
         let order = Order::compile(pipeline, flow_mod)?;
-        self.carry_out(now, pipeline, order)
+        self.carry_out(now, pipeline, order)?;
+        match buffer {
+            Some(buffer) => self.release(now, pipeline, buffer),
+            None => Ok(()),
+        }
     }
 
     /// Does what a flow-mod asks for, once everything about it is checked.
@@ -259,6 +264,17 @@ impl Agent {
 
 fn id(table: TableId, index: EntryIndex) -> EntryId {
     EntryId { table, index }
+}
+
+/// Returns the kept frame that goes through the tables once the flow-mod is
+/// carried out. One that deletes has none, OF13 clause 7.3.4.1.
+fn buffer_of(flow_mod: &FlowMod<'_>) -> Option<BufferId> {
+    match (flow_mod.command, flow_mod.buffer) {
+        (FlowModCommand::Delete | FlowModCommand::DeleteStrict, _) | (_, BufferId::NONE) => None,
+        (FlowModCommand::Add | FlowModCommand::Modify | FlowModCommand::ModifyStrict, buffer) => {
+            Some(buffer)
+        }
+    }
 }
 
 /// All tables together can only be emptied, OF13 clause 7.3.4.1.

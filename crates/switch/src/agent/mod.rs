@@ -21,6 +21,7 @@ mod group_statistics;
 mod journal;
 mod meter_mods;
 mod meter_statistics;
+mod packet_buffers;
 mod packet_in;
 mod packet_out;
 mod ports;
@@ -36,14 +37,15 @@ use std::collections::BTreeMap;
 
 use units::Instant;
 use wire::openflow::{
-    ControllerLength, DatapathId, FragmentHandling, FramingError, Hello, Message, SwitchConfig,
-    TransactionId,
+    DatapathId, FragmentHandling, FramingError, Hello, Message, SwitchConfig, TransactionId,
 };
 
 use crate::config::{Config, FailMode, KeepAlive};
+use crate::egress::MISS_SEND_LENGTH;
 use crate::pipeline::Pipeline;
 use crate::timeouts::Timeouts;
 use journal::Journal;
+use packet_buffers::PacketBuffers;
 use session::{Session, State};
 
 /// How many connections an agent has at a time.
@@ -83,6 +85,7 @@ pub(crate) struct Agent {
     fail_mode: FailMode,
     keep_alive: Option<KeepAlive>,
     config: SwitchConfig,
+    buffers: PacketBuffers,
     sessions: BTreeMap<ConnectionId, Session>,
     /// The youngest election of a master that was seen, OF13 clause 6.3.4.
     generation: Option<u64>,
@@ -118,8 +121,9 @@ impl Agent {
             keep_alive: config.keep_alive,
             config: SwitchConfig {
                 fragments: FragmentHandling::Normal,
-                miss_send_length: ControllerLength(128),
+                miss_send_length: MISS_SEND_LENGTH,
             },
+            buffers: PacketBuffers::new(config.packet_buffers),
             sessions: BTreeMap::new(),
             generation: None,
             timeouts: Timeouts::default(),

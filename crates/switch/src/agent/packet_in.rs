@@ -1,10 +1,15 @@
 //! Frames for the controllers, OF13 clause 7.4.1.
 //!
-//! A frame is sent whole: nothing of it is kept, so that a controller that does
-//! not answer costs no memory.
+//! A controller gets as much of a frame as it wants, and the number under which
+//! the whole is kept; or the whole, if it wants that, or if nothing more can be
+//! kept.
 
-use wire::openflow::{BufferId, Fields, MatchField, Message, PacketIn, TransactionId};
+use units::Instant;
+use wire::openflow::{
+    BufferId, ControllerLength, Fields, MatchField, Message, PacketIn, TransactionId,
+};
 
+use super::session::Session;
 use super::{Agent, SENDING_PAUSE};
 use crate::egress::{Egress, Punt};
 use crate::headers::PipelineFields;
@@ -12,39 +17,50 @@ use crate::pipeline::Pipeline;
 
 impl Agent {
     /// Sends what the pipeline has for the controllers to those that want it.
-    pub(crate) fn send_punts(&mut self, pipeline: &mut Pipeline) {
+    pub(crate) fn send_punts(&mut self, now: Instant, pipeline: &mut Pipeline) {
         while let Some(punt) = pipeline.egress.punts.pop_front() {
-            self.send_punt(&mut pipeline.egress, &punt);
+            self.send_punt(now, &mut pipeline.egress, &punt);
             pipeline.egress.pool.release(punt.slot);
         }
     }
 
-    fn send_punt(&mut self, egress: &mut Egress, punt: &Punt) {
+    fn send_punt(&mut self, now: Instant, egress: &mut Egress, punt: &Punt) {
+        let reason = punt.origin.reason.number();
+        let listens = |session: &Session| {
+            session.wants(session.asynchronous.packet_in, reason)
+                && session.unsent() < SENDING_PAUSE
+        };
+        if !self.sessions.values().any(listens) {
+            egress.counters.punted -= 1;
+            egress.counters.punts_dropped += 1;
+            return;
+        }
         let frame = egress.pool.frame(punt.slot);
+        let buffer = match punt.length {
+            ControllerLength::NO_BUFFER => None,
+            ControllerLength(_) => self.buffers.keep(now, punt.known.in_port, frame),
+        };
+        let wanted = usize::from(punt.length.0).min(frame.len());
+        let data = if buffer.is_some() {
+            &frame[..wanted]
+        } else {
+            frame
+        };
         let known = KnownFields::of(punt.known);
         let packet_in = Message::PacketIn(PacketIn {
-            buffer: BufferId::NONE,
+            buffer: buffer.unwrap_or(BufferId::NONE),
             total_length: u16::try_from(frame.len()).expect("a frame fits a buffer"),
             reason: punt.origin.reason,
             table: punt.origin.table,
             cookie: punt.origin.cookie,
             fields: known.fields(),
-            data: frame,
+            data,
         });
-        let reason = punt.origin.reason.number();
-        let mut heard = false;
         for session in self.sessions.values_mut() {
-            if session.wants(session.asynchronous.packet_in, reason)
-                && session.unsent() < SENDING_PAUSE
-            {
+            if listens(session) {
                 session.send(TransactionId(0), &packet_in);
                 self.unsent = true;
-                heard = true;
             }
-        }
-        if !heard {
-            egress.counters.punted -= 1;
-            egress.counters.punts_dropped += 1;
         }
     }
 }

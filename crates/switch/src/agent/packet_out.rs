@@ -4,7 +4,8 @@ use units::Instant;
 use wire::openflow::{BadRequest, BufferId, ErrorKind, PacketOut, PortNumber};
 
 use super::Agent;
-use crate::action::Action;
+use super::packet_buffers::Kept;
+use crate::action::{Action, Target};
 use crate::pipeline::{FRAME_BYTES, Pipeline};
 use crate::program::{Compiler, Place};
 
@@ -32,19 +33,35 @@ impl Agent {
         packet_out: &PacketOut<'_>,
         actions: &[Action],
     ) -> Result<(), ErrorKind> {
-        if packet_out.buffer != BufferId::NONE {
-            return Err(ErrorKind::BadRequest(BadRequest::BufferUnknown));
-        }
         let in_port = packet_out.in_port;
         let known = pipeline.egress.find_port(in_port).is_some();
         if !known && in_port != PortNumber::CONTROLLER {
             return Err(ErrorKind::BadRequest(BadRequest::BadPort));
         }
-        if !FRAME_BYTES.contains(&packet_out.data.len()) {
+        let kept = match packet_out.buffer {
+            BufferId::NONE => None,
+            buffer => Some(self.buffers.take(buffer)?),
+        };
+        let frame = kept.as_ref().map_or(packet_out.data, |kept| &kept.frame);
+        if !FRAME_BYTES.contains(&frame.len()) {
             return Err(ErrorKind::BadRequest(BadRequest::BadPacket));
         }
-        pipeline.send(now, in_port, packet_out.data, actions);
-        self.send_punts(pipeline);
+        pipeline.send(now, in_port, frame, actions);
+        self.send_punts(now, pipeline);
+        Ok(())
+    }
+
+    /// Sends a kept frame through the tables, as if it arrived again, OF13
+    /// clause 7.3.4.1.
+    pub(super) fn release(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        buffer: BufferId,
+    ) -> Result<(), ErrorKind> {
+        let Kept { in_port, frame } = self.buffers.take(buffer)?;
+        pipeline.send(now, in_port, &frame, &[Action::Output(Target::Tables)]);
+        self.send_punts(now, pipeline);
         Ok(())
     }
 }

@@ -85,7 +85,7 @@ impl Agent {
                 let config = self.config;
                 self.reply(id, transaction, &Message::GetConfigReply(config));
             }
-            Message::SetConfig(config) => self.set_config(id, config)?,
+            Message::SetConfig(config) => self.set_config(pipeline, id, config)?,
             Message::FlowMod(flow_mod) => {
                 self.may_change(id)?;
                 self.flow_mod(now, pipeline, &flow_mod)?;
@@ -170,8 +170,7 @@ impl Agent {
     fn features(&self, pipeline: &Pipeline) -> FeaturesReply {
         FeaturesReply {
             datapath: self.datapath_id,
-            // Packet-ins carry the whole frame: OF13 clause 7.4.1.
-            buffers: 0,
+            buffers: u32::try_from(self.buffers.capacity()).expect("at most 2^16"),
             tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
             auxiliary: 0,
             capabilities: Capabilities::FLOW_STATISTICS
@@ -182,17 +181,23 @@ impl Agent {
         }
     }
 
-    /// Takes a configuration, OF13 clause 7.3.2. Fragments are always treated
-    /// like other frames.
-    fn set_config(&mut self, id: ConnectionId, config: SwitchConfig) -> Result<(), ErrorKind> {
+    /// Takes a configuration, OF13 clause 7.3.2. Fragments are never put together.
+    fn set_config(
+        &mut self,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        config: SwitchConfig,
+    ) -> Result<(), ErrorKind> {
         self.may_change(id)?;
         match config.fragments {
-            FragmentHandling::Normal => {
+            FragmentHandling::Normal | FragmentHandling::Drop => {
                 self.config = config;
+                pipeline.fragments = config.fragments;
+                pipeline.egress.miss_send_length = config.miss_send_length;
                 self.listen(id);
                 Ok(())
             }
-            FragmentHandling::Drop | FragmentHandling::Reassemble => {
+            FragmentHandling::Reassemble => {
                 Err(ErrorKind::SwitchConfigFailed(SwitchConfigFailed::BadFlags))
             }
         }

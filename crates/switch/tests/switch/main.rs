@@ -12,6 +12,7 @@ mod group_mods;
 mod group_statistics;
 mod groups;
 mod header_actions;
+mod kept_frames;
 mod layers;
 mod matching;
 mod meters;

@@ -157,7 +157,7 @@ fn features_tell_name_tables_and_what_is_counted() {
         panic!("no features: {:?}", answers[0].message())
     };
     assert_eq!((features.datapath, features.tables), (DatapathId(1), 16));
-    assert_eq!((features.buffers, features.auxiliary), (0, 0));
+    assert_eq!((features.buffers, features.auxiliary), (256, 0));
     assert!(
         features
             .capabilities
