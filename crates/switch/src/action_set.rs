@@ -49,6 +49,10 @@ impl ActionSet {
         }
     }
 
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
     pub(crate) const fn clear(&mut self) {
         self.used = 0;
     }

@@ -1,7 +1,7 @@
 //! Which bucket of a select group a flow goes through, OF13 clause 5.6.1.
 //!
-//! A flow is what its headers say: addresses, type, VLAN and, if it has them,
-//! protocol and ports. They are hashed, and the hash falls into the share of one
+//! A flow is what its headers say: addresses, type, VLAN or label and, if it has
+//! them, protocol and ports. They are hashed, and the hash falls into the share of one
 //! bucket. As long as that bucket lives it is the flow's, whatever happens to
 //! the others. If it is dead, the other half of the hash falls into the share of
 //! one of those that live, so that the flows of a dead bucket spread over all
@@ -13,41 +13,64 @@
 use wire::openflow::GroupId;
 
 use crate::buffer_pool::BufferPool;
+use crate::extension_headers::Seen;
 use crate::group_table::Group;
 use crate::headers::Network;
 use crate::masked_hash::MaskedHash;
 use crate::packet::Packet;
 use crate::packet_key::{PacketKey, Place, field};
 
+/// Set in [`field::IPV6_EXTHDR`] if an IPv6 packet is a fragment.
+const FRAGMENT: u64 = Seen::FRAGMENT as u64;
+
 /// Hashes the headers of flows.
 #[derive(Debug)]
 pub(crate) struct FlowHash {
     whole: MaskedHash,
+    /// Without ports.
     fragment: MaskedHash,
+    /// With the label of MPLS.
+    labelled: MaskedHash,
 }
 
 impl FlowHash {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut mask = PacketKey::default();
+        let mut link = PacketKey::default();
         add(
-            &mut mask,
+            &mut link,
             &[field::ETH_DST, field::ETH_SRC, field::ETH_TYPE],
         );
-        add(&mut mask, &[field::VLAN_VID, field::IP_PROTO]);
-        add(&mut mask, &[field::IPV4_SRC, field::IPV4_DST]);
-        add(&mut mask, &field::IPV6_SRC);
-        add(&mut mask, &field::IPV6_DST);
-        let fragment = MaskedHash::new(&mask, seed);
-        add(&mut mask, &[field::L4_SRC, field::L4_DST]);
-        let whole = MaskedHash::new(&mask, seed);
-        Self { whole, fragment }
+        add(&mut link, &[field::VLAN_VID]);
+        let mut labelled = link;
+        add(&mut labelled, &[field::MPLS_LABEL]);
+        // These cover the places of the other protocols' addresses.
+        let mut network = link;
+        add(&mut network, &field::IPV6_SRC);
+        add(&mut network, &field::IPV6_DST);
+        add(&mut network, &[field::IP_PROTO]);
+        let mut whole = network;
+        add(&mut whole, &[field::L4_SRC, field::L4_DST]);
+        Self {
+            whole: MaskedHash::new(&whole, seed),
+            fragment: MaskedHash::new(&network, seed),
+            labelled: MaskedHash::new(&labelled, seed),
+        }
     }
 
     /// Returns the hash of the flow that a frame belongs to.
     pub(crate) fn of(&self, packet: &Packet, pool: &BufferPool) -> u64 {
-        match is_fragment(packet, pool) {
-            true => self.fragment.of(&packet.key),
-            false => self.whole.of(&packet.key),
+        let key = &packet.key;
+        match packet.headers.network {
+            Some((Network::Ipv4, at)) if is_fragment(&pool.frame(packet.slot)[at..]) => {
+                self.fragment.of(key)
+            }
+            Some((Network::Ipv6, _)) if key.get(field::IPV6_EXTHDR) & FRAGMENT != 0 => {
+                self.fragment.of(key)
+            }
+            Some((Network::Mpls, _)) => self.labelled.of(key),
+            Some((Network::Arp | Network::Ipv4 | Network::Ipv6 | Network::Backbone, _)) | None => {
+                self.whole.of(key)
+            }
         }
     }
 }
@@ -58,17 +81,12 @@ fn add(mask: &mut PacketKey, places: &[Place]) {
     }
 }
 
-/// Returns whether a frame carries a part of an IPv4 packet, RFC 791.
-fn is_fragment(packet: &Packet, pool: &BufferPool) -> bool {
+/// Returns whether this is the header of a part of an IPv4 packet, RFC 791.
+fn is_fragment(header: &[u8]) -> bool {
     const FLAGS_AND_OFFSET: usize = 6;
     const MORE_OR_LATER: u16 = 0x3fff;
-    match packet.headers.network {
-        Some((Network::Ipv4, at)) => {
-            let header = &pool.frame(packet.slot)[at + FLAGS_AND_OFFSET..];
-            u16::from_be_bytes([header[0], header[1]]) & MORE_OR_LATER != 0
-        }
-        Some((Network::Ipv6 | Network::Arp | Network::Mpls | Network::Backbone, _)) | None => false,
-    }
+    let word = [header[FLAGS_AND_OFFSET], header[FLAGS_AND_OFFSET + 1]];
+    u16::from_be_bytes(word) & MORE_OR_LATER != 0
 }
 
 impl Group {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use wire::openflow::TableId;
 
 use crate::action::Program;
-use crate::group_walk::BUCKETS_A_FRAME;
+use crate::group_walk::GROUP_COPIES_A_FRAME;
 use crate::mask_group::LONGEST_PROBE;
 
 /// What a frame costs at most.
@@ -122,7 +122,11 @@ pub(crate) fn cost<'a>(
             });
             Work {
                 actions: shape.actions,
-                buckets: if shape.groups { BUCKETS_A_FRAME } else { 0 },
+                buckets: if shape.groups {
+                    GROUP_COPIES_A_FRAME
+                } else {
+                    0
+                },
                 ..Work::default()
             }
             .and(next)

@@ -50,8 +50,8 @@ pub struct SwitchCounters {
     pub abandoned: u64,
     /// Frames that a meter dropped.
     pub metered: u64,
-    /// Buckets that were not executed, since the frame had been through
-    /// [`BUCKETS_A_FRAME`](crate::BUCKETS_A_FRAME).
+    /// Buckets that were not executed, since groups had made
+    /// [`GROUP_COPIES_A_FRAME`](crate::GROUP_COPIES_A_FRAME) of the frame.
     pub buckets_skipped: u64,
     /// Copies that outputs to ports asked for.
     pub outputs: u64,

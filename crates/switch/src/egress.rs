@@ -9,13 +9,14 @@ use units::{Duration, Instant};
 use wire::openflow::{ControllerLength, PacketInReason, PortConfig, PortNumber};
 
 use crate::action::{Action, Program, Target};
+use crate::action_set::ActionSet;
 use crate::bucket_choice::FlowHash;
 use crate::buffer_pool::{Arrival, BufferPool, SlotIndex};
 use crate::config::Config;
 use crate::counters::SwitchCounters;
 use crate::egress_queue::QueueFull;
 use crate::group_table::GroupTable;
-use crate::group_walk::BUCKETS_A_FRAME;
+use crate::group_walk::GROUP_COPIES_A_FRAME;
 use crate::headers::PipelineFields;
 use crate::mac_table::MacTable;
 use crate::meter_table::MeterTable;
@@ -31,7 +32,7 @@ const TRANSMISSIONS_MAX: usize = 1024;
 const PUNTS_MAX: usize = 64;
 /// How many buffers the switch uses beyond what waits in queues: the frame at
 /// hand and copies of it, those announced, and those for the agent.
-pub(crate) const IN_HAND_MAX: usize = 2 * PUNTS_MAX + 128 + BUCKETS_A_FRAME as usize;
+pub(crate) const IN_HAND_MAX: usize = 2 * PUNTS_MAX + 128 + GROUP_COPIES_A_FRAME as usize;
 
 /// How much of a frame the controllers get if nobody said otherwise, OF13 clause
 /// 7.3.2.
@@ -77,8 +78,8 @@ pub(crate) struct Egress {
     pub(crate) groups: GroupTable,
     pub(crate) meters: MeterTable,
     pub(crate) flow_hash: FlowHash,
-    /// How many buckets the frame at hand may still go through.
-    pub(crate) buckets_left: u32,
+    /// How many copies of the frame at hand groups may still make.
+    pub(crate) copies_left: u32,
     /// Who is behind which port.
     pub(crate) stations: MacTable,
     /// How much of a frame the controllers get if no action says it, OF13 clause
@@ -125,7 +126,7 @@ impl Egress {
             groups: GroupTable::new(config.groups, config.group_buckets),
             meters: MeterTable::new(config.meters, config.meter_bands),
             flow_hash: FlowHash::new(config.seed),
-            buckets_left: BUCKETS_A_FRAME,
+            copies_left: GROUP_COPIES_A_FRAME,
             stations,
             miss_send_length: MISS_SEND_LENGTH,
             packet_ins: Budget::new(now, config.packet_ins),
@@ -163,7 +164,7 @@ impl Egress {
         frame: Arrival<'_>,
     ) -> Option<Packet> {
         let slot = self.pool.store(frame)?;
-        self.buckets_left = BUCKETS_A_FRAME;
+        self.copies_left = GROUP_COPIES_A_FRAME;
         Some(Packet::new(port, in_port, slot, frame.bytes))
     }
 
@@ -175,13 +176,26 @@ impl Egress {
     /// Does what an entry says is to be done at once: its meter comes first, OF13
     /// clause 5.9.
     #[inline]
-    pub(crate) fn apply(&mut self, now: Instant, packet: &mut Packet, program: &Program) -> Fate {
+    pub(crate) fn apply(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        program: &Program,
+        set: &ActionSet,
+    ) -> Fate {
         if let Some(meter) = program.meter
             && self.meter(now, packet, meter) == Fate::Ends
         {
             return Fate::Ends;
         }
-        for &action in &program.apply {
+        for (place, &action) in program.apply.iter().enumerate() {
+            // Nobody needs the frame behind such a group, so it needs no copy.
+            if let Some(group) = program.group_at_end(place)
+                && (program.clear || set.is_empty())
+            {
+                self.enter_group(now, packet, group);
+                return Fate::Ends;
+            }
             if self.execute(now, packet, action) == Fate::Ends {
                 return Fate::Ends;
             }

@@ -16,7 +16,7 @@
 //! found anew when a link or a group changes.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use units::Instant;
 use wire::openflow::{GroupId, GroupModFailed, GroupType};
@@ -61,6 +61,8 @@ pub(crate) struct Bucket {
     pub(crate) shares_up_to: u32,
     /// Its weight.
     pub(crate) share: u32,
+    /// How many copies of a frame it makes at most.
+    pub(crate) copies: u32,
     pub(crate) watch: Watch,
     pub(crate) tally: Tally,
 }
@@ -212,9 +214,13 @@ impl GroupTable {
         self.numbers.get(&id).copied()
     }
 
-    /// Returns every group, by number.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Group> {
-        self.numbers.values().map(|index| self.group(*index))
+    /// Returns the groups with these numbers, in order.
+    pub(crate) fn iter_within(
+        &self,
+        numbers: RangeInclusive<GroupId>,
+    ) -> impl Iterator<Item = &Group> {
+        let places = self.numbers.range(numbers);
+        places.map(|(_, index)| self.group(*index))
     }
 
     pub(crate) fn group(&self, index: GroupIndex) -> &Group {

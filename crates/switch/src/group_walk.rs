@@ -6,8 +6,9 @@
 //! bucket takes the frame itself, so that a group of one bucket copies nothing.
 //!
 //! Groups lead to groups, so one frame could cost the product of their buckets.
-//! It goes through [`BUCKETS_A_FRAME`] at most; what is beyond is not executed,
-//! and counted.
+//! All buckets that it goes through make [`GROUP_COPIES_A_FRAME`] of it at most,
+//! one each, or one for every port if the bucket floods. A bucket that would
+//! exceed that is not executed, and counted.
 
 use units::Instant;
 use wire::openflow::GroupType;
@@ -18,8 +19,8 @@ use crate::group_table::{Group, GroupIndex, GroupTable};
 use crate::packet::Packet;
 use crate::port::Port;
 
-/// How many buckets a frame goes through at most, all groups together.
-pub const BUCKETS_A_FRAME: u32 = 512;
+/// How many copies of a frame groups make at most, all groups together.
+pub const GROUP_COPIES_A_FRAME: u32 = 512;
 
 impl Egress {
     /// Sends a copy of the frame through a group.
@@ -77,13 +78,13 @@ impl Egress {
     }
 
     fn enter_bucket(&mut self, now: Instant, packet: &mut Packet, index: GroupIndex, at: usize) {
-        let Some(left) = self.buckets_left.checked_sub(1) else {
+        let bytes = self.pool.frame(packet.slot).len();
+        let bucket = &mut self.groups.group_mut(index).config.buckets[at];
+        let Some(left) = self.copies_left.checked_sub(bucket.copies) else {
             self.counters.buckets_skipped += 1;
             return;
         };
-        self.buckets_left = left;
-        let bytes = self.pool.frame(packet.slot).len();
-        let bucket = &mut self.groups.group_mut(index).config.buckets[at];
+        self.copies_left = left;
         bucket.tally.count(bytes);
         for action in bucket.actions() {
             match self.groups.group(index).config.actions[action] {

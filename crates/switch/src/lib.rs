@@ -75,7 +75,7 @@ pub use config::{
 pub use cost::{Cost, TableCost, Work};
 pub use counters::{PortCounters, QueueCounters, SwitchCounters};
 pub use egress::PORTS_MAX;
-pub use group_walk::BUCKETS_A_FRAME;
+pub use group_walk::GROUP_COPIES_A_FRAME;
 pub use port::{Link, QUEUES};
 pub use residence::{Residence, ResidenceBucket};
 pub use switch::{Input, Output, Stay, Switch};

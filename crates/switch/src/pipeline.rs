@@ -247,7 +247,7 @@ impl Pipeline {
             packet.origin = entry.origin(at, index);
             let program = &entry.program;
             let before = egress.counters.dropped;
-            let fate = egress.apply(now, packet, program);
+            let fate = egress.apply(now, packet, program, action_set);
             if program.clear {
                 action_set.clear();
             }

@@ -3,6 +3,7 @@
 
 use units::Instant;
 
+use super::group_statistics::GroupDump;
 use super::session::Session;
 use super::statistics::EntryDump;
 use super::table_features::TableDump;
@@ -13,6 +14,8 @@ use crate::pipeline::Pipeline;
 pub(super) enum Dump {
     /// It lists entries.
     Entries(Box<EntryDump>),
+    /// It lists groups.
+    Groups(GroupDump),
     /// It lists what tables can do.
     Tables(TableDump),
 }
@@ -27,6 +30,7 @@ impl Dump {
     ) -> Option<Self> {
         match self {
             Self::Entries(dump) => dump.send_part(now, pipeline, session).map(Self::Entries),
+            Self::Groups(dump) => dump.send_part(now, pipeline, session).map(Self::Groups),
             Self::Tables(dump) => dump.send_part(pipeline, session).map(Self::Tables),
         }
     }

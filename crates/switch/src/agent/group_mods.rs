@@ -12,7 +12,7 @@ use wire::openflow::{
 
 use super::Agent;
 use super::flow_mods::bytes_of;
-use crate::action::Action;
+use crate::action::{Action, Target};
 use crate::action_set::ActionSet;
 use crate::counters::Tally;
 use crate::egress::Egress;
@@ -110,12 +110,15 @@ fn compile(pipeline: &Pipeline, group_mod: &GroupMod<'_>) -> Result<GroupConfig,
         let share = u32::from(bucket.weight);
         shares += share;
         let first = place_after(&actions);
-        actions.extend(bucket_actions(pipeline, group_mod.group, &bucket)?);
+        let own = bucket_actions(pipeline, group_mod.group, &bucket)?;
+        let copies = copies(&pipeline.egress, &own);
+        actions.extend(own);
         buckets.push(Bucket {
             first,
             end: place_after(&actions),
             shares_up_to: shares,
             share,
+            copies,
             watch: watch(&pipeline.egress, group_mod, &bucket)
                 .map_err(ErrorKind::GroupModFailed)?,
             tally: Tally::default(),
@@ -137,6 +140,29 @@ fn compile(pipeline: &Pipeline, group_mod: &GroupMod<'_>) -> Result<GroupConfig,
 
 fn place_after(actions: &[Action]) -> u32 {
     u32::try_from(actions.len()).expect("a message is short")
+}
+
+/// Returns how many copies of a frame a bucket makes at most: as many as there
+/// are ports if it floods.
+fn copies(egress: &Egress, actions: &[Action]) -> u32 {
+    let floods = actions.iter().any(|action| match action {
+        Action::Output(target) => match target {
+            Target::All | Target::Flood | Target::Normal => true,
+            Target::Port(_) | Target::InPort | Target::Controller | Target::Tables => false,
+        },
+        Action::SetQueue(_)
+        | Action::Push(_)
+        | Action::Pop(_)
+        | Action::SetTtl(..)
+        | Action::DecrementTtl(_)
+        | Action::CopyTtl(_)
+        | Action::SetField(_)
+        | Action::Group(_) => false,
+    });
+    match floods {
+        true => u32::try_from(egress.ports.len()).expect("there are at most 256 ports"),
+        false => 1,
+    }
 }
 
 /// Returns the actions of a bucket in the order of an action set, OF13 clause

@@ -1,55 +1,117 @@
 //! What controllers may ask about groups, OF13 clauses 7.3.5.9 to 7.3.5.11.
+//!
+//! Groups are listed part by part; one that is added or removed meanwhile may or
+//! may not be among them.
 
 use units::Instant;
 use wire::openflow::multipart::{
-    BucketCounters, GroupCapabilities, GroupDescription, GroupFeatures, GroupStatistics, ReplyBody,
+    BucketCounters, GroupCapabilities, GroupDescription, GroupFeatures, GroupStatistics,
+    MultipartReply, ReplyBody,
 };
-use wire::openflow::{Buckets, GroupId, GroupType, Sequence, TransactionId};
+use wire::openflow::{Buckets, GroupId, GroupType, Message, Sequence, TransactionId};
 
 use super::Agent;
-use super::session::ConnectionId;
+use super::dump::Dump;
+use super::session::{ConnectionId, Session};
 use crate::group_table::{Group, GroupTable};
 use crate::pipeline::Pipeline;
 
+/// How many bytes of groups go into one part of an answer, if it has more than
+/// one group.
+const PART_BYTES: usize = 8 * 1024;
+
+/// What is to be told about groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GroupQuestion {
+    /// What they did.
+    Statistics,
+    /// What they are.
+    Description,
+}
+
+/// An answer that lists groups, part by part.
+#[derive(Debug)]
+pub(super) struct GroupDump {
+    transaction: TransactionId,
+    question: GroupQuestion,
+    /// The group to go on with.
+    next: GroupId,
+    /// The last one that is asked for.
+    last: GroupId,
+}
+
 impl Agent {
-    /// Answers what a group did, or all did. One that is not there did nothing.
-    pub(super) fn group_statistics(
+    /// Begins to answer what a group, or every group, did or is. One that is not
+    /// there is left out of the answer.
+    pub(super) fn tell_groups(
         &mut self,
-        now: Instant,
-        pipeline: &Pipeline,
         id: ConnectionId,
         transaction: TransactionId,
+        question: GroupQuestion,
         group: GroupId,
     ) {
-        let meant: Vec<_> = match group {
-            GroupId::ALL => pipeline.egress.groups.iter().collect(),
-            group => {
-                let groups = &pipeline.egress.groups;
-                groups
-                    .find(group)
-                    .map(|it| groups.group(it))
-                    .into_iter()
-                    .collect()
-            }
+        let (next, last) = match group {
+            GroupId::ALL => (GroupId(0), GroupId::MAX),
+            group => (group, group),
         };
-        let counted: Vec<Vec<_>> = meant.iter().map(|group| buckets(group)).collect();
-        let both = meant.iter().zip(&counted);
-        let all: Vec<_> = both
-            .map(|(group, buckets)| statistics(now, group, buckets))
-            .collect();
-        self.list(id, transaction, &all, ReplyBody::Group);
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.dump = Some(Dump::Groups(GroupDump {
+                transaction,
+                question,
+                next,
+                last,
+            }));
+        }
+    }
+}
+
+impl GroupDump {
+    /// Sends one part of the answer, and returns what is left of it.
+    pub(super) fn send_part(
+        mut self,
+        now: Instant,
+        pipeline: &Pipeline,
+        session: &mut Session,
+    ) -> Option<Self> {
+        let (part, next) = self.part(&pipeline.egress.groups);
+        let more = next.is_some();
+        let mut send = |body| {
+            let reply = Message::MultipartReply(MultipartReply { more, body });
+            session.send(self.transaction, &reply);
+        };
+        match self.question {
+            GroupQuestion::Statistics => {
+                let counted: Vec<_> = part.iter().map(|group| buckets(group)).collect();
+                let both = part.iter().zip(&counted);
+                let all: Vec<_> = both
+                    .map(|(group, counted)| statistics(now, group, counted))
+                    .collect();
+                send(ReplyBody::Group(Sequence::of(&all)));
+            }
+            GroupQuestion::Description => {
+                let all: Vec<_> = part.into_iter().map(description).collect();
+                send(ReplyBody::GroupDescription(Sequence::of(&all)));
+            }
+        }
+        self.next = next?;
+        Some(self)
     }
 
-    /// Answers what groups are.
-    pub(super) fn group_descriptions(
-        &mut self,
-        pipeline: &Pipeline,
-        id: ConnectionId,
-        transaction: TransactionId,
-    ) {
-        let groups = pipeline.egress.groups.iter();
-        let all: Vec<_> = groups.map(description).collect();
-        self.list(id, transaction, &all, ReplyBody::GroupDescription);
+    /// Returns the groups of the next part, and the one to go on with.
+    fn part<'a>(&self, groups: &'a GroupTable) -> (Vec<&'a Group>, Option<GroupId>) {
+        let mut part = Vec::new();
+        let mut bytes = 0;
+        for group in groups.iter_within(self.next..=self.last) {
+            bytes += match self.question {
+                GroupQuestion::Statistics => 40 + 16 * group.config.buckets.len(),
+                GroupQuestion::Description => 8 + group.config.written.len(),
+            };
+            if bytes > PART_BYTES && !part.is_empty() {
+                return (part, Some(group.config.id));
+            }
+            part.push(group);
+        }
+        (part, None)
     }
 }
 

@@ -10,11 +10,12 @@ use wire::openflow::multipart::{
     QueueStatistics, ReplyBody, RequestBody, SwitchDescription, TableStatistics,
 };
 use wire::openflow::{
-    BadRequest, Element, ErrorKind, Fields, Instructions, Message, PortNumber, QueueId,
+    BadRequest, Element, ErrorKind, Fields, GroupId, Instructions, Message, PortNumber, QueueId,
     QueueOpFailed, Sequence, TableId, TransactionId,
 };
 
 use super::dump::Dump;
+use super::group_statistics::GroupQuestion;
 use super::ports::describe;
 use super::session::{ConnectionId, Session};
 use super::{Agent, group_statistics, meter_statistics};
@@ -85,9 +86,12 @@ impl Agent {
                 self.list(id, transaction, &ports, ReplyBody::PortDescription);
             }
             RequestBody::Group(group) => {
-                self.group_statistics(now, pipeline, id, transaction, group);
+                self.tell_groups(id, transaction, GroupQuestion::Statistics, group);
             }
-            RequestBody::GroupDescription => self.group_descriptions(pipeline, id, transaction),
+            RequestBody::GroupDescription => {
+                let question = GroupQuestion::Description;
+                self.tell_groups(id, transaction, question, GroupId::ALL);
+            }
             RequestBody::GroupFeatures => {
                 let features = group_statistics::features(&pipeline.egress.groups);
                 self.reply(id, transaction, &answer(ReplyBody::GroupFeatures(features)));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use switch::{BUCKETS_A_FRAME, Link};
+use switch::{GROUP_COPIES_A_FRAME, Link};
 use units::{Duration, Instant};
 use wire::ethernet::EtherType;
 use wire::openflow::{
@@ -373,7 +373,7 @@ fn a_frame_goes_through_a_bounded_number_of_buckets() {
     let sent = ways(&mut world, &plain()).len();
 
     // 30 buckets of the upper group, and as many of the lower as are left.
-    let buckets = usize::try_from(BUCKETS_A_FRAME).unwrap();
+    let buckets = usize::try_from(GROUP_COPIES_A_FRAME).unwrap();
     let entered = (1..=30)
         .take_while(|upper| upper + (upper - 1) * 30 < buckets)
         .count();
