@@ -108,3 +108,108 @@ impl Band {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn units() -> impl Strategy<Value = Unit> {
+        prop_oneof![Just(Unit::Bits), Just(Unit::Frames)]
+    }
+
+    /// Gaps in nanoseconds, and lengths, of frames.
+    fn arrivals() -> impl Strategy<Value = Vec<(u64, usize)>> {
+        let gap = prop_oneof![0u64..100, 0u64..100_000, 0u64..10_000_000_000];
+        prop::collection::vec((gap, 14..=FRAME_BYTES_MAX), 1..60)
+    }
+
+    fn new(unit: Unit, rate: u32, burst: Option<u32>) -> Band {
+        let band = openflow::Band::Drop { rate, burst: 0 };
+        Band::new(Instant::ZERO, unit, band, burst)
+    }
+
+    proptest! {
+        /// Sound: in any stretch of time no more stays below the rate than comes
+        /// at the rate, and one burst.
+        #[test]
+        fn no_more_than_rate_and_burst_stays_below(
+            unit in units(),
+            rate in 1u32..,
+            burst in prop::option::of(1u32..),
+            arrivals in arrivals(),
+        ) {
+            let mut band = new(unit, rate, burst);
+            let (mut now, mut passed) = (Instant::ZERO, Vec::new());
+            for (gap, bytes) in arrivals {
+                now += Duration::from_ns(gap);
+                if !band.is_exceeded(now, unit.cost(bytes)) {
+                    passed.push((now, u128::from(unit.cost(bytes))));
+                }
+            }
+
+            for (first, (start, _)) in passed.iter().enumerate() {
+                let mut sum = 0;
+                for (end, cost) in &passed[first..] {
+                    sum += cost;
+                    let time = u128::from((*end - *start).as_ns());
+                    let bound = u128::from(rate) * time + u128::from(band.burst);
+                    prop_assert!(sum <= bound, "{sum} > {bound}");
+                }
+            }
+        }
+
+        /// Tight: a frame is above the rate only if it and those below the rate
+        /// before it make up more than rate and burst, in some stretch of time.
+        #[test]
+        fn what_keeps_to_rate_and_burst_stays_below(
+            unit in units(),
+            rate in 1u32..,
+            burst in prop::option::of(1u32..),
+            arrivals in arrivals(),
+        ) {
+            let mut band = new(unit, rate, burst);
+            let (mut now, mut passed) = (Instant::ZERO, Vec::<(Instant, u128)>::new());
+            for (gap, bytes) in arrivals {
+                now += Duration::from_ns(gap);
+                let cost = u128::from(unit.cost(bytes));
+                let mut sum = cost;
+                let mut fits = sum <= u128::from(band.burst);
+                for (start, cost) in passed.iter().rev() {
+                    sum += cost;
+                    let time = u128::from((now - *start).as_ns());
+                    fits &= sum <= u128::from(rate) * time + u128::from(band.burst);
+                }
+
+                let exceeded = band.is_exceeded(now, unit.cost(bytes));
+
+                prop_assert_eq!(!exceeded, fits);
+                if fits {
+                    passed.push((now, cost));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_frame_stays_below_the_lowest_rate_once_in_a_while() {
+        let mut band = new(Unit::Bits, 1, Some(1));
+        let cost = Unit::Bits.cost(FRAME_BYTES_MAX);
+        let refilled = Instant::ZERO + Duration::from_us(8 * 1_000 * 1_984);
+
+        assert!(!band.is_exceeded(Instant::ZERO, cost));
+        assert!(band.is_exceeded(refilled - Duration::from_ns(1), cost));
+        assert!(!band.is_exceeded(refilled, cost));
+    }
+
+    #[test]
+    fn the_greatest_rate_and_burst_can_be_counted_with() {
+        let mut band = new(Unit::Frames, u32::MAX, Some(u32::MAX));
+        let cost = Unit::Frames.cost(60);
+
+        assert!(!band.is_exceeded(Instant::ZERO, cost));
+        assert!(!band.is_exceeded(Instant::FAR_FUTURE, cost));
+        assert_eq!(band.tokens, band.burst - cost);
+    }
+}

@@ -6,7 +6,7 @@ use wire::openflow::multipart::{
 };
 use wire::openflow::{Buckets, GroupId, GroupModCommand, GroupType, Message};
 
-use crate::ways::{add, bucket, change, plain, to_group, weighing, written};
+use crate::ways::{add, bucket, change, plain, stamp, to_group, weighing, written};
 use crate::world::{Answer, World, from, output, unpaced};
 
 fn ask(world: &mut World, body: RequestBody<'_>) -> Vec<Answer> {
@@ -79,6 +79,52 @@ fn one_group_can_be_asked_about() {
         };
         let groups: Vec<_> = groups.iter().map(|it| it.unwrap().group).collect();
         assert_eq!(groups, expected);
+    }
+}
+
+/// OF13 clause 7.3.5: many groups, in several messages, each once, and each with
+/// all of its buckets.
+#[test]
+fn many_groups_come_in_parts_of_which_only_the_last_says_that_it_is() {
+    let mut world = World::with_controller(unpaced());
+    for group in 0..300 {
+        add(
+            &mut world,
+            group,
+            GroupType::All,
+            &[bucket(&[output(2)]); 9],
+        );
+    }
+    let whole = vec![bucket(&[output(2), output(3), stamp()]); 256];
+    add(&mut world, 300, GroupType::All, &whole);
+
+    for question in [
+        RequestBody::Group(GroupId::ALL),
+        RequestBody::GroupDescription,
+    ] {
+        let answers = ask(&mut world, question);
+
+        let mut seen = Vec::new();
+        for (place, answer) in (1..).zip(&answers) {
+            let Message::MultipartReply(reply) = answer.message() else {
+                panic!("not what was expected")
+            };
+            assert_eq!(reply.more, place < answers.len());
+            match reply.body {
+                ReplyBody::Group(groups) => seen.extend(groups.iter().map(|group| {
+                    let group = group.unwrap();
+                    (group.group.0, group.buckets.iter().count())
+                })),
+                ReplyBody::GroupDescription(groups) => seen.extend(groups.iter().map(|group| {
+                    let group = group.unwrap();
+                    (group.group.0, group.buckets.iter().count())
+                })),
+                other => panic!("not what was expected: {other:?}"),
+            }
+        }
+        assert!(answers.len() > 2);
+        let expected = (0..300).map(|group| (group, 9)).chain([(300, 256)]);
+        assert!(seen.into_iter().eq(expected));
     }
 }
 

@@ -11,7 +11,7 @@ use wire::openflow::{
     PortConfig, PortFeatures, PortMod, PortNumber, TableId,
 };
 
-use crate::frames::{tagged, udp};
+use crate::frames::{frame, tagged, udp};
 use crate::ways::*;
 use crate::world::{CONTROLLER, World, from, output, ports, unpaced};
 
@@ -75,6 +75,45 @@ fn a_group_in_the_action_set_comes_last_and_replaces_the_output() {
     let mut stamped = plain();
     stamped[6..12].copy_from_slice(&STAMP.0);
     assert_eq!(world.take_sent(), [(3, stamped)]);
+}
+
+/// OF13 clause 5.11: what earlier tables wrote is executed behind a group, on the
+/// frame as it was.
+#[test]
+fn the_action_set_sees_nothing_of_what_a_group_did() {
+    let mut world = World::with_controller(unpaced());
+    let change = [Action::PushVlan(EtherType::VLAN), output(3)];
+    add(&mut world, 1, GroupType::Indirect, &[bucket(&change)]);
+    let (later, now) = ([output(2)], [to_group(1)]);
+    for (table, instructions) in [
+        (
+            0,
+            [
+                Instruction::WriteActions(Actions::of(&later)),
+                Instruction::GotoTable(TableId(1)),
+            ],
+        ),
+        (
+            1,
+            [
+                Instruction::ApplyActions(Actions::of(&now)),
+                Instruction::WriteMetadata {
+                    metadata: 1,
+                    mask: 1,
+                },
+            ],
+        ),
+    ] {
+        world.tell(&Message::FlowMod(FlowMod {
+            instructions: Instructions::of(&instructions),
+            ..FlowMod::add(TableId(table))
+        }));
+    }
+
+    world.frame(1, &plain());
+
+    let expected = [(3, tagged(0, 0, &plain())), (2, plain())];
+    assert_eq!(world.take_sent(), expected);
 }
 
 /// OF13 clause 5.6: a group without buckets does nothing with a frame.
@@ -265,6 +304,27 @@ fn fragments_with_and_without_ports_go_the_same_way() {
     }
 }
 
+/// OF13 clause 5.6.1, in IPv6.
+#[test]
+fn fragments_of_ipv6_go_the_same_way() {
+    let buckets = [
+        weighing(1, bucket(&[output(2)])),
+        weighing(1, bucket(&[output(3)])),
+    ];
+    let mut world = with_group(GroupType::Select, &buckets);
+
+    for number in 0..100u16 {
+        let mut packet = vec![0; 56];
+        packet[0] = 0x60;
+        packet[4..8].copy_from_slice(&[0, 16, 44, 64]);
+        packet[40..44].copy_from_slice(&[17, 0, 0, 1]);
+        packet[48..50].copy_from_slice(&number.to_be_bytes());
+        let first = ways(&mut world, &frame(0x86dd, &packet));
+        packet[43] = 8;
+        assert_eq!(first, ways(&mut world, &frame(0x86dd, &packet)));
+    }
+}
+
 /// A datagram of one of many flows.
 fn flow(number: u16) -> Vec<u8> {
     let mut frame = udp(64, b"payload");
@@ -382,6 +442,21 @@ fn a_frame_goes_through_a_bounded_number_of_buckets() {
     assert!(skipped > 0, "{skipped} buckets");
     let again = ways(&mut world, &plain()).len();
     assert_eq!(again, sent, "the next frame has a budget of its own");
+}
+
+/// A bucket that floods counts as the copies that it makes.
+#[test]
+fn floods_of_a_group_are_bounded_by_their_copies() {
+    let mut world = World::with_controller(unpaced());
+    let flood = bucket(&[output(PortNumber::FLOOD.0)]);
+    add(&mut world, 1, GroupType::All, &[flood; 250]);
+    world.add(1, &[from(1)], &[to_group(1)]);
+
+    let sent = ways(&mut world, &plain()).len();
+
+    let ports = 3;
+    let floods = usize::try_from(GROUP_COPIES_A_FRAME).unwrap() / ports;
+    assert_eq!(sent, floods * (ports - 1));
 }
 
 /// OF13 clause 5.6: a paced port holds copies of one frame that differ.
