@@ -240,4 +240,5 @@ fn a_hello_of_a_later_version_is_read() {
     assert_eq!(message, Message::Hello(expected));
 }
 
+mod open_vswitch;
 mod properties;
