@@ -24,21 +24,55 @@ fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
 
 /// A packet of this protocol between two addresses, with right sums.
 fn ipv6(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    routed_ipv6(protocol, &[], payload)
+}
+
+/// A packet with `extensions` (the number of each, and what stands behind the
+/// number of the next) in front of the payload.
+fn routed_ipv6(protocol: u8, extensions: &[(u8, Vec<u8>)], payload: &[u8]) -> Vec<u8> {
+    let mut next = protocol;
+    let mut behind = payload.to_vec();
+    for (number, extension) in extensions.iter().rev() {
+        behind = [&[next], &extension[..], &behind].concat();
+        next = *number;
+    }
     let mut header = [7; 40];
     header[..4].copy_from_slice(&[0x60, 0, 0, 0]);
-    header[4..6].copy_from_slice(&u16::try_from(payload.len()).unwrap().to_be_bytes());
-    (header[6], header[7]) = (protocol, 64);
-    with_sums([&ADDRESSES[..], &[0x86, 0xdd], &header, payload].concat())
+    header[4..6].copy_from_slice(&u16::try_from(behind.len()).unwrap().to_be_bytes());
+    (header[6], header[7]) = (next, 64);
+    with_sums([&ADDRESSES[..], &[0x86, 0xdd], &header, &behind].concat())
 }
+
+/// A routing header with another destination than that of the packet.
+fn detour() -> (u8, Vec<u8>) {
+    (43, [&[2, 0, 1, 0, 0, 0, 0][..], &ELSEWHERE].concat())
+}
+
+const ELSEWHERE: [u8; 16] = [8; 16];
 
 /// Computes the checksum of the transport protocol.
 fn with_sums(mut frame: Vec<u8>) -> Vec<u8> {
     let headers = read(&frame).1;
+    if let Some((PROTO_SCTP, at)) = headers.transport {
+        let check = check_of_sctp(&frame, at);
+        frame[at + 8..at + 12].copy_from_slice(&check);
+        return frame;
+    }
     let at = transport_sum(&frame, &headers).unwrap().at;
     frame[at..at + 2].copy_from_slice(&[0, 0]);
-    let sum = sum_of_transport(&frame, &headers);
+    let sum = match sum_of_transport(&frame, &headers) {
+        0 => 0xffff,
+        sum => sum,
+    };
     frame[at..at + 2].copy_from_slice(&sum.to_be_bytes());
     frame
+}
+
+/// RFC 9260 section 6.8: over the packet with zeros for the checksum.
+fn check_of_sctp(frame: &[u8], at: usize) -> [u8; 4] {
+    let mut packet = frame[at..read(frame).1.packet_end].to_vec();
+    packet[8..12].fill(0);
+    crc32c::of(&packet)
 }
 
 fn read(frame: &[u8]) -> (PacketKey, Headers) {
@@ -53,42 +87,75 @@ fn read(frame: &[u8]) -> (PacketKey, Headers) {
 /// The sum over pseudo header and payload; zero if the checksum in it is right.
 fn sum_of_transport(frame: &[u8], headers: &Headers) -> u16 {
     let (protocol, at) = headers.transport.unwrap();
-    let length = u16::try_from(frame.len() - at).unwrap().to_be_bytes();
+    sum_as(protocol, &frame[at..headers.packet_end], frame, headers)
+}
+
+fn sum_as(protocol: u8, payload: &[u8], frame: &[u8], headers: &Headers) -> u16 {
+    let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
+    let end = [&[0, protocol], &length[..]].concat();
     let pseudo = match headers.network.unwrap() {
         _ if protocol == PROTO_ICMP => vec![],
-        (Network::Ipv4, ip) => [&frame[ip + 12..ip + 20], &[0, protocol], &length].concat(),
-        (Network::Ipv6, ip) => [&frame[ip + 8..ip + 40], &[0, protocol], &length].concat(),
+        (Network::Ipv4, ip) => [&frame[ip + 12..ip + 20], &end].concat(),
+        (Network::Ipv6, ip) if headers.routed => {
+            [&frame[ip + 8..ip + 24], &ELSEWHERE, &end].concat()
+        }
+        (Network::Ipv6, ip) => [&frame[ip + 8..ip + 40], &end].concat(),
         (Network::Arp | Network::Mpls | Network::Backbone, _) => panic!("no transport"),
     };
-    checksum::of(&[&pseudo, &frame[at..]].concat())
+    checksum::of(&[&pseudo, payload].concat())
 }
 
 fn sums_hold(frame: &[u8]) -> bool {
     let headers = read(frame).1;
     let (network, at) = headers.network.unwrap();
     let ip_holds = network != Network::Ipv4 || checksum::of(&frame[at..at + 20]) == 0;
-    ip_holds && sum_of_transport(frame, &headers) == 0
+    let transport_holds = match headers.transport.unwrap() {
+        (PROTO_SCTP, at) => frame[at + 8..at + 12] == check_of_sctp(frame, at),
+        _ => sum_of_transport(frame, &headers) == 0,
+    };
+    ip_holds && transport_holds
 }
 
+/// A packet of some protocol, perhaps with extension headers, in a frame with
+/// perhaps a tag and padding.
 fn packet() -> impl Strategy<Value = Vec<u8>> {
     let protocol = prop::sample::select(vec![
         (4, PROTO_TCP),
         (4, PROTO_UDP),
+        (4, PROTO_SCTP),
         (4, PROTO_ICMP),
         (6, PROTO_TCP),
         (6, PROTO_UDP),
+        (6, PROTO_SCTP),
         (6, PROTO_ICMPV6),
     ]);
-    let payload = prop::collection::vec(any::<u8>(), 24..60);
-    (protocol, payload).prop_map(|((version, protocol), mut payload)| {
-        if payload[0] >= 128 {
-            payload[0] -= 128; // No neighbour discovery, of which nothing is set.
-        }
-        match version {
-            4 => ipv4(protocol, &payload),
-            _ => ipv6(protocol, &payload),
-        }
-    })
+    let payload = prop::collection::vec(any::<u8>(), 40..70);
+    let message = prop::sample::select(vec![0, 135, 136]);
+    let extensions = prop::sample::select(vec![
+        vec![],
+        vec![(60, vec![0; 7])],
+        vec![(0, vec![0; 7]), detour()],
+    ]);
+    let around = (any::<bool>(), 0usize..7);
+    (protocol, payload, message, extensions, around).prop_map(
+        |((version, protocol), mut payload, message, extensions, (tagged, padding))| {
+            if protocol == PROTO_ICMPV6 {
+                payload[0] = message;
+                // Two options, of which one has the address.
+                payload[24..26].copy_from_slice(&[2, 1]);
+                payload[32..34].copy_from_slice(&[1, 1]);
+            }
+            let mut frame = match version {
+                4 => ipv4(protocol, &payload),
+                _ => routed_ipv6(protocol, &extensions, &payload),
+            };
+            if tagged {
+                frame.splice(12..12, [0x81, 0, 0, 5]);
+            }
+            frame.extend(vec![9; padding]);
+            frame
+        },
+    )
 }
 
 fn value() -> impl Strategy<Value = FieldValue> {
@@ -96,12 +163,14 @@ fn value() -> impl Strategy<Value = FieldValue> {
         prop::sample::select(vec![
             Transport::Tcp,
             Transport::Udp,
+            Transport::Sctp,
             Transport::Icmp,
-            Transport::Icmpv6,
         ])
     };
+    let address = || any::<[u8; 6]>().prop_map(MacAddress);
     prop_oneof![
-        any::<[u8; 6]>().prop_map(|it| FieldValue::EthDst(MacAddress(it))),
+        address().prop_map(FieldValue::EthDst),
+        (0u16..4096).prop_map(FieldValue::VlanVid),
         (0u8..64).prop_map(FieldValue::IpDscp),
         (0u8..4).prop_map(FieldValue::IpEcn),
         any::<[u8; 4]>().prop_map(FieldValue::Ipv4Src),
@@ -109,8 +178,12 @@ fn value() -> impl Strategy<Value = FieldValue> {
         any::<[u8; 16]>().prop_map(FieldValue::Ipv6Src),
         any::<[u8; 16]>().prop_map(FieldValue::Ipv6Dst),
         (0u32..1 << 20).prop_map(FieldValue::Ipv6FlowLabel),
-        (transport(), 0u16..128).prop_map(|(it, value)| FieldValue::L4Src(it, value)),
-        (transport(), 0u16..256).prop_map(|(it, value)| FieldValue::L4Dst(it, value)),
+        (transport(), any::<u16>()).prop_map(|(it, value)| FieldValue::L4Src(it, value)),
+        (transport(), any::<u16>()).prop_map(|(it, value)| FieldValue::L4Dst(it, value)),
+        (0u16..256).prop_map(|code| FieldValue::L4Dst(Transport::Icmpv6, code)),
+        any::<[u8; 16]>().prop_map(FieldValue::NdTarget),
+        address().prop_map(FieldValue::NdSourceLinkLayer),
+        address().prop_map(FieldValue::NdTargetLinkLayer),
     ]
 }
 
@@ -128,6 +201,31 @@ proptest! {
 
             prop_assert!(sums_hold(&frame), "{:?}", value);
         }
+    }
+
+    /// The pseudo header names the protocol: what was a right checksum of one
+    /// becomes that of the same bytes sent as another, and back.
+    #[test]
+    fn another_protocol_leaves_the_checksums_right(
+        before in packet(),
+        protocol in prop::sample::select(vec![PROTO_TCP, PROTO_UDP, PROTO_SCTP, 255]),
+    ) {
+        let headers = read(&before).1;
+        let (old, at) = headers.transport.unwrap();
+        let mut frame = before.clone();
+
+        set_field(&mut frame, &headers, FieldValue::IpProto(protocol));
+
+        prop_assert_eq!(read(&frame).0.get(field::IP_PROTO), u64::from(protocol));
+        if let Some((Network::Ipv4, ip)) = headers.network {
+            prop_assert_eq!(checksum::of(&frame[ip..ip + 20]), 0);
+        }
+        if !matches!(old, PROTO_SCTP | PROTO_ICMP) {
+            let payload = &frame[at..headers.packet_end];
+            prop_assert_eq!(sum_as(protocol, payload, &frame, &headers), 0);
+        }
+        set_field(&mut frame, &headers, FieldValue::IpProto(old));
+        prop_assert!(sums_hold(&frame));
     }
 
     #[test]
