@@ -4,7 +4,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
-use switch::{CloseReason, ConnectionId, Input, Peer};
+use switch::{CloseReason, ConnectionId, FRAME_BYTES_MAX, Input, Peer};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::multipart::{FlowStatisticsRequest, MultipartRequest, RequestBody};
 use wire::openflow::oxm::{Masked, VlanMatch};
@@ -14,6 +14,7 @@ use wire::openflow::{
 };
 
 use crate::frames::{frame, tagged, udp};
+use crate::layers::built;
 use crate::world::{CONTROLLER, World, from, output, paced};
 
 const STRANGER: ConnectionId = ConnectionId(2);
@@ -39,9 +40,11 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
         ),
         frame(0x86dd, &[0x60, 0, 0, 0, 0, 40, 0, 64]),
     ]);
+    let good = prop_oneof![good, built().prop_map(|it| it.bytes)];
     let damaged = (good, any::<prop::sample::Index>(), any::<u8>(), 0usize..140);
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..140),
+        prop::collection::vec(any::<u8>(), FRAME_BYTES_MAX - 20..=FRAME_BYTES_MAX),
         damaged.prop_map(|(mut frame, at, byte, length)| {
             let at = at.index(frame.len());
             frame[at] = byte;
@@ -69,13 +72,32 @@ fn changes() -> impl Strategy<Value = Vec<Action>> {
         MatchField::Icmpv6Code(9),
         MatchField::ArpOp(2),
         MatchField::ArpTha(Masked::exact(MacAddress([1; 6]))),
+        MatchField::EthType(EtherType::IPV6),
+        MatchField::IpProto(58),
+        MatchField::SctpDst(9),
+        MatchField::Icmpv6Type(136),
+        MatchField::Ipv6NdTarget(Ipv6Addr::LOCALHOST),
+        MatchField::Ipv6NdSll(MacAddress([1; 6])),
+        MatchField::Ipv6NdTll(MacAddress([1; 6])),
+        MatchField::MplsLabel(9),
+        MatchField::MplsBos(1),
+        MatchField::PbbIsid(Masked::exact([1; 3])),
+        MatchField::TunnelId(Masked::exact(9)),
     ];
     let mut all: Vec<_> = fields.map(Action::SetField).into();
     all.extend([
         Action::PopVlan,
         Action::PushVlan(EtherType::VLAN),
+        Action::PopMpls(EtherType::IPV4),
+        Action::PushMpls(EtherType::MPLS),
+        Action::PopPbb,
+        Action::PushPbb(EtherType::PROVIDER_BACKBONE),
         Action::SetNetworkTtl(9),
         Action::DecrementNetworkTtl,
+        Action::SetMplsTtl(9),
+        Action::DecrementMplsTtl,
+        Action::CopyTtlIn,
+        Action::CopyTtlOut,
         Action::output(PortNumber::FLOOD),
         Action::output(PortNumber::CONTROLLER),
         Action::output(PortNumber::TABLE),
