@@ -148,7 +148,7 @@ fn copies(egress: &Egress, actions: &[Action]) -> u32 {
     let floods = actions.iter().any(|action| match action {
         Action::Output(target) => match target {
             Target::All | Target::Flood | Target::Normal => true,
-            Target::Port(_) | Target::InPort | Target::Controller | Target::Tables => false,
+            Target::Port(_) | Target::InPort | Target::Controller(_) | Target::Tables => false,
         },
         Action::SetQueue(_)
         | Action::Push(_)
