@@ -1,6 +1,8 @@
 //! One port on its interface: found, described and opened.
 
 use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use linux::interface::Interface;
 use linux::loan::{Loan, Tags};
@@ -14,6 +16,9 @@ use super::port_plan::{Pace, PortPlan};
 
 /// What stands around the payload of a frame: addresses, a tag and the type.
 const FRAME_AROUND_PAYLOAD: u32 = 18;
+/// For how long the kernel may hold what a process had that has ended.
+const PREDECESSOR_LINGERS: Duration = Duration::from_millis(500);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How ports are to be carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +139,22 @@ fn by_xdp(
 ) -> io::Result<(Loan, Port, String)> {
     let index = interface.index();
     let loan = Loan::take(interface, Tags::InFrames)?;
-    let port = Port::open(Engine::Xdp(attachment), index)?;
+    let port = after_predecessor(|| Port::open(Engine::Xdp(attachment), index))?;
     Ok((loan, port, format!("AF_XDP ({why})")))
+}
+
+/// Opens something that may be in use by a switch that ended a moment ago: the
+/// kernel lets go of a receive queue some time after the process.
+fn after_predecessor<R>(mut open: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+    let give_up = Instant::now() + PREDECESSOR_LINGERS;
+    loop {
+        match open() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ResourceBusy && Instant::now() < give_up =>
+            {
+                thread::sleep(RETRY_INTERVAL);
+            }
+            result => return result,
+        }
+    }
 }

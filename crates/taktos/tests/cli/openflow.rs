@@ -1,0 +1,89 @@
+//! A controller of the simplest kind, over any stream.
+
+use std::io::{Read, Write};
+
+use wire::openflow::{
+    Action, Actions, AsyncConfig, Fields, FlowMod, Framer, Hello, Instruction, Instructions,
+    MatchField, Message, PortNumber, PortStatus, TableId, TransactionId, emit_barrier_request,
+};
+
+/// Connected to a switch, the greetings exchanged.
+pub struct Client<S> {
+    pub stream: S,
+    framer: Framer,
+}
+
+impl<S: Read + Write> Client<S> {
+    /// Greets, and waits for the switch's greeting.
+    #[track_caller]
+    pub fn greet(stream: S) -> Self {
+        let mut client = Self {
+            stream,
+            framer: Framer::default(),
+        };
+        client.tell(|out| Hello::OURS.emit(TransactionId(1), out));
+        client.await_message(|message| matches!(message, Message::Hello(_)).then_some(()));
+        client
+    }
+
+    pub fn tell(&mut self, emit: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = Vec::new();
+        emit(&mut bytes);
+        self.stream.write_all(&bytes).unwrap();
+    }
+
+    /// Asks for what the switch says unasked, which those who connect to it do not
+    /// get otherwise.
+    #[track_caller]
+    pub fn want_news(&mut self) {
+        self.tell(|out| AsyncConfig::DEFAULT.emit_set(TransactionId(4), out));
+        self.pass_barrier();
+    }
+
+    /// Has frames that come in at `from` leave at `to`, and waits until it is so.
+    #[track_caller]
+    pub fn join(&mut self, from: u32, to: u32) {
+        let fields = [MatchField::InPort(PortNumber(from))];
+        let actions = [Action::output(PortNumber(to))];
+        let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+        let flow_mod = FlowMod {
+            matching: Fields::of(&fields),
+            instructions: Instructions::of(&instructions),
+            ..FlowMod::add(TableId(0))
+        };
+        self.tell(|out| flow_mod.emit(TransactionId(2), out));
+        self.pass_barrier();
+    }
+
+    /// Waits until everything before is done.
+    #[track_caller]
+    pub fn pass_barrier(&mut self) {
+        self.tell(|out| emit_barrier_request(TransactionId(3), out));
+        self.await_message(|message| matches!(message, Message::BarrierReply).then_some(()));
+    }
+
+    /// Waits for the news of a port.
+    #[track_caller]
+    pub fn await_port_status(&mut self) -> PortStatus {
+        self.await_message(|message| match message {
+            Message::PortStatus(status) => Some(*status),
+            _ => None,
+        })
+    }
+
+    #[track_caller]
+    fn await_message<R>(&mut self, wanted: impl Fn(&Message<'_>) -> Option<R>) -> R {
+        let mut room = [0; 4096];
+        loop {
+            while let Some(message) = self.framer.next_message().unwrap() {
+                let (_, message) = Message::parse(message).unwrap();
+                if let Some(found) = wanted(&message) {
+                    return found;
+                }
+            }
+            let count = self.stream.read(&mut room).unwrap();
+            assert_ne!(count, 0, "the switch has closed the connection");
+            self.framer.push(&room[..count]);
+        }
+    }
+}
