@@ -18,9 +18,9 @@ pub struct Arguments {
     /// Takes two minutes instead of ten: fewer rounds, fewer spacings.
     #[arg(long)]
     pub quick: bool,
-    /// Compares only subjects whose name contains one of these words, such as
-    /// `taktos` or `af_xdp`.
-    #[arg(long, value_delimiter = ',')]
+    /// Compares only subjects whose name contains this, such as `taktos` or
+    /// `af_xdp, spinning`; may be repeated.
+    #[arg(long)]
     pub only: Vec<String>,
     /// Measures only this.
     #[arg(long, value_enum, value_delimiter = ',')]

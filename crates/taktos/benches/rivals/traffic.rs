@@ -108,7 +108,8 @@ struct Headers {
 impl Headers {
     /// What frames have that no entry asks for.
     const COMMON: Self = Self {
-        destination: MacAddress([2, 0, 0, 0, 0, 0xf1]),
+        // Nobody's, so that the receiving host has done with a frame at once.
+        destination: MacAddress([2, 0, 0, 0, 0, 0xaa]),
         source: MacAddress([2, 0, 0, 0, 0, 0xf0]),
         dscp: 0,
         ip_source: Ipv4Addr::new(192, 0, 2, 1),
