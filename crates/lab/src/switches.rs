@@ -130,7 +130,7 @@ impl Switches {
             stations.push(Station::new(config.clone(), plugs).dialled_by(dialer.wanted()));
             dialers.push(dialer);
         }
-        let carriers = CarrierWatch::start(interfaces, settings.wish_beside(HIGHEST_NICE));
+        let carriers = CarrierWatch::start(interfaces, settings.wish_beside(HIGHEST_NICE))?;
         let threshold = settings.stall_threshold;
         let packets = PacketLoop::new(stations, carriers, obeyed, settings.waiting, threshold)?;
         let stop = Arc::new(AtomicBool::new(false));

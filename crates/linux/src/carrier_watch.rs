@@ -5,6 +5,7 @@
 //! and leaves the answers where reading them costs nothing. It asks rather than
 //! listens: the kernel delays its events of lost carriers by up to a second.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -14,6 +15,7 @@ use units::Duration;
 use crate::clock;
 use crate::interface::{Carrier, Interface};
 use crate::scheduling::{self, Wish};
+use crate::waker::Waker;
 
 /// How often each carrier is asked for.
 pub const INTERVAL: Duration = Duration::from_us(500);
@@ -26,6 +28,7 @@ const REST: u64 = 4;
 #[derive(Debug)]
 pub struct CarrierWatch {
     present: Arc<[AtomicBool]>,
+    changed: Waker,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -33,23 +36,34 @@ pub struct CarrierWatch {
 impl CarrierWatch {
     /// Begins to watch `interfaces`, on a thread run as `wish` says. Their present
     /// state is known on return.
-    #[must_use]
-    pub fn start(interfaces: Vec<Interface>, wish: Wish) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If the process has no descriptors left.
+    pub fn start(interfaces: Vec<Interface>, wish: Wish) -> io::Result<Self> {
         let present: Arc<[AtomicBool]> = interfaces
             .iter()
             .map(|interface| AtomicBool::new(is_present(interface)))
             .collect();
         let stop = Arc::new(AtomicBool::new(false));
+        let changed = Waker::new()?;
         let (answers, told_to_stop) = (Arc::clone(&present), Arc::clone(&stop));
+        let waker = changed.clone();
         let thread = thread::spawn(move || {
             scheduling::apply(wish);
-            watch(&interfaces, &answers, &told_to_stop);
+            watch(&interfaces, &answers, &waker, &told_to_stop);
         });
-        Self {
+        Ok(Self {
             present,
+            changed,
             stop,
             thread: Some(thread),
-        }
+        })
+    }
+
+    /// Returns what wakes who waits for it when a carrier has changed.
+    pub(crate) fn changed(&self) -> &Waker {
+        &self.changed
     }
 
     /// Returns the carrier of the `n`th interface.
@@ -75,11 +89,14 @@ impl Drop for CarrierWatch {
     }
 }
 
-fn watch(interfaces: &[Interface], answers: &[AtomicBool], stop: &AtomicBool) {
+fn watch(interfaces: &[Interface], answers: &[AtomicBool], changed: &Waker, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let begun = clock::now();
         for (interface, answer) in interfaces.iter().zip(answers) {
-            answer.store(is_present(interface), Ordering::Relaxed);
+            let present = is_present(interface);
+            if answer.swap(present, Ordering::Relaxed) != present {
+                changed.wake();
+            }
         }
         let now = clock::now();
         clock::sleep_until(now + INTERVAL.max((now - begun) * REST));

@@ -1,6 +1,6 @@
 //! One thread that carries all the switches of a process.
 //!
-//! A turn of the loop takes at most one frame from each port's ring through its
+//! A turn of the loop takes a few frames at most from each port's ring through its
 //! switch, and after every frame does what has become due anywhere: frames whose
 //! last bit leaves, queues whose port is free again. Control connections,
 //! carriers and commands have their turn every [`CONTROL_INTERVAL`], in bounded
@@ -29,16 +29,22 @@ use crate::connection::Connection;
 use crate::poller::Poller;
 use crate::port::Port;
 use crate::stall::{StallMonitor, Stalls, Work};
-use station::Forwarded;
+use station::{Forwarded, Handing};
 
 /// How often control has its turn.
 pub const CONTROL_INTERVAL: Duration = Duration::from_us(50);
 /// How often a sleeping loop looks up when nothing happens.
-const LONGEST_SLEEP: Duration = Duration::from_ms(1);
+/// A timer so far away is rarely the next one of its processor, so that taking it
+/// back when a frame comes costs nothing.
+const LONGEST_SLEEP: Duration = Duration::from_ms(10);
+/// How many frames of one port are taken before the next port has its turn.
+const BURST: usize = 8;
 /// How often the wall clock, by which the kernel stamps, is compared with ours.
 const WALL_INTERVAL: Duration = Duration::from_ms(100);
 /// The mark of events that only wake the loop up.
 const WAKE_UP: u64 = u64::MAX;
+/// The mark of a carrier that has changed.
+const CARRIER: u64 = u64::MAX - 1;
 
 /// How the loop waits for frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +136,7 @@ impl PacketLoop {
             for plug in stations.iter().flat_map(|station| &station.plugs) {
                 poller.add(&plug.port, WAKE_UP)?;
             }
+            poller.add(carriers.changed(), CARRIER)?;
         }
         let now = clock::now();
         Ok(Self {
@@ -163,31 +170,50 @@ impl PacketLoop {
 
     fn turn(&mut self) {
         self.turns += 1;
-        let mut moved = false;
+        let mut last = None;
         for s in 0..self.stations.len() {
             for n in 0..self.stations[s].plugs.len() {
-                match self.stations[s].forward(n, &self.wall) {
-                    Some(forwarded) => {
-                        moved = true;
-                        self.passed(forwarded.at, Work::Frames);
-                        self.judge_delivery(&forwarded);
-                    }
-                    None => self.stations[s].plugs[n].empty = self.turn_began,
-                }
+                last = self.burst(s, n).or(last);
             }
         }
-        let now = clock::now();
+        // While frames come, the time of the last one will do.
+        let now = last.unwrap_or_else(clock::now);
         self.turn_began = now;
-        self.passed(now, Work::Frames);
-        if now >= self.control_due {
-            self.control(now);
+        if last.is_none() {
+            self.passed(now, Work::Frames);
         }
-        if !moved {
+        if now >= self.control_due {
+            self.control(clock::now());
+        }
+        if last.is_none() {
             self.stalls.idle(now);
             if self.waiting == Waiting::Sleeping {
                 self.sleep();
             }
         }
+    }
+
+    /// Takes what waits at a port, up to a limit. Returns when the last frame had
+    /// gone through, if there was one.
+    #[inline]
+    fn burst(&mut self, s: usize, n: usize) -> Option<Instant> {
+        let mut last = None;
+        for more in (0..BURST).rev() {
+            let handing = if more == 0 {
+                Handing::AtOnce
+            } else {
+                Handing::Together
+            };
+            let Some(forwarded) = self.stations[s].forward(n, handing, &self.wall) else {
+                self.stations[s].plugs[n].empty = self.turn_began;
+                break;
+            };
+            let now = forwarded.handed.max(forwarded.at);
+            last = Some(now);
+            self.passed(now, Work::Frames);
+            self.judge_delivery(&forwarded);
+        }
+        last
     }
 
     /// Notices a frame that the kernel held.
@@ -293,6 +319,11 @@ impl PacketLoop {
         let due = self.stations.iter().map(Station::due).min();
         let due = due.unwrap_or(Instant::FAR_FUTURE).min(now + LONGEST_SLEEP);
         self.poller.wait(Some(due.saturating_since(now)));
+        while let Some(mark) = self.poller.next() {
+            if mark == CARRIER {
+                self.carriers.changed().clear();
+            }
+        }
         let woken = clock::now();
         self.stalls.waited(woken.min(due).max(now));
         self.control_due = woken;

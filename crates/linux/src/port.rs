@@ -107,6 +107,27 @@ impl Port {
         }
     }
 
+    /// Tells whether a frame waits.
+    #[must_use]
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        match self {
+            Self::Packet(port) => port.is_ready(),
+            Self::Xdp(port) => port.is_ready(),
+        }
+    }
+
+    /// Tells whether frames are sent by fewer system calls if several are taken
+    /// before they are flushed.
+    #[must_use]
+    #[inline]
+    pub fn gathers(&self) -> bool {
+        match self {
+            Self::Packet(_) => false,
+            Self::Xdp(_) => true,
+        }
+    }
+
     /// Takes one frame to be sent, or drops it. It goes with the next
     /// [`flush`](Self::flush), at the latest.
     #[inline]

@@ -168,7 +168,7 @@ impl Datapath {
             .fold(Station::new(config, board.plugs), |station, dialer| {
                 station.dialled_by(dialer.wanted())
             });
-        let carriers = CarrierWatch::start(board.interfaces, beside(plan.processor));
+        let carriers = CarrierWatch::start(board.interfaces, beside(plan.processor))?;
         let stations = vec![station];
         let packets = PacketLoop::new(stations, carriers, obeyed, plan.waiting, STALL_THRESHOLD)?;
         Ok(Self {

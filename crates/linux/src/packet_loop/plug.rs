@@ -25,6 +25,8 @@ pub struct Plug {
     held: Vec<u8>,
     stay: Option<Stay>,
     departs: Instant,
+    /// How many frames the port has taken and the kernel not.
+    unflushed: u64,
     pub(super) counters: PlugCounters,
     /// When the ring was last found empty.
     pub(super) empty: Instant,
@@ -68,6 +70,7 @@ impl Plug {
             held: Vec::with_capacity(LONGEST_FRAME),
             stay: None,
             departs: Instant::FAR_FUTURE,
+            unflushed: 0,
             counters: PlugCounters::default(),
             empty: Instant::ZERO,
         }
@@ -83,7 +86,12 @@ impl Plug {
             stay,
         } = frame;
         if departs <= now {
-            Self::send(&mut self.port, &mut self.counters, bytes);
+            Self::send(
+                &mut self.port,
+                &mut self.unflushed,
+                &mut self.counters,
+                bytes,
+            );
             return Some(stay);
         }
         self.held.extend_from_slice(bytes);
@@ -99,7 +107,12 @@ impl Plug {
             return None;
         }
         let stay = self.stay.take()?;
-        Self::send(&mut self.port, &mut self.counters, &self.held);
+        Self::send(
+            &mut self.port,
+            &mut self.unflushed,
+            &mut self.counters,
+            &self.held,
+        );
         self.forget();
         Some(stay)
     }
@@ -149,9 +162,22 @@ impl Plug {
         (std::mem::replace(&mut self.link, link) != link).then_some(link)
     }
 
-    fn send(port: &mut Port, counters: &mut PlugCounters, frame: &[u8]) {
-        match port.send(frame) {
-            Sent::Taken => counters.sent += 1,
+    /// Hands the kernel what was taken to be sent.
+    #[inline]
+    pub(super) fn flush(&mut self) {
+        if self.unflushed > 0 {
+            match self.port.flush() {
+                Sent::Taken => self.counters.sent += self.unflushed,
+                Sent::Dropped => self.counters.refused += self.unflushed,
+            }
+            self.unflushed = 0;
+        }
+    }
+
+    #[inline]
+    fn send(port: &mut Port, unflushed: &mut u64, counters: &mut PlugCounters, frame: &[u8]) {
+        match port.enqueue(frame) {
+            Sent::Taken => *unflushed += 1,
             Sent::Dropped => counters.refused += 1,
         }
     }

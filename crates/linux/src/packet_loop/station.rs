@@ -1,6 +1,6 @@
 //! One switch of a packet loop, with its ports and its control connections.
 
-use switch::{Config, ConnectionId, Input, Output, Peer, Switch};
+use switch::{Config, ConnectionId, Input, Output, Peer, Stay, Switch};
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
@@ -17,6 +17,8 @@ pub const MOST_CONNECTIONS: usize = switch::CONNECTIONS_MAX;
 /// How much of a connection is read at once: what it costs to handle is how much
 /// later a frame may be because of control.
 pub const CHUNK_BYTES: usize = 2048;
+/// How many frames are handed to the kernel together at most.
+const MOST_LEAVING: usize = 64;
 /// How long a connection that is over may take to take what was said last.
 const PARTING: Duration = Duration::from_secs(2);
 
@@ -33,6 +35,10 @@ pub struct Station {
     deadline: Instant,
     /// When the first held frame departs.
     departs: Instant,
+    /// Frames that ports have taken and the kernel perhaps not.
+    leaving: Vec<Stay>,
+    /// When the kernel last took frames.
+    handed: Instant,
 }
 
 #[derive(Debug)]
@@ -48,12 +54,24 @@ struct Line {
 /// A frame that went through the core.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forwarded {
-    /// When.
+    /// When it was taken.
     pub(super) at: Instant,
+    /// When the last frame, this one or one before, was handed on.
+    pub(super) handed: Instant,
     /// When the driver had it, where the kernel says so.
     pub(super) stamp: Option<WallTime>,
     /// When its ring was last found empty.
     pub(super) missed: Instant,
+}
+
+/// When the kernel gets what a frame sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Handing {
+    /// At once.
+    AtOnce,
+    /// Together with what the next frame sends, if one waits already and a port
+    /// gains by it.
+    Together,
 }
 
 /// How a connection stands.
@@ -86,6 +104,8 @@ impl Station {
             wanted: Vec::new(),
             deadline: Instant::FAR_FUTURE,
             departs: Instant::FAR_FUTURE,
+            leaving: Vec::with_capacity(MOST_LEAVING),
+            handed: Instant::ZERO,
         }
     }
 
@@ -104,7 +124,7 @@ impl Station {
         for n in 0..self.plugs.len() {
             self.plugs[n].link = switch::Link::Up;
         }
-        self.drain(now);
+        self.drain(now, Handing::AtOnce);
     }
 
     /// Ends the core; what it knew is gone.
@@ -117,6 +137,7 @@ impl Station {
             plug.forget();
         }
         self.switch = None;
+        self.leaving.clear();
         self.deadline = Instant::FAR_FUTURE;
         self.departs = Instant::FAR_FUTURE;
     }
@@ -127,13 +148,20 @@ impl Station {
         }
     }
 
-    /// Moves one frame from the `n`th port's ring through the core. Returns when,
-    /// if there was one. `wall` is the clock that the kernel stamps by.
+    /// Moves one frame from the `n`th port's ring through the core, if there is one,
+    /// and hands the kernel what it sends: at once, or together with what the next
+    /// frame sends if that waits already. `wall` is the clock that the kernel stamps
+    /// by.
     #[inline]
-    pub(super) fn forward(&mut self, n: usize, wall: &WallClock) -> Option<Forwarded> {
+    pub(super) fn forward(
+        &mut self,
+        n: usize,
+        handing: Handing,
+        wall: &WallClock,
+    ) -> Option<Forwarded> {
         let (plug, switch) = (&mut self.plugs[n], &mut self.switch);
         let (number, missed, counters) = (plug.number, plug.empty, &mut plug.counters);
-        let forwarded = plug.port.receive(|Arrived { frame, stamp }| {
+        let (at, stamp) = plug.port.receive(|Arrived { frame, stamp }| {
             let at = clock::now();
             let arrived = stamp.map_or(at, |stamp| wall.to_monotonic(stamp).min(at));
             counters.received += 1;
@@ -151,10 +179,19 @@ impl Station {
                 (Frame::Whole(_), None) => {}
                 (Frame::TooLong, _) => counters.oversized += 1,
             }
-            Forwarded { at, stamp, missed }
+            (at, stamp)
         })?;
-        self.drain(forwarded.at);
-        Some(forwarded)
+        let handing = match handing {
+            Handing::Together if plug.port.gathers() && plug.port.is_ready() => Handing::Together,
+            Handing::Together | Handing::AtOnce => Handing::AtOnce,
+        };
+        self.drain(at, handing);
+        Some(Forwarded {
+            at,
+            handed: self.handed,
+            stamp,
+            missed,
+        })
     }
 
     /// Returns when something is due here.
@@ -168,11 +205,9 @@ impl Station {
     pub(super) fn catch_up(&mut self, now: Instant) {
         if now >= self.departs {
             for plug in &mut self.plugs {
-                let gone = plug.depart(now);
-                if let (Some(stay), Some(switch)) = (gone, &mut self.switch) {
-                    switch.left(stay, now);
-                }
+                self.leaving.extend(plug.depart(now));
             }
+            self.hand_over();
         }
         if now >= self.deadline {
             self.input(now, Input::Timeout);
@@ -290,11 +325,12 @@ impl Station {
     fn input(&mut self, now: Instant, input: Input<'_>) {
         if let Some(switch) = &mut self.switch {
             switch.handle(now, input);
-            self.drain(now);
+            self.drain(now, Handing::AtOnce);
         }
     }
 
-    fn drain(&mut self, now: Instant) {
+    /// Does what the core asks for.
+    fn drain(&mut self, now: Instant, handing: Handing) {
         let Some(switch) = &mut self.switch else {
             return;
         };
@@ -312,12 +348,11 @@ impl Station {
                             departs,
                             stay,
                         };
-                        let before = plug.depart(Instant::FAR_FUTURE);
-                        let gone = [before, plug.transmit(now, frame)];
-                        let left = clock::now();
-                        gone.into_iter()
-                            .flatten()
-                            .for_each(|stay| switch.left(stay, left));
+                        self.leaving.extend(plug.depart(Instant::FAR_FUTURE));
+                        self.leaving.extend(plug.transmit(now, frame));
+                    }
+                    if self.leaving.len() + 2 > MOST_LEAVING {
+                        self.handed = hand_over(&mut self.plugs, &mut self.leaving, switch);
                     }
                 }
                 Output::Send { connection, bytes } => {
@@ -332,12 +367,34 @@ impl Station {
                 }
             }
         }
+        if handing == Handing::AtOnce && !self.leaving.is_empty() {
+            self.handed = hand_over(&mut self.plugs, &mut self.leaving, switch);
+        }
         self.deadline = switch.deadline().unwrap_or(Instant::FAR_FUTURE);
         self.note_departure();
+    }
+
+    fn hand_over(&mut self) {
+        if let Some(switch) = &mut self.switch {
+            self.handed = hand_over(&mut self.plugs, &mut self.leaving, switch);
+        }
     }
 
     fn note_departure(&mut self) {
         let departures = self.plugs.iter().map(Plug::departs);
         self.departs = departures.min().unwrap_or(Instant::FAR_FUTURE);
     }
+}
+
+/// Hands the kernel what ports have taken to be sent, and notes when it left, which
+/// is returned.
+fn hand_over(plugs: &mut [Plug], leaving: &mut Vec<Stay>, switch: &mut Switch) -> Instant {
+    for plug in plugs {
+        plug.flush();
+    }
+    let left = clock::now();
+    for stay in leaving.drain(..) {
+        switch.left(stay, left);
+    }
+    left
 }
