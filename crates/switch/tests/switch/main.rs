@@ -16,6 +16,7 @@ mod kept_frames;
 mod layers;
 mod matching;
 mod meters;
+mod references;
 mod reserved_ports;
 mod robustness;
 mod scheduling;
