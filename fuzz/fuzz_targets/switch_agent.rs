@@ -2,6 +2,7 @@
 
 #![no_main]
 
+mod changes;
 mod script;
 
 use libfuzzer_sys::fuzz_target;
@@ -44,6 +45,9 @@ impl World {
         config.table_capacity = 64;
         config.buffers = 64;
         config.queue_capacity = 16;
+        config.groups = 8;
+        config.meters = 4;
+        config.meter_bands = 2;
         Self {
             switch: Switch::new(Instant::ZERO, config),
             now: Instant::ZERO,
@@ -75,6 +79,10 @@ impl World {
             }
             (2, Some(connection)) => self.receive(connection, script.bytes()?),
             (3, Some(connection)) => self.receive(connection, &script.message()?),
+            (6, Some(connection)) => {
+                let change = changes::change(script)?;
+                self.receive(connection, &change);
+            }
             (4, _) => {
                 let up = script.byte()? % 2 == 0;
                 let link = if up { Link::Up } else { Link::Down };
