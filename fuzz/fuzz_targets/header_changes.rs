@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use libfuzzer_sys::fuzz_target;
 use script::{Script, hello};
-use switch::{Config, ConnectionId, FRAME_BYTES_MAX, Input, Output, PortConfig, Switch};
+use switch::{Config, ConnectionId, FRAME_BYTES_MAX, Input, Output, Peer, PortConfig, Switch};
 use units::Instant;
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::{Masked, VlanMatch};
@@ -48,6 +48,7 @@ fuzz_target!(|data: &[u8]| {
         Input::Frame {
             port: PortNumber(1),
             bytes: frame,
+            arrived: Instant::ZERO,
         },
     );
     if frame.len() <= FRAME_BYTES_MAX {
@@ -76,8 +77,16 @@ fn new_switch() -> Switch {
     config.tables = 2;
     config.table_capacity = 4;
     config.buffers = 64;
+    config.packet_buffers.frames = 1;
+    config.mac_table.capacity = 1;
     let mut switch = Switch::new(Instant::ZERO, config);
-    handle(&mut switch, Input::Connected(CONTROLLER));
+    handle(
+        &mut switch,
+        Input::Connected {
+            connection: CONTROLLER,
+            peer: Peer::Controller,
+        },
+    );
     handle(
         &mut switch,
         Input::Received {
