@@ -3,9 +3,9 @@
 use units::Instant;
 use wire::openflow::multipart::RequestBody;
 use wire::openflow::{
-    BadRequest, Capabilities, ErrorKind, ErrorMessage, FeaturesReply, FragmentHandling, Hello,
-    HelloFailed, Message, ONF_EXPERIMENTER, Role, SwitchConfig, SwitchConfigFailed, TableId,
-    TableMod, TableModFailed, TransactionId,
+    BadRequest, Capabilities, ControllerLength, ErrorKind, ErrorMessage, FeaturesReply,
+    FragmentHandling, Hello, HelloFailed, Message, ONF_EXPERIMENTER, Role, SwitchConfig,
+    SwitchConfigFailed, TableId, TableMod, TableModFailed, TransactionId,
 };
 
 use super::session::{ConnectionId, State};
@@ -189,6 +189,12 @@ impl Agent {
         config: SwitchConfig,
     ) -> Result<(), ErrorKind> {
         self.may_change(id)?;
+        // Between the most that can be kept and the whole frame is nothing.
+        let length = config.miss_send_length;
+        if length > ControllerLength::MAX && length != ControllerLength::NO_BUFFER {
+            let code = SwitchConfigFailed::BadLength;
+            return Err(ErrorKind::SwitchConfigFailed(code));
+        }
         match config.fragments {
             FragmentHandling::Normal | FragmentHandling::Drop => {
                 self.config = config;

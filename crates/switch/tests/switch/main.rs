@@ -5,6 +5,7 @@ mod bundles;
 mod contact;
 mod controllers;
 mod cost;
+mod errors;
 mod flow_mods;
 mod forwarding;
 mod frames;
