@@ -22,6 +22,8 @@ pub const INTERVAL: Duration = Duration::from_us(500);
 /// After a round of many interfaces the thread rests for as many times as long as
 /// the round took.
 const REST: u64 = 4;
+/// A round that was held up by somebody else's work is no reason to rest.
+const LONGEST_REST: Duration = Duration::from_ms(20);
 
 /// The carriers of a list of interfaces. Those of a few dozen are at most
 /// [`INTERVAL`] old while the machine gives the watching thread its turn.
@@ -99,7 +101,7 @@ fn watch(interfaces: &[Interface], answers: &[AtomicBool], changed: &Waker, stop
             }
         }
         let now = clock::now();
-        clock::sleep_until(now + INTERVAL.max((now - begun) * REST));
+        clock::sleep_until(now + INTERVAL.max((now - begun) * REST).min(LONGEST_REST));
     }
 }
 

@@ -89,6 +89,13 @@ impl Dialer {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    /// Tells the thread to end and leaves it to itself: an attempt that is under way
+    /// may take seconds, and what comes of it is nobody's.
+    pub fn abandon(mut self) {
+        self.stop();
+        self.thread = None;
+    }
+
     /// Returns the switch by which dialling is stopped and begun again.
     #[must_use]
     pub fn wanted(&self) -> Wanted {

@@ -29,7 +29,7 @@ use linux::dialer::Dialer;
 use linux::listener::Listener;
 use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
-use switch::{Config, FailMode};
+use switch::{CONNECTIONS_MAX, Config, FailMode};
 use thiserror::Error;
 use units::Duration;
 use wire::ethernet::MacAddress;
@@ -44,6 +44,9 @@ use port_plan::PortPlan;
 
 /// From which length on a gap in the loop is taken down as a stall.
 const STALL_THRESHOLD: Duration = Duration::from_us(100);
+/// The most controllers that a switch dials and addresses on which it listens,
+/// together: each is kept a connection free.
+pub const MOST_WAYS: usize = CONNECTIONS_MAX - 1;
 /// The one switch of the loop.
 const STATION: usize = 0;
 
@@ -197,8 +200,7 @@ impl Datapath {
 impl Drop for Datapath {
     fn drop(&mut self) {
         // Before the loop, which follows when its fields are dropped.
-        self.dialers.iter().for_each(Dialer::stop);
-        self.dialers.clear();
+        self.dialers.drain(..).for_each(Dialer::abandon);
         self.listeners.clear();
     }
 }
@@ -313,22 +315,26 @@ fn dial(plan: &Plan, commands: &Sender<Command>, tell: &SyncSender<Event>) -> Ve
     controllers.map(dial).collect()
 }
 
-/// Lets others in, by the plan's entrances and by the control socket.
+/// Lets others in, by the plan's entrances and by the control socket; by each so
+/// many that nobody takes the place of a controller that is dialled.
 fn let_in(
     plan: &Plan,
     tools: Option<UnixListener>,
     commands: &Sender<Command>,
 ) -> Result<Vec<Listener>, DatapathError> {
+    let doors = plan.entrances.len() + usize::from(tools.is_some());
+    let most = (CONNECTIONS_MAX - plan.controllers.len()) / doors.max(1);
     let mut listeners = Vec::new();
     for entrance in &plan.entrances {
         let open = doors::open(entrance).map_err(|reason| DatapathError::Listen {
             endpoint: entrance.endpoint.to_string(),
             reason,
         })?;
-        listeners.push(doors::let_in(open, entrance.tls.clone(), commands.clone())?);
+        let tls = entrance.tls.clone();
+        listeners.push(doors::let_in(open, most, tls, commands.clone())?);
     }
     if let Some(tools) = tools {
-        listeners.push(doors::let_in_tools(tools, commands.clone())?);
+        listeners.push(doors::let_in_tools(tools, most, commands.clone())?);
     }
     Ok(listeners)
 }

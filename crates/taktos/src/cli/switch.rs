@@ -19,7 +19,7 @@ use crate::datapath::endpoint::{Endpoint, Transport};
 use crate::datapath::opened_port::EngineChoice;
 use crate::datapath::port_plan::{self, PortName, PortPlanError, RateChoice};
 use crate::datapath::tls::{TlsError, TlsFiles};
-use crate::datapath::{Datapath, DatapathError, Plan};
+use crate::datapath::{Datapath, DatapathError, MOST_WAYS, Plan};
 
 /// How often the program looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
@@ -167,6 +167,8 @@ enum Mistake {
     Tls(#[from] TlsError),
     #[error("there is no processor {0}")]
     Processor(usize),
+    #[error("{0} controllers and addresses to listen on are more than {MOST_WAYS}")]
+    Ways(usize),
 }
 
 fn plan(arguments: &Switch) -> Result<Plan, Mistake> {
@@ -174,6 +176,10 @@ fn plan(arguments: &Switch) -> Result<Plan, Mistake> {
         && !scheduling::is_allowed(processor)
     {
         return Err(Mistake::Processor(processor));
+    }
+    let ways = arguments.controller.len() + arguments.listen.len();
+    if ways > MOST_WAYS {
+        return Err(Mistake::Ways(ways));
     }
     let local = arguments.local.as_deref();
     Ok(Plan {

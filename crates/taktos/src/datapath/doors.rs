@@ -20,8 +20,6 @@ use super::endpoint::Endpoint;
 use super::event::{Event, tell};
 use super::tls::{Dialling, relay};
 
-/// The most connections that one address lets in at once.
-pub const MOST_ACCEPTED: usize = 8;
 /// How much is told about one controller in [`QUIET`].
 const MOST_TOLD: u32 = 8;
 const QUIET: Duration = Duration::from_secs(60);
@@ -67,35 +65,38 @@ pub fn open(entrance: &Entrance) -> io::Result<TcpListener> {
     TcpListener::bind(&*addresses)
 }
 
-/// Begins to let in who comes to an open entrance.
+/// Begins to let in who comes to an open entrance, at most `most` at a time.
 ///
 /// # Errors
 ///
 /// If the process has no threads or descriptors left.
 pub fn let_in(
     listener: TcpListener,
+    most: usize,
     tls: Option<Arc<ServerConfig>>,
     commands: Sender<Command>,
 ) -> io::Result<Listener> {
-    Listener::start(
-        Door::Tcp(listener),
-        MOST_ACCEPTED,
-        move |stream, lease| match (stream, &tls) {
+    Listener::start(Door::Tcp(listener), most, move |stream, lease| {
+        match (stream, &tls) {
             (Stream::Tcp(stream), Some(config)) => {
                 let_in_enciphered(stream, lease, config, commands.clone());
             }
             (stream, _) => hand_over(&commands, accepted(stream, lease)),
-        },
-    )
+        }
+    })
 }
 
-/// Begins to let in the tools of this machine.
+/// Begins to let in the tools of this machine, at most `most` at a time.
 ///
 /// # Errors
 ///
 /// If the process has no threads or descriptors left.
-pub fn let_in_tools(listener: UnixListener, commands: Sender<Command>) -> io::Result<Listener> {
-    Listener::start(Door::Unix(listener), MOST_ACCEPTED, move |stream, lease| {
+pub fn let_in_tools(
+    listener: UnixListener,
+    most: usize,
+    commands: Sender<Command>,
+) -> io::Result<Listener> {
+    Listener::start(Door::Unix(listener), most, move |stream, lease| {
         hand_over(&commands, accepted(stream, lease));
     })
 }

@@ -106,7 +106,13 @@ fn describe(plan: &PortPlan, interface: &Interface) -> io::Result<PortConfig> {
 fn carry(interface: Interface, engine: EngineChoice) -> io::Result<(Loan, Port, String)> {
     match engine {
         EngineChoice::Packet => by_packet(interface, "as asked"),
-        EngineChoice::Xdp => by_xdp(interface, Attachment::Any, "as asked"),
+        EngineChoice::Xdp => match interface.receive_queues() {
+            1 => by_xdp(interface, Attachment::Any, "as asked"),
+            queues => {
+                let why = format!("as asked; hears the first of its {queues} queues only");
+                by_xdp(interface, Attachment::Any, &why)
+            }
+        },
         EngineChoice::Auto => match interface.receive_queues() {
             1 => match by_xdp(
                 interface.try_clone()?,

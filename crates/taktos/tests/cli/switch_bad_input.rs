@@ -1,7 +1,10 @@
 //! What `taktos switch` refuses, with the reason in one sentence.
 
+use std::io::{self, Write};
+use std::process::Command;
+
 use crate::testbed::{Testbed, stop};
-use crate::workplace::Workplace;
+use crate::workplace::{Ended, Workplace};
 
 #[test]
 fn a_command_line_that_makes_no_sense_starts_nothing() {
@@ -83,6 +86,44 @@ fn what_the_machine_lacks_is_said_in_one_sentence() {
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
         assert!(ended.stderr.contains(saying), "{}", ended.stderr);
     }
+}
+
+#[test]
+fn more_controllers_than_a_switch_serves_are_refused() {
+    let workplace = Workplace::new();
+    let controllers = ["tcp:10.0.0.1"; 16].join(",");
+
+    let ended = workplace.run(&["switch", "--ports", "a", "--controller", &controllers]);
+
+    ended.is_refused("16 controllers and addresses to listen on are more than 15");
+}
+
+#[test]
+fn without_the_privilege_it_says_which_one_is_missing() {
+    let Some(bed) = Testbed::or_skip("without_the_privilege_it_says_which_one_is_missing", 1)
+    else {
+        return;
+    };
+    let mut shell = Command::new("setpriv");
+    shell
+        .args(["--inh-caps=-all", "--bounding-set=-all"])
+        .arg(env!("CARGO_BIN_EXE_taktos"))
+        .args(["switch", "--ports", "s1"]);
+    let mut shell = bed.workplace.prepare(shell);
+    let Ok(output) = bed.room.run(|| shell.output()) else {
+        // Not `eprintln!`: the test harness would swallow it.
+        let _ = writeln!(
+            io::stderr(),
+            "\nSKIPPED without_the_privilege: needs setpriv\n"
+        );
+        return;
+    };
+
+    let ended = Ended::from(output);
+
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("CAP_NET_RAW"), "{}", ended.stderr);
 }
 
 #[test]
