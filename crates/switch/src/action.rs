@@ -25,6 +25,8 @@ pub(crate) enum Action {
     SetQueue(u8),
     /// Put a tag in front of its like.
     Push(Push),
+    /// Put a VLAN tag in front if there is none, OF10 section 3.3.
+    EnsureTag,
     /// Take the first tag of its kind away.
     Pop(Pop),
     /// Set a time to live.

@@ -101,7 +101,7 @@ const fn place_of(action: Action) -> u8 {
         Action::Pop(Pop::Mpls(_)) => place::POP_MPLS,
         Action::Push(Push::Mpls(_)) => place::PUSH_MPLS,
         Action::Push(Push::Backbone) => place::PUSH_BACKBONE,
-        Action::Push(Push::Vlan(_)) => place::PUSH_VLAN,
+        Action::Push(Push::Vlan(_)) | Action::EnsureTag => place::PUSH_VLAN,
         Action::CopyTtl(Direction::Outwards) => place::COPY_TTL_OUTWARDS,
         Action::DecrementTtl(Layer::Mpls) => place::DECREMENT_MPLS_TTL,
         Action::DecrementTtl(Layer::Network) => place::DECREMENT_NETWORK_TTL,

@@ -212,6 +212,7 @@ impl Egress {
             Action::SetField(value) => return self.set_field(packet, value),
             Action::Group(group) => self.visit_group(now, packet, group),
             Action::Push(tag) => return self.push(packet, tag),
+            Action::EnsureTag => return self.ensure_tag(packet),
             Action::Pop(tag) => return self.pop(packet, tag),
             Action::SetTtl(layer, ttl) => return self.set_ttl(packet, layer, ttl),
             Action::DecrementTtl(layer) => return self.decrement_ttl(now, packet, layer),

@@ -4,7 +4,7 @@
 //! output; then a copy is changed, and what waits stays as it was.
 
 use units::Instant;
-use wire::ethernet::SHORTEST_FRAME;
+use wire::ethernet::{EtherType, SHORTEST_FRAME};
 use wire::openflow::PacketInReason;
 
 use crate::action::{Direction, FieldValue, Layer, Pop, Push};
@@ -72,6 +72,15 @@ impl Egress {
         tags::push(self.pool.frame_mut(packet.slot), &packet.headers, tag);
         packet.stale = Stale::Headers;
         Fate::Lives
+    }
+
+    /// Puts a VLAN tag in front if there is none.
+    pub(crate) fn ensure_tag(&mut self, packet: &mut Packet) -> Fate {
+        packet.refresh_headers(&self.pool);
+        match packet.headers.tagged {
+            true => Fate::Lives,
+            false => self.push(packet, Push::Vlan(EtherType::VLAN.0)),
+        }
     }
 
     /// Takes a tag off. A frame that was long enough for the medium remains so.

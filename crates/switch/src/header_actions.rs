@@ -86,7 +86,11 @@ impl Demands {
     /// Returns whether every frame has the headers that the action is about.
     fn suit(self, action: Action) -> bool {
         match action {
-            Action::Output(_) | Action::SetQueue(_) | Action::Group(_) | Action::Push(_) => true,
+            Action::Output(_)
+            | Action::SetQueue(_)
+            | Action::Group(_)
+            | Action::Push(_)
+            | Action::EnsureTag => true,
             Action::Pop(Pop::Vlan) => self.tags > 0,
             Action::Pop(Pop::Mpls(_))
             | Action::SetTtl(Layer::Mpls, _)
@@ -137,6 +141,7 @@ impl Demands {
     fn change(&mut self, action: Action) {
         match action {
             Action::Push(Push::Vlan(_)) => self.tags = self.tags.saturating_add(1),
+            Action::EnsureTag => self.tags = self.tags.max(1),
             // A second tag may follow, but the match cannot demand it.
             Action::Pop(Pop::Vlan) => self.tags -= 1,
             Action::Push(Push::Mpls(ether_type)) | Action::Pop(Pop::Mpls(ether_type)) => {

@@ -3,7 +3,7 @@
 //! A [`Switch`] is a state machine without input or output of its own. Frames
 //! walk the flow tables (`pipeline`), leave through strict-priority queues
 //! that keep the rate of their port (`port`), or go to the controllers, which
-//! talk to the agent (`agent`) in OpenFlow 1.3.
+//! talk to the agent (`agent`) in OpenFlow 1.3 or 1.0.
 //!
 //! Forwarding a frame costs a bounded amount of work and allocates nothing: its
 //! buffer is one of a pool that is made at the start, a table is looked up in at

@@ -118,4 +118,20 @@ impl Origin {
         cookie: Cookie(u64::MAX),
         reason: PacketInReason::Action,
     };
+
+    /// No entry, in this table.
+    pub(crate) const fn miss(table: TableId) -> Self {
+        Self {
+            table,
+            entry: None,
+            cookie: Cookie(u64::MAX),
+            reason: PacketInReason::NoMatch,
+        }
+    }
+
+    /// Returns whether a table has no entry for the frame, not even one for such
+    /// frames.
+    pub(crate) const fn is_miss(self) -> bool {
+        self.entry.is_none() && matches!(self.reason, PacketInReason::NoMatch)
+    }
 }

@@ -3,13 +3,13 @@
 //! From the first table on: find the entry, do what it says at once, collect
 //! what it says for later, go on to the table it names. At the end the action
 //! set is executed. A frame that a table has no entry for is dropped, OF13
-//! clause 5.4. The walk goes forward only, so it ends after as many lookups as
+//! clause 5.4, and told to the controllers of version 1.0 if there are any. The walk goes forward only, so it ends after as many lookups as
 //! there are tables.
 
 use std::ops::RangeInclusive;
 
 use units::Instant;
-use wire::openflow::{FragmentHandling, PortConfig, PortNumber, TableId};
+use wire::openflow::{FragmentHandling, PacketInReason, PortConfig, PortNumber, TableId};
 
 use crate::action::{Action, Program};
 use crate::action_set::ActionSet;
@@ -38,6 +38,15 @@ pub(crate) enum Treatment {
     Bridge,
 }
 
+/// What becomes of a frame that a table has no entry for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Misses {
+    /// It is dropped, OF13 clause 5.4.
+    Dropped,
+    /// It goes to the controllers of version 1.0, OF10 section 3.4.
+    Told,
+}
+
 /// The tables of a switch and what frames need on their way.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
@@ -47,6 +56,7 @@ pub(crate) struct Pipeline {
     pub(crate) treatment: Treatment,
     /// What becomes of fragments of IP packets, OF13 clause 7.3.2.
     pub(crate) fragments: FragmentHandling,
+    pub(crate) misses: Misses,
     action_set: ActionSet,
 }
 
@@ -70,6 +80,7 @@ impl Pipeline {
             egress: Egress::new(now, config),
             treatment: Treatment::Tables,
             fragments: FragmentHandling::Normal,
+            misses: Misses::Dropped,
             action_set: ActionSet::new(),
         }
     }
@@ -234,6 +245,7 @@ impl Pipeline {
             tables_max: _,
             treatment: _,
             fragments: _,
+            misses,
         } = self;
         let mut at = TableId(0);
         loop {
@@ -242,6 +254,11 @@ impl Pipeline {
             let found = tables[usize::from(at.0)].find(&packet.key, now, bytes);
             let Some((index, entry)) = found else {
                 egress.counters.missed += 1;
+                if *misses == Misses::Told {
+                    packet.origin = Origin::miss(at);
+                    let length = egress.miss_send_length;
+                    egress.punt(now, packet, PacketInReason::NoMatch, length);
+                }
                 return Fate::Ends;
             };
             packet.origin = entry.origin(at, index);

@@ -10,17 +10,25 @@ use wire::openflow::{Echo, Message, TransactionId};
 use super::session::{ConnectionId, Outlet, Peer, Session, State};
 use super::{Agent, CloseReason, earlier};
 use crate::config::{FailMode, KeepAlive};
-use crate::pipeline::{Pipeline, Treatment};
+use crate::pipeline::{Misses, Pipeline, Treatment};
 
 impl Agent {
-    /// Takes note of whether a controller is there, and lets frames be treated
-    /// accordingly.
+    /// Takes note of whether a controller is there and whether one speaks
+    /// version 1.0, and lets frames be treated accordingly.
     pub(crate) fn note_contact(&mut self, pipeline: &mut Pipeline) {
         let in_contact = self.sessions.values().any(is_controller);
         if self.in_contact && !in_contact {
             self.lost_contacts += 1;
         }
         self.in_contact = in_contact;
+        let told = self
+            .sessions
+            .values()
+            .any(|session| is_controller(session) && session.is_old());
+        pipeline.misses = match told {
+            true => Misses::Told,
+            false => Misses::Dropped,
+        };
         pipeline.treatment = match (self.fail_mode, in_contact) {
             (FailMode::Standalone, false) => Treatment::Bridge,
             (FailMode::Standalone, true) | (FailMode::Secure, _) => Treatment::Tables,

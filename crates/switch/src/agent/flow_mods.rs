@@ -35,6 +35,16 @@ pub(super) struct Order<'a> {
     pub(super) rule: Rule,
     /// What its entries do; nothing if it deletes them.
     pub(super) program: Program,
+    pub(super) missing: Missing,
+}
+
+/// What becomes of a modification that meets no entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// Nothing, OF13 clause 6.4.
+    Ignored,
+    /// It adds one, OF10 section 4.6.
+    Added,
 }
 
 impl<'a> Order<'a> {
@@ -62,6 +72,7 @@ impl<'a> Order<'a> {
             flow_mod,
             rule,
             program,
+            missing: Missing::Ignored,
         })
     }
 }
@@ -73,11 +84,21 @@ impl Agent {
         pipeline: &mut Pipeline,
         flow_mod: &FlowMod<'_>,
     ) -> Result<(), ErrorKind> {
-        let buffer = buffer_of(flow_mod);
+        let order = Order::compile(pipeline, flow_mod)?;
+        self.fulfil(now, pipeline, order)
+    }
+
+    /// Does what a flow-mod asks for, also with the kept frame that it names.
+    pub(super) fn fulfil(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        order: Order<'_>,
+    ) -> Result<(), ErrorKind> {
+        let buffer = buffer_of(order.flow_mod);
         if let Some(buffer) = buffer {
             self.buffers.check(buffer)?;
         }
-        let order = Order::compile(pipeline, flow_mod)?;
         self.carry_out(now, pipeline, order)?;
         match buffer {
             Some(buffer) => self.release(now, pipeline, buffer),
@@ -104,8 +125,11 @@ impl Agent {
         match flow_mod.command {
             FlowModCommand::Add => self.add(now, pipeline, order),
             FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
-                self.modify(pipeline, &order, &selection);
-                Ok(())
+                let changed = self.modify(pipeline, &order, &selection);
+                match order.missing {
+                    Missing::Added if changed == 0 => self.add(now, pipeline, order),
+                    Missing::Added | Missing::Ignored => Ok(()),
+                }
             }
             FlowModCommand::Delete | FlowModCommand::DeleteStrict => {
                 selection.out = OutPort::new(&pipeline.egress, flow_mod.out_port);
@@ -159,19 +183,26 @@ impl Agent {
         Ok(())
     }
 
-    /// Gives every entry that is meant new instructions. None at all is no
-    /// error.
-    fn modify(&mut self, pipeline: &mut Pipeline, order: &Order<'_>, selection: &Selection) {
+    /// Gives every entry that is meant new instructions, and returns how many
+    /// there are.
+    fn modify(
+        &mut self,
+        pipeline: &mut Pipeline,
+        order: &Order<'_>,
+        selection: &Selection,
+    ) -> usize {
         let Pipeline { tables, egress, .. } = pipeline;
         let flow_mod = order.flow_mod;
         let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
-        for index in meant(flows, flow_mod.command, selection) {
+        let meant = meant(flows, flow_mod.command, selection);
+        for &index in &meant {
             self.note(|| {
                 let before = Box::new(flows.entry(index).clone());
                 Change::Replaced(id(flow_mod.table, index), before)
             });
             change(egress, flows, index, flow_mod, order.program.clone());
         }
+        meant.len()
     }
 
     fn delete(

@@ -152,6 +152,7 @@ fn copies(egress: &Egress, actions: &[Action]) -> u32 {
         },
         Action::SetQueue(_)
         | Action::Push(_)
+        | Action::EnsureTag
         | Action::Pop(_)
         | Action::SetTtl(..)
         | Action::DecrementTtl(_)

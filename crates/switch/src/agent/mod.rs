@@ -30,6 +30,7 @@ mod roles;
 mod session;
 mod statistics;
 mod table_features;
+mod version10;
 
 pub use session::{ConnectionId, Peer};
 
@@ -37,8 +38,9 @@ use std::collections::BTreeMap;
 
 use units::Instant;
 use wire::openflow::{
-    DatapathId, FragmentHandling, FramingError, Hello, Message, SwitchConfig, TransactionId,
+    self, DatapathId, FragmentHandling, FramingError, Hello, Message, SwitchConfig, TransactionId,
 };
+use wire::openflow10;
 
 use crate::config::{Config, FailMode, KeepAlive};
 use crate::egress::MISS_SEND_LENGTH;
@@ -62,6 +64,12 @@ const SENDING_PAUSE: usize = 256 * 1024;
 const SENDING_MAX: usize = 32 * 1024 * 1024;
 /// How many entries expire in one call.
 const EXPIRIES_MAX: usize = 256;
+
+/// The versions that a switch speaks: 1.3 and 1.0.
+const HELLO: Hello = Hello {
+    version: openflow::VERSION,
+    versions: Some(1 << openflow::VERSION | 1 << openflow10::VERSION),
+};
 
 /// Why the agent closes a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +154,7 @@ impl Agent {
             return;
         }
         let mut session = Session::new(now, peer);
-        session.send(TransactionId(0), &Message::Hello(Hello::OURS));
+        session.send(TransactionId(0), &Message::Hello(HELLO));
         self.sessions.insert(id, session);
     }
 

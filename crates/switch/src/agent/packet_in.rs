@@ -27,7 +27,8 @@ impl Agent {
     fn send_punt(&mut self, now: Instant, egress: &mut Egress, punt: &Punt) {
         let reason = punt.origin.reason.number();
         let listens = |session: &Session| {
-            session.wants(session.asynchronous.packet_in, reason)
+            session.hears_of(punt.origin)
+                && session.wants(session.asynchronous.packet_in, reason)
                 && session.unsent() < SENDING_PAUSE
         };
         if !self.sessions.values().any(listens) {

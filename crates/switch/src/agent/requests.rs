@@ -8,9 +8,9 @@ use wire::openflow::{
     SwitchConfigFailed, TableId, TableMod, TableModFailed, TransactionId,
 };
 
-use super::session::{ConnectionId, State};
+use super::session::{ConnectionId, Session, State, Version};
 use super::table_features::DEPRECATED_CONFIG;
-use super::{Agent, CloseReason};
+use super::{Agent, CloseReason, HELLO};
 use crate::pipeline::Pipeline;
 
 impl Agent {
@@ -22,6 +22,9 @@ impl Agent {
         id: ConnectionId,
         message: &[u8],
     ) {
+        if self.sessions.get(&id).is_some_and(Session::is_old) {
+            return self.narrow_handle(now, pipeline, id, message);
+        }
         let parsed = Message::parse(message);
         if self
             .sessions
@@ -44,11 +47,12 @@ impl Agent {
 
     /// Agrees on a version, OF13 clause 6.3.1.
     fn greet(&mut self, id: ConnectionId, transaction: TransactionId, hello: Hello) {
-        if Hello::OURS.agree(&hello).is_none() {
+        let version = HELLO.agree(&hello).and_then(Version::from_number);
+        let Some(version) = version else {
             return self.refuse_greeting(id, transaction);
-        }
+        };
         if let Some(session) = self.sessions.get_mut(&id) {
-            session.state = State::Open;
+            session.open(version);
         }
     }
 
@@ -57,7 +61,7 @@ impl Agent {
         self.bad_messages += 1;
         let refusal = ErrorMessage {
             kind: ErrorKind::HelloFailed(HelloFailed::Incompatible),
-            data: b"this switch speaks OpenFlow 1.3, wire version 4",
+            data: b"this switch speaks OpenFlow 1.3 and 1.0, wire versions 4 and 1",
         };
         if let Some(session) = self.sessions.get_mut(&id) {
             session.send(transaction, &Message::Error(refusal));
@@ -167,7 +171,7 @@ impl Agent {
         }
     }
 
-    fn features(&self, pipeline: &Pipeline) -> FeaturesReply {
+    pub(super) fn features(&self, pipeline: &Pipeline) -> FeaturesReply {
         FeaturesReply {
             datapath: self.datapath_id,
             buffers: u32::try_from(self.buffers.capacity()).expect("at most 2^16"),
@@ -182,7 +186,7 @@ impl Agent {
     }
 
     /// Takes a configuration, OF13 clause 7.3.2. Fragments are never put together.
-    fn set_config(
+    pub(super) fn set_config(
         &mut self,
         pipeline: &mut Pipeline,
         id: ConnectionId,

@@ -4,13 +4,16 @@
 use units::Instant;
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
 use wire::openflow::{
-    AsyncConfig, Element, Framer, FramingError, Message, MessageType, Role, Sequence, TransactionId,
+    self, AsyncConfig, Element, Framer, FramingError, Message, MessageType, Role, Sequence,
+    TransactionId,
 };
+use wire::openflow10;
 
 use super::bundles::Bundles;
 use super::dump::Dump;
 use super::table_features::Wanted;
-use super::{CloseReason, SENDING_PAUSE};
+use super::{CloseReason, SENDING_PAUSE, version10};
+use crate::packet::Origin;
 
 /// How many bytes of items go into one message, give or take one.
 const PART_BYTES: usize = 24 * 1024;
@@ -56,11 +59,32 @@ pub(super) enum Outlet {
     Congested,
 }
 
+/// The version of the protocol that is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    /// OpenFlow 1.0.
+    Old,
+    /// OpenFlow 1.3, also as long as no version is agreed on.
+    New,
+}
+
+impl Version {
+    /// Returns the version with this number on the wire.
+    pub(super) const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            openflow10::VERSION => Some(Self::Old),
+            openflow::VERSION => Some(Self::New),
+            _ => None,
+        }
+    }
+}
+
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) peer: Peer,
     pub(super) state: State,
+    version: Version,
     /// When it last gave a sign of life, or the switch had no time for it.
     pub(super) heard: Instant,
     /// When it was asked for one since.
@@ -87,6 +111,7 @@ impl Session {
         Self {
             peer,
             state: State::Greeting,
+            version: Version::New,
             heard: now,
             asked: None,
             role: Role::Equal,
@@ -117,7 +142,40 @@ impl Session {
     /// controller is told goes through here.
     #[inline]
     pub(super) fn send(&mut self, transaction: TransactionId, message: &Message<'_>) {
+        match self.version {
+            Version::New => message.emit(transaction, &mut self.sending),
+            Version::Old => version10::emit(message, transaction, &mut self.sending),
+        }
+    }
+
+    /// Appends a message that only version 1.0 has.
+    pub(super) fn send_narrow(
+        &mut self,
+        transaction: TransactionId,
+        message: &openflow10::Message<'_>,
+    ) {
         message.emit(transaction, &mut self.sending);
+    }
+
+    /// Begins to talk in this version.
+    pub(super) fn open(&mut self, version: Version) {
+        self.version = version;
+        self.state = State::Open;
+    }
+
+    /// Returns whether version 1.0 is spoken.
+    pub(super) fn is_old(&self) -> bool {
+        self.version == Version::Old && self.is_open()
+    }
+
+    /// Returns whether frames of this origin are for the controller: one that no
+    /// entry matches is for those of version 1.0.
+    #[inline]
+    pub(super) const fn hears_of(&self, origin: Origin) -> bool {
+        match self.version {
+            Version::New => !origin.is_miss(),
+            Version::Old => true,
+        }
     }
 
     /// Appends an answer that lists items, in as many messages as it takes.
@@ -186,8 +244,9 @@ impl Session {
 
     /// Stops listening. The connection is closed once everything is sent.
     pub(super) fn close(&mut self, reason: CloseReason) {
-        let sending = std::mem::take(&mut self.sending);
+        let (version, sending) = (self.version, std::mem::take(&mut self.sending));
         *self = Self::new(self.heard, self.peer);
+        self.version = version;
         self.sending = sending;
         self.state = State::Closing(reason);
     }

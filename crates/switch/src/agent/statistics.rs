@@ -129,7 +129,7 @@ impl Agent {
 
 impl EntryDump {
     /// Lists the chosen entries from the first on.
-    const fn new(transaction: TransactionId, selection: Selection) -> Self {
+    pub(super) const fn new(transaction: TransactionId, selection: Selection) -> Self {
         Self {
             transaction,
             selection,
@@ -225,7 +225,7 @@ fn flow_statistics(now: Instant, table: TableId, entry: &Entry) -> FlowStatistic
     }
 }
 
-fn aggregate(pipeline: &Pipeline, selection: &Selection) -> AggregateStatistics {
+pub(super) fn aggregate(pipeline: &Pipeline, selection: &Selection) -> AggregateStatistics {
     let mut sum = AggregateStatistics::default();
     for (number, table) in (0..).map(TableId).zip(&pipeline.tables) {
         if !selection.includes_table(number) {

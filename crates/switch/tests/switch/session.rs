@@ -36,22 +36,24 @@ fn the_switch_greets_first_and_takes_every_later_version() {
 
 /// OF13 clause 6.3.1.
 #[test]
-fn an_older_version_is_refused_with_an_error_and_the_connection_closed() {
-    let mut world = World::new(unpaced());
-    world.connect(CONTROLLER, Peer::Controller);
+fn a_version_between_is_refused_with_an_error_and_the_connection_closed() {
+    for version in 2..=3 {
+        let mut world = World::new(unpaced());
+        world.connect(CONTROLLER, Peer::Controller);
 
-    world.receive(CONTROLLER, &hello(1));
+        world.receive(CONTROLLER, &hello(version));
 
-    let answers = world.answers(CONTROLLER);
-    let Message::Error(error) = answers[1].message() else {
-        panic!("no error: {:?}", answers[1].message())
-    };
-    assert_eq!(
-        error.kind,
-        ErrorKind::HelloFailed(HelloFailed::Incompatible)
-    );
-    assert_eq!(world.closed, [(CONTROLLER, CloseReason::NoCommonVersion)]);
-    assert_eq!(world.switch.counters().bad_connections, 1);
+        let answers = world.answers(CONTROLLER);
+        let Message::Error(error) = answers[1].message() else {
+            panic!("no error: {:?}", answers[1].message())
+        };
+        assert_eq!(
+            error.kind,
+            ErrorKind::HelloFailed(HelloFailed::Incompatible)
+        );
+        assert_eq!(world.closed, [(CONTROLLER, CloseReason::NoCommonVersion)]);
+        assert_eq!(world.switch.counters().bad_connections, 1);
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use wire::openflow::{
     Action, Actions, DatapathId, ErrorKind, Fields, FlowMod, Framer, Header, Hello, Instruction,
     Instructions, MatchField, Message, PortNumber, TableId, TransactionId,
 };
+use wire::openflow10;
 
 pub const CONTROLLER: ConnectionId = ConnectionId(1);
 
@@ -57,10 +58,14 @@ impl World {
     }
 
     pub fn greet_as(&mut self, connection: ConnectionId, peer: Peer) {
+        self.greet_with(connection, peer, Hello::OURS);
+    }
+
+    pub fn greet_with(&mut self, connection: ConnectionId, peer: Peer, hello: Hello) {
         self.connect(connection, peer);
-        let mut hello = Vec::new();
-        Hello::OURS.emit(TransactionId(0), &mut hello);
-        self.receive(connection, &hello);
+        let mut bytes = Vec::new();
+        hello.emit(TransactionId(0), &mut bytes);
+        self.receive(connection, &bytes);
         let answers = self.answers(connection);
         assert_eq!(answers.len(), 1, "the switch says hello and nothing else");
     }
@@ -186,6 +191,12 @@ pub struct Answer(Vec<u8>);
 impl Answer {
     pub fn header(&self) -> Header {
         Header::parse(&self.0).expect("the switch sends whole messages")
+    }
+
+    /// The same, from a switch that speaks version 1.0.
+    pub fn narrow(&self) -> openflow10::Message<'_> {
+        let parsed = openflow10::Message::parse(&self.0);
+        parsed.expect("the switch sends good messages").1
     }
 
     pub fn message(&self) -> Message<'_> {

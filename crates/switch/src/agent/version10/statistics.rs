@@ -1,0 +1,140 @@
+//! What a controller of version 1.0 may ask about what was, OF10 section 5.3.5.
+
+use units::Instant;
+use wire::openflow::multipart;
+use wire::openflow::{self, Cookie, Fields, PortNumber, Sequence, TableId, TransactionId};
+use wire::openflow10::statistics::{
+    FlowStatisticsRequest, ReplyBody, RequestBody, StatisticsReply, TableStatistics,
+};
+use wire::openflow10::{self, BadRequest, ErrorKind, Message, Wildcards};
+
+use super::errors::narrowed;
+use super::flow_mods::TABLE;
+use super::matches::widened;
+use crate::agent::Agent;
+use crate::agent::dump::Dump;
+use crate::agent::session::ConnectionId;
+use crate::agent::statistics::{EntryDump, aggregate};
+use crate::matching;
+use crate::pipeline::Pipeline;
+use crate::selection::{OutGroup, OutPort, Selection};
+
+impl Agent {
+    pub(super) fn narrow_statistics(
+        &mut self,
+        now: Instant,
+        pipeline: &Pipeline,
+        id: ConnectionId,
+        transaction: TransactionId,
+        request: RequestBody<'_>,
+    ) -> Result<(), ErrorKind> {
+        use multipart::RequestBody as Wide;
+        let wide = match request {
+            RequestBody::Description => Wide::Description,
+            RequestBody::Port(port) => Wide::PortStatistics(port.widened()),
+            RequestBody::Queue { port, queue } => Wide::Queue {
+                port: match port {
+                    openflow10::PortNumber::ALL => PortNumber::ANY,
+                    port => port.widened(),
+                },
+                queue,
+            },
+            RequestBody::Flow(request) => {
+                return self.narrow_flows(pipeline, id, transaction, &request);
+            }
+            RequestBody::Aggregate(request) => {
+                return self.narrow_aggregate(pipeline, id, transaction, &request);
+            }
+            RequestBody::Table => {
+                let table = [table(pipeline)];
+                self.narrow_answer(id, transaction, ReplyBody::Table(Sequence::of(&table)));
+                return Ok(());
+            }
+            RequestBody::Vendor { .. } => {
+                return Err(ErrorKind::BadRequest(BadRequest::BadVendor));
+            }
+        };
+        let answered = self.multipart(now, pipeline, id, transaction, wide);
+        match answered {
+            // Version 1.0 has no error for a port that is not there.
+            Err(openflow::ErrorKind::BadRequest(openflow::BadRequest::BadPort)) => {
+                self.narrow_answer(id, transaction, ReplyBody::Port(Sequence::EMPTY));
+                Ok(())
+            }
+            answered => answered.map_err(narrowed),
+        }
+    }
+
+    fn narrow_aggregate(
+        &mut self,
+        pipeline: &Pipeline,
+        id: ConnectionId,
+        transaction: TransactionId,
+        request: &FlowStatisticsRequest,
+    ) -> Result<(), ErrorKind> {
+        let selection = select(pipeline, request)?;
+        let sum = selection.map(|it| aggregate(pipeline, &it));
+        let body = ReplyBody::Aggregate(sum.unwrap_or_default());
+        self.narrow_answer(id, transaction, body);
+        Ok(())
+    }
+
+    fn narrow_flows(
+        &mut self,
+        pipeline: &Pipeline,
+        id: ConnectionId,
+        transaction: TransactionId,
+        request: &FlowStatisticsRequest,
+    ) -> Result<(), ErrorKind> {
+        match select(pipeline, request)? {
+            Some(selection) => {
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    let dump = EntryDump::new(transaction, selection);
+                    session.dump = Some(Dump::Entries(Box::new(dump)));
+                }
+            }
+            None => self.narrow_answer(id, transaction, ReplyBody::Flow(Sequence::EMPTY)),
+        }
+        Ok(())
+    }
+
+    fn narrow_answer(&mut self, id: ConnectionId, transaction: TransactionId, body: ReplyBody<'_>) {
+        let more = false;
+        let reply = StatisticsReply { more, body };
+        self.narrow_reply(id, transaction, &Message::StatisticsReply(reply));
+    }
+}
+
+/// Returns which entries are asked for; nothing if those of a table that is not
+/// there.
+fn select(
+    pipeline: &Pipeline,
+    request: &FlowStatisticsRequest,
+) -> Result<Option<Selection>, ErrorKind> {
+    if request.table != TABLE && request.table != TableId::ALL {
+        return Ok(None);
+    }
+    let fields = widened(&request.matching);
+    Ok(Some(Selection {
+        table: TABLE,
+        rule: matching::compile(&Fields::of(&fields), 0).map_err(narrowed)?,
+        cookie: Cookie::NONE,
+        cookie_mask: Cookie::NONE,
+        out: OutPort::new(&pipeline.egress, request.out_port.widened()),
+        group: OutGroup::Any,
+    }))
+}
+
+fn table(pipeline: &Pipeline) -> TableStatistics<'_> {
+    let table = &pipeline.tables[usize::from(TABLE.0)];
+    let count = |entries| u32::try_from(entries).unwrap_or(u32::MAX);
+    TableStatistics {
+        table: TABLE,
+        name: &table.name,
+        wildcards: Wildcards::ALL,
+        max_entries: count(table.flows.capacity()),
+        entries: count(table.flows.len()),
+        lookups: table.counters.lookups,
+        matched: table.counters.matches,
+    }
+}
