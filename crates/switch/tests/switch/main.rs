@@ -24,5 +24,6 @@ mod scheduling;
 mod session;
 mod statistics;
 mod table_features;
+mod version10;
 mod ways;
 mod world;
