@@ -9,6 +9,7 @@
 
 pub mod client;
 mod entries;
+mod extension;
 mod ports;
 mod table;
 mod words;
@@ -33,8 +34,14 @@ pub enum Topic {
     Ports,
     /// The sessions that watch links.
     Bfd,
-    /// The tables and the switch as a whole.
+    /// The tables.
     Stats,
+    /// What a frame costs at most.
+    Cost,
+    /// Entries that lost frames.
+    Losses,
+    /// The switch as a whole.
+    Switch,
 }
 
 impl Topic {
@@ -49,6 +56,9 @@ impl Topic {
             Self::Ports => "ports",
             Self::Bfd => "bfd",
             Self::Stats => "stats",
+            Self::Cost => "cost",
+            Self::Losses => "losses",
+            Self::Switch => "switch",
         }
     }
 
@@ -63,6 +73,9 @@ impl Topic {
             Self::Ports => ports::PORT_COLUMNS,
             Self::Bfd => &[],
             Self::Stats => entries::TABLE_COLUMNS,
+            Self::Cost => extension::COST_COLUMNS,
+            Self::Losses => extension::LOSS_COLUMNS,
+            Self::Switch => extension::TALLY_COLUMNS,
         }
     }
 
@@ -77,6 +90,8 @@ impl Topic {
             Self::Ports => "no ports",
             Self::Bfd => "no BFD sessions: this switch cannot be told to run any",
             Self::Stats => "no table was used",
+            Self::Cost | Self::Switch => "the switch does not tell",
+            Self::Losses => "no entry lost a frame",
         }
     }
 
@@ -94,6 +109,9 @@ impl Topic {
             Self::Ports => ports::ports(client),
             Self::Bfd => Ok(Vec::new()),
             Self::Stats => entries::tables(client),
+            Self::Cost => extension::cost(client),
+            Self::Losses => extension::losses(client),
+            Self::Switch => extension::tally(client),
         }
     }
 }

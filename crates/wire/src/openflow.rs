@@ -66,6 +66,7 @@ mod queue;
 mod role;
 mod sequence;
 mod table_mod;
+pub mod taktos;
 
 pub use action::{Action, ActionKind, Actions, ControllerLength};
 pub use async_config::AsyncConfig;

@@ -4,6 +4,7 @@
 use units::Instant;
 
 use super::group_statistics::GroupDump;
+use super::inspection::{LossesDump, ResidenceDump};
 use super::session::Session;
 use super::statistics::EntryDump;
 use super::table_features::TableDump;
@@ -18,6 +19,10 @@ pub(super) enum Dump {
     Groups(GroupDump),
     /// It lists what tables can do.
     Tables(TableDump),
+    /// It lists how long frames stayed.
+    Residence(ResidenceDump),
+    /// It lists entries that lost frames.
+    Losses(LossesDump),
 }
 
 impl Dump {
@@ -32,6 +37,8 @@ impl Dump {
             Self::Entries(dump) => dump.send_part(now, pipeline, session).map(Self::Entries),
             Self::Groups(dump) => dump.send_part(now, pipeline, session).map(Self::Groups),
             Self::Tables(dump) => dump.send_part(pipeline, session).map(Self::Tables),
+            Self::Residence(dump) => dump.send_part(pipeline, session).map(Self::Residence),
+            Self::Losses(dump) => dump.send_part(pipeline, session).map(Self::Losses),
         }
     }
 }

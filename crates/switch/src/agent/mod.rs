@@ -18,6 +18,7 @@ mod errors;
 mod flow_mods;
 mod group_mods;
 mod group_statistics;
+mod inspection;
 mod journal;
 mod meter_mods;
 mod meter_statistics;

@@ -29,7 +29,7 @@ use crate::selection::{OutGroup, OutPort, Selection};
 /// How many bytes of entries go into one part of an answer, give or take one.
 const PART_BYTES: usize = 8 * 1024;
 /// How many entries are looked at for one part.
-const PART_ENTRIES: usize = 256;
+pub(super) const PART_ENTRIES: usize = 256;
 
 /// An answer that lists entries, part by part.
 #[derive(Debug)]
@@ -106,7 +106,8 @@ impl Agent {
                 let features = meter_statistics::features(&pipeline.egress.meters);
                 self.reply(id, transaction, &answer(ReplyBody::MeterFeatures(features)));
             }
-            RequestBody::TableFeatures(_) | RequestBody::Experimenter(_) => {
+            RequestBody::Experimenter(asked) => self.inspect(pipeline, id, transaction, &asked)?,
+            RequestBody::TableFeatures(_) => {
                 return Err(ErrorKind::BadRequest(BadRequest::BadMultipart));
             }
         }

@@ -13,6 +13,7 @@ mod group_mods;
 mod group_statistics;
 mod groups;
 mod header_actions;
+mod inspection;
 mod kept_frames;
 mod layers;
 mod matching;

@@ -40,6 +40,12 @@ enum TopicName {
     Bfd,
     /// The tables that are in use.
     Stats,
+    /// What a frame costs at most, for the tables as they stand.
+    Cost,
+    /// The entries that lost frames at ports.
+    Losses,
+    /// What the switch as a whole did.
+    Switch,
 }
 
 impl From<TopicName> for Topic {
@@ -52,6 +58,9 @@ impl From<TopicName> for Topic {
             TopicName::Ports => Self::Ports,
             TopicName::Bfd => Self::Bfd,
             TopicName::Stats => Self::Stats,
+            TopicName::Cost => Self::Cost,
+            TopicName::Losses => Self::Losses,
+            TopicName::Switch => Self::Switch,
         }
     }
 }

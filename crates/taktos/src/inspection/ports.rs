@@ -8,7 +8,7 @@ use wire::openflow::{PortConfig, PortDescription, PortNumber, PortState, QueueId
 
 use super::client::{AskError, Client};
 use super::table::Column;
-use super::words;
+use super::{extension, words};
 
 const BPS_PER_KBPS: u64 = 1_000;
 
@@ -33,6 +33,10 @@ pub const QUEUE_COLUMNS: &[Column] = &[
     Column::right("tx packets", "sent_packets"),
     Column::right("tx bytes", "sent_bytes"),
     Column::right("dropped", "dropped_packets"),
+    Column::right("stay p50", "residence_p50_ns"),
+    Column::right("p99", "residence_p99_ns"),
+    Column::right("p99.9", "residence_p999_ns"),
+    Column::right("max", "residence_max_ns"),
 ];
 
 /// Returns all ports, by number.
@@ -118,5 +122,6 @@ pub fn queues(client: &mut Client) -> Result<Vec<Value>, AskError> {
         }
         Ok(())
     })?;
+    extension::add_residence(client, &mut found)?;
     Ok(found)
 }

@@ -1,0 +1,232 @@
+//! What a Taktos switch tells beyond OpenFlow 1.3: what a frame costs at most, how
+//! long frames stayed, which entries lost frames, and what the switch as a whole
+//! did (`docs/openflow-extension.md`).
+
+use wire::openflow::multipart::{MultipartReply, ReplyBody};
+use wire::openflow::taktos::{
+    Answer, CostReply, EXPERIMENTER, EntryLosses, Question, QueueResidence, ResidenceBucket,
+    SwitchTally, TableCost, Work,
+};
+use wire::openflow::{
+    BadRequest, ErrorKind, Experimenter, Fields, Message, QueueId, Sequence, TableId, TransactionId,
+};
+
+use super::Agent;
+use super::dump::Dump;
+use super::session::{ConnectionId, Session};
+use super::statistics::PART_ENTRIES;
+use crate::cost;
+use crate::flow_table::EntryIndex;
+use crate::pipeline::Pipeline;
+use crate::port::{Port, QUEUES};
+
+/// An answer that lists queues, one at a time.
+#[derive(Debug)]
+pub(super) struct ResidenceDump {
+    transaction: TransactionId,
+    port: usize,
+    queue: usize,
+}
+
+/// An answer that lists entries that lost frames.
+#[derive(Debug)]
+pub(super) struct LossesDump {
+    transaction: TransactionId,
+    table: usize,
+    next: EntryIndex,
+}
+
+impl Agent {
+    pub(super) fn inspect(
+        &mut self,
+        pipeline: &Pipeline,
+        id: ConnectionId,
+        transaction: TransactionId,
+        asked: &Experimenter<'_>,
+    ) -> Result<(), ErrorKind> {
+        let question = Question::of(asked).ok_or_else(|| unknown(asked))?;
+        let tally = self.tally(pipeline);
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return Ok(());
+        };
+        match question {
+            Question::Cost => send_cost(&pipeline.cost(), session, transaction),
+            Question::Residence => {
+                session.dump = Some(Dump::Residence(ResidenceDump {
+                    transaction,
+                    port: 0,
+                    queue: 0,
+                }));
+            }
+            Question::Losses => {
+                session.dump = Some(Dump::Losses(LossesDump {
+                    transaction,
+                    table: 0,
+                    next: EntryIndex(0),
+                }));
+            }
+            Question::Tally => send(session, transaction, Part::Last, &Answer::Tally(tally)),
+        }
+        Ok(())
+    }
+
+    fn tally(&self, pipeline: &Pipeline) -> SwitchTally {
+        let egress = &pipeline.egress;
+        let count = |count: usize| u64::try_from(count).expect("64 bits suffice");
+        let counters = egress.counters;
+        SwitchTally {
+            frames: counters.frames,
+            refused: counters.refused,
+            missed: counters.missed,
+            abandoned: counters.abandoned,
+            outputs: counters.outputs,
+            sent: counters.sent,
+            dropped: counters.dropped,
+            punted: counters.punted,
+            punts_dropped: counters.punts_dropped,
+            bad_messages: self.bad_messages,
+            bad_connections: self.bad_connections,
+            waiting: count(egress.waiting()),
+            free_buffers: count(egress.pool.free()),
+        }
+    }
+}
+
+fn unknown(asked: &Experimenter<'_>) -> ErrorKind {
+    ErrorKind::BadRequest(match asked.experimenter {
+        EXPERIMENTER => BadRequest::BadExperimenterType,
+        _ => BadRequest::BadExperimenter,
+    })
+}
+
+/// Whether more of an answer follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Last,
+    MoreFollows,
+}
+
+fn send(session: &mut Session, transaction: TransactionId, part: Part, answer: &Answer<'_>) {
+    let mut data = Vec::new();
+    let reply = MultipartReply {
+        more: part == Part::MoreFollows,
+        body: ReplyBody::Experimenter(answer.body(&mut data)),
+    };
+    session.send(transaction, &Message::MultipartReply(reply));
+}
+
+fn send_cost(cost: &cost::Cost, session: &mut Session, transaction: TransactionId) {
+    let tables: Vec<_> = cost.tables.iter().map(table_cost).collect();
+    let answer = Answer::Cost(CostReply {
+        frame: work(cost.frame),
+        tables: Sequence::of(&tables),
+    });
+    send(session, transaction, Part::Last, &answer);
+}
+
+fn table_cost(of: &cost::TableCost) -> TableCost {
+    TableCost {
+        table: of.table,
+        entries: of.entries,
+        masks: of.masks,
+        onward: work(of.onward),
+    }
+}
+
+const fn work(of: cost::Work) -> Work {
+    Work {
+        tables: of.tables,
+        lookups: of.lookups,
+        slots: of.slots,
+        actions: of.actions,
+        buckets: of.buckets,
+    }
+}
+
+impl ResidenceDump {
+    /// Sends the next queue through which a frame left, and returns what is left.
+    pub(super) fn send_part(mut self, pipeline: &Pipeline, session: &mut Session) -> Option<Self> {
+        let ports = &pipeline.egress.ports;
+        while let Some(port) = ports.get(self.port) {
+            let queue = self.queue;
+            self.queue += 1;
+            if self.queue == QUEUES {
+                self.port += 1;
+                self.queue = 0;
+            }
+            if port.queues()[queue].residence.frames() > 0 {
+                let part = match self.port < ports.len() {
+                    true => Part::MoreFollows,
+                    false => Part::Last,
+                };
+                send_residence(port, queue, session, self.transaction, part);
+                return (part == Part::MoreFollows).then_some(self);
+            }
+        }
+        let nothing = Answer::Residence(Sequence::EMPTY);
+        send(session, self.transaction, Part::Last, &nothing);
+        None
+    }
+}
+
+fn send_residence(
+    port: &Port,
+    queue: usize,
+    session: &mut Session,
+    transaction: TransactionId,
+    part: Part,
+) {
+    let residence = &port.queues()[queue].residence;
+    let buckets: Vec<_> = residence
+        .buckets()
+        .map(|bucket| ResidenceBucket {
+            at_most: bucket.at_most,
+            frames: bucket.frames,
+        })
+        .collect();
+    let queue = [QueueResidence {
+        port: port.config.number,
+        queue: QueueId(u32::try_from(queue).expect("one of eight")),
+        frames: residence.frames(),
+        longest: residence.longest(),
+        buckets: Sequence::of(&buckets),
+    }];
+    let answer = Answer::Residence(Sequence::of(&queue));
+    send(session, transaction, part, &answer);
+}
+
+impl LossesDump {
+    /// Looks at the next entries, sends those that lost frames, and returns what
+    /// is left.
+    pub(super) fn send_part(mut self, pipeline: &Pipeline, session: &mut Session) -> Option<Self> {
+        let mut lost = Vec::new();
+        let mut looked_at = 0;
+        while let Some(table) = pipeline.tables.get(self.table)
+            && looked_at < PART_ENTRIES
+        {
+            let Some((index, entry)) = table.flows.iter_from(self.next).next() else {
+                self.table += 1;
+                self.next = EntryIndex(0);
+                continue;
+            };
+            self.next = EntryIndex(index.0 + 1);
+            looked_at += 1;
+            if entry.counters.dropped > 0 {
+                lost.push(EntryLosses {
+                    table: TableId(u8::try_from(self.table).expect("made from a u8")),
+                    priority: entry.rule.priority,
+                    cookie: entry.cookie,
+                    dropped: entry.counters.dropped,
+                    matching: Fields::from_bytes(&entry.fields),
+                });
+            }
+        }
+        let part = match self.table < pipeline.tables.len() {
+            true => Part::MoreFollows,
+            false => Part::Last,
+        };
+        let answer = Answer::Losses(Sequence::of(&lost));
+        send(session, self.transaction, part, &answer);
+        (part == Part::MoreFollows).then_some(self)
+    }
+}

@@ -1,0 +1,132 @@
+//! What a Taktos switch can be asked that OpenFlow 1.3 has no words for.
+//!
+//! Each question and each answer is an experimenter multipart (OF13 clause
+//! 7.3.5.15) under the number [`EXPERIMENTER`]; `docs/openflow-extension.md`
+//! gives them byte by byte. Questions have no body.
+
+mod cost;
+mod losses;
+mod residence;
+mod tally;
+
+pub use cost::{CostReply, TableCost, Work};
+pub use losses::EntryLosses;
+pub use residence::{QueueResidence, ResidenceBucket};
+pub use tally::SwitchTally;
+
+use super::{DecodeError, Experimenter, Sequence};
+use crate::reader::Reader;
+
+/// The experimenter: an address block of no manufacturer, since it is
+/// administered locally.
+pub const EXPERIMENTER: u32 = 0x0006_746b;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// What a frame costs at most.
+    Cost,
+    /// How long frames stayed in each queue.
+    Residence,
+    /// Which entries lost frames at ports.
+    Losses,
+    /// What the switch as a whole did.
+    Tally,
+}
+
+/// An answer, or a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer<'a> {
+    /// What a frame costs at most.
+    Cost(CostReply<'a>),
+    /// How long frames stayed, queue by queue.
+    Residence(Sequence<'a, QueueResidence<'a>>),
+    /// Entries that lost frames.
+    Losses(Sequence<'a, EntryLosses<'a>>),
+    /// What the switch as a whole did.
+    Tally(SwitchTally),
+}
+
+impl Question {
+    const ALL: [Self; 4] = [Self::Cost, Self::Residence, Self::Losses, Self::Tally];
+
+    const fn number(self) -> u32 {
+        match self {
+            Self::Cost => 1,
+            Self::Residence => 2,
+            Self::Losses => 3,
+            Self::Tally => 4,
+        }
+    }
+
+    /// Returns the question that a multipart request asks; none if it is not one
+    /// of ours.
+    #[must_use]
+    pub fn of(asked: &Experimenter<'_>) -> Option<Self> {
+        let ours = asked.experimenter == EXPERIMENTER && asked.data.is_empty();
+        let mut questions = Self::ALL.into_iter().filter(|_| ours);
+        questions.find(|question| question.number() == asked.kind)
+    }
+
+    /// Returns the body of the multipart request that asks it.
+    #[must_use]
+    pub const fn body(self) -> Experimenter<'static> {
+        Experimenter {
+            experimenter: EXPERIMENTER,
+            kind: self.number(),
+            data: &[],
+        }
+    }
+}
+
+impl<'a> Answer<'a> {
+    /// Takes the body of a multipart reply apart; none if it is not one of ours.
+    /// Lists inside are checked only while iterating.
+    ///
+    /// # Errors
+    ///
+    /// If it is cut short.
+    pub fn parse(body: &Experimenter<'a>) -> Result<Option<Self>, DecodeError> {
+        let asked = Experimenter { data: &[], ..*body };
+        let Some(question) = Question::of(&asked) else {
+            return Ok(None);
+        };
+        Ok(Some(match question {
+            Question::Cost => Self::Cost(CostReply::parse(body.data)?),
+            Question::Residence => Self::Residence(Sequence::from_bytes(body.data)),
+            Question::Losses => Self::Losses(Sequence::from_bytes(body.data)),
+            Question::Tally => Self::Tally(SwitchTally::parse(&mut Reader::new(body.data))?),
+        }))
+    }
+
+    /// Returns the question that it answers.
+    #[must_use]
+    pub const fn question(&self) -> Question {
+        match self {
+            Self::Cost(_) => Question::Cost,
+            Self::Residence(_) => Question::Residence,
+            Self::Losses(_) => Question::Losses,
+            Self::Tally(_) => Question::Tally,
+        }
+    }
+
+    /// Writes what it says into `data`, and returns the body of the multipart
+    /// reply.
+    pub fn body<'b>(&self, data: &'b mut Vec<u8>) -> Experimenter<'b> {
+        data.clear();
+        match self {
+            Self::Cost(cost) => cost.emit(data),
+            Self::Residence(queues) => queues.emit(data),
+            Self::Losses(entries) => entries.emit(data),
+            Self::Tally(tally) => tally.emit(data),
+        }
+        Experimenter {
+            experimenter: EXPERIMENTER,
+            kind: self.question().number(),
+            data,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
