@@ -10,11 +10,14 @@
 pub mod client;
 mod entries;
 mod extension;
+mod groups;
+mod meters;
 mod ports;
 mod table;
 mod words;
 
 use serde_json::{Value, json};
+use wire::openflow::DecodeError;
 
 use client::{AskError, Client};
 pub use table::{Column, draw};
@@ -67,8 +70,8 @@ impl Topic {
     pub const fn columns(self) -> &'static [Column] {
         match self {
             Self::Flows => entries::FLOW_COLUMNS,
-            Self::Groups => entries::GROUP_COLUMNS,
-            Self::Meters => entries::METER_COLUMNS,
+            Self::Groups => groups::COLUMNS,
+            Self::Meters => meters::COLUMNS,
             Self::Queues => ports::QUEUE_COLUMNS,
             Self::Ports => ports::PORT_COLUMNS,
             Self::Bfd => &[],
@@ -103,8 +106,8 @@ impl Topic {
     pub fn ask(self, client: &mut Client) -> Result<Vec<Value>, AskError> {
         match self {
             Self::Flows => entries::flows(client),
-            Self::Groups => entries::groups(client),
-            Self::Meters => entries::meters(client),
+            Self::Groups => groups::groups(client),
+            Self::Meters => meters::meters(client),
             Self::Queues => ports::queues(client),
             Self::Ports => ports::ports(client),
             Self::Bfd => Ok(Vec::new()),
@@ -120,4 +123,17 @@ impl Topic {
 #[must_use]
 pub fn document(topic: Topic, rows: Vec<Value>) -> Value {
     json!({ topic.name(): rows })
+}
+
+/// Enters what the parts of a group or meter counted.
+fn count_parts(
+    parts: &mut Value,
+    counters: impl Iterator<Item = Result<(u64, u64), DecodeError>>,
+) -> Result<(), DecodeError> {
+    for (part, counter) in parts.as_array_mut().into_iter().flatten().zip(counters) {
+        let (packets, bytes) = counter?;
+        part["packets"] = packets.into();
+        part["bytes"] = bytes.into();
+    }
+    Ok(())
 }

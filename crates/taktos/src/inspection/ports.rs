@@ -75,7 +75,7 @@ pub fn ports(client: &mut Client) -> Result<Vec<Value>, AskError> {
 fn describe(port: &PortDescription) -> Value {
     let rate_bps = u64::from(port.current_speed_kbps) * BPS_PER_KBPS;
     json!({
-        "port": words::port_name(port.number),
+        "port": words::port(port.number),
         "name": port.name.as_str(),
         "address": port.address.to_string(),
         "state": match port.state.contains(PortState::LINK_DOWN) {
@@ -111,7 +111,7 @@ pub fn queues(client: &mut Client) -> Result<Vec<Value>, AskError> {
             for queue in queues.iter() {
                 let queue = queue?;
                 found.push(json!({
-                    "port": words::port_name(queue.port),
+                    "port": words::port(queue.port),
                     "queue": queue.queue.0,
                     "sent_packets": queue.sent_packets,
                     "sent_bytes": queue.sent_bytes,

@@ -112,6 +112,15 @@ pub fn port_name(port: PortNumber) -> String {
     }
 }
 
+/// Returns a port as a number, or as the name of one that has a meaning.
+#[must_use]
+pub fn port(port: PortNumber) -> Value {
+    match port.is_ordinary() {
+        true => port.0.into(),
+        false => port_name(port).into(),
+    }
+}
+
 /// Returns a group type as `ovs-ofctl` names it.
 #[must_use]
 pub fn group_type(kind: GroupType) -> &'static str {
@@ -160,6 +169,15 @@ pub fn band(band: &Band, unit: &str) -> String {
             };
             format!("dscp_remark by {levels} above {rate} {unit}{burst}")
         }
+    }
+}
+
+/// Returns a meter as a number, or as the name of one that has a meaning.
+#[must_use]
+pub fn meter(meter: MeterId) -> Value {
+    match meter.0 <= MeterId::MAX.0 {
+        true => meter.0.into(),
+        false => meter_name(meter).into(),
     }
 }
 
@@ -239,10 +257,7 @@ fn field_name(kind: FieldKind) -> &'static str {
 /// one.
 fn value(field: &MatchField) -> Value {
     match *field {
-        MatchField::InPort(port) | MatchField::InPhysicalPort(port) => match port.is_ordinary() {
-            true => port.0.into(),
-            false => port_name(port).into(),
-        },
+        MatchField::InPort(it) | MatchField::InPhysicalPort(it) => port(it),
         MatchField::EthType(kind) => format!("{:#06x}", kind.0).into(),
         MatchField::VlanVid(vlan) => vlan_value(vlan),
         MatchField::Metadata(it) | MatchField::TunnelId(it) => hexadecimal(it),
@@ -259,8 +274,13 @@ fn value(field: &MatchField) -> Value {
         MatchField::Ipv4Src(it)
         | MatchField::Ipv4Dst(it)
         | MatchField::ArpSpa(it)
-        | MatchField::ArpTpa(it) => shown(it),
-        MatchField::Ipv6Src(it) | MatchField::Ipv6Dst(it) => shown(it),
+        | MatchField::ArpTpa(it) => {
+            let bits = it.mask.map(|mask| u128::from(mask.to_bits()) << 96);
+            network(it, bits)
+        }
+        MatchField::Ipv6Src(it) | MatchField::Ipv6Dst(it) => {
+            network(it, it.mask.map(|mask| mask.to_bits()))
+        }
         MatchField::Ipv6NdTarget(address) => address.to_string().into(),
         MatchField::Ipv6NdSll(address) | MatchField::Ipv6NdTll(address) => {
             address.to_string().into()
@@ -299,6 +319,17 @@ fn isid([a, b, c]: [u8; 3]) -> u32 {
     u32::from_be_bytes([0, a, b, c])
 }
 
+/// Returns an address with its mask, which stands in the upper bits of `mask`: as
+/// the length of a prefix, if it is one.
+fn network(it: Masked<impl Display>, mask: Option<u128>) -> Value {
+    match mask {
+        Some(mask) if mask.leading_ones() + mask.trailing_zeros() == u128::BITS => {
+            format!("{}/{}", it.value, mask.leading_ones()).into()
+        }
+        Some(_) | None => shown(it),
+    }
+}
+
 fn shown(it: Masked<impl Display>) -> Value {
     match it.mask {
         None => it.value.to_string().into(),
@@ -332,6 +363,10 @@ mod tests {
                 Ipv4Addr::new(10, 0, 0, 0),
                 Ipv4Addr::new(255, 0, 0, 0),
             )),
+            MatchField::Ipv4Src(Masked::under(
+                Ipv4Addr::new(10, 0, 0, 1),
+                Ipv4Addr::new(255, 0, 0, 255),
+            )),
             MatchField::Metadata(Masked::under(0x10, 0xf0)),
         ];
 
@@ -339,7 +374,8 @@ mod tests {
 
         assert_eq!(
             shown,
-            "in_port=3,eth_type=0x0800,vlan_vid=100,ipv4_dst=10.0.0.0/255.0.0.0,metadata=0x10/0xf0"
+            "in_port=3,eth_type=0x0800,vlan_vid=100,ipv4_dst=10.0.0.0/8,\
+             ipv4_src=10.0.0.1/255.0.0.255,metadata=0x10/0xf0"
         );
     }
 
