@@ -56,6 +56,8 @@ pub enum Part {
     Latency,
     /// Throughput without loss.
     Throughput,
+    /// Processor time of a frame.
+    Cost,
     /// Barriers and flow-mods.
     Control,
 }

@@ -9,6 +9,7 @@
 mod arguments;
 mod control_plane;
 mod controller;
+mod cost;
 mod disturbance;
 mod forwarder;
 mod latency;

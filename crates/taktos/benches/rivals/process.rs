@@ -1,8 +1,9 @@
 //! A program that runs in a namespace and can be told to stand still.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use linux::namespace::Namespace;
@@ -84,16 +85,30 @@ impl Process {
     /// Returns for how long its threads stood ready while something else had the
     /// processor.
     pub fn waited(&self) -> Duration {
+        const WAITED: usize = 1;
+        let waits = self.threads(WAITED).into_values();
+        waits.fold(Duration::ZERO, |sum, wait| sum + wait)
+    }
+
+    /// Returns for how long each of its threads has run.
+    pub fn busy(&self) -> BTreeMap<PathBuf, Duration> {
+        const RAN: usize = 0;
+        self.threads(RAN)
+    }
+
+    /// Reads one of the kernel's figures about each thread.
+    fn threads(&self, figure: usize) -> BTreeMap<PathBuf, Duration> {
         let threads = fs::read_dir(format!("/proc/{}/task", self.child.id()));
-        let waits = threads
+        let figures = threads
             .into_iter()
             .flatten()
             .flatten()
             .filter_map(|thread| {
                 let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
-                text.split_whitespace().nth(1)?.parse::<u64>().ok()
+                let ns = text.split_whitespace().nth(figure)?.parse::<u64>().ok()?;
+                Some((thread.path(), Duration::from_ns(ns)))
             });
-        Duration::from_ns(waits.sum())
+        figures.collect()
     }
 
     fn id(&self) -> Pid {

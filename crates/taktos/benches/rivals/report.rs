@@ -31,6 +31,7 @@ impl<'a> Report<'a> {
         let mut text = String::new();
         self.latency_table(&mut text);
         self.throughput_table(&mut text);
+        self.cost_table(&mut text);
         self.control_table(&mut text);
         self.verdict_table(&mut text);
         self.absences(&mut text);
@@ -138,6 +139,27 @@ impl<'a> Report<'a> {
         let ratio = self.rate_ratio(shown.subject, shown.subject.floor(), size);
         let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"));
         format!("| {bound}{} | {ratio} ", rate.frames_per_second / 1000)
+    }
+
+    fn cost_table(&self, text: &mut String) {
+        let shown = self.results.shown.iter();
+        let shown: Vec<&Shown> = shown.filter(|shown| !shown.cost.is_empty()).collect();
+        if shown.is_empty() {
+            return;
+        }
+        let columns = SIZES.map(|size| format!("| {size} bytes ")).concat();
+        let _ = writeln!(
+            text,
+            "\nProcessor time of a frame out of a full ring, ns\n\n| {columns}|\n| ---{} |",
+            " | --:".repeat(SIZES.len())
+        );
+        for shown in shown {
+            let cells = SIZES.map(|size| {
+                let cost = shown.cost.get(&size);
+                cost.map_or_else(|| "| ".to_owned(), |cost| format!("| {} ", cost.as_ns()))
+            });
+            let _ = writeln!(text, "| {} {}|", shown.subject, cells.concat());
+        }
     }
 
     fn control_table(&self, text: &mut String) {
@@ -402,6 +424,8 @@ fn shown_to_json(shown: &Shown) -> Value {
         };
         rates.iter().enumerate().map(entry)
     });
+    let cost = shown.cost.iter();
+    let cost = cost.map(|(size, cost)| json!({ "frame_bytes": size, "ns": cost.as_ns() }));
     let control = shown.control.iter().map(|found| {
         json!({
             "entries": found.entries,
@@ -419,6 +443,7 @@ fn shown_to_json(shown: &Shown) -> Value {
         "subject": shown.subject.to_string(),
         "latency": latency.collect::<Vec<_>>(),
         "throughput": throughput.collect::<Vec<_>>(),
+        "cost": cost.collect::<Vec<_>>(),
         "control": control.collect::<Vec<_>>(),
         "failures": shown.failures,
     })

@@ -10,6 +10,7 @@ use units::Duration;
 
 use crate::arguments::{Arguments, Part, Plan};
 use crate::control_plane::{self, Finding, Load};
+use crate::cost;
 use crate::latency::{self, Slot};
 use crate::stage::Stage;
 use crate::subject::{Running, Subject};
@@ -29,6 +30,8 @@ pub struct Shown {
     pub latency: BTreeMap<Duration, Vec<Slot>>,
     /// By size of the frames, one search a round.
     pub throughput: BTreeMap<usize, Vec<Rate>>,
+    /// By size of the frames.
+    pub cost: BTreeMap<usize, Duration>,
     /// One under each condition.
     pub control: Vec<Finding>,
     /// What went wrong.
@@ -89,6 +92,10 @@ pub fn run(arguments: &Arguments, processor: usize) -> io::Result<Results> {
                 })?;
             }
         }
+    }
+    if arguments.measures(Part::Cost) {
+        progress(began, "processor time of a frame");
+        take_turns(&mut contenders, cost_turn)?;
     }
     if arguments.measures(Part::Control) {
         for (entries, changes) in CHANGED.into_iter().zip(plan.changes) {
@@ -173,6 +180,7 @@ impl Contender {
             subject,
             latency: BTreeMap::new(),
             throughput: BTreeMap::new(),
+            cost: BTreeMap::new(),
             control: Vec::new(),
             failures: Vec::new(),
         };
@@ -219,6 +227,18 @@ fn latency_turn(contender: &mut Contender, plan: &Plan) -> io::Result<()> {
             .entry(spacing)
             .or_default()
             .push(slot);
+    }
+    Ok(())
+}
+
+fn cost_turn(contender: &mut Contender) -> io::Result<()> {
+    if !contender.shown.subject.sleeps() {
+        return Ok(());
+    }
+    for size in SIZES {
+        if let Some(cost) = cost::measure(&contender.stage, &contender.running, size)? {
+            contender.shown.cost.insert(size, cost);
+        }
     }
     Ok(())
 }

@@ -9,7 +9,10 @@ use std::io;
 
 use lab::netlink::Netlink;
 use lab::veth::{self, End, Power};
+use linux::clock;
 use linux::namespace::Namespace;
+use linux::port::{Attachment, XdpPort};
+use units::Duration;
 use wire::ethernet::MacAddress;
 
 /// The subject's interfaces, towards the left and the right host.
@@ -17,6 +20,8 @@ pub const PORTS: [&str; 2] = ["p1", "p2"];
 /// Each interface of a stage has a number that no other one of it has.
 const PORT_INDICES: [u32; 2] = [22, 23];
 const HOST_INDICES: [u32; 2] = [21, 24];
+/// How long the kernel may take to free what was closed.
+const PATIENCE: Duration = Duration::from_secs(2);
 const HOST_NAMES: [&str; 2] = ["left", "right"];
 
 /// Two hosts and a room between.
@@ -54,6 +59,21 @@ impl Stage {
         HOST_INDICES[side]
     }
 
+    /// Opens the fastest way to send from the left host. The kernel frees the one
+    /// before somewhat later than it is closed.
+    pub fn fast_sender(&self) -> io::Result<XdpPort> {
+        let end = clock::now() + PATIENCE;
+        loop {
+            let open = || XdpPort::open(HOST_INDICES[LEFT], Attachment::Any);
+            match self.hosts[LEFT].run(open) {
+                Err(error) if is_busy(&error) && clock::now() < end => {
+                    clock::sleep_until(clock::now() + Duration::from_ms(10));
+                }
+                opened => return opened,
+            }
+        }
+    }
+
     /// Returns how many frames have arrived at a host.
     pub fn arrived(&self, side: usize) -> io::Result<u64> {
         let table = self.hosts[side].run(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
@@ -84,6 +104,10 @@ impl Stage {
         }
         Ok(())
     }
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ResourceBusy
 }
 
 /// Reads how many frames `interface` received out of what the kernel shows as

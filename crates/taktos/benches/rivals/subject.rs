@@ -1,5 +1,6 @@
 //! What is compared.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -217,6 +218,11 @@ impl Running {
     pub fn waited(&self) -> Duration {
         let waits = self.processes.iter().map(Process::waited);
         waits.fold(Duration::ZERO, |sum, wait| sum + wait)
+    }
+
+    /// Returns for how long each of its threads has run.
+    pub fn busy(&self) -> BTreeMap<PathBuf, Duration> {
+        self.processes.iter().flat_map(Process::busy).collect()
     }
 
     /// Tells whether one of its programs has ended by itself.

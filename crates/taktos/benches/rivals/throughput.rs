@@ -10,10 +10,10 @@
 use std::io;
 
 use linux::clock;
-use linux::port::{Attachment, Sent, XdpPort};
+use linux::port::{Sent, XdpPort};
 use units::{Duration, Instant};
 
-use crate::stage::{LEFT, RIGHT, Stage};
+use crate::stage::{RIGHT, Stage};
 use crate::traffic::{self, FLOWS};
 
 /// Sizes with check sequence; 306 bytes have the messages of SDN4CI.
@@ -107,10 +107,9 @@ fn per_second(count: u64, time: Duration) -> u64 {
 
 impl<'a> Bench<'a> {
     fn open(stage: &'a Stage, size: usize) -> io::Result<Self> {
-        let index = stage.interface(LEFT);
         Ok(Self {
             stage,
-            sender: stage.hosts[LEFT].run(|| XdpPort::open(index, Attachment::Any))?,
+            sender: stage.fast_sender()?,
             frames: (0..FLOWS).map(|flow| traffic::frame(flow, size)).collect(),
         })
     }
