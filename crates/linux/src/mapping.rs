@@ -77,6 +77,25 @@ impl Mapping {
     }
 }
 
+impl Mapping {
+    /// Has the processor fetch what lies at `offset`, while it does something else.
+    #[inline]
+    pub(crate) fn prefetch(&self, offset: usize) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let place = self.at::<u8>(offset);
+            // SAFETY: within the mapping; a hint neither reads nor writes.
+            #[expect(unsafe_code, reason = "prefetch")]
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(place.as_ptr().cast());
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = offset;
+    }
+}
+
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, whole, and nobody uses it any more.

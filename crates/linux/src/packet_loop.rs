@@ -29,7 +29,7 @@ use crate::connection::Connection;
 use crate::poller::Poller;
 use crate::port::Port;
 use crate::stall::{StallMonitor, Stalls, Work};
-use station::{Forwarded, Handing};
+use station::Forwarded;
 
 /// How often control has its turn.
 pub const CONTROL_INTERVAL: Duration = Duration::from_us(50);
@@ -37,10 +37,10 @@ pub const CONTROL_INTERVAL: Duration = Duration::from_us(50);
 /// A timer so far away is rarely the next one of its processor, so that taking it
 /// back when a frame comes costs nothing.
 const LONGEST_SLEEP: Duration = Duration::from_ms(10);
-/// How many frames of one port are taken before the next port has its turn.
-const BURST: usize = 8;
 /// How often the wall clock, by which the kernel stamps, is compared with ours.
 const WALL_INTERVAL: Duration = Duration::from_ms(100);
+/// Up to how many ports are watched while the loop sleeps and no longer.
+const MOST_WATCHED_ASLEEP: usize = 64;
 /// The mark of events that only wake the loop up.
 const WAKE_UP: u64 = u64::MAX;
 /// The mark of a carrier that has changed.
@@ -53,6 +53,33 @@ pub enum Waiting {
     Spinning,
     /// It sleeps until the kernel wakes it.
     Sleeping,
+}
+
+/// When the kernel watches ports for the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watching {
+    /// While the loop sleeps: each sleep costs by the number of ports, a frame
+    /// nothing.
+    Asleep,
+    /// All the time: a frame costs more, and a sleep the same for any number.
+    Always,
+    /// Never: the loop looks itself.
+    Never,
+}
+
+impl Watching {
+    fn of(waiting: Waiting, ports: usize) -> Self {
+        match waiting {
+            Waiting::Spinning => Self::Never,
+            Waiting::Sleeping if ports <= MOST_WATCHED_ASLEEP => Self::Asleep,
+            Waiting::Sleeping => Self::Always,
+        }
+    }
+}
+
+fn ports(stations: &[Station]) -> impl Iterator<Item = &Port> {
+    let plugs = stations.iter().flat_map(|station| &station.plugs);
+    plugs.map(|plug| &plug.port)
 }
 
 /// What the loop is told from outside.
@@ -108,6 +135,7 @@ pub struct PacketLoop {
     commands: Receiver<Command>,
     poller: Poller,
     waiting: Waiting,
+    watching: Watching,
     stalls: StallMonitor,
     connections: u32,
     control_due: Instant,
@@ -132,10 +160,13 @@ impl PacketLoop {
         stall_threshold: Duration,
     ) -> io::Result<Self> {
         let poller = Poller::new()?;
-        if waiting == Waiting::Sleeping {
-            for plug in stations.iter().flat_map(|station| &station.plugs) {
-                poller.add(&plug.port, WAKE_UP)?;
+        let watching = Watching::of(waiting, ports(&stations).count());
+        if watching == Watching::Always {
+            for port in ports(&stations) {
+                poller.add(port, WAKE_UP)?;
             }
+        }
+        if waiting == Waiting::Sleeping {
             poller.add(carriers.changed(), CARRIER)?;
         }
         let now = clock::now();
@@ -145,6 +176,7 @@ impl PacketLoop {
             commands,
             poller,
             waiting,
+            watching,
             stalls: StallMonitor::new(now, stall_threshold),
             connections: 0,
             control_due: now,
@@ -173,7 +205,13 @@ impl PacketLoop {
         let mut last = None;
         for s in 0..self.stations.len() {
             for n in 0..self.stations[s].plugs.len() {
-                last = self.burst(s, n).or(last);
+                let Some(forwarded) = self.stations[s].forward(n, &self.wall) else {
+                    self.stations[s].plugs[n].empty = self.turn_began;
+                    continue;
+                };
+                last = Some(forwarded.done);
+                self.passed(forwarded.done, Work::Frames);
+                self.judge_delivery(&forwarded);
             }
         }
         // While frames come, the time of the last one will do.
@@ -183,7 +221,7 @@ impl PacketLoop {
             self.passed(now, Work::Frames);
         }
         if now >= self.control_due {
-            self.control(clock::now());
+            self.control(now);
         }
         if last.is_none() {
             self.stalls.idle(now);
@@ -191,29 +229,6 @@ impl PacketLoop {
                 self.sleep();
             }
         }
-    }
-
-    /// Takes what waits at a port, up to a limit. Returns when the last frame had
-    /// gone through, if there was one.
-    #[inline]
-    fn burst(&mut self, s: usize, n: usize) -> Option<Instant> {
-        let mut last = None;
-        for more in (0..BURST).rev() {
-            let handing = if more == 0 {
-                Handing::AtOnce
-            } else {
-                Handing::Together
-            };
-            let Some(forwarded) = self.stations[s].forward(n, handing, &self.wall) else {
-                self.stations[s].plugs[n].empty = self.turn_began;
-                break;
-            };
-            let now = forwarded.handed.max(forwarded.at);
-            last = Some(now);
-            self.passed(now, Work::Frames);
-            self.judge_delivery(&forwarded);
-        }
-        last
     }
 
     /// Notices a frame that the kernel held.
@@ -245,6 +260,9 @@ impl PacketLoop {
         self.poller.wait(Some(Duration::ZERO));
         let mut room = [0; CHUNK_BYTES];
         while let Some(mark) = self.poller.next() {
+            if mark == CARRIER {
+                self.carriers.changed().clear();
+            }
             let station = usize::try_from(mark)
                 .ok()
                 .and_then(|mark| self.stations.get_mut(mark));
@@ -299,7 +317,7 @@ impl PacketLoop {
                 port,
                 retire,
             } => {
-                if self.waiting == Waiting::Sleeping && self.poller.add(&port, WAKE_UP).is_err() {
+                if self.watching == Watching::Always && self.poller.add(&port, WAKE_UP).is_err() {
                     return;
                 }
                 if let Some(former) = self.stations[station].replace(number, port) {
@@ -318,11 +336,10 @@ impl PacketLoop {
         let now = clock::now();
         let due = self.stations.iter().map(Station::due).min();
         let due = due.unwrap_or(Instant::FAR_FUTURE).min(now + LONGEST_SLEEP);
-        self.poller.wait(Some(due.saturating_since(now)));
-        while let Some(mark) = self.poller.next() {
-            if mark == CARRIER {
-                self.carriers.changed().clear();
-            }
+        let patience = due.saturating_since(now);
+        match self.watching {
+            Watching::Asleep => self.poller.wait_beside(ports(&self.stations), patience),
+            Watching::Always | Watching::Never => self.poller.wait(Some(patience)),
         }
         let woken = clock::now();
         self.stalls.waited(woken.min(due).max(now));

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use units::Duration;
 
@@ -87,6 +88,24 @@ impl Poller {
         if let Ok((events, _)) = epoll::wait(&self.epoll, &mut room[..], timeout.as_ref()) {
             self.marks
                 .extend(events.iter().map(|event| event.data.u64()));
+        }
+    }
+
+    /// Waits until one of the set, or one of `others`, has something to read, at
+    /// most for `patience`. Unlike those of the set, others cost nothing while
+    /// nobody waits.
+    pub(crate) fn wait_beside<'a, T: AsFd + 'a>(
+        &self,
+        others: impl Iterator<Item = &'a T>,
+        patience: Duration,
+    ) {
+        let mut all: Vec<_> = others
+            .map(|other| PollFd::new(other, PollFlags::IN))
+            .chain([PollFd::new(&self.epoll, PollFlags::IN)])
+            .collect();
+        if let Ok(timeout) = Timespec::try_from(std::time::Duration::from(patience)) {
+            // An interrupted wait found nothing; the next one will.
+            let _ = poll(&mut all, Some(&timeout));
         }
     }
 

@@ -99,7 +99,9 @@ impl Port {
         }
     }
 
-    /// Sends one frame now, or drops it: never waits.
+    /// Sends one frame now, behind those that were enqueued, or drops it: never
+    /// waits.
+    #[inline]
     pub fn send(&mut self, frame: &[u8]) -> Sent {
         match self {
             Self::Packet(port) => port.send(frame),
@@ -117,32 +119,22 @@ impl Port {
         }
     }
 
-    /// Tells whether frames are sent by fewer system calls if several are taken
-    /// before they are flushed.
-    #[must_use]
-    #[inline]
-    pub fn gathers(&self) -> bool {
-        match self {
-            Self::Packet(_) => false,
-            Self::Xdp(_) => true,
-        }
-    }
-
     /// Takes one frame to be sent, or drops it. It goes with the next
     /// [`flush`](Self::flush), at the latest.
     #[inline]
     pub fn enqueue(&mut self, frame: &[u8]) -> Sent {
         match self {
-            Self::Packet(port) => port.send(frame),
+            Self::Packet(port) => port.enqueue(frame),
             Self::Xdp(port) => port.enqueue(frame),
         }
     }
 
-    /// Sends what [`enqueue`](Self::enqueue) has taken.
+    /// Sends what [`enqueue`](Self::enqueue) has taken, by one system call. Returns
+    /// how many of the frames it drops.
     #[inline]
-    pub fn flush(&mut self) -> Sent {
+    pub fn flush(&mut self) -> u64 {
         match self {
-            Self::Packet(_) => Sent::Taken,
+            Self::Packet(port) => port.flush(),
             Self::Xdp(port) => port.flush(),
         }
     }

@@ -138,11 +138,22 @@ impl Ring {
         if status & libc::TP_STATUS_USER == 0 {
             return None;
         }
+        self.prefetch_next();
         let result = read(self.captured());
         self.status()
             .store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.slots;
         Some(result)
+    }
+
+    /// Fetches the slot after the next one, which another processor has written.
+    #[inline]
+    fn prefetch_next(&self) {
+        const CACHE_LINE: usize = 64;
+        let slot = (self.next + 1) % self.slots * SLOT_BYTES;
+        for line in 0..3 {
+            self.mapping.prefetch(slot + line * CACHE_LINE);
+        }
     }
 
     /// Returns the stamp of the next frame, if one waits.

@@ -95,6 +95,54 @@ pub(crate) fn set_option<T: Plain>(
     done(result)
 }
 
+/// The most frames that [`send_many`] takes.
+pub(crate) const MOST_AT_ONCE: usize = 32;
+
+/// Sends frames by one system call, without waiting. Returns how many the kernel
+/// took, which are the first ones; at least one.
+pub(crate) fn send_many<'a>(
+    socket: BorrowedFd<'_>,
+    frames: impl Iterator<Item = &'a [u8]>,
+) -> io::Result<usize> {
+    let mut pieces = [libc::iovec {
+        iov_base: std::ptr::null_mut(),
+        iov_len: 0,
+    }; MOST_AT_ONCE];
+    let mut count = 0;
+    for (piece, frame) in pieces.iter_mut().zip(frames) {
+        piece.iov_base = frame.as_ptr().cast_mut().cast();
+        piece.iov_len = frame.len();
+        count += 1;
+    }
+    let mut messages: [libc::mmsghdr; MOST_AT_ONCE] = std::array::from_fn(|n| libc::mmsghdr {
+        msg_hdr: libc::msghdr {
+            msg_name: std::ptr::null_mut(),
+            msg_namelen: 0,
+            msg_iov: &raw mut pieces[n],
+            msg_iovlen: 1,
+            msg_control: std::ptr::null_mut(),
+            msg_controllen: 0,
+            msg_flags: 0,
+        },
+        msg_len: 0,
+    });
+    let number = u32::try_from(count).expect("at most 32");
+    // SAFETY: the first `number` messages point to one piece each, the pieces to
+    // frames of their length; all live until the call returns, and the kernel only
+    // reads the frames.
+    #[expect(unsafe_code, reason = "sendmmsg")]
+    let sent = unsafe {
+        libc::sendmmsg(
+            socket.as_raw_fd(),
+            messages.as_mut_ptr(),
+            number,
+            libc::MSG_DONTWAIT,
+        )
+    };
+    done(sent)?;
+    Ok(usize::try_from(sent).expect("not negative"))
+}
+
 /// Reads the counters of a packet socket, which resets them: frames seen, and
 /// frames dropped because its ring was full.
 pub(crate) fn take_statistics(socket: BorrowedFd<'_>) -> io::Result<(u32, u32)> {

@@ -25,11 +25,18 @@ pub struct Plug {
     held: Vec<u8>,
     stay: Option<Stay>,
     departs: Instant,
-    /// How many frames the port has taken and the kernel not.
-    unflushed: u64,
     pub(super) counters: PlugCounters,
     /// When the ring was last found empty.
     pub(super) empty: Instant,
+}
+
+/// When the kernel gets what a frame sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Handing {
+    /// At once.
+    AtOnce,
+    /// Together with what the next frame sends, which waits already.
+    Together,
 }
 
 /// A frame that is leaving.
@@ -70,28 +77,34 @@ impl Plug {
             held: Vec::with_capacity(LONGEST_FRAME),
             stay: None,
             departs: Instant::FAR_FUTURE,
-            unflushed: 0,
             counters: PlugCounters::default(),
             empty: Instant::ZERO,
         }
     }
 
     /// Takes a frame whose last bit leaves at `departs`, while none is held. One
-    /// that is due already goes at once.
+    /// that is due already goes now.
     #[inline]
-    pub(super) fn transmit(&mut self, now: Instant, frame: Leaving<'_>) -> Option<Stay> {
+    pub(super) fn transmit(
+        &mut self,
+        now: Instant,
+        frame: Leaving<'_>,
+        handing: Handing,
+    ) -> Option<Stay> {
         let Leaving {
             bytes,
             departs,
             stay,
         } = frame;
         if departs <= now {
-            Self::send(
-                &mut self.port,
-                &mut self.unflushed,
-                &mut self.counters,
-                bytes,
-            );
+            let sent = match handing {
+                Handing::AtOnce => {
+                    self.flush();
+                    self.port.send(bytes)
+                }
+                Handing::Together => self.port.enqueue(bytes),
+            };
+            Self::note(&mut self.counters, sent);
             return Some(stay);
         }
         self.held.extend_from_slice(bytes);
@@ -107,12 +120,9 @@ impl Plug {
             return None;
         }
         let stay = self.stay.take()?;
-        Self::send(
-            &mut self.port,
-            &mut self.unflushed,
-            &mut self.counters,
-            &self.held,
-        );
+        self.flush();
+        let sent = self.port.send(&self.held);
+        Self::note(&mut self.counters, sent);
         self.forget();
         Some(stay)
     }
@@ -162,22 +172,17 @@ impl Plug {
         (std::mem::replace(&mut self.link, link) != link).then_some(link)
     }
 
-    /// Hands the kernel what was taken to be sent.
+    /// Hands the kernel what was kept to be sent together.
     #[inline]
     pub(super) fn flush(&mut self) {
-        if self.unflushed > 0 {
-            match self.port.flush() {
-                Sent::Taken => self.counters.sent += self.unflushed,
-                Sent::Dropped => self.counters.refused += self.unflushed,
-            }
-            self.unflushed = 0;
-        }
+        let dropped = self.port.flush();
+        self.counters.sent -= dropped;
+        self.counters.refused += dropped;
     }
 
-    #[inline]
-    fn send(port: &mut Port, unflushed: &mut u64, counters: &mut PlugCounters, frame: &[u8]) {
-        match port.enqueue(frame) {
-            Sent::Taken => *unflushed += 1,
+    fn note(counters: &mut PlugCounters, sent: Sent) {
+        match sent {
+            Sent::Taken => counters.sent += 1,
             Sent::Dropped => counters.refused += 1,
         }
     }

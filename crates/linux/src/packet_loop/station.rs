@@ -4,7 +4,7 @@ use switch::{Config, ConnectionId, Input, Output, Peer, Stay, Switch};
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
-use super::plug::{Leaving, Plug};
+use super::plug::{Handing, Leaving, Plug};
 use crate::channel::{Channel, Found, Unsent};
 use crate::clock::{self, WallClock, WallTime};
 use crate::connection::{Connection, Lease, Origin};
@@ -17,6 +17,10 @@ pub const MOST_CONNECTIONS: usize = switch::CONNECTIONS_MAX;
 /// How much of a connection is read at once: what it costs to handle is how much
 /// later a frame may be because of control.
 pub const CHUNK_BYTES: usize = 2048;
+/// How many frames of one port are taken before the next port has its turn. The
+/// first of them waits for as long as looking up the others takes, and no longer:
+/// what they send is handed over together.
+const BURST: usize = 8;
 /// How many frames are handed to the kernel together at most.
 const MOST_LEAVING: usize = 64;
 /// How long a connection that is over may take to take what was said last.
@@ -51,27 +55,17 @@ struct Line {
     _lease: Lease,
 }
 
-/// A frame that went through the core.
+/// Frames that went through the core.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forwarded {
-    /// When it was taken.
+    /// When the first was taken.
     pub(super) at: Instant,
-    /// When the last frame, this one or one before, was handed on.
-    pub(super) handed: Instant,
-    /// When the driver had it, where the kernel says so.
+    /// When the last was handed on.
+    pub(super) done: Instant,
+    /// When the driver had the first, where the kernel says so.
     pub(super) stamp: Option<WallTime>,
-    /// When its ring was last found empty.
+    /// When their ring was last found empty.
     pub(super) missed: Instant,
-}
-
-/// When the kernel gets what a frame sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Handing {
-    /// At once.
-    AtOnce,
-    /// Together with what the next frame sends, if one waits already and a port
-    /// gains by it.
-    Together,
 }
 
 /// How a connection stands.
@@ -148,50 +142,56 @@ impl Station {
         }
     }
 
-    /// Moves one frame from the `n`th port's ring through the core, if there is one,
-    /// and hands the kernel what it sends: at once, or together with what the next
-    /// frame sends if that waits already. `wall` is the clock that the kernel stamps
-    /// by.
+    /// Moves what waits at the `n`th port through the core, up to [`BURST`] frames,
+    /// if there is anything. What they send goes to the kernel together; a frame
+    /// that waits alone goes at once. `wall` is the clock that the kernel stamps by.
     #[inline]
-    pub(super) fn forward(
-        &mut self,
-        n: usize,
-        handing: Handing,
-        wall: &WallClock,
-    ) -> Option<Forwarded> {
+    pub(super) fn forward(&mut self, n: usize, wall: &WallClock) -> Option<Forwarded> {
+        if !self.plugs[n].port.is_ready() {
+            return None;
+        }
+        let at = clock::now();
+        let mut forwarded = Forwarded {
+            at,
+            done: at,
+            stamp: None,
+            missed: self.plugs[n].empty,
+        };
+        for more in (0..BURST).rev() {
+            let stamp = self.take(n, at, wall);
+            forwarded.stamp = forwarded.stamp.or(stamp);
+            if more == 0 || !self.plugs[n].port.is_ready() {
+                self.drain(at, Handing::AtOnce);
+                break;
+            }
+            self.drain(at, Handing::Together);
+        }
+        forwarded.done = self.handed.max(at);
+        Some(forwarded)
+    }
+
+    /// Hands the core the next frame of the `n`th port. Returns its stamp.
+    #[inline]
+    fn take(&mut self, n: usize, at: Instant, wall: &WallClock) -> Option<WallTime> {
         let (plug, switch) = (&mut self.plugs[n], &mut self.switch);
-        let (number, missed, counters) = (plug.number, plug.empty, &mut plug.counters);
-        let (at, stamp) = plug.port.receive(|Arrived { frame, stamp }| {
-            let at = clock::now();
-            let arrived = stamp.map_or(at, |stamp| wall.to_monotonic(stamp).min(at));
+        let (port, counters) = (plug.number, &mut plug.counters);
+        plug.port.receive(|Arrived { frame, stamp }| {
             counters.received += 1;
             match (frame, switch) {
                 (Frame::Whole(bytes), Some(switch)) => {
-                    switch.handle(
-                        at,
-                        Input::Frame {
-                            port: number,
-                            bytes,
-                            arrived,
-                        },
-                    );
+                    let arrived = stamp.map_or(at, |stamp| wall.to_monotonic(stamp).min(at));
+                    let frame = Input::Frame {
+                        port,
+                        bytes,
+                        arrived,
+                    };
+                    switch.handle(at, frame);
                 }
                 (Frame::Whole(_), None) => {}
                 (Frame::TooLong, _) => counters.oversized += 1,
             }
-            (at, stamp)
-        })?;
-        let handing = match handing {
-            Handing::Together if plug.port.gathers() && plug.port.is_ready() => Handing::Together,
-            Handing::Together | Handing::AtOnce => Handing::AtOnce,
-        };
-        self.drain(at, handing);
-        Some(Forwarded {
-            at,
-            handed: self.handed,
-            stamp,
-            missed,
-        })
+            stamp
+        })?
     }
 
     /// Returns when something is due here.
@@ -349,7 +349,7 @@ impl Station {
                             stay,
                         };
                         self.leaving.extend(plug.depart(Instant::FAR_FUTURE));
-                        self.leaving.extend(plug.transmit(now, frame));
+                        self.leaving.extend(plug.transmit(now, frame, handing));
                     }
                     if self.leaving.len() + 2 > MOST_LEAVING {
                         self.handed = hand_over(&mut self.plugs, &mut self.leaving, switch);

@@ -54,6 +54,8 @@ pub struct XdpPort {
     unreturned: Vec<u64>,
     /// Places that nothing is in, for frames to be sent.
     free: Vec<u64>,
+    /// How many frames the kernel has not been told of.
+    queued: u64,
     _redirect: Redirect,
     /// Has the interface receive frames for anybody.
     _listening: OwnedFd,
@@ -128,6 +130,7 @@ impl XdpPort {
             sent,
             unreturned: Vec::with_capacity(FRAMES as usize),
             free: places(FRAMES..2 * FRAMES).collect(),
+            queued: 0,
             _redirect: redirect,
             _listening: listening,
         })
@@ -144,6 +147,10 @@ impl XdpPort {
     #[inline]
     pub fn receive<R>(&mut self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let frame = self.received.pop()?;
+        // Another processor has written the frame after this one.
+        if let Some(next) = self.received.peek() {
+            self.frames.prefetch(to_offset(next.addr));
+        }
         let result = read(self.bytes(frame.addr, frame.len));
         let place = frame.addr - frame.addr % u64::from(FRAME_BYTES);
         self.unreturned.push(place);
@@ -155,12 +162,13 @@ impl XdpPort {
         Some(result)
     }
 
-    /// Sends one frame now, or drops it: never waits.
+    /// Sends one frame now, behind those that were enqueued, or drops it: never
+    /// waits.
     #[inline]
     pub fn send(&mut self, frame: &[u8]) -> Sent {
-        match self.enqueue(frame) {
-            Sent::Taken => self.flush(),
-            Sent::Dropped => Sent::Dropped,
+        match (self.enqueue(frame), self.flush()) {
+            (Sent::Taken, 0) => Sent::Taken,
+            (Sent::Taken, _) | (Sent::Dropped, _) => Sent::Dropped,
         }
     }
 
@@ -189,16 +197,21 @@ impl XdpPort {
             self.free.push(place);
             return Sent::Dropped;
         }
+        self.queued += 1;
         Sent::Taken
     }
 
     /// Has the kernel send what is in the queue. What it has no room for now goes
-    /// with the next flush.
+    /// with the next flush. Returns how many frames it refuses.
     #[inline]
-    pub fn flush(&mut self) -> Sent {
+    pub fn flush(&mut self) -> u64 {
+        let queued = std::mem::take(&mut self.queued);
+        if queued == 0 {
+            return 0;
+        }
         match send(&self.socket, &[], SendFlags::DONTWAIT) {
-            Ok(_) | Err(Errno::AGAIN | Errno::BUSY | Errno::NOBUFS) => Sent::Taken,
-            Err(_) => Sent::Dropped,
+            Ok(_) | Err(Errno::AGAIN | Errno::BUSY | Errno::NOBUFS) => 0,
+            Err(_) => queued,
         }
     }
 

@@ -41,18 +41,17 @@ fn open(carried: Carried, name: &str) -> io::Result<Port> {
 }
 
 fn forward(from: &mut Port, to: &mut Port) -> usize {
-    let mut moved = 0;
-    while moved < BURST
-        && let Some(()) = from.receive(|arrived| {
+    for moved in 0..BURST {
+        let more = from.receive(|arrived| {
             if let Frame::Whole(bytes) = arrived.frame {
                 to.enqueue(bytes);
             }
-        })
-    {
-        moved += 1;
+        });
+        if more.is_none() {
+            to.flush();
+            return moved;
+        }
     }
-    if moved > 0 {
-        to.flush();
-    }
-    moved
+    to.flush();
+    BURST
 }

@@ -76,6 +76,16 @@ impl<T: Copy> Queue<T> {
     /// As consumer: takes the next entry.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<T> {
+        let entry = self.peek()?;
+        self.own = self.own.wrapping_add(1);
+        self.index(self.consumer).store(self.own, Ordering::Release);
+        Some(entry)
+    }
+
+    /// As consumer: returns the entry that the next [`pop`](Self::pop) will take, and
+    /// leaves it there.
+    #[inline]
+    pub(super) fn peek(&self) -> Option<T> {
         if !self.is_ready() {
             return None;
         }
@@ -83,10 +93,7 @@ impl<T: Copy> Queue<T> {
         // SAFETY: the kernel has published this entry and does not write it again
         // before we give it back; it is plain data, whatever its bits.
         #[expect(unsafe_code, reason = "entry of the queue")]
-        let entry = unsafe { place.read() };
-        self.own = self.own.wrapping_add(1);
-        self.index(self.consumer).store(self.own, Ordering::Release);
-        Some(entry)
+        Some(unsafe { place.read() })
     }
 
     fn place(&self, index: u32) -> usize {
