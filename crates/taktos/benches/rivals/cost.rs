@@ -15,7 +15,8 @@ use crate::subject::Running;
 use crate::traffic::{self, FLOWS};
 
 /// Fits into every ring.
-const FRAMES: u64 = 1024;
+const FRAMES: u64 = (GROUPS * GROUP) as u64;
+const GROUPS: usize = 64;
 const GROUP: usize = 16;
 const ATTEMPTS: usize = 40;
 const SETTLING: Duration = Duration::from_ms(2);
@@ -31,11 +32,7 @@ pub fn measure(stage: &Stage, running: &Running, size: usize) -> io::Result<Opti
         running.pause()?;
         wait(SETTLING);
         let arrived = stage.arrived(RIGHT)?;
-        for first in (0..FLOWS)
-            .cycle()
-            .step_by(GROUP)
-            .take(FRAMES as usize / GROUP)
-        {
+        for first in (0..FLOWS).cycle().step_by(GROUP).take(GROUPS) {
             for n in 0..GROUP {
                 sender.enqueue(&frames[(first + n) % FLOWS]);
             }
