@@ -2,7 +2,7 @@
 //!
 //! Whoever makes a connection wants to know when it is no longer used: a dialer
 //! to dial again, a listener to let the next one in. So a connection travels with
-//! a [`Lease`], and its maker keeps the [`Tenancy`].
+//! a [`Lease`], and its maker keeps the other end of it.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 
