@@ -13,6 +13,7 @@ mod finding;
 mod fuzz;
 mod manifest;
 mod namespaces;
+mod neighbours;
 mod python;
 mod rivals;
 mod rooms;
@@ -42,6 +43,7 @@ usage: cargo xtask JOB
                      forwarder on this machine; needs root, two processors, and the
                      Debian packages openvswitch-switch and iproute2
   fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)
+  neighbours         installs the other projects' programs that tests run beside ours
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
       [--target taktos|open-vswitch] [--engine packet|xdp]
       [--only action|set-field|match|group|meter] [--files TEXT]
@@ -70,6 +72,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["bench"] => bench::run(&workspace),
         ["rivals", ..] => rivals::run(&workspace, &arguments[1..]),
         ["fuzz"] => fuzz::run(&workspace, None),
+        ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),
         ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
         ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),
         ["fuzz", seconds] => fuzz::run(&workspace, Some(seconds)),

@@ -35,7 +35,7 @@ pub fn environment(workspace: &Workspace, name: &str) -> Result<PathBuf, Failure
     let install = ["-m", "pip", "install", "--quiet", "--no-deps"];
     let mut pip = Command::new(&python);
     pip.args(install)
-        .arg("--disable-pip-version-check")
+        .args(["--disable-pip-version-check", "--retries=1"])
         .arg("--requirement")
         .arg(workspace.root().join(&list));
     if !succeeds(&mut pip) {

@@ -17,13 +17,14 @@ mod summary;
 mod transcript;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::cargo::{Cargo, target_folder};
 use crate::failure::Failure;
 use crate::namespaces::Namespaces;
+use crate::neighbours::missing_packages;
 use crate::python;
 use crate::workspace::Workspace;
 use family::Family;
@@ -39,15 +40,6 @@ const LANES: usize = 4;
 const SILENCE_MAX: Duration = Duration::from_secs(180);
 /// After how many cases the progress is told.
 const PROGRESS_EVERY: usize = 50;
-/// Programs that must be there, with the Debian package that has them.
-const PROGRAMS: [(&str, &str); 5] = [
-    ("ip", "iproute2"),
-    ("ovsdb-tool", "openvswitch-switch"),
-    ("ovsdb-server", "openvswitch-switch"),
-    ("ovs-vswitchd", "openvswitch-switch"),
-    ("ovs-vsctl", "openvswitch-switch"),
-];
-
 /// The switch to be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -209,9 +201,10 @@ pub fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Failure>
     };
     summary.show();
     summary.write(&folder(request.target).join("summary.json"))?;
-    let whole = request
-        .cases()
-        .is_none_or(|cases| cases == summary.cases.len());
+    let whole = match request.cases() {
+        Some(cases) => cases == summary.cases.len(),
+        None => !summary.cases.is_empty(),
+    };
     if !run.complete || !whole {
         println!("not every case came to a verdict: the transcripts say where it ended");
     }
@@ -318,18 +311,13 @@ fn folder(target: Target) -> PathBuf {
 }
 
 fn check_programs() -> Result<(), Failure> {
-    for (program, package) in PROGRAMS {
-        let mut version = Command::new(program);
-        let version = version
-            .arg("-V")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        if version.status().is_err() {
-            let sentence = format!("there is no program {program}: apt-get install {package}");
-            return Err(Failure::Missing(sentence));
-        }
+    let packages = missing_packages();
+    if packages.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let packages = packages.join(" ");
+    let sentence = format!("programs are missing: apt-get install {packages}");
+    Err(Failure::Missing(sentence))
 }
 
 fn build_taktos(workspace: &Workspace) -> Result<PathBuf, Failure> {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use crate::cargo::Cargo;
 use crate::failure::Failure;
 use crate::namespaces::Namespaces;
+use crate::neighbours;
 use crate::workspace::Workspace;
 
 /// The sum over all test programs.
@@ -19,7 +20,8 @@ struct Totals {
 ///
 /// # Errors
 ///
-/// If `cargo` cannot be started.
+/// If `cargo` cannot be started, or in continuous integration if a package of a
+/// neighbour cannot be installed.
 pub fn run(workspace: &Workspace, filter: &[String]) -> Result<ExitCode, Failure> {
     let unattended = std::env::var("CI").is_ok_and(|it| it == "true" || it == "1");
     let namespaces = Namespaces::of_this_user();
@@ -37,6 +39,12 @@ pub fn run(workspace: &Workspace, filter: &[String]) -> Result<ExitCode, Failure
                 "note: this user may make no network namespaces: tests with real frames skip"
             );
         }
+    }
+    if unattended {
+        neighbours::demand(workspace)?;
+        cargo = cargo.with("TAKTOS_REQUIRE_NEIGHBOURS", "1");
+    } else {
+        neighbours::offer(workspace);
     }
     let mut arguments = vec!["test", "--workspace", "--locked", "--no-fail-fast"];
     if !filter.is_empty() {

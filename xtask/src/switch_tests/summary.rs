@@ -34,6 +34,7 @@ impl Summary {
     /// Prints the failures, the families and the sum.
     pub fn show(&self) {
         let mut files: Vec<&str> = self.failures().map(|case| case.file.as_str()).collect();
+        files.sort_unstable();
         files.dedup();
         if !files.is_empty() {
             println!("\nfailed, with how many cases:");
