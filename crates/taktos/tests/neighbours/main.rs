@@ -1,0 +1,15 @@
+//! Other projects' controllers and tools, unchanged, with `taktos switch`: what
+//! they expect of a switch is what a switch has to do.
+//!
+//! Each test has namespaces of its own: one with the switch and the controller,
+//! and one for each host. Without the privilege, or without the other project, it
+//! says so and is skipped, or fails where `TAKTOS_REQUIRE_NAMESPACES` and
+//! `TAKTOS_REQUIRE_NEIGHBOURS` are set. `cargo xtask test` installs the Python
+//! packages that `neighbours/` lists, and sets both in continuous integration.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod faucet;
+mod os_ken;
+mod ovs_ofctl;
+mod workbench;

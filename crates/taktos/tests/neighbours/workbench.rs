@@ -1,0 +1,278 @@
+//! A switch between hosts, each in a namespace of its own, with the programs
+//! that are started beside the switch.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab::netlink::Netlink;
+use lab::veth::{self, End, Power};
+use linux::namespace::Namespace;
+use tempfile::TempDir;
+use wire::ethernet::MacAddress;
+
+/// How long a test waits for what must come, before it fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long an answer may be under way before the question is repeated.
+const REPEAT_AFTER: Duration = Duration::from_millis(100);
+/// Where hosts listen.
+const PORT: u16 = 5_000;
+/// A socket that listens on port 6653, as `/proc/net/tcp` spells it.
+const LISTENS_ON_6653: &str = ":19FD 00000000:0000 0A";
+/// The loopback has this number in every namespace.
+const LOOPBACK: u32 = 1;
+
+/// Hosts around the place of a switch. Everything ends with this value.
+pub struct Workbench {
+    namespace: Namespace,
+    hosts: Vec<Host>,
+    programs: Vec<Child>,
+    folder: TempDir,
+}
+
+/// A host that sends back every datagram that it hears.
+struct Host {
+    namespace: Namespace,
+    address: Ipv4Addr,
+}
+
+impl Workbench {
+    /// Lays a cable to each of `hosts` hosts, or says loudly why it cannot.
+    pub fn new(test: &str, hosts: u8) -> Option<Self> {
+        let namespace = namespace_or_skip(test)?;
+        veth::forbid_ipv6(&namespace).unwrap();
+        let mut netlink = namespace.run(Netlink::open).unwrap();
+        veth::switch(&mut netlink, LOOPBACK, Power::On).unwrap();
+        let hosts = (1..=hosts).map(|number| join(&mut netlink, &namespace, number));
+        let hosts = hosts.collect();
+        Some(Self {
+            namespace,
+            hosts,
+            programs: Vec::new(),
+            folder: tempfile::tempdir().unwrap(),
+        })
+    }
+
+    /// Starts the switch, with a port for each host.
+    pub fn start_switch(&mut self, arguments: &[&str]) {
+        let ports: Vec<_> = (1..=self.hosts.len()).map(port_name).collect();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_taktos"));
+        command
+            .args([
+                "switch",
+                "--control",
+                "control.sock",
+                "--dpid",
+                "1",
+                "--sleep",
+                "--ports",
+                &ports.join(","),
+            ])
+            .args(arguments);
+        self.start("switch", command);
+    }
+
+    /// Starts a program beside the switch, and returns its place.
+    pub fn start(&mut self, name: &str, mut command: Command) -> usize {
+        let log = File::create(self.log_path(name)).unwrap();
+        let complaints = log.try_clone().unwrap();
+        command
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(complaints);
+        let program = self.namespace.run(|| command.spawn()).unwrap();
+        self.programs.push(program);
+        self.programs.len() - 1
+    }
+
+    /// Runs a program beside the switch to its end.
+    pub fn run(&self, mut command: Command) -> Output {
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        self.namespace.run(|| command.output()).unwrap()
+    }
+
+    /// Ends a program that was started.
+    pub fn kill(&mut self, program: usize) {
+        self.programs[program].kill().unwrap();
+        self.programs[program].wait().unwrap();
+    }
+
+    /// Waits until somebody listens where controllers do.
+    pub fn await_listener(&self) {
+        let sockets = || fs::read_to_string("/proc/thread-self/net/tcp");
+        self.until("a listener on port 6653", || {
+            let sockets = self.namespace.run(sockets).unwrap();
+            sockets.contains(LISTENS_ON_6653)
+        });
+    }
+
+    /// Waits for `ready`, and fails with the logs of all programs if it does not
+    /// come.
+    #[track_caller]
+    pub fn until(&self, what: &str, mut ready: impl FnMut() -> bool) {
+        let give_up = Instant::now() + PATIENCE;
+        while !ready() {
+            assert!(Instant::now() < give_up, "no {what}{}", self.logs());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Returns whether a datagram from one host to another comes back.
+    pub fn reaches(&self, from: u8, to: u8) -> bool {
+        let (from, to) = (self.host(from), self.host(to));
+        let socket = from
+            .namespace
+            .run(|| UdpSocket::bind((from.address, 0)))
+            .unwrap();
+        socket.set_read_timeout(Some(REPEAT_AFTER)).unwrap();
+        // What cannot be resolved comes back as an error of the next call.
+        if socket.send_to(b"takt", (to.address, PORT)).is_err() {
+            return false;
+        }
+        let mut answer = [0; 16];
+        socket
+            .recv(&mut answer)
+            .is_ok_and(|length| &answer[..length] == b"takt")
+    }
+
+    /// Returns how many frames a host has received.
+    pub fn frames_received(&self, host: u8) -> u64 {
+        let devices = || fs::read_to_string("/proc/thread-self/net/dev");
+        let devices = self.host(host).namespace.run(devices).unwrap();
+        let mut lines = devices
+            .lines()
+            .filter_map(|line| line.trim().split_once(':'));
+        let (_, counters) = lines.find(|(name, _)| *name == "uplink").unwrap();
+        let packets = counters.split_whitespace().nth(1).unwrap();
+        packets.parse().unwrap()
+    }
+
+    /// Returns the folder in which the programs run.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn host(&self, number: u8) -> &Host {
+        &self.hosts[usize::from(number) - 1]
+    }
+
+    fn log_path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(format!("{name}.log"))
+    }
+
+    fn logs(&self) -> String {
+        let mut all = String::new();
+        for entry in fs::read_dir(self.folder.path()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|it| it == "log") {
+                let text = fs::read_to_string(&path).unwrap_or_default();
+                all += &format!("\n--- {}\n{text}", path.display());
+            }
+        }
+        all
+    }
+}
+
+impl Drop for Workbench {
+    fn drop(&mut self) {
+        for program in &mut self.programs {
+            let _ = program.kill();
+            let _ = program.wait();
+        }
+    }
+}
+
+/// Joins a new host to the place of the switch.
+fn join(netlink: &mut Netlink, switch: &Namespace, number: u8) -> Host {
+    let namespace = Namespace::new().unwrap();
+    veth::forbid_ipv6(&namespace).unwrap();
+    let ends = [
+        End {
+            namespace: switch,
+            name: &port_name(usize::from(number)),
+            index: 100 + u32::from(number),
+            mac: MacAddress([2, 0, 0, 0, 1, number]),
+        },
+        End {
+            namespace: &namespace,
+            name: "uplink",
+            index: 200 + u32::from(number),
+            mac: MacAddress([2, 0, 0, 0, 0, number]),
+        },
+    ];
+    veth::lay(netlink, ends).unwrap();
+    veth::switch(netlink, ends[0].index, Power::On).unwrap();
+    let address = Ipv4Addr::new(10, 0, 0, number);
+    let mut netlink = namespace.run(Netlink::open).unwrap();
+    veth::switch_on_with_address(&mut netlink, ends[1].index, address, 24).unwrap();
+    let socket = namespace.run(|| UdpSocket::bind((address, PORT))).unwrap();
+    thread::spawn(move || echo(&socket));
+    Host { namespace, address }
+}
+
+/// Sends every datagram back; ends with the test program.
+fn echo(socket: &UdpSocket) -> io::Result<()> {
+    let mut datagram = [0; 64];
+    loop {
+        let (length, from) = socket.recv_from(&mut datagram)?;
+        let _ = socket.send_to(&datagram[..length], from);
+    }
+}
+
+fn port_name(number: usize) -> String {
+    format!("port{number}")
+}
+
+/// Returns a namespace, or says loudly why not.
+fn namespace_or_skip(test: &str) -> Option<Namespace> {
+    match Namespace::new() {
+        Ok(namespace) => Some(namespace),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            let needs = "CAP_NET_ADMIN and CAP_SYS_ADMIN: run it as root, or by cargo xtask test";
+            skip(test, needs, "TAKTOS_REQUIRE_NAMESPACES");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Returns the folder of the programs of a Python environment, or says loudly
+/// that it is not there.
+pub fn python_or_skip(test: &str, environment: &str) -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let environment = target.join("neighbours").join(environment);
+    if environment.join("packages.txt").exists() {
+        return Some(environment.join("bin"));
+    }
+    let needs = format!("{}, which cargo xtask test makes", environment.display());
+    skip(test, &needs, "TAKTOS_REQUIRE_NEIGHBOURS");
+    None
+}
+
+/// Returns whether a program is there, and says loudly if it is not.
+pub fn has_or_skip(test: &str, program: &str, package: &str) -> bool {
+    let there = Command::new(program).arg("--version").output().is_ok();
+    if !there {
+        let needs = format!("{program}: apt-get install {package}");
+        skip(test, &needs, "TAKTOS_REQUIRE_NEIGHBOURS");
+    }
+    there
+}
+
+/// Returns a file of the folder `neighbours/`.
+pub fn neighbour(name: &str) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.join("../../neighbours").join(name)
+}
+
+fn skip(test: &str, needs: &str, unless: &str) {
+    let notice = format!("SKIPPED {test}: needs {needs}");
+    assert!(std::env::var_os(unless).is_none(), "{notice}");
+    // Not `eprintln!`: the test harness would swallow it.
+    let _ = writeln!(io::stderr(), "\n{notice}\n");
+}
