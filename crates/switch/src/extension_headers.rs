@@ -154,3 +154,86 @@ impl End {
         self.first_fragment
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TCP: u8 = 6;
+
+    /// A packet with these extension headers of 8 bytes each, and its end.
+    fn walked(numbers: &[u8]) -> End {
+        let mut packet = vec![0; 6];
+        packet.push(numbers[0]);
+        packet.resize(IPV6_HEADER, 0);
+        for next in &numbers[1..] {
+            packet.extend([*next, 0, 0, 0, 0, 0, 0, 0]);
+        }
+        walk(&packet, 0)
+    }
+
+    /// OF13 clause 7.2.3.7 with the order of RFC 8200 section 4.1.
+    #[test]
+    fn the_bits_say_which_headers_there_are_and_what_is_odd_about_them() {
+        for (numbers, expected) in [
+            (&[TCP][..], 0),
+            (&[NO_NEXT], Seen::NO_NEXT),
+            (
+                &[HOP_BY_HOP, AUTHENTICATION, TCP],
+                Seen::HOP_BY_HOP | Seen::AUTHENTICATION,
+            ),
+            (&[DESTINATION, ROUTING, FRAGMENT, ENCRYPTION], 0x3a),
+            (
+                &[DESTINATION, ROUTING, DESTINATION, TCP],
+                Seen::DESTINATION | Seen::ROUTING,
+            ),
+            (&[DESTINATION, DESTINATION, TCP], Seen::DESTINATION),
+            (
+                &[DESTINATION, DESTINATION, DESTINATION, TCP],
+                Seen::DESTINATION | Seen::REPEATED,
+            ),
+            (&[ROUTING, ROUTING, TCP], Seen::ROUTING | Seen::REPEATED),
+            (
+                &[ROUTING, HOP_BY_HOP, TCP],
+                Seen::ROUTING | Seen::HOP_BY_HOP | Seen::OUT_OF_ORDER,
+            ),
+            (
+                &[DESTINATION, DESTINATION, ROUTING, TCP],
+                Seen::DESTINATION | Seen::ROUTING | Seen::OUT_OF_ORDER,
+            ),
+        ] {
+            assert_eq!(walked(numbers).seen.bits(), expected, "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn the_protocol_is_found_behind_all_headers_or_where_they_end() {
+        let behind_two = walked(&[HOP_BY_HOP, ROUTING, TCP]);
+        assert_eq!(
+            (behind_two.protocol, behind_two.protocol_at, behind_two.at),
+            (TCP, 48, 56)
+        );
+
+        // The frame is cut before the header that the last one names.
+        let mut packet = vec![0; IPV6_HEADER];
+        packet[6] = DESTINATION;
+        assert_eq!(walk(&packet, 0).protocol, DESTINATION);
+
+        let most = [&[HOP_BY_HOP; EXTENSION_HEADERS_MAX + 1][..], &[TCP]].concat();
+        assert_eq!(walked(&most).protocol, HOP_BY_HOP);
+    }
+
+    /// RFC 8200 section 4.5: what follows is the middle of something.
+    #[test]
+    fn nothing_is_read_in_a_later_fragment() {
+        let mut packet = vec![0; IPV6_HEADER];
+        packet[6] = FRAGMENT;
+        packet.extend([DESTINATION, 0, 0, 8, 0, 0, 0, 0]);
+        packet.extend([TCP, 0, 0, 0, 0, 0, 0, 0]);
+
+        let end = walk(&packet, 0);
+
+        assert_eq!((end.protocol, end.first_fragment), (DESTINATION, false));
+        assert_eq!(end.seen.bits(), Seen::FRAGMENT);
+    }
+}

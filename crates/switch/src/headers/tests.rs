@@ -141,6 +141,64 @@ fn a_neighbour_solicitation_shows_its_target_and_who_asks() {
     assert_eq!(key.get(field::ND_LINK_LAYER), 0x0200_0000_0007);
 }
 
+#[test]
+fn of_a_stack_of_mpls_headers_the_first_counts_and_what_follows_is_hidden() {
+    let stack = [0x12, 0x34, 0x5a, 64, 0xff, 0xff, 0xff, 1];
+
+    let (key, headers) = fields(&[ADDRESSES, &[0x88, 0x47], &stack, &ipv4(PROTO_UDP, 0)]);
+
+    assert_eq!(key.get(field::MPLS_LABEL), 0x12345);
+    assert_eq!((key.get(field::MPLS_TC), key.get(field::MPLS_BOS)), (5, 0));
+    assert_eq!((key.get(field::IP_PROTO), key.get(field::L4_SRC)), (0, 0));
+    assert_eq!(headers.network, Some((Network::Mpls, 14)));
+    assert_eq!(headers.transport, None);
+}
+
+/// IEEE 802.1ah: backbone VLAN, service, customer.
+#[test]
+fn behind_a_backbone_tag_stands_another_frame() {
+    let tag = [0xe0, 1, 2, 3];
+    let customer = [ADDRESSES, &[8, 0], &ipv4(PROTO_UDP, 0)].concat();
+
+    let (key, headers) = fields(&[&[1; 12], &[0x88, 0xa8, 0, 9, 0x88, 0xe7], &tag, &customer]);
+
+    assert_eq!(key.get(field::ETH_DST), 0x0101_0101_0101);
+    assert_eq!(key.get(field::ETH_TYPE), 0x88e7);
+    assert_eq!(key.get(field::VLAN_VID), 9 | VLAN_PRESENT);
+    assert_eq!(key.get(field::PBB_ISID), 0x010203);
+    assert_eq!(headers.network, Some((Network::Backbone, 18)));
+    assert_eq!(headers.type_at, 16);
+}
+
+/// IEEE 802.3: a length in the place of the type.
+#[test]
+fn a_frame_with_a_length_is_of_the_type_in_its_snap_header_or_of_none() {
+    let snap = [0, 40, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+    let spanning_tree = [0, 40, 0x42, 0x42, 3];
+
+    let (with, headers) = fields(&[ADDRESSES, &snap, &ipv4(PROTO_UDP, 0), PORTS]);
+    let (without, _) = fields(&[ADDRESSES, &spanning_tree, &[0; 40]]);
+
+    assert_eq!(
+        (with.get(field::ETH_TYPE), with.get(field::L4_DST)),
+        (0x0800, 2000)
+    );
+    assert_eq!(headers.network, Some((Network::Ipv4, 22)));
+    assert_eq!(without.get(field::ETH_TYPE), u64::from(WITHOUT_TYPE));
+}
+
+/// RFC 791: Ethernet pads short frames, and the length of the packet says where.
+#[test]
+fn padding_behind_a_packet_is_no_header() {
+    let mut header = ipv4(PROTO_UDP, 0);
+    header[3] = 22;
+
+    let (key, headers) = fields(&[ADDRESSES, &[8, 0], &header, PORTS]);
+
+    assert_eq!((key.get(field::L4_SRC), headers.transport), (0, None));
+    assert_eq!(headers.packet_end, 14 + 22);
+}
+
 proptest! {
     /// Wherever headers are said to be, they are within the frame.
     #[test]
