@@ -257,14 +257,10 @@ impl MetadataChange {
 }
 
 impl Program {
-    /// Returns the group that a frame goes through at the end of what is executed
-    /// at once, if nothing but the action set follows.
-    pub(crate) fn group_at_end(&self, action: usize) -> Option<GroupIndex> {
-        let last = action + 1 == self.apply.len();
-        match last && self.goto.is_none() && self.write.is_empty() {
-            true => self.apply[action].group(),
-            false => None,
-        }
+    /// Returns whether nothing but the action set follows an action that is
+    /// executed at once.
+    pub(crate) fn ends_with(&self, action: usize) -> bool {
+        action + 1 == self.apply.len() && self.goto.is_none() && self.write.is_empty()
     }
 
     /// Returns whether it sends frames to a group.

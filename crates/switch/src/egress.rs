@@ -190,7 +190,8 @@ impl Egress {
         }
         for (place, &action) in program.apply.iter().enumerate() {
             // Nobody needs the frame behind such a group, so it needs no copy.
-            if let Some(group) = program.group_at_end(place)
+            if let Action::Group(group) = action
+                && program.ends_with(place)
                 && (program.clear || set.is_empty())
             {
                 self.enter_group(now, packet, group);
