@@ -32,6 +32,12 @@ pub(crate) struct Rank(u64);
 impl Rank {
     const AGE_BITS: u32 = 48;
 
+    /// Returns the ranks of a priority, the lowest and the highest.
+    fn of_priority(priority: u16) -> std::ops::RangeInclusive<Self> {
+        let lowest = u64::from(priority) << Self::AGE_BITS;
+        Self(lowest)..=Self(lowest | ((1 << Self::AGE_BITS) - 1))
+    }
+
     fn new(priority: u16, arrival: u64) -> Self {
         let youngest = (1 << Self::AGE_BITS) - 1;
         assert!(arrival <= youngest, "2^48 flow-mods take years");
@@ -276,6 +282,23 @@ impl FlowTable {
     /// are.
     pub(crate) fn entry_mut(&mut self, index: EntryIndex) -> &mut Entry {
         &mut self.ranked_mut(index).entry
+    }
+
+    /// Returns the entry with this number, if there is one.
+    pub(crate) fn get(&self, index: EntryIndex) -> Option<&Entry> {
+        let slot = self.entries.get(index.at())?;
+        slot.as_ref().map(|ranked| &ranked.entry)
+    }
+
+    /// Returns the number above those of all entries.
+    pub(crate) fn end(&self) -> EntryIndex {
+        EntryIndex(u32::try_from(self.entries.len()).expect("the capacity is below 2^32"))
+    }
+
+    /// Returns whether there is an entry of this priority.
+    pub(crate) fn has_priority(&self, priority: u16) -> bool {
+        let mut groups = self.groups.iter();
+        groups.any(|group| group.has_rank(Rank::of_priority(priority)))
     }
 
     /// Returns every entry, by number, beginning with `first`.

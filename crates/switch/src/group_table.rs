@@ -214,6 +214,18 @@ impl GroupTable {
         self.numbers.get(&id).copied()
     }
 
+    /// Returns how many entries send frames to the group with this number, or to
+    /// any if it stands for all.
+    pub(crate) fn entries_of(&self, id: GroupId) -> u32 {
+        match id {
+            GroupId::ALL => self
+                .iter_within(GroupId(0)..=GroupId::MAX)
+                .map(Group::entries)
+                .sum(),
+            id => self.find(id).map_or(0, |index| self.group(index).entries()),
+        }
+    }
+
     /// Returns the groups with these numbers, in order.
     pub(crate) fn iter_within(
         &self,

@@ -68,6 +68,11 @@ impl MaskGroup {
         self.best
     }
 
+    /// Returns whether an entry of the group has one of these ranks.
+    pub(crate) fn has_rank(&self, ranks: std::ops::RangeInclusive<Rank>) -> bool {
+        self.ranks.range(ranks).next().is_some()
+    }
+
     pub(crate) fn add_rank(&mut self, rank: Rank) {
         self.ranks.insert(rank);
         self.best = self.ranks.last().copied();

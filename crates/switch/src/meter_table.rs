@@ -116,6 +116,15 @@ impl MeterTable {
         self.numbers.get(&id).copied()
     }
 
+    /// Returns how many entries use the meter with this number, or any if it
+    /// stands for all.
+    pub(crate) fn entries_of(&self, id: MeterId) -> u32 {
+        match id {
+            MeterId::ALL => self.iter().map(|(_, meter)| meter.entries).sum(),
+            id => self.find(id).map_or(0, |index| self.meter(index).entries),
+        }
+    }
+
     /// Returns every meter with its place, by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (MeterIndex, &Meter)> {
         let places = self.numbers.values();

@@ -85,6 +85,11 @@ impl Pipeline {
         }
     }
 
+    /// Returns an entry.
+    pub(crate) fn entry(&self, id: EntryId) -> &Entry {
+        self.tables[usize::from(id.table.0)].flows.entry(id.index)
+    }
+
     /// Returns how many tables there can be.
     pub(crate) const fn tables_max(&self) -> usize {
         self.tables_max

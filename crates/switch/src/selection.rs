@@ -52,7 +52,7 @@ impl OutGroup {
         }
     }
 
-    fn includes(self, program: &Program) -> bool {
+    pub(crate) fn includes(self, program: &Program) -> bool {
         match self {
             Self::Any => true,
             Self::Nowhere => false,

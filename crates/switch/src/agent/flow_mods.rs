@@ -8,6 +8,7 @@ use wire::openflow::{
 };
 
 use super::journal::Change;
+use super::sweep::overlaps;
 use super::{Agent, EXPIRIES_MAX};
 use crate::action::Program;
 use crate::counters::EntryCounters;
@@ -75,6 +76,29 @@ impl<'a> Order<'a> {
             missing: Missing::Ignored,
         })
     }
+
+    /// Returns which entries a flow-mod is about. Where they send to counts for
+    /// deletions only, OF13 clause 6.4.
+    pub(super) fn selection(&self, pipeline: &Pipeline) -> Selection {
+        let flow_mod = self.flow_mod;
+        let (out, group) = match flow_mod.command {
+            FlowModCommand::Add | FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
+                (OutPort::Any, OutGroup::Any)
+            }
+            FlowModCommand::Delete | FlowModCommand::DeleteStrict => (
+                OutPort::new(&pipeline.egress, flow_mod.out_port),
+                OutGroup::new(&pipeline.egress, flow_mod.out_group),
+            ),
+        };
+        Selection {
+            table: flow_mod.table,
+            rule: self.rule,
+            cookie: flow_mod.cookie,
+            cookie_mask: flow_mod.cookie_mask,
+            out,
+            group,
+        }
+    }
 }
 
 impl Agent {
@@ -84,23 +108,22 @@ impl Agent {
         pipeline: &mut Pipeline,
         flow_mod: &FlowMod<'_>,
     ) -> Result<(), ErrorKind> {
+        if let Some(buffer) = buffer_of(flow_mod) {
+            self.buffers.check(buffer)?;
+        }
         let order = Order::compile(pipeline, flow_mod)?;
-        self.fulfil(now, pipeline, order)
+        self.carry_out(now, pipeline, order)?;
+        self.release_for(now, pipeline, flow_mod)
     }
 
-    /// Does what a flow-mod asks for, also with the kept frame that it names.
-    pub(super) fn fulfil(
+    /// Sends the frame that a flow-mod names through the tables.
+    pub(super) fn release_for(
         &mut self,
         now: Instant,
         pipeline: &mut Pipeline,
-        order: Order<'_>,
+        flow_mod: &FlowMod<'_>,
     ) -> Result<(), ErrorKind> {
-        let buffer = buffer_of(order.flow_mod);
-        if let Some(buffer) = buffer {
-            self.buffers.check(buffer)?;
-        }
-        self.carry_out(now, pipeline, order)?;
-        match buffer {
+        match buffer_of(flow_mod) {
             Some(buffer) => self.release(now, pipeline, buffer),
             None => Ok(()),
         }
@@ -114,14 +137,7 @@ impl Agent {
         order: Order<'_>,
     ) -> Result<(), ErrorKind> {
         let flow_mod = order.flow_mod;
-        let mut selection = Selection {
-            table: flow_mod.table,
-            rule: order.rule,
-            cookie: flow_mod.cookie,
-            cookie_mask: flow_mod.cookie_mask,
-            out: OutPort::Any,
-            group: OutGroup::Any,
-        };
+        let selection = order.selection(pipeline);
         match flow_mod.command {
             FlowModCommand::Add => self.add(now, pipeline, order),
             FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
@@ -132,8 +148,6 @@ impl Agent {
                 }
             }
             FlowModCommand::Delete | FlowModCommand::DeleteStrict => {
-                selection.out = OutPort::new(&pipeline.egress, flow_mod.out_port);
-                selection.group = OutGroup::new(&pipeline.egress, flow_mod.out_group);
                 self.delete(now, pipeline, flow_mod.command, &selection);
                 Ok(())
             }
@@ -148,12 +162,28 @@ impl Agent {
         pipeline: &mut Pipeline,
         order: Order<'_>,
     ) -> Result<(), ErrorKind> {
+        let flow_mod = order.flow_mod;
+        let flows = &pipeline.tables[usize::from(flow_mod.table.0)].flows;
+        let overlapped = || {
+            let mut entries = flows.iter();
+            entries.any(|(_, entry)| overlaps(&order.rule, entry))
+        };
+        if flow_mod.flags.contains(FlowModFlags::CHECK_OVERLAP) && overlapped() {
+            return Err(ErrorKind::FlowModFailed(FlowModFailed::Overlap));
+        }
+        self.put(now, pipeline, order)
+    }
+
+    /// Puts an entry into its table.
+    pub(super) fn put(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        order: Order<'_>,
+    ) -> Result<(), ErrorKind> {
         let Order { flow_mod, rule, .. } = order;
         let Pipeline { tables, egress, .. } = pipeline;
         let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
-        if flow_mod.flags.contains(FlowModFlags::CHECK_OVERLAP) && overlaps(flows, &rule) {
-            return Err(ErrorKind::FlowModFailed(FlowModFailed::Overlap));
-        }
         let mut entry = new_entry(now, flow_mod, rule, order.program);
         let index = match flows.find(&rule) {
             Some(index) => {
@@ -180,6 +210,13 @@ impl Agent {
         let entry = flows.entry_mut(index);
         egress.hold_for(&entry.program);
         self.timeouts.start(id(flow_mod.table, index), entry);
+        for sweep in self
+            .sessions
+            .values_mut()
+            .filter_map(|it| it.sweep.as_mut())
+        {
+            sweep.notice(flow_mod.table, entry);
+        }
         Ok(())
     }
 
@@ -191,18 +228,27 @@ impl Agent {
         order: &Order<'_>,
         selection: &Selection,
     ) -> usize {
-        let Pipeline { tables, egress, .. } = pipeline;
         let flow_mod = order.flow_mod;
-        let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
+        let flows = &pipeline.tables[usize::from(flow_mod.table.0)].flows;
         let meant = meant(flows, flow_mod.command, selection);
         for &index in &meant {
-            self.note(|| {
-                let before = Box::new(flows.entry(index).clone());
-                Change::Replaced(id(flow_mod.table, index), before)
-            });
-            change(egress, flows, index, flow_mod, order.program.clone());
+            self.change(pipeline, id(flow_mod.table, index), order);
         }
         meant.len()
+    }
+
+    /// Replaces what an entry does; all else stays, OF13 clause 6.4.
+    pub(super) fn change(&mut self, pipeline: &mut Pipeline, id: EntryId, order: &Order<'_>) {
+        let Pipeline { tables, egress, .. } = pipeline;
+        let flows = &mut tables[usize::from(id.table.0)].flows;
+        self.note(|| Change::Replaced(id, Box::new(flows.entry(id.index).clone())));
+        change(
+            egress,
+            flows,
+            id.index,
+            order.flow_mod,
+            order.program.clone(),
+        );
     }
 
     fn delete(
@@ -299,7 +345,7 @@ fn id(table: TableId, index: EntryIndex) -> EntryId {
 
 /// Returns the kept frame that goes through the tables once the flow-mod is
 /// carried out. One that deletes has none, OF13 clause 7.3.4.1.
-fn buffer_of(flow_mod: &FlowMod<'_>) -> Option<BufferId> {
+pub(super) fn buffer_of(flow_mod: &FlowMod<'_>) -> Option<BufferId> {
     match (flow_mod.command, flow_mod.buffer) {
         (FlowModCommand::Delete | FlowModCommand::DeleteStrict, _) | (_, BufferId::NONE) => None,
         (FlowModCommand::Add | FlowModCommand::Modify | FlowModCommand::ModifyStrict, buffer) => {
@@ -352,13 +398,6 @@ pub(super) fn bytes_of(emit: impl FnOnce(&mut Vec<u8>)) -> Box<[u8]> {
     let mut bytes = Vec::new();
     emit(&mut bytes);
     bytes.into()
-}
-
-/// Returns whether a frame could match the rule and an entry of the same
-/// priority, OF13 clause 6.4.
-fn overlaps(flows: &FlowTable, rule: &Rule) -> bool {
-    let mut entries = flows.iter();
-    entries.any(|(_, entry)| entry.rule.priority == rule.priority && entry.rule.meets(rule))
 }
 
 /// Returns the entries that a command is about, OF13 clause 6.4: the one with

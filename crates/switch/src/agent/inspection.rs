@@ -14,7 +14,7 @@ use wire::openflow::{
 use super::Agent;
 use super::dump::Dump;
 use super::session::{ConnectionId, Session};
-use super::statistics::PART_ENTRIES;
+use super::statistics::PART_LOOKS;
 use crate::cost;
 use crate::flow_table::EntryIndex;
 use crate::pipeline::Pipeline;
@@ -202,7 +202,7 @@ impl LossesDump {
         let mut lost = Vec::new();
         let mut looked_at = 0;
         while let Some(table) = pipeline.tables.get(self.table)
-            && looked_at < PART_ENTRIES
+            && looked_at < PART_LOOKS
         {
             let Some((index, entry)) = table.flows.iter_from(self.next).next() else {
                 self.table += 1;

@@ -3,11 +3,15 @@
 //! Messages of one connection are handled strictly in their order, and a
 //! message is handled completely before the next one is looked at, so that a
 //! barrier (OF13 clause 6.2) has nothing to wait for: at its turn everything
-//! before it is done. What is received is handled in slices: after
-//! [`SLICE_STEPS`] steps a connection frames have their turn, and the rest waits
-//! for the next call. Of a connection that sends faster than that no more than
-//! [`UNREAD_MAX`] bytes wait; what is beyond is handled at once. So a world that
-//! wants frames to wait little reads little at a time.
+//! before it is done.
+//!
+//! What is received is handled in slices, so that frames wait for a bounded time
+//! only: one call takes at most [`SLICE_STEPS`] messages, in turn of all
+//! connections, and ends early with the first that has to look at many entries,
+//! which is done in slices of its own (`sweep`, `dump`). Of a connection that
+//! sends faster than that no more than [`UNREAD_MAX`] bytes wait; what is beyond
+//! is handled at once. So a world that wants frames to wait little hands in no
+//! more than there is [`room`](Agent::room) for.
 //!
 //! Sources: OF13 clauses 6 and 7.
 
@@ -30,12 +34,14 @@ mod requests;
 mod roles;
 mod session;
 mod statistics;
+mod sweep;
 mod table_features;
 mod version10;
 
 pub use session::{ConnectionId, Peer};
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use units::Instant;
 use wire::openflow::{
@@ -53,8 +59,7 @@ use session::{Session, State};
 
 /// How many connections an agent has at a time.
 pub const CONNECTIONS_MAX: usize = 16;
-/// How many steps (a message, or a part of a long answer) are done in one call
-/// for each connection.
+/// How many messages are handled in one call.
 const SLICE_STEPS: usize = 16;
 /// How many received bytes of a connection wait for their turn.
 const UNREAD_MAX: usize = 128 * 1024;
@@ -62,9 +67,9 @@ const UNREAD_MAX: usize = 128 * 1024;
 /// its next message is looked at.
 const SENDING_PAUSE: usize = 256 * 1024;
 /// How many bytes wait to be sent at most, give or take one message.
-const SENDING_MAX: usize = 32 * 1024 * 1024;
+const SENDING_MAX: usize = 8 * 1024 * 1024;
 /// How many entries expire in one call.
-const EXPIRIES_MAX: usize = 256;
+const EXPIRIES_MAX: usize = 16;
 
 /// The versions that a switch speaks: 1.3 and 1.0.
 const HELLO: Hello = Hello {
@@ -101,6 +106,8 @@ pub(crate) struct Agent {
     timeouts: Timeouts,
     /// What a bundle has changed so far, while it is committed.
     journal: Option<Journal>,
+    /// The connection that had its turn last.
+    served: ConnectionId,
     /// Connections that were refused.
     refused: Vec<ConnectionId>,
     /// Whether a connection may have something to send.
@@ -112,6 +119,15 @@ pub(crate) struct Agent {
     pub(crate) lost_contacts: u64,
     /// Whether a controller was there when it was last looked.
     in_contact: bool,
+}
+
+/// How much a step took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// A message.
+    Short,
+    /// A slice of something long.
+    Long,
 }
 
 /// What the agent wants its world to do.
@@ -137,6 +153,7 @@ impl Agent {
             generation: None,
             timeouts: Timeouts::default(),
             journal: None,
+            served: ConnectionId(0),
             refused: Vec::new(),
             unsent: false,
             message: Vec::new(),
@@ -206,16 +223,24 @@ impl Agent {
     pub(crate) fn work(&mut self, now: Instant, pipeline: &mut Pipeline) {
         self.expire(now, pipeline);
         self.keep_alive(now);
-        let mut next = self.sessions.keys().next().copied();
-        while let Some(id) = next {
-            for _ in 0..SLICE_STEPS {
-                if self.sessions.get(&id).is_some_and(Session::may_step) {
-                    self.step(now, pipeline, id);
-                }
+        for _ in 0..SLICE_STEPS {
+            let Some(id) = self.next_in_turn() else {
+                return;
+            };
+            self.served = id;
+            if self.step(now, pipeline, id) == Step::Long {
+                return;
             }
-            let later = (std::ops::Bound::Excluded(id), std::ops::Bound::Unbounded);
-            next = self.sessions.range(later).next().map(|(id, _)| *id);
         }
+    }
+
+    /// Returns the connection whose turn it is among those with something to do.
+    fn next_in_turn(&self) -> Option<ConnectionId> {
+        let later = (Bound::Excluded(self.served), Bound::Unbounded);
+        let later = self.sessions.range(later);
+        let mut turns = later.chain(self.sessions.range(..=self.served));
+        let next = turns.find(|(_, session)| session.may_step());
+        next.map(|(id, _)| *id)
     }
 
     /// Returns when [`work`](Self::work) has something to do.
@@ -252,17 +277,22 @@ impl Agent {
 
     /// Does the next step of a connection: a part of a long answer, or the next
     /// message.
-    fn step(&mut self, now: Instant, pipeline: &mut Pipeline, id: ConnectionId) {
+    fn step(&mut self, now: Instant, pipeline: &mut Pipeline, id: ConnectionId) -> Step {
         let Some(session) = self.sessions.get_mut(&id) else {
-            return;
+            return Step::Short;
         };
         self.unsent = true;
         if let Some(dump) = session.dump.take() {
             session.dump = dump.send_part(now, pipeline, session);
-            return;
+            return Step::Long;
+        }
+        if let Some(sweep) = session.sweep.take() {
+            self.go_on(now, pipeline, id, *sweep);
+            return Step::Long;
         }
         if session.does_not_greet() {
-            return self.refuse_greeting(id, TransactionId(0));
+            self.refuse_greeting(id, TransactionId(0));
+            return Step::Short;
         }
         let mut message = std::mem::take(&mut self.message);
         match session.next_message(&mut message) {
@@ -271,6 +301,10 @@ impl Agent {
             Err(FramingError::Length { .. }) => session.close(CloseReason::Framing),
         }
         self.message = message;
+        match self.sessions.get(&id) {
+            Some(session) if session.is_at_work() => Step::Long,
+            Some(_) | None => Step::Short,
+        }
     }
 
     /// Sends a message that nobody asked for to the controllers that want it.

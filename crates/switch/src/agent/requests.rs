@@ -4,10 +4,12 @@ use units::Instant;
 use wire::openflow::multipart::RequestBody;
 use wire::openflow::{
     BadRequest, Capabilities, ControllerLength, ErrorKind, ErrorMessage, FeaturesReply,
-    FragmentHandling, Hello, HelloFailed, Message, ONF_EXPERIMENTER, Role, SwitchConfig,
-    SwitchConfigFailed, TableId, TableMod, TableModFailed, TransactionId,
+    FragmentHandling, GroupModCommand, Hello, HelloFailed, Message, MeterModCommand,
+    ONF_EXPERIMENTER, Role, SwitchConfig, SwitchConfigFailed, TableId, TableMod, TableModFailed,
+    TransactionId,
 };
 
+use super::flow_mods::Order;
 use super::session::{ConnectionId, Session, State, Version};
 use super::table_features::DEPRECATED_CONFIG;
 use super::{Agent, CloseReason, HELLO};
@@ -40,8 +42,9 @@ impl Agent {
             Ok((header, message)) => self.dispatch(now, pipeline, id, header.transaction, message),
             Err(error) => Err(error.kind()),
         };
-        if let Err(kind) = result {
-            self.refuse(id, message, kind);
+        match result {
+            Ok(()) => self.keep_message(id, message),
+            Err(kind) => self.refuse(id, message, kind),
         }
     }
 
@@ -92,15 +95,30 @@ impl Agent {
             Message::SetConfig(config) => self.set_config(pipeline, id, config)?,
             Message::FlowMod(flow_mod) => {
                 self.may_change(id)?;
-                self.flow_mod(now, pipeline, &flow_mod)?;
+                let order = Order::compile(pipeline, &flow_mod)?;
+                self.begin_flow_mod(now, pipeline, id, order)?;
             }
             Message::GroupMod(group_mod) => {
                 self.may_change(id)?;
-                self.group_mod(now, pipeline, &group_mod)?;
+                match group_mod.command {
+                    GroupModCommand::Delete => {
+                        self.begin_group_deletion(now, pipeline, id, group_mod.group)?;
+                    }
+                    GroupModCommand::Add | GroupModCommand::Modify => {
+                        self.group_mod(now, pipeline, &group_mod)?;
+                    }
+                }
             }
             Message::MeterMod(meter_mod) => {
                 self.may_change(id)?;
-                self.meter_mod(now, pipeline, &meter_mod)?;
+                match meter_mod.command {
+                    MeterModCommand::Delete => {
+                        self.begin_meter_deletion(now, pipeline, id, meter_mod.meter)?;
+                    }
+                    MeterModCommand::Add | MeterModCommand::Modify => {
+                        self.meter_mod(now, pipeline, &meter_mod)?;
+                    }
+                }
             }
             Message::PacketOut(packet_out) => {
                 self.may_change(id)?;

@@ -11,6 +11,7 @@ use wire::openflow10;
 
 use super::bundles::Bundles;
 use super::dump::Dump;
+use super::sweep::Sweep;
 use super::table_features::Wanted;
 use super::{CloseReason, SENDING_PAUSE, version10};
 use crate::packet::Origin;
@@ -96,6 +97,8 @@ pub(super) struct Session {
     sending: Vec<u8>,
     /// A long answer, of which a part is sent already.
     pub(super) dump: Option<Dump>,
+    /// Work on many entries, of which a part is done already.
+    pub(super) sweep: Option<Box<Sweep>>,
     /// Tables asked for in a request of which more is to come.
     pub(super) wanted_tables: Option<Wanted>,
     pub(super) bundles: Bundles,
@@ -122,6 +125,7 @@ impl Session {
             outlet: Outlet::Free,
             sending: Vec::new(),
             dump: None,
+            sweep: None,
             wanted_tables: None,
             bundles: Bundles::default(),
             busy: false,
@@ -240,6 +244,11 @@ impl Session {
     /// the answer.
     pub(super) fn may_step(&self) -> bool {
         self.busy && self.outlet == Outlet::Free && self.sending.len() < SENDING_PAUSE
+    }
+
+    /// Returns whether the message handled last is not finished.
+    pub(super) const fn is_at_work(&self) -> bool {
+        self.dump.is_some() || self.sweep.is_some()
     }
 
     /// Stops listening. The connection is closed once everything is sent.

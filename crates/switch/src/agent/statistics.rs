@@ -6,8 +6,8 @@
 
 use units::Instant;
 use wire::openflow::multipart::{
-    AggregateStatistics, FlowStatistics, FlowStatisticsRequest, MultipartReply, PortStatistics,
-    QueueStatistics, ReplyBody, RequestBody, SwitchDescription, TableStatistics,
+    FlowStatistics, FlowStatisticsRequest, MultipartReply, PortStatistics, QueueStatistics,
+    ReplyBody, RequestBody, SwitchDescription, TableStatistics,
 };
 use wire::openflow::{
     BadRequest, Element, ErrorKind, Fields, GroupId, Instructions, Message, PortNumber, QueueId,
@@ -18,9 +18,9 @@ use super::dump::Dump;
 use super::group_statistics::GroupQuestion;
 use super::ports::describe;
 use super::session::{ConnectionId, Session};
+use super::sweep::{Cursor, Place, Sweep};
 use super::{Agent, group_statistics, meter_statistics};
 use crate::entry::Entry;
-use crate::flow_table::EntryIndex;
 use crate::matching;
 use crate::pipeline::Pipeline;
 use crate::port::Port;
@@ -28,17 +28,15 @@ use crate::selection::{OutGroup, OutPort, Selection};
 
 /// How many bytes of entries go into one part of an answer, give or take one.
 const PART_BYTES: usize = 8 * 1024;
-/// How many entries are looked at for one part.
-pub(super) const PART_ENTRIES: usize = 256;
+/// How many places of tables are looked at for one part.
+pub(super) const PART_LOOKS: usize = 256;
 
 /// An answer that lists entries, part by part.
 #[derive(Debug)]
 pub(super) struct EntryDump {
     transaction: TransactionId,
     selection: Selection,
-    /// The entry to go on with.
-    table: usize,
-    next: EntryIndex,
+    cursor: Cursor,
 }
 
 impl Agent {
@@ -67,8 +65,9 @@ impl Agent {
             }
             RequestBody::Aggregate(request) => {
                 let selection = select(pipeline, &request)?;
-                let body = ReplyBody::Aggregate(aggregate(pipeline, &selection));
-                self.reply(id, transaction, &answer(body));
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    session.sweep = Some(Box::new(Sweep::sum(transaction, selection)));
+                }
             }
             RequestBody::Table => self.list(id, transaction, &tables(pipeline), ReplyBody::Table),
             RequestBody::PortStatistics(port) => {
@@ -133,9 +132,8 @@ impl EntryDump {
     pub(super) const fn new(transaction: TransactionId, selection: Selection) -> Self {
         Self {
             transaction,
+            cursor: Cursor::new(selection.table),
             selection,
-            table: 0,
-            next: EntryIndex(0),
         }
     }
 
@@ -148,29 +146,24 @@ impl EntryDump {
     ) -> Option<Box<Self>> {
         let mut part = Vec::new();
         let mut bytes = 0;
-        let mut looked_at = 0;
-        while let Some(table) = pipeline.tables.get(self.table)
-            && bytes < PART_BYTES
-            && looked_at < PART_ENTRIES
-        {
-            let number = TableId(u8::try_from(self.table).expect("made from a u8"));
-            let next = match self.selection.includes_table(number) {
-                true => table.flows.iter_from(self.next).next(),
-                false => None,
+        let mut looks = 0;
+        let mut more = true;
+        while more && bytes < PART_BYTES && looks < PART_LOOKS {
+            looks += 1;
+            let id = match self.cursor.step(pipeline) {
+                Place::Entry(id) => id,
+                Place::Empty => continue,
+                Place::End => {
+                    more = false;
+                    continue;
+                }
             };
-            let Some((index, entry)) = next else {
-                self.table += 1;
-                self.next = EntryIndex(0);
-                continue;
-            };
-            self.next = EntryIndex(index.0 + 1);
-            looked_at += 1;
+            let entry = pipeline.entry(id);
             if self.selection.includes(entry) {
                 bytes += entry.fields.len() + entry.instructions.len();
-                part.push(flow_statistics(now, number, entry));
+                part.push(flow_statistics(now, id.table, entry));
             }
         }
-        let more = self.table < pipeline.tables.len();
         let body = ReplyBody::Flow(Sequence::of(&part));
         let reply = Message::MultipartReply(MultipartReply { more, body });
         session.send(self.transaction, &reply);
@@ -224,21 +217,6 @@ fn flow_statistics(now: Instant, table: TableId, entry: &Entry) -> FlowStatistic
         matching: Fields::from_bytes(&entry.fields),
         instructions: Instructions::from_bytes(&entry.instructions),
     }
-}
-
-pub(super) fn aggregate(pipeline: &Pipeline, selection: &Selection) -> AggregateStatistics {
-    let mut sum = AggregateStatistics::default();
-    for (number, table) in (0..).map(TableId).zip(&pipeline.tables) {
-        if !selection.includes_table(number) {
-            continue;
-        }
-        for (_, entry) in table.flows.iter().filter(|(_, it)| selection.includes(it)) {
-            sum.packets += entry.counters.frames;
-            sum.bytes += entry.counters.bytes;
-            sum.flows += 1;
-        }
-    }
-    sum
 }
 
 fn tables(pipeline: &Pipeline) -> Vec<TableStatistics> {

@@ -23,6 +23,7 @@ mod reserved_ports;
 mod robustness;
 mod scheduling;
 mod session;
+mod slices;
 mod statistics;
 mod table_features;
 mod version10;

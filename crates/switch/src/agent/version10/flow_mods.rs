@@ -12,6 +12,7 @@ use super::matches::widened;
 use crate::action::Program;
 use crate::agent::Agent;
 use crate::agent::flow_mods::{Missing, Order};
+use crate::agent::session::ConnectionId;
 use crate::matching;
 use crate::pipeline::Pipeline;
 
@@ -23,6 +24,7 @@ impl Agent {
         &mut self,
         now: Instant,
         pipeline: &mut Pipeline,
+        id: ConnectionId,
         flow_mod: &FlowMod<'_>,
     ) -> Result<(), ErrorKind> {
         check_flags(flow_mod)?;
@@ -54,7 +56,8 @@ impl Agent {
             program,
             missing: Missing::Added,
         };
-        self.fulfil(now, pipeline, order).map_err(narrowed)
+        self.begin_flow_mod(now, pipeline, id, order)
+            .map_err(narrowed)
     }
 }
 

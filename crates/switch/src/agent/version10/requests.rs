@@ -24,12 +24,13 @@ impl Agent {
             }
             Err(error) => Err(narrowed(error.kind())),
         };
-        if let Err(kind) = result {
-            self.bad_messages += 1;
-            let transaction = Header::parse(message).map_or(TransactionId(0), |it| it.transaction);
-            let error = ErrorMessage::about(message, kind);
-            self.narrow_reply(id, transaction, &Message::Error(error));
-        }
+        let Err(kind) = result else {
+            return self.keep_message(id, message);
+        };
+        self.bad_messages += 1;
+        let transaction = Header::parse(message).map_or(TransactionId(0), |it| it.transaction);
+        let error = ErrorMessage::about(message, kind);
+        self.narrow_reply(id, transaction, &Message::Error(error));
     }
 
     fn narrow_dispatch(
@@ -60,7 +61,7 @@ impl Agent {
                 };
                 self.set_config(pipeline, id, config).map_err(narrowed)?;
             }
-            Message::FlowMod(flow_mod) => self.narrow_flow_mod(now, pipeline, &flow_mod)?,
+            Message::FlowMod(flow_mod) => self.narrow_flow_mod(now, pipeline, id, &flow_mod)?,
             Message::PacketOut(packet_out) => {
                 self.narrow_packet_out(now, pipeline, &packet_out)?;
             }

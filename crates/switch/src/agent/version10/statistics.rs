@@ -1,7 +1,7 @@
 //! What a controller of version 1.0 may ask about what was, OF10 section 5.3.5.
 
 use units::Instant;
-use wire::openflow::multipart;
+use wire::openflow::multipart::{self, AggregateStatistics};
 use wire::openflow::{self, Cookie, Fields, PortNumber, Sequence, TableId, TransactionId};
 use wire::openflow10::statistics::{
     FlowStatisticsRequest, ReplyBody, RequestBody, StatisticsReply, TableStatistics,
@@ -14,7 +14,8 @@ use super::matches::widened;
 use crate::agent::Agent;
 use crate::agent::dump::Dump;
 use crate::agent::session::ConnectionId;
-use crate::agent::statistics::{EntryDump, aggregate};
+use crate::agent::statistics::EntryDump;
+use crate::agent::sweep::Sweep;
 use crate::matching;
 use crate::pipeline::Pipeline;
 use crate::selection::{OutGroup, OutPort, Selection};
@@ -72,10 +73,17 @@ impl Agent {
         transaction: TransactionId,
         request: &FlowStatisticsRequest,
     ) -> Result<(), ErrorKind> {
-        let selection = select(pipeline, request)?;
-        let sum = selection.map(|it| aggregate(pipeline, &it));
-        let body = ReplyBody::Aggregate(sum.unwrap_or_default());
-        self.narrow_answer(id, transaction, body);
+        match select(pipeline, request)? {
+            Some(selection) => {
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    session.sweep = Some(Box::new(Sweep::sum(transaction, selection)));
+                }
+            }
+            None => {
+                let nothing = ReplyBody::Aggregate(AggregateStatistics::default());
+                self.narrow_answer(id, transaction, nothing);
+            }
+        }
         Ok(())
     }
 

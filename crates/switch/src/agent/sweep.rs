@@ -1,0 +1,507 @@
+//! Work on all the entries of a table, slice by slice.
+//!
+//! What a flow-mod that is not strict changes or deletes, what a check for
+//! overlaps looks at, what is summed up, and which entries go with their group
+//! or meter: all that has to look at every entry, and would keep frames waiting
+//! if it were done at once. It is done in slices; frames and other connections
+//! have their turn in between. The connection that asked for it looks at no
+//! further message before it is finished, so that a barrier still has nothing to
+//! wait for (OF13 clause 6.2).
+//!
+//! What other connections do meanwhile is heeded: a flow-mod is compiled anew
+//! for every slice, since a group that it names may be gone, and an entry that is
+//! added is compared with every check for overlaps that is under way. An entry
+//! that is added behind the place where a change or a deletion has come to stays
+//! as it is, as if it had been added afterwards.
+//!
+//! # Left out
+//!
+//! The messages of a bundle, which are carried out between two frames.
+
+use units::Instant;
+use wire::openflow::multipart::{AggregateStatistics, MultipartReply, ReplyBody};
+use wire::openflow::{
+    Bands, Buckets, ErrorKind, Fields, FlowMod, FlowModCommand, FlowModFailed, FlowModFlags,
+    FlowRemovedReason, GroupId, GroupMod, GroupModCommand, GroupModFailed, GroupType, Instructions,
+    Message, MeterFlags, MeterId, MeterMod, MeterModCommand, TableId, TransactionId,
+};
+
+use super::Agent;
+use super::flow_mods::{Missing, Order, buffer_of, bytes_of};
+use super::session::ConnectionId;
+use crate::action::Program;
+use crate::entry::Entry;
+use crate::flow_table::{EntryIndex, Rule};
+use crate::pipeline::Pipeline;
+use crate::selection::{OutGroup, Selection};
+use crate::timeouts::EntryId;
+
+/// How many places of tables are looked at in a slice.
+const SLICE_LOOKS: usize = 256;
+/// How many looks a change of an entry counts for.
+const CHANGE_LOOKS: usize = 16;
+
+/// The way through the entries of one table or of all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor {
+    meant: TableId,
+    table: usize,
+    next: EntryIndex,
+}
+
+/// What is at the place that a [`Cursor`] has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Entry(EntryId),
+    /// Nothing there.
+    Empty,
+    /// That was the last one.
+    End,
+}
+
+impl Cursor {
+    pub(super) const fn new(meant: TableId) -> Self {
+        Self {
+            meant,
+            table: 0,
+            next: EntryIndex(0),
+        }
+    }
+
+    /// Looks at the next place. Takes a bounded time.
+    pub(super) fn step(&mut self, pipeline: &Pipeline) -> Place {
+        let Some(table) = pipeline.tables.get(self.table) else {
+            return Place::End;
+        };
+        let number = TableId(u8::try_from(self.table).expect("made from a u8"));
+        let meant = self.meant == TableId::ALL || self.meant == number;
+        if !meant || self.next >= table.flows.end() {
+            self.table += 1;
+            self.next = EntryIndex(0);
+            return Place::Empty;
+        }
+        let index = self.next;
+        self.next = EntryIndex(index.0 + 1);
+        match table.flows.get(index) {
+            Some(_) => Place::Entry(EntryId {
+                table: number,
+                index,
+            }),
+            None => Place::Empty,
+        }
+    }
+}
+
+/// Work that is not finished.
+#[derive(Debug)]
+pub(super) struct Sweep {
+    cursor: Cursor,
+    task: Task,
+    /// The message that asked for it, for an error to quote.
+    pub(super) message: Vec<u8>,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+enum Task {
+    FlowMod(Box<KeptFlowMod>),
+    Sum {
+        transaction: TransactionId,
+        selection: Box<Selection>,
+        sum: AggregateStatistics,
+    },
+    DeleteGroup(GroupId),
+    DeleteMeter(MeterId),
+}
+
+/// A flow-mod that outlives its message.
+#[derive(Debug)]
+struct KeptFlowMod {
+    /// All but what follows.
+    head: FlowMod<'static>,
+    matching: Box<[u8]>,
+    instructions: Box<[u8]>,
+    rule: Rule,
+    /// What its entries do, if it came in version 1.0, which knows no groups and
+    /// no meters that could be gone when it goes on.
+    fixed: Option<Program>,
+    /// How many entries it has changed.
+    changed: usize,
+    /// Whether something that overlaps was added meanwhile.
+    overlapped: bool,
+}
+
+impl KeptFlowMod {
+    fn new(order: Order<'_>) -> Self {
+        let flow_mod = order.flow_mod;
+        Self {
+            head: FlowMod {
+                cookie: flow_mod.cookie,
+                cookie_mask: flow_mod.cookie_mask,
+                table: flow_mod.table,
+                command: flow_mod.command,
+                idle_timeout_s: flow_mod.idle_timeout_s,
+                hard_timeout_s: flow_mod.hard_timeout_s,
+                priority: flow_mod.priority,
+                buffer: flow_mod.buffer,
+                out_port: flow_mod.out_port,
+                out_group: flow_mod.out_group,
+                flags: flow_mod.flags,
+                matching: Fields::EMPTY,
+                instructions: Instructions::EMPTY,
+            },
+            matching: bytes_of(|out| flow_mod.matching.emit(out)),
+            instructions: bytes_of(|out| flow_mod.instructions.emit(out)),
+            rule: order.rule,
+            fixed: match order.missing {
+                Missing::Added => Some(order.program),
+                Missing::Ignored => None,
+            },
+            changed: 0,
+            overlapped: false,
+        }
+    }
+
+    fn as_written(&self) -> FlowMod<'_> {
+        FlowMod {
+            matching: Fields::from_bytes(&self.matching),
+            instructions: Instructions::from_bytes(&self.instructions),
+            ..self.head
+        }
+    }
+
+    /// Compiles the flow-mod anew, unless it cannot have become impossible.
+    fn order<'a>(
+        &self,
+        pipeline: &Pipeline,
+        flow_mod: &'a FlowMod<'a>,
+    ) -> Result<Order<'a>, ErrorKind> {
+        match &self.fixed {
+            Some(program) => Ok(Order {
+                flow_mod,
+                rule: self.rule,
+                program: program.clone(),
+                missing: Missing::Added,
+            }),
+            None => Order::compile(pipeline, flow_mod),
+        }
+    }
+}
+
+impl Sweep {
+    /// Sums up what entries have counted.
+    pub(super) fn sum(transaction: TransactionId, selection: Selection) -> Self {
+        let tables = selection.table;
+        let task = Task::Sum {
+            transaction,
+            selection: Box::new(selection),
+            sum: AggregateStatistics::default(),
+        };
+        Self::new(tables, task)
+    }
+
+    fn new(tables: TableId, task: Task) -> Self {
+        Self {
+            cursor: Cursor::new(tables),
+            task,
+            message: Vec::new(),
+        }
+    }
+
+    /// Takes note of an entry that another connection added: a check for
+    /// overlaps may have passed its place.
+    pub(super) fn notice(&mut self, table: TableId, entry: &Entry) {
+        match &mut self.task {
+            Task::FlowMod(kept) if kept.head.command == FlowModCommand::Add => {
+                kept.overlapped |= kept.head.table == table && overlaps(&kept.rule, entry);
+            }
+            Task::FlowMod(_) | Task::Sum { .. } | Task::DeleteGroup(_) | Task::DeleteMeter(_) => {}
+        }
+    }
+}
+
+/// How far a slice has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Walk {
+    Paused,
+    Ended,
+}
+
+/// Walks on, for one slice. A visit says how many looks it counted for besides
+/// its own.
+fn walk(
+    cursor: &mut Cursor,
+    pipeline: &mut Pipeline,
+    mut visit: impl FnMut(&mut Pipeline, EntryId) -> Result<usize, ErrorKind>,
+) -> Result<Walk, ErrorKind> {
+    let mut looks = 0;
+    while looks < SLICE_LOOKS {
+        looks += 1;
+        match cursor.step(pipeline) {
+            Place::Entry(id) => looks += visit(pipeline, id)?,
+            Place::Empty => {}
+            Place::End => return Ok(Walk::Ended),
+        }
+    }
+    Ok(Walk::Paused)
+}
+
+impl Agent {
+    /// Begins what a flow-mod asks for, and finishes it if it is short.
+    pub(super) fn begin_flow_mod(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        order: Order<'_>,
+    ) -> Result<(), ErrorKind> {
+        let flow_mod = order.flow_mod;
+        if let Some(buffer) = buffer_of(flow_mod) {
+            self.buffers.check(buffer)?;
+        }
+        match flow_mod.command {
+            FlowModCommand::ModifyStrict | FlowModCommand::DeleteStrict => {
+                self.carry_out(now, pipeline, order)?;
+                return self.release_for(now, pipeline, flow_mod);
+            }
+            FlowModCommand::Add if !may_overlap(pipeline, flow_mod) => {
+                self.put(now, pipeline, order)?;
+                return self.release_for(now, pipeline, flow_mod);
+            }
+            FlowModCommand::Add | FlowModCommand::Modify | FlowModCommand::Delete => {}
+        }
+        let tables = flow_mod.table;
+        let task = Task::FlowMod(Box::new(KeptFlowMod::new(order)));
+        self.begin(now, pipeline, id, Sweep::new(tables, task))
+    }
+
+    /// Begins to delete a group, or all, with the entries that use it.
+    pub(super) fn begin_group_deletion(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        group: GroupId,
+    ) -> Result<(), ErrorKind> {
+        let sweep = Sweep::new(TableId::ALL, Task::DeleteGroup(group));
+        self.begin(now, pipeline, id, sweep)
+    }
+
+    /// Begins to delete a meter, or all, with the entries that use it.
+    pub(super) fn begin_meter_deletion(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        meter: MeterId,
+    ) -> Result<(), ErrorKind> {
+        let sweep = Sweep::new(TableId::ALL, Task::DeleteMeter(meter));
+        self.begin(now, pipeline, id, sweep)
+    }
+
+    /// Does the first slice of some work, and keeps what is left of it.
+    fn begin(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        mut sweep: Sweep,
+    ) -> Result<(), ErrorKind> {
+        let Sweep { cursor, task, .. } = &mut sweep;
+        let walked = match task {
+            Task::FlowMod(kept) => self.sweep_flow_mod(now, pipeline, cursor, kept)?,
+            Task::Sum {
+                transaction,
+                selection,
+                sum,
+            } => {
+                let walked = walk(cursor, pipeline, |pipeline, id| {
+                    add_to(sum, pipeline.entry(id), selection);
+                    Ok(0)
+                })?;
+                if walked == Walk::Ended {
+                    let reply = MultipartReply::new(ReplyBody::Aggregate(*sum));
+                    self.reply(id, *transaction, &Message::MultipartReply(reply));
+                }
+                walked
+            }
+            Task::DeleteGroup(group) => self.sweep_group(now, pipeline, cursor, *group)?,
+            Task::DeleteMeter(meter) => self.sweep_meter(now, pipeline, cursor, *meter)?,
+        };
+        if walked == Walk::Paused
+            && let Some(session) = self.sessions.get_mut(&id)
+        {
+            session.sweep = Some(Box::new(sweep));
+        }
+        Ok(())
+    }
+
+    fn sweep_flow_mod(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        cursor: &mut Cursor,
+        kept: &mut KeptFlowMod,
+    ) -> Result<Walk, ErrorKind> {
+        let overlap = ErrorKind::FlowModFailed(FlowModFailed::Overlap);
+        if kept.overlapped {
+            return Err(overlap);
+        }
+        let flow_mod = kept.as_written();
+        let order = kept.order(pipeline, &flow_mod)?;
+        let selection = order.selection(pipeline);
+        let mut changed = 0;
+        let walked = walk(cursor, pipeline, |pipeline, id| {
+            let entry = pipeline.entry(id);
+            match flow_mod.command {
+                FlowModCommand::Add if overlaps(&order.rule, entry) => return Err(overlap),
+                FlowModCommand::Add => return Ok(0),
+                _ if !selection.includes(entry) => return Ok(0),
+                FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
+                    self.change(pipeline, id, &order);
+                }
+                FlowModCommand::Delete | FlowModCommand::DeleteStrict => {
+                    self.remove(now, pipeline, id, FlowRemovedReason::Delete);
+                }
+            }
+            changed += 1;
+            Ok(CHANGE_LOOKS)
+        })?;
+        changed += kept.changed;
+        if walked == Walk::Ended {
+            let adds = match (flow_mod.command, order.missing) {
+                (FlowModCommand::Add, _) => true,
+                (FlowModCommand::Modify, Missing::Added) => changed == 0,
+                _ => false,
+            };
+            if adds {
+                self.put(now, pipeline, order)?;
+            }
+            self.release_for(now, pipeline, &flow_mod)?;
+        }
+        kept.changed = changed;
+        Ok(walked)
+    }
+
+    fn sweep_group(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        cursor: &mut Cursor,
+        group: GroupId,
+    ) -> Result<Walk, ErrorKind> {
+        let out = OutGroup::new(&pipeline.egress, group);
+        if pipeline.egress.groups.entries_of(group) > 0 {
+            let found = pipeline.egress.groups.find(group);
+            if found.is_some_and(|index| pipeline.egress.groups.group(index).is_chained()) {
+                return Err(ErrorKind::GroupModFailed(GroupModFailed::ChainedGroup));
+            }
+            let walked = walk(cursor, pipeline, |pipeline, id| {
+                let program = &pipeline.entry(id).program;
+                let uses = match group {
+                    GroupId::ALL => !program.groups().is_empty(),
+                    _ => out.includes(program),
+                };
+                if !uses {
+                    return Ok(0);
+                }
+                self.remove(now, pipeline, id, FlowRemovedReason::GroupDelete);
+                Ok(CHANGE_LOOKS)
+            })?;
+            if pipeline.egress.groups.entries_of(group) > 0 {
+                // Another connection may have added some that use it.
+                if walked == Walk::Ended {
+                    *cursor = Cursor::new(TableId::ALL);
+                }
+                return Ok(Walk::Paused);
+            }
+        }
+        let deletion = GroupMod {
+            command: GroupModCommand::Delete,
+            kind: GroupType::All,
+            group,
+            buckets: Buckets::EMPTY,
+        };
+        self.group_mod(now, pipeline, &deletion)?;
+        Ok(Walk::Ended)
+    }
+
+    fn sweep_meter(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        cursor: &mut Cursor,
+        meter: MeterId,
+    ) -> Result<Walk, ErrorKind> {
+        let index = pipeline.egress.meters.find(meter);
+        if pipeline.egress.meters.entries_of(meter) > 0 {
+            let walked = walk(cursor, pipeline, |pipeline, id| {
+                let used = pipeline.entry(id).program.meter;
+                if used.is_none() || meter != MeterId::ALL && used != index {
+                    return Ok(0);
+                }
+                self.remove(now, pipeline, id, FlowRemovedReason::Delete);
+                Ok(CHANGE_LOOKS)
+            })?;
+            if pipeline.egress.meters.entries_of(meter) > 0 {
+                if walked == Walk::Ended {
+                    *cursor = Cursor::new(TableId::ALL);
+                }
+                return Ok(Walk::Paused);
+            }
+        }
+        let deletion = MeterMod {
+            command: MeterModCommand::Delete,
+            flags: MeterFlags::default(),
+            meter,
+            bands: Bands::EMPTY,
+        };
+        self.meter_mod(now, pipeline, &deletion)?;
+        Ok(Walk::Ended)
+    }
+
+    /// Goes on with work that is not finished. Answers it with an error if it
+    /// turns out to be impossible.
+    pub(super) fn go_on(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        mut sweep: Sweep,
+    ) {
+        let message = std::mem::take(&mut sweep.message);
+        match self.begin(now, pipeline, id, sweep) {
+            Ok(()) => self.keep_message(id, &message),
+            Err(kind) => self.refuse(id, &message, kind),
+        }
+    }
+
+    /// Keeps the message at hand for as long as what it asked for takes.
+    pub(super) fn keep_message(&mut self, id: ConnectionId, message: &[u8]) {
+        if let Some(session) = self.sessions.get_mut(&id)
+            && let Some(sweep) = &mut session.sweep
+        {
+            sweep.message = message.to_vec();
+        }
+    }
+}
+
+/// Returns whether entries have to be looked at before one is added.
+fn may_overlap(pipeline: &Pipeline, flow_mod: &FlowMod<'_>) -> bool {
+    let flows = &pipeline.tables[usize::from(flow_mod.table.0)].flows;
+    flow_mod.flags.contains(FlowModFlags::CHECK_OVERLAP) && flows.has_priority(flow_mod.priority)
+}
+
+/// Returns whether a frame could match the rule and an entry of the same
+/// priority, OF13 clause 6.4.
+pub(super) fn overlaps(rule: &Rule, entry: &Entry) -> bool {
+    entry.rule.priority == rule.priority && entry.rule.meets(rule)
+}
+
+fn add_to(sum: &mut AggregateStatistics, entry: &Entry, selection: &Selection) {
+    if selection.includes(entry) {
+        sum.packets += entry.counters.frames;
+        sum.bytes += entry.counters.bytes;
+        sum.flows += 1;
+    }
+}
