@@ -19,8 +19,9 @@ use std::collections::BTreeMap;
 use units::Instant;
 use wire::openflow::{
     BadAction, BadRequest, BufferId, BundleAdd, BundleControl, BundleControlKind, BundleFailed,
-    BundleFlags, BundleId, BundleProperty, ErrorKind, FlowMod, GroupMod, GroupModFailed, Header,
-    Message, MeterMod, MeterModFailed, PortMod, Sequence, TransactionId, first_message,
+    BundleFlags, BundleId, BundleProperty, ErrorKind, FlowMod, FlowModCommand, FlowModFlags,
+    GroupMod, GroupModCommand, GroupModFailed, Header, Message, MeterMod, MeterModCommand,
+    MeterModFailed, PortMod, Sequence, TransactionId, first_message,
 };
 
 use super::flow_mods::Order;
@@ -33,9 +34,11 @@ use crate::pipeline::Pipeline;
 /// How many bundles a connection has at a time.
 const BUNDLES_MAX: usize = 16;
 /// How many messages a bundle has: what a commit keeps frames waiting for.
-const MESSAGES_MAX: usize = 4096;
+const MESSAGES_MAX: usize = 16 * 1024;
+/// How many of them look at whole tables.
+const SEARCHES_MAX: usize = 128;
 /// How many bytes the messages in all bundles of a connection have.
-const BYTES_MAX: usize = 2 * 1024 * 1024;
+const BYTES_MAX: usize = 4 * 1024 * 1024;
 
 const FLAGS: BundleFlags = BundleFlags::ATOMIC.with(BundleFlags::ORDERED);
 
@@ -67,6 +70,7 @@ struct Bundle {
     stage: Stage,
     reach: Reach,
     count: usize,
+    searches: usize,
     /// One message after the other, as they came.
     messages: Vec<u8>,
 }
@@ -113,7 +117,7 @@ impl Bundles {
 
     /// Adds a message to a bundle, which begins with its first message if nobody
     /// opened it.
-    fn add(&mut self, add: &BundleAdd<'_>, reach: Reach) -> Result<(), BundleFailed> {
+    fn add(&mut self, add: &BundleAdd<'_>, message: &Bundled<'_>) -> Result<(), BundleFailed> {
         let bytes = self
             .open
             .values()
@@ -126,14 +130,15 @@ impl Bundles {
         if bundle.stage == Stage::Closed {
             return Err(BundleFailed::BundleClosed);
         }
-        if bundle.count >= MESSAGES_MAX || bytes + add.message.len() > BYTES_MAX {
+        let searches = bundle.searches + usize::from(message.searches());
+        let many = bundle.count >= MESSAGES_MAX || searches > SEARCHES_MAX;
+        if many || bytes + add.message.len() > BYTES_MAX {
             return Err(BundleFailed::MessageTooMany);
         }
         bundle.count += 1;
+        bundle.searches = searches;
+        bundle.reach = bundle.reach.max(message.reach());
         bundle.messages.extend_from_slice(add.message);
-        if reach == Reach::GroupsAndMeters {
-            bundle.reach = reach;
-        }
         Ok(())
     }
 }
@@ -145,6 +150,7 @@ impl Bundle {
             stage: Stage::Open,
             reach: Reach::Entries,
             count: 0,
+            searches: 0,
             messages: Vec::new(),
         }
     }
@@ -224,9 +230,9 @@ impl Agent {
             return Err(BundleFailed::MessageBadTransaction.into());
         }
         let message = Bundled::parse(add.message)?;
-        let reach = message.check(now, pipeline)?;
+        message.check(now, pipeline)?;
         if let Some(session) = self.sessions.get_mut(&id) {
-            session.bundles.add(add, reach)?;
+            session.bundles.add(add, &message)?;
         }
         Ok(())
     }
@@ -295,28 +301,37 @@ impl<'a> Bundled<'a> {
     }
 
     /// Checks what is wrong with the message whatever those before it do.
-    fn check(&self, now: Instant, pipeline: &Pipeline) -> Result<Reach, ErrorKind> {
-        let (checked, reach) = match self {
-            Self::Flow(flow_mod) => {
-                let checked = Order::compile(pipeline, flow_mod).map(drop);
-                (checked, Reach::Entries)
-            }
-            Self::Port(port_mod) => {
-                let checked = check_port_mod(pipeline, port_mod).map(drop);
-                (checked, Reach::Entries)
-            }
-            Self::Group(group_mod) => {
-                let checked = group_mods::check_mod(pipeline, group_mod);
-                (checked, Reach::GroupsAndMeters)
-            }
-            Self::Meter(meter_mod) => {
-                let checked = meter_mods::check_mod(now, pipeline, meter_mod);
-                (checked, Reach::GroupsAndMeters)
-            }
+    fn check(&self, now: Instant, pipeline: &Pipeline) -> Result<(), ErrorKind> {
+        let checked = match self {
+            Self::Flow(flow_mod) => Order::compile(pipeline, flow_mod).map(drop),
+            Self::Port(port_mod) => check_port_mod(pipeline, port_mod).map(drop),
+            Self::Group(group_mod) => group_mods::check_mod(pipeline, group_mod),
+            Self::Meter(meter_mod) => meter_mods::check_mod(now, pipeline, meter_mod),
         };
         match checked {
             Err(kind) if !may_pass_later(kind) => Err(kind),
-            Ok(()) | Err(_) => Ok(reach),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    const fn reach(&self) -> Reach {
+        match self {
+            Self::Flow(_) | Self::Port(_) => Reach::Entries,
+            Self::Group(_) | Self::Meter(_) => Reach::GroupsAndMeters,
+        }
+    }
+
+    /// Returns whether the message may make the switch look at every entry.
+    fn searches(&self) -> bool {
+        match self {
+            Self::Flow(flow_mod) => match flow_mod.command {
+                FlowModCommand::Add => flow_mod.flags.contains(FlowModFlags::CHECK_OVERLAP),
+                FlowModCommand::Modify | FlowModCommand::Delete => true,
+                FlowModCommand::ModifyStrict | FlowModCommand::DeleteStrict => false,
+            },
+            Self::Port(_) => false,
+            Self::Group(group_mod) => group_mod.command == GroupModCommand::Delete,
+            Self::Meter(meter_mod) => meter_mod.command == MeterModCommand::Delete,
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) enum Change {
 }
 
 /// Whether a bundle changes groups or meters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// It changes entries and ports only.
     Entries,

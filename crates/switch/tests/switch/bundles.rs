@@ -409,20 +409,13 @@ fn each_mistake_in_a_message_for_a_bundle_has_its_error_at_once() {
 #[test]
 fn bundles_have_limits() {
     let mut world = World::with_controller(unpaced());
-    let delete = bytes(&Message::FlowMod(FlowMod::delete(TableId(0))));
-
-    let mut taken = 0;
-    let too_many = loop {
-        let answers = world.ask(&added(&delete));
-        match answers.first().map(Answer::message) {
-            None => taken += 1,
-            Some(Message::Error(error)) => break error.kind,
-            Some(other) => panic!("another answer: {other:?}"),
-        }
+    let strict = FlowMod {
+        command: FlowModCommand::DeleteStrict,
+        ..FlowMod::delete(TableId(0))
     };
-    assert_eq!(too_many, failed(BundleFailed::MessageTooMany));
-    assert_eq!(taken, 4096);
 
+    assert_eq!(taken(&mut world, FlowMod::delete(TableId(0))), 128);
+    assert_eq!(taken(&mut world, strict), 16 * 1024 - 128);
     let kind = BundleControlKind::OpenRequest;
     let others = (100..115).map(|id| control_of(BundleId(id), kind, BOTH));
     for other in others {
@@ -430,6 +423,24 @@ fn bundles_have_limits() {
     }
     let error = world.refused(&control_of(BundleId(200), kind, BOTH));
     assert_eq!(error, failed(BundleFailed::OutOfBundles));
+}
+
+/// Adds a flow-mod to the bundle until it is refused, and returns how many were
+/// taken.
+fn taken(world: &mut World, flow_mod: FlowMod<'_>) -> usize {
+    let message = bytes(&Message::FlowMod(flow_mod));
+    let mut taken = 0;
+    loop {
+        let answers = world.ask(&added(&message));
+        match answers.first().map(Answer::message) {
+            None => taken += 1,
+            Some(Message::Error(error)) => {
+                assert_eq!(error.kind, failed(BundleFailed::MessageTooMany));
+                return taken;
+            }
+            Some(other) => panic!("another answer: {other:?}"),
+        }
+    }
 }
 
 #[test]

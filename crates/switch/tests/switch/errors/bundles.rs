@@ -61,7 +61,7 @@ fn bundle(code: BundleFailed) -> Case {
         BundleFailed::MessageConflict => Case::Never("messages are carried out in their order"),
         BundleFailed::MessageTooMany => Case::Given(|world| {
             let delete = bytes(&Message::FlowMod(FlowMod::delete(TableId(0))));
-            for _ in 0..4096 {
+            for _ in 0..128 {
                 world.tell(&added(&delete));
             }
             world.refused(&added(&delete))
