@@ -47,7 +47,12 @@ fn a_switch_shows_what_it_is() {
     let features = of_switch(&bench, "OpenFlow13", "dump-table-features");
     assert_has(
         &features,
-        &["table 0", "max_entries=", "eth_dst", "goto_table"],
+        &[
+            "table 0",
+            "max_entries=",
+            "eth_{src,dst}",
+            "next tables: 1-15",
+        ],
     );
     let ports = of_switch(&bench, "OpenFlow13", "dump-ports-desc");
     assert_has(&ports, &["1(port1)", "2(port2)"]);
