@@ -78,21 +78,25 @@ impl Mapping {
 }
 
 impl Mapping {
-    /// Has the processor fetch what lies at `offset`, while it does something else.
+    /// Has the processor fetch `length` bytes at `offset`, while it does something
+    /// else.
     #[inline]
-    pub(crate) fn prefetch(&self, offset: usize) {
+    pub(crate) fn prefetch(&self, offset: usize, length: usize) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let place = self.at::<u8>(offset);
-            // SAFETY: within the mapping; a hint neither reads nor writes.
-            #[expect(unsafe_code, reason = "prefetch")]
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(place.as_ptr().cast());
+            const CACHE_LINE: usize = 64;
+            for line in (offset..offset + length).step_by(CACHE_LINE) {
+                let place = self.at::<u8>(line);
+                // SAFETY: within the mapping; a hint neither reads nor writes.
+                #[expect(unsafe_code, reason = "prefetch")]
+                unsafe {
+                    _mm_prefetch::<_MM_HINT_T0>(place.as_ptr().cast());
+                }
             }
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = offset;
+        let _ = (offset, length);
     }
 }
 

@@ -138,7 +138,7 @@ impl Ring {
         if status & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        self.prefetch_next();
+        self.prefetch_following();
         let result = read(self.captured());
         self.status()
             .store(libc::TP_STATUS_KERNEL, Ordering::Release);
@@ -146,14 +146,19 @@ impl Ring {
         Some(result)
     }
 
-    /// Fetches the slot after the next one, which another processor has written.
+    /// Fetches the frame after the next one, which another processor has written,
+    /// and the header after that.
     #[inline]
-    fn prefetch_next(&self) {
-        const CACHE_LINE: usize = 64;
-        let slot = (self.next + 1) % self.slots * SLOT_BYTES;
-        for line in 0..3 {
-            self.mapping.prefetch(slot + line * CACHE_LINE);
+    fn prefetch_following(&self) {
+        let following = (self.next + 1) % self.slots;
+        if self.status_of(following).load(Ordering::Acquire) & libc::TP_STATUS_USER != 0 {
+            let header = self.header(following * SLOT_BYTES);
+            let (begin, length) = (usize::from(header.tp_mac), header.tp_snaplen as usize);
+            let offset = following * SLOT_BYTES + begin;
+            self.mapping.prefetch(offset, length);
         }
+        let header = (self.next + 2) % self.slots * SLOT_BYTES;
+        self.mapping.prefetch(header, size_of::<tpacket2_hdr>());
     }
 
     /// Returns the stamp of the next frame, if one waits.
@@ -161,11 +166,17 @@ impl Ring {
         if !self.is_ready() {
             return None;
         }
+        Some(stamp(&self.header(self.slot())))
+    }
+
+    /// Reads the header of the slot at `offset`, which must be ours.
+    fn header(&self, offset: usize) -> tpacket2_hdr {
         // SAFETY: the status gave the slot to us, so that the kernel does not
         // write it, and its header is plain data.
         #[expect(unsafe_code, reason = "header of a slot")]
-        let header = unsafe { self.mapping.at::<tpacket2_hdr>(self.slot()).read() };
-        Some(stamp(&header))
+        unsafe {
+            self.mapping.at::<tpacket2_hdr>(offset).read()
+        }
     }
 
     /// Returns how many frames the kernel dropped because the ring was full,
@@ -182,13 +193,17 @@ impl Ring {
         self.next * SLOT_BYTES
     }
 
-    /// The first word of the slot, through which it changes hands.
+    /// The first word of the next slot, through which it changes hands.
     fn status(&self) -> &AtomicU32 {
+        self.status_of(self.next)
+    }
+
+    fn status_of(&self, slot: usize) -> &AtomicU32 {
         // SAFETY: every slot begins with a 32-bit status, aligned because slots
         // are, and only ever accessed atomically by both sides.
         #[expect(unsafe_code, reason = "shared status word")]
         unsafe {
-            self.mapping.at::<AtomicU32>(self.slot()).as_ref()
+            self.mapping.at::<AtomicU32>(slot * SLOT_BYTES).as_ref()
         }
     }
 

@@ -149,7 +149,8 @@ impl XdpPort {
         let frame = self.received.pop()?;
         // Another processor has written the frame after this one.
         if let Some(next) = self.received.peek() {
-            self.frames.prefetch(to_offset(next.addr));
+            self.frames
+                .prefetch(to_offset(next.addr), next.len as usize);
         }
         let result = read(self.bytes(frame.addr, frame.len));
         let place = frame.addr - frame.addr % u64::from(FRAME_BYTES);
