@@ -26,6 +26,8 @@ pub struct Plug {
     stay: Option<Stay>,
     departs: Instant,
     pub(super) counters: PlugCounters,
+    /// How many frames the next batch has at most.
+    pub(super) batch: usize,
     /// When the ring was last found empty.
     pub(super) empty: Instant,
 }
@@ -78,6 +80,7 @@ impl Plug {
             stay: None,
             departs: Instant::FAR_FUTURE,
             counters: PlugCounters::default(),
+            batch: 1,
             empty: Instant::ZERO,
         }
     }

@@ -17,10 +17,16 @@ pub const MOST_CONNECTIONS: usize = switch::CONNECTIONS_MAX;
 /// How much of a connection is read at once: what it costs to handle is how much
 /// later a frame may be because of control.
 pub const CHUNK_BYTES: usize = 2048;
-/// How many frames of one port are taken before the next port has its turn. The
-/// first of them waits for as long as looking up the others takes, and no longer:
-/// what they send is handed over together.
-const BURST: usize = 8;
+/// How many frames of one port are taken together at most.
+///
+/// A frame that comes alone is handed on at once. Where more wait, the first batch
+/// is of one, the next of two, and so on up to this: a batch is as long as all
+/// before it, so that what its first frame waits for the others to be looked up has
+/// been saved before, by fewer system calls.
+const LONGEST_BATCH: usize = 32;
+/// The same while a frame is held until its last bit would have left: what a batch
+/// takes is how late that can be.
+const LONGEST_BATCH_PACED: usize = 4;
 /// How many frames are handed to the kernel together at most.
 const MOST_LEAVING: usize = 64;
 /// How long a connection that is over may take to take what was said last.
@@ -142,9 +148,8 @@ impl Station {
         }
     }
 
-    /// Moves what waits at the `n`th port through the core, up to [`BURST`] frames,
-    /// if there is anything. What they send goes to the kernel together; a frame
-    /// that waits alone goes at once. `wall` is the clock that the kernel stamps by.
+    /// Moves what waits at the `n`th port through the core, up to [`LONGEST_BATCH`]
+    /// frames, if there is anything. `wall` is the clock that the kernel stamps by.
     #[inline]
     pub(super) fn forward(&mut self, n: usize, wall: &WallClock) -> Option<Forwarded> {
         if !self.plugs[n].port.is_ready() {
@@ -157,14 +162,24 @@ impl Station {
             stamp: None,
             missed: self.plugs[n].empty,
         };
-        for more in (0..BURST).rev() {
+        let longest = match self.departs {
+            Instant::FAR_FUTURE => LONGEST_BATCH,
+            _ => LONGEST_BATCH_PACED,
+        };
+        let batch = self.plugs[n].batch.min(longest);
+        let mut left = batch;
+        loop {
             let stamp = self.take(n, at, wall);
             forwarded.stamp = forwarded.stamp.or(stamp);
-            if more == 0 || !self.plugs[n].port.is_ready() {
-                self.drain(at, Handing::AtOnce);
-                break;
+            left -= 1;
+            let ready = self.plugs[n].port.is_ready();
+            if left > 0 && ready {
+                self.drain(at, Handing::Together);
+                continue;
             }
-            self.drain(at, Handing::Together);
+            self.drain(at, Handing::AtOnce);
+            self.plugs[n].batch = if ready { 2 * batch } else { 1 };
+            break;
         }
         forwarded.done = self.handed.max(at);
         Some(forwarded)
@@ -329,7 +344,8 @@ impl Station {
         }
     }
 
-    /// Does what the core asks for.
+    /// Does what the core asks for; what is to be done together, at the latest by
+    /// the next call that is not.
     fn drain(&mut self, now: Instant, handing: Handing) {
         let Some(switch) = &mut self.switch else {
             return;
@@ -367,7 +383,10 @@ impl Station {
                 }
             }
         }
-        if handing == Handing::AtOnce && !self.leaving.is_empty() {
+        if handing == Handing::Together {
+            return;
+        }
+        if !self.leaving.is_empty() {
             self.handed = hand_over(&mut self.plugs, &mut self.leaving, switch);
         }
         self.deadline = switch.deadline().unwrap_or(Instant::FAR_FUTURE);
