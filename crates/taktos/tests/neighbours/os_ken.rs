@@ -1,5 +1,6 @@
-//! Applications under os-ken: a learning switch in one table, and one in two.
-//! (os-ken itself comes without any since version 3.)
+//! Applications under os-ken: a learning switch in one table, by either version
+//! of OpenFlow, and one in two tables. (os-ken itself comes without any since
+//! version 3.)
 
 use std::process::Command;
 
@@ -8,6 +9,12 @@ use crate::workbench::{Workbench, neighbour, python_or_skip};
 #[test]
 fn a_learning_switch_learns() {
     learns("a_learning_switch_learns", "learning_switch");
+}
+
+#[test]
+fn a_learning_switch_learns_by_openflow_1_0() {
+    let test = "a_learning_switch_learns_by_openflow_1_0";
+    learns(test, "learning_switch_10");
 }
 
 #[test]

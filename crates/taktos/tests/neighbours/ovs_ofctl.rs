@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use crate::workbench::{Workbench, has_or_skip};
 
 const SWITCH: &str = "tcp:127.0.0.1:6653";
-const VERSIONS: [&str; 1] = ["OpenFlow13"];
+const VERSIONS: [&str; 2] = ["OpenFlow10", "OpenFlow13"];
 /// Joins hosts 1 and 2.
 const CROSSED: [&str; 2] = [
     "priority=10,in_port=1,actions=output:2",
@@ -24,12 +24,7 @@ fn a_switch_shows_what_it_is() {
         let ofctl = |command| of_switch(&bench, version, command);
         assert_has(
             &ofctl("show"),
-            &[
-                "dpid:0000000000000001",
-                "n_tables:16",
-                "1(port1)",
-                "2(port2)",
-            ],
+            &["dpid:0000000000000001", "1(port1)", "2(port2)"],
         );
         assert_has(&ofctl("dump-desc"), &["Taktos"]);
         assert_has(
@@ -44,6 +39,9 @@ fn a_switch_shows_what_it_is() {
         );
         assert_has(&ofctl("get-frags"), &["normal"]);
     }
+    // In OpenFlow 1.0 entries know nothing of further tables.
+    assert_has(&of_switch(&bench, "OpenFlow10", "show"), &["n_tables:1,"]);
+    assert_has(&of_switch(&bench, "OpenFlow13", "show"), &["n_tables:16,"]);
     let features = of_switch(&bench, "OpenFlow13", "dump-table-features");
     assert_has(
         &features,
