@@ -3,6 +3,11 @@
 //! A group-mod is checked and compiled before anything is changed, so that one
 //! that is refused changes nothing. An entry goes with the group that it sends
 //! frames to; a group that another one uses stays.
+//!
+//! Of the reasons to refuse a group three never arise: weights can be unequal,
+//! every port and group can be watched, and no group is forbidden. A chain that
+//! is longer than [`CHAIN_MAX`](crate::group_table::CHAIN_MAX) is refused as
+//! chaining that is not supported.
 
 use units::Instant;
 use wire::openflow::{

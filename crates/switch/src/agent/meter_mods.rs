@@ -2,6 +2,10 @@
 //!
 //! Flags: without a unit the rate is in kbit/s. Frames are counted whether the
 //! flag for statistics is set or not.
+//!
+//! Of the reasons to refuse a meter only the unknown one never arises.
+
+use std::collections::BTreeSet;
 
 use units::Instant;
 use wire::openflow::{
@@ -11,6 +15,7 @@ use wire::openflow::{
 
 use super::Agent;
 use super::flow_mods::bytes_of;
+use crate::action::Program;
 use crate::meter_band::{Band, Unit};
 use crate::meter_table::{MeterConfig, MeterIndex};
 use crate::pipeline::Pipeline;
@@ -45,27 +50,34 @@ impl Agent {
                 meters.modify(config).or_else(refuse)
             }
             MeterModCommand::Delete => {
-                let meant: Vec<_> = match all {
+                let meant = match all {
                     true => meters.iter().map(|(index, _)| index).collect(),
                     false => meters.find(id).into_iter().collect(),
                 };
-                for index in meant {
-                    self.delete_meter(now, pipeline, index);
-                }
+                self.delete_meters(now, pipeline, meant);
                 Ok(())
             }
         }
     }
 
-    /// Removes a meter and the entries that use it. This version has no reason
+    /// Removes meters and the entries that use them. This version has no reason
     /// of its own for their removal.
-    fn delete_meter(&mut self, now: Instant, pipeline: &mut Pipeline, index: MeterIndex) {
-        let users = pipeline.egress.meters.meter(index).entries;
-        let users = usize::try_from(users).expect("32 bits fit");
-        for id in pipeline.entries_with(users, |program| program.meter == Some(index)) {
+    fn delete_meters(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        meant: BTreeSet<MeterIndex>,
+    ) {
+        let meters = &pipeline.egress.meters;
+        let users = meant.iter().map(|index| meters.meter(*index).entries);
+        let users = usize::try_from(users.sum::<u32>()).expect("32 bits fit");
+        let uses = |program: &Program| program.meter.is_some_and(|it| meant.contains(&it));
+        for id in pipeline.entries_with(users, uses) {
             self.remove(now, pipeline, id, FlowRemovedReason::Delete);
         }
-        pipeline.egress.meters.remove(index);
+        for index in meant {
+            pipeline.egress.meters.remove(index);
+        }
     }
 }
 
