@@ -2,6 +2,9 @@
 
 use std::io::{Read, Write};
 
+use wire::openflow::multipart::{
+    FlowStatisticsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
+};
 use wire::openflow::{
     Action, Actions, AsyncConfig, Fields, FlowMod, Framer, Hello, Instruction, Instructions,
     MatchField, Message, PortNumber, PortStatus, TableId, TransactionId, emit_barrier_request,
@@ -43,6 +46,12 @@ impl<S: Read + Write> Client<S> {
     /// Has frames that come in at `from` leave at `to`, and waits until it is so.
     #[track_caller]
     pub fn join(&mut self, from: u32, to: u32) {
+        self.ask_to_join(from, to);
+        self.pass_barrier();
+    }
+
+    /// Has frames that come in at `from` leave at `to`.
+    pub fn ask_to_join(&mut self, from: u32, to: u32) {
         let fields = [MatchField::InPort(PortNumber(from))];
         let actions = [Action::output(PortNumber(to))];
         let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
@@ -52,7 +61,31 @@ impl<S: Read + Write> Client<S> {
             ..FlowMod::add(TableId(0))
         };
         self.tell(|out| flow_mod.emit(TransactionId(2), out));
-        self.pass_barrier();
+    }
+
+    /// Asks for all entries.
+    pub fn ask_for_flows(&mut self) {
+        let question = RequestBody::Flow(FlowStatisticsRequest::all(TableId::ALL));
+        self.tell(|out| MultipartRequest::new(question).emit(TransactionId(5), out));
+    }
+
+    /// Returns how many entries the answer has.
+    #[track_caller]
+    pub fn count_flows(&mut self) -> usize {
+        let mut found = 0;
+        loop {
+            let (count, more) = self.await_message(|message| match message {
+                Message::MultipartReply(MultipartReply {
+                    more,
+                    body: ReplyBody::Flow(flows),
+                }) => Some((flows.iter().count(), *more)),
+                _ => None,
+            });
+            found += count;
+            if !more {
+                return found;
+            }
+        }
     }
 
     /// Waits until everything before is done.

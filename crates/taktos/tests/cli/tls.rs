@@ -153,6 +153,52 @@ fn only_who_is_certified_is_let_in() {
 }
 
 #[test]
+fn who_does_not_shake_hands_keeps_nobody_out() {
+    let Some(bed) = Testbed::or_skip("who_does_not_shake_hands_keeps_nobody_out", 2) else {
+        return;
+    };
+    let site = Site::new();
+    let listen = ["--listen", "tls:127.0.0.1:6653"];
+    let running = start(&bed, &site.equip(&bed), &listen);
+
+    let connect = || TcpStream::connect("127.0.0.1:6653").unwrap();
+    let _silent = [(); 3].map(|()| bed.room.run(connect));
+    let mut confused = bed.room.run(connect);
+    confused.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let papers = site.certify("controller");
+    Client::greet(dial(&bed, site.client(Some(&papers)))).pass_barrier();
+
+    assert_eq!(stop(running).code, Some(0));
+}
+
+#[test]
+fn a_long_answer_comes_whole_whatever_its_reader_does_meanwhile() {
+    const ENTRIES: u32 = 5_000;
+    let test = "a_long_answer_comes_whole_whatever_its_reader_does_meanwhile";
+    let Some(bed) = Testbed::or_skip(test, 2) else {
+        return;
+    };
+    let site = Site::new();
+    let listen = ["--listen", "tls:127.0.0.1:6653"];
+    let running = start(&bed, &site.equip(&bed), &listen);
+    let papers = site.certify("controller");
+    let mut controller = Client::greet(dial(&bed, site.client(Some(&papers))));
+
+    for number in 1..=ENTRIES {
+        controller.ask_to_join(number, 1);
+    }
+    controller.pass_barrier();
+    controller.ask_for_flows();
+    // Meanwhile the answer fills every buffer on its way.
+    let shown = bed.show("flows");
+    let dumped = controller.count_flows();
+
+    assert_eq!(shown["flows"].as_array().unwrap().len(), 5_000);
+    assert_eq!(dumped, 5_000);
+    assert_eq!(stop(running).code, Some(0));
+}
+
+#[test]
 fn a_controller_is_served_if_its_certificate_bears_its_name() {
     let test = "a_controller_is_served_if_its_certificate_bears_its_name";
     let Some(bed) = Testbed::or_skip(test, 2) else {
