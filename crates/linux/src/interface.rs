@@ -198,6 +198,13 @@ impl Interface {
         Ok(u32::from_ne_bytes([a, b, c, d]))
     }
 
+    /// Asks for the name of its driver.
+    #[must_use]
+    pub fn driver(&self) -> Option<String> {
+        let driver = self.ethtool(ethtool::driver_request()).ok()?;
+        Some(ethtool::driver_name(&driver))
+    }
+
     /// Asks for the rate of its link, which only an interface with a cable has.
     #[must_use]
     pub fn link_rate(&self) -> Option<BitRate> {

@@ -13,7 +13,7 @@ mod plug;
 mod station;
 
 pub use plug::{LONGEST_FRAME, Plug, PlugCounters};
-pub use station::{CHUNK_BYTES, MOST_CONNECTIONS, Station};
+pub use station::{CHUNK_BYTES, Closed, MOST_CONNECTIONS, Station};
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -27,7 +27,7 @@ use std::thread::{self, JoinHandle};
 use linux::carrier_watch::CarrierWatch;
 use linux::dialer::Dialer;
 use linux::listener::Listener;
-use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
+use linux::packet_loop::{Closed, Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
 use switch::{CONNECTIONS_MAX, Config, FailMode};
 use thiserror::Error;
@@ -37,7 +37,7 @@ use wire::openflow::{DatapathId, PortNumber};
 
 use control_socket::{ControlSocket, usual_path};
 use doors::{Controller, Entrance};
-use event::{EVENTS_WAITING, Event};
+use event::{EVENTS_WAITING, Event, Told};
 use opened_port::{EngineChoice, OpenedPort};
 use port_keeper::{KeptPort, PortKeeper};
 use port_plan::PortPlan;
@@ -135,10 +135,13 @@ pub struct Datapath {
     pub datapath_id: DatapathId,
     /// A line about each port.
     pub ports: Vec<String>,
+    /// Whether a port is virtual Ethernet.
+    pub has_veth: bool,
     /// The control socket, or why there is none.
     pub control: io::Result<ControlSocket>,
-    /// What happens.
-    pub events: Receiver<Event>,
+    events: Receiver<Event>,
+    closed: Receiver<Closed>,
+    told: Told,
     dialers: Vec<Dialer>,
     listeners: Vec<Listener>,
     packets: PacketThread,
@@ -159,6 +162,7 @@ impl Datapath {
         let config = configuration(plan, &opened);
         let datapath_id = config.datapath_id;
         let ports = opened.iter().map(introduce).collect();
+        let has_veth = opened.iter().any(OpenedPort::is_veth);
         let (control, tools) = open_control(plan.control.as_deref(), datapath_id)?;
         let (commands, obeyed) = mpsc::channel();
         let (tell, events) = mpsc::sync_channel(EVENTS_WAITING);
@@ -166,24 +170,37 @@ impl Datapath {
         let dialers: Vec<_> = dial(plan, &commands, &tell);
         let board = Board::of(opened, plan)?;
         let keeper = PortKeeper::start(board.kept, plan.engine, commands, tell)?;
-        let station = dialers
-            .iter()
-            .fold(Station::new(config, board.plugs), |station, dialer| {
-                station.dialled_by(dialer.wanted())
-            });
+        let (tell, closed) = mpsc::sync_channel(EVENTS_WAITING);
+        let station = Station::new(config, board.plugs).telling(tell);
+        let station = dialers.iter().fold(station, |station, dialer| {
+            station.dialled_by(dialer.wanted())
+        });
         let carriers = CarrierWatch::start(board.interfaces, beside(plan.processor))?;
         let stations = vec![station];
         let packets = PacketLoop::new(stations, carriers, obeyed, plan.waiting, STALL_THRESHOLD)?;
         Ok(Self {
             datapath_id,
             ports,
+            has_veth,
             control,
             events,
+            closed,
+            told: Told::default(),
             dialers,
             listeners,
             packets: PacketThread::start(packets, own(plan.processor))?,
             _keeper: keeper,
         })
+    }
+
+    /// Returns something that happened, if something does within `patience`.
+    pub fn next_event(&mut self, patience: std::time::Duration) -> Option<Event> {
+        while let Ok(closed) = self.closed.try_recv() {
+            if let Some(event) = self.told.news(closed) {
+                return Some(event);
+            }
+        }
+        self.events.recv_timeout(patience).ok()
     }
 
     /// Tells whether the switch runs, as it should until it is stopped.

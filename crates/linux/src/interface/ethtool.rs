@@ -29,6 +29,8 @@ const GET_CHANNELS: u32 = 0x3c;
 const SETTINGS_WORDS: usize = 11;
 const DRIVER_WORDS: usize = 49;
 const CHANNELS_WORDS: usize = 9;
+/// Where the name stands among the words about a driver, and how long it is.
+const NAME_WORDS: std::ops::Range<usize> = 1..9;
 /// Where the place on a bus stands among the words about a driver.
 const BUS_WORD: usize = 25;
 /// What is said where the speed is not known, in the 16 bits that hold it.
@@ -100,6 +102,13 @@ pub const fn driver_request() -> [u32; DRIVER_WORDS] {
     let mut request = [0; DRIVER_WORDS];
     request[0] = GET_DRIVER;
     request
+}
+
+/// Returns the name of the driver.
+pub fn driver_name(driver: &[u32; DRIVER_WORDS]) -> String {
+    let bytes = driver[NAME_WORDS].iter().flat_map(|it| it.to_ne_bytes());
+    let name: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    String::from_utf8_lossy(&name).into_owned()
 }
 
 /// Tells whether the interface sits on a bus, as one with a cable does.

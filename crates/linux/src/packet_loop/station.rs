@@ -1,6 +1,8 @@
 //! One switch of a packet loop, with its ports and its control connections.
 
-use switch::{Config, ConnectionId, Input, Output, Peer, Stay, Switch};
+use std::sync::mpsc::SyncSender;
+
+use switch::{CloseReason, Config, ConnectionId, Input, Output, Peer, Stay, Switch};
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
@@ -41,6 +43,7 @@ pub struct Station {
     lines: Vec<Line>,
     /// One for each controller that is dialled.
     wanted: Vec<Wanted>,
+    tell: Option<SyncSender<Closed>>,
     /// When the core wants to be called again.
     deadline: Instant,
     /// When the first held frame departs.
@@ -51,12 +54,22 @@ pub struct Station {
     handed: Instant,
 }
 
+/// A connection that a switch closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// Who wanted it.
+    pub origin: Origin,
+    /// Why it is closed.
+    pub reason: CloseReason,
+}
+
 #[derive(Debug)]
 struct Line {
     id: ConnectionId,
     channel: Channel,
     phase: Phase,
     outlet: Outlet,
+    origin: Origin,
     /// Tells the dialer, when it is dropped, to dial again.
     _lease: Lease,
 }
@@ -102,6 +115,7 @@ impl Station {
             plugs,
             lines: Vec::with_capacity(MOST_CONNECTIONS),
             wanted: Vec::new(),
+            tell: None,
             deadline: Instant::FAR_FUTURE,
             departs: Instant::FAR_FUTURE,
             leaving: Vec::with_capacity(MOST_LEAVING),
@@ -114,6 +128,13 @@ impl Station {
     #[must_use]
     pub fn dialled_by(mut self, wanted: Wanted) -> Self {
         self.wanted.push(wanted);
+        self
+    }
+
+    /// Says whom to tell of connections that the switch closes.
+    #[must_use]
+    pub fn telling(mut self, tell: SyncSender<Closed>) -> Self {
+        self.tell = Some(tell);
         self
     }
 
@@ -269,6 +290,7 @@ impl Station {
             channel,
             phase,
             outlet: Outlet::Free,
+            origin: connection.origin,
             _lease: lease,
         });
         let peer = match connection.origin {
@@ -376,9 +398,14 @@ impl Station {
                         line.channel.queue(bytes);
                     }
                 }
-                Output::Close { connection, .. } => {
+                Output::Close { connection, reason } => {
                     if let Some(line) = self.lines.iter_mut().find(|line| line.id == connection) {
                         line.phase = Phase::Closing(now);
+                        let origin = line.origin;
+                        if let Some(tell) = &self.tell {
+                            // Who reads too slowly has read enough.
+                            let _ = tell.try_send(Closed { origin, reason });
+                        }
                     }
                 }
             }

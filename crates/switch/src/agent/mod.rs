@@ -41,6 +41,7 @@ mod version10;
 pub use session::{ConnectionId, Peer};
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Bound;
 
 use units::Instant;
@@ -90,6 +91,18 @@ pub enum CloseReason {
     SendsUnread,
     /// It gave no sign of life, though it was asked for one.
     Silent,
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooManyConnections => "there are too many others",
+            Self::NoCommonVersion => "it speaks no version of OpenFlow that this switch speaks",
+            Self::Framing => "it says what is no OpenFlow",
+            Self::SendsUnread => "it asks for more than it takes",
+            Self::Silent => "it gives no sign of life",
+        })
+    }
 }
 
 /// All connections of a switch and what they have in common.

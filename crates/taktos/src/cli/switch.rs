@@ -130,7 +130,7 @@ fn run(arguments: &Switch) -> Exit {
             return Exit::Fault;
         }
     };
-    let datapath = match Datapath::start(&plan) {
+    let mut datapath = match Datapath::start(&plan) {
         Ok(datapath) => datapath,
         Err(error) => return refuse(&error),
     };
@@ -140,7 +140,7 @@ fn run(arguments: &Switch) -> Exit {
             say("taktos: the switch has ended by itself");
             return Exit::Fault;
         }
-        if let Ok(event) = datapath.events.recv_timeout(LOOK_INTERVAL) {
+        if let Some(event) = datapath.next_event(LOOK_INTERVAL) {
             say(event);
         }
     }
@@ -265,6 +265,9 @@ fn introduce(arguments: &Switch, plan: &Plan, datapath: &Datapath) {
     ));
     for port in &datapath.ports {
         say(port);
+    }
+    if datapath.has_veth {
+        say("hosts behind veth have to compute checksums themselves: ethtool -K IF tx off there");
     }
     for controller in &plan.controllers {
         say(format_args!("controller {}", controller.endpoint));

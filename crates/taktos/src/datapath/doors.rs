@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use linux::connection::{Connection, Lease, Origin};
 use linux::dialer::{Dialer, PATIENCE};
@@ -17,12 +17,11 @@ use rustls::{ServerConfig, ServerConnection};
 
 use super::STATION;
 use super::endpoint::Endpoint;
-use super::event::{Event, tell};
+use super::event::{Event, QUIET, tell};
 use super::tls::{Dialling, relay};
 
 /// How much is told about one controller in [`QUIET`].
 const MOST_TOLD: u32 = 8;
-const QUIET: Duration = Duration::from_secs(60);
 
 /// A controller to be dialled.
 #[derive(Clone, Debug)]

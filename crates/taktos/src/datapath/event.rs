@@ -3,11 +3,16 @@
 use std::fmt;
 use std::io;
 use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
 
+use linux::connection::Origin;
 use linux::interface::Carrier;
+use linux::packet_loop::Closed;
 
 use super::endpoint::Endpoint;
 
+/// For how long the same is not told again.
+pub const QUIET: Duration = Duration::from_secs(60);
 /// How many events wait to be read; those beyond are not told.
 pub const EVENTS_WAITING: usize = 256;
 
@@ -22,6 +27,8 @@ pub enum Event {
     Unreachable(Endpoint, io::Error),
     /// A controller comes and goes; nothing more is told for a while.
     Restless(Endpoint),
+    /// The switch closed a connection.
+    Closed(Closed),
     /// A link went up or down.
     Link(String, Carrier),
     /// An interface is gone.
@@ -47,6 +54,13 @@ impl fmt::Display for Event {
                 f,
                 "controller {controller} comes and goes; nothing more about it for a minute"
             ),
+            Self::Closed(Closed { origin, reason }) => {
+                let whose = match origin {
+                    Origin::Dialled => "to a controller",
+                    Origin::Accepted => "that was accepted",
+                };
+                write!(f, "closed a connection {whose}: {reason}")
+            }
             Self::Link(port, Carrier::Present) => write!(f, "{port} up"),
             Self::Link(port, Carrier::Lost) => write!(f, "{port} down"),
             Self::Gone(port) => write!(f, "{port} gone: no such interface any more"),
@@ -59,4 +73,21 @@ impl fmt::Display for Event {
 /// Tells `to`, unless nobody reads fast enough.
 pub fn tell(to: &SyncSender<Event>, event: Event) {
     let _ = to.try_send(event);
+}
+
+/// What was told of closed connections: the same is told once in a while, not each
+/// time.
+#[derive(Debug, Default)]
+pub struct Told(Vec<(Closed, Instant)>);
+
+impl Told {
+    /// Returns the event, unless it was told a moment ago.
+    pub fn news(&mut self, closed: Closed) -> Option<Event> {
+        self.0.retain(|(_, at)| at.elapsed() < QUIET);
+        if self.0.iter().any(|(told, _)| *told == closed) {
+            return None;
+        }
+        self.0.push((closed, Instant::now()));
+        Some(Event::Closed(closed))
+    }
 }

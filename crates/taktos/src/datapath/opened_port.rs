@@ -72,6 +72,13 @@ impl OpenedPort {
         })
     }
 
+    /// Tells whether it is virtual Ethernet, whose other end leaves checksums to a
+    /// card that is not there.
+    #[must_use]
+    pub fn is_veth(&self) -> bool {
+        self.loan.interface().driver().as_deref() == Some("veth")
+    }
+
     /// Returns a line about it.
     #[must_use]
     pub fn introduction(&self) -> String {

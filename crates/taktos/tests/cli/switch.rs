@@ -1,7 +1,7 @@
 //! `taktos switch` on real interfaces.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -66,6 +66,29 @@ fn a_controller_that_is_lost_is_dialled_again() {
     assert!(running.says(&format!("controller {controller} lost")));
     assert!(running.says(&format!("controller {controller} connected")));
     assert_eq!(stop(running).code, Some(0));
+}
+
+#[test]
+fn why_a_connection_is_closed_is_told_once() {
+    let Some(bed) = Testbed::or_skip("why_a_connection_is_closed_is_told_once", 2) else {
+        return;
+    };
+    let listener = bed.room.run(|| TcpListener::bind("127.0.0.1:0")).unwrap();
+    let controller = format!("tcp:{}", listener.local_addr().unwrap());
+    let mut running = bed.start(&["--ports", PORTS, "--controller", &controller]);
+    let closed = "closed a connection to a controller: it speaks no version of OpenFlow";
+
+    for _ in 0..3 {
+        let (mut stream, _) = listener.accept().unwrap();
+        // A hello of version 0x7f alone.
+        let hello = [0x7f, 0, 0, 16, 0, 0, 0, 1, 0, 1, 0, 8, 0x80, 0, 0, 0];
+        stream.write_all(&hello).unwrap();
+        while !matches!(stream.read(&mut [0; 512]), Ok(0) | Err(_)) {}
+    }
+
+    assert!(running.says(closed));
+    let ended = stop(running);
+    assert_eq!(ended.stderr.matches(closed).count(), 1, "{}", ended.stderr);
 }
 
 #[test]
