@@ -249,7 +249,7 @@ fn load(start: Instant, until: Instant) -> Load {
 
 /// Listens until `wanted` has been said, and returns when.
 #[track_caller]
-fn await_said(lab: &mut Lab, what: &str, wanted: impl Fn(&Saying) -> bool) -> Said {
+fn await_said(lab: &mut Lab, what: &str, mut wanted: impl FnMut(&Saying) -> bool) -> Said {
     let give_up = clock::now() + PATIENCE;
     loop {
         for said in lab.listen(give_up).unwrap() {
@@ -296,18 +296,18 @@ fn ready() -> Lab {
     .unwrap();
     await_topology(&mut lab);
     lab.request(Request::Admit(vec![requirement()]));
-    let decided = await_said(&mut lab, "the decision", |what| {
-        matches!(what, Saying::Reply(_, Reply::Decisions(_)))
-    });
-    let Saying::Reply(_, Reply::Decisions(decisions)) = decided.what else {
-        unreachable!()
-    };
-    assert!(
-        matches!(decisions[..], [Decision::Accepted(_)]),
-        "{decisions:?}"
-    );
-    await_said(&mut lab, "the entries", |what| {
-        matches!(what, Saying::Notice(Event::Installed { .. }))
+    // Both may be heard at once.
+    let (mut accepted, mut installed) = (false, false);
+    await_said(&mut lab, "the decision and the entries", |what| {
+        if let Saying::Reply(_, Reply::Decisions(decisions)) = what {
+            assert!(
+                matches!(decisions[..], [Decision::Accepted(_)]),
+                "{decisions:?}"
+            );
+            accepted = true;
+        }
+        installed |= matches!(what, Saying::Notice(Event::Installed { .. }));
+        accepted && installed
     });
     lab
 }
