@@ -4,6 +4,7 @@
 //! and wrap; the entry of index `i` stands at `i` modulo the queue's size, a power
 //! of two.
 
+use std::cell::Cell;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
@@ -23,6 +24,9 @@ pub(super) struct Queue<T> {
     size: u32,
     /// Our own index, which the kernel sees when we publish it.
     own: u32,
+    /// The kernel's index when it was last looked at: to look again costs a trip to
+    /// the processor that changed it.
+    theirs: Cell<u32>,
     entry: PhantomData<T>,
 }
 
@@ -44,6 +48,7 @@ impl<T: Copy> Queue<T> {
             entries,
             size,
             own: 0,
+            theirs: Cell::new(0),
             entry: PhantomData,
         })
     }
@@ -51,9 +56,11 @@ impl<T: Copy> Queue<T> {
     /// As producer: appends an entry, if there is room.
     #[inline]
     pub(super) fn push(&mut self, entry: T) -> bool {
-        let consumed = self.index(self.consumer).load(Ordering::Acquire);
-        if self.own.wrapping_sub(consumed) == self.size {
-            return false;
+        if self.is_full() {
+            self.look_at(self.consumer);
+            if self.is_full() {
+                return false;
+            }
         }
         let place = self.mapping.at::<T>(self.place(self.own));
         // SAFETY: the entry is ours until its index is published, plain data, and
@@ -70,7 +77,10 @@ impl<T: Copy> Queue<T> {
     /// As consumer: tells whether an entry waits.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
-        self.index(self.producer).load(Ordering::Acquire) != self.own
+        if self.theirs.get() == self.own {
+            self.look_at(self.producer);
+        }
+        self.theirs.get() != self.own
     }
 
     /// As consumer: takes the next entry.
@@ -94,6 +104,14 @@ impl<T: Copy> Queue<T> {
         // before we give it back; it is plain data, whatever its bits.
         #[expect(unsafe_code, reason = "entry of the queue")]
         Some(unsafe { place.read() })
+    }
+
+    fn is_full(&self) -> bool {
+        self.own.wrapping_sub(self.theirs.get()) == self.size
+    }
+
+    fn look_at(&self, offset: usize) {
+        self.theirs.set(self.index(offset).load(Ordering::Acquire));
     }
 
     fn place(&self, index: u32) -> usize {
