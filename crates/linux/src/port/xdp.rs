@@ -154,6 +154,9 @@ impl XdpPort {
         }
         let result = read(self.bytes(frame.addr, frame.len));
         let place = frame.addr - frame.addr % u64::from(FRAME_BYTES);
+        if self.unreturned.is_empty() && self.fill.push(place) {
+            return Some(result);
+        }
         self.unreturned.push(place);
         while let Some(place) = self.unreturned.last()
             && self.fill.push(*place)
