@@ -1,8 +1,8 @@
 //! One thread that carries all the switches of a process.
 //!
-//! A turn of the loop takes a few frames at most from each port's ring through its
-//! switch, and after every frame does what has become due anywhere: frames whose
-//! last bit leaves, queues whose port is free again. Control connections,
+//! A turn of the loop takes one frame from each port's ring through its switch, or a
+//! batch where a backlog lasts, and then does what has become due anywhere: frames
+//! whose last bit leaves, queues whose port is free again. Control connections,
 //! carriers and commands have their turn every [`CONTROL_INTERVAL`], in bounded
 //! pieces, so that they delay a frame by no more than one piece takes.
 //!

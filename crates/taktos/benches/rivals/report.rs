@@ -286,8 +286,13 @@ impl<'a> Report<'a> {
     fn judge_rate(&self, ours: Subject, verdicts: &mut Vec<Verdict>) {
         for size in SIZES {
             if let Some(reached) = self.rate_ratio(ours, ours.floor(), size) {
+                let rate = self.find(ours).and_then(|shown| typical_rate(shown, size));
+                let bound = match rate.map(|rate| rate.bound_by) {
+                    Some(Bound::Sender) => " (the sender sends no more)",
+                    Some(Bound::Subject) | None => "",
+                };
                 verdicts.push(Verdict {
-                    target: format!("{ours}: rate at {size} bytes / {}", ours.floor()),
+                    target: format!("{ours}: rate at {size} bytes / {}{bound}", ours.floor()),
                     reached,
                     limit: 0.9,
                     better: Better::More,
