@@ -12,6 +12,7 @@ mod frames;
 mod group_mods;
 mod group_statistics;
 mod groups;
+mod header_action_errors;
 mod header_actions;
 mod inspection;
 mod kept_frames;
