@@ -100,7 +100,7 @@ pub(crate) enum Target {
     InPort,
     /// Out of every port but the one it came from.
     All,
-    /// The same: no port is closed to floods alone.
+    /// The same, but for ports that are closed to floods, as version 1.0 can.
     Flood,
     /// Where a bridge would send it.
     Normal,

@@ -319,7 +319,8 @@ impl Egress {
                     self.send(now, packet, port);
                 }
             }
-            Target::All | Target::Flood => self.flood(now, packet),
+            Target::All => self.send_where(now, packet, Port::sends),
+            Target::Flood => self.flood(now, packet),
             Target::Normal => self.bridge(now, packet),
             Target::Controller(length) => self.punt(now, packet, packet.origin.reason, length),
             Target::Tables => return Fate::Walks,
@@ -327,11 +328,17 @@ impl Egress {
         Fate::Lives
     }
 
-    /// Sends to every port that takes frames, but the one of arrival.
+    /// Sends to every port that takes floods, but the one of arrival.
     pub(crate) fn flood(&mut self, now: Instant, packet: &Packet) {
+        self.send_where(now, packet, Port::sends_floods);
+    }
+
+    /// Sends to every such port but the one of arrival.
+    #[inline]
+    fn send_where(&mut self, now: Instant, packet: &Packet, wanted: impl Fn(&Port) -> bool) {
         for at in 0..self.ports.len() {
             let port = PortIndex(u16::try_from(at).expect("there are at most 256 ports"));
-            if packet.port != Some(port) && self.ports[at].sends() {
+            if packet.port != Some(port) && wanted(&self.ports[at]) {
                 self.send(now, packet, port);
             }
         }

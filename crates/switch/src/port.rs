@@ -18,6 +18,10 @@ use crate::config::PortConfig;
 use crate::counters::PortCounters;
 use crate::egress_queue::{EgressQueue, QueueFull};
 
+/// The port is left out of floods, OF10 section 5.2.1. Version 1.3 has no name
+/// for it and leaves the bit free.
+pub(crate) const NO_FLOOD: openflow::PortConfig = openflow::PortConfig(1 << 4);
+
 /// How many queues a port has.
 pub const QUEUES: usize = 8;
 
@@ -88,6 +92,11 @@ impl Port {
     /// Returns whether frames may leave here.
     pub(crate) fn sends(&self) -> bool {
         self.is_up() && !self.forbids(openflow::PortConfig::NO_FORWARD)
+    }
+
+    /// Returns whether frames for every port may leave here.
+    pub(crate) fn sends_floods(&self) -> bool {
+        self.sends() && !self.forbids(NO_FLOOD)
     }
 
     /// Returns whether the controller forbids the port something.

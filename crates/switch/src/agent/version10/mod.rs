@@ -23,6 +23,9 @@
 //!   1.3 refuses the entry. Setting a field of the VLAN tag makes a tag if there
 //!   is none (`Action::EnsureTag`).
 //!
+//! - A port can be closed to floods. Controllers of version 1.3 are shown the
+//!   same bit of its configuration, which has no name there.
+//!
 //! An entry of a controller of version 1.3 is listed with the fields and
 //! actions that version 1.0 has words for: its match may look wider and its
 //! actions fewer than they are. An entry of version 1.0 looks in version 1.3

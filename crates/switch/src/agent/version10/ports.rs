@@ -12,6 +12,7 @@ use crate::agent::Agent;
 use crate::agent::ports::describe;
 use crate::agent::session::ConnectionId;
 use crate::pipeline::Pipeline;
+use crate::port::NO_FLOOD;
 
 /// What both versions know of a port's configuration, by the same bits.
 const COMMON: PortConfig = PortConfig::PORT_DOWN
@@ -55,15 +56,25 @@ impl Agent {
         pipeline: &mut Pipeline,
         port_mod: &PortMod,
     ) -> Result<(), ErrorKind> {
-        let wide = |config: PortConfig| openflow::PortConfig(config.0 & COMMON.0);
-        let port_mod = openflow::PortMod {
+        let common = |config: PortConfig| openflow::PortConfig(config.0 & COMMON.0);
+        let wide = openflow::PortMod {
             port: port_mod.port.widened(),
             address: port_mod.address,
-            config: wide(port_mod.config),
-            mask: wide(port_mod.mask),
+            config: common(port_mod.config),
+            mask: common(port_mod.mask),
             advertise: openflow::PortFeatures(port_mod.advertise.0),
         };
-        self.port_mod(pipeline, &port_mod).map_err(narrowed)
+        let found = pipeline.egress.find_port(wide.port);
+        if let Some(port) = found.map(|at| pipeline.egress.port_mut(at))
+            && port.config.mac == port_mod.address
+            && port_mod.mask.contains(PortConfig::NO_FLOOD)
+        {
+            port.policy = match port_mod.config.contains(PortConfig::NO_FLOOD) {
+                true => port.policy.with(NO_FLOOD),
+                false => port.policy.without(NO_FLOOD),
+            };
+        }
+        self.port_mod(pipeline, &wide).map_err(narrowed)
     }
 }
 
@@ -75,7 +86,7 @@ pub(super) fn narrowed_port(wide: &openflow::PortDescription) -> Option<PortDesc
         number: PortNumber::narrowed(wide.number)?,
         address: wide.address,
         name: wide.name,
-        config: PortConfig(wide.config.0 & COMMON.0),
+        config: PortConfig(wide.config.0 & COMMON.with(PortConfig::NO_FLOOD).0),
         state: match down {
             true => wire::openflow10::PortState::LINK_DOWN,
             false => wire::openflow10::PortState::NONE,

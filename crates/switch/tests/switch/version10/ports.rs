@@ -2,7 +2,8 @@
 
 use wire::ethernet::MacAddress;
 use wire::openflow10::{
-    ErrorKind, Message, PortConfig, PortFeatures, PortMod, PortModFailed, PortNumber, QueueOpFailed,
+    Action, ErrorKind, Message, PortConfig, PortFeatures, PortMod, PortModFailed, PortNumber,
+    QueueOpFailed,
 };
 
 use super::{ask, output, refused, world};
@@ -60,6 +61,38 @@ fn what_is_about_a_spanning_tree_changes_nothing() {
     ask(&mut world, &configure(2, bits));
 
     assert_eq!(config_of(&mut world, 2), PortConfig::NONE);
+}
+
+/// OF10 section 5.2.1 (`OFPPC_NO_FLOOD`).
+#[test]
+fn a_port_that_is_closed_to_floods_is_still_one_of_all() {
+    let mut world = world(unpaced());
+    let flood = [Action::output(PortNumber::FLOOD)];
+    let all = [Action::output(PortNumber::ALL)];
+    super::add(&mut world, 1, super::from(1), &flood);
+    super::add(&mut world, 1, super::from(2), &all);
+    let told = ask(&mut world, &configure(3, PortConfig::NO_FLOOD));
+    let ports = |world: &mut World| -> Vec<_> {
+        let sent = world.take_sent().into_iter();
+        sent.map(|it| it.0).collect()
+    };
+
+    world.frame(1, &frame(0x88b5, b""));
+    let flooded = ports(&mut world);
+    world.frame(2, &frame(0x88b5, b""));
+    let to_all = ports(&mut world);
+    ask(
+        &mut world,
+        &change(3, PortConfig::NONE, PortConfig::NO_FLOOD),
+    );
+    world.frame(1, &frame(0x88b5, b""));
+
+    let Message::PortStatus(status) = told[0].narrow() else {
+        panic!("not told: {:?}", told[0].narrow())
+    };
+    assert_eq!(status.port.config, PortConfig::NO_FLOOD);
+    assert_eq!((flooded, to_all), (vec![2], vec![1, 3]));
+    assert_eq!(ports(&mut world), [2, 3], "open again");
 }
 
 /// OF10 section 5.2.1 (`OFPPC_PORT_DOWN`).
