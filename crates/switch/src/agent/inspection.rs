@@ -79,6 +79,8 @@ impl Agent {
             refused: counters.refused,
             missed: counters.missed,
             abandoned: counters.abandoned,
+            metered: counters.metered,
+            buckets_skipped: counters.buckets_skipped,
             outputs: counters.outputs,
             sent: counters.sent,
             dropped: counters.dropped,

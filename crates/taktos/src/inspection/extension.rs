@@ -147,6 +147,8 @@ fn counters(tally: &SwitchTally) -> Vec<Value> {
         ("refused", tally.refused),
         ("missed", tally.missed),
         ("abandoned", tally.abandoned),
+        ("metered", tally.metered),
+        ("buckets_skipped", tally.buckets_skipped),
         ("outputs", tally.outputs),
         ("sent", tally.sent),
         ("dropped", tally.dropped),

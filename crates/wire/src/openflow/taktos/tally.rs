@@ -15,6 +15,10 @@ pub struct SwitchTally {
     pub missed: u64,
     /// Frames given up half-way.
     pub abandoned: u64,
+    /// Frames that a meter dropped.
+    pub metered: u64,
+    /// Buckets of groups that a frame had no copies left for.
+    pub buckets_skipped: u64,
     /// Copies that outputs to ports asked for.
     pub outputs: u64,
     /// Copies whose transmission began.
@@ -42,6 +46,8 @@ impl SwitchTally {
             refused: reader.u64()?,
             missed: reader.u64()?,
             abandoned: reader.u64()?,
+            metered: reader.u64()?,
+            buckets_skipped: reader.u64()?,
             outputs: reader.u64()?,
             sent: reader.u64()?,
             dropped: reader.u64()?,
@@ -57,7 +63,9 @@ impl SwitchTally {
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
         let mut writer = Writer::new(out);
         writer.u64(self.frames).u64(self.refused).u64(self.missed);
-        writer.u64(self.abandoned).u64(self.outputs).u64(self.sent);
+        writer.u64(self.abandoned).u64(self.metered);
+        writer.u64(self.buckets_skipped);
+        writer.u64(self.outputs).u64(self.sent);
         writer.u64(self.dropped).u64(self.punted);
         writer.u64(self.punts_dropped).u64(self.bad_messages);
         writer.u64(self.bad_connections).u64(self.waiting);
