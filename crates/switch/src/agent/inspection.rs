@@ -15,8 +15,8 @@ use super::Agent;
 use super::dump::Dump;
 use super::session::{ConnectionId, Session};
 use super::statistics::PART_LOOKS;
+use super::sweep::{Cursor, Place};
 use crate::cost;
-use crate::flow_table::EntryIndex;
 use crate::pipeline::Pipeline;
 use crate::port::{Port, QUEUES};
 
@@ -32,8 +32,7 @@ pub(super) struct ResidenceDump {
 #[derive(Debug)]
 pub(super) struct LossesDump {
     transaction: TransactionId,
-    table: usize,
-    next: EntryIndex,
+    cursor: Cursor,
 }
 
 impl Agent {
@@ -61,8 +60,7 @@ impl Agent {
             Question::Losses => {
                 session.dump = Some(Dump::Losses(LossesDump {
                     transaction,
-                    table: 0,
-                    next: EntryIndex(0),
+                    cursor: Cursor::new(TableId::ALL),
                 }));
             }
             Question::Tally => send(session, transaction, Part::Last, &Answer::Tally(tally)),
@@ -202,20 +200,20 @@ impl LossesDump {
     /// is left.
     pub(super) fn send_part(mut self, pipeline: &Pipeline, session: &mut Session) -> Option<Self> {
         let mut lost = Vec::new();
-        let mut looked_at = 0;
-        while let Some(table) = pipeline.tables.get(self.table)
-            && looked_at < PART_LOOKS
-        {
-            let Some((index, entry)) = table.flows.iter_from(self.next).next() else {
-                self.table += 1;
-                self.next = EntryIndex(0);
-                continue;
+        let mut part = Part::MoreFollows;
+        for _ in 0..PART_LOOKS {
+            let id = match self.cursor.step(pipeline) {
+                Place::Entry(id) => id,
+                Place::Empty => continue,
+                Place::End => {
+                    part = Part::Last;
+                    break;
+                }
             };
-            self.next = EntryIndex(index.0 + 1);
-            looked_at += 1;
+            let entry = pipeline.entry(id);
             if entry.counters.dropped > 0 {
                 lost.push(EntryLosses {
-                    table: TableId(u8::try_from(self.table).expect("made from a u8")),
+                    table: id.table,
                     priority: entry.rule.priority,
                     cookie: entry.cookie,
                     dropped: entry.counters.dropped,
@@ -223,10 +221,6 @@ impl LossesDump {
                 });
             }
         }
-        let part = match self.table < pipeline.tables.len() {
-            true => Part::MoreFollows,
-            false => Part::Last,
-        };
         let answer = Answer::Losses(Sequence::of(&lost));
         send(session, self.transaction, part, &answer);
         (part == Part::MoreFollows).then_some(self)

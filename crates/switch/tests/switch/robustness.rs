@@ -4,12 +4,12 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
-use switch::{CloseReason, ConnectionId, FRAME_BYTES_MAX, Input, Peer};
+use switch::{CONNECTIONS_MAX, CloseReason, ConnectionId, FRAME_BYTES_MAX, Input, Peer};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::multipart::{FlowStatisticsRequest, MultipartRequest, RequestBody};
 use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::{
-    Action, Actions, BufferId, FlowMod, MatchField, Message, PacketOut, PortNumber, TableId,
+    Action, Actions, BufferId, Echo, FlowMod, MatchField, Message, PacketOut, PortNumber, TableId,
     TransactionId,
 };
 
@@ -250,4 +250,93 @@ fn a_controller_that_asks_for_more_than_it_takes_loses_its_connection_only() {
 
     assert_eq!(world.closed, [(STRANGER, CloseReason::SendsUnread)]);
     assert_eq!(world.ask(&Message::BarrierRequest).len(), 1);
+}
+
+/// A message as long as messages can be.
+fn longest_message() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let data = &vec![7; 65_535 - 8];
+    Message::EchoRequest(Echo { data }).emit(TransactionId(1), &mut bytes);
+    bytes
+}
+
+#[test]
+fn the_longest_message_may_come_byte_by_byte_and_keeps_nobody_waiting() {
+    let mut world = World::with_controller(paced());
+    world.greet(STRANGER);
+    world.add(1, &[from(1)], &[output(2)]);
+
+    for (n, byte) in longest_message().into_iter().enumerate() {
+        let bytes = &[byte];
+        let connection = STRANGER;
+        world.handle(Input::Received { connection, bytes });
+        if n % 10_000 == 0 {
+            assert_eq!(world.ask(&Message::BarrierRequest).len(), 1);
+            world.frame(1, &frame(0x88b5, b""));
+            world.run_until(world.now + units::Duration::from_ms(1));
+            assert_eq!(world.take_sent().len(), 1);
+        }
+    }
+
+    assert_eq!(world.answers(STRANGER).len(), 1);
+}
+
+/// Every connection that there may be sends as much as it is let, and never the
+/// end of its message.
+#[test]
+fn connections_that_stall_hold_a_bounded_amount_of_memory() {
+    /// What a connection may cost: what it may leave unread, twice, since a
+    /// buffer grows in steps, and the message at hand.
+    const BYTES_MAX: u64 = 3 * 128 * 1024;
+    let mut world = World::new(paced());
+    let connections = (0..CONNECTIONS_MAX).map(|id| ConnectionId(u32::try_from(id).unwrap()));
+    for connection in connections.clone() {
+        world.greet(connection);
+        world.handle(Input::Congested(connection));
+    }
+    let flood = longest_message();
+
+    let memory = allocation_counter::measure(|| {
+        for _ in 0..100 {
+            for connection in connections.clone() {
+                let room = world.switch.room(connection);
+                let bytes = &flood[..flood.len().min(room)];
+                let now = world.now;
+                world
+                    .switch
+                    .handle(now, Input::Received { connection, bytes });
+            }
+        }
+    });
+
+    let most = BYTES_MAX * u64::try_from(CONNECTIONS_MAX).unwrap();
+    assert!(memory.bytes_max < most, "{} bytes", memory.bytes_max);
+    assert!(connections.clone().all(|it| world.switch.room(it) == 0));
+    assert_eq!(world.closed, []);
+}
+
+/// A controller that does not read gets no more packet-ins than it has room for.
+#[test]
+fn a_controller_that_does_not_read_holds_a_bounded_amount_of_memory() {
+    const BYTES_MAX: u64 = 1024 * 1024;
+    let mut world = World::with_controller(paced());
+    world.add(0, &[], &[Action::output(PortNumber::CONTROLLER)]);
+    world.handle(Input::Congested(CONTROLLER));
+    let frame = frame(0x88b5, &[0; 1_400]);
+
+    let memory = allocation_counter::measure(|| {
+        for _ in 0..10_000 {
+            world.now += units::Duration::from_ms(1);
+            world.frame(1, &frame);
+        }
+    });
+
+    assert!(memory.bytes_max < BYTES_MAX, "{} bytes", memory.bytes_max);
+    let counters = world.switch.counters();
+    assert!(counters.punts_dropped > 9_000, "{counters:?}");
+    world.handle(Input::Relieved(CONTROLLER));
+    assert_eq!(
+        world.ask(&Message::BarrierRequest).len(),
+        1 + usize::try_from(counters.punted).unwrap()
+    );
 }
