@@ -156,6 +156,8 @@ impl Datapath {
     /// If this machine lacks an interface, a privilege or a free address. Nothing
     /// is left changed then.
     pub fn start(plan: &Plan) -> Result<Self, DatapathError> {
+        // Before any other thread is there, since threads inherit where they run.
+        scheduling::apply(beside(plan.processor));
         let opened = plan.ports.iter();
         let opened = opened.map(|port| OpenedPort::open(port, plan.engine));
         let opened = opened.collect::<Result<Vec<_>, _>>()?;
