@@ -70,7 +70,7 @@ impl List {
         match action {
             Action::Output { port, max_length } => {
                 self.choose(DEFAULT_QUEUE);
-                self.output(port.widened(), max_length)?;
+                self.output(port.widened(), widened_length(max_length))?;
             }
             Action::Enqueue { port, queue } => {
                 let port = port.widened();
@@ -135,6 +135,15 @@ impl List {
 
     fn push(&mut self, action: openflow::Action) {
         self.steps.push(Step::Do(action));
+    }
+}
+
+/// Returns how much of a frame the controller wants, in a number that version
+/// 1.3 allows: what is beyond its longest is longer than any frame.
+pub(super) fn widened_length(narrow: ControllerLength) -> ControllerLength {
+    match narrow {
+        ControllerLength::NO_BUFFER => narrow,
+        narrow => narrow.min(ControllerLength::MAX),
     }
 }
 

@@ -4,6 +4,7 @@ use units::Instant;
 use wire::openflow::{self, FragmentHandling, Header, SwitchConfig, TransactionId};
 use wire::openflow10::{BadRequest, ErrorKind, ErrorMessage, Message, PortNumber, QueueOpFailed};
 
+use super::actions::widened_length;
 use super::errors::narrowed;
 use crate::agent::Agent;
 use crate::agent::session::ConnectionId;
@@ -57,7 +58,7 @@ impl Agent {
             Message::SetConfig(config) => {
                 let config = SwitchConfig {
                     fragments: fragments(config.flags),
-                    miss_send_length: config.miss_send_length,
+                    miss_send_length: widened_length(config.miss_send_length),
                 };
                 self.set_config(pipeline, id, config).map_err(narrowed)?;
             }

@@ -94,6 +94,30 @@ fn the_configuration_is_kept_and_fragments_are_never_put_together() {
     assert_eq!(answers[0].narrow(), Message::GetConfigReply(config(0)));
 }
 
+/// OF10 sections 5.2.4 and 5.3.2: any length is one, as tools ask for that want
+/// to see everything.
+#[test]
+fn a_length_beyond_every_frame_is_as_good_as_the_longest() {
+    let mut world = world(unpaced());
+    let config = SwitchConfig {
+        flags: 0,
+        miss_send_length: ControllerLength(65_534),
+    };
+    let everything = wire::openflow10::Action::Output {
+        port: PortNumber::CONTROLLER,
+        max_length: ControllerLength(65_534),
+    };
+
+    tell(&mut world, &Message::SetConfig(config));
+    super::add(&mut world, 1, super::from(1), &[everything]);
+    let frame = crate::frames::frame(0x88b5, &[7; 1_000]);
+    world.frame(1, &frame);
+    world.frame(2, &frame);
+
+    let count = super::packet_ins(&mut world, |it| assert_eq!(it.data, frame));
+    assert_eq!(count, 2);
+}
+
 /// OF10 section 5.4.4.
 #[test]
 fn what_is_not_understood_is_answered_with_the_right_error() {
