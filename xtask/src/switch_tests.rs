@@ -4,12 +4,13 @@
 //! os-ken's tester controls two switches that three cables join. It sets up the
 //! one to be tested, the target, has the other send a frame to it, and looks
 //! what comes out. Its tests say what OpenFlow 1.3 has: actions, set-field,
-//! matches, groups, meters. Each tester has a stage of its own ([`stage`]). Where
-//! only single frames matter several run side by side, in lanes; cases that count
-//! frames for half a minute run one after the other.
+//! matches, groups, meters. Each tester has a stage of its own ([`stage`]). Several
+//! run side by side, in lanes; cases that send as many frames as the tester can
+//! run alone.
 //!
 //! What was said and found lies below `target/neighbours/switch-tests/`.
 
+mod case_file;
 mod family;
 mod lane;
 mod stage;
@@ -27,6 +28,7 @@ use crate::namespaces::Namespaces;
 use crate::neighbours::missing_packages;
 use crate::python;
 use crate::workspace::Workspace;
+use case_file::{CaseFile, Load};
 use family::Family;
 use lane::{Lane, News};
 use stage::Stage;
@@ -277,32 +279,32 @@ impl Run {
     }
 }
 
-/// Returns the cases of each lane of each round: the families without throughput
-/// side by side, then the others on their own.
-#[expect(clippy::type_complexity, reason = "rounds of lanes of named files")]
-fn rounds(request: &Request, suite: &Path) -> Result<Vec<Vec<Vec<(String, PathBuf)>>>, Failure> {
-    let mut side_by_side = vec![Vec::new(); request.lanes];
-    let mut alone = Vec::new();
-    let mut next = 0;
-    for family in &request.families {
-        for file in family.files(suite)? {
-            let stem = file.file_name().unwrap_or_default().to_string_lossy();
-            let name = format!("{}-{stem}", family.name());
-            if !name.contains(&request.files) {
-                continue;
-            }
-            if family.measures_throughput() {
-                alone.push((name, file));
-            } else {
-                side_by_side[next % request.lanes].push((name, file));
-                next += 1;
+/// Shares the files out over rounds of lanes: those that need little of the
+/// machine side by side, the others after them.
+fn rounds(request: &Request, suite: &Path) -> Result<Vec<Vec<Vec<CaseFile>>>, Failure> {
+    let mut files = Vec::new();
+    for &family in &request.families {
+        for path in family.files(suite)? {
+            let file = CaseFile::read(family, path)?;
+            if file.name.contains(&request.files) {
+                files.push(file);
             }
         }
     }
-    side_by_side.retain(|lane| !lane.is_empty());
-    let rounds = [side_by_side, vec![alone]];
-    let has_cases = |round: &Vec<Vec<_>>| round.iter().any(|lane| !lane.is_empty());
-    Ok(rounds.into_iter().filter(has_cases).collect())
+    let mut rounds = Vec::new();
+    for load in Load::ALL {
+        let mut lanes = vec![Vec::new(); load.lanes(request.lanes)];
+        let lane_count = lanes.len();
+        let its = files.iter().filter(|file| file.load == load);
+        for (number, file) in its.enumerate() {
+            lanes[number % lane_count].push(file.clone());
+        }
+        lanes.retain(|lane| !lane.is_empty());
+        if !lanes.is_empty() {
+            rounds.push(lanes);
+        }
+    }
+    Ok(rounds)
 }
 
 fn folder(target: Target) -> PathBuf {

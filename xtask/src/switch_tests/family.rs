@@ -52,15 +52,6 @@ impl Family {
         }
     }
 
-    /// Returns whether its cases count what arrives in half a minute, so that
-    /// they want the machine for themselves.
-    pub fn measures_throughput(self) -> bool {
-        match self {
-            Self::Action | Self::SetField | Self::Match => false,
-            Self::Group | Self::Meter => true,
-        }
-    }
-
     /// Returns the family of the file that calls itself `title`.
     pub fn of_title(title: &str) -> Option<Self> {
         let prefixes = [

@@ -20,6 +20,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::case_file::CaseFile;
 use super::{Engine, Target};
 use crate::failure::Failure;
 use crate::workspace::Workspace;
@@ -268,15 +269,15 @@ fn not_started(program: &str) -> impl FnOnce(io::Error) -> Failure {
 /// # Errors
 ///
 /// If it cannot be written.
-pub fn lay_out(folder: &Path, cases: &[(String, PathBuf)]) -> Result<(), Failure> {
+pub fn lay_out(folder: &Path, cases: &[CaseFile]) -> Result<(), Failure> {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(Failure::at(folder))?;
     }
     let within = folder.join("cases");
     fs::create_dir_all(&within).map_err(Failure::at(&within))?;
-    for (name, file) in cases {
-        let link = within.join(name);
-        std::os::unix::fs::symlink(file, &link).map_err(Failure::at(&link))?;
+    for case in cases {
+        let link = within.join(&case.name);
+        std::os::unix::fs::symlink(&case.path, &link).map_err(Failure::at(&link))?;
     }
     Ok(())
 }
