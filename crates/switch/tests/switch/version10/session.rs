@@ -1,5 +1,6 @@
 //! Agreeing on version 1.0, plain questions, errors.
 
+use proptest::prelude::*;
 use switch::{CloseReason, Peer};
 use wire::openflow::{ControllerLength, DatapathId, Echo, Hello, PortStatusReason, TransactionId};
 use wire::openflow10::{
@@ -184,4 +185,29 @@ fn a_port_that_changes_is_told() {
     assert_eq!(status.port.number, PortNumber(2));
     let down = wire::openflow10::PortState::LINK_DOWN;
     assert!(status.port.state.contains(down));
+}
+
+proptest! {
+    #[test]
+    fn no_message_makes_the_switch_panic_or_end_the_session(
+        messages in prop::collection::vec(
+            (0u8..23, prop::collection::vec(any::<u8>(), 0..120)),
+            1..20,
+        ),
+    ) {
+        let mut world = world(unpaced());
+        for (kind, body) in messages {
+            let length = u16::try_from(8 + body.len()).unwrap();
+            let mut message = vec![1, kind, 0, 0, 0, 0, 0, 1];
+            message[2..4].copy_from_slice(&length.to_be_bytes());
+            message.extend(body);
+            world.receive(CONTROLLER, &message);
+            world.frame(1, &crate::frames::udp(9, b"datagram"));
+        }
+
+        let answers = ask(&mut world, &Message::BarrierRequest);
+        let last = answers.last().map(crate::world::Answer::narrow);
+        prop_assert_eq!(last, Some(Message::BarrierReply));
+        prop_assert_eq!(&world.closed, &[]);
+    }
 }
