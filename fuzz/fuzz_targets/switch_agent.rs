@@ -2,6 +2,7 @@
 
 #![no_main]
 
+mod bundles;
 mod changes;
 mod script;
 
@@ -83,6 +84,10 @@ impl World {
                 let change = changes::change(script)?;
                 self.receive(connection, &change);
             }
+            (7, Some(connection)) => {
+                let message = bundles::message(script)?;
+                self.receive(connection, &message);
+            }
             (4, _) => {
                 let up = script.byte()? % 2 == 0;
                 let link = if up { Link::Up } else { Link::Down };
@@ -95,7 +100,11 @@ impl World {
             _ => {
                 let bytes = script.bytes()?;
                 let arrived = self.now;
-                self.handle(Input::Frame { port, bytes, arrived });
+                self.handle(Input::Frame {
+                    port,
+                    bytes,
+                    arrived,
+                });
             }
         }
         Some(())
