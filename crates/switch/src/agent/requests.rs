@@ -3,10 +3,10 @@
 use units::Instant;
 use wire::openflow::multipart::RequestBody;
 use wire::openflow::{
-    BadRequest, Capabilities, ControllerLength, ErrorKind, ErrorMessage, FeaturesReply,
-    FragmentHandling, GroupModCommand, Hello, HelloFailed, Message, MeterModCommand,
-    ONF_EXPERIMENTER, Role, SwitchConfig, SwitchConfigFailed, TableId, TableMod, TableModFailed,
-    TransactionId,
+    BadRequest, Capabilities, ControllerLength, ErrorKind, ErrorMessage, Experimenter,
+    FeaturesReply, FragmentHandling, GroupMod, GroupModCommand, Hello, HelloFailed, Message,
+    MeterMod, MeterModCommand, ONF_EXPERIMENTER, Role, SwitchConfig, SwitchConfigFailed, TableId,
+    TableMod, TableModFailed, TransactionId,
 };
 
 use super::flow_mods::Order;
@@ -89,8 +89,7 @@ impl Agent {
                 self.reply(id, transaction, &Message::FeaturesReply(features));
             }
             Message::GetConfigRequest => {
-                let config = self.config;
-                self.reply(id, transaction, &Message::GetConfigReply(config));
+                self.reply(id, transaction, &Message::GetConfigReply(self.config));
             }
             Message::SetConfig(config) => self.set_config(pipeline, id, config)?,
             Message::FlowMod(flow_mod) => {
@@ -98,28 +97,8 @@ impl Agent {
                 let order = Order::compile(pipeline, &flow_mod)?;
                 self.begin_flow_mod(now, pipeline, id, order)?;
             }
-            Message::GroupMod(group_mod) => {
-                self.may_change(id)?;
-                match group_mod.command {
-                    GroupModCommand::Delete => {
-                        self.begin_group_deletion(now, pipeline, id, group_mod.group)?;
-                    }
-                    GroupModCommand::Add | GroupModCommand::Modify => {
-                        self.group_mod(now, pipeline, &group_mod)?;
-                    }
-                }
-            }
-            Message::MeterMod(meter_mod) => {
-                self.may_change(id)?;
-                match meter_mod.command {
-                    MeterModCommand::Delete => {
-                        self.begin_meter_deletion(now, pipeline, id, meter_mod.meter)?;
-                    }
-                    MeterModCommand::Add | MeterModCommand::Modify => {
-                        self.meter_mod(now, pipeline, &meter_mod)?;
-                    }
-                }
-            }
+            Message::GroupMod(it) => self.begin_group_mod(now, pipeline, id, &it)?,
+            Message::MeterMod(it) => self.begin_meter_mod(now, pipeline, id, &it)?,
             Message::PacketOut(packet_out) => {
                 self.may_change(id)?;
                 self.packet_out(now, pipeline, &packet_out)?;
@@ -148,12 +127,7 @@ impl Agent {
                 self.bundle_control(now, pipeline, id, transaction, &control)?;
             }
             Message::BundleAdd(add) => self.bundle_add(now, pipeline, id, transaction, &add)?,
-            Message::Experimenter(message) => {
-                return bad_request(match message.experimenter {
-                    ONF_EXPERIMENTER => BadRequest::BadExperimenterType,
-                    _ => BadRequest::BadExperimenter,
-                });
-            }
+            Message::Experimenter(message) => return unknown(&message),
             // What only a switch says, and what this switch does not have.
             Message::FeaturesReply(_)
             | Message::GetConfigReply(_)
@@ -167,6 +141,44 @@ impl Agent {
             | Message::GetAsyncReply(_) => return bad_request(BadRequest::BadType),
         }
         Ok(())
+    }
+
+    /// Changes groups; a deletion in slices.
+    fn begin_group_mod(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        group_mod: &GroupMod<'_>,
+    ) -> Result<(), ErrorKind> {
+        self.may_change(id)?;
+        match group_mod.command {
+            GroupModCommand::Delete => {
+                self.begin_group_deletion(now, pipeline, id, group_mod.group)
+            }
+            GroupModCommand::Add | GroupModCommand::Modify => {
+                self.group_mod(now, pipeline, group_mod)
+            }
+        }
+    }
+
+    /// Changes meters; a deletion in slices.
+    fn begin_meter_mod(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        meter_mod: &MeterMod<'_>,
+    ) -> Result<(), ErrorKind> {
+        self.may_change(id)?;
+        match meter_mod.command {
+            MeterModCommand::Delete => {
+                self.begin_meter_deletion(now, pipeline, id, meter_mod.meter)
+            }
+            MeterModCommand::Add | MeterModCommand::Modify => {
+                self.meter_mod(now, pipeline, meter_mod)
+            }
+        }
     }
 
     /// Appends an answer to what is sent to a controller.
@@ -230,6 +242,14 @@ impl Agent {
             }
         }
     }
+}
+
+/// Refuses what an experimenter defined, OF13 clause 7.5.4.
+fn unknown(message: &Experimenter<'_>) -> Result<(), ErrorKind> {
+    bad_request(match message.experimenter {
+        ONF_EXPERIMENTER => BadRequest::BadExperimenterType,
+        _ => BadRequest::BadExperimenter,
+    })
 }
 
 fn bad_request(code: BadRequest) -> Result<(), ErrorKind> {

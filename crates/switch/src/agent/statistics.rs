@@ -57,10 +57,8 @@ impl Agent {
             RequestBody::Flow(request) => {
                 let selection = select(pipeline, &request)?;
                 if let Some(session) = self.sessions.get_mut(&id) {
-                    session.dump = Some(Dump::Entries(Box::new(EntryDump::new(
-                        transaction,
-                        selection,
-                    ))));
+                    let dump = EntryDump::new(transaction, selection);
+                    session.dump = Some(Dump::Entries(Box::new(dump)));
                 }
             }
             RequestBody::Aggregate(request) => {
