@@ -395,7 +395,6 @@ fn entries_of_a_meter_are_counted_as_they_come_and_go() {
 fn impossible_meters_are_refused_with_their_error() {
     use MeterModCommand::{Add, Modify};
     let mut config = unpaced();
-    config.meters = 2;
     config.meter_bands = 2;
     let mut world = World::with_controller(config);
     let band = [drop_above(1, 1)];
@@ -455,13 +454,22 @@ fn impossible_meters_are_refused_with_their_error() {
     ] {
         assert_eq!(refused(&mut world, meter_mod), expected, "{meter_mod:?}");
     }
-    add(&mut world, 2, PACKETS, &band);
-    let third = change(Add, 3, PACKETS, &band);
-    assert_eq!(refused(&mut world, third), MeterModFailed::OutOfMeters);
+}
+
+/// OF13 clauses 6.6 and 7.4.4.12.
+#[test]
+fn a_meter_too_many_and_a_band_that_nobody_knows_are_refused() {
+    let mut config = unpaced();
+    config.meters = 1;
+    let mut world = World::with_controller(config);
+    add(&mut world, 1, PACKETS, &[]);
+
+    let second = change(MeterModCommand::Add, 2, PACKETS, &[]);
+    assert_eq!(refused(&mut world, second), MeterModFailed::OutOfMeters);
     let experimenter = [&[0xff, 0xff, 0, 16][..], &[0; 12]].concat();
     let unknown = MeterMod {
         bands: Bands::from_bytes(&experimenter),
-        ..third
+        ..second
     };
     assert_eq!(refused(&mut world, unknown), MeterModFailed::BadBand);
 }
