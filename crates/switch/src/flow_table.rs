@@ -344,6 +344,12 @@ impl FlowTable {
             self.entries[index.at()] = Some(ranked);
             return index;
         }
+        // All the room at once: to move the entries later would keep frames waiting.
+        // Memory that is not used costs nothing.
+        if self.entries.is_empty() {
+            self.entries.reserve_exact(self.capacity);
+            self.free.reserve_exact(self.capacity);
+        }
         let index = u32::try_from(self.entries.len()).expect("the capacity is below 2^32");
         self.entries.push(Some(ranked));
         EntryIndex(index)
