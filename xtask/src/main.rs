@@ -47,7 +47,7 @@ usage: cargo xtask JOB
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
       [--target taktos|open-vswitch] [--engine packet|xdp]
       [--only action|set-field|match|group|meter] [--files TEXT]
-      [--interval SECONDS] [--lanes NUMBER]";
+      [--interval SECONDS] [--lanes NUMBER] [--program FILE]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

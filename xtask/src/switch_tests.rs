@@ -98,6 +98,8 @@ struct Request {
     files: String,
     interval_s: u32,
     lanes: usize,
+    /// The program `taktos` to take, if it is not to be built.
+    program: Option<PathBuf>,
 }
 
 impl Request {
@@ -108,6 +110,7 @@ impl Request {
             files: String::new(),
             interval_s: 0,
             lanes: LANES,
+            program: None,
         };
         for option in words.chunks(2) {
             let refused =
@@ -128,6 +131,7 @@ impl Request {
                 }
                 "--files" => request.files.clone_from(value),
                 "--interval" => request.interval_s = value.parse().map_err(|_| refused())?,
+                "--program" => request.program = Some(PathBuf::from(value)),
                 "--lanes" => {
                     request.lanes = value.parse().map_err(|_| refused())?;
                     if request.lanes == 0 {
@@ -167,9 +171,10 @@ pub fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Failure>
     check_programs()?;
     let python = python::environment(workspace, "os-ken")?;
     let suite = python::package_folder(&python, "os_ken")?.join("tests/switch/of13");
-    let taktos = match request.target {
-        Target::Taktos(_) => build_taktos(workspace)?,
-        Target::OpenVswitch => PathBuf::new(),
+    let taktos = match (request.target, &request.program) {
+        (Target::Taktos(_), None) => build_taktos(workspace)?,
+        (Target::Taktos(_), Some(program)) => program.clone(),
+        (Target::OpenVswitch, _) => PathBuf::new(),
     };
 
     let began = Instant::now();
@@ -179,14 +184,15 @@ pub fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Failure>
         began,
         complete: true,
     };
-    for (round, lanes) in rounds(&request, &suite)?.into_iter().enumerate() {
+    for Round { load, lanes } in rounds(&request, &suite)? {
         let mut stages = Vec::new();
         for (lane, cases) in lanes.iter().enumerate() {
-            let folder = folder(request.target).join(format!("round-{round}-lane-{lane}"));
+            let folder = folder(request.target).join(format!("{}-{lane}", load.word()));
             stage::lay_out(&folder, cases)?;
             stages.push(Stage {
                 folder,
                 target: request.target,
+                load,
                 interval_s: request.interval_s,
                 python: python.clone(),
                 taktos: taktos.clone(),
@@ -279,9 +285,16 @@ impl Run {
     }
 }
 
+/// Files that testers work through side by side.
+struct Round {
+    load: Load,
+    /// The files of each tester.
+    lanes: Vec<Vec<CaseFile>>,
+}
+
 /// Shares the files out over rounds of lanes: those that need little of the
 /// machine side by side, the others after them.
-fn rounds(request: &Request, suite: &Path) -> Result<Vec<Vec<Vec<CaseFile>>>, Failure> {
+fn rounds(request: &Request, suite: &Path) -> Result<Vec<Round>, Failure> {
     let mut files = Vec::new();
     for &family in &request.families {
         for path in family.files(suite)? {
@@ -301,7 +314,7 @@ fn rounds(request: &Request, suite: &Path) -> Result<Vec<Vec<Vec<CaseFile>>>, Fa
         }
         lanes.retain(|lane| !lane.is_empty());
         if !lanes.is_empty() {
-            rounds.push(lanes);
+            rounds.push(Round { load, lanes });
         }
     }
     Ok(rounds)

@@ -35,6 +35,20 @@ impl Load {
         }
     }
 
+    /// Returns its name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Stream => "stream",
+            Self::Flood => "flood",
+        }
+    }
+
+    /// Returns the load of this name.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|load| load.word() == word)
+    }
+
     fn of(text: &str) -> Self {
         let rates = text.split(RATE).skip(1).filter_map(leading_number);
         match rates.max() {
