@@ -21,6 +21,9 @@ use crate::network::{Network, Place};
 
 /// The most memory that the rings of all ports take together.
 const ALL_RINGS_BYTES: usize = 1 << 30;
+/// How often a carrier is asked for: a link that is cut counts as down so much
+/// later at most.
+const CARRIER_INTERVAL: Duration = Duration::from_us(500);
 
 /// How the ports of the switches are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +133,11 @@ impl Switches {
             stations.push(Station::new(config.clone(), plugs).dialled_by(dialer.wanted()));
             dialers.push(dialer);
         }
-        let carriers = CarrierWatch::start(interfaces, settings.wish_beside(HIGHEST_NICE))?;
+        let carriers = CarrierWatch::start(
+            interfaces,
+            CARRIER_INTERVAL,
+            settings.wish_beside(HIGHEST_NICE),
+        )?;
         let threshold = settings.stall_threshold;
         let packets = PacketLoop::new(stations, carriers, obeyed, settings.waiting, threshold)?;
         let stop = Arc::new(AtomicBool::new(false));

@@ -44,6 +44,9 @@ use port_plan::PortPlan;
 
 /// From which length on a gap in the loop is taken down as a stall.
 const STALL_THRESHOLD: Duration = Duration::from_us(100);
+/// How often a port is asked for its carrier. At four times as often, one frame in
+/// a hundred comes while the other processor is busy with asking.
+const CARRIER_INTERVAL: Duration = Duration::from_ms(2);
 /// The most controllers that a switch dials and addresses on which it listens,
 /// together: each is kept a connection free.
 pub const MOST_WAYS: usize = CONNECTIONS_MAX - 1;
@@ -177,7 +180,8 @@ impl Datapath {
         let station = dialers.iter().fold(station, |station, dialer| {
             station.dialled_by(dialer.wanted())
         });
-        let carriers = CarrierWatch::start(board.interfaces, beside(plan.processor))?;
+        let carriers =
+            CarrierWatch::start(board.interfaces, CARRIER_INTERVAL, beside(plan.processor))?;
         let stations = vec![station];
         let packets = PacketLoop::new(stations, carriers, obeyed, plan.waiting, STALL_THRESHOLD)?;
         Ok(Self {
