@@ -199,11 +199,8 @@ impl Stage {
             .arg("--ofp-listen-host=127.0.0.1")
             .arg("--test-switch-dir=cases")
             .arg(format!("--test-switch-interval={}", self.interval_s))
-            .arg("os_ken.tests.switch.tester")
+            .arg("switch_tester")
             .env("OSKEN_HUB_TYPE", "eventlet")
-            // Waits to the microsecond, not to the millisecond, or the tester's
-            // rates are too low by a twentieth.
-            .env("EVENTLET_HUB", "selects")
             .env("PYTHONUNBUFFERED", "1")
             .current_dir(&self.folder)
             .stdin(Stdio::null())
