@@ -11,8 +11,10 @@ use crate::workspace::Workspace;
 /// How long each target runs if nothing else is asked for.
 const SECONDS_EACH: u32 = 20;
 
-/// Targets that begin with good inputs, and where these are.
-const SEEDS: [(&str, &str); 1] = [("scenario_text", "scenarios")];
+/// Where the inputs are that a target begins with, each in a folder of its own.
+const SEEDS: &str = "fuzz/seeds";
+/// A target that begins with files which the project has anyway.
+const BORROWED: [(&str, &str); 1] = [("scenario_text", "scenarios")];
 
 /// Runs every target of `fuzz/`.
 ///
@@ -40,11 +42,11 @@ pub fn run(workspace: &Workspace, seconds: Option<&str>) -> Result<ExitCode, Fai
         let mut fuzz = nightly();
         fuzz.current_dir(workspace.root())
             .args(["fuzz", "run", target]);
-        if let Some((_, seeds)) = SEEDS.iter().find(|(of, _)| of == target) {
+        if let Some(seeds) = seeds(workspace, target) {
             let grown = format!("fuzz/corpus/{target}");
             let folder = workspace.root().join(&grown);
             fs::create_dir_all(&folder).map_err(Failure::at(&folder))?;
-            fuzz.args([&grown, *seeds]);
+            fuzz.args([grown, seeds]);
         }
         fuzz.arg("--");
         fuzz.args([
@@ -67,6 +69,16 @@ pub fn run(workspace: &Workspace, seconds: Option<&str>) -> Result<ExitCode, Fai
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Returns the folder of the inputs that a target begins with, if it has any.
+fn seeds(workspace: &Workspace, target: &str) -> Option<String> {
+    let own = format!("{SEEDS}/{target}");
+    let borrowed = BORROWED.iter().find(|(of, _)| *of == target);
+    match workspace.root().join(&own).is_dir() {
+        true => Some(own),
+        false => borrowed.map(|(_, folder)| (*folder).to_owned()),
+    }
 }
 
 /// Returns the names of the programs in the manifest.
