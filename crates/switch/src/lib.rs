@@ -31,6 +31,7 @@ mod agent;
 mod bucket_choice;
 mod buffer_pool;
 mod checksum;
+pub mod compiled;
 mod config;
 mod cost;
 mod counters;

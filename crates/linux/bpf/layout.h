@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where everything stands in the compiled form of a switch's tables: the
+ * constants of crates/switch/src/compiled/layout.rs, which says what they mean.
+ * A test compares the two files.
+ */
+#pragma once
+
+#define LAYOUT_VERSION 1
+#define NEVER (~0ull)
+
+/* Words of a record, by region. */
+#define SETTINGS_RECORD_WORDS 16
+#define BUSY_RECORD_WORDS 8
+#define PORTS_RECORD_WORDS 4
+#define TABLES_RECORD_WORDS 36
+#define MASKS_RECORD_WORDS 18
+#define LINES_RECORD_WORDS 8
+#define ENTRIES_RECORD_WORDS 24
+#define ACTIONS_RECORD_WORDS 4
+#define GROUPS_RECORD_WORDS 12
+#define BUCKETS_RECORD_WORDS 4
+#define METERS_RECORD_WORDS 8
+#define BANDS_RECORD_WORDS 8
+#define TALLIES_RECORD_WORDS 4
+#define QUEUES_RECORD_WORDS 4
+#define ARRIVALS_RECORD_WORDS 4
+#define LOOKUPS_RECORD_WORDS 2
+#define TOTALS_RECORD_WORDS 16
+
+#define LIMIT_TABLES 16
+#define LIMIT_MASKS 64
+#define LIMIT_ACTIONS 32
+#define LIMIT_OUTPUTS 64
+#define LIMIT_FORMS 8
+#define LIMIT_TALLIES 96
+#define LIMIT_STEPS 256
+#define LIMIT_LEVELS 4
+#define LIMIT_BANDS 8
+#define LIMIT_TAGS 4
+#define LIMIT_PORTS_TO_ALL 32
+
+#define SETTINGS_VERSION 0
+#define SETTINGS_GENERATION 1
+#define SETTINGS_FLAGS 2
+#define SETTINGS_NEEDS 3
+#define SETTINGS_SEED 4
+#define SETTINGS_FLOW_SEED 5
+#define SETTINGS_PORTS 6
+#define SETTINGS_TABLES 7
+#define SETTINGS_TRIAL_TIME 8
+#define SETTINGS_TRIAL_COPIES 9
+
+#define FLAG_ALL_TO_CORE 1ull
+#define FLAG_DROP_FRAGMENTS (1ull << 1)
+#define FLAG_MISSES_TO_CORE (1ull << 2)
+
+#define NEED_NETWORK 1ull
+#define NEED_TRANSPORT (1ull << 1)
+#define NEED_ARP (1ull << 2)
+#define NEED_EXTENSIONS (1ull << 3)
+#define NEED_DISCOVERY (1ull << 4)
+#define NEED_MPLS (1ull << 5)
+#define NEED_BACKBONE (1ull << 6)
+
+#define BUSY_WALKS 0
+
+#define PORT_INTERFACE 0
+#define PORT_NUMBER 1
+#define PORT_IS_UP 1u
+#define PORT_SENDS (1u << 1)
+#define PORT_SENDS_FLOODS (1u << 2)
+#define PORT_NO_RECEIVE (1u << 3)
+
+#define TABLE_SINCE_0 0
+#define TABLE_SINCE_1 1
+#define TABLE_HEAD_0 2
+#define TABLE_HEAD_1 3
+#define TABLE_MASKS_0 4
+#define TABLE_MASKS_1 20
+#define TABLE_TO_CORE (1ull << 16)
+
+#define MASK_WORDS 0
+#define MASK_USED 14
+#define MASK_LINES 15
+#define MASK_BEST 16
+
+#define LINE_SPILLED 0
+#define LINE_PLACES 1
+#define LINE_PLACES_COUNT 7
+
+#define ENTRY_SINCE 0
+#define ENTRY_UNTIL 1
+#define ENTRY_RANK 2
+#define ENTRY_VALUE 3
+#define ENTRY_APPLY 17
+#define ENTRY_WRITE 18
+#define ENTRY_METER 19
+#define ENTRY_METADATA 20
+#define ENTRY_METADATA_MASK 21
+#define ENTRY_TO_CORE 1ull
+#define ENTRY_CLEARS (1ull << 1)
+#define ENTRY_LAST 0xffull
+
+#define ACTION_WHAT 0
+#define ACTION_VALUE 1
+#define ACTION_LOW 2
+
+#define OPERATION_OUTPUT 1
+#define OPERATION_OUTPUT_IN_PORT 2
+#define OPERATION_OUTPUT_ALL 3
+#define OPERATION_OUTPUT_FLOOD 4
+#define OPERATION_SET_QUEUE 5
+#define OPERATION_GROUP 6
+#define OPERATION_PUSH_VLAN 7
+#define OPERATION_ENSURE_TAG 8
+#define OPERATION_POP_VLAN 9
+#define OPERATION_SET_ETH_DST 10
+#define OPERATION_SET_ETH_SRC 11
+#define OPERATION_SET_VLAN_VID 12
+#define OPERATION_SET_VLAN_PCP 13
+#define OPERATION_SET_IP_DSCP 14
+#define OPERATION_SET_IP_ECN 15
+#define OPERATION_SET_IPV4_SRC 16
+#define OPERATION_SET_IPV4_DST 17
+#define OPERATION_SET_IPV6_SRC 18
+#define OPERATION_SET_IPV6_DST 19
+#define OPERATION_SET_IPV6_FLOW_LABEL 20
+#define OPERATION_SET_L4_SRC 21
+#define OPERATION_SET_L4_DST 22
+#define OPERATION_SET_ARP_OP 23
+#define OPERATION_SET_ARP_SPA 24
+#define OPERATION_SET_ARP_TPA 25
+#define OPERATION_SET_ARP_SHA 26
+#define OPERATION_SET_ARP_THA 27
+#define OPERATION_SET_TUNNEL 28
+
+#define GROUP_SINCE_0 0
+#define GROUP_SINCE_1 1
+#define GROUP_VERSIONS_0 2
+#define GROUP_VERSIONS_1 6
+#define GROUP_LIVE 10
+#define GROUP_HEAD 0
+#define GROUP_SHARES 1
+#define GROUP_NUMBER 2
+#define GROUP_TO_CORE (1ull << 8)
+
+#define BUCKET_ACTIONS 0
+#define BUCKET_WATCHES 1
+#define BUCKET_SHARE 2
+#define BUCKET_TALLY 3
+#define BUCKET_WATCHES_PORT 1ull
+#define BUCKET_WATCHES_GROUP (1ull << 1)
+
+#define METER_SINCE_0 0
+#define METER_SINCE_1 1
+#define METER_VERSIONS_0 2
+#define METER_VERSIONS_1 3
+#define METER_TALLY 4
+#define METER_LOCK 5
+#define METER_TO_CORE (1ull << 8)
+
+#define BAND_WHAT 0
+#define BAND_BURST 1
+#define BAND_TOKENS 2
+#define BAND_FILLED 3
+#define BAND_TALLY 4
+
+#define TALLY_FRAMES 0
+#define TALLY_BYTES 1
+#define TALLY_LAST 2
+#define TALLY_DROPPED 3
+
+#define QUEUE_FRAMES 0
+#define QUEUE_BYTES 1
+#define QUEUE_DROPPED 2
+
+#define ARRIVAL_FRAMES 0
+#define ARRIVAL_BYTES 1
+#define ARRIVAL_DROPPED 2
+
+#define LOOKUP_LOOKUPS 0
+#define LOOKUP_MATCHES 1
+
+#define TOTAL_FRAMES 0
+#define TOTAL_REFUSED 1
+#define TOTAL_MISSED 2
+#define TOTAL_METERED 3
+#define TOTAL_OUTPUTS 4
+#define TOTAL_SENT 5
+#define TOTAL_DROPPED 6
+#define TOTAL_ABANDONED 7
+#define TOTAL_TO_CORE 8
+#define TOTAL_LOST 9
+#define TOTAL_TOO_LONG_A_WAY 10
+
+#define HANDED_PORT 0
+#define HANDED_LENGTH 4
+#define HANDED_ARRIVED 8
+#define HANDED_VERDICTS 16
+#define HANDED_VERDICTS_MAX 16
+#define HANDED_VERDICTS_COUNT 32
+#define HANDED_BYTES 40
