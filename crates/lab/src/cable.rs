@@ -6,9 +6,9 @@ use linux::clock;
 use linux::interface::Interface;
 use units::Instant;
 
-use crate::netlink::Netlink;
 use crate::network::Place;
 use crate::veth::{self, Power};
+use linux::netlink::Netlink;
 
 /// One end of a cable, plugged in.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use linux::sender::{Queued, Sender};
 use linux::tap::{RING_BYTES, Tap};
 
 use crate::network::{Network, Place};
-use crate::qdisc::{self, QUEUES};
 use crate::veth::Power;
+use linux::discipline::{self, QUEUES};
 
 /// The most memory that the taps of all hosts take together.
 const ALL_RINGS_BYTES: usize = 512 << 20;
@@ -99,7 +99,7 @@ impl HostSocket {
             cable,
             tap: Tap::open(index, ring_bytes)?,
             senders: queues
-                .map(|queue| Sender::open(index, qdisc::class(queue)))
+                .map(|queue| Sender::open(index, discipline::class(queue)))
                 .collect::<Result<_, _>>()?,
         })
     }

@@ -8,9 +8,7 @@
 //!
 //! | module | makes |
 //! |---|---|
-//! | [`netlink`] | requests to the kernel's network configuration |
 //! | [`veth`] | cables: pairs of interfaces |
-//! | [`qdisc`] | the pacing of a host's link, with strict priorities |
 //! | [`cable`] | one cable of a network, to be cut and healed |
 //! | [`network`] | the whole network: rooms, cables, control network |
 //! | [`switches`] | all switches of a network, running |
@@ -22,10 +20,8 @@
 
 pub mod cable;
 pub mod host;
-pub mod netlink;
 pub mod network;
 pub mod privilege;
-pub mod qdisc;
 pub mod switches;
 pub mod timeline;
 pub mod traffic_loop;

@@ -18,9 +18,9 @@ use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
 use crate::cable::{Cable, Socket};
-use crate::netlink::Netlink;
-use crate::qdisc;
 use crate::veth::{self, End, Power};
+use linux::discipline;
+use linux::netlink::Netlink;
 
 /// The most switches of a network: each has one of the control network's cables.
 pub const MOST_SWITCHES: usize = 4096;
@@ -177,7 +177,7 @@ impl Network {
         for (end, place) in ends.into_iter().zip(cable.ends) {
             let mut netlink = end.namespace.run(Netlink::open)?;
             if matches!(place, Place::Host(_)) {
-                qdisc::pace(&mut netlink, end.index, cable.rate)?;
+                discipline::pace(&mut netlink, end.index, cable.rate)?;
             }
             let interface = end.namespace.run(|| Interface::named(end.name))?;
             sockets.push(Socket::new(place, netlink, interface));
@@ -187,7 +187,7 @@ impl Network {
         for n in 0..2 {
             if let Place::Host(host) = cable.sockets[n].place {
                 let index = cable.sockets[n].interface.index();
-                cable.powered(|| self.hosts[host].run(|| qdisc::prime(index)))?;
+                cable.powered(|| self.hosts[host].run(|| discipline::prime(index)))?;
             }
         }
         self.cables.push(cable);

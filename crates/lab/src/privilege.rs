@@ -9,9 +9,9 @@ use thiserror::Error;
 use units::BitRate;
 use wire::ethernet::MacAddress;
 
-use crate::netlink::Netlink;
-use crate::qdisc;
 use crate::veth::{self, End};
+use linux::discipline;
+use linux::netlink::Netlink;
 
 /// By what right this process builds networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ fn attempt() -> Result<(), Lacking> {
     };
     veth::lay(&mut netlink, [end("a", FIRST), end("b", SECOND)])
         .map_err(what("make a pair of virtual Ethernet interfaces (veth)"))?;
-    qdisc::pace(&mut netlink, FIRST, BitRate::from_mbps(100))
+    discipline::pace(&mut netlink, FIRST, BitRate::from_mbps(100))
         .map_err(what("pace an interface by a token bucket (sch_htb)"))?;
     room.run(|| PacketPort::open(FIRST, 1 << 16).map(drop))
         .map_err(what("open a packet socket with a ring (af_packet)"))

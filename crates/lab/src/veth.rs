@@ -14,7 +14,7 @@ use linux::interface::Interface;
 use linux::namespace::Namespace;
 use wire::ethernet::MacAddress;
 
-use crate::netlink::{Netlink, Purpose, Request};
+use linux::netlink::{Netlink, Purpose, Request};
 
 const NEW_LINK: u16 = 16;
 const NEW_ADDRESS: u16 = 20;

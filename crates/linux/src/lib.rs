@@ -11,6 +11,8 @@
 //! | [`scheduling`] | processor, priority and timer slack of a thread |
 //! | [`namespace`] | network namespaces that live no longer than this process |
 //! | [`interface`] | one network interface: index, carrier, offloads |
+//! | [`netlink`] | requests to the kernel's network configuration |
+//! | [`discipline`] | the pacing of an interface, with strict priorities |
 //! | [`loan`] | an interface that serves as a port and is given back as it was |
 //! | [`port`] | a switch port on an interface: AF_PACKET or AF_XDP |
 //! | [`tap`] | a passive capture with kernel stamps in both directions |
@@ -31,11 +33,13 @@ pub mod clock;
 pub mod connection;
 pub mod controller_loop;
 pub mod dialer;
+pub mod discipline;
 pub mod interface;
 pub mod listener;
 pub mod loan;
 mod mapping;
 pub mod namespace;
+pub mod netlink;
 pub mod packet_loop;
 mod poller;
 pub mod port;

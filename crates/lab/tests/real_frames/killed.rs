@@ -3,11 +3,11 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use lab::netlink::Netlink;
 use lab::network::Network;
 use lab::veth::{self, End};
 use linux::interface::Interface;
 use linux::namespace::Namespace;
+use linux::netlink::Netlink;
 use wire::ethernet::MacAddress;
 
 use crate::network::plan;

@@ -14,10 +14,10 @@ mod world;
 use std::io::{self, Write};
 use std::thread;
 
-use lab::netlink::Netlink;
 use lab::veth::{self, End, Power};
 use linux::clock;
 use linux::namespace::Namespace;
+use linux::netlink::Netlink;
 use linux::tap::{Direction, Tap};
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;

@@ -1,6 +1,6 @@
 //! The pacing of a host's link, judged by the stamps behind it.
 
-use lab::qdisc;
+use linux::discipline;
 use linux::namespace::Namespace;
 use linux::sender::{Queued, Sender};
 use linux::tap::{Direction, Tap};
@@ -19,14 +19,16 @@ fn frames_leave_no_faster_than_the_link_and_the_most_urgent_first() {
         return;
     };
     let [mut left, _right] = joined(left, Namespace::new().unwrap());
-    qdisc::pace(&mut left.netlink, left.index, RATE).unwrap();
-    left.namespace.run(|| qdisc::prime(left.index)).unwrap();
+    discipline::pace(&mut left.netlink, left.index, RATE).unwrap();
+    left.namespace
+        .run(|| discipline::prime(left.index))
+        .unwrap();
     let mut tap = left
         .namespace
         .run(|| Tap::open(left.index, 1 << 20).unwrap());
     let open = |queue| {
         left.namespace
-            .run(move || Sender::open(11, qdisc::class(queue)).unwrap())
+            .run(move || Sender::open(11, discipline::class(queue)).unwrap())
     };
     let (mut low, mut high) = (open(0), open(7));
 

@@ -7,10 +7,10 @@
 use std::fs;
 use std::io;
 
-use lab::netlink::Netlink;
 use lab::veth::{self, End, Power};
 use linux::clock;
 use linux::namespace::Namespace;
+use linux::netlink::Netlink;
 use linux::port::{Attachment, XdpPort};
 use units::Duration;
 use wire::ethernet::MacAddress;

@@ -8,10 +8,10 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use lab::netlink::Netlink;
 use lab::veth::{self, End, Power};
 use linux::interface::Interface;
 use linux::namespace::Namespace;
+use linux::netlink::Netlink;
 use linux::port::{Frame, PacketPort};
 use rustix::process::Signal;
 use wire::ethernet::MacAddress;
@@ -90,8 +90,8 @@ impl Testbed {
         const DELETE_LINK: u16 = 17;
         let mut header = [0; 16];
         header[4..8].copy_from_slice(&index.to_ne_bytes());
-        let purpose = lab::netlink::Purpose::Change;
-        let request = lab::netlink::Request::new(DELETE_LINK, purpose, &header);
+        let purpose = linux::netlink::Purpose::Change;
+        let request = linux::netlink::Request::new(DELETE_LINK, purpose, &header);
         self.netlink.ask(request).unwrap();
     }
 

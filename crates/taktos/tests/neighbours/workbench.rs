@@ -9,9 +9,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::netlink::Netlink;
 use lab::veth::{self, End, Power};
 use linux::namespace::Namespace;
+use linux::netlink::Netlink;
 use tempfile::TempDir;
 use wire::ethernet::MacAddress;
 

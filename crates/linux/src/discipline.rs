@@ -1,4 +1,4 @@
-//! Paces a host's interface at the rate of its link, with eight strict
+//! Paces an interface at the rate of its link, with eight strict
 //! priorities and no preemption.
 //!
 //! A hierarchical token bucket does it: one root class holds the rate of the
@@ -17,13 +17,13 @@
 
 use std::io;
 
-use linux::sender::{ClassId, Sender};
 use units::{BitRate, DataSize};
 use wire::ethernet::{LONGEST_FRAME, SHORTEST_FRAME, WIRE_OVERHEAD, wire_size};
 
 use crate::netlink::{Netlink, Purpose, Request};
+use crate::sender::{ClassId, Sender};
 
-/// How many queues a host's interface has; queue 7 is the most urgent.
+/// How many queues an interface has; queue 7 is the most urgent.
 pub const QUEUES: u8 = 8;
 
 const NEW_DISCIPLINE: u16 = 36;
