@@ -7,6 +7,7 @@ mod shape;
 
 use std::process::ExitCode;
 
+use crate::bpf;
 use crate::cargo::Cargo;
 use crate::failure::Failure;
 use crate::finding::{Finding, Severity};
@@ -74,6 +75,7 @@ fn findings(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
     findings.extend(sources.iter().flat_map(shape::check));
     findings.extend(links::check(workspace)?);
     findings.extend(references::check(workspace, &sources)?);
+    findings.extend(bpf::check(workspace)?);
     Ok(findings)
 }
 

@@ -4,6 +4,7 @@
 
 mod bench;
 mod blank;
+mod bpf;
 mod cargo;
 mod check;
 mod citation;
@@ -43,6 +44,7 @@ usage: cargo xtask JOB
                      forwarder on this machine; needs root, two processors, and the
                      Debian packages openvswitch-switch and iproute2
   fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)
+  bpf                compiles the programs that run in the kernel, with clang
   neighbours         installs the other projects' programs that tests run beside ours
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
       [--target taktos|open-vswitch] [--engine packet|xdp]
@@ -69,6 +71,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["cites"] => cites::run(&workspace, Listing::All),
         ["cites", "--missing"] => cites::run(&workspace, Listing::Missing),
         ["tidy"] => tidy::run(&workspace),
+        ["bpf"] => bpf::run(&workspace),
         ["bench"] => bench::run(&workspace),
         ["rivals", ..] => rivals::run(&workspace, &arguments[1..]),
         ["fuzz"] => fuzz::run(&workspace, None),

@@ -7,6 +7,7 @@
 //!
 //! | module | carries |
 //! |---|---|
+//! | [`bpf`] | programs of ours that run in the kernel |
 //! | [`clock`] | the monotonic clock, sleeping to a point in time, steps of the wall clock |
 //! | [`scheduling`] | processor, priority and timer slack of a thread |
 //! | [`namespace`] | network namespaces that live no longer than this process |
@@ -27,6 +28,7 @@
 //! | [`packet_loop`] | all switches of the process, on one thread |
 //! | [`sender`] | a host's way through its queueing discipline |
 
+pub mod bpf;
 pub mod carrier_watch;
 pub mod channel;
 pub mod clock;

@@ -7,18 +7,12 @@
 //! Sources: `linux/bpf.h`; RFC 9669 (the instructions); Documentation/networking/af_xdp.rst of Linux.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::Attachment;
+use crate::bpf::attributes::{Attributes, Command};
+use crate::bpf::map::{Map, MapKind, MapShape};
 
-/// Commands of `bpf(2)`.
-mod command {
-    pub const MAP_CREATE: libc::c_int = 0;
-    pub const MAP_UPDATE: libc::c_int = 2;
-    pub const PROGRAM_LOAD: libc::c_int = 5;
-    pub const LINK_CREATE: libc::c_int = 28;
-}
-const MAP_OF_SOCKETS: u32 = 17;
 const PROGRAM_XDP: u32 = 6;
 const ATTACH_XDP: u32 = 37;
 /// `XDP_FLAGS_DRV_MODE`
@@ -30,14 +24,14 @@ const PASS: i32 = 2;
 const REDIRECT_MAP: i32 = 51;
 /// Where the receive queue stands in the context, `struct xdp_md`.
 const QUEUE_OFFSET: i16 = 16;
-const ATTRIBUTES_BYTES: usize = 128;
+const LICENCE: &[u8] = b"Apache-2.0\0";
 
 /// The program, attached to one interface. It is detached when this value is
 /// dropped, or the process ends.
 #[derive(Debug)]
 pub(super) struct Redirect {
     _link: OwnedFd,
-    _map: OwnedFd,
+    _map: Map,
 }
 
 impl Redirect {
@@ -49,16 +43,11 @@ impl Redirect {
         attachment: Attachment,
     ) -> io::Result<Self> {
         let map = create_map()?;
-        let key = 0_u32;
-        let value = descriptor(socket.as_raw_fd());
-        let mut update = Attributes::default();
-        update.word(0, descriptor(map.as_raw_fd()));
-        update.address(8, &raw const key);
-        update.address(16, &raw const value);
-        update.run(command::MAP_UPDATE)?;
+        let number = socket.as_raw_fd().to_ne_bytes();
+        map.update(&0_u32.to_ne_bytes(), &number)?;
         let program = load(&map)?;
         let mut attach = Attributes::default();
-        attach.word(0, descriptor(program.as_raw_fd()));
+        attach.descriptor(0, program.as_fd());
         attach.word(4, index);
         attach.word(8, ATTACH_XDP);
         attach.word(
@@ -69,30 +58,31 @@ impl Redirect {
             },
         );
         Ok(Self {
-            _link: attach.open(command::LINK_CREATE)?,
+            _link: attach.open(Command::LinkCreate)?,
             _map: map,
         })
     }
 }
 
-fn create_map() -> io::Result<OwnedFd> {
-    let mut create = Attributes::default();
-    create.word(0, MAP_OF_SOCKETS);
-    create.word(4, size_of::<u32>().try_into().expect("4"));
-    create.word(8, size_of::<u32>().try_into().expect("4"));
-    create.word(12, QUEUES);
-    create.open(command::MAP_CREATE)
+fn create_map() -> io::Result<Map> {
+    let shape = MapShape {
+        kind: MapKind::Sockets,
+        key_bytes: 4,
+        value_bytes: 4,
+        entries: QUEUES,
+    };
+    Map::create("sockets", shape).map_err(|refusal| refusal.source)
 }
 
-fn load(map: &OwnedFd) -> io::Result<OwnedFd> {
-    let program = program(map.as_raw_fd());
-    let licence = c"Apache-2.0";
+fn load(map: &Map) -> io::Result<OwnedFd> {
+    let program = program(map.as_fd().as_raw_fd());
+    let instructions = program.map(u64::to_ne_bytes);
     let mut load = Attributes::default();
     load.word(0, PROGRAM_XDP);
     load.word(4, program.len().try_into().expect("six"));
-    load.address(8, program.as_ptr());
-    load.address(16, licence.as_ptr());
-    load.open(command::PROGRAM_LOAD)
+    load.bytes(8, instructions.as_flattened());
+    load.bytes(16, LICENCE);
+    load.open(Command::ProgramLoad)
 }
 
 /// `return bpf_redirect_map(&sockets, context->rx_queue_index, XDP_PASS);`
@@ -125,66 +115,6 @@ fn instruction(code: u8, (to, from): (u8, u8), offset: i16, constant: i32) -> u6
     let [a, b] = offset.to_ne_bytes();
     let [c, d, e, f] = constant.to_ne_bytes();
     u64::from_ne_bytes([code, registers, a, b, c, d, e, f])
-}
-
-/// The argument of `bpf(2)`: a union, written at the offsets of the command.
-struct Attributes {
-    bytes: [u8; ATTRIBUTES_BYTES],
-}
-
-impl Default for Attributes {
-    fn default() -> Self {
-        Self {
-            bytes: [0; ATTRIBUTES_BYTES],
-        }
-    }
-}
-
-impl Attributes {
-    fn word(&mut self, offset: usize, value: u32) {
-        self.bytes[offset..offset + 4].copy_from_slice(&value.to_ne_bytes());
-    }
-
-    fn address<T>(&mut self, offset: usize, pointer: *const T) {
-        let address = pointer as u64;
-        self.bytes[offset..offset + 8].copy_from_slice(&address.to_ne_bytes());
-    }
-
-    /// Runs a command; what its addresses lead to must live until it returns, as
-    /// the callers' locals do.
-    fn run(&self, command: libc::c_int) -> io::Result<i64> {
-        // SAFETY: the attributes are as long as said, zero where the command
-        // takes nothing, and their addresses lead to locals of the callers, which
-        // live longer than this call and have the sizes that the command reads.
-        #[expect(unsafe_code, reason = "bpf")]
-        let result = unsafe {
-            libc::syscall(
-                libc::SYS_bpf,
-                command,
-                self.bytes.as_ptr(),
-                ATTRIBUTES_BYTES,
-            )
-        };
-        if result < 0 {
-            Err(io::Error::last_os_error())
-        } else {
-            Ok(result)
-        }
-    }
-
-    /// Runs a command that returns a descriptor.
-    fn open(&self, command: libc::c_int) -> io::Result<OwnedFd> {
-        let fd = self.run(command)?;
-        let fd = i32::try_from(fd).expect("descriptors are small");
-        // SAFETY: the kernel has just given us this descriptor and nobody else has
-        // it.
-        #[expect(unsafe_code, reason = "own the new descriptor")]
-        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-    }
-}
-
-fn descriptor(fd: i32) -> u32 {
-    u32::try_from(fd).expect("open descriptors are not negative")
 }
 
 #[cfg(test)]

@@ -1,0 +1,216 @@
+//! A program that the kernel's verifier has accepted.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use thiserror::Error;
+
+use super::attributes::{Attributes, Command};
+use super::btf::{FUNCTION_BYTES, LINE_BYTES};
+use super::object::{Image, Object, ObjectError};
+
+/// `BPF_PROG_TYPE_SCHED_CLS`
+const CLASSIFIER: u32 = 3;
+/// The project's own. Functions of the kernel that ask for another are not used.
+const LICENCE: &[u8] = b"Apache-2.0\0";
+const INSTRUCTION_BYTES: usize = 8;
+/// `BPF_LOG_STATS`: the verifier says how much it did, and why it refuses.
+const LOG_STATISTICS: u32 = 4;
+/// `BPF_LOG_LEVEL1`: the verifier says how it came to where it refuses.
+const LOG_PATH: u32 = 1;
+const STATISTICS_BYTES: usize = 1 << 16;
+/// The longest log that all kernels since 5.15 write.
+const PATH_BYTES: usize = (1 << 24) - 1;
+/// How much of the verifier's log an error shows.
+const LINES_SHOWN: usize = 40;
+
+/// Why a program cannot be loaded.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The object is not usable.
+    #[error("{0}")]
+    Object(#[from] ObjectError),
+    /// This process has no right to.
+    #[error(
+        "the kernel does not let this process load programs: {source}. It needs CAP_BPF and \
+         CAP_NET_ADMIN, or to be root"
+    )]
+    Forbidden {
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The verifier refuses it.
+    #[error(
+        "the kernel's verifier refuses the program `{name}` of {instructions} instructions: \
+         {source}\n{log}"
+    )]
+    Refused {
+        /// The main function.
+        name: String,
+        /// Its length.
+        instructions: usize,
+        /// The last lines of what the verifier says.
+        log: String,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+/// What it cost to verify a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// Instructions in the program.
+    pub instructions: usize,
+    /// Instructions that the verifier went through, if it says: the kernel stops at
+    /// 1,000,000.
+    pub processed: Option<u64>,
+    /// What the verifier says, in its words.
+    pub log: String,
+    /// Why the program was loaded without its types, if it was: then functions that
+    /// are to be checked once are checked at each call.
+    pub without_types: Option<String>,
+}
+
+/// A program in the kernel. It stays there until this value is gone and it is
+/// attached nowhere.
+#[derive(Debug)]
+pub struct Program {
+    descriptor: OwnedFd,
+    verified: Verified,
+}
+
+impl Program {
+    /// Loads the program of `object` whose main function is `main`, with the maps
+    /// that its names stand for.
+    ///
+    /// # Errors
+    ///
+    /// If the object or a map lacks something, or the kernel refuses.
+    pub fn load(
+        object: &Object,
+        main: &str,
+        maps: &BTreeMap<&str, BorrowedFd<'_>>,
+    ) -> Result<Self, LoadError> {
+        let image = object.link(main, maps)?;
+        let (types, without_types) = match load_types(&image) {
+            Ok(types) => (types, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let types = types.as_ref().map(AsFd::as_fd);
+        let mut log = vec![0; STATISTICS_BYTES];
+        match load(main, &image, types, LOG_STATISTICS, &mut log) {
+            Ok(descriptor) => {
+                let log = text(&log);
+                let verified = Verified {
+                    instructions: image.instructions.len() / INSTRUCTION_BYTES,
+                    processed: processed(&log),
+                    log,
+                    without_types,
+                };
+                Ok(Self {
+                    descriptor,
+                    verified,
+                })
+            }
+            Err(error) => Err(refusal(main, &image, types, error)),
+        }
+    }
+
+    /// Returns what it cost to verify it.
+    #[must_use]
+    pub fn verified(&self) -> &Verified {
+        &self.verified
+    }
+}
+
+impl AsFd for Program {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Hands the types to the kernel, if there are any.
+fn load_types(image: &Image) -> io::Result<Option<OwnedFd>> {
+    if image.types.is_empty() || image.functions.is_empty() {
+        return Ok(None);
+    }
+    let mut load = Attributes::default();
+    load.bytes(0, &image.types);
+    load.word(16, length(image.types.len()));
+    load.open(Command::TypesLoad).map(Some)
+}
+
+fn load(
+    main: &str,
+    image: &Image,
+    types: Option<BorrowedFd<'_>>,
+    log_level: u32,
+    log: &mut [u8],
+) -> io::Result<OwnedFd> {
+    let mut load = Attributes::default();
+    load.word(0, CLASSIFIER);
+    load.word(4, length(image.instructions.len() / INSTRUCTION_BYTES));
+    load.bytes(8, &image.instructions);
+    load.bytes(16, LICENCE);
+    load.word(24, log_level);
+    load.word(28, length(log.len()));
+    load.bytes_mut(32, log);
+    load.name(48, main);
+    if let Some(types) = types {
+        load.descriptor(72, types);
+        load.word(76, length(FUNCTION_BYTES));
+        load.bytes(80, &image.functions);
+        load.word(88, length(image.function_count()));
+        load.word(92, length(LINE_BYTES));
+        load.bytes(96, &image.lines);
+        load.word(104, length(image.line_count()));
+    }
+    load.open(Command::ProgramLoad)
+}
+
+/// Asks again, for the verifier's reasons.
+fn refusal(
+    main: &str,
+    image: &Image,
+    types: Option<BorrowedFd<'_>>,
+    source: io::Error,
+) -> LoadError {
+    if source.kind() == io::ErrorKind::PermissionDenied {
+        // `EACCES` is the verifier's, `EPERM` the kernel's.
+        if source.raw_os_error() == Some(libc::EPERM) {
+            return LoadError::Forbidden { source };
+        }
+    }
+    let mut log = vec![0; PATH_BYTES];
+    // Full or not, what was written is what can be shown.
+    let _ = load(main, image, types, LOG_PATH | LOG_STATISTICS, &mut log);
+    LoadError::Refused {
+        name: main.to_owned(),
+        instructions: image.instructions.len() / INSTRUCTION_BYTES,
+        log: last_lines(&text(&log)),
+        source,
+    }
+}
+
+fn text(log: &[u8]) -> String {
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    String::from_utf8_lossy(&log[..end]).into_owned()
+}
+
+/// Reads "processed 123 insns (limit ...".
+fn processed(log: &str) -> Option<u64> {
+    let (_, rest) = log.rsplit_once("processed ")?;
+    rest.split(' ').next()?.parse().ok()
+}
+
+fn last_lines(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    let shown = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
+    shown.join("\n")
+}
+
+fn length(length: usize) -> u32 {
+    u32::try_from(length).expect("what the kernel is given has less than 4 GiB")
+}
