@@ -20,6 +20,7 @@ use crate::group_walk::GROUP_COPIES_A_FRAME;
 use crate::headers::PipelineFields;
 use crate::mac_table::MacTable;
 use crate::meter_table::MeterTable;
+use crate::metering::Judged;
 use crate::packet::{Origin, Packet};
 use crate::port::{Link, Port, PortIndex, Sending};
 use crate::punt_budget::Budget;
@@ -77,6 +78,8 @@ pub(crate) struct Egress {
     pub(crate) counters: SwitchCounters,
     pub(crate) groups: GroupTable,
     pub(crate) meters: MeterTable,
+    /// What meters decided about the frame at hand before it came here.
+    pub(crate) judged: Judged,
     pub(crate) flow_hash: FlowHash,
     /// How many copies of the frame at hand groups may still make.
     pub(crate) copies_left: u32,
@@ -125,6 +128,7 @@ impl Egress {
             counters: SwitchCounters::default(),
             groups: GroupTable::new(config.groups, config.group_buckets),
             meters: MeterTable::new(config.meters, config.meter_bands),
+            judged: Judged::default(),
             flow_hash: FlowHash::new(config.seed),
             copies_left: GROUP_COPIES_A_FRAME,
             stations,

@@ -23,6 +23,7 @@
 //! | what does a frame cost at most? | `cost` |
 //! | how long did it stay? | `residence` |
 //! | where does a frame go that nobody decides about? | `normal`, `mac_table` |
+//! | how do others walk the tables in its place? | `compiled` |
 //! | what may a controller ask for? | `agent`, `matching`, `program` |
 
 mod action;

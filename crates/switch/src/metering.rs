@@ -8,11 +8,32 @@ use crate::meter_table::MeterIndex;
 use crate::packet::{Packet, Stale};
 use crate::rewrite;
 
+/// What meters decided about a frame before it was handed to the switch, the next
+/// one last.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    verdicts: Vec<u8>,
+}
+
+impl Judged {
+    /// Notes by how many levels each of the first meters raises the drop precedence
+    /// of the next frame.
+    pub(crate) fn begin(&mut self, verdicts: &[u8]) {
+        self.verdicts.clear();
+        self.verdicts.extend(verdicts.iter().rev());
+    }
+}
+
 impl Egress {
-    /// Lets a meter judge the frame.
+    /// Lets a meter judge the frame, unless it has done so before.
     pub(crate) fn meter(&mut self, now: Instant, packet: &mut Packet, index: MeterIndex) -> Fate {
         let bytes = self.pool.frame(packet.slot).len();
-        match self.meters.meter_mut(index).judge(now, bytes) {
+        let treatment = match self.judged.verdicts.pop() {
+            None => self.meters.meter_mut(index).judge(now, bytes),
+            Some(0) => None,
+            Some(levels) => Some(Treatment::Remark(levels)),
+        };
+        match treatment {
             None => Fate::Lives,
             Some(Treatment::Drop) => {
                 self.counters.metered += 1;

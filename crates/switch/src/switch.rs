@@ -27,6 +27,20 @@ pub enum Input<'a> {
         /// it is handed in. For [`Residence`] alone.
         arrived: Instant,
     },
+    /// The last bit of a frame arrived, and whoever walks the
+    /// [compiled form](crate::compiled) gave it up half-way: it walks the tables
+    /// from the first one on, as if nobody had looked at it.
+    Handed {
+        /// The port at which it arrived.
+        port: PortNumber,
+        /// The frame without check sequence, as it arrived.
+        bytes: &'a [u8],
+        /// When its last bit arrived.
+        arrived: Instant,
+        /// What the first meters on its way have decided and counted already: by
+        /// how many levels each raises the drop precedence.
+        verdicts: &'a [u8],
+    },
     /// A link went up or down.
     Port {
         /// The port at its end.
@@ -159,6 +173,21 @@ impl Switch {
             } => {
                 let frame = Arrival { bytes, at: arrived };
                 self.pipeline.receive(now, port, frame);
+                if !self.pipeline.egress.punts.is_empty() {
+                    self.agent.send_punts(now, &mut self.pipeline);
+                }
+                return;
+            }
+            Input::Handed {
+                port,
+                bytes,
+                arrived,
+                verdicts,
+            } => {
+                let frame = Arrival { bytes, at: arrived };
+                self.pipeline.egress.judged.begin(verdicts);
+                self.pipeline.receive(now, port, frame);
+                self.pipeline.egress.judged.begin(&[]);
                 if !self.pipeline.egress.punts.is_empty() {
                     self.agent.send_punts(now, &mut self.pipeline);
                 }
