@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use libfuzzer_sys::fuzz_target;
 use script::{Script, hello};
-use switch::{Config, ConnectionId, FRAME_BYTES_MAX, Input, Output, Peer, PortConfig, Switch};
+use switch::{Config, ConnectionId, FRAME_BYTES_MAX, Input, Output, Pacing, Peer, PortConfig, Switch};
 use units::Instant;
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::{Masked, VlanMatch};
@@ -72,6 +72,7 @@ fn new_switch() -> Switch {
         name: format!("port{number}"),
         mac: MacAddress([2, 0, 0, 0, 1, 1]),
         rate: None,
+        pacing: Pacing::Core,
     });
     let mut config = Config::new(DatapathId(1), ports.collect());
     config.tables = 2;

@@ -11,7 +11,7 @@ mod script;
 use libfuzzer_sys::fuzz_target;
 use script::{Script, hello};
 use switch::{
-    Config, ConnectionId, FailMode, Input, Link, MacTableConfig, Output, PacketBuffersConfig, Peer,
+    Config, ConnectionId, FailMode, Input, Link, MacTableConfig, Output, PacketBuffersConfig, Pacing, Peer,
     PortConfig, Switch,
 };
 use units::{BitRate, Duration, Instant};
@@ -57,6 +57,10 @@ impl World {
             name: format!("port{number}"),
             mac: MacAddress([2, 0, 0, 0, 1, number]),
             rate: (number == 2).then(|| BitRate::from_mbps(100)),
+            pacing: match number {
+                3 => Pacing::World,
+                _ => Pacing::Core,
+            },
         });
         let hold = Duration::from_ms(1);
         let mut config = Config::new(DatapathId(1), ports.collect());

@@ -15,7 +15,7 @@
 //! | [`netlink`] | requests to the kernel's network configuration |
 //! | [`discipline`] | the pacing of an interface, with strict priorities |
 //! | [`loan`] | an interface that serves as a port and is given back as it was |
-//! | [`port`] | a switch port on an interface: AF_PACKET or AF_XDP |
+//! | [`port`] | a switch port on an interface: AF_PACKET, AF_XDP, or forwarded by the kernel |
 //! | [`tap`] | a passive capture with kernel stamps in both directions |
 //! | [`carrier_watch`] | the carrier of many interfaces, always up to date |
 //! | [`stream`] | a connected socket, over a network or within the machine |

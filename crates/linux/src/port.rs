@@ -2,12 +2,14 @@
 //!
 //! Frames come and go whole, with their VLAN tag and without check sequence.
 
+pub mod kernel;
 pub mod packet;
 pub mod xdp;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+pub use kernel::KernelPort;
 pub use packet::PacketPort;
 pub use xdp::{Attachment, XdpPort};
 
@@ -32,6 +34,8 @@ pub enum Engine {
     },
     /// By AF_XDP.
     Xdp(Attachment),
+    /// By the kernel, which forwards what it can and hands the rest over elsewhere.
+    Kernel,
 }
 
 /// A port, whichever way it is carried.
@@ -41,6 +45,8 @@ pub enum Port {
     Packet(PacketPort),
     /// By AF_XDP.
     Xdp(Box<XdpPort>),
+    /// By the kernel; only sends.
+    Kernel(KernelPort),
 }
 
 /// A frame that came in.
@@ -73,6 +79,7 @@ impl Port {
             Engine::Xdp(attachment) => XdpPort::open(index, attachment)
                 .map(Box::new)
                 .map(Self::Xdp),
+            Engine::Kernel => KernelPort::open(index).map(Self::Kernel),
         }
     }
 
@@ -96,16 +103,18 @@ impl Port {
                     stamp: None,
                 })
             }),
+            Self::Kernel(_) => None,
         }
     }
 
     /// Sends one frame now, behind those that were enqueued, or drops it: never
-    /// waits.
+    /// waits. Its queue matters where the interface has queues of its own.
     #[inline]
-    pub fn send(&mut self, frame: &[u8]) -> Sent {
+    pub fn send(&mut self, queue: u8, frame: &[u8]) -> Sent {
         match self {
             Self::Packet(port) => port.send(frame),
             Self::Xdp(port) => port.send(frame),
+            Self::Kernel(port) => port.send(queue, frame),
         }
     }
 
@@ -116,16 +125,18 @@ impl Port {
         match self {
             Self::Packet(port) => port.is_ready(),
             Self::Xdp(port) => port.is_ready(),
+            Self::Kernel(_) => false,
         }
     }
 
     /// Takes one frame to be sent, or drops it. It goes with the next
     /// [`flush`](Self::flush), at the latest.
     #[inline]
-    pub fn enqueue(&mut self, frame: &[u8]) -> Sent {
+    pub fn enqueue(&mut self, queue: u8, frame: &[u8]) -> Sent {
         match self {
             Self::Packet(port) => port.enqueue(frame),
             Self::Xdp(port) => port.enqueue(frame),
+            Self::Kernel(port) => port.send(queue, frame),
         }
     }
 
@@ -136,6 +147,7 @@ impl Port {
         match self {
             Self::Packet(port) => port.flush(),
             Self::Xdp(port) => port.flush(),
+            Self::Kernel(_) => 0,
         }
     }
 
@@ -150,6 +162,7 @@ impl Port {
         match self {
             Self::Packet(port) => port.lost(),
             Self::Xdp(port) => port.lost(),
+            Self::Kernel(_) => 0,
         }
     }
 }
@@ -159,6 +172,7 @@ impl AsFd for Port {
         match self {
             Self::Packet(port) => port.as_fd(),
             Self::Xdp(port) => port.as_fd(),
+            Self::Kernel(port) => port.as_fd(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A host's way onto its link: through the queueing discipline that paces it.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use libc::c_int;
 use rustix::io::Errno;
@@ -11,7 +11,7 @@ use rustix::net::{SendFlags, send};
 use crate::socket::{Receives, bind, packet_socket, set_option};
 
 /// The discipline's own limit is to be the one that is felt, not the socket's.
-const SEND_BUFFER_BYTES: usize = 8 << 20;
+pub(crate) const SEND_BUFFER_BYTES: usize = 8 << 20;
 
 /// A class of a queueing discipline, as `major:minor` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,15 +56,7 @@ impl Sender {
     /// Without CAP_NET_RAW and CAP_NET_ADMIN, or without such an interface.
     pub fn open(index: u32, class: ClassId) -> io::Result<Self> {
         let socket = packet_socket()?;
-        // A queueing discipline with classes takes a priority that is the number
-        // of one of its classes as the choice of that class.
-        let priority = c_int::try_from(class.as_u32()).map_err(|_| io::ErrorKind::InvalidInput)?;
-        set_option(
-            socket.as_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PRIORITY,
-            &priority,
-        )?;
+        set_class(socket.as_fd(), class)?;
         // An ordinary user keeps the default size, which queues fewer frames.
         let _ = set_socket_send_buffer_size_force(&socket, SEND_BUFFER_BYTES);
         bind(socket.as_fd(), index, Receives::Nothing)?;
@@ -84,4 +76,12 @@ impl Sender {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Has every frame that `socket` sends go to `class`.
+pub(crate) fn set_class(socket: BorrowedFd<'_>, class: ClassId) -> io::Result<()> {
+    // A queueing discipline with classes takes a priority that is the number of
+    // one of its classes as the choice of that class.
+    let priority = c_int::try_from(class.as_u32()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    set_option(socket, libc::SOL_SOCKET, libc::SO_PRIORITY, &priority)
 }

@@ -311,6 +311,7 @@ impl World {
                     bytes,
                     departs,
                     stay,
+                    ..
                 } => {
                     self.network
                         .transmit(Node::Switch(switch), port, bytes, departs);

@@ -14,7 +14,7 @@
 use std::net::Ipv4Addr;
 use std::time::Instant as Clock;
 
-use switch::{Config, ConnectionId, Input, Peer, PortConfig, Switch};
+use switch::{Config, ConnectionId, Input, Pacing, Peer, PortConfig, Switch};
 use units::Instant;
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::multipart::{FlowStatisticsRequest, MultipartRequest, RequestBody};
@@ -174,6 +174,7 @@ fn connected(entries: u32) -> Switch {
         name: format!("port{number}"),
         mac: MacAddress([2, 0, 0, 0, 1, 0]),
         rate: None,
+        pacing: Pacing::Core,
     });
     let mut config = Config::new(DatapathId(1), ports.into());
     config.table_capacity = usize::try_from(entries).expect("it fits") + 1;

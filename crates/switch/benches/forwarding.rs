@@ -8,7 +8,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use std::net::Ipv4Addr;
-use switch::{Config, ConnectionId, Input, Output, Peer, PortConfig, Switch};
+use switch::{Config, ConnectionId, Input, Output, Pacing, Peer, PortConfig, Switch};
 use units::Instant;
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
@@ -133,6 +133,7 @@ fn empty_switch() -> Switch {
         name: format!("port{number}"),
         mac: MacAddress([2, 0, 0, 0, 1, 0]),
         rate: None,
+        pacing: Pacing::Core,
     });
     let mut config = Config::new(DatapathId(1), ports.into());
     config.table_capacity = 100_000;

@@ -6,7 +6,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use switch::{Config, ConnectionId, Input, Output, Peer, PortConfig, Switch};
+use switch::{Config, ConnectionId, Input, Output, Pacing, Peer, PortConfig, Switch};
 use units::Instant;
 use wire::ethernet::MacAddress;
 use wire::openflow::{
@@ -75,6 +75,7 @@ fn switch_with(way: Way) -> Switch {
         name: format!("port{number}"),
         mac: MacAddress([2, 0, 0, 0, 1, 0]),
         rate: None,
+        pacing: Pacing::Core,
     });
     let mut switch = Switch::new(Instant::ZERO, Config::new(DatapathId(1), ports.into()));
     let mut stream = Vec::new();

@@ -65,6 +65,30 @@ pub struct PortConfig {
     pub mac: MacAddress,
     /// How fast it sends. Without a rate it sends at once and has no queues.
     pub rate: Option<BitRate>,
+    /// Who keeps that rate.
+    pub pacing: Pacing,
+}
+
+/// Who lets the frames of a port wait for each other, and so holds its queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// The switch.
+    Core,
+    /// The world, behind the switch: it is handed every frame at once, together
+    /// with the queue that the frame goes through, and tells what became of them
+    /// ([`Input::Queues`](crate::Input::Queues)). The rate is what controllers are
+    /// told.
+    World,
+}
+
+impl PortConfig {
+    /// Returns the rate that the switch itself keeps here.
+    pub(crate) fn own_pace(&self) -> Option<BitRate> {
+        match self.pacing {
+            Pacing::Core => self.rate,
+            Pacing::World => None,
+        }
+    }
 }
 
 /// How often something may happen: `burst` times at once, and once more after
@@ -162,10 +186,10 @@ impl Config {
 
     /// Returns how many buffers the switch needs so that a frame is dropped only
     /// since its own queue is full, never since others are: every queue of every
-    /// paced port full, and a few frames in the switch's hands.
+    /// port that it paces full, and a few frames in the switch's hands.
     #[must_use]
     pub fn buffers_that_suffice(&self) -> usize {
-        let paced = self.ports.iter().filter(|port| port.rate.is_some()).count();
+        let paced = self.ports.iter().filter_map(PortConfig::own_pace).count();
         paced * crate::QUEUES * self.queue_capacity + crate::egress::IN_HAND_MAX
     }
 }

@@ -12,7 +12,8 @@ pub struct PortCounters {
     /// Frames received and given up before the first table: too long, too
     /// short, not wanted by the port's configuration, or no buffer free.
     pub received_dropped: u64,
-    /// Frames whose transmission began.
+    /// Frames whose transmission began. Where the world paces the port, those that
+    /// left its queues.
     pub sent_frames: u64,
     /// Bytes of those, without check sequence.
     pub sent_bytes: u64,
@@ -24,12 +25,44 @@ pub struct PortCounters {
 /// What one queue of a port has carried and what it has lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounters {
-    /// Frames of this queue whose transmission began.
+    /// Frames of this queue whose transmission began. Where the world paces the
+    /// port, those that left the world's queue.
     pub sent_frames: u64,
     /// Bytes of those, without check sequence.
     pub sent_bytes: u64,
     /// Frames dropped since the queue was full or the link went down.
     pub dropped_frames: u64,
+}
+
+/// What one of the world's queues has carried and lost since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueTally {
+    /// Frames that left it.
+    pub sent_frames: u64,
+    /// Bytes of those, without check sequence.
+    pub sent_bytes: u64,
+    /// Frames that it had no room for.
+    pub dropped_frames: u64,
+}
+
+impl QueueTally {
+    /// Returns what came on top of `before`. A queue that has counted less than
+    /// before is another one, made since.
+    pub(crate) fn since(self, before: Self) -> Self {
+        let parts = [
+            (self.sent_frames, before.sent_frames),
+            (self.sent_bytes, before.sent_bytes),
+            (self.dropped_frames, before.dropped_frames),
+        ];
+        match parts.map(|(now, before)| now.checked_sub(before)) {
+            [Some(sent_frames), Some(sent_bytes), Some(dropped_frames)] => Self {
+                sent_frames,
+                sent_bytes,
+                dropped_frames,
+            },
+            [..] => self,
+        }
+    }
 }
 
 /// What a switch has done with frames, all ports together.
@@ -55,9 +88,9 @@ pub struct SwitchCounters {
     pub buckets_skipped: u64,
     /// Copies that outputs to ports asked for.
     pub outputs: u64,
-    /// Copies whose transmission began.
+    /// Copies whose transmission began, or that the world took into its queues.
     pub sent: u64,
-    /// Copies dropped at the port.
+    /// Copies dropped at the port, by the switch itself.
     pub dropped: u64,
     /// Copies for the controller that are on their way to it.
     pub punted: u64,

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::buffer_pool::SlotIndex;
-use crate::counters::QueueCounters;
+use crate::counters::{QueueCounters, QueueTally};
 use crate::residence::Residence;
 
 /// The frames that wait in one queue.
@@ -13,6 +13,8 @@ pub(crate) struct EgressQueue {
     capacity: usize,
     frames: VecDeque<SlotIndex>,
     pub(crate) counters: QueueCounters,
+    /// What the world's queue had counted when it was last heard of.
+    pub(crate) told: QueueTally,
     pub(crate) residence: Residence,
 }
 
@@ -26,6 +28,7 @@ impl EgressQueue {
             capacity,
             frames: VecDeque::with_capacity(capacity),
             counters: QueueCounters::default(),
+            told: QueueTally::default(),
             residence: Residence::new(),
         }
     }

@@ -72,10 +72,11 @@ mod timeouts;
 pub use agent::{CONNECTIONS_MAX, CloseReason, ConnectionId, Peer};
 pub use buffer_pool::FRAME_BYTES_MAX;
 pub use config::{
-    Config, FailMode, KeepAlive, MacTableConfig, PacketBuffersConfig, PortConfig, PuntBudget,
+    Config, FailMode, KeepAlive, MacTableConfig, Pacing, PacketBuffersConfig, PortConfig,
+    PuntBudget,
 };
 pub use cost::{Cost, TableCost, Work};
-pub use counters::{PortCounters, QueueCounters, SwitchCounters};
+pub use counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters};
 pub use egress::PORTS_MAX;
 pub use group_walk::GROUP_COPIES_A_FRAME;
 pub use port::{Link, QUEUES};

@@ -3,8 +3,8 @@
 //! A port with a rate sends one frame at a time. Frames that come meanwhile
 //! wait in eight queues of strict priority, 7 being the most urgent; a frame
 //! whose transmission began is never interrupted, so an urgent one waits for at
-//! most one other. A port without a rate sends at once, and whoever drives the
-//! switch does the pacing.
+//! most one other. A port without a rate sends at once. So does a port that the
+//! world paces: its queues are the world's, which tells what they carry and lose.
 //!
 //! Sources: OF13 clauses 5.1 and 7.2.1; IEEE 802.1Q clause 8.6.8.1 (strict
 //! priority).
@@ -14,8 +14,8 @@ use wire::ethernet::wire_size;
 use wire::openflow;
 
 use crate::buffer_pool::SlotIndex;
-use crate::config::PortConfig;
-use crate::counters::PortCounters;
+use crate::config::{Pacing, PortConfig};
+use crate::counters::{PortCounters, QueueTally};
 use crate::egress_queue::{EgressQueue, QueueFull};
 
 /// The port is left out of floods, OF10 section 5.2.1. Version 1.3 has no name
@@ -72,7 +72,7 @@ pub(crate) struct Port {
 impl Port {
     pub(crate) fn new(now: Instant, config: PortConfig, queue_capacity: usize) -> Self {
         Self {
-            pace: config.rate.map(Pace::new),
+            pace: config.own_pace().map(Pace::new),
             config,
             link: Link::Up,
             policy: openflow::PortConfig::NONE,
@@ -170,6 +170,24 @@ impl Port {
         self.queues[usize::from(queue)].counters.dropped_frames += 1;
     }
 
+    /// Notes what the world's queues have carried and lost, if they are the ones of
+    /// this port.
+    pub(crate) fn note_queues(&mut self, tallies: &[QueueTally; QUEUES]) {
+        match self.config.pacing {
+            Pacing::Core => return,
+            Pacing::World => {}
+        }
+        for (queue, &tally) in self.queues.iter_mut().zip(tallies) {
+            let more = tally.since(std::mem::replace(&mut queue.told, tally));
+            queue.counters.sent_frames += more.sent_frames;
+            queue.counters.sent_bytes += more.sent_bytes;
+            queue.counters.dropped_frames += more.dropped_frames;
+            self.counters.sent_frames += more.sent_frames;
+            self.counters.sent_bytes += more.sent_bytes;
+            self.counters.sent_dropped += more.dropped_frames;
+        }
+    }
+
     /// Notes how long a frame of `queue` stayed in the switch.
     #[inline]
     pub(crate) fn note_residence(&mut self, queue: u8, stay: Duration) {
@@ -195,17 +213,25 @@ impl Port {
     }
 
     fn begin(&mut self, starts: Instant, queue: u8, bytes: usize) -> Instant {
-        let bytes_u64 = u64::try_from(bytes).expect("a frame is short");
-        self.counters.sent_frames += 1;
-        self.counters.sent_bytes += bytes_u64;
-        let counters = &mut self.queues[usize::from(queue)].counters;
-        counters.sent_frames += 1;
-        counters.sent_bytes += bytes_u64;
+        match self.config.pacing {
+            Pacing::Core => self.count_sent(queue, bytes),
+            // It counts what leaves its queues; this frame may yet be dropped there.
+            Pacing::World => {}
+        }
         if let Some(pace) = self.pace {
             self.busy_until = starts + pace.time_to_send(bytes);
             return self.busy_until;
         }
         starts
+    }
+
+    fn count_sent(&mut self, queue: u8, bytes: usize) {
+        let bytes = u64::try_from(bytes).expect("a frame is short");
+        self.counters.sent_frames += 1;
+        self.counters.sent_bytes += bytes;
+        let counters = &mut self.queues[usize::from(queue)].counters;
+        counters.sent_frames += 1;
+        counters.sent_bytes += bytes;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer};
 use crate::buffer_pool::{Arrival, SlotIndex};
 use crate::config::Config;
 use crate::cost::Cost;
-use crate::counters::{PortCounters, QueueCounters, SwitchCounters};
+use crate::counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters};
 use crate::egress::{Egress, Transmission};
 use crate::pipeline::Pipeline;
 use crate::port::{Link, PortIndex, QUEUES};
@@ -48,6 +48,15 @@ pub enum Input<'a> {
         /// What it is now.
         link: Link,
     },
+    /// What the world's queues of a port have carried and lost since they were
+    /// made, the least urgent first. Says nothing about a port that the switch
+    /// paces.
+    Queues {
+        /// The port, paced by the world.
+        port: PortNumber,
+        /// What each queue has counted so far.
+        tallies: &'a [QueueTally; QUEUES],
+    },
     /// A connection stands.
     Connected {
         /// Which one.
@@ -80,11 +89,13 @@ pub enum Output<'a> {
     Transmit {
         /// The port out of which it goes.
         port: PortNumber,
+        /// The queue of the port through which it goes.
+        queue: u8,
         /// The frame without check sequence.
         bytes: &'a [u8],
         /// When its last bit leaves the port: the time that the frame, its
         /// padding and its overhead take at the port's rate after it began, or
-        /// now if the port has no rate. Until then no other frame begins. If the
+        /// now if the switch does not pace the port. Until then no other frame begins. If the
         /// switch was called too late, the frame began when it could have
         /// ([`Config::catch_up`]).
         departs: Instant,
@@ -194,6 +205,12 @@ impl Switch {
                 return;
             }
             Input::Port { port, link } => self.set_link(port, link),
+            Input::Queues { port, tallies } => {
+                if let Some(port) = self.pipeline.egress.find_port(port) {
+                    self.pipeline.egress.port_mut(port).note_queues(tallies);
+                }
+                return;
+            }
             Input::Connected { connection, peer } => self.agent.connected(now, connection, peer),
             Input::Received { connection, bytes } => {
                 self.agent
@@ -229,6 +246,7 @@ impl Switch {
             let Egress { ports, pool, .. } = &self.pipeline.egress;
             return Some(Output::Transmit {
                 port: ports[port.at()].config.number,
+                queue,
                 bytes: pool.frame(slot),
                 departs,
                 stay: Stay {

@@ -10,7 +10,7 @@ use linux::packet_loop::Waiting;
 use linux::port::{Attachment, XdpPort};
 use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
-use switch::{Config, PortConfig};
+use switch::{Config, Pacing, PortConfig};
 use units::{BitRate, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{
@@ -42,6 +42,7 @@ fn config() -> Config {
         name: format!("p{number}"),
         mac: MacAddress([2, 9, 0, 0, 0, 1]),
         rate: Some(BitRate::from_mbps(100)),
+        pacing: Pacing::Core,
     });
     Config::new(DatapathId(1), ports.to_vec())
 }

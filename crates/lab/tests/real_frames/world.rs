@@ -26,7 +26,7 @@ use measure::load::{HostLoad, Load, QueuedSource};
 use measure::traffic::udp::{Config as UdpConfig, Pattern};
 use measure::traffic::{Addresses, Source, Udp};
 use measure::{Contract, FlowPlan, ReceiverIndex, Recorder};
-use switch::PortConfig;
+use switch::{Pacing, PortConfig};
 use units::{BitRate, DataSize, Delay, Duration, Instant};
 use wire::ethernet::{MacAddress, wire_size};
 use wire::openflow::{DatapathId, PortNumber};
@@ -94,6 +94,7 @@ fn switch_config(number: u8) -> switch::Config {
         name: format!("p{port}"),
         mac: MacAddress([2, 9, 0, 0, number, port]),
         rate: Some(RATE),
+        pacing: Pacing::Core,
     });
     switch::Config::new(DatapathId(u64::from(number)), ports.collect())
 }

@@ -23,6 +23,7 @@ pub struct Plug {
     pub(super) watched: usize,
     pub(super) link: Link,
     held: Vec<u8>,
+    held_queue: u8,
     stay: Option<Stay>,
     departs: Instant,
     pub(super) counters: PlugCounters,
@@ -44,6 +45,8 @@ pub(super) enum Handing {
 /// A frame that is leaving.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaving<'a> {
+    /// The queue of the port through which it goes.
+    pub(super) queue: u8,
     pub(super) bytes: &'a [u8],
     /// When its last bit leaves.
     pub(super) departs: Instant,
@@ -77,6 +80,7 @@ impl Plug {
             watched,
             link: Link::Up,
             held: Vec::with_capacity(LONGEST_FRAME),
+            held_queue: 0,
             stay: None,
             departs: Instant::FAR_FUTURE,
             counters: PlugCounters::default(),
@@ -95,6 +99,7 @@ impl Plug {
         handing: Handing,
     ) -> Option<Stay> {
         let Leaving {
+            queue,
             bytes,
             departs,
             stay,
@@ -103,14 +108,15 @@ impl Plug {
             let sent = match handing {
                 Handing::AtOnce => {
                     self.flush();
-                    self.port.send(bytes)
+                    self.port.send(queue, bytes)
                 }
-                Handing::Together => self.port.enqueue(bytes),
+                Handing::Together => self.port.enqueue(queue, bytes),
             };
             Self::note(&mut self.counters, sent);
             return Some(stay);
         }
         self.held.extend_from_slice(bytes);
+        self.held_queue = queue;
         self.stay = Some(stay);
         self.departs = departs;
         None
@@ -124,7 +130,7 @@ impl Plug {
         }
         let stay = self.stay.take()?;
         self.flush();
-        let sent = self.port.send(&self.held);
+        let sent = self.port.send(self.held_queue, &self.held);
         Self::note(&mut self.counters, sent);
         self.forget();
         Some(stay)

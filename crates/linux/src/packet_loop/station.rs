@@ -376,12 +376,14 @@ impl Station {
             match output {
                 Output::Transmit {
                     port,
+                    queue,
                     bytes,
                     departs,
                     stay,
                 } => {
                     if let Some(plug) = self.plugs.iter_mut().find(|plug| plug.number == port) {
                         let frame = Leaving {
+                            queue,
                             bytes,
                             departs,
                             stay,

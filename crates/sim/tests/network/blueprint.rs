@@ -312,6 +312,7 @@ impl Blueprint {
                 name: format!("s{switch}-{}", number.0),
                 mac: MacAddress([2, 1, 0, low_byte(switch), 0, 1]),
                 rate: Some(rate),
+                pacing: switch::Pacing::Core,
             });
         SwitchPart {
             config: switch::Config::new(datapath(switch), ports.collect()),

@@ -30,3 +30,4 @@ mod table_features;
 mod version10;
 mod ways;
 mod world;
+mod world_paced;

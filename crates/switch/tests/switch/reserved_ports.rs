@@ -1,7 +1,7 @@
 //! The ports that are no ports, in each place where they may stand: OF13 clause
 //! 4.5.
 
-use switch::{Config, Link, PortConfig};
+use switch::{Config, Link, Pacing, PortConfig};
 use units::Duration;
 use wire::ethernet::MacAddress;
 use wire::openflow::multipart::{MultipartRequest, RequestBody};
@@ -41,6 +41,7 @@ fn with_local() -> Config {
         name: "local".into(),
         mac: MacAddress([2, 0, 0, 0, 1, 99]),
         rate: None,
+        pacing: Pacing::Core,
     });
     config
 }

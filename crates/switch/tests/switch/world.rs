@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use switch::{CloseReason, Config, ConnectionId, Input, Link, Output, Peer, PortConfig, Switch};
+use switch::{
+    CloseReason, Config, ConnectionId, Input, Link, Output, Pacing, Peer, PortConfig, Switch,
+};
 use units::{BitRate, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::{
@@ -18,6 +20,7 @@ pub const CONTROLLER: ConnectionId = ConnectionId(1);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     pub port: PortNumber,
+    pub queue: u8,
     pub frame: Vec<u8>,
     pub begins: Instant,
     pub departs: Instant,
@@ -164,12 +167,14 @@ impl World {
             match output {
                 Output::Transmit {
                     port,
+                    queue,
                     bytes,
                     departs,
                     stay,
                 } => {
                     self.sent.push(Sent {
                         port,
+                        queue,
                         frame: bytes.to_vec(),
                         begins: self.now,
                         departs,
@@ -212,6 +217,7 @@ pub fn ports(count: u8, rate: Option<BitRate>) -> Vec<PortConfig> {
         name: format!("port{number}"),
         mac: MacAddress([2, 0, 0, 0, 1, number]),
         rate,
+        pacing: Pacing::Core,
     });
     ports.collect()
 }

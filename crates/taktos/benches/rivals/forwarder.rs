@@ -44,7 +44,7 @@ fn forward(from: &mut Port, to: &mut Port) -> usize {
     for moved in 0..BURST {
         let more = from.receive(|arrived| {
             if let Frame::Whole(bytes) = arrived.frame {
-                to.enqueue(bytes);
+                to.enqueue(0, bytes);
             }
         });
         if more.is_none() {

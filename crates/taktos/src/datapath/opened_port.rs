@@ -9,7 +9,7 @@ use linux::loan::{Loan, Tags};
 use linux::packet_loop::LONGEST_FRAME;
 use linux::port::packet::RING_BYTES;
 use linux::port::{Attachment, Engine, Port};
-use switch::PortConfig;
+use switch::{Pacing, PortConfig};
 
 use super::DatapathError;
 use super::port_plan::{Pace, PortPlan};
@@ -106,6 +106,7 @@ fn describe(plan: &PortPlan, interface: &Interface) -> io::Result<PortConfig> {
             Pace::Unlimited => None,
             Pace::At(rate) => Some(rate),
         },
+        pacing: Pacing::Core,
     })
 }
 

@@ -347,6 +347,7 @@ pub fn switch_config(scenario: &Scenario, index: SwitchIndex) -> switch::Config 
         name: format!("{}-{number}", description.name),
         mac: port_address(description.datapath_id, number),
         rate: Some(rate),
+        pacing: switch::Pacing::Core,
     });
     let mut config = switch::Config::new(DatapathId(description.datapath_id), ports.collect());
     config.queue_capacity = usize::try_from(profile.queue_frames.value).unwrap_or(usize::MAX);

@@ -166,7 +166,7 @@ pub struct Host {
 
 impl Host {
     pub fn send(&mut self, mark: u8) {
-        self.port.send(&frame(mark));
+        self.port.send(0, &frame(mark));
     }
 
     /// Waits for the frame that has this mark.
