@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-use linux::carrier_watch::CarrierWatch;
+use linux::carrier_watch::{CarrierWatch, Effort};
 use linux::dialer::{self, Dialer};
 use linux::interface::Interface;
 use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
@@ -136,6 +136,7 @@ impl Switches {
         let carriers = CarrierWatch::start(
             interfaces,
             CARRIER_INTERVAL,
+            Effort::Eager,
             settings.wish_beside(HIGHEST_NICE),
         )?;
         let threshold = settings.stall_threshold;

@@ -22,6 +22,12 @@ pub fn now() -> Instant {
     read(ClockId::Monotonic)
 }
 
+/// Returns the processor time that the calling thread has used.
+#[must_use]
+pub fn spent() -> Duration {
+    read(ClockId::ThreadCPUTime).saturating_since(Instant::ZERO)
+}
+
 /// Sleeps until `moment`, or returns at once if it has passed.
 pub fn sleep_until(moment: Instant) {
     let request = timespec(moment);

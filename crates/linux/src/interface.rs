@@ -3,7 +3,7 @@
 mod ethtool;
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use libc::{c_char, c_ulong};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -11,6 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use units::BitRate;
 use wire::ethernet::MacAddress;
 
+use crate::namespace::Namespace;
 use crate::socket::done;
 
 const NAME_BYTES: usize = libc::IFNAMSIZ;
@@ -124,6 +125,24 @@ impl Interface {
         let end = self.name.iter().position(|byte| *byte == 0);
         let name = &self.name[..end.expect("a name is shorter than its room")];
         str::from_utf8(name).expect("made of a str")
+    }
+
+    /// Returns the namespace that it is in.
+    ///
+    /// # Errors
+    ///
+    /// Without CAP_NET_ADMIN there.
+    pub fn namespace(&self) -> io::Result<Namespace> {
+        /// `linux/sockios.h`
+        const NAMESPACE_OF_SOCKET: c_ulong = 0x894c;
+        // SAFETY: the request takes no argument and returns a descriptor.
+        #[expect(unsafe_code, reason = "ioctl")]
+        let fd = unsafe { libc::ioctl(self.control.as_raw_fd(), NAMESPACE_OF_SOCKET as _) };
+        done(fd)?;
+        // SAFETY: the kernel has just given us this descriptor and nobody else has
+        // it.
+        #[expect(unsafe_code, reason = "own the new descriptor")]
+        Ok(Namespace::of(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
     /// Asks for its hardware address.

@@ -37,6 +37,7 @@ pub mod controller_loop;
 pub mod dialer;
 pub mod discipline;
 pub mod interface;
+mod link_events;
 pub mod listener;
 pub mod loan;
 mod mapping;

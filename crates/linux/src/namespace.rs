@@ -51,6 +51,28 @@ impl Namespace {
         })
     }
 
+    /// Returns the namespace that a descriptor leads to.
+    pub(crate) fn of(descriptor: OwnedFd) -> Self {
+        Self { descriptor }
+    }
+
+    /// Runs `work` inside this namespace, on a thread of its own, and returns its
+    /// result.
+    ///
+    /// # Errors
+    ///
+    /// `PermissionDenied` if this process may not enter.
+    ///
+    /// # Panics
+    ///
+    /// If `work` panics.
+    pub fn visit<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
+        on_own_thread(|| {
+            self.enter()?;
+            Ok(work())
+        })
+    }
+
     /// Runs `work` inside this namespace, on a thread of its own, and returns its
     /// result. Sockets made inside stay there.
     ///

@@ -132,6 +132,9 @@ pub struct Record {
 pub struct PacketLoop {
     stations: Vec<Station>,
     carriers: CarrierWatch,
+    /// How often a carrier had changed when they were last followed; nothing if a
+    /// switch does not know them yet.
+    carriers_followed: Option<u64>,
     commands: Receiver<Command>,
     poller: Poller,
     waiting: Waiting,
@@ -173,6 +176,7 @@ impl PacketLoop {
         Ok(Self {
             stations,
             carriers,
+            carriers_followed: None,
             commands,
             poller,
             waiting,
@@ -256,6 +260,7 @@ impl PacketLoop {
             self.wall.follow();
         }
         self.follow_carriers(now);
+        self.calm_ports();
         self.obey();
         self.poller.wait(Some(Duration::ZERO));
         let mut room = [0; CHUNK_BYTES];
@@ -279,14 +284,24 @@ impl PacketLoop {
     }
 
     fn follow_carriers(&mut self, now: Instant) {
+        let changes = Some(self.carriers.changes());
+        if std::mem::replace(&mut self.carriers_followed, changes) == changes {
+            return;
+        }
         for station in &mut self.stations {
             for n in 0..station.plugs.len() {
                 let plug = &mut station.plugs[n];
                 if let Some(link) = plug.change(self.carriers.carrier(plug.watched)) {
                     station.link_changed(n, link, now);
                 }
-                station.plugs[n].calm();
             }
+        }
+    }
+
+    /// Has no port that is down wake the loop for being so.
+    fn calm_ports(&self) {
+        for plug in self.stations.iter().flat_map(|station| &station.plugs) {
+            plug.calm();
         }
     }
 
@@ -327,7 +342,10 @@ impl PacketLoop {
                 }
             }
             Command::Crash { station } => self.stations[station].crash(&self.poller),
-            Command::Restart { station } => self.stations[station].start(now),
+            Command::Restart { station } => {
+                self.stations[station].start(now);
+                self.carriers_followed = None;
+            }
         }
     }
 

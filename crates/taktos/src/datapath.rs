@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 
-use linux::carrier_watch::CarrierWatch;
+use linux::carrier_watch::{CarrierWatch, Effort};
 use linux::dialer::Dialer;
 use linux::listener::Listener;
 use linux::packet_loop::{Closed, Command, PacketLoop, Plug, Record, Station, Waiting};
@@ -180,8 +180,12 @@ impl Datapath {
         let station = dialers.iter().fold(station, |station, dialer| {
             station.dialled_by(dialer.wanted())
         });
-        let carriers =
-            CarrierWatch::start(board.interfaces, CARRIER_INTERVAL, beside(plan.processor))?;
+        let carriers = CarrierWatch::start(
+            board.interfaces,
+            CARRIER_INTERVAL,
+            Effort::Thrifty,
+            beside(plan.processor),
+        )?;
         let stations = vec![station];
         let packets = PacketLoop::new(stations, carriers, obeyed, plan.waiting, STALL_THRESHOLD)?;
         Ok(Self {
