@@ -5,13 +5,19 @@
 //! |---|---|
 //! | [`object`] | the object file that clang makes |
 //! | [`map`] | memory that programs and this process share |
+//! | [`attachment`] | a program's place at an interface |
 //! | [`program`] | a program that the kernel's verifier has accepted |
+//! | [`test_run`] | a program's run on a frame that no interface has seen |
+//! | [`record_ring`] | what programs tell this process, record by record |
 //!
 //! Sources: `linux/bpf.h`, `linux/btf.h`; RFC 9669; bpf(2); Documentation/bpf of Linux.
 
+pub mod attachment;
 pub(crate) mod attributes;
 mod btf;
 mod elf;
 pub mod map;
 pub mod object;
 pub mod program;
+pub mod record_ring;
+pub mod test_run;

@@ -21,6 +21,25 @@ unsafe impl Send for Mapping {}
 impl Mapping {
     /// Maps `length` bytes of what a descriptor shares, from `offset` on.
     pub(crate) fn shared(descriptor: impl AsFd, length: usize, offset: u64) -> io::Result<Self> {
+        Self::of_descriptor(descriptor, length, offset, protection())
+    }
+
+    /// Maps `length` bytes of what a descriptor shares only to be read, from
+    /// `offset` on.
+    pub(crate) fn shared_to_read(
+        descriptor: impl AsFd,
+        length: usize,
+        offset: u64,
+    ) -> io::Result<Self> {
+        Self::of_descriptor(descriptor, length, offset, ProtFlags::READ)
+    }
+
+    fn of_descriptor(
+        descriptor: impl AsFd,
+        length: usize,
+        offset: u64,
+        protection: ProtFlags,
+    ) -> io::Result<Self> {
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
         #[expect(unsafe_code, reason = "mmap")]
@@ -28,7 +47,7 @@ impl Mapping {
             mmap(
                 std::ptr::null_mut(),
                 length,
-                protection(),
+                protection,
                 flags,
                 descriptor,
                 offset,
@@ -78,6 +97,20 @@ impl Mapping {
 }
 
 impl Mapping {
+    /// Returns the place of `length` bytes at `offset`.
+    ///
+    /// # Panics
+    ///
+    /// If they do not lie within the mapping.
+    #[inline]
+    pub(crate) fn range(&self, offset: usize, length: usize) -> NonNull<[u8]> {
+        assert!(offset + length <= self.length, "within the mapping");
+        // SAFETY: just checked.
+        #[expect(unsafe_code, reason = "pointer within the mapping")]
+        let begin = unsafe { self.base.add(offset) };
+        NonNull::slice_from_raw_parts(begin, length)
+    }
+
     /// Has the processor fetch `length` bytes at `offset`, while it does something
     /// else.
     #[inline]

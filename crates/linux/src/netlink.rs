@@ -18,12 +18,18 @@ const REQUEST: u16 = 0x1;
 const ACKNOWLEDGE: u16 = 0x4;
 const EXCLUSIVE: u16 = 0x200;
 const CREATE: u16 = 0x400;
+/// Asks for all things of a kind.
+const ALL: u16 = 0x300;
 /// The type of the kernel's answer: an error number, zero for success.
 const ANSWER: u16 = 2;
+/// The type of the message behind the last of a list.
+const END: u16 = 3;
 /// Marks an attribute that contains attributes.
 const NESTED: u16 = 0x8000;
 /// The answer repeats the request; ours are shorter.
 const ANSWER_BYTES: usize = 8192;
+/// The kernel puts at most this much of a list into one message.
+const LIST_BYTES: usize = 1 << 15;
 
 /// Whether a request makes something new or changes what is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,12 +134,7 @@ impl Netlink {
     ///
     /// The kernel's reason to refuse.
     pub fn ask(&mut self, request: Request) -> io::Result<()> {
-        let mut bytes = request.bytes;
-        let length = u32::try_from(bytes.len()).expect("requests are small");
-        self.sequence = self.sequence.wrapping_add(1);
-        bytes[0..4].copy_from_slice(&length.to_ne_bytes());
-        bytes[8..12].copy_from_slice(&self.sequence.to_ne_bytes());
-        send(&self.socket, &bytes, SendFlags::empty())?;
+        self.send(request)?;
         loop {
             let mut answer = [0; ANSWER_BYTES];
             let (length, _) = recv(&self.socket, &mut answer[..], RecvFlags::empty())?;
@@ -141,6 +142,45 @@ impl Netlink {
                 return outcome;
             }
         }
+    }
+
+    /// Asks for all things that a request of type `kind` with the fixed part
+    /// `header` lists, and returns what each answer holds behind its own header.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's reason to refuse.
+    pub fn list(&mut self, kind: u16, header: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        let mut request = Request::new(kind, Purpose::Change, header);
+        request.bytes[6..8].copy_from_slice(&(REQUEST | ALL).to_ne_bytes());
+        self.send(request)?;
+        let mut listed = Vec::new();
+        let mut room = vec![0; LIST_BYTES];
+        loop {
+            let (length, _) = recv(&self.socket, &mut room[..], RecvFlags::empty())?;
+            let mut rest = &room[..length];
+            while let Some((message, behind)) = first_message(rest) {
+                rest = behind;
+                if message.get(8..12) != Some(&self.sequence.to_ne_bytes()[..]) {
+                    continue;
+                }
+                match u16::from_ne_bytes([message[4], message[5]]) {
+                    END => return Ok(listed),
+                    ANSWER => self.outcome(message).unwrap_or(Ok(()))?,
+                    _ => listed.push(message[HEADER_BYTES..].to_vec()),
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, request: Request) -> io::Result<()> {
+        let mut bytes = request.bytes;
+        let length = u32::try_from(bytes.len()).expect("requests are small");
+        self.sequence = self.sequence.wrapping_add(1);
+        bytes[0..4].copy_from_slice(&length.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.sequence.to_ne_bytes());
+        send(&self.socket, &bytes, SendFlags::empty())?;
+        Ok(())
     }
 
     /// Returns what the kernel says about the latest request, if `message` is
@@ -158,9 +198,48 @@ impl Netlink {
     }
 }
 
+/// Returns the attribute `kind` among `attributes`, if it is there.
+#[must_use]
+pub fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
+    let mut rest = attributes;
+    loop {
+        let length = u16::from_ne_bytes(rest.get(0..2)?.try_into().ok()?);
+        let found = u16::from_ne_bytes(rest.get(2..4)?.try_into().ok()?);
+        let length = usize::from(length);
+        if found & !NESTED == kind {
+            return rest.get(ALIGNMENT..length);
+        }
+        rest = rest.get(length.max(ALIGNMENT).next_multiple_of(ALIGNMENT)..)?;
+    }
+}
+
+/// Splits off the first of several messages.
+fn first_message(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let length = u32::from_ne_bytes(bytes.get(0..4)?.try_into().ok()?);
+    let length = usize::try_from(length).ok()?;
+    let message = bytes.get(..length).filter(|it| it.len() >= HEADER_BYTES)?;
+    let next = length.next_multiple_of(ALIGNMENT).min(bytes.len());
+    Some((message, &bytes[next..]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_loopback_is_listed_among_the_interfaces() {
+        const GET_LINK: u16 = 18;
+        const LINK_HEADER_BYTES: usize = 16;
+        const NAME: u16 = 3;
+        let mut netlink = Netlink::open().unwrap();
+
+        let listed = netlink.list(GET_LINK, &[0; LINK_HEADER_BYTES]).unwrap();
+
+        let mut names = listed
+            .iter()
+            .map(|it| attribute(&it[LINK_HEADER_BYTES..], NAME));
+        assert!(names.any(|name| name == Some(b"lo\0")));
+    }
 
     #[test]
     fn attributes_are_filled_up_to_whole_words_and_nested_ones_counted_whole() {

@@ -13,8 +13,13 @@ pub(crate) enum Command {
     MapUpdate = 2,
     MapDelete = 3,
     ProgramLoad = 5,
+    ProgramTestRun = 10,
+    ProgramOfNumber = 13,
+    Inform = 15,
+    ProgramQuery = 16,
     TypesLoad = 18,
     LinkCreate = 28,
+    LinkUpdate = 29,
 }
 
 /// What the longest of our commands takes; the kernel accepts more than it knows
@@ -69,6 +74,12 @@ impl<'a> Attributes<'a> {
 
     fn address(&mut self, offset: usize, address: u64) {
         self.bytes[offset..offset + 8].copy_from_slice(&address.to_ne_bytes());
+    }
+
+    /// Returns a number that the command has written.
+    pub(crate) fn answer(&self, offset: usize) -> u32 {
+        let word = self.bytes[offset..offset + 4].try_into();
+        u32::from_ne_bytes(word.expect("four bytes"))
     }
 
     /// Runs a command, which may write answers into the attributes.

@@ -166,6 +166,11 @@ impl Map {
         found(delete.run(Command::MapDelete))
     }
 
+    /// Says what could not be done with the map.
+    pub(super) fn refusal(&self, name: &str, source: io::Error) -> MapError {
+        refusal(name, &self.shape, source)
+    }
+
     /// The kernel reads and writes as many bytes as the map was made for.
     fn check_lengths(&self, key: &[u8], value: &[u8]) {
         let single = match self.shape.kind {
@@ -193,6 +198,11 @@ pub struct MappedArray {
     words: usize,
 }
 
+// SAFETY: what a shared reference gives out are words that are only ever accessed
+// atomically.
+#[expect(unsafe_code, reason = "shared words")]
+unsafe impl Sync for MappedArray {}
+
 impl MappedArray {
     /// Makes an array of `entries` values of `value_words` words of 64 bits, all
     /// zero.
@@ -211,7 +221,7 @@ impl MappedArray {
         let map = Map::with_flags(name, shape, MAPPABLE)?;
         let words = entries as usize * value_words as usize;
         let mapping = Mapping::shared(&map, words * WORD_BYTES, 0);
-        let mapping = mapping.map_err(|source| refusal(name, map.shape(), source))?;
+        let mapping = mapping.map_err(|source| map.refusal(name, source))?;
         Ok(Self {
             map,
             mapping,

@@ -1,20 +1,22 @@
 //! What the verifier takes and what it refuses.
 
 use std::collections::BTreeMap;
+use std::os::fd::AsFd;
 
+use linux::bpf::map::{Map, MapKind, MapShape};
 use linux::bpf::program::{LoadError, Program};
 
-use crate::world::{Maps, probe};
+use crate::world::{Probe, object};
 
 #[test]
 fn the_probe_is_verified_with_its_types_and_says_what_that_cost() {
-    let Some(maps) = Maps::make_or_skip("the_probe_is_verified") else {
+    let test = "the_probe_is_verified_with_its_types_and_says_what_that_cost";
+    let Some(probe) = Probe::load_or_skip(test) else {
         return;
     };
 
-    let program = Program::load(&probe(), "probe", &maps.by_name()).unwrap();
+    let verified = probe.program.verified();
 
-    let verified = program.verified();
     println!("{verified:#?}");
     assert_eq!(verified.without_types, None);
     assert!(verified.processed.is_some_and(|count| count > 0));
@@ -22,7 +24,7 @@ fn the_probe_is_verified_with_its_types_and_says_what_that_cost() {
 
 #[test]
 fn a_map_that_was_not_made_is_named() {
-    let Err(LoadError::Object(error)) = Program::load(&probe(), "probe", &BTreeMap::new()) else {
+    let Err(LoadError::Object(error)) = Program::load(&object(), "probe", &BTreeMap::new()) else {
         panic!("loaded without maps");
     };
 
@@ -30,4 +32,64 @@ fn a_map_that_was_not_made_is_named() {
         error.to_string(),
         "the program uses the map `tallies`, which has not been made"
     );
+}
+
+#[test]
+fn a_refusal_shows_the_verifiers_reason() {
+    let Some(probe) = Probe::load_or_skip("a_refusal_shows_the_verifiers_reason") else {
+        return;
+    };
+    let mut maps = probe.maps();
+    // The probe reserves room in it, which only a ring has.
+    maps.insert("records", probe.tallies.as_fd());
+
+    let error = Program::load(&object(), "probe", &maps).unwrap_err();
+
+    let said = error.to_string();
+    assert!(said.contains("`probe` of 71 instructions"), "{said}");
+    assert!(said.contains("cannot pass map_type 2 into func"), "{said}");
+    assert!(said.contains("processed "), "{said}");
+}
+
+#[test]
+fn a_map_that_no_kernel_has_room_for_says_how_large_it_was_to_be() {
+    let test = "a_map_that_no_kernel_has_room_for_says_how_large_it_was_to_be";
+    if Probe::load_or_skip(test).is_none() {
+        return;
+    }
+    let shape = MapShape {
+        kind: MapKind::Array,
+        key_bytes: 4,
+        value_bytes: 1 << 20,
+        entries: u32::MAX,
+    };
+
+    let error = Map::create("entries", shape).unwrap_err();
+
+    let said = error.to_string();
+    let expected = "cannot make the map `entries` of 4294967295 times 1048576 bytes";
+    assert!(said.starts_with(expected), "{said}");
+}
+
+#[test]
+fn a_hash_gives_back_what_it_was_given() {
+    if Probe::load_or_skip("a_hash_gives_back_what_it_was_given").is_none() {
+        return;
+    }
+    let shape = MapShape {
+        kind: MapKind::Hash,
+        key_bytes: 2,
+        value_bytes: 3,
+        entries: 1,
+    };
+    let map = Map::create("names", shape).unwrap();
+    let mut value = [0; 3];
+
+    assert!(!map.lookup(b"ab", &mut value).unwrap());
+    map.update(b"ab", b"cde").unwrap();
+    assert!(map.lookup(b"ab", &mut value).unwrap());
+    assert_eq!(&value, b"cde");
+    assert!(map.update(b"xy", b"cde").is_err(), "it has room for one");
+    assert!(map.delete(b"ab").unwrap());
+    assert!(!map.delete(b"ab").unwrap());
 }

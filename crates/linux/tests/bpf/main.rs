@@ -1,6 +1,9 @@
-//! Programs in the real kernel: loading, attaching, and what becomes of them.
+//! Programs in the real kernel: loading, attaching, and what becomes of frames.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod attaching;
+mod killed;
 mod loading;
+mod running;
 mod world;

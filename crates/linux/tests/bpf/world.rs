@@ -1,33 +1,59 @@
-//! What the tests stand on: the probe's object and its maps.
+//! What the tests stand on: the probe with its maps, and a cable in a namespace.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
-use linux::bpf::map::{Map, MapKind, MapShape, MappedArray};
+use linux::bpf::map::MappedArray;
 use linux::bpf::object::Object;
+use linux::bpf::program::Program;
+use linux::bpf::record_ring::RecordRing;
+use linux::interface::{Interface, Power};
+use linux::namespace::Namespace;
+use linux::netlink::{Netlink, Purpose, Request};
+use linux::sender::{ClassId, Sender};
 
 /// The program of `crates/linux/bpf/probe.c`.
-pub const PROBE: &[u8] = include_bytes!("../../bpf/probe.o");
-/// How long the ring of the tests is.
-pub const RING_BYTES: u32 = 1 << 16;
+const PROBE: &[u8] = include_bytes!("../../bpf/probe.o");
+const RING_BYTES: u32 = 1 << 12;
 const TALLIES: u32 = 8;
+/// How long a test waits for the kernel before it fails.
+const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The maps of the probe.
+/// What the probe does with a frame, by the first byte of the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Lets it go on to the network stack.
+    Pass = 0,
+    /// Drops it.
+    Drop = 1,
+    /// Writes its beginning into the ring, and drops it.
+    Record = 2,
+    /// Sends it back.
+    Bounce = 3,
+    /// What the probe counts records under for which the ring has no room.
+    NoRoom = 6,
+}
+
+/// The probe, loaded, and its maps.
 #[derive(Debug)]
-pub struct Maps {
+pub struct Probe {
+    /// The program.
+    pub program: Program,
     /// Frames by action.
     pub tallies: MappedArray,
     /// The beginnings of frames.
-    pub records: Map,
+    pub records: RecordRing,
 }
 
-impl Maps {
-    /// Makes them, or says loudly that this process may not.
+impl Probe {
+    /// Loads it, or says loudly that this process may not.
     ///
     /// With `TAKTOS_REQUIRE_NAMESPACES` set, as in continuous integration, a skip
     /// is a failure.
-    pub fn make_or_skip(test: &str) -> Option<Self> {
+    pub fn load_or_skip(test: &str) -> Option<Self> {
         let tallies = match MappedArray::create("tallies", TALLIES, 1) {
             Ok(tallies) => tallies,
             Err(refusal) if refusal.source.kind() == io::ErrorKind::PermissionDenied => {
@@ -36,28 +62,125 @@ impl Maps {
             }
             Err(refusal) => panic!("{refusal}"),
         };
-        let ring = MapShape {
-            kind: MapKind::Ring,
-            key_bytes: 0,
-            value_bytes: 0,
-            entries: RING_BYTES,
-        };
-        let records = Map::create("records", ring).unwrap();
-        Some(Self { tallies, records })
+        let records = RecordRing::create("records", RING_BYTES).unwrap();
+        let maps = BTreeMap::from([("tallies", tallies.as_fd()), ("records", records.as_fd())]);
+        let program = Program::load(&object(), "probe", &maps).unwrap();
+        Some(Self {
+            program,
+            tallies,
+            records,
+        })
     }
 
-    /// Returns them under the names that the program has for them.
-    pub fn by_name(&self) -> BTreeMap<&str, BorrowedFd<'_>> {
+    /// Returns the maps under the names that the program has for them.
+    pub fn maps(&self) -> BTreeMap<&str, BorrowedFd<'_>> {
         BTreeMap::from([
             ("tallies", self.tallies.as_fd()),
             ("records", self.records.as_fd()),
         ])
     }
+
+    /// Returns how many frames it has done `action` with.
+    pub fn tally(&self, action: Action) -> u64 {
+        self.tallies.words()[action as usize].load(Ordering::SeqCst)
+    }
 }
 
 /// Returns the probe's object.
-pub fn probe() -> Object {
+pub fn object() -> Object {
     Object::parse(PROBE).unwrap()
+}
+
+/// Returns a frame with which the probe does `action`, with `sign` in it.
+pub fn frame(action: Action, sign: u8) -> [u8; 60] {
+    let mut frame = [sign; 60];
+    frame[0] = (action as u8) << 2 | 2;
+    frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+    frame
+}
+
+/// Two interfaces in a namespace, joined by a cable and switched on.
+#[derive(Debug)]
+pub struct Cable {
+    /// Where they are.
+    pub namespace: Namespace,
+    /// The number of the one that frames are sent from.
+    pub far: u32,
+    /// The number of the one that programs are attached to.
+    pub near: u32,
+}
+
+impl Cable {
+    /// Lays it in a namespace of its own.
+    pub fn lay() -> Self {
+        const NEW_LINK: u16 = 16;
+        const NAME: u16 = 3;
+        const INFO: u16 = 18;
+        const INFO_KIND: u16 = 1;
+        const INFO_DATA: u16 = 2;
+        const PEER: u16 = 1;
+        let namespace = Namespace::new().unwrap();
+        let (far, near) = namespace.run(|| {
+            let request = Request::new(NEW_LINK, Purpose::Create, &[0; 16]).with(NAME, b"far\0");
+            let request = request.with_nested(INFO, |info| {
+                info.append(INFO_KIND, b"veth");
+                info.nest(INFO_DATA, |data| {
+                    data.nest(PEER, |peer| {
+                        peer.raw(&[0; 16]);
+                        peer.append(NAME, b"near\0");
+                    });
+                });
+            });
+            Netlink::open().unwrap().ask(request).unwrap();
+            let [far, near] = ["far", "near"].map(|name| {
+                let interface = Interface::named(name).unwrap();
+                interface.switch(Power::On).unwrap();
+                interface.index()
+            });
+            (far, near)
+        });
+        let cable = Self {
+            namespace,
+            far,
+            near,
+        };
+        // It loses frames for a moment after its ends were switched on.
+        await_some("a frame over the cable", || {
+            cable.send(&frame(Action::Pass, 0));
+            (cable.arrived() > 0).then_some(())
+        });
+        cable
+    }
+
+    /// Sends `frame` from the far end to the near one.
+    pub fn send(&self, frame: &[u8]) {
+        let class = ClassId { major: 0, minor: 0 };
+        let sender = || Sender::open(self.far, class);
+        self.namespace.run(sender).unwrap().send(frame).unwrap();
+    }
+
+    /// Returns how many frames have arrived at the near end.
+    fn arrived(&self) -> u64 {
+        let read = || std::fs::read_to_string("/proc/thread-self/net/dev");
+        let table = self.namespace.run(read).unwrap();
+        let mut rows = table.lines().map(str::split_whitespace);
+        let mut row = rows.find_map(|mut row| (row.next() == Some("near:")).then_some(row));
+        let frames = row.as_mut().and_then(|row| row.nth(1));
+        frames.unwrap().parse().unwrap()
+    }
+}
+
+/// Waits until `state` is something.
+#[track_caller]
+pub fn await_some<T>(what: &str, mut state: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = state() {
+            return found;
+        }
+        assert!(begin.elapsed() < PATIENCE, "waited in vain for {what}");
+        std::thread::yield_now();
+    }
 }
 
 fn skip(test: &str) {

@@ -1,0 +1,212 @@
+//! The place of a program at an interface, where it sees each frame that arrives
+//! before the network stack does.
+//!
+//! Where the kernel has it (6.6) the program hangs on a link (tcx) that only this
+//! process holds: when the process ends, however it ends, the program is gone.
+//! Elsewhere it is a filter of the interface's `clsact` discipline. That one stays
+//! when the process is killed, and the next attachment to the interface finds and
+//! removes it.
+//!
+//! A switch owns its ports. Another program or filter at the same place would see,
+//! change or eat frames before the switch does, or never see one again; so the
+//! attachment is refused while there is one, and says which.
+
+mod filter;
+mod hold;
+mod link;
+
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
+
+use thiserror::Error;
+
+use super::program::Program;
+use filter::Filter;
+use hold::Hold;
+use link::Link;
+
+/// Which place to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preference {
+    /// A link where the kernel has it, otherwise a filter.
+    Best,
+    /// A filter, whatever the kernel has.
+    Filter,
+}
+
+/// The place that was taken, and why not a better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// A tcx link, which ends with this process.
+    Link,
+    /// A filter of `clsact`, since the kernel has no tcx (Linux 6.6).
+    FilterWithoutLinks,
+    /// A filter of `clsact`, as was asked for.
+    FilterAsAsked,
+}
+
+impl fmt::Display for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Link => "tcx link, ends with this process",
+            Self::FilterWithoutLinks => "clsact filter, since this kernel has no tcx (Linux 6.6)",
+            Self::FilterAsAsked => "clsact filter, as asked for",
+        })
+    }
+}
+
+/// Why a program cannot be attached.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// A switch of a living process has it already.
+    #[error("interface {interface} is a port of another switch that runs on this machine")]
+    Held {
+        /// The interface's number.
+        interface: u32,
+    },
+    /// Somebody else's program is there.
+    #[error(
+        "interface {interface} is used by {occupant}, which would see or take frames before \
+         the switch: remove it, or choose another interface"
+    )]
+    Occupied {
+        /// The interface's number.
+        interface: u32,
+        /// Who is there.
+        occupant: Occupant,
+    },
+    /// The kernel refuses.
+    #[error("cannot attach the program to interface {interface}, {step}: {source}")]
+    Refused {
+        /// The interface's number.
+        interface: u32,
+        /// What was being done.
+        step: &'static str,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+/// Somebody else's program at the same place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Occupant {
+    /// A program on a tcx link.
+    Program {
+        /// Its number in the kernel.
+        number: u32,
+        /// Its name, where this process may ask for it.
+        name: String,
+    },
+    /// A filter of the interface's `clsact` or `ingress` discipline.
+    Filter {
+        /// Its kind.
+        kind: String,
+        /// Its name, empty if it has none.
+        name: String,
+        /// Its preference, by which `tc filter` names it.
+        preference: u16,
+    },
+}
+
+impl fmt::Display for Occupant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program { number, name } => {
+                write!(f, "the program `{name}` (tcx, number {number})")
+            }
+            Self::Filter {
+                kind,
+                name,
+                preference,
+            } => write!(
+                f,
+                "the {kind} filter `{name}` (tc filter, ingress, pref {preference})"
+            ),
+        }
+    }
+}
+
+/// A program at an interface. It is gone from there when this value is dropped.
+#[derive(Debug)]
+pub struct Attachment {
+    place: Place,
+    hook: Hook,
+    _hold: Hold,
+}
+
+#[derive(Debug)]
+enum Place {
+    Link(Link),
+    Filter(Filter),
+}
+
+impl Attachment {
+    /// Attaches `program` to the interface of number `interface` in the calling
+    /// thread's namespace. What a killed process has left there is removed.
+    ///
+    /// # Errors
+    ///
+    /// If somebody else is there, the interface has gone, or this process has no
+    /// right to.
+    pub fn attach(
+        program: &Program,
+        interface: u32,
+        preference: Preference,
+    ) -> Result<Self, AttachError> {
+        let refused = |step| {
+            move |source| AttachError::Refused {
+                interface,
+                step,
+                source,
+            }
+        };
+        let hold = Hold::take(interface).map_err(refused("looking for other switches"))?;
+        let hold = hold.ok_or(AttachError::Held { interface })?;
+        filter::remove_left(interface).map_err(refused("removing a filter that was left"))?;
+        let filters = filter::occupant(interface).map_err(refused("listing its filters"))?;
+        let programs = link::occupant(interface).map_err(refused("listing its programs"))?;
+        if let Some(occupant) = filters.or(programs.occupant) {
+            return Err(AttachError::Occupied {
+                interface,
+                occupant,
+            });
+        }
+        let hook = match (preference, programs.has_links) {
+            (Preference::Best, true) => Hook::Link,
+            (Preference::Best, false) => Hook::FilterWithoutLinks,
+            (Preference::Filter, _) => Hook::FilterAsAsked,
+        };
+        let place = match hook {
+            Hook::Link => Link::create(program.as_fd(), interface).map(Place::Link),
+            Hook::FilterWithoutLinks | Hook::FilterAsAsked => {
+                Filter::create(program.as_fd(), interface).map(Place::Filter)
+            }
+        };
+        Ok(Self {
+            place: place.map_err(refused("putting it there"))?,
+            hook,
+            _hold: hold,
+        })
+    }
+
+    /// Returns the place that was taken.
+    #[must_use]
+    pub fn hook(&self) -> Hook {
+        self.hook
+    }
+
+    /// Puts `program` into the place of the one that is there. Every frame meets
+    /// one of the two.
+    ///
+    /// # Errors
+    ///
+    /// If the interface has gone.
+    pub fn replace(&mut self, program: &Program) -> io::Result<()> {
+        match &mut self.place {
+            Place::Link(link) => link.replace(program.as_fd()),
+            Place::Filter(filter) => filter.replace(program.as_fd()),
+        }
+    }
+}
