@@ -81,15 +81,6 @@ impl Cable {
         self.set(Power::On)
     }
 
-    /// Does `work` while the cable is whole, and leaves it as it was.
-    pub(crate) fn powered<T>(&mut self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let before = self.power;
-        self.set(Power::On)?;
-        let result = work();
-        self.set(before)?;
-        result
-    }
-
     pub(crate) fn set(&mut self, power: Power) -> io::Result<Changed> {
         let asked = clock::now();
         let (changing, staying) = self.ends();

@@ -6,13 +6,25 @@ use std::io;
 use linux::namespace::Namespace;
 use linux::sender::{Queued, Sender};
 use linux::tap::{RING_BYTES, Tap};
+use units::BitRate;
 
 use crate::network::{Network, Place};
 use crate::veth::Power;
-use linux::discipline::{self, QUEUES};
+use linux::discipline::{self, Length, QUEUES, Shape};
 
 /// The most memory that the taps of all hosts take together.
 const ALL_RINGS_BYTES: usize = 512 << 20;
+
+/// Frames that one queue of a host holds before it drops.
+const QUEUE_FRAMES: u32 = 100;
+
+/// Returns how a host paces a link of this rate.
+pub(crate) fn shape(rate: BitRate) -> Shape {
+    Shape {
+        rate,
+        length: Length::Frames(QUEUE_FRAMES),
+    }
+}
 
 /// One host.
 #[derive(Debug)]

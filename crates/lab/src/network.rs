@@ -18,6 +18,7 @@ use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
 use crate::cable::{Cable, Socket};
+use crate::host;
 use crate::veth::{self, End, Power};
 use linux::discipline;
 use linux::netlink::Netlink;
@@ -177,20 +178,13 @@ impl Network {
         for (end, place) in ends.into_iter().zip(cable.ends) {
             let mut netlink = end.namespace.run(Netlink::open)?;
             if matches!(place, Place::Host(_)) {
-                discipline::pace(&mut netlink, end.index, cable.rate)?;
+                discipline::pace(&mut netlink, end.index, host::shape(cable.rate))?;
             }
             let interface = end.namespace.run(|| Interface::named(end.name))?;
             sockets.push(Socket::new(place, netlink, interface));
         }
         let [first, second] = <[Socket; 2]>::try_from(sockets).expect("a cable has two ends");
-        let mut cable = Cable::new([first, second], cable.power)?;
-        for n in 0..2 {
-            if let Place::Host(host) = cable.sockets[n].place {
-                let index = cable.sockets[n].interface.index();
-                cable.powered(|| self.hosts[host].run(|| discipline::prime(index)))?;
-            }
-        }
-        self.cables.push(cable);
+        self.cables.push(Cable::new([first, second], cable.power)?);
         Ok(())
     }
 

@@ -2,16 +2,19 @@
 //!
 //! A port wants its interface switched on, and frames as they came over the wire:
 //! not merged, and with their tags. What is not so is changed, and changed back
-//! when the loan ends. What a port needs besides ends with its descriptors: the
+//! when the loan ends. So is its queueing discipline, where the kernel is to pace
+//! it. What a port needs besides ends with its descriptors: the
 //! reception of frames for others, the program of AF_XDP.
 //!
 //! # Left out
 //!
 //! A process that is killed cannot change anything back: the interface then stays
-//! switched on and its frames unmerged.
+//! switched on, its frames unmerged, and paced. The next process that paces it finds
+//! that discipline and replaces it.
 
 use std::io;
 
+use crate::discipline::{Discipline, PacedLink, PacingError, Shape};
 use crate::interface::{Interface, Power, ReceiveOffload};
 
 /// What nobody may do to the frames of a port.
@@ -34,6 +37,7 @@ pub struct Loan {
     power: Power,
     /// What was done to frames and is not during the loan.
     suspended: Vec<ReceiveOffload>,
+    paced: Option<PacedLink>,
 }
 
 impl Loan {
@@ -49,6 +53,7 @@ impl Loan {
             interface,
             power,
             suspended: Vec::new(),
+            paced: None,
         };
         let unwanted = match tags {
             Tags::Anywhere => None,
@@ -69,6 +74,22 @@ impl Loan {
         &self.interface
     }
 
+    /// Has the kernel pace the interface during the loan. To be called in the
+    /// namespace of the interface.
+    ///
+    /// # Errors
+    ///
+    /// As [`PacedLink::take`].
+    pub fn pace(
+        &mut self,
+        discipline: Discipline,
+        shape: Shape,
+    ) -> Result<&PacedLink, PacingError> {
+        self.paced = None;
+        let paced = PacedLink::take(&self.interface, discipline, shape)?;
+        Ok(self.paced.insert(paced))
+    }
+
     fn suspend(&mut self, offload: ReceiveOffload) -> io::Result<()> {
         if self.interface.does(offload) {
             self.interface.let_do(offload, Power::Off)?;
@@ -80,6 +101,7 @@ impl Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
+        self.paced = None;
         // An interface that has gone meanwhile is nobody's, and one that came
         // under its name was not lent.
         let still = Interface::named(self.interface.name());

@@ -1,12 +1,19 @@
-//! Asks the kernel to change the network configuration of one namespace.
+//! Asks the kernel about the network configuration of one namespace, and to change
+//! it.
 //!
 //! Speaks rtnetlink directly: no other program needs to be installed, and a
-//! request takes microseconds. Every request is acknowledged before the next.
+//! request takes microseconds. Every request is answered to its end before the
+//! next.
 //!
 //! Sources: RFC 3549; `linux/netlink.h` and `linux/rtnetlink.h`.
 
+mod message;
+
 use std::io;
 use std::os::fd::OwnedFd;
+
+pub use message::{Attribute, Message, attributes, messages};
+pub(crate) use message::{double_word, word};
 
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
@@ -16,28 +23,31 @@ const HEADER_BYTES: usize = 16;
 const ALIGNMENT: usize = 4;
 const REQUEST: u16 = 0x1;
 const ACKNOWLEDGE: u16 = 0x4;
+const ECHO: u16 = 0x8;
+const LIST: u16 = 0x300;
 const EXCLUSIVE: u16 = 0x200;
 const CREATE: u16 = 0x400;
-/// Asks for all things of a kind.
-const ALL: u16 = 0x300;
-/// The type of the kernel's answer: an error number, zero for success.
+/// The type of the kernel's last word: an error number, zero for success.
 const ANSWER: u16 = 2;
-/// The type of the message behind the last of a list.
-const END: u16 = 3;
+/// The type of the end of a list; its number is an error of the list.
+const DONE: u16 = 3;
 /// Marks an attribute that contains attributes.
 const NESTED: u16 = 0x8000;
-/// The answer repeats the request; ours are shorter.
-const ANSWER_BYTES: usize = 8192;
-/// The kernel puts at most this much of a list into one message.
-const LIST_BYTES: usize = 1 << 15;
+/// The kernel puts at most this much of a list into one piece, and an answer that
+/// repeats the request is shorter.
+const ANSWER_BYTES: usize = 1 << 15;
 
-/// Whether a request makes something new or changes what is there.
+/// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Make something that must not exist yet.
     Create,
-    /// Change something that exists.
+    /// Change something that exists, or remove it.
     Change,
+    /// Show something that exists.
+    Show,
+    /// Show all that there is of a kind.
+    List,
 }
 
 /// A request under construction.
@@ -51,10 +61,12 @@ impl Request {
     #[must_use]
     pub fn new(kind: u16, purpose: Purpose, header: &[u8]) -> Self {
         let flags = REQUEST
-            | ACKNOWLEDGE
             | match purpose {
-                Purpose::Create => CREATE | EXCLUSIVE,
-                Purpose::Change => 0,
+                Purpose::Create => ACKNOWLEDGE | CREATE | EXCLUSIVE,
+                Purpose::Change => ACKNOWLEDGE,
+                // Disciplines are shown to who wants an echo, and to nobody else.
+                Purpose::Show => ACKNOWLEDGE | ECHO,
+                Purpose::List => LIST,
             };
         let mut bytes = vec![0; HEADER_BYTES];
         bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
@@ -110,6 +122,7 @@ impl Request {
 pub struct Netlink {
     socket: OwnedFd,
     sequence: u32,
+    room: Vec<u8>,
 }
 
 impl Netlink {
@@ -125,6 +138,7 @@ impl Netlink {
         Ok(Self {
             socket: socket_with(family, SocketType::RAW, flags, protocol)?,
             sequence: 0,
+            room: vec![0; ANSWER_BYTES],
         })
     }
 
@@ -134,12 +148,37 @@ impl Netlink {
     ///
     /// The kernel's reason to refuse.
     pub fn ask(&mut self, request: Request) -> io::Result<()> {
-        self.send(request)?;
+        self.ask_for(request, |_| ())
+    }
+
+    /// Sends `request` and hands `each` every message that the kernel shows, up to
+    /// the last.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's reason to refuse.
+    pub fn ask_for(
+        &mut self,
+        request: Request,
+        mut each: impl FnMut(Message<'_>),
+    ) -> io::Result<()> {
+        let mut bytes = request.bytes;
+        let length = u32::try_from(bytes.len()).expect("requests are small");
+        self.sequence = self.sequence.wrapping_add(1);
+        bytes[0..4].copy_from_slice(&length.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.sequence.to_ne_bytes());
+        send(&self.socket, &bytes, SendFlags::empty())?;
         loop {
-            let mut answer = [0; ANSWER_BYTES];
-            let (length, _) = recv(&self.socket, &mut answer[..], RecvFlags::empty())?;
-            if let Some(outcome) = self.outcome(&answer[..length]) {
-                return outcome;
+            let (length, _) = recv(&self.socket, &mut self.room[..], RecvFlags::empty())?;
+            for message in messages(&self.room[..length]) {
+                // What is left of a request that was given up is nobody's.
+                if message.sequence != self.sequence {
+                    continue;
+                }
+                match message.kind {
+                    ANSWER | DONE => return outcome(message.body),
+                    _ => each(message),
+                }
             }
         }
     }
@@ -151,75 +190,26 @@ impl Netlink {
     ///
     /// The kernel's reason to refuse.
     pub fn list(&mut self, kind: u16, header: &[u8]) -> io::Result<Vec<Vec<u8>>> {
-        let mut request = Request::new(kind, Purpose::Change, header);
-        request.bytes[6..8].copy_from_slice(&(REQUEST | ALL).to_ne_bytes());
-        self.send(request)?;
         let mut listed = Vec::new();
-        let mut room = vec![0; LIST_BYTES];
-        loop {
-            let (length, _) = recv(&self.socket, &mut room[..], RecvFlags::empty())?;
-            let mut rest = &room[..length];
-            while let Some((message, behind)) = first_message(rest) {
-                rest = behind;
-                if message.get(8..12) != Some(&self.sequence.to_ne_bytes()[..]) {
-                    continue;
-                }
-                match u16::from_ne_bytes([message[4], message[5]]) {
-                    END => return Ok(listed),
-                    ANSWER => self.outcome(message).unwrap_or(Ok(()))?,
-                    _ => listed.push(message[HEADER_BYTES..].to_vec()),
-                }
-            }
-        }
-    }
-
-    fn send(&mut self, request: Request) -> io::Result<()> {
-        let mut bytes = request.bytes;
-        let length = u32::try_from(bytes.len()).expect("requests are small");
-        self.sequence = self.sequence.wrapping_add(1);
-        bytes[0..4].copy_from_slice(&length.to_ne_bytes());
-        bytes[8..12].copy_from_slice(&self.sequence.to_ne_bytes());
-        send(&self.socket, &bytes, SendFlags::empty())?;
-        Ok(())
-    }
-
-    /// Returns what the kernel says about the latest request, if `message` is
-    /// about that.
-    fn outcome(&self, message: &[u8]) -> Option<io::Result<()>> {
-        let word = |at: usize| message.get(at..at + 4)?.try_into().ok();
-        let kind = u16::from_ne_bytes(message.get(4..6)?.try_into().ok()?);
-        if kind != ANSWER || u32::from_ne_bytes(word(8)?) != self.sequence {
-            return None;
-        }
-        Some(match i32::from_ne_bytes(word(HEADER_BYTES)?) {
-            0 => Ok(()),
-            error => Err(io::Error::from_raw_os_error(-error)),
-        })
+        let request = Request::new(kind, Purpose::List, header);
+        self.ask_for(request, |message| listed.push(message.body.to_vec()))?;
+        Ok(listed)
     }
 }
 
-/// Returns the attribute `kind` among `attributes`, if it is there.
+/// Returns the value of the attribute `kind` in `bytes`, if it is there.
 #[must_use]
-pub fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
-    let mut rest = attributes;
-    loop {
-        let length = u16::from_ne_bytes(rest.get(0..2)?.try_into().ok()?);
-        let found = u16::from_ne_bytes(rest.get(2..4)?.try_into().ok()?);
-        let length = usize::from(length);
-        if found & !NESTED == kind {
-            return rest.get(ALIGNMENT..length);
-        }
-        rest = rest.get(length.max(ALIGNMENT).next_multiple_of(ALIGNMENT)..)?;
-    }
+pub fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
+    let found = attributes(bytes).find(|attribute| attribute.kind == kind)?;
+    Some(found.value)
 }
 
-/// Splits off the first of several messages.
-fn first_message(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let length = u32::from_ne_bytes(bytes.get(0..4)?.try_into().ok()?);
-    let length = usize::try_from(length).ok()?;
-    let message = bytes.get(..length).filter(|it| it.len() >= HEADER_BYTES)?;
-    let next = length.next_multiple_of(ALIGNMENT).min(bytes.len());
-    Some((message, &bytes[next..]))
+/// Returns what the kernel's last word about a request says.
+fn outcome(body: &[u8]) -> io::Result<()> {
+    match body.first_chunk().copied().map(i32::from_ne_bytes) {
+        None | Some(0) => Ok(()),
+        Some(error) => Err(io::Error::from_raw_os_error(error.wrapping_neg())),
+    }
 }
 
 #[cfg(test)]

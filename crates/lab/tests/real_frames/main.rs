@@ -8,6 +8,7 @@ mod cable;
 mod killed;
 mod network;
 mod pacing;
+mod queues;
 mod switch;
 mod world;
 

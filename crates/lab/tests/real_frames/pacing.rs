@@ -1,6 +1,6 @@
 //! The pacing of a host's link, judged by the stamps behind it.
 
-use linux::discipline;
+use linux::discipline::{self, Length, Shape};
 use linux::namespace::Namespace;
 use linux::sender::{Queued, Sender};
 use linux::tap::{Direction, Tap};
@@ -19,10 +19,11 @@ fn frames_leave_no_faster_than_the_link_and_the_most_urgent_first() {
         return;
     };
     let [mut left, _right] = joined(left, Namespace::new().unwrap());
-    discipline::pace(&mut left.netlink, left.index, RATE).unwrap();
-    left.namespace
-        .run(|| discipline::prime(left.index))
-        .unwrap();
+    let shape = Shape {
+        rate: RATE,
+        length: Length::Frames(FRAMES),
+    };
+    discipline::pace(&mut left.netlink, left.index, shape).unwrap();
     let mut tap = left
         .namespace
         .run(|| Tap::open(left.index, 1 << 20).unwrap());
