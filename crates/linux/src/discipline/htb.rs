@@ -11,9 +11,17 @@
 //! One bucket with a class for the link and leaves that borrow from it would be the
 //! obvious way. But a leaf must have a rate of its own, and what it sends by that
 //! rate goes before more urgent frames that have to borrow, and faster than the
-//! link. With the smallest rate there is, that is still one frame of each queue in
-//! 60 s, since the kernel forgets a longer debt: all seven at once, if all wait.
-//! Two buckets cost about 0.1 µs a frame more.
+//! link (`docs/decisions/0010-two-token-buckets.md`).
+//!
+//! # Left out
+//!
+//! A VLAN tag that the kernel keeps beside the frame, as it does with those that it
+//! forwards itself: neither the pace nor the bytes sent have its four bytes. Tags of
+//! frames that come from a socket are counted.
+//!
+//! The clock of the interface. Where it is slower than that of the processor, frames
+//! of a saturated link gather in the driver's own queue, which knows no priorities:
+//! a real interface is to be paced a little below its rate.
 //!
 //! Sources: `net/sched/sch_htb.c`, `linux/pkt_sched.h`.
 
