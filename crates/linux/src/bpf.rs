@@ -3,6 +3,7 @@
 //!
 //! | module | carries |
 //! |---|---|
+//! | [`features`] | what the running kernel has of what they need |
 //! | [`object`] | the object file that clang makes |
 //! | [`map`] | memory that programs and this process share |
 //! | [`attachment`] | a program's place at an interface |
@@ -16,6 +17,7 @@ pub mod attachment;
 pub(crate) mod attributes;
 mod btf;
 mod elf;
+pub mod features;
 pub mod map;
 pub mod object;
 pub mod program;

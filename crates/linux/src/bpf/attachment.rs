@@ -142,6 +142,13 @@ enum Place {
     Filter(Filter),
 }
 
+/// Tells whether the kernel has links to interfaces (tcx).
+pub(super) fn has_links() -> io::Result<bool> {
+    /// The loopback, which every namespace has.
+    const ANY_INTERFACE: u32 = 1;
+    link::occupant(ANY_INTERFACE).map(|programs| programs.has_links)
+}
+
 impl Attachment {
     /// Attaches `program` to the interface of number `interface` in the calling
     /// thread's namespace. What a killed process has left there is removed.

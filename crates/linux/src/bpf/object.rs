@@ -68,6 +68,14 @@ pub enum ObjectError {
         /// What was looked for.
         name: String,
     },
+    /// Two functions share instructions.
+    #[error("the functions `{first}` and `{second}` of the object overlap")]
+    Overlap {
+        /// The one that begins first.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// A call leads to no function's beginning.
     #[error("instruction {at} calls what is no function of the object")]
     NoCallee {
@@ -366,6 +374,15 @@ fn functions(
             _ => return Err(outside),
         }
     }
+    functions.sort_by_key(|it| it.begin);
+    for pair in functions.windows(2) {
+        if pair[1].begin < pair[0].end {
+            return Err(ObjectError::Overlap {
+                first: pair[0].name.clone(),
+                second: pair[1].name.clone(),
+            });
+        }
+    }
     Ok(functions)
 }
 
@@ -395,4 +412,172 @@ fn set_constant(instruction: &mut [u8; INSTRUCTION_BYTES], constant: i32) {
 
 fn set_source(instruction: &mut [u8; INSTRUCTION_BYTES], source: u8) {
     instruction[1] = instruction[1] & 0xf | source << 4;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PROBE: &[u8] = include_bytes!("../../bpf/probe.o");
+    /// The probe's functions in the order in which they lie in the object.
+    const NAMES: [&str; 3] = ["tally", "probe", "record"];
+
+    #[test]
+    fn an_object_knows_its_functions_and_the_maps_that_they_use() {
+        let object = Object::parse(PROBE).unwrap();
+
+        let names: Vec<&str> = object.functions.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, NAMES);
+        assert_eq!(
+            object.map_names().collect::<Vec<_>>(),
+            ["records", "tallies"]
+        );
+    }
+
+    #[test]
+    fn a_program_begins_with_its_main_function_and_calls_lead_to_functions() {
+        let object = Object::parse(PROBE).unwrap();
+
+        let image = link(&object, "probe").unwrap();
+
+        let main = &object.functions[1];
+        let (instructions, _) = image.instructions.as_chunks::<INSTRUCTION_BYTES>();
+        assert_eq!(instructions[0], object.instructions[main.begin]);
+        assert_eq!(instructions.len(), object.instructions.len());
+        let begins = offsets(&image.functions, FUNCTION_BYTES);
+        let length = main.end - main.begin;
+        assert_eq!(begins[..2], [0, length]);
+        let calls = instructions.iter().enumerate().filter(|it| is_call(*it.1));
+        let callees = calls.map(|(at, it)| at as i64 + 1 + i64::from(constant(*it)));
+        assert!(callees.clone().count() > 2);
+        assert!(
+            callees
+                .into_iter()
+                .all(|callee| begins.iter().any(|&begin| begin as i64 == callee))
+        );
+        // The kernel wants lines in order, and one at the beginning of each function.
+        let lines = offsets(&image.lines, LINE_BYTES);
+        assert!(lines.is_sorted());
+        assert!(begins.iter().all(|begin| lines.contains(begin)));
+    }
+
+    #[test]
+    fn a_program_has_only_the_functions_that_it_needs() {
+        let object = Object::parse(PROBE).unwrap();
+        let tally = &object.functions[0];
+
+        let image = link(&object, "tally").unwrap();
+
+        let length = (tally.end - tally.begin) * INSTRUCTION_BYTES;
+        assert_eq!(image.instructions.len(), length);
+        assert_eq!(image.function_count(), 1);
+    }
+
+    #[test]
+    fn a_function_that_there_is_not_is_named() {
+        let error = link(&Object::parse(PROBE).unwrap(), "switch").unwrap_err();
+
+        assert_eq!(error.to_string(), "the object has no function `switch`");
+    }
+
+    #[test]
+    fn other_files_are_no_objects() {
+        for file in [&b""[..], b"\x7fELF", b"#!/bin/sh\n"] {
+            assert_eq!(Object::parse(file).unwrap_err(), ObjectError::NotAnObject);
+        }
+        let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(
+            Object::parse(&program).unwrap_err(),
+            ObjectError::NotAnObject
+        );
+    }
+
+    #[test]
+    fn a_variable_is_no_map() {
+        let mut file = PROBE.to_vec();
+        let place = {
+            let elf = Elf::parse(PROBE).unwrap();
+            let table = elf.sections[elf.section(".symtab").unwrap()].bytes;
+            let number = elf.symbols.iter().position(|it| it.name == "tallies");
+            table.as_ptr() as usize - PROBE.as_ptr() as usize + 24 * number.unwrap()
+        };
+        // As if it were defined in the first section.
+        file[place + 6] = 1;
+
+        let error = Object::parse(&file).unwrap_err();
+
+        assert!(
+            matches!(&error, ObjectError::NotLoaded { name, .. } if name == "tallies"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_object_that_was_cut_off_is_an_error() {
+        for length in 0..PROBE.len() {
+            assert!(Object::parse(&PROBE[..length]).is_err(), "{length}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_object_or_an_error(
+            rest in prop::collection::vec(any::<u8>(), 0..4096),
+        ) {
+            let file = [&PROBE[..20], &rest].concat();
+
+            let _ = Object::parse(&file);
+        }
+
+        #[test]
+        fn a_damaged_object_is_an_object_or_an_error(
+            damages in prop::collection::vec((0..PROBE.len(), any::<u8>()), 1..8),
+        ) {
+            let mut file = PROBE.to_vec();
+            for (at, byte) in damages {
+                file[at] = byte;
+            }
+
+            if let Ok(object) = Object::parse(&file) {
+                for name in NAMES {
+                    let _ = link(&object, name);
+                }
+            }
+        }
+
+        /// Most bytes of a header lead somewhere.
+        #[test]
+        fn a_damaged_header_is_an_object_or_an_error(
+            section in 0_usize..10,
+            damages in prop::collection::vec((0_usize..64, any::<u8>()), 1..4),
+        ) {
+            let mut file = PROBE.to_vec();
+            let table = u64::from_le_bytes(PROBE[40..48].try_into().unwrap());
+            let header = usize::try_from(table).unwrap() + 64 * section;
+            for (at, byte) in damages {
+                file[header + at] = byte;
+            }
+
+            if let Ok(object) = Object::parse(&file) {
+                let _ = link(&object, "probe");
+            }
+        }
+    }
+
+    fn link(object: &Object, main: &str) -> Result<Image, ObjectError> {
+        // Any descriptor does: nothing is loaded.
+        let file = File::open("/dev/null").unwrap();
+        let maps = ["tallies", "records"].map(|name| (name, file.as_fd()));
+        object.link(main, &BTreeMap::from(maps))
+    }
+
+    fn offsets(records: &[u8], size: usize) -> Vec<usize> {
+        let offset = |record: &[u8]| u32::from_ne_bytes(record[..4].try_into().unwrap()) as usize;
+        records.chunks_exact(size).map(offset).collect()
+    }
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use thiserror::Error;
 
 use super::attributes::{Attributes, Command};
 use super::btf::{FUNCTION_BYTES, LINE_BYTES};
+use super::features::KERNEL_TYPES;
 use super::object::{Image, Object, ObjectError};
 
 /// `BPF_PROG_TYPE_SCHED_CLS`
@@ -93,29 +95,46 @@ impl Program {
         main: &str,
         maps: &BTreeMap<&str, BorrowedFd<'_>>,
     ) -> Result<Self, LoadError> {
-        let image = object.link(main, maps)?;
-        let (types, without_types) = match load_types(&image) {
+        Self::of_image(main, &object.link(main, maps)?)
+    }
+
+    /// Loads a program without maps and types.
+    pub(super) fn of_instructions(main: &str, instructions: &[u8]) -> Result<Self, LoadError> {
+        let image = Image {
+            instructions: instructions.to_vec(),
+            types: Vec::new(),
+            functions: Vec::new(),
+            lines: Vec::new(),
+        };
+        Self::of_image(main, &image)
+    }
+
+    fn of_image(main: &str, image: &Image) -> Result<Self, LoadError> {
+        let (types, mut without_types) = match load_types(image) {
             Ok(types) => (types, None),
             Err(error) => (None, Some(error.to_string())),
         };
         let types = types.as_ref().map(AsFd::as_fd);
         let mut log = vec![0; STATISTICS_BYTES];
-        match load(main, &image, types, LOG_STATISTICS, &mut log) {
-            Ok(descriptor) => {
-                let log = text(&log);
-                let verified = Verified {
-                    instructions: image.instructions.len() / INSTRUCTION_BYTES,
-                    processed: processed(&log),
-                    log,
-                    without_types,
-                };
-                Ok(Self {
-                    descriptor,
-                    verified,
-                })
-            }
-            Err(error) => Err(refusal(main, &image, types, error)),
+        let mut loaded = load(main, image, types, LOG_STATISTICS, &mut log);
+        if loaded.is_err() && types.is_some() && !Path::new(KERNEL_TYPES).exists() {
+            // Such a kernel does not know the type of a frame in a function that it
+            // checks by itself.
+            without_types = Some("the kernel has no types of its own".to_owned());
+            loaded = load(main, image, None, LOG_STATISTICS, &mut log);
         }
+        let descriptor = loaded.map_err(|error| refusal(main, image, types, error))?;
+        let log = text(&log);
+        let verified = Verified {
+            instructions: image.instructions.len() / INSTRUCTION_BYTES,
+            processed: processed(&log),
+            log,
+            without_types,
+        };
+        Ok(Self {
+            descriptor,
+            verified,
+        })
     }
 
     /// Returns what it cost to verify it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 
+use linux::bpf::features::Features;
 use linux::bpf::map::{Map, MapKind, MapShape};
 use linux::bpf::program::{LoadError, Program};
 
@@ -92,4 +93,16 @@ fn a_hash_gives_back_what_it_was_given() {
     assert!(map.update(b"xy", b"cde").is_err(), "it has room for one");
     assert!(map.delete(b"ab").unwrap());
     assert!(!map.delete(b"ab").unwrap());
+}
+
+#[test]
+fn the_running_kernel_has_what_our_programs_cannot_do_without() {
+    if Probe::load_or_skip("the_running_kernel_has_what_our_programs_cannot_do_without").is_none() {
+        return;
+    }
+
+    let features = Features::probe().unwrap();
+
+    println!("{features:?}");
+    assert_eq!(features.fatal_lack(), None);
 }
