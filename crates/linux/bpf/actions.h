@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an action does to the copy of the frame, and what it has leave.
+ */
+#pragma once
+
+#include "rewrite.h"
+#include "tags.h"
+
+/* Notes that the frame leaves through a port as it is now. */
+CHECKED_ONCE int add_output(struct plan *plan, u32 port)
+{
+	if (!plan)
+		return TO_CORE;
+	u32 count = plan->output_count;
+	if (count >= LIMIT_OUTPUTS)
+		return TOO_FAR;
+	if (plan->form == FORM_NONE) {
+		u32 form = plan->forms;
+		if (form >= LIMIT_FORMS)
+			return TOO_FAR;
+		plan->shapes[slot(form, LIMIT_FORMS)] = plan->work.form;
+		plan->form = form;
+		plan->forms = form + 1;
+	}
+	struct output *output = &plan->outputs[slot(count, LIMIT_OUTPUTS)];
+	output->port = port;
+	output->bytes = length_now(plan);
+	output->queue = plan->queue;
+	output->form = plan->form;
+	output->visit = plan->visits - 1;
+	plan->output_count = count + 1;
+	return GOES_ON;
+}
+
+/* Notes that the frame leaves through all ports but that of arrival that have a
+ * flag. */
+CHECKED_ONCE int add_outputs(struct plan *plan, u32 flag)
+{
+	if (!plan)
+		return TO_CORE;
+	const u64 *setting = record(&settings, 0);
+	if (!setting || setting[SETTINGS_PORTS] > LIMIT_PORTS_TO_ALL)
+		return TOO_FAR;
+	for (u32 port = 0; port < LIMIT_PORTS_TO_ALL; port++) {
+		if (port >= setting[SETTINGS_PORTS])
+			break;
+		const u64 *words = record(&ports, port);
+		if (!words || port == plan->port || !(high(words[PORT_INTERFACE]) & flag))
+			continue;
+		int outcome = add_output(plan, port);
+		if (outcome)
+			return outcome;
+	}
+	return GOES_ON;
+}
+
+/* Does what the action in this place says. */
+CHECKED_ONCE int act(struct plan *plan, u32 place)
+{
+	if (!plan)
+		return TO_CORE;
+	const u64 *action = record(&actions, place);
+	if (!action)
+		return TO_CORE;
+	u64 what = action[ACTION_WHAT];
+	u32 number = high(what);
+	switch (what & 0xff) {
+	case OPERATION_OUTPUT:
+		return number == plan->port ? GOES_ON : add_output(plan, number);
+	case OPERATION_OUTPUT_IN_PORT:
+		return add_output(plan, plan->port);
+	case OPERATION_OUTPUT_ALL:
+		return add_outputs(plan, PORT_SENDS);
+	case OPERATION_OUTPUT_FLOOD:
+		return add_outputs(plan, PORT_SENDS_FLOODS);
+	case OPERATION_SET_QUEUE:
+		plan->queue = number & 7;
+		return GOES_ON;
+	case OPERATION_GROUP:
+		plan->group = number;
+		return AT_GROUP;
+	case OPERATION_PUSH_VLAN:
+	case OPERATION_ENSURE_TAG:
+	case OPERATION_POP_VLAN:
+	case OPERATION_SET_VLAN_VID:
+	case OPERATION_SET_VLAN_PCP:
+		return change_tags(plan, (const struct action *)action);
+	default:
+		return set_field(plan, (const struct action *)action);
+	}
+}

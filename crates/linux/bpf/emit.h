@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sends the frame as planned: brings it to the form of one output after the
+ * other, and hands a copy to each port, the frame itself to the last.
+ */
+#pragma once
+
+#include "headers.h"
+
+/* Makes the tags of the frame those of a form. */
+INLINE int shape_tags(struct __sk_buff *frame, struct plan *plan, const struct form *form)
+{
+	u32 same = 0;
+	for (u32 i = 0; i < LIMIT_TAGS; i++) {
+		if (i >= plan->sent_tag_count || i >= form->tag_count ||
+		    plan->sent_tags[i] != form->tags[i])
+			break;
+		same = i + 1;
+	}
+	for (u32 i = 0; i < LIMIT_TAGS; i++) {
+		if (plan->sent_tag_count <= same)
+			break;
+		if (skb_vlan_pop(frame))
+			return 1;
+		plan->sent_tag_count -= 1;
+	}
+	for (u32 i = 0; i < LIMIT_TAGS; i++) {
+		u32 count = plan->sent_tag_count;
+		if (count >= form->tag_count || count >= LIMIT_TAGS)
+			break;
+		count = slot(count, LIMIT_TAGS);
+		u32 tag = form->tags[count];
+		if (skb_vlan_push(frame, be16(tag >> 16), tag))
+			return 1;
+		plan->sent_tags[count] = tag;
+		plan->sent_tag_count = count + 1;
+	}
+	return 0;
+}
+
+/* Stores one block of eight bytes, or as many of it as the frame has. */
+INLINE int store_block(struct __sk_buff *frame, const struct form *form, u32 block, u32 tags)
+{
+	u32 at = NETWORK_AT + 8 * block;
+	if (form->body <= at)
+		return 0;
+	u32 bytes = form->body - at;
+	if (bytes > 8)
+		bytes = 8;
+	forget(bytes);
+	if (bytes < 1 || bytes > 8)
+		return 1;
+	return skb_store_bytes(frame, at + 4 * tags, &form->words[2 + block], bytes,
+			       BPF_F_RECOMPUTE_CSUM) != 0;
+}
+
+/* Brings the frame to a form. Returns whether the kernel could not. */
+CHECKED_ONCE int shape(struct __sk_buff *frame, struct plan *plan, u32 number)
+{
+	if (!plan || number >= LIMIT_FORMS)
+		return 1;
+	const struct form *form = &plan->shapes[slot(number, LIMIT_FORMS)];
+	if (shape_tags(frame, plan, form))
+		return 1;
+	u32 inside = frame->vlan_present ? plan->sent_tag_count - 1 : plan->sent_tag_count;
+	u32 length = form->body + 4 * inside;
+	if (frame->len != length && skb_change_tail(frame, length, 0))
+		return 1;
+	u32 blocks = plan->sent_changed | form->changed;
+	for (u32 block = 0; block < HEADER_BYTES / 8 - 1; block++) {
+		if (blocks >> block & 1 && store_block(frame, form, block, inside))
+			return 1;
+	}
+	if (blocks & ADDRESSES_CHANGED &&
+	    skb_store_bytes(frame, 0, form->bytes + GAP, TYPE_AT, BPF_F_RECOMPUTE_CSUM))
+		return 1;
+	plan->sent_changed = form->changed;
+	plan->sent_form = number;
+	return 0;
+}
+
+/* Sends the frame through one port. Returns what the program is to return if this
+ * was the last, TC_ACT_SHOT if the kernel could not, else TC_ACT_OK. */
+CHECKED_ONCE int send(struct __sk_buff *frame, struct plan *plan, u32 at)
+{
+	if (!plan || at >= LIMIT_OUTPUTS)
+		return TC_ACT_SHOT;
+	const struct output *output = &plan->outputs[slot(at, LIMIT_OUTPUTS)];
+	if (output->stays)
+		return TC_ACT_OK;
+	const u64 *port = record(&ports, output->port);
+	if (!port)
+		return TC_ACT_SHOT;
+	if (output->form != plan->sent_form && shape(frame, plan, output->form))
+		return TC_ACT_SHOT;
+	u32 class = high(port[PORT_NUMBER]);
+	frame->priority = class ? class + output->queue : 0;
+	u32 interface = low(port[PORT_INTERFACE]);
+	if (at == plan->last && !plan->copies_only)
+		return (int)redirect(interface, 0);
+	clone_redirect(frame, interface, 0);
+	return TC_ACT_OK;
+}
+
+/* Sends the frame through all its ports. Returns what the program is to
+ * return. */
+CHECKED_ONCE int emit(struct __sk_buff *frame, struct plan *plan)
+{
+	if (!plan)
+		return TC_ACT_SHOT;
+	for (u32 at = 0; at < LIMIT_OUTPUTS; at++) {
+		if (at >= plan->output_count)
+			break;
+		int result = send(frame, plan, at);
+		if (result == TC_ACT_SHOT)
+			return -1;
+		if (result != TC_ACT_OK)
+			return result;
+	}
+	return TC_ACT_SHOT;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a meter says about the frame: `meter_table` and `meter_band` of the core.
+ *
+ * A meter judges a frame when it comes to it, whatever becomes of the frame
+ * then; a frame that goes on to the core takes the verdicts along.
+ */
+#pragma once
+
+#include "plan.h"
+
+#define TOKENS_PER_BYTE 8000000ull
+#define TOKENS_PER_FRAME 1000000000ull
+#define UNIT_BITS 0
+/* A verdict: the frame is dropped. Else it is by how many levels its drop
+ * precedence rises. */
+#define VERDICT_DROP 0x100
+/* No verdict could be had. */
+#define VERDICT_NONE 0x200
+
+/* How often a walk tries to get a meter that others judge by. */
+#define LOCK_TRIES 64
+
+/* Adds to a tally at once. */
+CHECKED_ONCE int count_tally(u32 number, u32 bytes, u64 now)
+{
+	u64 *tally = record(&tallies, number);
+	if (!tally)
+		return 0;
+	atomic_add(&tally[TALLY_FRAMES], 1);
+	atomic_add(&tally[TALLY_BYTES], bytes);
+	WRITE_ONCE(tally[TALLY_LAST], now);
+	return 0;
+}
+
+/* Returns `rate * elapsed`, or as much as can be told. */
+INLINE u64 earned(u64 rate, u64 elapsed)
+{
+	u64 upper = rate * high(elapsed);
+	u64 lower = rate * low(elapsed);
+	u64 sum = (upper << 32) + lower;
+	return upper >> 32 || sum < lower ? ~0ull : sum;
+}
+
+/* Returns whether a frame that takes so many tokens is above the rate. */
+INLINE int is_exceeded(u64 *band, u64 now, u64 cost)
+{
+	u64 filled = band[BAND_FILLED];
+	u64 tokens = band[BAND_TOKENS];
+	u64 more = now > filled ? earned(high(band[BAND_WHAT]), now - filled) : 0;
+	u64 sum = tokens + more;
+	if (sum < tokens || sum > band[BAND_BURST])
+		sum = band[BAND_BURST];
+	if (now > filled)
+		WRITE_ONCE(band[BAND_FILLED], now);
+	int exceeded = sum < cost;
+	WRITE_ONCE(band[BAND_TOKENS], exceeded ? sum : sum - cost);
+	return exceeded;
+}
+
+/* Lets all bands judge. Returns the verdict. */
+INLINE u32 judge_bands(struct plan *plan, u32 first, u32 count, u64 cost)
+{
+	u64 applied = 0;
+	u32 applied_tally = 0;
+	u32 any = 0;
+	for (u32 at = 0; at < LIMIT_BANDS; at++) {
+		if (at >= count)
+			break;
+		u64 *band = record(&bands, first + at);
+		if (!band || !is_exceeded(band, plan->now, cost))
+			continue;
+		u64 what = band[BAND_WHAT];
+		if (any && high(applied) >= high(what))
+			continue;
+		any = 1;
+		applied = what;
+		applied_tally = low(band[BAND_TALLY]);
+	}
+	if (!any)
+		return 0;
+	count_tally(applied_tally, length_now(plan), plan->now);
+	return (applied & 0xff) == 0 ? VERDICT_DROP : applied >> 8 & 0xff;
+}
+
+INLINE int lock(u64 *meter)
+{
+	for (u32 attempt = 0; attempt < LOCK_TRIES; attempt++) {
+		if (atomic_compare_exchange(&meter[METER_LOCK], 0ull, 1ull) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+INLINE void unlock(u64 *meter)
+{
+	u64 held = atomic_compare_exchange(&meter[METER_LOCK], 1ull, 0ull);
+	forget(held);
+}
+
+/* Lets a meter judge the frame. Returns its verdict. */
+CHECKED_ONCE u32 judge(struct plan *plan, u32 number)
+{
+	if (!plan)
+		return VERDICT_NONE;
+	u64 *meter = record(&meters, number);
+	if (!meter)
+		return VERDICT_NONE;
+	int version = version_seen(READ_ONCE(meter[METER_SINCE_0]), READ_ONCE(meter[METER_SINCE_1]),
+				   plan->generation);
+	if (version < 0)
+		return VERDICT_NONE;
+	u64 head = version ? meter[METER_VERSIONS_1] : meter[METER_VERSIONS_0];
+	u32 count = head >> 16 & 0xffff;
+	if (head & METER_TO_CORE || count > LIMIT_BANDS)
+		return VERDICT_NONE;
+	u32 bytes = length_now(plan);
+	u64 cost = (head & 0xff) == UNIT_BITS ? bytes * TOKENS_PER_BYTE : TOKENS_PER_FRAME;
+	if (!lock(meter))
+		return VERDICT_NONE;
+	u32 verdict = judge_bands(plan, high(head), count, cost);
+	unlock(meter);
+	count_tally(low(meter[METER_TALLY]), bytes, plan->now);
+	return verdict;
+}

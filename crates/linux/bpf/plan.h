@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is to become of the frame at hand.
+ *
+ * The tables are walked without touching the frame: its headers are copied, the
+ * copy is changed, and what is to leave is noted with the form that it has then.
+ * Until all is known, nothing has happened that the core would have to take back
+ * if the frame turns out to be one for it.
+ */
+#pragma once
+
+#include "regions.h"
+
+/* How large the value of the map `scratch` is. */
+#define PLAN_BYTES 6144
+
+/* What becomes of the walk. */
+enum outcome {
+	GOES_ON = 0,
+	/* The frame goes no further; what was noted leaves. */
+	ENDS,
+	/* The core has to do it. */
+	TO_CORE,
+	/* The core has to do it since a limit was reached. */
+	TOO_FAR,
+	/* The group in `plan->group` comes next. */
+	AT_GROUP,
+	/* The frame is given up before the first table. */
+	REFUSED,
+};
+
+/* Where headers stand in a frame without its VLAN tags. */
+#define TYPE_AT 12
+#define NETWORK_AT 14
+#define HEADER_BYTES 126
+/* In front of the headers, so that the network header is aligned. */
+#define GAP 2
+
+/* Which 8 bytes from the network header on are changed: bit n for the nth. */
+#define ADDRESSES_CHANGED (1u << 15)
+
+/* A frame as it leaves: where it may differ from the frame that came. */
+struct form {
+	union {
+		u64 words[(GAP + HEADER_BYTES) / 8];
+		u8 bytes[GAP + HEADER_BYTES];
+	};
+	/* Type and control information, the innermost first. */
+	u32 tags[LIMIT_TAGS];
+	u32 tag_count;
+	/* How long it is without its tags. */
+	u32 body;
+	/* Which parts of its headers are not those that came. */
+	u32 changed;
+	u32 unused;
+};
+
+enum network {
+	NETWORK_NONE = 0,
+	NETWORK_ARP,
+	NETWORK_IPV4,
+	NETWORK_IPV6,
+};
+
+/* The frame on its way, with what is read in it. */
+struct work {
+	struct form form;
+	u64 key[14];
+	u32 network;
+	/* The protocol of layer 4 if its header is there, else zero. */
+	u32 transport;
+	u32 transport_at;
+	/* Where the packet ends, without its padding. */
+	u32 packet_end;
+};
+
+/* A group on the way of the frame. */
+struct level {
+	u32 action;
+	u32 action_end;
+	u32 bucket;
+	u32 bucket_end;
+	/* What the frame came with: its queue, and the form that is like it. */
+	u32 queue;
+	u32 form;
+	/* Whether `work` is as it came, and whether the frame is not. */
+	u32 saved;
+	u32 dirty;
+	struct work work;
+};
+
+struct output {
+	u16 port;
+	u16 bytes;
+	u8 queue;
+	u8 form;
+	/* Which of the visits asked for it. */
+	u8 visit;
+	/* Whether its port sends nothing. */
+	u8 stays;
+};
+
+/* A table on the way of the frame. */
+struct visit {
+	u32 table;
+	/* The number of its entry plus one; zero if it has none. */
+	u32 entry;
+	u32 bytes;
+	u32 unused;
+};
+
+struct noted {
+	u32 tally;
+	u32 bytes;
+};
+
+/* `plan->form` while no form is as the frame is now. */
+#define FORM_NONE 0xffu
+/* The form of the frame that came. It is kept only once it is changed. */
+#define FORM_ARRIVED 0u
+
+#define NUMBER_OF_KINDS 56
+
+struct plan {
+	u64 generation;
+	u64 seed;
+	u64 needs;
+	u64 now;
+	u64 set_used;
+	u64 best_rank;
+	u32 best_entry;
+	u32 flags;
+	u32 port;
+	/* Of the frame that came, tags included. */
+	u32 length;
+	u32 queue;
+	u32 group;
+	/* The next table, or ENTRY_LAST. */
+	u32 next;
+	u32 form;
+	u32 forms;
+	u32 kept;
+	u32 depth;
+	u32 visits;
+	u32 noted_count;
+	u32 output_count;
+	u32 verdict_count;
+	/* How many copies groups have made. */
+	u32 copies;
+	/* Whether the key is not that of the headers any more. */
+	u32 stale;
+	u32 metered;
+	u32 missed;
+	/* Whether every output is a copy, for trials. */
+	u32 copies_only;
+	union {
+		u8 verdicts[HANDED_VERDICTS_MAX];
+		u64 verdict_words[HANDED_VERDICTS_MAX / 8];
+	};
+	struct work work;
+	/* What the frame itself is like: as it came, then in one form after the
+	 * other. */
+	u32 sent_form;
+	u32 sent_changed;
+	u32 sent_tag_count;
+	u32 sent_tags[LIMIT_TAGS];
+	/* The last of the outputs that leave. */
+	u32 last;
+	struct visit visited[LIMIT_TABLES];
+	struct output outputs[LIMIT_OUTPUTS];
+	struct noted noted[LIMIT_TALLIES];
+	u32 set[NUMBER_OF_KINDS];
+	struct level levels[LIMIT_LEVELS];
+	struct form shapes[LIMIT_FORMS];
+};
+
+_Static_assert(sizeof(struct plan) <= PLAN_BYTES, "the plan fits its map");
+
+/* How many copies of a frame groups make at most, as `group_walk` has it. */
+#define GROUP_COPIES_A_FRAME 512
+
+/* Returns the length of the frame as it is now. */
+INLINE u32 length_now(const struct plan *plan)
+{
+	return plan->work.form.body + 4 * plan->work.form.tag_count;
+}
+
+/* Begins anew for a frame. */
+INLINE void reset(struct plan *plan)
+{
+	plan->set_used = 0;
+	plan->queue = 0;
+	plan->form = FORM_ARRIVED;
+	plan->forms = 1;
+	plan->kept = 0;
+	plan->depth = 0;
+	plan->visits = 0;
+	plan->noted_count = 0;
+	plan->output_count = 0;
+	plan->verdict_count = 0;
+	plan->copies = 0;
+	plan->stale = 0;
+	plan->metered = 0;
+	plan->missed = 0;
+	plan->sent_form = FORM_ARRIVED;
+	plan->sent_changed = 0;
+	plan->last = LIMIT_OUTPUTS;
+	plan->work.form.tag_count = 0;
+	plan->work.form.changed = 0;
+	plan->work.key[1] = 0;
+	plan->work.key[12] = 0;
+}
+
+/* To be called before the frame is changed: keeps what somebody may come back
+ * to. */
+CHECKED_ONCE int touch(struct plan *plan)
+{
+	if (!plan)
+		return TO_CORE;
+	if (plan->form == FORM_ARRIVED && !plan->kept && (plan->output_count || plan->depth)) {
+		plan->shapes[FORM_ARRIVED] = plan->work.form;
+		plan->kept = 1;
+	}
+	u32 depth = plan->depth;
+	if (depth > 0 && depth <= LIMIT_LEVELS) {
+		struct level *level = &plan->levels[slot(depth - 1, LIMIT_LEVELS)];
+		if (!level->saved)
+			level->work = plan->work;
+		if (!level->dirty)
+			level->form = plan->form;
+		level->saved = 1;
+		level->dirty = 1;
+	}
+	plan->form = FORM_NONE;
+	plan->stale = 1;
+	return GOES_ON;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Puts VLAN tags on the copied headers and takes them off: `tags` of the core.
+ */
+#pragma once
+
+#include "headers.h"
+
+/* The shortest frame of Ethernet, without its check sequence. */
+#define SHORTEST_FRAME 60
+
+INLINE int push_tag(struct plan *plan, u32 type)
+{
+	struct form *form = &plan->work.form;
+	if (form->tag_count >= LIMIT_TAGS)
+		return TOO_FAR;
+	touch(plan);
+	u32 count = slot(form->tag_count, LIMIT_TAGS);
+	u32 inherited = count > 0 ? form->tags[count - 1] & 0xffff : 0;
+	form->tags[count] = type << 16 | inherited;
+	form->tag_count = count + 1;
+	return GOES_ON;
+}
+
+/* Takes the first tag off. A frame that was long enough for the medium remains
+ * so; the zeros at its end may be read as headers. */
+INLINE int pop_tag(struct plan *plan)
+{
+	struct form *form = &plan->work.form;
+	if (!form->tag_count)
+		return GOES_ON;
+	touch(plan);
+	u32 length = length_now(plan);
+	form->tag_count -= 1;
+	if (length < SHORTEST_FRAME || length - 4 >= SHORTEST_FRAME)
+		return GOES_ON;
+	u32 end = form->body;
+	form->body = SHORTEST_FRAME - 4 * form->tag_count;
+	forget(end);
+	if (end < NETWORK_AT || end > SHORTEST_FRAME)
+		return TO_CORE;
+	for (u32 i = 0; i < 4; i++)
+		form->bytes[GAP + end + i] = 0;
+	return read_headers(plan);
+}
+
+/* Changes the control information of the first tag. */
+INLINE int set_tag(struct plan *plan, u32 kept, u32 value)
+{
+	struct form *form = &plan->work.form;
+	if (!form->tag_count)
+		return GOES_ON;
+	touch(plan);
+	u32 first = slot(form->tag_count - 1, LIMIT_TAGS);
+	form->tags[first] = (form->tags[first] & (0xffff0000 | kept)) | value;
+	return GOES_ON;
+}
+
+CHECKED_ONCE int change_tags(struct plan *plan, const struct action *action)
+{
+	if (!plan || !action)
+		return TO_CORE;
+	u64 what = action->words[ACTION_WHAT];
+	u32 value = low(action->words[ACTION_VALUE]);
+	switch (what & 0xff) {
+	case OPERATION_PUSH_VLAN:
+		return push_tag(plan, high(what));
+	case OPERATION_ENSURE_TAG:
+		return plan->work.form.tag_count ? GOES_ON : push_tag(plan, TYPE_VLAN);
+	case OPERATION_POP_VLAN:
+		return pop_tag(plan);
+	case OPERATION_SET_VLAN_VID:
+		return set_tag(plan, 0xf000, value & 0xfff);
+	case OPERATION_SET_VLAN_PCP:
+		return set_tag(plan, 0x1fff, (value & 7) << 13);
+	default:
+		return TO_CORE;
+	}
+}
