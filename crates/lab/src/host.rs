@@ -3,6 +3,7 @@
 
 use std::io;
 
+use linux::crew;
 use linux::namespace::Namespace;
 use linux::sender::{Queued, Sender};
 use linux::tap::{RING_BYTES, Tap};
@@ -10,8 +11,10 @@ use units::BitRate;
 
 use crate::network::{Network, Place};
 use crate::veth::Power;
-use linux::discipline::{self, Length, QUEUES, Shape};
+use linux::discipline::{self, Length, Shape};
 
+/// The queue of what has none of its own.
+const BEST_EFFORT: u8 = 0;
 /// The most memory that the taps of all hosts take together.
 const ALL_RINGS_BYTES: usize = 512 << 20;
 
@@ -40,8 +43,7 @@ pub(crate) struct HostSocket {
     /// The cable in the network's list.
     pub(crate) cable: usize,
     pub(crate) tap: Tap,
-    /// One for each queue.
-    senders: Vec<Sender>,
+    sender: Sender,
 }
 
 impl Host {
@@ -56,10 +58,9 @@ impl Host {
             .filter(|socket| matches!(socket.place, Place::Host(_)))
             .count();
         let ring_bytes = RING_BYTES.min(ALL_RINGS_BYTES / interfaces.max(1));
-        let hosts = network.hosts.iter().enumerate();
-        hosts
-            .map(|(host, room)| Self::open(network, (host, room), ring_bytes))
-            .collect()
+        crew::each(&network.hosts, |host, room| {
+            Self::open(network, (host, room), ring_bytes)
+        })
     }
 
     fn open(
@@ -91,7 +92,7 @@ impl Host {
     /// If the interface is of no use; never for a full queue or a cut cable.
     pub(crate) fn send(&mut self, queue: u8, frame: &[u8]) -> io::Result<Queued> {
         match self.sockets.get_mut(self.active) {
-            Some(socket) => socket.senders[usize::from(queue)].send(frame),
+            Some(socket) => socket.sender.send_through(discipline::class(queue), frame),
             None => Ok(Queued::Down),
         }
     }
@@ -106,13 +107,10 @@ impl Host {
 
 impl HostSocket {
     fn open(cable: usize, index: u32, ring_bytes: usize) -> io::Result<Self> {
-        let queues = 0..QUEUES;
         Ok(Self {
             cable,
             tap: Tap::open(index, ring_bytes)?,
-            senders: queues
-                .map(|queue| Sender::open(index, discipline::class(queue)))
-                .collect::<Result<_, _>>()?,
+            sender: Sender::open(index, discipline::class(BEST_EFFORT))?,
         })
     }
 }

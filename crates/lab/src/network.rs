@@ -7,9 +7,11 @@
 //! the room of the controller, with an address out of the block that RFC 2544
 //! keeps for such uses.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
+use linux::crew;
 use linux::interface::Interface;
 use linux::namespace::Namespace;
 use thiserror::Error;
@@ -117,35 +119,23 @@ impl Network {
     pub fn build(plan: &Plan) -> Result<Self, BuildError> {
         assert!(plan.switches.len() <= MOST_SWITCHES, "too many switches");
         let mut network = Self {
-            switches: plan
-                .switches
-                .iter()
-                .map(|name| room(name))
-                .collect::<Result<_, _>>()?,
-            hosts: plan
-                .hosts
-                .iter()
-                .map(|host| room(&host.name))
-                .collect::<Result<_, _>>()?,
+            switches: crew::each(&plan.switches, |_, name| room(name))?,
+            hosts: crew::each(&plan.hosts, |_, host| room(&host.name))?,
             cables: Vec::with_capacity(plan.cables.len()),
             control: room("the controller")?,
         };
-        let mut numbers = Numbers { next: FIRST_INDEX };
-        let mut netlink = doing(
-            "reach the kernel's network",
-            network.control.run(Netlink::open),
-        )?;
-        for number in 0..network.switches.len() {
-            let result = network.lay_control(number, &mut numbers, &mut netlink);
+        crew::each(&plan.switches, |number, name| {
             doing(
-                &format!("lay the control cable of {}", plan.switches[number]),
-                result,
-            )?;
-        }
-        for cable in &plan.cables {
-            let result = network.lay(plan, cable, &mut numbers, &mut netlink);
-            doing(&format!("lay {}", describe(plan, cable)), result)?;
-        }
+                &format!("lay the control cable of {name}"),
+                network.lay_control(number),
+            )
+        })?;
+        let names = interface_names(&plan.cables);
+        network.cables = crew::each(&plan.cables, |number, cable| {
+            let indices = index_pair(plan.switches.len() + number);
+            let result = network.lay(plan, cable, (&names[number], indices));
+            doing(&format!("lay {}", describe(plan, cable)), result)
+        })?;
         Ok(network)
     }
 
@@ -156,15 +146,12 @@ impl Network {
     }
 
     fn lay(
-        &mut self,
+        &self,
         plan: &Plan,
         cable: &CablePlan,
-        numbers: &mut Numbers,
-        netlink: &mut Netlink,
-    ) -> io::Result<()> {
+        (names, indices): (&[String; 2], [u32; 2]),
+    ) -> io::Result<Cable> {
         let mut sockets = Vec::with_capacity(2);
-        let names = cable.ends.map(|place| self.interface_name(place));
-        let indices = [numbers.next(), numbers.next()];
         let ends: [End<'_>; 2] = std::array::from_fn(|n| End {
             namespace: self.room_of(cable.ends[n]),
             name: &names[n],
@@ -174,7 +161,7 @@ impl Network {
                 Place::Host(host) => plan.hosts[host].mac,
             },
         });
-        veth::lay(netlink, ends)?;
+        veth::lay(&mut self.control.run(Netlink::open)?, ends)?;
         for (end, place) in ends.into_iter().zip(cable.ends) {
             let mut netlink = end.namespace.run(Netlink::open)?;
             if matches!(place, Place::Host(_)) {
@@ -184,18 +171,13 @@ impl Network {
             sockets.push(Socket::new(place, netlink, interface));
         }
         let [first, second] = <[Socket; 2]>::try_from(sockets).expect("a cable has two ends");
-        self.cables.push(Cable::new([first, second], cable.power)?);
-        Ok(())
+        Cable::new([first, second], cable.power)
     }
 
     /// Joins a switch to the controller's room, both ends with an address.
-    fn lay_control(
-        &self,
-        switch: usize,
-        numbers: &mut Numbers,
-        netlink: &mut Netlink,
-    ) -> io::Result<()> {
+    fn lay_control(&self, switch: usize) -> io::Result<()> {
         let far_name = format!("s{switch}");
+        let [near, far] = index_pair(switch);
         let end = |namespace, name, index, last| End {
             namespace,
             name,
@@ -203,10 +185,10 @@ impl Network {
             mac: local_address(last, index),
         };
         let ends = [
-            end(&self.switches[switch], "control", numbers.next(), 1),
-            end(&self.control, far_name.as_str(), numbers.next(), 2),
+            end(&self.switches[switch], "control", near, 1),
+            end(&self.control, far_name.as_str(), far, 2),
         ];
-        veth::lay(netlink, ends)?;
+        veth::lay(&mut self.control.run(Netlink::open)?, ends)?;
         for (end, address) in ends.into_iter().zip(control_addresses(switch)) {
             let mut netlink = end.namespace.run(Netlink::open)?;
             let bits = CONTROL_SHARED_BITS;
@@ -221,32 +203,28 @@ impl Network {
             Place::Host(host) => &self.hosts[host],
         }
     }
+}
 
-    /// Returns the name of the interface that the next cable at `place` gets.
-    fn interface_name(&self, place: Place) -> String {
-        match place {
-            Place::Switch { port, .. } => format!("p{}", port.0),
-            Place::Host(_) => {
-                let sockets = self.cables.iter().flat_map(|cable| &cable.sockets);
-                format!(
-                    "eth{}",
-                    sockets.filter(|socket| socket.place == place).count()
-                )
-            }
+/// Returns the names of the interfaces at both ends of each cable.
+fn interface_names(cables: &[CablePlan]) -> Vec<[String; 2]> {
+    let mut plugged = BTreeMap::<usize, usize>::new();
+    let mut name = |place| match place {
+        Place::Switch { port, .. } => format!("p{}", port.0),
+        Place::Host(host) => {
+            let number = plugged.entry(host).or_default();
+            *number += 1;
+            format!("eth{}", *number - 1)
         }
-    }
+    };
+    let names = cables.iter().map(|cable| cable.ends.map(&mut name));
+    names.collect()
 }
 
-/// Interface numbers, each given once in the whole network.
-struct Numbers {
-    next: u32,
-}
-
-impl Numbers {
-    fn next(&mut self) -> u32 {
-        self.next += 1;
-        self.next
-    }
+/// Returns the numbers of the interfaces of the `n`th cable, those to the
+/// controller first: no other interface has one of them.
+fn index_pair(n: usize) -> [u32; 2] {
+    let first = FIRST_INDEX + 2 * u32::try_from(n).expect("few cables") + 1;
+    [first, first + 1]
 }
 
 fn room(whose: &str) -> Result<Namespace, BuildError> {

@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
 use linux::carrier_watch::{CarrierWatch, Effort};
+use linux::crew;
 use linux::dialer::{self, Dialer};
 use linux::interface::Interface;
 use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
@@ -126,9 +127,9 @@ impl Switches {
             "a configuration for each switch"
         );
         let (commands, obeyed) = mpsc::channel();
-        let (mut stations, mut interfaces, mut dialers) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, config) in configs.iter().enumerate() {
-            let plugs = plug_in(network, number, settings.carried, &mut interfaces)?;
+        let (mut stations, mut dialers) = (Vec::new(), Vec::new());
+        let (plugs, interfaces) = plug_in(network, settings.carried)?;
+        for ((number, config), plugs) in configs.iter().enumerate().zip(plugs) {
             let dialer = dial(network, number, settings.controller_port, &commands);
             stations.push(Station::new(config.clone(), plugs).dialled_by(dialer.wanted()));
             dialers.push(dialer);
@@ -222,37 +223,30 @@ impl Drop for Switches {
     }
 }
 
-/// Opens the ports of one switch, and adds their interfaces to those watched.
-fn plug_in(
-    network: &Network,
-    number: usize,
-    carried: Carried,
-    watched: &mut Vec<Interface>,
-) -> io::Result<Vec<Plug>> {
-    let sockets = || network.cables.iter().flat_map(|cable| &cable.sockets);
-    let ports = sockets()
-        .filter(|socket| matches!(socket.place, Place::Switch { .. }))
-        .count();
+/// Opens the ports of every switch. Returns them, and their interfaces in the order
+/// in which the ports refer to them.
+fn plug_in(network: &Network, carried: Carried) -> io::Result<(Vec<Vec<Plug>>, Vec<Interface>)> {
+    let sockets = network.cables.iter().flat_map(|cable| &cable.sockets);
+    let ends = sockets.filter_map(|socket| match socket.place {
+        Place::Switch { switch, port, .. } => Some((switch, port, &socket.interface)),
+        Place::Host(_) => None,
+    });
+    let ends: Vec<_> = ends.collect();
     let engine = match carried {
         Carried::Packet => Engine::Packet {
-            ring_bytes: RING_BYTES.min(ALL_RINGS_BYTES / ports.max(1)),
+            ring_bytes: RING_BYTES.min(ALL_RINGS_BYTES / ends.len().max(1)),
         },
         Carried::Xdp => Engine::Xdp(Attachment::Any),
     };
-    let mut plugs = Vec::new();
-    for socket in sockets() {
-        match socket.place {
-            Place::Switch { switch, port, .. } if switch == number => {
-                let index = socket.interface.index();
-                let room = &network.switches[number];
-                let opened = room.run(|| Port::open(engine, index))?;
-                plugs.push(Plug::new(port, opened, watched.len()));
-                watched.push(socket.interface.try_clone()?);
-            }
-            Place::Switch { .. } | Place::Host(_) => {}
-        }
+    let opened = crew::each(&ends, |_, (switch, _, interface)| {
+        network.switches[*switch].run(|| Port::open(engine, interface.index()))
+    })?;
+    let mut plugs: Vec<_> = network.switches.iter().map(|_| Vec::new()).collect();
+    for (watched, ((switch, port, _), opened)) in ends.iter().zip(opened).enumerate() {
+        plugs[*switch].push(Plug::new(*port, opened, watched));
     }
-    Ok(plugs)
+    let interfaces = ends.iter().map(|(_, _, interface)| interface.try_clone());
+    Ok((plugs, interfaces.collect::<Result<_, _>>()?))
 }
 
 fn dial(network: &Network, number: usize, port: u16, commands: &Sender<Command>) -> Dialer {

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 
 use linux::clock::{self, Step};
+use linux::crew;
 use linux::sender::Queued;
 use measure::capture::CaptureRecord;
 use measure::load::Load;
@@ -251,6 +252,7 @@ impl TrafficLoop {
             trunk.close(&mut self.book.captures);
         }
         let (flows, captures) = self.book.close();
+        crew::drop_all(self.hosts);
         TrafficRecord {
             flows,
             captures,

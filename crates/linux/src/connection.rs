@@ -4,9 +4,8 @@
 //! to dial again, a listener to let the next one in. So a connection travels with
 //! a [`Lease`], and its maker keeps the other end of it.
 
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
-
-use units::Duration;
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::thread::Thread;
 
 use crate::stream::Stream;
 
@@ -34,6 +33,18 @@ pub enum Origin {
 #[derive(Debug)]
 pub struct Lease {
     _ends_when_dropped: Sender<()>,
+    /// Dropped last, so that who wakes sees that the use has ended.
+    _alarm: Option<Alarm>,
+}
+
+/// Wakes a parked thread when it is dropped.
+#[derive(Debug)]
+struct Alarm(Thread);
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        self.0.unpark();
+    }
 }
 
 /// Held by whoever made a connection.
@@ -44,9 +55,19 @@ pub(crate) struct Tenancy {
 
 /// Makes the two ends of a lease.
 pub(crate) fn lease() -> (Lease, Tenancy) {
+    make(None)
+}
+
+/// Makes the two ends of a lease whose end unparks `tenant`.
+pub(crate) fn lease_of(tenant: Thread) -> (Lease, Tenancy) {
+    make(Some(Alarm(tenant)))
+}
+
+fn make(alarm: Option<Alarm>) -> (Lease, Tenancy) {
     let (lease, ended) = mpsc::channel();
     let lease = Lease {
         _ends_when_dropped: lease,
+        _alarm: alarm,
     };
     (lease, Tenancy { ended })
 }
@@ -55,11 +76,5 @@ impl Tenancy {
     /// Tells whether the connection is in use.
     pub(crate) fn lasts(&self) -> bool {
         self.ended.try_recv() != Err(TryRecvError::Disconnected)
-    }
-
-    /// Waits for the end of the use, at most for `patience`. Tells whether the
-    /// connection is still in use.
-    pub(crate) fn outlasts(&self, patience: Duration) -> bool {
-        self.ended.recv_timeout(patience.into()) != Err(RecvTimeoutError::Disconnected)
     }
 }

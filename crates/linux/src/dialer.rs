@@ -1,5 +1,6 @@
 //! Connects a switch to its controller and does so again whenever the connection
-//! is lost, on a thread of its own: connecting waits, a packet loop may not.
+//! is lost, on a thread of its own: connecting waits, a packet loop may not. The
+//! thread sleeps while a connection lasts.
 //!
 //! Between attempts that fail, and after connections that did not last, the pause
 //! doubles, up to a limit, and a random part of it is left out, so that many
@@ -11,12 +12,12 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread::{self, JoinHandle, Thread};
 
 use units::{Duration, Instant};
 
 use crate::clock;
-use crate::connection::{Connection, Origin, Tenancy, lease};
+use crate::connection::{Connection, Origin, Tenancy, lease_of};
 use crate::stream::Stream;
 
 /// How long a controller may take to answer an attempt to connect.
@@ -25,8 +26,6 @@ const SHORTEST_PAUSE: Duration = Duration::from_ms(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// A connection that was of use for this long was no failure.
 const LASTING: Duration = Duration::from_secs(1);
-/// How often the thread looks whether it is still wanted.
-const LOOK_INTERVAL: Duration = Duration::from_ms(50);
 
 /// Connects to `address` over TCP.
 ///
@@ -39,24 +38,25 @@ pub fn connect(address: SocketAddr) -> io::Result<Stream> {
 
 /// Whether connections are wanted at the moment.
 #[derive(Clone, Debug)]
-pub struct Wanted(Arc<AtomicBool>);
+pub struct Wanted {
+    flag: Arc<AtomicBool>,
+    dialer: Thread,
+}
 
 impl Wanted {
     /// Begins or ends to want connections.
     pub fn set(&self, wanted: bool) {
-        self.0.store(wanted, Ordering::Relaxed);
-    }
-
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.flag.store(wanted, Ordering::Relaxed);
+        self.dialer.unpark();
     }
 }
 
 /// The thread that dials one controller.
 #[derive(Debug)]
 pub struct Dialer {
-    wanted: Wanted,
+    wanted: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
+    dialer: Thread,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -68,11 +68,11 @@ impl Dialer {
         connect: impl FnMut() -> io::Result<Stream> + Send + 'static,
         take: impl FnMut(Connection) + Send + 'static,
     ) -> Self {
-        let wanted = Wanted(Arc::new(AtomicBool::new(true)));
+        let wanted = Arc::new(AtomicBool::new(true));
         let stop = Arc::new(AtomicBool::new(false));
         let mut line = Line {
             connect,
-            wanted: wanted.clone(),
+            wanted: Arc::clone(&wanted),
             stop: Arc::clone(&stop),
             take,
         };
@@ -80,6 +80,7 @@ impl Dialer {
         Self {
             wanted,
             stop,
+            dialer: thread.thread().clone(),
             thread: Some(thread),
         }
     }
@@ -87,6 +88,7 @@ impl Dialer {
     /// Tells the thread to end, without waiting for it.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+        self.dialer.unpark();
     }
 
     /// Tells the thread to end and leaves it to itself: an attempt that is under way
@@ -99,7 +101,10 @@ impl Dialer {
     /// Returns the switch by which dialling is stopped and begun again.
     #[must_use]
     pub fn wanted(&self) -> Wanted {
-        self.wanted.clone()
+        Wanted {
+            flag: Arc::clone(&self.wanted),
+            dialer: self.dialer.clone(),
+        }
     }
 }
 
@@ -114,7 +119,7 @@ impl Drop for Dialer {
 
 struct Line<C, T> {
     connect: C,
-    wanted: Wanted,
+    wanted: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     take: T,
 }
@@ -127,11 +132,14 @@ where
     fn dial(&mut self) {
         let mut pause = SHORTEST_PAUSE;
         while !self.is_stopped() {
-            let began = clock::now();
-            if self.wanted.is_set() {
-                self.serve();
+            if !self.is_wanted() {
+                thread::park();
+                pause = SHORTEST_PAUSE;
+                continue;
             }
-            if clock::now() >= began + LASTING || !self.wanted.is_set() {
+            let began = clock::now();
+            self.serve();
+            if clock::now() >= began + LASTING {
                 pause = SHORTEST_PAUSE;
             }
             self.rest(clock::now() + shortened(pause));
@@ -144,7 +152,7 @@ where
         let Ok(stream) = (self.connect)() else {
             return;
         };
-        let (lease, tenancy) = lease();
+        let (lease, tenancy) = lease_of(thread::current());
         let origin = Origin::Dialled;
         (self.take)(Connection {
             stream,
@@ -157,16 +165,22 @@ where
     /// Sleeps until `end`, but not after it was told to stop.
     fn rest(&self, end: Instant) {
         while !self.is_stopped() && clock::now() < end {
-            clock::sleep_until(end.min(clock::now() + LOOK_INTERVAL));
+            thread::park_timeout(end.saturating_since(clock::now()).into());
         }
     }
 
     fn await_loss(&self, tenancy: &Tenancy) {
-        while !self.is_stopped() && tenancy.outlasts(LOOK_INTERVAL) {}
+        while !self.is_stopped() && tenancy.lasts() {
+            thread::park();
+        }
     }
 
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
     }
 }
 

@@ -34,6 +34,7 @@ pub mod channel;
 pub mod clock;
 pub mod connection;
 pub mod controller_loop;
+pub mod crew;
 pub mod dialer;
 pub mod discipline;
 pub mod interface;

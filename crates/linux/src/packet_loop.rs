@@ -26,6 +26,7 @@ use wire::openflow::PortNumber;
 use crate::carrier_watch::CarrierWatch;
 use crate::clock::{self, WallClock};
 use crate::connection::Connection;
+use crate::crew;
 use crate::poller::Poller;
 use crate::port::Port;
 use crate::stall::{StallMonitor, Stalls, Work};
@@ -370,6 +371,7 @@ impl PacketLoop {
             .iter_mut()
             .map(|station| station.plugs.iter_mut().map(Plug::total).collect())
             .collect();
+        crew::drop_all(self.stations);
         Record {
             ports,
             stalls: self.stalls.finish(),

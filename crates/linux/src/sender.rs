@@ -41,10 +41,15 @@ pub enum Queued {
     Down,
 }
 
-/// Sends whole frames through one class of one interface.
+/// Sends whole frames through the classes of one interface.
+///
+/// To close one waits until nobody in the kernel reads what it had: some
+/// milliseconds.
 #[derive(Debug)]
 pub struct Sender {
     socket: OwnedFd,
+    /// Where the next frame goes.
+    class: ClassId,
 }
 
 impl Sender {
@@ -60,7 +65,21 @@ impl Sender {
         // An ordinary user keeps the default size, which queues fewer frames.
         let _ = set_socket_send_buffer_size_force(&socket, SEND_BUFFER_BYTES);
         bind(socket.as_fd(), index, Receives::Nothing)?;
-        Ok(Self { socket })
+        Ok(Self { socket, class })
+    }
+
+    /// Queues one frame in `class`, as [`send`](Self::send) does. Further frames go
+    /// there as well.
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send).
+    pub fn send_through(&mut self, class: ClassId, frame: &[u8]) -> io::Result<Queued> {
+        if class != self.class {
+            set_class(self.socket.as_fd(), class)?;
+            self.class = class;
+        }
+        self.send(frame)
     }
 
     /// Queues one frame; never waits.
