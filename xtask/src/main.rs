@@ -40,9 +40,11 @@ usage: cargo xtask JOB
   cites [--missing]  lists the equations and requirements cited, with their tests
   tidy               mends what a machine can mend
   bench              runs the benchmarks that have a goal and prints the ratios
-  rivals [--quick]   compares the switch with Open vSwitch, the Linux bridge and a bare
-                     forwarder on this machine; needs root, two processors, and the
-                     Debian packages openvswitch-switch and iproute2
+  rivals [--quick] [--record]
+                     compares the switch with Open vSwitch, the Linux bridge and bare
+                     forwarders on this machine, and puts the tables into
+                     docs/benchmarks.md; needs root, two processors, and the Debian
+                     packages openvswitch-switch and iproute2
   fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)
   bpf                compiles the programs that run in the kernel, with clang
   neighbours         installs the other projects' programs that tests run beside ours

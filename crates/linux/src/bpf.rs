@@ -10,6 +10,7 @@
 //! | [`program`] | a program that the kernel's verifier has accepted |
 //! | [`test_run`] | a program's run on a frame that no interface has seen |
 //! | [`record_ring`] | what programs tell this process, record by record |
+//! | [`relay`] | programs that only move frames from one interface to another |
 //!
 //! Sources: `linux/bpf.h`, `linux/btf.h`; RFC 9669; bpf(2); Documentation/bpf of Linux.
 
@@ -18,8 +19,10 @@ pub(crate) mod attributes;
 mod btf;
 mod elf;
 pub mod features;
+pub(crate) mod instruction;
 pub mod map;
 pub mod object;
 pub mod program;
 pub mod record_ring;
+pub mod relay;
 pub mod test_run;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use units::Duration;
 
-use crate::subject::{Ports, Subject, Turns};
+use crate::control_plane::Means;
+use crate::subject::{Home, Ports, Subject, Turns};
 
 /// Compares the Taktos switch with Open vSwitch, the Linux bridge and a bare
 /// forwarder, on virtual Ethernet in namespaces of its own.
@@ -15,11 +16,12 @@ use crate::subject::{Ports, Subject, Turns};
 /// rivals; what is missing is left out and said so.
 #[derive(Debug, Parser)]
 pub struct Arguments {
-    /// Takes two minutes instead of ten: fewer rounds, fewer spacings.
+    /// Takes two minutes instead of six: fewer rounds, fewer frames.
     #[arg(long)]
     pub quick: bool,
     /// Compares only subjects whose name contains this, such as `taktos` or
-    /// `af_xdp, spinning`; may be repeated.
+    /// `af_xdp, spinning`; `kernel` stands for all that the kernel carries, and Open
+    /// vSwitch with AF_XDP beside them. May be repeated.
     #[arg(long)]
     pub only: Vec<String>,
     /// Measures only this.
@@ -28,6 +30,9 @@ pub struct Arguments {
     /// Where all figures go.
     #[arg(long, default_value = "rivals.json")]
     pub json: PathBuf,
+    /// Where the tables go, in Markdown.
+    #[arg(long, default_value = "rivals.md")]
+    pub markdown: PathBuf,
     /// What `cargo bench` says to every benchmark.
     #[arg(long, hide = true)]
     pub bench: bool,
@@ -58,8 +63,10 @@ pub enum Part {
     Throughput,
     /// Processor time of a frame.
     Cost,
-    /// Barriers and flow-mods.
+    /// Barriers, flow-mods and bundles.
     Control,
+    /// One-way latency of the most urgent class under overload of the others.
+    Overload,
 }
 
 /// How much is measured.
@@ -73,19 +80,20 @@ pub struct Plan {
     pub throughput_rounds: usize,
     /// How long one trial takes.
     pub trial: Duration,
-    /// How often rules are changed: one entry at once, and ten thousand.
-    pub changes: [u32; 2],
+    /// How often the rate of what the kernel carries is searched, on one processor.
+    pub one_processor_rounds: usize,
+    /// How many entries are changed at once, by what, and how often.
+    pub changes: Vec<(u32, Means, u32)>,
+    /// How often each subject is overloaded.
+    pub overload_rounds: usize,
+    /// How many urgent frames are sent meanwhile.
+    pub urgent_frames: usize,
 }
 
 impl Arguments {
     /// Tells whether a subject takes part.
     pub fn includes(&self, subject: Subject) -> bool {
-        let name = subject.to_string().to_lowercase();
-        self.only.is_empty()
-            || self
-                .only
-                .iter()
-                .any(|word| name.contains(&word.to_lowercase()))
+        self.only.is_empty() || self.only.iter().any(|word| is_meant(subject, word))
     }
 
     /// Tells whether this is measured.
@@ -102,21 +110,39 @@ impl Arguments {
                 spacings: vec![(us(125), 2400), (us(1000), 300)],
                 throughput_rounds: 1,
                 trial: Duration::from_ms(100),
-                changes: [100, 20],
+                one_processor_rounds: 1,
+                changes: changes([100, 10, 5]),
+                overload_rounds: 2,
+                urgent_frames: 1000,
             };
         }
         Plan {
-            latency_rounds: 6,
-            spacings: vec![
-                (us(125), 4000),
-                (us(250), 2000),
-                (us(500), 1000),
-                (us(1000), 600),
-                (us(2000), 300),
-            ],
-            throughput_rounds: 2,
-            trial: Duration::from_ms(250),
-            changes: [1000, 100],
+            latency_rounds: 5,
+            spacings: vec![(us(125), 8000), (us(1000), 2000)],
+            throughput_rounds: 1,
+            trial: Duration::from_ms(150),
+            one_processor_rounds: 3,
+            changes: changes([300, 30, 15]),
+            overload_rounds: 4,
+            urgent_frames: 2500,
         }
     }
+}
+
+/// One entry, ten thousand at once, ten thousand one by one: so many changes.
+fn changes([one, many, bundles]: [u32; 3]) -> Vec<(u32, Means, u32)> {
+    vec![
+        (1, Means::FlowMod, one),
+        (10_000, Means::FlowMod, many),
+        (10_000, Means::Bundle, bundles),
+    ]
+}
+
+/// Tells whether somebody who says `word` means this subject.
+fn is_meant(subject: Subject, word: &str) -> bool {
+    let (name, word) = (subject.to_string().to_lowercase(), word.to_lowercase());
+    if word != "kernel" {
+        return name.contains(&word);
+    }
+    subject.home() == Home::Kernel || subject == Subject::OpenVswitch(Ports::Xdp)
 }

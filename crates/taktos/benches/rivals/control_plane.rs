@@ -5,9 +5,10 @@
 //! sent. A frame that bears an older mark than that was treated by the old rules
 //! after the barrier.
 //!
-//! A change is in effect when the last frame with an older mark has arrived, by
-//! the kernel's stamp.
+//! A change is in effect between two frames, by the kernel's stamps: the last one
+//! that arrives with an older mark, and the first one after it.
 
+use std::fmt;
 use std::io;
 use std::net::Ipv4Addr;
 
@@ -47,13 +48,40 @@ pub enum Load {
     Stream,
 }
 
+/// What changes the entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// One flow-mod for all of them.
+    FlowMod,
+    /// A flow-mod for each of them, all in one bundle.
+    Bundle,
+}
+
+impl fmt::Display for Means {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FlowMod => "one flow-mod",
+            Self::Bundle => "a bundle",
+        })
+    }
+}
+
+/// How entries are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// How many.
+    pub entries: u32,
+    /// By what.
+    pub means: Means,
+    /// Whether frames flow.
+    pub load: Load,
+}
+
 /// What was found under one condition.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// How many entries one flow-mod changed.
-    pub entries: u32,
-    /// Whether frames flowed.
-    pub load: Load,
+    /// Under which.
+    pub condition: Condition,
     /// How often rules were changed.
     pub changes: u32,
     /// After how many of the changes a frame was treated by old rules.
@@ -64,38 +92,39 @@ pub struct Finding {
     pub stale: u64,
     /// How many of all frames did not arrive.
     pub lost: u64,
-    /// From the flow-mod to the barrier reply.
+    /// From the first byte to the barrier reply.
     pub reply: Distribution,
-    /// From the flow-mod to the last frame by old rules.
-    pub effect: Distribution,
+    /// From the first byte to the last frame by old rules.
+    pub last_old: Distribution,
+    /// From the first byte to the first frame after it.
+    pub first_new: Distribution,
 }
 
-/// Changes `entries` entries by one flow-mod, so many times.
+/// Changes entries so many times.
 pub fn measure(
     stage: &Stage,
     controller: &mut Controller,
-    entries: u32,
-    load: Load,
+    condition: Condition,
     changes: u32,
 ) -> io::Result<Finding> {
-    install(controller, entries)?;
-    let mut bench = Bench::open(stage, entries)?;
+    install(controller, condition.entries)?;
+    let mut bench = Bench::open(stage, condition.entries)?;
     let mut finding = Finding {
-        entries,
-        load,
+        condition,
         changes,
         inexact: 0,
         frames: 0,
         stale: 0,
         lost: 0,
         reply: Distribution::default(),
-        effect: Distribution::default(),
+        last_old: Distribution::default(),
+        first_new: Distribution::default(),
     };
     bench.probe_all(0);
     wait(SETTLING);
     bench.drain();
     for change in 1..=changes {
-        bench.change(controller, change, load, &mut finding)?;
+        bench.change(controller, change, &mut finding)?;
     }
     wait(SETTLING);
     bench.drain();
@@ -113,6 +142,7 @@ fn mark(change: u32) -> Treatment {
     let source = MacAddress([0x02, 0x77, a, b, c, d]);
     Treatment {
         mark: Some(MatchField::EthSrc(Masked::exact(source))),
+        queue: None,
         output: PortNumber(2),
     }
 }
@@ -125,15 +155,37 @@ fn mark_of(frame: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes([a, b, c, d]))
 }
 
+/// Returns what an entry asks for.
+fn asked(entry: u32) -> [MatchField; 2] {
+    [
+        MatchField::EthType(EtherType::IPV4),
+        MatchField::Ipv4Dst(Masked::exact(address(entry))),
+    ]
+}
+
+/// Says what changes all entries.
+fn say(controller: &mut Controller, condition: Condition, change: u32) {
+    match condition.means {
+        Means::FlowMod => {
+            let everything = [MatchField::EthType(EtherType::IPV4)];
+            controller.change(FlowModCommand::Modify, PRIORITY, &everything, &mark(change));
+        }
+        Means::Bundle => {
+            controller.open_bundle();
+            for entry in 0..condition.entries {
+                let command = FlowModCommand::ModifyStrict;
+                controller.change(command, PRIORITY, &asked(entry), &mark(change));
+            }
+            controller.commit_bundle();
+        }
+    }
+}
+
 fn install(controller: &mut Controller, entries: u32) -> io::Result<()> {
     const PIECE: u32 = 500;
     controller.replace_entries(&[])?;
     for entry in 0..entries {
-        let fields = [
-            MatchField::EthType(EtherType::IPV4),
-            MatchField::Ipv4Dst(Masked::exact(address(entry))),
-        ];
-        controller.change(FlowModCommand::Add, PRIORITY, &fields, &mark(0));
+        controller.change(FlowModCommand::Add, PRIORITY, &asked(entry), &mark(0));
         if entry % PIECE == PIECE - 1 {
             controller.finish()?;
         }
@@ -158,6 +210,8 @@ struct Bench {
     change: u32,
     /// When the last frame that an older change treated arrived.
     last_old: Instant,
+    /// When the first frame after it arrived.
+    first_new: Option<Instant>,
 }
 
 impl Bench {
@@ -180,6 +234,7 @@ impl Bench {
             stale: 0,
             change: 0,
             last_old: Instant::ZERO,
+            first_new: None,
         })
     }
 
@@ -189,19 +244,19 @@ impl Bench {
         &mut self,
         controller: &mut Controller,
         change: u32,
-        load: Load,
         finding: &mut Finding,
     ) -> io::Result<()> {
+        let condition = finding.condition;
         self.change = change;
+        self.first_new = None;
         self.wall.follow();
         let stale_before = self.stale;
-        let everything = [MatchField::EthType(EtherType::IPV4)];
-        controller.change(FlowModCommand::Modify, PRIORITY, &everything, &mark(change));
+        say(controller, condition, change);
         let barrier = controller.barrier();
         let asked = clock::now();
-        controller.flush()?;
         while !controller.has_answered(barrier)? {
-            if load == Load::Stream {
+            controller.flush_step()?;
+            if condition.load == Load::Stream {
                 self.probe_if_due(change - 1);
             }
             if clock::now() - asked > PATIENCE {
@@ -211,13 +266,17 @@ impl Bench {
         let replied = clock::now();
         finding.reply.record(replied - asked);
         self.probe_all(change);
-        if load == Load::Stream {
+        if condition.load == Load::Stream {
             while clock::now() - self.last_old < SPACING * PROBED
                 && clock::now() - replied < LONGEST_STALE
             {
                 self.probe_if_due(change);
             }
-            finding.effect.record(self.last_old.saturating_since(asked));
+            let since = |moment: Instant| moment.saturating_since(asked);
+            finding.last_old.record(since(self.last_old));
+            if let Some(first_new) = self.first_new {
+                finding.first_new.record(since(first_new));
+            }
         }
         finding.inexact += u32::from(self.stale > stale_before);
         Ok(())
@@ -248,7 +307,7 @@ impl Bench {
     fn drain(&mut self) {
         let (change, wall) = (self.change, &self.wall);
         let (arrived, after, stale) = (&mut self.arrived, &mut self.confirmed, &mut self.stale);
-        let last_old = &mut self.last_old;
+        let (last_old, first_new) = (&mut self.last_old, &mut self.first_new);
         let mut note = |seen: Captured<'_>| {
             let Some((mark, confirmed)) = mark_of(seen.bytes).zip(traffic::confirmed(seen.bytes))
             else {
@@ -257,8 +316,11 @@ impl Bench {
             *arrived += 1;
             *after += u64::from(confirmed > 0);
             *stale += u64::from(mark < confirmed);
+            let moment = wall.to_monotonic(seen.stamp);
             if mark < change {
-                *last_old = wall.to_monotonic(seen.stamp);
+                (*last_old, *first_new) = (moment, None);
+            } else {
+                first_new.get_or_insert(moment);
             }
         };
         while self.tap.take(&mut note).is_some() {}

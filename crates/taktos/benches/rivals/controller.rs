@@ -8,16 +8,19 @@ use std::path::Path;
 use linux::clock;
 use units::Duration;
 use wire::openflow::{
-    Action, Actions, Fields, FlowMod, FlowModCommand, Framer, Hello, Instruction, Instructions,
-    MatchField, Message, PortNumber, TableId, TransactionId, emit_barrier_request,
+    Action, Actions, BundleAdd, BundleControl, BundleControlKind, BundleFlags, BundleId, Fields,
+    FlowMod, FlowModCommand, Framer, Hello, Instruction, Instructions, MatchField, Message,
+    PortNumber, QueueId, Sequence, TableId, TransactionId, emit_barrier_request,
 };
 
 use crate::traffic::Entry;
 
 const ROOM_BYTES: usize = 64 << 10;
+const STEP_BYTES: usize = 16 << 10;
 /// How long a subject may take to be there, or to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 const TABLE: TableId = TableId(0);
+const BUNDLE: BundleId = BundleId(1);
 
 /// A connection on which OpenFlow 1.3 is spoken.
 #[derive(Debug)]
@@ -26,6 +29,18 @@ pub struct Controller {
     framer: Framer,
     transactions: u32,
     out: Vec<u8>,
+    /// How many bytes of `out` have gone.
+    sent: usize,
+    envelope: Envelope,
+}
+
+/// How flow-mods are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Envelope {
+    /// Each by itself.
+    None,
+    /// In a bundle that is committed in one step.
+    Bundle,
 }
 
 /// What a rule does with a frame.
@@ -33,6 +48,8 @@ pub struct Controller {
 pub struct Treatment {
     /// What is done with it first.
     pub mark: Option<MatchField>,
+    /// In which queue it goes, if that is said.
+    pub queue: Option<QueueId>,
     /// Where it goes then.
     pub output: PortNumber,
 }
@@ -57,6 +74,8 @@ impl Controller {
             framer: Framer::default(),
             transactions: 0,
             out: Vec::new(),
+            sent: 0,
+            envelope: Envelope::None,
         };
         Hello::OURS.emit(TransactionId(0), &mut controller.out);
         controller.flush()?;
@@ -73,6 +92,7 @@ impl Controller {
         for entry in entries {
             let treatment = Treatment {
                 mark: None,
+                queue: entry.queue,
                 output: entry.output,
             };
             self.change(
@@ -93,11 +113,10 @@ impl Controller {
         fields: &[MatchField],
         treatment: &Treatment,
     ) {
-        let output = Action::output(treatment.output);
-        let actions: Vec<Action> = match treatment.mark {
-            Some(field) => vec![Action::SetField(field), output],
-            None => vec![output],
-        };
+        let mark = treatment.mark.map(Action::SetField);
+        let queue = treatment.queue.map(Action::SetQueue);
+        let output = Some(Action::output(treatment.output));
+        let actions: Vec<Action> = [mark, queue, output].into_iter().flatten().collect();
         let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
         let flow_mod = FlowMod {
             command,
@@ -107,6 +126,18 @@ impl Controller {
             ..FlowMod::add(TABLE)
         };
         self.say(&flow_mod);
+    }
+
+    /// Begins a bundle: what is said from now on is done when it is committed.
+    pub fn open_bundle(&mut self) {
+        self.say_about_bundle(BundleControlKind::OpenRequest);
+        self.envelope = Envelope::Bundle;
+    }
+
+    /// Commits the bundle.
+    pub fn commit_bundle(&mut self) {
+        self.envelope = Envelope::None;
+        self.say_about_bundle(BundleControlKind::CommitRequest);
     }
 
     /// Asks for a barrier; [`flush`](Self::flush) sends it.
@@ -119,9 +150,33 @@ impl Controller {
     /// Sends what was said.
     pub fn flush(&mut self) -> io::Result<()> {
         self.stream.set_nonblocking(false)?;
-        self.stream.write_all(&self.out)?;
-        self.out.clear();
+        self.stream.write_all(&self.out[self.sent..])?;
+        self.forget_sent();
         Ok(())
+    }
+
+    /// Sends as much of what was said as takes a few microseconds and the subject
+    /// has room for.
+    pub fn flush_step(&mut self) -> io::Result<()> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        self.stream.set_nonblocking(true)?;
+        let rest = &self.out[self.sent..];
+        match self.stream.write(&rest[..rest.len().min(STEP_BYTES)]) {
+            Ok(count) => self.sent += count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        if self.sent == self.out.len() {
+            self.forget_sent();
+        }
+        Ok(())
+    }
+
+    fn forget_sent(&mut self) {
+        self.out.clear();
+        self.sent = 0;
     }
 
     /// Looks whether the barrier has been answered, without waiting.
@@ -173,7 +228,31 @@ impl Controller {
 
     fn say(&mut self, flow_mod: &FlowMod<'_>) {
         let transaction = self.next_transaction();
-        flow_mod.emit(transaction, &mut self.out);
+        match self.envelope {
+            Envelope::None => flow_mod.emit(transaction, &mut self.out),
+            Envelope::Bundle => {
+                let mut message = Vec::new();
+                flow_mod.emit(transaction, &mut message);
+                let add = BundleAdd {
+                    bundle: BUNDLE,
+                    flags: BundleFlags::ATOMIC,
+                    message: &message,
+                    properties: Sequence::EMPTY,
+                };
+                add.emit(transaction, &mut self.out);
+            }
+        }
+    }
+
+    fn say_about_bundle(&mut self, kind: BundleControlKind) {
+        let transaction = self.next_transaction();
+        let control = BundleControl {
+            bundle: BUNDLE,
+            kind,
+            flags: BundleFlags::ATOMIC,
+            properties: Sequence::EMPTY,
+        };
+        control.emit(transaction, &mut self.out);
     }
 
     fn next_transaction(&mut self) -> TransactionId {

@@ -2,10 +2,12 @@
 
 use std::fs;
 
+use linux::clock;
 use serde_json::{Value, json};
-use units::Duration;
+use units::{Duration, Instant};
 
-use crate::subject::Running;
+use crate::process;
+use crate::running::Running;
 
 /// How the kernel counts time in `/proc/stat`; one tick of `USER_HZ`.
 const TICK: Duration = Duration::from_ms(10);
@@ -17,8 +19,13 @@ pub struct Disturbance {
     pub waited: Duration,
     /// For how long the hypervisor had the processors, in ticks of 10 ms.
     pub stolen: Duration,
-    /// By how much the sender was late at most.
+    /// By how much the sender was late at most. What the kernel carries on the
+    /// sender's processor stands still where the sender does.
     pub sender_late: Duration,
+    /// For how long the subject and the sender have run.
+    pub ran: Duration,
+    /// How long it took.
+    pub took: Duration,
 }
 
 impl Disturbance {
@@ -27,6 +34,8 @@ impl Disturbance {
         waited: Duration::ZERO,
         stolen: Duration::ZERO,
         sender_late: Duration::ZERO,
+        ran: Duration::ZERO,
+        took: Duration::ZERO,
     };
 
     /// Returns both, one after the other.
@@ -35,6 +44,8 @@ impl Disturbance {
             waited: self.waited + other.waited,
             stolen: self.stolen + other.stolen,
             sender_late: self.sender_late.max(other.sender_late),
+            ran: self.ran + other.ran,
+            took: self.took + other.took,
         }
     }
 
@@ -44,6 +55,8 @@ impl Disturbance {
             "subject_waited_ns": self.waited.as_ns(),
             "stolen_ns": self.stolen.as_ns(),
             "sender_late_max_ns": self.sender_late.as_ns(),
+            "subject_and_sender_ran_ns": self.ran.as_ns(),
+            "took_ns": self.took.as_ns(),
         })
     }
 }
@@ -53,6 +66,8 @@ impl Disturbance {
 pub struct Watch {
     waited: Duration,
     stolen: Duration,
+    ran: Duration,
+    began: Instant,
 }
 
 impl Watch {
@@ -61,6 +76,8 @@ impl Watch {
         Self {
             waited: running.waited(),
             stolen: stolen(),
+            ran: ran(running),
+            began: clock::now(),
         }
     }
 
@@ -70,8 +87,17 @@ impl Watch {
             waited: running.waited().saturating_sub(self.waited),
             stolen: stolen().saturating_sub(self.stolen),
             sender_late,
+            ran: ran(running).saturating_sub(self.ran),
+            took: clock::now() - self.began,
         }
     }
+}
+
+/// Returns for how long the subject and this thread, which sends, have run. What the
+/// kernel does for a frame while this thread sends it counts as this thread's.
+fn ran(running: &Running) -> Duration {
+    let subject: Duration = running.busy().into_values().sum();
+    subject + process::own_time()
 }
 
 /// Returns for how long the hypervisor has had the processors.

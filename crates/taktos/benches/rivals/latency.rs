@@ -10,8 +10,8 @@ use measure::statistics::Distribution;
 use units::{Duration, Instant};
 
 use crate::disturbance::{Disturbance, Watch};
+use crate::running::Running;
 use crate::stage::{LEFT, RIGHT, Stage};
-use crate::subject::Running;
 use crate::traffic::{self, FLOWS};
 
 /// Holds 2048 frames.
@@ -36,6 +36,28 @@ pub struct Slot {
     pub disturbance: Disturbance,
 }
 
+impl Slot {
+    /// Sums up the ways of frames.
+    pub fn of(flights: &[Flight], disturbance: Disturbance) -> Self {
+        let mut latency = Distribution::default();
+        let mut lost = 0;
+        for flight in flights {
+            match flight {
+                Flight {
+                    left: Some(left),
+                    arrived: Some(arrived),
+                } => latency.record(arrived.saturating_since(*left)),
+                Flight { .. } => lost += 1,
+            }
+        }
+        Self {
+            latency,
+            lost,
+            disturbance,
+        }
+    }
+}
+
 /// Sends `frames` frames, one every `spacing`.
 pub fn measure(
     stage: &Stage,
@@ -43,34 +65,12 @@ pub fn measure(
     spacing: Duration,
     frames: usize,
 ) -> io::Result<Slot> {
-    let mut bench = Bench::open(stage)?;
-    bench.send(Duration::from_us(100), WARM_UP)?;
+    let mut capture = Capture::open(stage, FRAME_BYTES)?;
+    send(&mut capture, Duration::from_us(100), WARM_UP)?;
     let watch = Watch::start(running);
-    let sent = bench.send(spacing, frames)?;
+    let sent = send(&mut capture, spacing, frames)?;
     let disturbance = watch.finish(running, sent.late);
-    let mut latency = Distribution::default();
-    let mut lost = 0;
-    for flight in sent.flights {
-        match flight {
-            Flight {
-                left: Some(left),
-                arrived: Some(arrived),
-            } => latency.record(arrived.saturating_since(left)),
-            Flight { .. } => lost += 1,
-        }
-    }
-    Ok(Slot {
-        latency,
-        lost,
-        disturbance,
-    })
-}
-
-/// The way of one frame.
-#[derive(Clone, Copy, Debug, Default)]
-struct Flight {
-    left: Option<Instant>,
-    arrived: Option<Instant>,
+    Ok(Slot::of(&sent.flights, disturbance))
 }
 
 struct Sent {
@@ -78,55 +78,68 @@ struct Sent {
     late: Duration,
 }
 
-struct Bench {
+fn send(capture: &mut Capture, spacing: Duration, frames: usize) -> io::Result<Sent> {
+    let mut sent = Sent {
+        flights: vec![Flight::default(); frames],
+        late: Duration::ZERO,
+    };
+    let mut due = clock::now() + SETTLING;
+    for number in 0..frames {
+        clock::sleep_until(due);
+        sent.late = sent.late.max(clock::now().saturating_since(due));
+        capture.send(number)?;
+        capture.note(&mut sent.flights);
+        due += spacing;
+    }
+    clock::sleep_until(clock::now() + SETTLING);
+    capture.note(&mut sent.flights);
+    Ok(sent)
+}
+
+/// The way of one frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flight {
+    left: Option<Instant>,
+    arrived: Option<Instant>,
+}
+
+/// Sends frames of all flows in turn and takes down when each left and arrived.
+pub struct Capture {
     sender: Sender,
     left: Tap,
     right: Tap,
     frames: Vec<Vec<u8>>,
 }
 
-impl Bench {
-    fn open(stage: &Stage) -> io::Result<Self> {
+impl Capture {
+    /// Begins to look at both hosts; frames have `size` bytes with check sequence.
+    pub fn open(stage: &Stage, size: usize) -> io::Result<Self> {
         let [left, right] = [LEFT, RIGHT].map(|side| stage.interface(side));
         Ok(Self {
             sender: stage.hosts[LEFT].run(|| Sender::open(left, NO_CLASS))?,
             left: stage.hosts[LEFT].run(|| Tap::open(left, RING_BYTES))?,
             right: stage.hosts[RIGHT].run(|| Tap::open(right, RING_BYTES))?,
-            frames: (0..FLOWS)
-                .map(|flow| traffic::frame(flow, FRAME_BYTES))
-                .collect(),
+            frames: (0..FLOWS).map(|flow| traffic::frame(flow, size)).collect(),
         })
     }
 
-    fn send(&mut self, spacing: Duration, frames: usize) -> io::Result<Sent> {
-        let mut sent = Sent {
-            flights: vec![Flight::default(); frames],
-            late: Duration::ZERO,
-        };
-        let mut due = clock::now() + SETTLING;
-        for number in 0..frames {
-            clock::sleep_until(due);
-            sent.late = sent.late.max(clock::now().saturating_since(due));
-            let frame = &mut self.frames[number % FLOWS];
-            traffic::sign(frame, u32::try_from(number).expect("few frames"), 0);
-            self.sender.send(frame)?;
-            self.note(&mut sent.flights);
-            due += spacing;
-        }
-        clock::sleep_until(clock::now() + SETTLING);
-        self.note(&mut sent.flights);
-        Ok(sent)
+    /// Sends the frame of this number.
+    pub fn send(&mut self, number: usize) -> io::Result<()> {
+        let frame = &mut self.frames[number % FLOWS];
+        traffic::sign(frame, u32::try_from(number).expect("few frames"), 0);
+        self.sender.send(frame)?;
+        Ok(())
     }
 
-    fn note(&mut self, flights: &mut [Flight]) {
-        let left = |seen: Captured<'_>| {
+    /// Takes down what has left and arrived.
+    pub fn note(&mut self, flights: &mut [Flight]) {
+        let mut left = |seen: Captured<'_>| {
             if seen.direction == Direction::Out
                 && let Some(flight) = flight(&seen, flights)
             {
                 flight.left = Some(Instant::from_ns(seen.stamp.as_ns()));
             }
         };
-        let mut left = left;
         while self.left.take(&mut left).is_some() {}
         let mut arrived = |seen: Captured<'_>| {
             if let Some(flight) = flight(&seen, flights) {

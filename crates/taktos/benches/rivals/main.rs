@@ -1,5 +1,6 @@
 //! Compares the Taktos switch with its rivals on this machine, in one run: Open
-//! vSwitch, the bridge in the kernel, and a bare forwarder, which is the floor.
+//! vSwitch, the bridge in the kernel, and forwarders that do nothing else, which
+//! are the floor.
 //!
 //! `cargo xtask rivals` is the way to start it. Each subject stands on a stage of its own
 //! (two hosts and the subject between, in namespaces) and they take turns, so
@@ -7,20 +8,28 @@
 //! others stand still. The method is described in `docs/benchmarks.md`.
 
 mod arguments;
+mod arrangement;
 mod control_plane;
 mod controller;
 mod cost;
 mod disturbance;
+mod document;
 mod forwarder;
+mod kernel_forwarder;
 mod latency;
+mod machine;
 mod open_vswitch;
+mod overload;
 mod process;
+mod ratios;
 mod report;
 mod run;
+mod running;
 mod stage;
 mod subject;
 mod throughput;
 mod traffic;
+mod verdict;
 
 use std::io;
 use std::process::ExitCode;
@@ -29,6 +38,7 @@ use clap::Parser;
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Session, Wish};
 
 use arguments::{Arguments, Job};
+use arrangement::{HOSTS_NICE, Processors};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -49,20 +59,27 @@ fn main() -> ExitCode {
 
 fn compare(arguments: &Arguments) -> io::Result<()> {
     lab::privilege::acquire().map_err(io::Error::other)?;
-    let Some(processor) = scheduling::dedicated_processor() else {
-        return Err(io::Error::other(
+    let processors = processors().ok_or_else(|| {
+        io::Error::other(
             "the comparison needs two processors: one for the subject, one for its hosts",
-        ));
-    };
+        )
+    })?;
     let _session = Session::raise(HIGHEST_NICE);
     scheduling::apply(Wish {
-        nice: -15,
-        placement: Placement::AllBut(processor),
+        nice: HOSTS_NICE,
+        placement: Placement::AllBut(processors.subject),
     });
-    let results = run::run(arguments, processor)?;
-    let report = report::Report::new(&results);
-    println!("{}", report.markdown());
-    std::fs::write(&arguments.json, report.json()?)?;
+    let results = run::run(arguments, processors)?;
+    let tables = report::Report::new(&results).markdown();
+    println!("{tables}");
+    std::fs::write(&arguments.markdown, tables)?;
+    std::fs::write(&arguments.json, document::write(&results)?)?;
     println!("All figures of all rounds: {}", arguments.json.display());
     Ok(())
+}
+
+fn processors() -> Option<Processors> {
+    let subject = scheduling::dedicated_processor()?;
+    let hosts = (0..subject).find(|processor| scheduling::is_allowed(*processor))?;
+    Some(Processors { subject, hosts })
 }

@@ -9,10 +9,12 @@ use std::process::Command;
 use lab::switches::Carried;
 use linux::clock;
 use linux::namespace::Namespace;
-use units::Duration;
+use units::{BitRate, Duration};
 
 use crate::process::{Process, Processors, Start};
+use crate::running::Post;
 use crate::stage::PORTS;
+use crate::traffic::URGENT;
 
 /// What has to be installed.
 pub const PROGRAMS: [&str; 4] = ["ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl"];
@@ -22,13 +24,9 @@ const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Starts it with both ports. Returns its programs and where it takes controllers.
-pub fn start(
-    room: &Namespace,
-    carried: Carried,
-    processor: usize,
-    folder: &Path,
-) -> io::Result<(Vec<Process>, PathBuf)> {
-    let place = Place::new(folder)?;
+pub fn start(post: Post<'_>, carried: Carried) -> io::Result<(Vec<Process>, PathBuf)> {
+    let (room, processor) = (&post.stage.room, post.processor);
+    let place = Place::new(post.folder)?;
     let database = place.file("conf.db");
     tool("ovsdb-tool", &["create", &database, SCHEMA])?;
     let remote = format!("--remote=punix:{}", place.file("db.sock"));
@@ -46,14 +44,15 @@ pub fn start(
     let daemon = place.start(room, "ovs-vswitchd", processors, &[&socket])?;
     place.wait_for("vswitchd.ctl")?;
     let mut wanted = vec![database, "--timeout=10".to_owned()];
-    wanted.extend(configuration(carried, processor));
+    let text = configuration(carried, processor) + &post.rate.map_or_else(String::new, pacing);
+    wanted.extend(text.split_whitespace().map(str::to_owned));
     tool("ovs-vsctl", &wanted)?;
     place.wait_for("rival.mgmt")?;
-    Ok((vec![daemon, server], folder.join("rival.mgmt")))
+    Ok((vec![daemon, server], post.folder.join("rival.mgmt")))
 }
 
 /// The words that make the bridge.
-fn configuration(carried: Carried, processor: usize) -> Vec<String> {
+fn configuration(carried: Carried, processor: usize) -> String {
     let kind = match carried {
         Carried::Packet => "system",
         Carried::Xdp => "afxdp",
@@ -68,7 +67,29 @@ fn configuration(carried: Carried, processor: usize) -> Vec<String> {
             " -- add-port rival {port} -- set interface {port} type={kind} ofport_request={number}"
         );
     }
-    text.split_whitespace().map(str::to_owned).collect()
+    text
+}
+
+/// The words that give the second port a rate and eight queues, the highest
+/// number first, as `ovs-vswitchd.conf.db(5)` has it.
+fn pacing(rate: BitRate) -> String {
+    let rate = rate.as_bps();
+    let mut text = format!(
+        " -- set port {} qos=@qos -- --id=@qos create qos type=linux-htb \
+         other-config:max-rate={rate}",
+        PORTS[1]
+    );
+    for queue in 0..=URGENT {
+        text += &format!(" queues:{queue}=@q{queue}");
+    }
+    for queue in 0..=URGENT {
+        let priority = URGENT - queue;
+        text += &format!(
+            " -- --id=@q{queue} create queue other-config:priority={priority} \
+             other-config:max-rate={rate}"
+        );
+    }
+    text
 }
 
 struct Place<'a> {

@@ -10,6 +10,10 @@ use linux::namespace::Namespace;
 use rustix::process::{Pid, Signal, kill_process};
 use units::Duration;
 
+/// Where the kernel says for how long a thread has run, and waited.
+const RAN: usize = 0;
+const WAITED: usize = 1;
+
 /// Where a program may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processors {
@@ -85,14 +89,12 @@ impl Process {
     /// Returns for how long its threads stood ready while something else had the
     /// processor.
     pub fn waited(&self) -> Duration {
-        const WAITED: usize = 1;
         let waits = self.threads(WAITED).into_values();
         waits.fold(Duration::ZERO, |sum, wait| sum + wait)
     }
 
     /// Returns for how long each of its threads has run.
     pub fn busy(&self) -> BTreeMap<PathBuf, Duration> {
-        const RAN: usize = 0;
         self.threads(RAN)
     }
 
@@ -103,11 +105,7 @@ impl Process {
             .into_iter()
             .flatten()
             .flatten()
-            .filter_map(|thread| {
-                let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
-                let ns = text.split_whitespace().nth(figure)?.parse::<u64>().ok()?;
-                Some((thread.path(), Duration::from_ns(ns)))
-            });
+            .filter_map(|thread| Some((thread.path(), of_thread(&thread.path(), figure)?)));
         figures.collect()
     }
 
@@ -122,6 +120,18 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Returns for how long the calling thread has run.
+pub fn own_time() -> Duration {
+    of_thread(Path::new("/proc/thread-self"), RAN).unwrap_or_default()
+}
+
+/// Reads one of the kernel's figures about a thread.
+fn of_thread(thread: &Path, figure: usize) -> Option<Duration> {
+    let text = fs::read_to_string(thread.join("schedstat")).ok()?;
+    let ns = text.split_whitespace().nth(figure)?.parse::<u64>().ok()?;
+    Some(Duration::from_ns(ns))
 }
 
 /// Runs a program in a namespace to its end.

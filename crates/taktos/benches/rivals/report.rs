@@ -1,18 +1,23 @@
-//! What the run found: tables for people, one document for machines.
+//! What the run found, in tables for people.
 
 use std::fmt::Write;
-use std::io;
 
-use measure::statistics::{Distribution, Summary};
-use serde_json::{Value, json};
+use measure::statistics::Distribution;
 use units::Duration;
 
+use crate::arrangement::Arrangement;
 use crate::control_plane::{Finding, Load, SPACING};
-use crate::disturbance::Disturbance;
-use crate::run::{Results, Shown};
-use crate::subject::{Ports, Subject, Turns};
+use crate::machine;
+use crate::overload::{self, Overload};
+use crate::ratios::{Pooled, Quantile, as_f64, typical};
+use crate::run::{Results, SHORTEST, Shown};
+use crate::subject::{Ports, Subject};
 use crate::throughput::{Bound, Rate, SIZES};
 use crate::traffic::{ENTRIES, MASKS};
+use crate::verdict;
+
+/// The rival that ratios are to.
+const RIVAL: Subject = Subject::OpenVswitch(Ports::Xdp);
 
 /// The report of one run.
 #[derive(Debug)]
@@ -28,8 +33,15 @@ impl<'a> Report<'a> {
 
     /// Returns the tables.
     pub fn markdown(&self) -> String {
-        let mut text = String::new();
-        self.latency_table(&mut text);
+        let seconds = self.results.took.as_ns() / 1_000_000_000;
+        let mut text = format!("{} The run took {seconds} s.\n", machine::describe());
+        for (spacing, _) in &self.results.plan.spacings {
+            self.latency_table(&mut text, *spacing);
+        }
+        for overload in Overload::ALL {
+            self.overload_table(&mut text, overload);
+        }
+        self.one_processor_table(&mut text);
         self.throughput_table(&mut text);
         self.cost_table(&mut text);
         self.control_table(&mut text);
@@ -38,167 +50,177 @@ impl<'a> Report<'a> {
         text
     }
 
-    /// Returns every figure of every round.
-    pub fn json(&self) -> io::Result<String> {
-        let subjects: Vec<Value> = self.results.shown.iter().map(shown_to_json).collect();
-        let absent = self.results.absent.iter();
-        let absent: Vec<Value> = absent
-            .map(|(subject, why)| json!({ "subject": subject.to_string(), "why": why }))
-            .collect();
-        let document = json!({
-            "entries": ENTRIES,
-            "masks": MASKS,
-            "took_ns": self.results.took.as_ns(),
-            "subjects": subjects,
-            "absent": absent,
-            "verdicts": self.verdicts().iter().map(Verdict::to_json).collect::<Vec<_>>(),
-        });
-        Ok(serde_json::to_string_pretty(&document)? + "\n")
+    fn latency_table(&self, text: &mut String, spacing: Duration) {
+        let title = format!(
+            "One-way latency, a frame of 64 bytes every {spacing}, us; {ENTRIES} entries, {MASKS} \
+             masks"
+        );
+        let columns = [
+            "p50",
+            "p99",
+            "p99.9",
+            "max",
+            "frames",
+            "lost",
+            "p50 / floor",
+            "p50, p99, p99.9 / OVS AF_XDP",
+            "subject waited",
+            "sender late",
+            "processors busy",
+        ];
+        let rows = self.results.shown.iter();
+        let rows = rows.filter_map(|shown| self.latency_row(shown, spacing));
+        table(text, &title, &columns, rows.collect());
     }
 
-    fn latency_table(&self, text: &mut String) {
-        let spacings = &self.results.plan.spacings;
-        for (spacing, _) in spacings {
-            let rows = self.results.shown.iter();
-            let rows: Vec<String> = rows
-                .filter_map(|shown| self.latency_row(shown, *spacing))
-                .collect();
-            if rows.is_empty() {
-                continue;
-            }
-            let _ = writeln!(
-                text,
-                "\nOne-way latency, one frame every {spacing}, us; {ENTRIES} entries, {MASKS} masks\n\n\
-                 | | p50 | p99 | p99.9 | max | lost | p50 / floor | p50 / OVS AF_XDP | subject waited |\n\
-                 | --- | --: | --: | --: | --: | --: | --: | --: | --: |"
-            );
-            rows.iter().for_each(|row| {
-                let _ = writeln!(text, "{row}");
-            });
-        }
-    }
-
-    fn latency_row(&self, shown: &Shown, spacing: Duration) -> Option<String> {
-        let pooled = Pooled::of(shown, spacing)?;
-        let Summary {
-            p50,
-            p99,
-            p999,
-            max,
-            count,
-            ..
-        } = pooled.summary;
-        let ratio = |other: Subject| {
-            let ratio = self.latency_ratio(shown.subject, other, (spacing, P50));
+    fn latency_row(&self, shown: &Shown, spacing: Duration) -> Option<Row> {
+        let subject = shown.subject;
+        let pooled = Pooled::of(shown.latency.get(&spacing)?)?;
+        let ratio = |other: Subject, quantile| {
+            let ratio = self
+                .results
+                .latency_ratio([subject, other], spacing, quantile);
             ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"))
         };
-        Some(format!(
-            "| {} | {} | {} | {} | {} | {} of {} | {} | {} | {:.1} ms |",
-            shown.subject,
-            us(p50),
-            us(p99),
-            us(p999),
-            us(max),
-            pooled.lost,
-            pooled.lost + count,
-            ratio(shown.subject.floor()),
-            ratio(Subject::OpenVswitch(Ports::Xdp)),
-            ms(pooled.disturbance.waited),
-        ))
+        let to_rival = [Quantile::P50, Quantile::P99, Quantile::P999].map(|it| ratio(RIVAL, it));
+        let disturbance = pooled.disturbance;
+        let busy = as_f64(disturbance.ran.as_ns()) / as_f64(disturbance.took.as_ns().max(1));
+        let mut cells = quantiles(&pooled);
+        cells.extend([
+            ratio(subject.floor(), Quantile::P50),
+            to_rival.join(" / "),
+            format!("{} ms", ms(disturbance.waited)),
+            format!("{} ms", ms(disturbance.sender_late)),
+            format!("{busy:.2}"),
+        ]);
+        Some((subject.to_string(), cells))
+    }
+
+    fn overload_table(&self, text: &mut String, overload: Overload) {
+        let title = format!(
+            "One-way latency of sparse frames of the most urgent class, us; port of {}, {overload}, \
+             1514-byte frames; one of them keeps the port for {} us",
+            overload::RATE,
+            us(overload::blocking())
+        );
+        let columns = [
+            "p50",
+            "p99",
+            "p99.9",
+            "max",
+            "frames",
+            "lost",
+            "p99 beyond one frame",
+            "subject waited",
+            "load late",
+        ];
+        let row = |shown: &Shown| {
+            let pooled = Pooled::of(shown.overload.get(&overload)?)?;
+            let mut cells = quantiles(&pooled);
+            cells.extend([
+                us(pooled.summary.p99.saturating_sub(overload::blocking())),
+                format!("{} ms", ms(pooled.disturbance.waited)),
+                format!("{} ms", ms(pooled.disturbance.sender_late)),
+            ]);
+            Some((shown.subject.to_string(), cells))
+        };
+        let rows = self.results.shown.iter().filter_map(row);
+        table(text, &title, &columns, rows.collect());
+    }
+
+    fn one_processor_table(&self, text: &mut String) {
+        let title = format!(
+            "Frames of {SHORTEST} bytes a second without loss, thousands, of what the kernel \
+             carries (>: the sender sends no more)"
+        );
+        let columns = Arrangement::ALL.map(|it| [it.to_string(), "/ bridge".to_owned()]);
+        let columns = columns.concat();
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let rows = self.results.shown.iter();
+        let rows = rows.filter(|shown| !shown.one_processor.is_empty());
+        let rows = rows.map(|shown| {
+            let cells = Arrangement::ALL.map(|arrangement| {
+                let rates = shown.one_processor.get(&arrangement);
+                let pair = [shown.subject, Subject::Bridge];
+                let ratio = self.results.one_processor_ratio(pair, arrangement);
+                rate_cells(rates.and_then(|it| typical(it)), ratio)
+            });
+            (shown.subject.to_string(), cells.concat())
+        });
+        table(text, &title, &columns, rows.collect());
     }
 
     fn throughput_table(&self, text: &mut String) {
-        let shown = self.results.shown.iter();
-        let shown: Vec<&Shown> = shown.filter(|shown| !shown.throughput.is_empty()).collect();
-        if shown.is_empty() {
-            return;
-        }
-        let columns = SIZES
-            .map(|size| format!("| {size} bytes | / floor "))
-            .concat();
-        let _ = writeln!(
-            text,
-            "\nFrames a second without loss, thousands (>: the sender sends no more)\n\n\
-             | {columns}|\n| ---{} |",
-            " | --: | --:".repeat(SIZES.len())
-        );
-        for shown in shown {
-            let cells = SIZES.map(|size| self.throughput_cells(shown, size));
-            let _ = writeln!(text, "| {} {}|", shown.subject, cells.concat());
-        }
-    }
-
-    fn throughput_cells(&self, shown: &Shown, size: usize) -> String {
-        let Some(rate) = typical_rate(shown, size) else {
-            return "| | ".to_owned();
-        };
-        let bound = match rate.bound_by {
-            Bound::Sender => "> ",
-            Bound::Subject => "",
-        };
-        let ratio = self.rate_ratio(shown.subject, shown.subject.floor(), size);
-        let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"));
-        format!("| {bound}{} | {ratio} ", rate.frames_per_second / 1000)
+        let title = "Frames a second without loss, thousands (>: the sender sends no more)";
+        let columns = SIZES.map(|size| [format!("{size} bytes"), "/ floor".to_owned()]);
+        let columns = columns.concat();
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let rows = self.results.shown.iter();
+        let rows = rows.filter(|shown| !shown.throughput.is_empty());
+        let rows = rows.map(|shown| {
+            let cells = SIZES.map(|size| {
+                let rates = shown.throughput.get(&size);
+                let pair = [shown.subject, shown.subject.floor()];
+                let ratio = self.results.rate_ratio(pair, size);
+                rate_cells(rates.and_then(|it| typical(it)), ratio)
+            });
+            (shown.subject.to_string(), cells.concat())
+        });
+        table(text, title, &columns, rows.collect());
     }
 
     fn cost_table(&self, text: &mut String) {
-        let shown = self.results.shown.iter();
-        let shown: Vec<&Shown> = shown.filter(|shown| !shown.cost.is_empty()).collect();
-        if shown.is_empty() {
-            return;
-        }
-        let columns = SIZES.map(|size| format!("| {size} bytes ")).concat();
-        let _ = writeln!(
-            text,
-            "\nProcessor time of a frame out of a full ring, ns\n\n| {columns}|\n| ---{} |",
-            " | --:".repeat(SIZES.len())
-        );
-        for shown in shown {
+        let title = "Processor time of a frame, ns: out of a full ring for programs, beyond that \
+                     of a frame which nothing carries on for what the kernel carries";
+        let columns = SIZES.map(|size| format!("{size} bytes"));
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let rows = self.results.shown.iter();
+        let rows = rows.filter(|shown| !shown.cost.is_empty()).map(|shown| {
             let cells = SIZES.map(|size| {
                 let cost = shown.cost.get(&size);
-                cost.map_or_else(|| "| ".to_owned(), |cost| format!("| {} ", cost.as_ns()))
+                cost.map_or_else(String::new, |cost| cost.as_ns().to_string())
             });
-            let _ = writeln!(text, "| {} {}|", shown.subject, cells.concat());
-        }
+            (shown.subject.to_string(), cells.to_vec())
+        });
+        table(text, title, &columns, rows.collect());
     }
 
     fn control_table(&self, text: &mut String) {
-        let findings = || {
-            let shown = self.results.shown.iter();
-            shown.flat_map(|shown| shown.control.iter().map(|found| (shown.subject, found)))
-        };
-        if findings().next().is_none() {
-            return;
-        }
-        let _ = writeln!(
-            text,
-            "\nOne flow-mod changes so many entries, then a barrier; frames every {SPACING}. Stale: \
-             sent after the barrier reply, treated by the old rules\n\n\
-             | | entries | frames | changes | stale after | stale frames | lost | reply p50 / p99, us | effect p50 / p99, us |\n\
-             | --- | --: | --- | --: | --: | --: | --: | --: | --: |"
+        let title = format!(
+            "So many entries are changed, then a barrier; frames every {SPACING}. Stale: sent after \
+             the barrier reply, treated by the old rules. In effect: between the last frame by the \
+             old rules and the first after it"
         );
-        for (subject, found) in findings() {
-            let _ = writeln!(text, "{}", control_row(subject, found));
-        }
+        let columns = [
+            "entries",
+            "by",
+            "frames",
+            "changes",
+            "stale after",
+            "stale frames",
+            "lost",
+            "reply p50 / p99, us",
+            "last old p50 / p99, us",
+            "first new p50 / p99, us",
+        ];
+        let rows = self.results.shown.iter().flat_map(|shown| {
+            let findings = shown.control.iter();
+            findings.map(|found| (shown.subject.to_string(), control_cells(found)))
+        });
+        table(text, &title, &columns, rows.collect());
     }
 
     fn verdict_table(&self, text: &mut String) {
-        let verdicts = self.verdicts();
-        if verdicts.is_empty() {
-            return;
-        }
-        let _ = writeln!(
-            text,
-            "\n| target | reached | limit | |\n| --- | --: | --: | --- |"
-        );
-        for verdict in verdicts {
+        let rows = verdict::all(self.results).into_iter().map(|verdict| {
             let kept = if verdict.kept() { "kept" } else { "**missed**" };
-            let _ = writeln!(
-                text,
-                "| {} | {:.2} | {:.2} | {kept} |",
-                verdict.target, verdict.reached, verdict.limit
-            );
-        }
+            let cells = vec![
+                format!("{:.2}", verdict.reached),
+                format!("{:.2}", verdict.limit),
+                kept.to_owned(),
+            ];
+            (verdict.target, cells)
+        });
+        table(text, "Targets", &["reached", "limit", ""], rows.collect());
     }
 
     fn absences(&self, text: &mut String) {
@@ -211,180 +233,50 @@ impl<'a> Report<'a> {
             }
         }
     }
+}
 
-    fn find(&self, subject: Subject) -> Option<&Shown> {
-        self.results
-            .shown
-            .iter()
-            .find(|shown| shown.subject == subject)
+/// What stands first in a row, and the rest of it.
+type Row = (String, Vec<String>);
+
+/// Writes a table, unless it has no rows.
+fn table(text: &mut String, title: &str, columns: &[&str], rows: Vec<Row>) {
+    if rows.is_empty() {
+        return;
     }
-
-    /// Returns the median over the rounds of the ratio of two subjects in one
-    /// round: what disturbs a round disturbs both.
-    fn latency_ratio(
-        &self,
-        subject: Subject,
-        other: Subject,
-        (spacing, per_mille): (Duration, u32),
-    ) -> Option<f64> {
-        let slots = |subject| self.find(subject)?.latency.get(&spacing);
-        let rounds = slots(subject)?.iter().zip(slots(other)?);
-        let ratios = rounds.filter_map(|(one, two)| {
-            let value = |distribution: &Distribution| distribution.quantile(per_mille);
-            Some(ratio(
-                value(&one.latency)?.as_ns(),
-                value(&two.latency)?.as_ns(),
-            ))
-        });
-        median(ratios.collect())
-    }
-
-    fn rate_ratio(&self, subject: Subject, other: Subject, size: usize) -> Option<f64> {
-        let rates = |subject| self.find(subject)?.throughput.get(&size);
-        let rounds = rates(subject)?.iter().zip(rates(other)?);
-        let ratios = rounds.map(|(one, two)| ratio(one.frames_per_second, two.frames_per_second));
-        median(ratios.collect())
-    }
-
-    fn verdicts(&self) -> Vec<Verdict> {
-        let mut verdicts = Vec::new();
-        for turns in [Turns::Spin, Turns::Sleep] {
-            for ports in [Ports::Xdp, Ports::Packet] {
-                let ours = Subject::Taktos(ports, turns);
-                self.judge_latency(ours, &mut verdicts);
-                self.judge_rate(ours, &mut verdicts);
-            }
-        }
-        self.judge_barriers(&mut verdicts);
-        verdicts
-    }
-
-    fn judge_latency(&self, ours: Subject, verdicts: &mut Vec<Verdict>) {
-        let rival = Subject::OpenVswitch(Ports::Xdp);
-        let slow_rival = Subject::OpenVswitch(Ports::Packet);
-        for spacing in [Duration::from_us(125), Duration::from_ms(1)] {
-            let mut judge = |other: Subject, (per_mille, name), limit| {
-                if let Some(reached) = self.latency_ratio(ours, other, (spacing, per_mille)) {
-                    verdicts.push(Verdict {
-                        target: format!("{ours}: {name} at {spacing} / {other}"),
-                        reached,
-                        limit,
-                        better: Better::Less,
-                    });
-                }
-            };
-            judge(ours.floor(), (P50, "p50"), 1.2);
-            if ours.sleeps() {
-                continue;
-            }
-            judge(rival, (P50, "p50"), 1.0);
-            judge(rival, (P99, "p99"), 1.0);
-            judge(slow_rival, (P50, "p50"), 0.1);
-        }
-    }
-
-    fn judge_rate(&self, ours: Subject, verdicts: &mut Vec<Verdict>) {
-        for size in SIZES {
-            if let Some(reached) = self.rate_ratio(ours, ours.floor(), size) {
-                let rate = self.find(ours).and_then(|shown| typical_rate(shown, size));
-                let bound = match rate.map(|rate| rate.bound_by) {
-                    Some(Bound::Sender) => " (the sender sends no more)",
-                    Some(Bound::Subject) | None => "",
-                };
-                verdicts.push(Verdict {
-                    target: format!("{ours}: rate at {size} bytes / {}{bound}", ours.floor()),
-                    reached,
-                    limit: 0.9,
-                    better: Better::More,
-                });
-            }
-        }
-    }
-
-    fn judge_barriers(&self, verdicts: &mut Vec<Verdict>) {
-        for shown in &self.results.shown {
-            if !matches!(shown.subject, Subject::Taktos(..)) || shown.control.is_empty() {
-                continue;
-            }
-            let stale: u64 = shown.control.iter().map(|found| found.stale).sum();
-            let frames: u64 = shown.control.iter().map(|found| found.frames).sum();
-            verdicts.push(Verdict {
-                target: format!("{}: stale frames of {frames}", shown.subject),
-                reached: as_f64(stale),
-                limit: 0.0,
-                better: Better::Less,
-            });
-        }
+    let _ = writeln!(text, "\n{title}:\n\n| | {} |", columns.join(" | "));
+    let _ = writeln!(text, "| ---{} |", " | --:".repeat(columns.len()));
+    for (first, cells) in rows {
+        let _ = writeln!(text, "| {first} | {} |", cells.join(" | "));
     }
 }
 
-const P50: u32 = 500;
-const P99: u32 = 990;
-
-/// A target of ours, and what was reached.
-struct Verdict {
-    target: String,
-    reached: f64,
-    limit: f64,
-    better: Better,
+/// The quantiles of slots, their frames and losses.
+fn quantiles(pooled: &Pooled) -> Vec<String> {
+    let summary = pooled.summary;
+    vec![
+        us(summary.p50),
+        us(summary.p99),
+        us(summary.p999),
+        us(summary.max),
+        (summary.count + pooled.lost).to_string(),
+        pooled.lost.to_string(),
+    ]
 }
 
-enum Better {
-    Less,
-    More,
+fn rate_cells(rate: Option<Rate>, ratio: Option<f64>) -> Vec<String> {
+    let rate = rate.map_or_else(String::new, |rate| {
+        let bound = match rate.bound_by {
+            Bound::Sender => "> ",
+            Bound::Subject => "",
+        };
+        format!("{bound}{}", rate.frames_per_second / 1000)
+    });
+    let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"));
+    vec![rate, ratio]
 }
 
-impl Verdict {
-    fn kept(&self) -> bool {
-        match self.better {
-            Better::Less => self.reached <= self.limit,
-            Better::More => self.reached >= self.limit,
-        }
-    }
-
-    fn to_json(&self) -> Value {
-        json!({
-            "target": self.target,
-            "reached": self.reached,
-            "limit": self.limit,
-            "kept": self.kept(),
-        })
-    }
-}
-
-/// The rounds of one subject at one spacing, together.
-struct Pooled {
-    summary: Summary,
-    lost: u64,
-    disturbance: Disturbance,
-}
-
-impl Pooled {
-    fn of(shown: &Shown, spacing: Duration) -> Option<Self> {
-        let mut all = Distribution::default();
-        let (mut lost, mut disturbance) = (0, Disturbance::NONE);
-        for slot in shown.latency.get(&spacing)? {
-            all.merge(&slot.latency);
-            lost += slot.lost;
-            disturbance = disturbance.and(slot.disturbance);
-        }
-        Some(Self {
-            summary: all.summary()?,
-            lost,
-            disturbance,
-        })
-    }
-}
-
-/// Returns the better of the two middle rounds, or the middle one.
-fn typical_rate(shown: &Shown, size: usize) -> Option<Rate> {
-    let mut rates = shown.throughput.get(&size)?.clone();
-    rates.sort_unstable();
-    rates.get(rates.len() / 2).copied()
-}
-
-fn control_row(subject: Subject, found: &Finding) -> String {
-    let load = match found.load {
+fn control_cells(found: &Finding) -> Vec<String> {
+    let load = match found.condition.load {
         Load::Idle => "after the reply",
         Load::Stream => "all the time",
     };
@@ -392,89 +284,18 @@ fn control_row(subject: Subject, found: &Finding) -> String {
         let summary = distribution.summary();
         summary.map_or_else(String::new, |it| format!("{} / {}", us(it.p50), us(it.p99)))
     };
-    format!(
-        "| {subject} | {} | {load} | {} | {} | {} of {} | {} | {} | {} |",
-        found.entries,
-        found.changes,
-        found.inexact,
-        found.stale,
-        found.frames,
-        found.lost,
+    vec![
+        found.condition.entries.to_string(),
+        found.condition.means.to_string(),
+        load.to_owned(),
+        found.changes.to_string(),
+        found.inexact.to_string(),
+        format!("{} of {}", found.stale, found.frames),
+        found.lost.to_string(),
         both(&found.reply),
-        both(&found.effect),
-    )
-}
-
-fn shown_to_json(shown: &Shown) -> Value {
-    let latency = shown.latency.iter().flat_map(|(spacing, slots)| {
-        let entry = move |(round, slot): (usize, &crate::latency::Slot)| {
-            json!({
-                "spacing_ns": spacing.as_ns(),
-                "round": round,
-                "latency": distribution_to_json(&slot.latency),
-                "lost": slot.lost,
-                "disturbance": slot.disturbance.to_json(),
-            })
-        };
-        slots.iter().enumerate().map(entry)
-    });
-    let throughput = shown.throughput.iter().flat_map(|(size, rates)| {
-        let entry = move |(round, rate): (usize, &Rate)| {
-            json!({
-                "frame_bytes": size,
-                "round": round,
-                "frames_per_second": rate.frames_per_second,
-                "sender_bound": rate.bound_by == Bound::Sender,
-            })
-        };
-        rates.iter().enumerate().map(entry)
-    });
-    let cost = shown.cost.iter();
-    let cost = cost.map(|(size, cost)| json!({ "frame_bytes": size, "ns": cost.as_ns() }));
-    let control = shown.control.iter().map(|found| {
-        json!({
-            "entries": found.entries,
-            "stream": found.load == Load::Stream,
-            "changes": found.changes,
-            "inexact_changes": found.inexact,
-            "frames_after_reply": found.frames,
-            "stale_frames": found.stale,
-            "lost": found.lost,
-            "reply": distribution_to_json(&found.reply),
-            "effect": distribution_to_json(&found.effect),
-        })
-    });
-    json!({
-        "subject": shown.subject.to_string(),
-        "latency": latency.collect::<Vec<_>>(),
-        "throughput": throughput.collect::<Vec<_>>(),
-        "cost": cost.collect::<Vec<_>>(),
-        "control": control.collect::<Vec<_>>(),
-        "failures": shown.failures,
-    })
-}
-
-fn distribution_to_json(distribution: &Distribution) -> Value {
-    distribution.summary().map_or(Value::Null, |summary| {
-        json!({
-            "count": summary.count,
-            "min_ns": summary.min.as_ns(),
-            "mean_ns": summary.mean.as_ns(),
-            "p50_ns": summary.p50.as_ns(),
-            "p99_ns": summary.p99.as_ns(),
-            "p999_ns": summary.p999.as_ns(),
-            "max_ns": summary.max.as_ns(),
-        })
-    })
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}
-
-fn ratio(one: u64, two: u64) -> f64 {
-    as_f64(one) / as_f64(two.max(1))
+        both(&found.last_old),
+        both(&found.first_new),
+    ]
 }
 
 fn us(time: Duration) -> String {
@@ -482,11 +303,6 @@ fn us(time: Duration) -> String {
     format!("{}.{:02}", ns / 1000, ns % 1000 / 10)
 }
 
-fn ms(time: Duration) -> f64 {
-    as_f64(time.as_ns()) / 1e6
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for statistics only")]
-fn as_f64(value: u64) -> f64 {
-    value as f64
+fn ms(time: Duration) -> String {
+    format!("{:.1}", as_f64(time.as_ns()) / 1e6)
 }

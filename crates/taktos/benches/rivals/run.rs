@@ -3,23 +3,28 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 use linux::clock;
 use tempfile::TempDir;
-use units::Duration;
+use units::{Duration, Instant};
 
 use crate::arguments::{Arguments, Part, Plan};
-use crate::control_plane::{self, Finding, Load};
+use crate::arrangement::{Arrangement, Processors};
+use crate::control_plane::{self, Condition, Finding, Load};
 use crate::cost;
 use crate::latency::{self, Slot};
+use crate::overload::{self, Overload};
+use crate::running::{Post, Running};
 use crate::stage::Stage;
-use crate::subject::{Running, Subject};
+use crate::subject::{Home, Subject};
 use crate::throughput::{self, Rate, SIZES};
+use crate::traffic::{self, Entry};
 
-/// How many entries one flow-mod changes.
-const CHANGED: [u32; 2] = [1, 10_000];
 /// How long a subject that was told to go on may take to be what it was.
 const SETTLING: Duration = Duration::from_ms(50);
+/// The size of frames where one processor carries all.
+pub const SHORTEST: usize = SIZES[0];
 
 /// What one subject showed.
 #[derive(Debug)]
@@ -28,8 +33,12 @@ pub struct Shown {
     pub subject: Subject,
     /// By spacing, a slot a round.
     pub latency: BTreeMap<Duration, Vec<Slot>>,
+    /// By what is too much, a slot a round.
+    pub overload: BTreeMap<Overload, Vec<Slot>>,
     /// By size of the frames, one search a round.
     pub throughput: BTreeMap<usize, Vec<Rate>>,
+    /// One search a round with frames of [`SHORTEST`] bytes.
+    pub one_processor: BTreeMap<Arrangement, Vec<Rate>>,
     /// By size of the frames.
     pub cost: BTreeMap<usize, Duration>,
     /// One under each condition.
@@ -46,121 +55,260 @@ pub struct Results {
     /// Every subject that took part.
     pub shown: Vec<Shown>,
     /// Who did not, and why.
-    pub absent: Vec<(Subject, String)>,
+    pub absent: Absent,
     /// How long it took.
     pub took: Duration,
 }
 
-struct Contender {
-    stage: Stage,
-    running: Running,
-    shown: Shown,
-}
+type Absent = Vec<(Subject, String)>;
 
 /// Runs the comparison.
-pub fn run(arguments: &Arguments, processor: usize) -> io::Result<Results> {
-    let began = clock::now();
+pub fn run(arguments: &Arguments, processors: Processors) -> io::Result<Results> {
     let folder = tempfile::tempdir()?;
-    let (mut contenders, absent) = assemble(arguments, processor, &folder)?;
-    let plan = arguments.plan();
+    let mut run = Run {
+        arguments,
+        plan: arguments.plan(),
+        processors,
+        began: clock::now(),
+        absent: Vec::new(),
+    };
+    let mut contenders = run.assemble(&folder)?;
     if arguments.measures(Part::Latency) {
-        for round in 1..=plan.latency_rounds {
-            progress(
-                began,
-                &format!("latency, round {round} of {}", plan.latency_rounds),
-            );
-            take_turns(&mut contenders, |contender| latency_turn(contender, &plan))?;
-        }
+        run.latency(&mut contenders)?;
     }
     if arguments.measures(Part::Throughput) {
-        for round in 1..=plan.throughput_rounds {
+        run.throughput(&mut contenders)?;
+    }
+    if arguments.measures(Part::Cost) {
+        run.cost(&mut contenders)?;
+    }
+    if arguments.measures(Part::Control) {
+        run.control(&mut contenders)?;
+    }
+    let mut shown: Vec<Shown> = contenders.into_iter().map(|it| it.shown).collect();
+    if arguments.measures(Part::Overload) {
+        run.overload(&folder, &mut shown)?;
+    }
+    Ok(Results {
+        plan: run.plan,
+        shown,
+        absent: run.absent,
+        took: clock::now() - run.began,
+    })
+}
+
+/// One run under way.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    plan: Plan,
+    processors: Processors,
+    began: Instant,
+    absent: Absent,
+}
+
+impl Run<'_> {
+    fn progress(&self, what: &str) {
+        let seconds = (clock::now() - self.began).as_ns() / 1_000_000_000;
+        eprintln!("{seconds:>4} s  {what}");
+    }
+
+    /// Starts everyone who takes part, and has them stand still.
+    fn assemble(&mut self, folder: &TempDir) -> io::Result<Vec<Contender>> {
+        let mut contenders = Vec::new();
+        let wanted = Subject::ALL.into_iter().enumerate();
+        for (number, subject) in wanted.filter(|(_, it)| self.arguments.includes(*it)) {
+            let stage = Stage::build()?;
+            let place = folder.path().join(number.to_string());
+            let post = Post {
+                stage: &stage,
+                processor: self.processors.subject,
+                folder: &place,
+                rate: None,
+            };
+            match start(subject, post, &traffic::entries()) {
+                Ok(running) => contenders.push(Contender::new(subject, stage, running)),
+                Err(error) => self.absent.push((subject, error.to_string())),
+            }
+        }
+        Ok(contenders)
+    }
+
+    fn latency(&self, contenders: &mut [Contender]) -> io::Result<()> {
+        for round in 1..=self.plan.latency_rounds {
+            let rounds = self.plan.latency_rounds;
+            self.progress(&format!("latency, round {round} of {rounds}"));
+            take_turns(contenders, |contender| {
+                for &(spacing, frames) in &self.plan.spacings {
+                    let frames = frames / contender.shown.subject.share();
+                    let slot =
+                        latency::measure(&contender.stage, &contender.running, spacing, frames)?;
+                    let slots = contender.shown.latency.entry(spacing);
+                    slots.or_default().push(slot);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn throughput(&self, contenders: &mut [Contender]) -> io::Result<()> {
+        let (rounds, trial) = (self.plan.throughput_rounds, self.plan.trial);
+        for round in 1..=rounds {
             for size in SIZES {
-                let rounds = plan.throughput_rounds;
-                progress(
-                    began,
-                    &format!("throughput, {size} bytes, round {round} of {rounds}"),
-                );
-                take_turns(&mut contenders, |contender| {
-                    let rate = throughput::search(&contender.stage, size, plan.trial)?;
-                    contender
-                        .shown
-                        .throughput
-                        .entry(size)
-                        .or_default()
-                        .push(rate);
+                self.progress(&format!(
+                    "throughput, {size} bytes, round {round} of {rounds}"
+                ));
+                take_turns(contenders, |contender| {
+                    let rate = throughput::search(&contender.stage, size, trial)?;
+                    let rates = contender.shown.throughput.entry(size);
+                    rates.or_default().push(rate);
                     Ok(())
                 })?;
             }
         }
+        for round in 1..=self.plan.one_processor_rounds {
+            let rounds = self.plan.one_processor_rounds;
+            self.progress(&format!(
+                "throughput of one processor, round {round} of {rounds}"
+            ));
+            take_turns(contenders, |contender| self.one_processor_turn(contender))?;
+        }
+        Ok(())
     }
-    if arguments.measures(Part::Cost) {
-        progress(began, "processor time of a frame");
-        take_turns(&mut contenders, cost_turn)?;
+
+    fn one_processor_turn(&self, contender: &mut Contender) -> io::Result<()> {
+        let subject = contender.shown.subject;
+        let stage = &contender.stage;
+        for arrangement in Arrangement::ALL {
+            if !subject.can_be(arrangement) {
+                continue;
+            }
+            let search = || throughput::search(stage, SHORTEST, self.plan.trial);
+            let rate = arrangement.hold(stage, self.processors, search)?;
+            let rates = contender.shown.one_processor.entry(arrangement);
+            rates.or_default().push(rate);
+        }
+        Ok(())
     }
-    if arguments.measures(Part::Control) {
-        for (entries, changes) in CHANGED.into_iter().zip(plan.changes) {
-            progress(
-                began,
-                &format!("{changes} changes of {entries} entries at once"),
-            );
-            take_turns(&mut contenders, |contender| {
-                control_turn(contender, entries, changes)
+
+    fn cost(&self, contenders: &mut [Contender]) -> io::Result<()> {
+        self.progress("processor time of a frame");
+        let empty = Stage::build()?;
+        take_turns(contenders, |contender| {
+            let (stage, running) = (&contender.stage, &contender.running);
+            let subject = contender.shown.subject;
+            for size in SIZES {
+                let cost = match subject.home() {
+                    Home::Programs if subject.sleeps() => cost::of_programs(stage, running, size)?,
+                    Home::Programs => None,
+                    Home::Kernel => Arrangement::Together.hold(stage, self.processors, || {
+                        cost::of_the_kernel(stage, &empty, size)
+                    })?,
+                };
+                contender.shown.cost.extend(cost.map(|cost| (size, cost)));
+            }
+            Ok(())
+        })
+    }
+
+    fn control(&self, contenders: &mut [Contender]) -> io::Result<()> {
+        for &(entries, means, changes) in &self.plan.changes {
+            self.progress(&format!(
+                "{changes} changes of {entries} entries by {means}"
+            ));
+            take_turns(contenders, |contender| {
+                let subject = contender.shown.subject;
+                if !subject.has_rules() || subject.sleeps() {
+                    return Ok(());
+                }
+                let Some(mut controller) = contender.running.controller()? else {
+                    return Ok(());
+                };
+                for load in [Load::Idle, Load::Stream] {
+                    let condition = Condition {
+                        entries,
+                        means,
+                        load,
+                    };
+                    let finding = control_plane::measure(
+                        &contender.stage,
+                        &mut controller,
+                        condition,
+                        changes,
+                    )?;
+                    contender.shown.control.push(finding);
+                }
+                Ok(())
             })?;
         }
+        Ok(())
     }
-    Ok(Results {
-        plan,
-        shown: contenders
-            .into_iter()
-            .map(|contender| contender.shown)
-            .collect(),
-        absent,
-        took: clock::now() - began,
+
+    /// Starts those again whose ports can have a rate.
+    fn overload(&mut self, folder: &TempDir, shown: &mut [Shown]) -> io::Result<()> {
+        let mut contenders = Vec::new();
+        for one in shown.iter_mut().filter(|one| one.subject.paces()) {
+            let stage = Stage::build()?;
+            let place = folder.path().join(format!("paced {}", contenders.len()));
+            let post = Post {
+                stage: &stage,
+                processor: self.processors.subject,
+                folder: &place,
+                rate: Some(overload::RATE),
+            };
+            match start(one.subject, post, &traffic::entries_with_queues()) {
+                Ok(running) => contenders.push(Contender::new(one.subject, stage, running)),
+                Err(error) => one.failures.push(format!("with a rate: {error}")),
+            }
+        }
+        for round in 1..=self.plan.overload_rounds {
+            let rounds = self.plan.overload_rounds;
+            self.progress(&format!("overload, round {round} of {rounds}"));
+            take_turns(&mut contenders, |contender| {
+                overload_turn(contender, self.plan.urgent_frames)
+            })?;
+        }
+        for contender in contenders {
+            let found = shown
+                .iter_mut()
+                .find(|one| one.subject == contender.shown.subject);
+            if let Some(one) = found {
+                one.overload = contender.shown.overload;
+                one.failures.extend(contender.shown.failures);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn overload_turn(contender: &mut Contender, frames: usize) -> io::Result<()> {
+    for overload in Overload::ALL {
+        let slot = overload::measure(&contender.stage, &contender.running, overload, frames)?;
+        let slots = contender.shown.overload.entry(overload);
+        slots.or_default().push(slot);
+    }
+    Ok(())
+}
+
+/// Starts a subject and has it stand still.
+fn start(subject: Subject, post: Post<'_>, entries: &[Entry]) -> io::Result<Running> {
+    let started = match subject.lacks() {
+        Some(lacking) => Err(io::Error::other(format!("lacks: {lacking}"))),
+        None => Running::start(subject, post, entries),
+    };
+    let settled = started.and_then(|running| {
+        clock::sleep_until(clock::now() + SETTLING);
+        running.pause()?;
+        Ok(running)
+    });
+    settled.inspect_err(|error| {
+        let said = last_words(post.folder);
+        eprintln!("SKIPPED {subject}: {error}{said}");
     })
 }
 
-fn progress(began: units::Instant, what: &str) {
-    let seconds = (clock::now() - began).as_ns() / 1_000_000_000;
-    eprintln!("{seconds:>4} s  {what}");
-}
-
-type Absent = Vec<(Subject, String)>;
-
-/// Starts everyone who takes part, and has them stand still.
-fn assemble(
-    arguments: &Arguments,
-    processor: usize,
-    folder: &TempDir,
-) -> io::Result<(Vec<Contender>, Absent)> {
-    let (mut contenders, mut absent) = (Vec::new(), Vec::new());
-    let wanted = Subject::ALL
-        .into_iter()
-        .filter(|subject| arguments.includes(*subject));
-    for (number, subject) in wanted.enumerate() {
-        let stage = Stage::build()?;
-        let place = folder.path().join(number.to_string());
-        let started = match subject.lacks() {
-            Some(lacking) => Err(io::Error::other(lacking)),
-            None => subject.start(&stage, processor, &place),
-        };
-        match started {
-            Ok(running) => {
-                clock::sleep_until(clock::now() + SETTLING);
-                running.pause()?;
-                contenders.push(Contender::new(subject, stage, running));
-            }
-            Err(error) => {
-                let said = last_words(&place);
-                eprintln!("SKIPPED {subject}: {error}{said}");
-                absent.push((subject, error.to_string()));
-            }
-        }
-    }
-    Ok((contenders, absent))
-}
-
 /// Returns the last lines of what programs have said in `folder`.
-fn last_words(folder: &std::path::Path) -> String {
+fn last_words(folder: &Path) -> String {
     const LINES: usize = 3;
     let mut said = String::new();
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -174,12 +322,20 @@ fn last_words(folder: &std::path::Path) -> String {
     said
 }
 
+struct Contender {
+    stage: Stage,
+    running: Running,
+    shown: Shown,
+}
+
 impl Contender {
     fn new(subject: Subject, stage: Stage, running: Running) -> Self {
         let shown = Shown {
             subject,
             latency: BTreeMap::new(),
+            overload: BTreeMap::new(),
             throughput: BTreeMap::new(),
+            one_processor: BTreeMap::new(),
             cost: BTreeMap::new(),
             control: Vec::new(),
             failures: Vec::new(),
@@ -214,46 +370,6 @@ fn take_turns(
             continue;
         }
         contender.running.pause()?;
-    }
-    Ok(())
-}
-
-fn latency_turn(contender: &mut Contender, plan: &Plan) -> io::Result<()> {
-    for &(spacing, frames) in &plan.spacings {
-        let slot = latency::measure(&contender.stage, &contender.running, spacing, frames)?;
-        contender
-            .shown
-            .latency
-            .entry(spacing)
-            .or_default()
-            .push(slot);
-    }
-    Ok(())
-}
-
-fn cost_turn(contender: &mut Contender) -> io::Result<()> {
-    if !contender.shown.subject.sleeps() {
-        return Ok(());
-    }
-    for size in SIZES {
-        if let Some(cost) = cost::measure(&contender.stage, &contender.running, size)? {
-            contender.shown.cost.insert(size, cost);
-        }
-    }
-    Ok(())
-}
-
-fn control_turn(contender: &mut Contender, entries: u32, changes: u32) -> io::Result<()> {
-    if !contender.shown.subject.has_rules() || contender.shown.subject.sleeps() {
-        return Ok(());
-    }
-    let Some(mut controller) = contender.running.controller()? else {
-        return Ok(());
-    };
-    for load in [Load::Idle, Load::Stream] {
-        let finding =
-            control_plane::measure(&contender.stage, &mut controller, entries, load, changes)?;
-        contender.shown.control.push(finding);
     }
     Ok(())
 }

@@ -15,10 +15,12 @@ use linux::port::{Attachment, XdpPort};
 use units::Duration;
 use wire::ethernet::MacAddress;
 
+use crate::process;
+
 /// The subject's interfaces, towards the left and the right host.
 pub const PORTS: [&str; 2] = ["p1", "p2"];
-/// Each interface of a stage has a number that no other one of it has.
-const PORT_INDICES: [u32; 2] = [22, 23];
+/// Their numbers: each interface of a stage has one that no other one of it has.
+pub const PORT_INDICES: [u32; 2] = [22, 23];
 const HOST_INDICES: [u32; 2] = [21, 24];
 /// How long the kernel may take to free what was closed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -79,6 +81,16 @@ impl Stage {
         let table = self.hosts[side].run(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         received(&table, HOST_NAMES[side])
             .ok_or_else(|| io::Error::other("the kernel does not count the host's frames"))
+    }
+
+    /// Has the kernel carry on what arrives at the left port on this processor, or
+    /// where it arrives.
+    pub fn hand_over(&self, to: Option<usize>) -> io::Result<()> {
+        let mask = to.map_or(0, |processor| 1_u64 << processor);
+        let file = format!("/sys/class/net/{}/queues/rx-0/rps_cpus", PORTS[LEFT]);
+        // What the files of the kernel show depends on who has mounted them.
+        let script = format!("mount -t sysfs sysfs /sys && echo {mask:x} > {file}");
+        process::run(&self.room, &["unshare", "--mount", "sh", "-c", &script])
     }
 
     fn lay(&self, side: usize) -> io::Result<()> {

@@ -1,31 +1,43 @@
 //! What is compared.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::ValueEnum;
 use lab::switches::Carried;
 use linux::packet_loop::Waiting;
-use units::Duration;
 
-use crate::controller::Controller;
-use crate::process::{self, Process, Processors, Start, is_installed};
-use crate::stage::{PORTS, Stage};
-use crate::{open_vswitch, traffic};
+use crate::arrangement::Arrangement;
+use crate::open_vswitch;
+use crate::process::is_installed;
 
 /// Something that carries frames from one port to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// The bare forwarder.
     Bare(Ports, Turns),
-    /// The Taktos switch.
+    /// The Taktos switch, its core moving the frames.
     Taktos(Ports, Turns),
+    /// The Taktos switch, its tables compiled into the kernel.
+    TaktosKernel,
     /// Open vSwitch, its datapath in user space.
     OpenVswitch(Ports),
     /// The bridge in the kernel.
     Bridge,
+    /// A program in the kernel that moves frames to the other port and does
+    /// nothing else, where traffic control takes them in.
+    TcRedirect,
+    /// The same, where the driver takes them in.
+    XdpRedirect,
+}
+
+/// Whose processor time a frame takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// That of programs of the subject.
+    Programs,
+    /// That of whoever sends: the kernel carries a frame on at once.
+    Kernel,
 }
 
 /// How a subject's ports are carried.
@@ -48,14 +60,17 @@ pub enum Turns {
 
 impl Subject {
     /// All of them, in the order in which they have their turns.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
+        Self::TcRedirect,
+        Self::TaktosKernel,
+        Self::OpenVswitch(Ports::Xdp),
+        Self::Bridge,
+        Self::XdpRedirect,
         Self::Bare(Ports::Xdp, Turns::Spin),
         Self::Taktos(Ports::Xdp, Turns::Spin),
-        Self::OpenVswitch(Ports::Xdp),
         Self::Bare(Ports::Packet, Turns::Spin),
         Self::Taktos(Ports::Packet, Turns::Spin),
         Self::OpenVswitch(Ports::Packet),
-        Self::Bridge,
         Self::Bare(Ports::Xdp, Turns::Sleep),
         Self::Taktos(Ports::Xdp, Turns::Sleep),
         Self::Bare(Ports::Packet, Turns::Sleep),
@@ -65,7 +80,11 @@ impl Subject {
     /// Returns what this machine lacks to run it.
     pub fn lacks(self) -> Option<String> {
         let (programs, package): (&[&str], _) = match self {
-            Self::Bare(..) | Self::Taktos(..) => (&[], ""),
+            Self::Bare(..) | Self::Taktos(..) | Self::TcRedirect | Self::XdpRedirect => (&[], ""),
+            Self::TaktosKernel if has_kernel_engine() => (&[], ""),
+            Self::TaktosKernel => {
+                return Some("`taktos switch` has no `--engine kernel`".to_owned());
+            }
             Self::OpenVswitch(_) => (&open_vswitch::PROGRAMS, open_vswitch::PACKAGE),
             Self::Bridge => (&["ip"], "iproute2"),
         };
@@ -78,51 +97,95 @@ impl Subject {
     /// Tells whether it has rules that a controller can change.
     pub fn has_rules(self) -> bool {
         match self {
-            Self::Taktos(..) | Self::OpenVswitch(_) => true,
-            Self::Bare(..) | Self::Bridge => false,
+            Self::Taktos(..) | Self::TaktosKernel | Self::OpenVswitch(_) => true,
+            Self::Bare(..) | Self::Bridge | Self::TcRedirect | Self::XdpRedirect => false,
         }
     }
 
-    /// Tells whether it waits in the kernel by choice.
+    /// Tells whether it is ours.
+    pub fn is_taktos(self) -> bool {
+        match self {
+            Self::Taktos(..) | Self::TaktosKernel => true,
+            Self::Bare(..)
+            | Self::OpenVswitch(_)
+            | Self::Bridge
+            | Self::TcRedirect
+            | Self::XdpRedirect => false,
+        }
+    }
+
+    /// Tells whether it is a program that waits in the kernel by choice.
     pub fn sleeps(self) -> bool {
         match self {
             Self::Bare(_, turns) | Self::Taktos(_, turns) => turns == Turns::Sleep,
-            Self::OpenVswitch(_) | Self::Bridge => false,
+            Self::TaktosKernel
+            | Self::OpenVswitch(_)
+            | Self::Bridge
+            | Self::TcRedirect
+            | Self::XdpRedirect => false,
         }
     }
 
-    /// Returns the bare forwarder that is carried alike and waits alike: the floor
-    /// for a subject in user space.
+    /// Returns whose processor time a frame takes.
+    pub fn home(self) -> Home {
+        match self {
+            Self::Bare(..) | Self::Taktos(..) | Self::OpenVswitch(_) => Home::Programs,
+            Self::TaktosKernel | Self::Bridge | Self::TcRedirect | Self::XdpRedirect => {
+                Home::Kernel
+            }
+        }
+    }
+
+    /// Returns the one that only moves frames, by the same means: the floor.
     pub fn floor(self) -> Self {
         match self {
             Self::Bare(ports, turns) | Self::Taktos(ports, turns) => Self::Bare(ports, turns),
             Self::OpenVswitch(ports) => Self::Bare(ports, Turns::Spin),
-            Self::Bridge => Self::Bare(Ports::Xdp, Turns::Spin),
+            Self::TaktosKernel | Self::Bridge | Self::TcRedirect => Self::TcRedirect,
+            Self::XdpRedirect => Self::XdpRedirect,
         }
     }
 
-    /// Starts it on a stage, with the hundred entries if it has any.
-    pub fn start(self, stage: &Stage, processor: usize, folder: &Path) -> io::Result<Running> {
-        std::fs::create_dir_all(folder)?;
-        let mut running = match self {
-            Self::Bare(ports, turns) => forwarder(stage, (ports, turns), processor, folder)?,
-            Self::Taktos(ports, turns) => taktos(stage, (ports, turns), processor, folder)?,
-            Self::OpenVswitch(ports) => {
-                let carried = ports.carried();
-                let started = open_vswitch::start(&stage.room, carried, processor, folder);
-                let (processes, control) = started?;
-                Running {
-                    processes,
-                    control: Some(control),
-                }
-            }
-            Self::Bridge => bridge(stage)?,
-        };
-        if let Some(mut controller) = running.controller()? {
-            controller.replace_entries(&traffic::entries())?;
+    /// Tells whether its work can be put on processors like that. A program has one
+    /// of its own; what the driver hands on stays where it is.
+    pub fn can_be(self, arrangement: Arrangement) -> bool {
+        match (self, arrangement) {
+            (Self::XdpRedirect, Arrangement::Apart) => false,
+            (Self::TaktosKernel | Self::Bridge | Self::TcRedirect | Self::XdpRedirect, _) => true,
+            (Self::Bare(..) | Self::Taktos(..) | Self::OpenVswitch(_), _) => false,
         }
-        Ok(running)
     }
+
+    /// Returns into how many parts the frames of a round are divided, of which it
+    /// has one: the tails of those that sleep are the machine's.
+    pub fn share(self) -> usize {
+        if self.sleeps() { 4 } else { 1 }
+    }
+
+    /// Tells whether its port can be given a rate and classes that go first.
+    pub fn paces(self) -> bool {
+        match self {
+            Self::Taktos(_, turns) => turns == Turns::Spin,
+            // Its packet sockets leave by the queueing discipline of the port.
+            Self::OpenVswitch(ports) => ports == Ports::Packet,
+            Self::TaktosKernel | Self::TcRedirect => true,
+            Self::Bare(..) | Self::Bridge | Self::XdpRedirect => false,
+        }
+    }
+}
+
+/// Looks whether the program of this build has the engine.
+fn has_kernel_engine() -> bool {
+    let help = Command::new(env!("CARGO_BIN_EXE_taktos"))
+        .args(["switch", "--help"])
+        .output();
+    let help = help.map_or_else(
+        |_| String::new(),
+        |said| String::from_utf8_lossy(&said.stdout).into_owned(),
+    );
+    let engine = help.split_once("--engine").map_or("", |(_, rest)| rest);
+    let engine = engine.split("\n      --").next().unwrap_or("");
+    engine.contains("kernel:")
 }
 
 impl fmt::Display for Subject {
@@ -130,8 +193,11 @@ impl fmt::Display for Subject {
         match self {
             Self::Bare(ports, turns) => write!(f, "bare forwarder, {ports}, {turns}"),
             Self::Taktos(ports, turns) => write!(f, "Taktos, {ports}, {turns}"),
+            Self::TaktosKernel => write!(f, "Taktos, kernel"),
             Self::OpenVswitch(ports) => write!(f, "Open vSwitch, {ports}"),
             Self::Bridge => write!(f, "Linux bridge"),
+            Self::TcRedirect => write!(f, "tc redirect"),
+            Self::XdpRedirect => write!(f, "XDP redirect"),
         }
     }
 }
@@ -188,120 +254,4 @@ impl fmt::Display for Turns {
             Self::Sleep => "sleeping",
         })
     }
-}
-
-/// A subject that runs; it ends with this value.
-#[derive(Debug)]
-pub struct Running {
-    processes: Vec<Process>,
-    /// The socket at which it takes controllers.
-    control: Option<PathBuf>,
-}
-
-impl Running {
-    /// Connects a controller, if the subject takes any.
-    pub fn controller(&mut self) -> io::Result<Option<Controller>> {
-        self.control.as_deref().map(Controller::connect).transpose()
-    }
-
-    /// Makes it stand still, so that others have the processor.
-    pub fn pause(&self) -> io::Result<()> {
-        self.processes.iter().try_for_each(Process::pause)
-    }
-
-    /// Lets it go on.
-    pub fn resume(&self) -> io::Result<()> {
-        self.processes.iter().try_for_each(Process::resume)
-    }
-
-    /// Returns for how long it stood ready while something else had the processor.
-    pub fn waited(&self) -> Duration {
-        let waits = self.processes.iter().map(Process::waited);
-        waits.fold(Duration::ZERO, |sum, wait| sum + wait)
-    }
-
-    /// Returns for how long each of its threads has run.
-    pub fn busy(&self) -> BTreeMap<PathBuf, Duration> {
-        self.processes.iter().flat_map(Process::busy).collect()
-    }
-
-    /// Tells whether one of its programs has ended by itself.
-    pub fn has_ended(&mut self) -> bool {
-        self.processes.iter_mut().any(Process::has_ended)
-    }
-}
-
-fn forwarder(
-    stage: &Stage,
-    (ports, turns): (Ports, Turns),
-    processor: usize,
-    folder: &Path,
-) -> io::Result<Running> {
-    let program = std::env::current_exe()?;
-    let program = program.display().to_string();
-    let process = Process::start(&Start {
-        room: &stage.room,
-        processors: Processors::Only(processor),
-        command: &[&program, "forward", ports.word(), turns.word()],
-        environment: &[],
-        log: &folder.join("forwarder.log"),
-    })?;
-    Ok(Running {
-        processes: vec![process],
-        control: None,
-    })
-}
-
-fn taktos(
-    stage: &Stage,
-    (ports, turns): (Ports, Turns),
-    processor: usize,
-    folder: &Path,
-) -> io::Result<Running> {
-    let control = folder.join("taktos.sock");
-    let control_name = control.display().to_string();
-    let (interfaces, processor) = (PORTS.join(","), processor.to_string());
-    let waiting = match turns {
-        Turns::Spin => "--spin",
-        Turns::Sleep => "--sleep",
-    };
-    let process = Process::start(&Start {
-        room: &stage.room,
-        processors: Processors::All,
-        command: &[
-            env!("CARGO_BIN_EXE_taktos"),
-            "switch",
-            "--ports",
-            &interfaces,
-            "--engine",
-            ports.word(),
-            waiting,
-            "--cpu",
-            &processor,
-            "--control",
-            &control_name,
-        ],
-        environment: &[],
-        log: &folder.join("taktos.log"),
-    })?;
-    Ok(Running {
-        processes: vec![process],
-        control: Some(control),
-    })
-}
-
-fn bridge(stage: &Stage) -> io::Result<Running> {
-    let run = |words: &str| {
-        let words: Vec<&str> = words.split_whitespace().collect();
-        process::run(&stage.room, &words)
-    };
-    run("ip link add bridge0 type bridge mcast_snooping 0 stp_state 0")?;
-    for port in PORTS {
-        run(&format!("ip link set {port} master bridge0"))?;
-    }
-    run("ip link set bridge0 up")?;
-    Ok(Running {
-        processes: Vec::new(),
-        control: None,
-    })
 }

@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
-use wire::openflow::{MatchField, PortNumber};
+use wire::openflow::{MatchField, PortNumber, QueueId};
 
 /// How many entries there are.
 pub const ENTRIES: usize = FLOWS + 2;
@@ -18,6 +18,16 @@ pub const MASKS: usize = 8;
 /// How many of them frames meet: all but those that only ask for the port.
 pub const FLOWS: usize = (MASKS - 1) * VALUES;
 const VALUES: usize = 14;
+
+/// The queue that goes before all others.
+pub const URGENT: u8 = 7;
+/// The others.
+pub const LOADED_QUEUES: std::ops::Range<u8> = 0..URGENT;
+const FIRST_LOAD_PORT: u16 = 30_000;
+
+/// Where a frame says its queue: the last byte of the identification of IP, which no
+/// entry asks for.
+pub const QUEUE_AT: u16 = 14 + 5;
 
 /// Bytes of a frame behind its headers that say which one it is.
 const NUMBER_AT: usize = HEADERS_BYTES;
@@ -32,6 +42,8 @@ pub struct Entry {
     pub priority: u16,
     /// Which frames.
     pub fields: Vec<MatchField>,
+    /// In which queue they go there, if that is said.
+    pub queue: Option<QueueId>,
     /// Where they go.
     pub output: PortNumber,
 }
@@ -41,14 +53,54 @@ pub fn entries() -> Vec<Entry> {
     let flows = (0..FLOWS).map(|flow| Entry {
         priority: 200,
         fields: Headers::of(flow).asked(flow),
+        queue: None,
         output: PortNumber(2),
     });
     let both_ways = [(1, 2), (2, 1)].map(|(from, to)| Entry {
         priority: 100,
         fields: vec![MatchField::InPort(PortNumber(from))],
+        queue: None,
         output: PortNumber(to),
     });
     flows.chain(both_ways).collect()
+}
+
+/// Returns the hundred entries, which lead to the most urgent queue, and one for
+/// the load of each other queue.
+pub fn entries_with_queues() -> Vec<Entry> {
+    let urgent = Some(QueueId(URGENT.into()));
+    let flows = entries().into_iter().map(|entry| Entry {
+        queue: urgent,
+        ..entry
+    });
+    let loads = LOADED_QUEUES.map(|queue| Entry {
+        priority: 300,
+        fields: vec![
+            MatchField::EthType(EtherType::IPV4),
+            MatchField::IpProto(UDP),
+            MatchField::UdpDst(load_port(queue)),
+        ],
+        queue: Some(QueueId(queue.into())),
+        output: PortNumber(2),
+    });
+    loads.chain(flows).collect()
+}
+
+/// Returns a frame of the load of a queue, that is none of those which are
+/// measured.
+pub fn load(queue: u8, size: usize) -> Vec<u8> {
+    let headers = Headers {
+        udp_destination: load_port(queue),
+        queue,
+        ..Headers::COMMON
+    };
+    let mut frame = headers.frame(size);
+    sign(&mut frame, u32::MAX, 0);
+    frame
+}
+
+fn load_port(queue: u8) -> u16 {
+    FIRST_LOAD_PORT + u16::from(queue)
 }
 
 /// Returns the frame of a flow, as long as on the wire `size` bytes are with check
@@ -103,6 +155,8 @@ struct Headers {
     ip_destination: Ipv4Addr,
     udp_source: u16,
     udp_destination: u16,
+    /// For those who have no rules: the queue, at [`QUEUE_AT`].
+    queue: u8,
 }
 
 impl Headers {
@@ -116,6 +170,7 @@ impl Headers {
         ip_destination: Ipv4Addr::new(198, 51, 100, 1),
         udp_source: 9000,
         udp_destination: 9001,
+        queue: URGENT,
     };
 
     /// Returns a frame's fields such that just the entry of this flow wants it.
@@ -169,6 +224,7 @@ impl Headers {
         ip[0] = 0x45;
         ip[1] = self.dscp << 2;
         ip[2..4].copy_from_slice(&ip_length.to_be_bytes());
+        ip[usize::from(QUEUE_AT) - 14] = self.queue;
         ip[8] = 64;
         ip[9] = UDP;
         ip[12..16].copy_from_slice(&self.ip_source.octets());

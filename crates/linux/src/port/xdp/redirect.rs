@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::Attachment;
 use crate::bpf::attributes::{Attributes, Command};
+use crate::bpf::instruction::instruction;
 use crate::bpf::map::{Map, MapKind, MapShape};
 
 const PROGRAM_XDP: u32 = 6;
@@ -102,19 +103,6 @@ fn program(map: i32) -> [u64; 6] {
         instruction(CALL, (0, 0), 0, REDIRECT_MAP),
         instruction(EXIT, (0, 0), 0, 0),
     ]
-}
-
-/// One instruction, `struct bpf_insn`: its code, the numbers of the destination
-/// and source registers, an offset and a constant.
-fn instruction(code: u8, (to, from): (u8, u8), offset: i16, constant: i32) -> u64 {
-    let registers = if cfg!(target_endian = "little") {
-        from << 4 | to
-    } else {
-        to << 4 | from
-    };
-    let [a, b] = offset.to_ne_bytes();
-    let [c, d, e, f] = constant.to_ne_bytes();
-    u64::from_ne_bytes([code, registers, a, b, c, d, e, f])
 }
 
 #[cfg(test)]

@@ -1,0 +1,153 @@
+//! Ratios between two subjects.
+//!
+//! A ratio is the median over the rounds of the ratio within one round: what
+//! disturbs a round disturbs both. A round has too few frames to say where the last
+//! of a thousand lies: that ratio is of all rounds together.
+
+use measure::statistics::{Distribution, Summary};
+use units::Duration;
+
+use crate::arrangement::Arrangement;
+use crate::disturbance::Disturbance;
+use crate::latency::Slot;
+use crate::run::{Results, Shown};
+use crate::subject::Subject;
+use crate::throughput::Rate;
+
+/// A quantile of latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantile {
+    /// The median.
+    P50,
+    /// Exceeded by one in a hundred.
+    P99,
+    /// Exceeded by one in a thousand.
+    P999,
+}
+
+impl Quantile {
+    /// Returns how it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::P999 => "p99.9",
+        }
+    }
+
+    fn of(self, distribution: &Distribution) -> Option<Duration> {
+        distribution.quantile(match self {
+            Self::P50 => 500,
+            Self::P99 => 990,
+            Self::P999 => 999,
+        })
+    }
+}
+
+/// Several slots together.
+#[derive(Clone, Debug)]
+pub struct Pooled {
+    /// Of all frames that arrived.
+    pub latency: Distribution,
+    /// Its usual figures.
+    pub summary: Summary,
+    /// How many frames did not arrive.
+    pub lost: u64,
+    /// What the machine did.
+    pub disturbance: Disturbance,
+}
+
+impl Pooled {
+    /// Puts slots together, unless nothing arrived.
+    pub fn of(slots: &[Slot]) -> Option<Self> {
+        let mut latency = Distribution::default();
+        let (mut lost, mut disturbance) = (0, Disturbance::NONE);
+        for slot in slots {
+            latency.merge(&slot.latency);
+            lost += slot.lost;
+            disturbance = disturbance.and(slot.disturbance);
+        }
+        Some(Self {
+            summary: latency.summary()?,
+            latency,
+            lost,
+            disturbance,
+        })
+    }
+}
+
+impl Results {
+    /// Returns what a subject showed.
+    pub fn find(&self, subject: Subject) -> Option<&Shown> {
+        self.shown.iter().find(|shown| shown.subject == subject)
+    }
+
+    /// Returns the ratio of two subjects' latency.
+    pub fn latency_ratio(
+        &self,
+        [subject, other]: [Subject; 2],
+        spacing: Duration,
+        quantile: Quantile,
+    ) -> Option<f64> {
+        let slots = |subject| self.find(subject)?.latency.get(&spacing);
+        let (ours, theirs) = (slots(subject)?, slots(other)?);
+        let of = |latency: &Distribution| Some(quantile.of(latency)?.as_ns());
+        match quantile {
+            Quantile::P50 | Quantile::P99 => {
+                let rounds = ours.iter().zip(theirs);
+                let ratios = rounds
+                    .filter_map(|(one, two)| Some(ratio(of(&one.latency)?, of(&two.latency)?)));
+                median(ratios.collect())
+            }
+            Quantile::P999 => {
+                let all = |slots| of(&Pooled::of(slots)?.latency);
+                Some(ratio(all(ours)?, all(theirs)?))
+            }
+        }
+    }
+
+    /// Returns the ratio of two subjects' rates for frames of `size` bytes.
+    pub fn rate_ratio(&self, [subject, other]: [Subject; 2], size: usize) -> Option<f64> {
+        let rates = |subject| self.find(subject)?.throughput.get(&size);
+        of_rates(rates(subject)?, rates(other)?)
+    }
+
+    /// Returns the ratio of two subjects' rates where processors are shared like
+    /// that.
+    pub fn one_processor_ratio(
+        &self,
+        [subject, other]: [Subject; 2],
+        arrangement: Arrangement,
+    ) -> Option<f64> {
+        let rates = |subject| self.find(subject)?.one_processor.get(&arrangement);
+        of_rates(rates(subject)?, rates(other)?)
+    }
+}
+
+fn of_rates(ours: &[Rate], theirs: &[Rate]) -> Option<f64> {
+    let rounds = ours.iter().zip(theirs);
+    let ratios = rounds.map(|(one, two)| ratio(one.frames_per_second, two.frames_per_second));
+    median(ratios.collect())
+}
+
+/// Returns the better of the two middle rounds, or the middle one.
+pub fn typical(rates: &[Rate]) -> Option<Rate> {
+    let mut rates = rates.to_vec();
+    rates.sort_unstable();
+    rates.get(rates.len() / 2).copied()
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+fn ratio(one: u64, two: u64) -> f64 {
+    as_f64(one) / as_f64(two.max(1))
+}
+
+/// Returns a count as a number to calculate statistics with.
+#[expect(clippy::cast_precision_loss, reason = "for statistics only")]
+pub fn as_f64(value: u64) -> f64 {
+    value as f64
+}
