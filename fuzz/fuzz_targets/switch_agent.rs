@@ -11,8 +11,8 @@ mod script;
 use libfuzzer_sys::fuzz_target;
 use script::{Script, hello};
 use switch::{
-    Config, ConnectionId, FailMode, Input, Link, MacTableConfig, Output, PacketBuffersConfig, Pacing, Peer,
-    PortConfig, Switch,
+    Config, ConnectionId, FailMode, Input, Link, MacTableConfig, Output, Pacing,
+    PacketBuffersConfig, Peer, PortConfig, QUEUES, QueueTally, Switch,
 };
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::MacAddress;
@@ -58,7 +58,7 @@ impl World {
             mac: MacAddress([2, 0, 0, 0, 1, number]),
             rate: (number == 2).then(|| BitRate::from_mbps(100)),
             pacing: match number {
-                3 => Pacing::World,
+                1 => Pacing::World,
                 _ => Pacing::Core,
             },
         });
@@ -123,9 +123,16 @@ impl World {
                 self.receive(line.id, &message);
             }
             (12, _) => {
-                let up = script.byte()? % 2 == 0;
-                let link = if up { Link::Up } else { Link::Down };
+                let told = script.byte()?;
+                let link = if told % 2 == 0 { Link::Up } else { Link::Down };
                 self.handle(Input::Port { port, link });
+                let tally = QueueTally {
+                    sent_frames: u64::from(told),
+                    sent_bytes: u64::from(told) * 60,
+                    dropped_frames: u64::from(told / 2),
+                };
+                let tallies = &[tally; QUEUES];
+                self.handle(Input::Queues { port, tallies });
             }
             (13, _) => {
                 self.now += Duration::from_us(1 << (script.byte()? % 24));

@@ -128,3 +128,27 @@ mod traffic {
     /// How long the fixed part of an answer is.
     pub const HEADER_BYTES: usize = 20;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_names_no_discipline_is_told_which_there_are() {
+        assert_eq!("auto".parse(), Ok(Discipline::Auto));
+        assert_eq!("htb".parse(), Ok(Discipline::Htb));
+        assert_eq!("none".parse(), Ok(Discipline::None));
+
+        let refused = "taprio".parse::<Discipline>().unwrap_err();
+
+        let text = "no discipline `taprio`: there are `auto`, `htb` and `none`";
+        assert_eq!(refused.to_string(), text);
+    }
+
+    #[test]
+    fn the_classes_of_the_queues_are_those_that_programs_choose() {
+        let numbers = [0, 7].map(|queue| class(queue).as_u32());
+
+        assert_eq!(numbers, [0x0001_0010, 0x0001_0017]);
+    }
+}

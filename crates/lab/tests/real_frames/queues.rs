@@ -218,6 +218,20 @@ fn a_queue_bounded_in_bytes_holds_more_short_frames_than_long_ones() {
 }
 
 #[test]
+fn a_link_faster_than_32_bits_of_bytes_can_say_is_paced() {
+    let test = "a_link_faster_than_32_bits_of_bytes_can_say_is_paced";
+    let Some(mut bench) = Bench::new(test, of_frames(BitRate::from_mbps(100_000), 10)) else {
+        return;
+    };
+
+    assert_eq!(bench.send(6, LONG, 10), 10);
+
+    let marks = (0..10).map(|number| mark(6, number));
+    assert_eq!(bench.marks(10), marks.collect::<Vec<_>>());
+    assert_eq!(bench.state(6).tally.sent_frames, 10);
+}
+
+#[test]
 fn an_interface_has_the_kernels_discipline_again_afterwards() {
     let test = "an_interface_has_the_kernels_discipline_again_afterwards";
     let Some(left) = namespace_or_skip(test) else {
