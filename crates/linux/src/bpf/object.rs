@@ -2,7 +2,7 @@
 //!
 //! All code stands in one section. A program is its main function and what that
 //! calls, directly or not: the kernel begins at the first instruction and refuses
-//! code that nothing leads to, so [`Object::link`] puts the main function first,
+//! code that nothing leads to, so `Object::link` puts the main function first,
 //! the functions it needs behind, and calls and lines where they then are. A map is
 //! a symbol that the object does not define; only its name matters.
 //!
