@@ -1,7 +1,6 @@
 //! What an object was made from, as the file beside it says.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -51,7 +50,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A program and all headers beside it.
+/// A program and the headers beside it that it includes, directly or not.
 #[derive(Debug)]
 pub struct Sources {
     hash: u64,
@@ -64,18 +63,32 @@ impl Sources {
     ///
     /// If one cannot be read.
     pub fn read(workspace: &Workspace, program: &Path) -> Result<Self, Failure> {
-        let headers = workspace
-            .with_extension("h")
-            .filter(|path| path.parent() == program.parent());
         let mut hash = Hash::default();
-        for path in headers.chain([program]) {
-            let bytes = fs::read(workspace.root().join(path)).map_err(Failure::at(path))?;
+        let mut paths = vec![program.to_path_buf()];
+        let mut next = 0;
+        while let Some(path) = paths.get(next).cloned() {
+            let text = workspace.read(&path)?;
+            for included in text.lines().filter_map(included) {
+                let included = program.with_file_name(included);
+                if !paths.contains(&included) {
+                    paths.push(included);
+                }
+            }
             hash.take(path.as_os_str().as_encoded_bytes());
-            hash.take(&bytes.len().to_le_bytes());
-            hash.take(&bytes);
+            hash.take(&text.len().to_le_bytes());
+            hash.take(text.as_bytes());
+            next += 1;
         }
         Ok(Self { hash: hash.0 })
     }
+}
+
+/// Returns the file that a line of C includes from beside it.
+fn included(line: &str) -> Option<&str> {
+    let directive = line.trim_start().strip_prefix('#')?.trim_start();
+    let quoted = directive.strip_prefix("include")?.trim_start();
+    let (name, _) = quoted.strip_prefix('"')?.split_once('"')?;
+    Some(name)
 }
 
 /// FNV-1a with 64 bits: finds accidents, not adversaries, and needs no package.
@@ -106,6 +119,14 @@ mod tests {
 
         assert_eq!(Origin::parse(&origin.to_string()), Some(origin));
         assert_eq!(Origin::parse("compiler: clang"), None);
+    }
+
+    #[test]
+    fn a_line_of_c_includes_the_file_that_it_quotes() {
+        assert_eq!(included("#include \"kernel.h\""), Some("kernel.h"));
+        assert_eq!(included(" # include \"a.h\" /* a */"), Some("a.h"));
+        assert_eq!(included("#include <linux/bpf.h>"), None);
+        assert_eq!(included("int include;"), None);
     }
 
     #[test]

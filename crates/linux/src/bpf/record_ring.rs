@@ -48,6 +48,23 @@ enum Head {
     Nonsense,
 }
 
+impl Head {
+    /// Reads the length before a record, of which all lies within the `waiting`
+    /// bytes that the ring has for this process.
+    fn of(length: u32, waiting: u64) -> Self {
+        let record = u64::from(length & !(BUSY | DISCARDED));
+        if length & BUSY != 0 {
+            Self::Nothing
+        } else if whole(record) > waiting {
+            Self::Nonsense
+        } else if length & DISCARDED != 0 {
+            Self::Discarded(record)
+        } else {
+            Self::Record(record)
+        }
+    }
+}
+
 impl RecordRing {
     /// Makes a ring of `bytes`: a power of two, and whole pages.
     ///
@@ -121,16 +138,7 @@ impl RecordRing {
             return Head::Nothing;
         }
         let length = self.length_word().load(Ordering::Acquire);
-        if length & BUSY != 0 {
-            return Head::Nothing;
-        }
-        let record = u64::from(length & !DISCARDED);
-        let fits = whole(record) <= waiting && waiting <= self.ring_bytes;
-        match (fits, length & DISCARDED != 0) {
-            (false, _) => Head::Nonsense,
-            (true, true) => Head::Discarded(record),
-            (true, false) => Head::Record(record),
-        }
+        Head::of(length, waiting.min(self.ring_bytes))
     }
 
     /// The record at the consumer's position, of which [`head`](Self::head) has
@@ -203,4 +211,29 @@ fn whole(length: u64) -> u64 {
 
 fn in_memory(bytes: u64) -> usize {
     usize::try_from(bytes).expect("the ring lies in memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_takes_its_length_its_header_and_what_fills_the_last_word() {
+        assert_eq!([0, 1, 8, 9].map(whole), [8, 16, 16, 24]);
+    }
+
+    #[test]
+    fn a_length_is_believed_only_within_what_the_ring_has() {
+        assert_eq!(Head::of(56, 64), Head::Record(56));
+        assert_eq!(Head::of(57, 64), Head::Nonsense);
+        assert_eq!(Head::of(56 | DISCARDED, 64), Head::Discarded(56));
+        assert_eq!(Head::of(57 | DISCARDED, 64), Head::Nonsense);
+        assert_eq!(Head::of(!BUSY, 1 << 20), Head::Nonsense);
+    }
+
+    #[test]
+    fn a_record_under_construction_is_not_there() {
+        assert_eq!(Head::of(56 | BUSY, 64), Head::Nothing);
+        assert_eq!(Head::of(u32::MAX, 64), Head::Nothing);
+    }
 }

@@ -125,6 +125,32 @@ fn a_program_of_others_is_named_and_left_alone() {
 }
 
 #[test]
+fn an_interface_that_goes_takes_its_program_along() {
+    const DELETE_LINK: u16 = 17;
+    let test = "an_interface_that_goes_takes_its_program_along";
+    let Some(probe) = Probe::load_or_skip(test) else {
+        return;
+    };
+    for (preference, way) in WAYS {
+        let cable = Cable::lay();
+        let mut attachment = attach(&cable, &probe, preference).unwrap();
+
+        let header = [0, cable.near, 0, 0].map(u32::to_ne_bytes).concat();
+        let delete = Request::new(DELETE_LINK, Purpose::Change, &header);
+        let deleted = cable
+            .namespace
+            .run(|| Netlink::open().unwrap().ask(delete.clone()));
+        deleted.unwrap();
+
+        assert!(attachment.replace(&probe.program).is_err(), "{way}");
+        drop(attachment);
+        let gone = attach(&cable, &probe, preference).unwrap_err();
+        let text = format!("cannot attach the program to interface {}", cable.near);
+        assert!(gone.to_string().starts_with(&text), "{gone}");
+    }
+}
+
+#[test]
 fn the_best_place_is_a_link_where_the_kernel_has_links() {
     let Some(probe) = Probe::load_or_skip("the_best_place_is_a_link") else {
         return;

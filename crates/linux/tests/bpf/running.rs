@@ -1,9 +1,12 @@
 //! What a program does with frames, and what it tells this process.
 
 use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
 
 use linux::bpf::test_run::Context;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::world::{Action, Probe, frame};
 
@@ -111,6 +114,50 @@ fn a_record_makes_the_ring_readable_for_whoever_waits() {
     assert_eq!(readable(&probe), 0);
 }
 
+/// Every record wakes whoever waits, however closely it comes behind the last.
+#[test]
+fn no_record_is_left_unheard_by_a_reader_that_sleeps_in_between() {
+    const RECORDS: u64 = 20_000;
+    let test = "no_record_is_left_unheard_by_a_reader_that_sleeps_in_between";
+    let Some(probe) = Probe::load_or_skip(test) else {
+        return;
+    };
+    let Probe {
+        program,
+        tallies,
+        mut records,
+    } = probe;
+    let waiting = epoll::create(CreateFlags::CLOEXEC).unwrap();
+    let any = EventData::new_u64(0);
+    epoll::add(&waiting, &records, any, EventFlags::IN).unwrap();
+    let lost = || tallies.words()[Action::NoRoom as usize].load(Ordering::SeqCst);
+
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..RECORDS {
+                let sent = frame(Action::Record, 1);
+                program.test_run(&sent, Context::default(), 1).unwrap();
+            }
+        });
+        let mut heard = 0;
+        while heard + lost() < RECORDS {
+            while records.receive(|_| ()).unwrap().is_some() {
+                heard += 1;
+            }
+            if heard + lost() < RECORDS {
+                let patience = Timespec {
+                    tv_sec: 5,
+                    tv_nsec: 0,
+                };
+                let mut events = Vec::with_capacity(1);
+                epoll::wait(&waiting, spare_capacity(&mut events), Some(&patience)).unwrap();
+                // The last record of all may have been one that had no room.
+                assert!(!events.is_empty() || heard + lost() == RECORDS, "{heard}");
+            }
+        }
+    });
+}
+
 /// Has the probe write a record about a frame with `sign` in it.
 fn record(probe: &Probe, sign: u8) {
     let sent = frame(Action::Record, sign);
@@ -123,7 +170,7 @@ fn readable(probe: &Probe) -> usize {
         probe.records.as_fd(),
         PollFlags::IN,
     )];
-    let none = rustix::event::Timespec {
+    let none = Timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
