@@ -16,6 +16,7 @@
 //! | [`discipline`] | the pacing of an interface, with strict priorities |
 //! | [`loan`] | an interface that serves as a port and is given back as it was |
 //! | [`port`] | a switch port on an interface: AF_PACKET, AF_XDP, or forwarded by the kernel |
+//! | [`kernel_engine`] | a switch whose frames the kernel forwards |
 //! | [`tap`] | a passive capture with kernel stamps in both directions |
 //! | [`carrier_watch`] | the carrier of many interfaces, always up to date |
 //! | [`stream`] | a connected socket, over a network or within the machine |
@@ -38,6 +39,7 @@ pub mod crew;
 pub mod dialer;
 pub mod discipline;
 pub mod interface;
+pub mod kernel_engine;
 mod link_events;
 pub mod listener;
 pub mod loan;

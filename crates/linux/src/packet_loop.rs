@@ -9,6 +9,7 @@
 //! Spinning, the loop never waits and costs a processor; sleeping, it waits in the
 //! kernel while nothing is due and costs a wake-up a frame.
 
+mod kernel_part;
 mod plug;
 mod station;
 
@@ -46,6 +47,8 @@ const MOST_WATCHED_ASLEEP: usize = 64;
 const WAKE_UP: u64 = u64::MAX;
 /// The mark of a carrier that has changed.
 const CARRIER: u64 = u64::MAX - 1;
+/// Added to the mark of a switch: the kernel hands frames over to it.
+const HANDED: u64 = 1 << 32;
 
 /// How the loop waits for frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,15 +75,16 @@ impl Watching {
     fn of(waiting: Waiting, ports: usize) -> Self {
         match waiting {
             Waiting::Spinning => Self::Never,
-            Waiting::Sleeping if ports <= MOST_WATCHED_ASLEEP => Self::Asleep,
+            Waiting::Sleeping if (1..=MOST_WATCHED_ASLEEP).contains(&ports) => Self::Asleep,
             Waiting::Sleeping => Self::Always,
         }
     }
 }
 
+/// Returns the ports at which the loop itself receives.
 fn ports(stations: &[Station]) -> impl Iterator<Item = &Port> {
     let plugs = stations.iter().flat_map(|station| &station.plugs);
-    plugs.map(|plug| &plug.port)
+    plugs.map(|plug| &plug.port).filter(|port| port.receives())
 }
 
 /// What the loop is told from outside.
@@ -173,6 +177,11 @@ impl PacketLoop {
         if waiting == Waiting::Sleeping {
             poller.add(carriers.changed(), CARRIER)?;
         }
+        for (mark, station) in (0..).zip(&stations) {
+            if let Some(handing_over) = station.handing_over() {
+                poller.add(handing_over, HANDED + mark)?;
+            }
+        }
         let now = clock::now();
         Ok(Self {
             stations,
@@ -209,6 +218,9 @@ impl PacketLoop {
         self.turns += 1;
         let mut last = None;
         for s in 0..self.stations.len() {
+            if self.stations[s].handing_over().is_some() {
+                continue;
+            }
             for n in 0..self.stations[s].plugs.len() {
                 let Some(forwarded) = self.stations[s].forward(n, &self.wall) else {
                     self.stations[s].plugs[n].empty = self.turn_began;
@@ -269,12 +281,18 @@ impl PacketLoop {
             if mark == CARRIER {
                 self.carriers.changed().clear();
             }
-            let station = usize::try_from(mark)
-                .ok()
-                .and_then(|mark| self.stations.get_mut(mark));
-            if let Some(station) = station {
-                station.listen(&mut room);
-                self.passed(clock::now(), Work::Control);
+            let station = usize::try_from(mark % HANDED);
+            let station = station.ok().and_then(|n| self.stations.get_mut(n));
+            match (station, mark / HANDED) {
+                (Some(station), 0) => {
+                    station.listen(&mut room);
+                    self.passed(clock::now(), Work::Control);
+                }
+                (Some(station), 1) => {
+                    station.take_handed();
+                    self.passed(clock::now(), Work::Frames);
+                }
+                (Some(_) | None, _) => {}
             }
         }
         let now = clock::now();
@@ -302,7 +320,9 @@ impl PacketLoop {
     /// Has no port that is down wake the loop for being so.
     fn calm_ports(&self) {
         for plug in self.stations.iter().flat_map(|station| &station.plugs) {
-            plug.calm();
+            if plug.port.receives() {
+                plug.calm();
+            }
         }
     }
 
@@ -333,11 +353,14 @@ impl PacketLoop {
                 port,
                 retire,
             } => {
-                if self.watching == Watching::Always && self.poller.add(&port, WAKE_UP).is_err() {
+                let watched = self.watching == Watching::Always && port.receives();
+                if watched && self.poller.add(&port, WAKE_UP).is_err() {
                     return;
                 }
                 if let Some(former) = self.stations[station].replace(number, port) {
-                    self.poller.remove(&former);
+                    if former.receives() {
+                        self.poller.remove(&former);
+                    }
                     // Whoever sent the port waits for it, unless all is over.
                     let _ = retire.send(former);
                 }

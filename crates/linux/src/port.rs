@@ -83,6 +83,16 @@ impl Port {
         }
     }
 
+    /// Tells whether frames come by it at all.
+    #[must_use]
+    #[inline]
+    pub fn receives(&self) -> bool {
+        match self {
+            Self::Packet(_) | Self::Xdp(_) => true,
+            Self::Kernel(_) => false,
+        }
+    }
+
     /// Hands the next frame to `read`, if one waits.
     #[inline]
     pub fn receive<R>(&mut self, read: impl FnOnce(Arrived<'_>) -> R) -> Option<R> {

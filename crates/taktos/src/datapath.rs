@@ -6,6 +6,7 @@
 //! connection ([`tls`]), and one that looks after the interfaces ([`port_keeper`]),
 //! which are left as they were found.
 
+pub mod carriage;
 pub mod control_socket;
 pub mod doors;
 pub mod endpoint;
@@ -26,6 +27,7 @@ use std::thread::{self, JoinHandle};
 
 use linux::carrier_watch::{CarrierWatch, Effort};
 use linux::dialer::Dialer;
+use linux::kernel_engine::EngineError;
 use linux::listener::Listener;
 use linux::packet_loop::{Closed, Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
@@ -35,10 +37,11 @@ use units::Duration;
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
+use carriage::{Carried, EngineChoice, KernelPlan};
 use control_socket::{ControlSocket, usual_path};
 use doors::{Controller, Entrance};
 use event::{EVENTS_WAITING, Event, Told};
-use opened_port::{EngineChoice, OpenedPort};
+use opened_port::{FoundPort, OpenedPort};
 use port_keeper::{KeptPort, PortKeeper};
 use port_plan::PortPlan;
 
@@ -60,6 +63,8 @@ pub struct Plan {
     pub ports: Vec<PortPlan>,
     /// How they are carried.
     pub engine: EngineChoice,
+    /// What is wanted of the kernel, if it carries them.
+    pub kernel: KernelPlan,
     /// Its name towards controllers; made of the first port's address, if none.
     pub datapath_id: Option<DatapathId>,
     /// What becomes of frames while no controller is there.
@@ -95,6 +100,9 @@ pub enum DatapathError {
         /// What the kernel says.
         reason: io::Error,
     },
+    /// The kernel cannot forward for this switch.
+    #[error("{_0}; `--engine packet` does without")]
+    Kernel(Box<EngineError>),
     /// Nobody can connect there.
     #[error("cannot listen on {endpoint}: {reason}")]
     Listen {
@@ -136,6 +144,10 @@ fn privilege_hint(reason: &io::Error) -> &'static str {
 pub struct Datapath {
     /// Its name towards controllers.
     pub datapath_id: DatapathId,
+    /// Which engine carries the ports, and why.
+    pub engine: String,
+    /// How the loop waits for frames.
+    pub waiting: Waiting,
     /// A line about each port.
     pub ports: Vec<String>,
     /// Whether a port is virtual Ethernet.
@@ -161,22 +173,25 @@ impl Datapath {
     pub fn start(plan: &Plan) -> Result<Self, DatapathError> {
         // Before any other thread is there, since threads inherit where they run.
         scheduling::apply(beside(plan.processor));
-        let opened = plan.ports.iter();
-        let opened = opened.map(|port| OpenedPort::open(port, plan.engine));
-        let opened = opened.collect::<Result<Vec<_>, _>>()?;
-        let config = configuration(plan, &opened);
-        let datapath_id = config.datapath_id;
-        let ports = opened.iter().map(introduce).collect();
-        let has_veth = opened.iter().any(OpenedPort::is_veth);
+        let carried = Carried::take(plan)?;
+        let engine = carried.describe();
+        let datapath_id = carried.config.datapath_id;
+        let waiting = carried.waiting(plan.waiting);
+        let ports = carried.ports.iter().map(introduce).collect();
+        let has_veth = carried.ports.iter().any(OpenedPort::is_veth);
         let (control, tools) = open_control(plan.control.as_deref(), datapath_id)?;
         let (commands, obeyed) = mpsc::channel();
         let (tell, events) = mpsc::sync_channel(EVENTS_WAITING);
         let listeners = let_in(plan, tools, &commands)?;
         let dialers: Vec<_> = dial(plan, &commands, &tell);
-        let board = Board::of(opened, plan)?;
-        let keeper = PortKeeper::start(board.kept, plan.engine, commands, tell)?;
+        let board = Board::of(carried.ports, plan)?;
+        let keeper = PortKeeper::start(board.kept, carried.carriage, commands, tell)?;
         let (tell, closed) = mpsc::sync_channel(EVENTS_WAITING);
-        let station = Station::new(config, board.plugs).telling(tell);
+        let station = Station::new(carried.config, board.plugs).telling(tell);
+        let station = match carried.engine {
+            Some(engine) => station.carried_by(engine),
+            None => station,
+        };
         let station = dialers.iter().fold(station, |station, dialer| {
             station.dialled_by(dialer.wanted())
         });
@@ -187,9 +202,11 @@ impl Datapath {
             beside(plan.processor),
         )?;
         let stations = vec![station];
-        let packets = PacketLoop::new(stations, carriers, obeyed, plan.waiting, STALL_THRESHOLD)?;
+        let packets = PacketLoop::new(stations, carriers, obeyed, waiting, STALL_THRESHOLD)?;
         Ok(Self {
             datapath_id,
+            engine,
+            waiting,
             ports,
             has_veth,
             control,
@@ -307,8 +324,8 @@ fn beside(processor: Option<usize>) -> Wish {
     }
 }
 
-fn configuration(plan: &Plan, opened: &[OpenedPort]) -> Config {
-    let ports: Vec<_> = opened.iter().map(|port| port.config.clone()).collect();
+fn configuration(plan: &Plan, found: &[FoundPort]) -> Config {
+    let ports: Vec<_> = found.iter().map(|port| port.config.clone()).collect();
     let first = ports.first().map_or(MacAddress::ZERO, |port| port.mac);
     let datapath_id = plan.datapath_id.unwrap_or_else(|| named_after(first));
     let mut config = Config::new(datapath_id, ports);

@@ -1,16 +1,19 @@
 //! One switch of a packet loop, with its ports and its control connections.
 
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::SyncSender;
 
 use switch::{CloseReason, Config, ConnectionId, Input, Output, Peer, Stay, Switch};
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
+use super::kernel_part::{KernelPart, publish};
 use super::plug::{Handing, Leaving, Plug};
 use crate::channel::{Channel, Found, Unsent};
 use crate::clock::{self, WallClock, WallTime};
 use crate::connection::{Connection, Lease, Origin};
 use crate::dialer::Wanted;
+use crate::kernel_engine::KernelEngine;
 use crate::poller::Poller;
 use crate::port::{Arrived, Frame, Port};
 
@@ -39,6 +42,8 @@ const PARTING: Duration = Duration::from_secs(2);
 pub struct Station {
     config: Config,
     switch: Option<Switch>,
+    /// The kernel's part of it, if it has one.
+    kernel: Option<KernelPart>,
     pub(super) plugs: Vec<Plug>,
     lines: Vec<Line>,
     /// One for each controller that is dialled.
@@ -112,6 +117,7 @@ impl Station {
         Self {
             config,
             switch: None,
+            kernel: None,
             plugs,
             lines: Vec::with_capacity(MOST_CONNECTIONS),
             wanted: Vec::new(),
@@ -121,6 +127,19 @@ impl Station {
             leaving: Vec::with_capacity(MOST_LEAVING),
             handed: Instant::ZERO,
         }
+    }
+
+    /// Has the kernel forward frames as far as `engine` can. The plugs have ports
+    /// that hang on its hook.
+    #[must_use]
+    pub fn carried_by(mut self, engine: KernelEngine) -> Self {
+        self.kernel = Some(KernelPart::new(engine, &self.plugs));
+        self
+    }
+
+    /// Returns what reports frames for the core, if the kernel forwards the others.
+    pub(super) fn handing_over(&self) -> Option<BorrowedFd<'_>> {
+        self.kernel.as_ref().map(AsFd::as_fd)
     }
 
     /// Says how to tell a dialer whether connections are wanted. There may be
@@ -140,7 +159,11 @@ impl Station {
 
     /// Starts the core, with empty tables.
     pub(super) fn start(&mut self, now: Instant) {
-        self.switch = Some(Switch::new(now, self.config.clone()));
+        let mut switch = Switch::new(now, self.config.clone());
+        if let Some(kernel) = &mut self.kernel {
+            kernel.begin(&mut switch, &self.plugs);
+        }
+        self.switch = Some(switch);
         self.want_connections(true);
         for n in 0..self.plugs.len() {
             self.plugs[n].link = switch::Link::Up;
@@ -156,6 +179,9 @@ impl Station {
         }
         for plug in &mut self.plugs {
             plug.forget();
+        }
+        if let Some(kernel) = &mut self.kernel {
+            kernel.end();
         }
         self.switch = None;
         self.leaving.clear();
@@ -230,6 +256,22 @@ impl Station {
         })?
     }
 
+    /// Moves what the kernel has handed over through the core, up to
+    /// [`LONGEST_BATCH`] frames.
+    pub(super) fn take_handed(&mut self) {
+        for _ in 0..LONGEST_BATCH {
+            let at = clock::now();
+            let Some(kernel) = &mut self.kernel else {
+                return;
+            };
+            if !kernel.hand(at, &mut self.plugs, self.switch.as_mut()) {
+                break;
+            }
+            self.drain(at, Handing::Together);
+        }
+        self.drain(clock::now(), Handing::AtOnce);
+    }
+
     /// Returns when something is due here.
     #[inline]
     pub(super) fn due(&self) -> Instant {
@@ -255,8 +297,12 @@ impl Station {
     /// Puts a port of the switch on another interface. Returns the way to the
     /// former one; nothing if there is no such port.
     pub(super) fn replace(&mut self, number: PortNumber, port: Port) -> Option<Port> {
-        let plug = self.plugs.iter_mut().find(|plug| plug.number == number)?;
-        Some(plug.replace(port))
+        let n = self.plugs.iter().position(|plug| plug.number == number)?;
+        let former = self.plugs[n].replace(port);
+        if let (Some(kernel), Some(switch)) = (&mut self.kernel, &mut self.switch) {
+            kernel.exchange(switch, &former, &self.plugs[n]);
+        }
+        Some(former)
     }
 
     /// Tells the core of the `n`th port's link.
@@ -313,12 +359,20 @@ impl Station {
             }
             match line.channel.read(room) {
                 Found::Bytes(count) => {
+                    self.tell_tallies();
                     let bytes = &room[..count];
                     self.input(clock::now(), Input::Received { connection, bytes });
                 }
                 Found::Nothing => {}
                 Found::Closed => line.phase = Phase::Broken,
             }
+        }
+    }
+
+    /// Tells the core what queues did that are not its own: it may be asked.
+    fn tell_tallies(&mut self) {
+        if let (Some(kernel), Some(switch)) = (&mut self.kernel, &mut self.switch) {
+            kernel.tell_tallies(clock::now(), &mut self.plugs, switch);
         }
     }
 
@@ -362,6 +416,7 @@ impl Station {
     fn input(&mut self, now: Instant, input: Input<'_>) {
         if let Some(switch) = &mut self.switch {
             switch.handle(now, input);
+            publish(switch);
             self.drain(now, Handing::AtOnce);
         }
     }

@@ -16,8 +16,11 @@ use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_send_buffer_size_force;
 use rustix::net::{SendFlags, send};
 
+use switch::{QUEUES, QueueTally};
+
 use super::Sent;
 use crate::discipline;
+use crate::kernel_engine::Hung;
 use crate::sender::{SEND_BUFFER_BYTES, set_class};
 use crate::socket::{Receives, bind, packet_socket, receive_for_anybody};
 
@@ -27,6 +30,8 @@ pub struct KernelPort {
     socket: OwnedFd,
     /// The queue whose class the socket has.
     queue: u8,
+    /// What forwards its frames.
+    hung: Option<Hung>,
 }
 
 impl KernelPort {
@@ -44,7 +49,40 @@ impl KernelPort {
         let _ = set_socket_send_buffer_size_force(&socket, SEND_BUFFER_BYTES);
         receive_for_anybody(socket.as_fd(), index)?;
         bind(socket.as_fd(), index, Receives::Nothing)?;
-        Ok(Self { socket, queue })
+        Ok(Self {
+            socket,
+            queue,
+            hung: None,
+        })
+    }
+
+    /// Keeps what was put at the interface for as long as the port is open.
+    pub(crate) fn keeping(mut self, hung: Hung) -> Self {
+        self.hung = Some(hung);
+        self
+    }
+
+    /// Returns what is at the interface, if anything is.
+    pub(crate) fn hung(&self) -> Option<&Hung> {
+        self.hung.as_ref()
+    }
+
+    /// Asks what its queues have carried and lost, if it is paced. Waits while
+    /// another thread changes the network's configuration.
+    pub(crate) fn read_queues(&mut self) -> Option<[QueueTally; QUEUES]> {
+        self.hung.as_mut()?.read_queues()
+    }
+
+    /// Tells whether a discipline of the kernel keeps its rate.
+    #[must_use]
+    pub fn is_paced(&self) -> bool {
+        self.hung().is_some_and(Hung::is_paced)
+    }
+
+    /// Returns what is at the interface, in words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        self.hung().map_or_else(String::new, Hung::describe)
     }
 
     /// Sends one frame through `queue`, or drops it: never waits.

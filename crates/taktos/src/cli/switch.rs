@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use linux::kernel_engine::{Manner, RING_BYTES};
 use linux::packet_loop::Waiting;
 use linux::scheduling;
 use switch::FailMode;
+use switch::compiled::Overflow;
 use thiserror::Error;
 use wire::openflow::DatapathId;
 
@@ -14,9 +16,9 @@ use super::exit::Exit;
 use super::run::stop_on_signals;
 use super::screen::say;
 use super::show;
+use crate::datapath::carriage::{EngineChoice, KernelPlan};
 use crate::datapath::doors::{Controller, Entrance};
 use crate::datapath::endpoint::{Endpoint, Transport};
-use crate::datapath::opened_port::EngineChoice;
 use crate::datapath::port_plan::{self, PortName, PortPlanError, RateChoice};
 use crate::datapath::tls::{TlsError, TlsFiles};
 use crate::datapath::{Datapath, DatapathError, MOST_WAYS, Plan};
@@ -62,10 +64,20 @@ pub struct Switch {
     /// How frames come and go.
     #[arg(long, value_enum, default_value = "auto")]
     engine: EngineName,
-    /// The processor to run on; the switch then spins unless told to sleep.
+    /// What becomes of an entry that the kernel engine cannot run, or has no room
+    /// for.
+    #[arg(long, value_enum, default_value = "core")]
+    kernel_overflow: OverflowName,
+    /// For how many entries the kernel engine sets memory aside, some 400 bytes
+    /// each; they are shared by all tables [default: twice the table size].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(64..=4_000_000))]
+    kernel_entries: Option<u32>,
+    /// The processor to run on; the switch then spins unless told to sleep or
+    /// carried by the kernel.
     #[arg(long, value_name = "N")]
     cpu: Option<usize>,
-    /// Look for frames without pause: quickest, and takes a processor.
+    /// Look for frames without pause: quickest, and takes a processor. Where the
+    /// kernel forwards, there is nothing to look for.
     #[arg(long, conflicts_with = "sleep")]
     spin: bool,
     /// Sleep until a frame comes.
@@ -99,12 +111,24 @@ enum Ask {
 /// How frames come and go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum EngineName {
-    /// AF_XDP where the driver has it, packet sockets elsewhere.
+    /// The kernel where it can; else AF_XDP where the driver has it, and packet
+    /// sockets elsewhere.
     Auto,
+    /// The kernel, by a program on each port; what it cannot do, the switch does.
+    Kernel,
     /// AF_XDP.
     Xdp,
     /// Packet sockets.
     Packet,
+}
+
+/// What becomes of an entry that the kernel engine cannot run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OverflowName {
+    /// The switch's own process forwards its frames, slower.
+    Core,
+    /// The controller gets an error: the table is full.
+    Refuse,
 }
 
 /// Runs a switch until it is told to stop, or asks one that runs.
@@ -186,9 +210,11 @@ fn plan(arguments: &Switch) -> Result<Plan, Mistake> {
         ports: port_plan::plan(&arguments.ports, local, &arguments.rate)?,
         engine: match arguments.engine {
             EngineName::Auto => EngineChoice::Auto,
+            EngineName::Kernel => EngineChoice::Kernel,
             EngineName::Xdp => EngineChoice::Xdp,
             EngineName::Packet => EngineChoice::Packet,
         },
+        kernel: kernel_plan(arguments),
         fail_mode: match arguments.fail_mode {
             FailModeName::Secure => FailMode::Secure,
             FailModeName::Standalone => FailMode::Standalone,
@@ -202,6 +228,19 @@ fn plan(arguments: &Switch) -> Result<Plan, Mistake> {
         processor: arguments.cpu,
         control: arguments.control.clone(),
     })
+}
+
+fn kernel_plan(arguments: &Switch) -> KernelPlan {
+    let entries = arguments.kernel_entries;
+    KernelPlan {
+        entries: entries.map(|entries| usize::try_from(entries).expect("a few million")),
+        overflow: match arguments.kernel_overflow {
+            OverflowName::Core => Overflow::ToCore,
+            OverflowName::Refuse => Overflow::Refuse,
+        },
+        manner: Manner::BEST,
+        ring_bytes: RING_BYTES,
+    }
 }
 
 fn tls_files(arguments: &Switch) -> TlsFiles {
@@ -248,7 +287,7 @@ fn waiting(arguments: &Switch) -> Waiting {
 }
 
 fn introduce(arguments: &Switch, plan: &Plan, datapath: &Datapath) {
-    let waiting = match plan.waiting {
+    let waiting = match datapath.waiting {
         Waiting::Spinning => "spinning",
         Waiting::Sleeping => "sleeping",
     };
@@ -263,6 +302,7 @@ fn introduce(arguments: &Switch, plan: &Plan, datapath: &Datapath) {
         plan.tables,
         plan.table_size
     ));
+    say(format_args!("engine {}", datapath.engine));
     for port in &datapath.ports {
         say(port);
     }

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use linux::interface::Interface;
+use linux::kernel_engine::Hook;
 use linux::loan::{Loan, Tags};
 use linux::packet_loop::LONGEST_FRAME;
 use linux::port::packet::RING_BYTES;
@@ -20,15 +21,23 @@ const FRAME_AROUND_PAYLOAD: u32 = 18;
 const PREDECESSOR_LINGERS: Duration = Duration::from_millis(500);
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How ports are to be carried.
+/// How a port is to be carried that the kernel does not forward for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineChoice {
+pub enum PortEngine {
     /// By AF_XDP where the driver can, by packet socket elsewhere.
-    Auto,
+    Best,
     /// By AF_XDP.
     Xdp,
     /// By packet socket.
     Packet,
+}
+
+/// An interface that is to be a port, as it was found.
+#[derive(Debug)]
+pub struct FoundPort {
+    interface: Interface,
+    /// What the switch is told about it.
+    pub config: PortConfig,
 }
 
 /// A port that is open.
@@ -44,17 +53,14 @@ pub struct OpenedPort {
     pub carried: String,
 }
 
-impl OpenedPort {
-    /// Opens a port.
+impl FoundPort {
+    /// Looks for the interface of a port.
     ///
     /// # Errors
     ///
-    /// If there is no such interface, or it cannot be carried.
-    pub fn open(plan: &PortPlan, engine: EngineChoice) -> Result<Self, DatapathError> {
-        let refused = |reason: io::Error| DatapathError::Port {
-            interface: plan.interface.clone(),
-            reason,
-        };
+    /// If there is none.
+    pub fn find(plan: &PortPlan) -> Result<Self, DatapathError> {
+        let refused = |reason| refused(&plan.interface, reason);
         let interface =
             Interface::named(&plan.interface).map_err(|reason| match reason.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => {
@@ -63,15 +69,56 @@ impl OpenedPort {
                 _ => refused(reason),
             })?;
         let config = describe(plan, &interface).map_err(refused)?;
-        let (loan, port, carried) = carry(interface, engine).map_err(refused)?;
-        Ok(Self {
+        Ok(Self { interface, config })
+    }
+
+    /// Opens the port by itself.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be carried so.
+    pub fn open(self, engine: PortEngine) -> Result<OpenedPort, DatapathError> {
+        let refused = |reason| refused(&self.config.name, reason);
+        let (loan, port, carried) = carry(self.interface, engine).map_err(refused)?;
+        Ok(OpenedPort {
             loan,
-            config,
+            config: self.config,
             port,
             carried,
         })
     }
 
+    /// Has the kernel forward the port's frames.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot.
+    pub fn hang(mut self, hook: &Hook) -> Result<OpenedPort, DatapathError> {
+        let refused = |reason| refused(&self.config.name, reason);
+        let loan = Loan::take(self.interface, Tags::Anywhere).map_err(refused)?;
+        let port = hook.plug(loan.interface(), self.config.rate);
+        let port = port.map_err(|reason| DatapathError::Kernel(Box::new(reason.into())))?;
+        self.config.pacing = match port.is_paced() {
+            true => Pacing::World,
+            false => Pacing::Core,
+        };
+        Ok(OpenedPort {
+            loan,
+            config: self.config,
+            carried: format!("the kernel ({})", port.describe()),
+            port: Port::Kernel(port),
+        })
+    }
+}
+
+fn refused(interface: &str, reason: io::Error) -> DatapathError {
+    DatapathError::Port {
+        interface: interface.to_owned(),
+        reason,
+    }
+}
+
+impl OpenedPort {
     /// Tells whether it is virtual Ethernet, whose other end leaves checksums to a
     /// card that is not there.
     #[must_use]
@@ -111,17 +158,17 @@ fn describe(plan: &PortPlan, interface: &Interface) -> io::Result<PortConfig> {
 }
 
 /// Opens an interface in the way that is chosen, and says which it was.
-fn carry(interface: Interface, engine: EngineChoice) -> io::Result<(Loan, Port, String)> {
+fn carry(interface: Interface, engine: PortEngine) -> io::Result<(Loan, Port, String)> {
     match engine {
-        EngineChoice::Packet => by_packet(interface, "as asked"),
-        EngineChoice::Xdp => match interface.receive_queues() {
+        PortEngine::Packet => by_packet(interface, "as asked"),
+        PortEngine::Xdp => match interface.receive_queues() {
             1 => by_xdp(interface, Attachment::Any, "as asked"),
             queues => {
                 let why = format!("as asked; hears the first of its {queues} queues only");
                 by_xdp(interface, Attachment::Any, &why)
             }
         },
-        EngineChoice::Auto => match interface.receive_queues() {
+        PortEngine::Best => match interface.receive_queues() {
             1 => match by_xdp(
                 interface.try_clone()?,
                 Attachment::Native,

@@ -16,8 +16,8 @@ use linux::loan::Loan;
 use linux::packet_loop::Command;
 use linux::port::Port;
 
+use super::carriage::Carriage;
 use super::event::{Event, tell};
-use super::opened_port::{EngineChoice, OpenedPort};
 use super::port_plan::PortPlan;
 use super::{STATION, port_title};
 
@@ -49,7 +49,7 @@ impl PortKeeper {
     /// If the process has no threads left.
     pub fn start(
         ports: Vec<KeptPort>,
-        engine: EngineChoice,
+        carriage: Carriage,
         commands: Sender<Command>,
         events: SyncSender<Event>,
     ) -> io::Result<Self> {
@@ -58,7 +58,7 @@ impl PortKeeper {
         let (retire, retired) = mpsc::channel();
         let mut watch = Watch {
             ports: ports.into_iter().map(Watched::new).collect(),
-            engine,
+            carriage,
             commands,
             events,
             retire,
@@ -90,7 +90,7 @@ impl Drop for PortKeeper {
 
 struct Watch {
     ports: Vec<Watched>,
-    engine: EngineChoice,
+    carriage: Carriage,
     commands: Sender<Command>,
     events: SyncSender<Event>,
     /// Where the loop puts what it no longer uses: closing takes its time.
@@ -137,7 +137,7 @@ impl Watch {
                 Some(_) if port.kept.loan.is_none() => {
                     reopen(
                         port,
-                        self.engine,
+                        &self.carriage,
                         &self.commands,
                         &self.retire,
                         &self.events,
@@ -159,12 +159,12 @@ fn follow_link(port: &mut Watched, interface: &Interface, events: &SyncSender<Ev
 /// Opens an interface that is back and gives it to the loop.
 fn reopen(
     port: &mut Watched,
-    engine: EngineChoice,
+    carriage: &Carriage,
     commands: &Sender<Command>,
     retire: &Sender<Port>,
     events: &SyncSender<Event>,
 ) {
-    match OpenedPort::open(&port.kept.plan, engine) {
+    match carriage.reopen(&port.kept.plan) {
         Ok(opened) => {
             let back = format!("port {}: {}", port.kept.plan.number, opened.introduction());
             tell(events, Event::Back(back));

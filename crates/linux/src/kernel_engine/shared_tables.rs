@@ -1,0 +1,107 @@
+//! The memory in which the compiled form of a switch's tables lies, seen by the
+//! switch and by the program in the kernel.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use switch::compiled::layout::{Region, busy};
+use switch::compiled::{Memory, Sizes, Words};
+
+use crate::bpf::map::{MapError, MappedArray};
+use crate::clock;
+use units::Duration;
+
+/// A walk takes microseconds; a processor that does not end one for so long is
+/// stopped as a whole.
+const LONGEST_WALK: Duration = Duration::from_ms(100);
+
+/// The arrays of all regions.
+#[derive(Debug)]
+pub struct SharedTables {
+    sizes: Sizes,
+    /// In the order of [`Region::ALL`].
+    arrays: [Arc<MappedArray>; Region::ALL.len()],
+}
+
+impl SharedTables {
+    /// Makes the arrays, all zero.
+    pub(super) fn create(sizes: Sizes) -> Result<Self, MapError> {
+        let mut arrays = Vec::with_capacity(Region::ALL.len());
+        for region in Region::ALL {
+            let records = u32::try_from(sizes.records(region)).expect("a few million at most");
+            let words = u32::try_from(region.record_words()).expect("a few dozen");
+            arrays.push(Arc::new(MappedArray::create(
+                region.name(),
+                records,
+                words,
+            )?));
+        }
+        Ok(Self {
+            sizes,
+            arrays: arrays.try_into().expect("one for each region"),
+        })
+    }
+
+    /// Returns how large they are.
+    #[must_use]
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// Returns the arrays with their names.
+    pub(super) fn arrays(&self) -> impl Iterator<Item = (&'static str, BorrowedFd<'_>)> {
+        let names = Region::ALL.map(Region::name);
+        names
+            .into_iter()
+            .zip(self.arrays.iter().map(|it| it.as_fd()))
+    }
+
+    /// Empties the arrays and returns them as a switch takes them. No switch uses
+    /// them any more, and no frame comes to the program for the first time: those
+    /// on their way are waited for.
+    #[must_use]
+    pub fn empty(&self) -> Memory {
+        self.await_walks();
+        for array in &self.arrays {
+            for word in array.words() {
+                word.store(0, Ordering::Relaxed);
+            }
+        }
+        Memory::new(self.sizes.clone(), |region| {
+            Box::new(SharedWords(Arc::clone(self.array(region))))
+        })
+    }
+
+    fn array(&self, region: Region) -> &Arc<MappedArray> {
+        &self.arrays[region as usize]
+    }
+
+    /// Waits until every walk is over that was under way.
+    fn await_walks(&self) {
+        fence(Ordering::SeqCst);
+        let give_up = clock::now() + LONGEST_WALK;
+        let walks = self.array(Region::Busy).words();
+        for record in walks.chunks(Region::Busy.record_words()) {
+            let walks = &record[busy::WALKS];
+            let before = walks.load(Ordering::SeqCst);
+            let under_way = |count: u64| count % 2 == 1;
+            while under_way(before)
+                && walks.load(Ordering::SeqCst) == before
+                && clock::now() < give_up
+            {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// The words of one array, which stays as long as anybody uses it.
+#[derive(Debug)]
+struct SharedWords(Arc<MappedArray>);
+
+impl Words for SharedWords {
+    fn words(&self) -> &[AtomicU64] {
+        self.0.words()
+    }
+}

@@ -1,0 +1,171 @@
+//! The part of a station that the kernel runs: the compiled tables are published to
+//! it, and what it gives up is taken from it.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use switch::compiled::Carried;
+use switch::{Input, Switch};
+use units::{Duration, Instant};
+use wire::openflow::PortNumber;
+
+use super::plug::Plug;
+use crate::kernel_engine::{Hung, KernelEngine};
+use crate::port::Port;
+
+/// How often it is asked whether old walks are over before the processor is given
+/// to others: a walk takes a microsecond or two.
+const ASKED_AT_ONCE: u32 = 10_000;
+
+/// How often the kernel is asked what the queues did: 20 us a port, whoever asks.
+const TALLIES_INTERVAL: Duration = Duration::from_ms(10);
+
+/// The kernel's part of a station.
+#[derive(Debug)]
+pub(super) struct KernelPart {
+    engine: KernelEngine,
+    /// The numbers of the ports, in the order in which the switch has them.
+    numbers: Vec<PortNumber>,
+    /// The interfaces from which the program takes frames.
+    known: Vec<u32>,
+    /// When the queues were last asked what they did.
+    tallied: Instant,
+}
+
+impl KernelPart {
+    pub(super) fn new(engine: KernelEngine, plugs: &[Plug]) -> Self {
+        let mut numbers: Vec<_> = plugs.iter().map(|plug| plug.number).collect();
+        numbers.sort_unstable();
+        Self {
+            engine,
+            known: Vec::with_capacity(numbers.len()),
+            numbers,
+            tallied: Instant::ZERO,
+        }
+    }
+
+    /// Has the program forward for `switch`, which is new, with empty tables.
+    pub(super) fn begin(&mut self, switch: &mut Switch, plugs: &[Plug]) {
+        self.end();
+        let memory = self.engine.tables().empty();
+        switch.compile_into(memory, self.engine.overflow());
+        for plug in plugs {
+            self.carry(switch, plug);
+        }
+    }
+
+    /// Has the program drop all that comes.
+    pub(super) fn end(&mut self) {
+        for interface in self.known.drain(..) {
+            self.engine.hook().drop_all_of(interface);
+        }
+        while self.engine.frames().receive(|_| ()).is_some() {}
+    }
+
+    /// Follows a port to another interface.
+    pub(super) fn exchange(&mut self, switch: &mut Switch, former: &Port, plug: &Plug) {
+        let interface = |port| carried(port).map(|carried| carried.interface);
+        let (former, latter) = (interface(former), interface(&plug.port));
+        if let Some(former) = former.filter(|_| former != latter) {
+            self.known.retain(|known| *known != former);
+            self.engine.hook().forget(former);
+        }
+        self.carry(switch, plug);
+    }
+
+    /// Hands the core the next frame that the program gave up, and returns whether
+    /// there was one.
+    pub(super) fn hand(
+        &mut self,
+        now: Instant,
+        plugs: &mut [Plug],
+        mut switch: Option<&mut Switch>,
+    ) -> bool {
+        let numbers = &self.numbers;
+        let handed = self.engine.frames().receive(|frame| {
+            let Some(&port) = numbers.get(frame.port) else {
+                return;
+            };
+            if let Some(plug) = plugs.iter_mut().find(|plug| plug.number == port) {
+                plug.counters.received += 1;
+            }
+            if let Some(switch) = &mut switch {
+                let frame = Input::Handed {
+                    port,
+                    bytes: frame.bytes,
+                    arrived: frame.arrived.min(now),
+                    verdicts: frame.verdicts,
+                };
+                switch.handle(now, frame);
+                publish(switch);
+            }
+        });
+        handed.is_some()
+    }
+
+    /// Tells the core what the kernel's queues did, unless it heard so a moment ago.
+    pub(super) fn tell_tallies(&mut self, now: Instant, plugs: &mut [Plug], switch: &mut Switch) {
+        if now.saturating_since(self.tallied) < TALLIES_INTERVAL {
+            return;
+        }
+        self.tallied = now;
+        for plug in plugs {
+            let Port::Kernel(kernel) = &mut plug.port else {
+                continue;
+            };
+            if let Some(tallies) = kernel.read_queues() {
+                let (port, tallies) = (plug.number, &tallies);
+                switch.handle(now, Input::Queues { port, tallies });
+            }
+        }
+    }
+
+    /// Makes a port known to the switch, and its interface to the program.
+    fn carry(&mut self, switch: &mut Switch, plug: &Plug) {
+        let Some(carried) = carried(&plug.port) else {
+            return;
+        };
+        switch.carry_port(plug.number, carried);
+        publish(switch);
+        let place = self.numbers.binary_search(&plug.number);
+        let place = place.ok().and_then(|place| u32::try_from(place).ok());
+        let known = place.map(|place| self.engine.hook().know(carried.interface, place));
+        let is_new = !self.known.contains(&carried.interface);
+        if let (Some(Ok(())), true) = (known, is_new) {
+            self.known.push(carried.interface);
+        }
+    }
+}
+
+/// Is readable while frames for the core wait.
+impl AsFd for KernelPart {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.engine.as_fd()
+    }
+}
+
+/// Shows the program the tables as they are, if they have changed.
+#[inline]
+pub(super) fn publish(switch: &mut Switch) {
+    if !switch.is_published() {
+        publish_changes(switch);
+    }
+}
+
+fn publish_changes(switch: &mut Switch) {
+    let mut asked = 0;
+    while !switch.settle() {
+        asked += 1;
+        match asked % ASKED_AT_ONCE {
+            0 => std::thread::yield_now(),
+            _ => std::hint::spin_loop(),
+        }
+    }
+    switch.publish();
+}
+
+fn carried(port: &Port) -> Option<Carried> {
+    match port {
+        Port::Kernel(port) => port.hung().map(Hung::carried),
+        Port::Packet(_) | Port::Xdp(_) => None,
+    }
+}
