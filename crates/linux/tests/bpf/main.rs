@@ -5,5 +5,6 @@
 mod attaching;
 mod killed;
 mod loading;
+mod relaying;
 mod running;
 mod world;

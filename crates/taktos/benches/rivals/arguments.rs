@@ -118,12 +118,12 @@ impl Arguments {
         }
         Plan {
             latency_rounds: 5,
-            spacings: vec![(us(125), 8000), (us(1000), 2000)],
+            spacings: vec![(us(125), 8000), (us(1000), 1600)],
             throughput_rounds: 1,
             trial: Duration::from_ms(150),
-            one_processor_rounds: 3,
+            one_processor_rounds: 2,
             changes: changes([300, 30, 15]),
-            overload_rounds: 4,
+            overload_rounds: 3,
             urgent_frames: 2500,
         }
     }

@@ -59,13 +59,14 @@ pub struct Treatment {
 pub struct Barrier(TransactionId);
 
 impl Controller {
-    /// Connects, as soon as the subject listens.
-    pub fn connect(socket: &Path) -> io::Result<Self> {
+    /// Connects, as soon as the subject listens, unless it has ended.
+    pub fn connect(socket: &Path, mut has_ended: impl FnMut() -> bool) -> io::Result<Self> {
         let end = clock::now() + PATIENCE;
         let stream = loop {
             match UnixStream::connect(socket) {
                 Ok(stream) => break stream,
                 Err(error) if clock::now() >= end => return Err(error),
+                Err(_) if has_ended() => return Err(io::Error::other("it ended at its start")),
                 Err(_) => clock::sleep_until(clock::now() + Duration::from_ms(10)),
             }
         };

@@ -69,7 +69,10 @@ impl Running {
 
     /// Connects a controller, if the subject takes any.
     pub fn controller(&mut self) -> io::Result<Option<Controller>> {
-        self.control.as_deref().map(Controller::connect).transpose()
+        let Some(socket) = self.control.clone() else {
+            return Ok(None);
+        };
+        Controller::connect(&socket, || self.has_ended()).map(Some)
     }
 
     /// Makes it stand still, so that others have the processor. What runs in the
