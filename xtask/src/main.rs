@@ -18,6 +18,7 @@ mod neighbours;
 mod python;
 mod rivals;
 mod rooms;
+mod same_meaning;
 mod source;
 mod stall_watch;
 mod switch_tests;
@@ -47,6 +48,9 @@ usage: cargo xtask JOB
                      packages openvswitch-switch and iproute2
   fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)
   bpf                compiles the programs that run in the kernel, with clang
+  same-meaning       compares the switch's core with its program in the kernel, on random
+      [--pairs NUMBER]   tables and frames (1,000,000); needs root
+      [--seed NUMBER]
   neighbours         installs the other projects' programs that tests run beside ours
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
       [--target taktos|open-vswitch] [--engine packet|xdp]
@@ -77,6 +81,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["bench"] => bench::run(&workspace),
         ["rivals", ..] => rivals::run(&workspace, &arguments[1..]),
         ["fuzz"] => fuzz::run(&workspace, None),
+        ["same-meaning", words @ ..] => same_meaning::run(&workspace, words),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),
         ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
         ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),

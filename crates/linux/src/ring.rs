@@ -58,6 +58,8 @@ pub struct Captured<'a> {
     pub stamp: WallTime,
     /// Which way it went.
     pub direction: Direction,
+    /// The number of the interface.
+    pub interface: u32,
 }
 
 /// A packet socket with its ring.
@@ -239,6 +241,7 @@ impl Ring {
             length: header.tp_len as usize + if restored { TAG_BYTES } else { 0 },
             stamp: stamp(&header),
             direction,
+            interface: address.sll_ifindex.cast_unsigned(),
         }
     }
 }

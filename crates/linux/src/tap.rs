@@ -25,7 +25,8 @@ pub struct Tap {
 
 impl Tap {
     /// Begins to capture on the interface of number `index` in the calling
-    /// thread's namespace, with a ring of about `ring_bytes`.
+    /// thread's namespace, or on all of them if it is 0, with a ring of about
+    /// `ring_bytes`.
     ///
     /// # Errors
     ///
