@@ -93,7 +93,8 @@ impl ActionSet {
     }
 }
 
-const fn place_of(action: Action) -> u8 {
+/// Returns the place of an action in the order of OF13 clause 5.10.
+pub(crate) const fn place_of(action: Action) -> u8 {
     match action {
         Action::CopyTtl(Direction::Inwards) => place::COPY_TTL_INWARDS,
         Action::Pop(Pop::Vlan) => place::POP_VLAN,

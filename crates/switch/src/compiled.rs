@@ -7,11 +7,29 @@
 //! Where everything stands is in [`layout`]. Changes become visible all at once,
 //! when the switch [publishes](crate::Switch::publish) them.
 
+mod form;
+mod groups;
 pub mod layout;
+mod masks;
 mod memory;
+mod meters;
+mod needs;
+mod operations;
+mod placement;
 mod publication;
+mod room;
 mod sizes;
+mod store;
+mod sums;
+mod tables;
+mod walks;
 
+pub(crate) use form::Form;
 pub use memory::{Memory, Words};
-pub use publication::{Carried, Overflow, QueueLosses};
+pub use placement::Reason;
+pub use publication::{Carried, Overflow};
 pub use sizes::Sizes;
+pub(crate) use store::Counted;
+
+#[cfg(test)]
+mod tests;

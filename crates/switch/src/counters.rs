@@ -2,6 +2,8 @@
 
 use units::Instant;
 
+use crate::compiled::Counted;
+
 /// What a port has carried and what it has lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
@@ -120,7 +122,8 @@ impl Tally {
     }
 }
 
-/// What an entry has matched.
+/// What an entry has matched, as far as the core knows; modulo 2^64, since others
+/// may count too ([`Pipeline::entry_counters`](crate::pipeline::Pipeline::entry_counters)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EntryCounters {
     pub(crate) frames: u64,
@@ -130,7 +133,16 @@ pub(crate) struct EntryCounters {
     pub(crate) last_used: Instant,
 }
 
-/// What a table was asked.
+impl EntryCounters {
+    /// Begins to count frames anew, though others go on from what they counted.
+    pub(crate) const fn begin_anew(&mut self, others: Counted) {
+        self.frames = others.frames.wrapping_neg();
+        self.bytes = others.bytes.wrapping_neg();
+        self.dropped = others.dropped.wrapping_neg();
+    }
+}
+
+/// What a table was asked, as far as the core knows; modulo 2^64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableCounters {
     pub(crate) lookups: u64,

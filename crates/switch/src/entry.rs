@@ -37,8 +37,9 @@ impl Entry {
     /// Counts a frame that matched.
     #[inline]
     pub(crate) fn count(&mut self, now: Instant, bytes: usize) {
-        self.counters.frames += 1;
-        self.counters.bytes += u64::try_from(bytes).expect("a frame is short");
+        let bytes = u64::try_from(bytes).expect("a frame is short");
+        self.counters.frames = self.counters.frames.wrapping_add(1);
+        self.counters.bytes = self.counters.bytes.wrapping_add(bytes);
         self.counters.last_used = now;
     }
 

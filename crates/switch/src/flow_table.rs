@@ -20,14 +20,14 @@ use crate::packet_key::PacketKey;
 pub(crate) struct EntryIndex(pub(crate) u32);
 
 impl EntryIndex {
-    fn at(self) -> usize {
+    pub(crate) fn at(self) -> usize {
         usize::try_from(self.0).expect("32 bits fit")
     }
 }
 
 /// Which of two matching entries wins: the greater. Priority first, then age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rank(u64);
+pub(crate) struct Rank(pub(crate) u64);
 
 impl Rank {
     const AGE_BITS: u32 = 48;
@@ -96,6 +96,24 @@ struct Ranked {
     entry: Entry,
 }
 
+/// What was changed since somebody asked last.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// Whether this is another table than then: its entries are others, whatever
+    /// their numbers.
+    pub(crate) anew: bool,
+    /// The numbers of entries that were added, changed or removed; some may be
+    /// there twice.
+    pub(crate) entries: Vec<EntryIndex>,
+}
+
+impl Changes {
+    /// Returns whether there are none.
+    pub(crate) const fn is_empty(&self) -> bool {
+        !self.anew && self.entries.is_empty()
+    }
+}
+
 /// One table of entries.
 #[derive(Debug)]
 pub(crate) struct FlowTable {
@@ -108,6 +126,8 @@ pub(crate) struct FlowTable {
     groups: Vec<MaskGroup>,
     arrivals: u64,
     shapes: Shapes,
+    /// Kept only if somebody asks for them.
+    changes: Option<Box<Changes>>,
 }
 
 impl FlowTable {
@@ -123,12 +143,47 @@ impl FlowTable {
             groups: Vec::new(),
             arrivals: 0,
             shapes: Shapes::new(),
+            changes: None,
         }
     }
 
     /// Returns an empty table of the same size.
-    pub(crate) const fn emptied(&self) -> Self {
-        Self::new(self.capacity, self.masks_max, self.seed)
+    pub(crate) fn emptied(&self) -> Self {
+        let mut emptied = Self::new(self.capacity, self.masks_max, self.seed);
+        if self.changes.is_some() {
+            emptied.note_changes();
+        }
+        emptied
+    }
+
+    /// Notes what is changed from now on.
+    pub(crate) fn note_changes(&mut self) {
+        self.changes = Some(Box::new(Changes {
+            anew: true,
+            entries: Vec::new(),
+        }));
+    }
+
+    /// Returns what was changed since somebody took note of it last.
+    pub(crate) fn changes(&self) -> Option<&Changes> {
+        self.changes.as_deref()
+    }
+
+    /// Takes note of what was changed.
+    pub(crate) fn take_changes(&mut self) -> Changes {
+        let noted = self.changes.as_deref_mut();
+        noted.map(std::mem::take).unwrap_or_default()
+    }
+
+    fn note_change(&mut self, index: EntryIndex) {
+        if let Some(changes) = &mut self.changes {
+            changes.entries.push(index);
+        }
+    }
+
+    /// Returns the seed of its hash tables.
+    pub(crate) const fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Returns how many entries there can be.
@@ -195,6 +250,7 @@ impl FlowTable {
             return Err(TableFull);
         }
         self.arrivals += 1;
+        self.note_change(index);
         self.count_shape(shape);
         self.groups[group].add_rank(rank);
         self.sort_groups();
@@ -209,6 +265,7 @@ impl FlowTable {
             .iter()
             .position(|group| *group.mask() == rule.mask);
         let group = group.expect("every entry has a group");
+        self.note_change(index);
         self.unlink(group, index);
         let Ranked { entry, rank, .. } = self.discard(index);
         self.groups[group].remove_rank(rank);
@@ -227,6 +284,7 @@ impl FlowTable {
             .remove(free.expect("a number is free until it is given again"));
         let group = self.group_for(&entry.rule);
         let group = group.expect("there was room for its mask before");
+        self.note_change(index);
         self.count_shape(Shape::of(&entry.program));
         self.entries[index.at()] = Some(Ranked {
             entry,
@@ -241,6 +299,7 @@ impl FlowTable {
     /// Puts `entry`, which has the same rule, in the place of another, and
     /// returns that.
     pub(crate) fn replace(&mut self, index: EntryIndex, entry: Entry) -> Entry {
+        self.note_change(index);
         self.count_shape(Shape::of(&entry.program));
         let old = std::mem::replace(self.entry_mut(index), entry);
         self.discount_shape(Shape::of(&old.program));
@@ -249,6 +308,7 @@ impl FlowTable {
 
     /// Gives an entry another program, and returns the one that it had.
     pub(crate) fn reprogram(&mut self, index: EntryIndex, program: Program) -> Program {
+        self.note_change(index);
         self.count_shape(Shape::of(&program));
         let old = std::mem::replace(&mut self.entry_mut(index).program, program);
         self.discount_shape(Shape::of(&old));
@@ -288,6 +348,20 @@ impl FlowTable {
     pub(crate) fn get(&self, index: EntryIndex) -> Option<&Entry> {
         let slot = self.entries.get(index.at())?;
         slot.as_ref().map(|ranked| &ranked.entry)
+    }
+
+    /// Returns the entry with this number and its rank, which no other entry of the
+    /// table has or had, if there is one.
+    pub(crate) fn ranked_entry(&self, index: EntryIndex) -> Option<(Rank, &Entry)> {
+        let slot = self.entries.get(index.at())?;
+        slot.as_ref().map(|ranked| (ranked.rank, &ranked.entry))
+    }
+
+    /// Returns the masks of all entries, each with the best rank of an entry that
+    /// has it, best first.
+    pub(crate) fn ranked_masks(&self) -> impl Iterator<Item = (&PacketKey, Rank)> {
+        let groups = self.groups.iter();
+        groups.filter_map(|group| Some((group.mask(), group.best()?)))
     }
 
     /// Returns the number above those of all entries.

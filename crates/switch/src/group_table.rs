@@ -38,7 +38,7 @@ const WRITTEN_BYTES_MAX: usize = 0xffff - 24;
 pub(crate) struct GroupIndex(pub(crate) u32);
 
 impl GroupIndex {
-    fn at(self) -> usize {
+    pub(crate) fn at(self) -> usize {
         usize::try_from(self.0).expect("32 bits fit")
     }
 }
@@ -113,6 +113,10 @@ pub(crate) struct Group {
     pub(crate) config: GroupConfig,
     pub(crate) tally: Tally,
     pub(crate) created: Instant,
+    /// Since which change of the table the group is there.
+    pub(crate) added: u64,
+    /// Since which change of the table it has this configuration.
+    pub(crate) changed: u64,
     /// Whether a bucket is alive; kept while somebody watches.
     live: bool,
     /// How many groups deep a frame goes from here, this one included.
@@ -130,8 +134,10 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    fn new(now: Instant, config: GroupConfig) -> Self {
+    fn new(now: Instant, config: GroupConfig, change: u64) -> Self {
         Self {
+            added: change,
+            changed: change,
             uses: config.uses(),
             watches: config.watches(),
             config,
@@ -155,6 +161,21 @@ impl Group {
         self.entries
     }
 
+    /// Returns whether a bucket is alive; always, while nobody watches anything.
+    pub(crate) const fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// Returns how many groups deep a frame goes from here, this one included.
+    pub(crate) const fn height(&self) -> u8 {
+        self.height
+    }
+
+    /// Returns the groups that its buckets send frames on to.
+    pub(crate) fn uses(&self) -> &[GroupIndex] {
+        &self.uses
+    }
+
     /// Returns whether another group needs this one.
     pub(crate) const fn is_chained(&self) -> bool {
         self.users + self.watchers > 0
@@ -176,6 +197,26 @@ pub(crate) struct GroupTable {
     numbers: BTreeMap<GroupId, GroupIndex>,
     /// How many times a group watches another one.
     watched: u32,
+    /// How many changes there were.
+    count: u64,
+    /// Kept only if somebody asks for them.
+    changes: Option<GroupChanges>,
+}
+
+/// What was changed since somebody asked last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GroupChanges {
+    /// The groups that were added, changed or removed; some may be there twice.
+    pub(crate) groups: Vec<GroupIndex>,
+    /// Whether groups came to life or died.
+    pub(crate) lives: bool,
+}
+
+impl GroupChanges {
+    /// Returns whether there are none.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.groups.is_empty() && !self.lives
+    }
 }
 
 impl GroupTable {
@@ -196,7 +237,45 @@ impl GroupTable {
             free: Vec::new(),
             numbers: BTreeMap::new(),
             watched: 0,
+            count: 0,
+            changes: None,
         }
+    }
+
+    /// Notes what is changed from now on.
+    pub(crate) fn note_changes(&mut self) {
+        self.changes = Some(GroupChanges {
+            groups: self.numbers.values().copied().collect(),
+            lives: true,
+        });
+    }
+
+    /// Returns what was changed since somebody took note of it last.
+    pub(crate) const fn changes(&self) -> Option<&GroupChanges> {
+        self.changes.as_ref()
+    }
+
+    /// Takes note of what was changed.
+    pub(crate) fn take_changes(&mut self) -> GroupChanges {
+        let noted = self.changes.as_mut();
+        noted.map(std::mem::take).unwrap_or_default()
+    }
+
+    fn note_change(&mut self, index: GroupIndex) {
+        if let Some(changes) = &mut self.changes {
+            changes.groups.push(index);
+        }
+    }
+
+    /// Returns every group with its place.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (GroupIndex, &Group)> {
+        let places = self.numbers.values();
+        places.map(|index| (*index, self.group(*index)))
+    }
+
+    /// Returns the group in a place, if there is one.
+    pub(crate) fn get(&self, index: GroupIndex) -> Option<&Group> {
+        self.slots.get(index.at())?.as_ref()
     }
 
     /// Returns how many groups there can be.
@@ -275,7 +354,8 @@ impl GroupTable {
         if self.numbers.len() >= self.capacity {
             return Err(GroupModFailed::OutOfGroups);
         }
-        let mut group = Group::new(now, config);
+        self.count += 1;
+        let mut group = Group::new(now, config, self.count);
         group.height = self.height_over(&group)?;
         let index = self.free.pop().unwrap_or_else(|| {
             let at = u32::try_from(self.slots.len()).expect("the capacity is below 2^32");
@@ -284,6 +364,7 @@ impl GroupTable {
         });
         self.numbers.insert(group.config.id, index);
         self.slots[index.at()] = Some(group);
+        self.note_change(index);
         self.hold_below(index);
         self.find_live(ports);
         Ok(())
@@ -303,13 +384,15 @@ impl GroupTable {
     ) -> Result<(), GroupModFailed> {
         let index = self.find(config.id).ok_or(GroupModFailed::UnknownGroup)?;
         self.check_buckets(&config)?;
+        self.count += 1;
         let old = self.group(index);
         let new = Group {
             tally: old.tally,
+            added: old.added,
             entries: old.entries,
             users: old.users,
             watchers: old.watchers,
-            ..Group::new(old.created, config)
+            ..Group::new(old.created, config, self.count)
         };
         if self.reaches(&new, index) {
             return Err(GroupModFailed::Loop);
@@ -321,10 +404,14 @@ impl GroupTable {
         };
         self.release_below(index);
         *self.group_mut(index) = Group { height, ..new };
+        self.note_change(index);
         self.hold_below(index);
-        for (slot, height) in self.slots.iter_mut().zip(heights) {
-            if let Some(group) = slot {
+        for (at, height) in (0..).map(GroupIndex).zip(heights) {
+            if let Some(group) = &mut self.slots[at.at()]
+                && group.height != height
+            {
                 group.height = height;
+                self.note_change(at);
             }
         }
         self.find_live(ports);
@@ -349,13 +436,20 @@ impl GroupTable {
         self.numbers.remove(&id);
         self.slots[index.at()] = None;
         self.free.push(index);
+        self.note_change(index);
         self.find_live(ports);
         Ok(())
     }
 
     /// Removes all groups, which no entry uses any more.
     pub(crate) fn clear(&mut self) {
-        *self = Self::new(self.capacity, self.buckets_max);
+        let all: Vec<_> = self.numbers.values().copied().collect();
+        all.into_iter().for_each(|index| self.note_change(index));
+        *self = Self {
+            count: self.count,
+            changes: self.changes.take(),
+            ..Self::new(self.capacity, self.buckets_max)
+        };
     }
 
     /// Counts an entry that sends frames to a group.
@@ -381,8 +475,13 @@ impl GroupTable {
                 };
                 let mut buckets = group.config.buckets.iter();
                 let live = buckets.any(|bucket| self.is_live(bucket, ports));
-                if let Some(group) = &mut self.slots[at] {
+                if let Some(group) = &mut self.slots[at]
+                    && group.live != live
+                {
                     group.live = live;
+                    if let Some(changes) = &mut self.changes {
+                        changes.lives = true;
+                    }
                 }
             }
         }

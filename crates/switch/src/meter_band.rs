@@ -61,7 +61,7 @@ pub(crate) struct Band {
     /// Tokens a nanosecond.
     pub(crate) rate: u32,
     /// The tokens of a burst.
-    burst: u64,
+    pub(crate) burst: u64,
     tokens: u64,
     filled: Instant,
     /// The frames that it was applied to.

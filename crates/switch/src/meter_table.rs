@@ -22,7 +22,7 @@ use crate::meter_band::{Band, Treatment, Unit};
 pub(crate) struct MeterIndex(pub(crate) u32);
 
 impl MeterIndex {
-    fn at(self) -> usize {
+    pub(crate) fn at(self) -> usize {
         usize::try_from(self.0).expect("32 bits fit")
     }
 }
@@ -44,6 +44,10 @@ pub(crate) struct Meter {
     pub(crate) config: MeterConfig,
     pub(crate) tally: Tally,
     pub(crate) created: Instant,
+    /// Since which change of the table the meter is there.
+    pub(crate) added: u64,
+    /// Since which change of the table it has this configuration.
+    pub(crate) changed: u64,
     /// How many entries use it.
     pub(crate) entries: u32,
 }
@@ -78,6 +82,11 @@ pub(crate) struct MeterTable {
     numbers: BTreeMap<MeterId, MeterIndex>,
     /// The meter of packet-ins.
     controller: Option<MeterIndex>,
+    /// How many changes there were.
+    count: u64,
+    /// The meters that were added, changed or removed since somebody asked last;
+    /// some may be there twice. Kept only if somebody asks.
+    changes: Option<Vec<MeterIndex>>,
 }
 
 impl MeterTable {
@@ -98,7 +107,36 @@ impl MeterTable {
             free: Vec::new(),
             numbers: BTreeMap::new(),
             controller: None,
+            count: 0,
+            changes: None,
         }
+    }
+
+    /// Notes what is changed from now on.
+    pub(crate) fn note_changes(&mut self) {
+        self.changes = Some(self.numbers.values().copied().collect());
+    }
+
+    /// Returns the meters that were changed since somebody took note of it last.
+    pub(crate) fn changes(&self) -> &[MeterIndex] {
+        self.changes.as_deref().unwrap_or_default()
+    }
+
+    /// Takes note of what was changed.
+    pub(crate) fn take_changes(&mut self) -> Vec<MeterIndex> {
+        let noted = self.changes.as_mut();
+        noted.map(std::mem::take).unwrap_or_default()
+    }
+
+    fn note_change(&mut self, index: MeterIndex) {
+        if let Some(changes) = &mut self.changes {
+            changes.push(index);
+        }
+    }
+
+    /// Returns the meter in a place, if there is one.
+    pub(crate) fn get(&self, index: MeterIndex) -> Option<&Meter> {
+        self.slots.get(index.at())?.as_ref()
     }
 
     /// Returns how many meters there can be.
@@ -168,10 +206,14 @@ impl MeterTable {
         if config.id == MeterId::CONTROLLER {
             self.controller = Some(index);
         }
+        self.count += 1;
+        self.note_change(index);
         self.slots[index.at()] = Some(Meter {
             config,
             tally: Tally::default(),
             created: now,
+            added: self.count,
+            changed: self.count,
             entries: 0,
         });
         Ok(())
@@ -185,7 +227,11 @@ impl MeterTable {
     /// If there is no such meter.
     pub(crate) fn modify(&mut self, config: MeterConfig) -> Result<(), MeterModFailed> {
         let index = self.find(config.id).ok_or(MeterModFailed::UnknownMeter)?;
-        self.meter_mut(index).config = config;
+        self.count += 1;
+        self.note_change(index);
+        let changed = self.count;
+        let meter = self.meter_mut(index);
+        (meter.config, meter.changed) = (config, changed);
         Ok(())
     }
 
@@ -195,6 +241,7 @@ impl MeterTable {
         self.numbers.remove(&id);
         self.slots[index.at()] = None;
         self.free.push(index);
+        self.note_change(index);
         if self.controller == Some(index) {
             self.controller = None;
         }

@@ -14,6 +14,7 @@ use wire::openflow::{FragmentHandling, PacketInReason, PortConfig, PortNumber, T
 use crate::action::{Action, Program};
 use crate::action_set::ActionSet;
 use crate::buffer_pool::{Arrival, FRAME_BYTES_MAX};
+use crate::compiled::Form;
 use crate::config::Config;
 use crate::cost::{self, Cost};
 use crate::counters::TableCounters;
@@ -57,6 +58,8 @@ pub(crate) struct Pipeline {
     /// What becomes of fragments of IP packets, OF13 clause 7.3.2.
     pub(crate) fragments: FragmentHandling,
     pub(crate) misses: Misses,
+    /// The compiled form of all this, if somebody walks it.
+    pub(crate) form: Option<Box<Form>>,
     action_set: ActionSet,
 }
 
@@ -81,6 +84,7 @@ impl Pipeline {
             treatment: Treatment::Tables,
             fragments: FragmentHandling::Normal,
             misses: Misses::Dropped,
+            form: None,
             action_set: ActionSet::new(),
         }
     }
@@ -124,7 +128,11 @@ impl Pipeline {
         self.tables.truncate(count);
         for at in self.tables.len()..count {
             let flows = self.tables[0].flows.emptied();
-            self.tables.push(Table::new(at, flows));
+            let mut table = Table::new(at, flows);
+            let others = self.looked_up_elsewhere(at);
+            table.counters.lookups = others.lookups.wrapping_neg();
+            table.counters.matches = others.matches.wrapping_neg();
+            self.tables.push(table);
         }
     }
 
@@ -251,6 +259,7 @@ impl Pipeline {
             treatment: _,
             fragments: _,
             misses,
+            form: _,
         } = self;
         let mut at = TableId(0);
         loop {
@@ -316,9 +325,9 @@ impl Table {
         now: Instant,
         bytes: usize,
     ) -> Option<(EntryIndex, &Entry)> {
-        self.counters.lookups += 1;
+        self.counters.lookups = self.counters.lookups.wrapping_add(1);
         let index = self.flows.lookup(key)?;
-        self.counters.matches += 1;
+        self.counters.matches = self.counters.matches.wrapping_add(1);
         let entry = self.flows.entry_mut(index);
         entry.count(now, bytes);
         Some((index, entry))
@@ -333,6 +342,7 @@ fn charge(tables: &mut [Table], origin: Origin, dropped: u64) {
         && let Some(entry) = origin.entry
     {
         let flows = &mut tables[usize::from(origin.table.0)].flows;
-        flows.entry_mut(entry).counters.dropped += dropped;
+        let counters = &mut flows.entry_mut(entry).counters;
+        counters.dropped = counters.dropped.wrapping_add(dropped);
     }
 }

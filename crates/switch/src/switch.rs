@@ -136,8 +136,10 @@ pub struct Stay {
 /// or for [`deadline`](Self::deadline), whichever comes first.
 #[derive(Debug)]
 pub struct Switch {
-    now: Instant,
-    pipeline: Pipeline,
+    pub(crate) now: Instant,
+    pub(crate) pipeline: Pipeline,
+    /// Whether something may have changed that the compiled form shows.
+    pub(crate) touched: bool,
     agent: Agent,
     /// The buffer that was lent out by the last [`poll`](Self::poll).
     lent: Option<SlotIndex>,
@@ -159,6 +161,7 @@ impl Switch {
             now,
             pipeline: Pipeline::new(now, &config),
             agent: Agent::new(&config),
+            touched: true,
             lent: None,
             sending: Vec::new(),
         };
@@ -181,28 +184,16 @@ impl Switch {
                 port,
                 bytes,
                 arrived,
-            } => {
-                let frame = Arrival { bytes, at: arrived };
-                self.pipeline.receive(now, port, frame);
-                if !self.pipeline.egress.punts.is_empty() {
-                    self.agent.send_punts(now, &mut self.pipeline);
-                }
-                return;
-            }
+            } => return self.receive(port, Arrival { bytes, at: arrived }),
             Input::Handed {
                 port,
                 bytes,
                 arrived,
                 verdicts,
             } => {
-                let frame = Arrival { bytes, at: arrived };
                 self.pipeline.egress.judged.begin(verdicts);
-                self.pipeline.receive(now, port, frame);
-                self.pipeline.egress.judged.begin(&[]);
-                if !self.pipeline.egress.punts.is_empty() {
-                    self.agent.send_punts(now, &mut self.pipeline);
-                }
-                return;
+                self.receive(port, Arrival { bytes, at: arrived });
+                return self.pipeline.egress.judged.begin(&[]);
             }
             Input::Port { port, link } => self.set_link(port, link),
             Input::Queues { port, tallies } => {
@@ -226,6 +217,7 @@ impl Switch {
             Input::Timeout => self.agent.work(now, &mut self.pipeline),
         }
         self.agent.note_contact(&mut self.pipeline);
+        self.touched = true;
     }
 
     /// Returns the next thing to do, or `None` once all is done. What it lends
@@ -309,7 +301,7 @@ impl Switch {
             bad_messages: self.agent.bad_messages,
             bad_connections: self.agent.bad_connections,
             lost_contacts: self.agent.lost_contacts,
-            ..self.pipeline.egress.counters
+            ..self.pipeline.counters()
         }
     }
 
@@ -317,9 +309,8 @@ impl Switch {
     #[must_use]
     pub fn port_counters(&self, port: PortNumber) -> Option<PortCounters> {
         let egress = &self.pipeline.egress;
-        egress
-            .find_port(port)
-            .map(|port| egress.port(port).counters)
+        let port = egress.find_port(port)?;
+        Some(self.pipeline.port_counters(port))
     }
 
     /// Returns what the queues of a port have carried, if there is one of this
@@ -327,8 +318,8 @@ impl Switch {
     #[must_use]
     pub fn queue_counters(&self, port: PortNumber) -> Option<[QueueCounters; QUEUES]> {
         let egress = &self.pipeline.egress;
-        let port = egress.port(egress.find_port(port)?);
-        Some(std::array::from_fn(|queue| port.queues()[queue].counters))
+        let port = egress.find_port(port)?;
+        Some(self.pipeline.queue_counters(port))
     }
 
     /// Returns how many frames wait in queues.
@@ -347,6 +338,14 @@ impl Switch {
     #[must_use]
     pub fn cost(&self) -> Cost {
         self.pipeline.cost()
+    }
+
+    #[inline]
+    fn receive(&mut self, port: PortNumber, frame: Arrival<'_>) {
+        self.pipeline.receive(self.now, port, frame);
+        if !self.pipeline.egress.punts.is_empty() {
+            self.agent.send_punts(self.now, &mut self.pipeline);
+        }
     }
 
     fn set_link(&mut self, port: PortNumber, link: Link) {

@@ -39,6 +39,13 @@ pub(super) struct Order<'a> {
     pub(super) missing: Missing,
 }
 
+/// Why an entry is gone, and what it had matched until then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Farewell {
+    reason: FlowRemovedReason,
+    counters: EntryCounters,
+}
+
 /// What becomes of a modification that meets no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
@@ -182,14 +189,21 @@ impl Agent {
         order: Order<'_>,
     ) -> Result<(), ErrorKind> {
         let Order { flow_mod, rule, .. } = order;
-        let Pipeline { tables, egress, .. } = pipeline;
-        let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
+        let table = usize::from(flow_mod.table.0);
         let mut entry = new_entry(now, flow_mod, rule, order.program);
-        let index = match flows.find(&rule) {
+        let found = pipeline.tables[table].flows.find(&rule);
+        let counted = found.map(|index| pipeline.counted_elsewhere(id(flow_mod.table, index)));
+        if found.is_none() && !pipeline.admits(table, &rule) {
+            return Err(ErrorKind::FlowModFailed(FlowModFailed::TableFull));
+        }
+        let Pipeline { tables, egress, .. } = pipeline;
+        let flows = &mut tables[table].flows;
+        let index = match found {
             Some(index) => {
                 let id = id(flow_mod.table, index);
                 let old = flows.entry_mut(index);
                 self.timeouts.stop(id, old);
+                entry.counters.begin_anew(counted.unwrap_or_default());
                 if !flow_mod.flags.contains(FlowModFlags::RESET_COUNTS) {
                     entry.counters.frames = old.counters.frames;
                     entry.counters.bytes = old.counters.bytes;
@@ -239,6 +253,7 @@ impl Agent {
 
     /// Replaces what an entry does; all else stays, OF13 clause 6.4.
     pub(super) fn change(&mut self, pipeline: &mut Pipeline, id: EntryId, order: &Order<'_>) {
+        let counted = pipeline.counted_elsewhere(id);
         let Pipeline { tables, egress, .. } = pipeline;
         let flows = &mut tables[usize::from(id.table.0)].flows;
         self.note(|| Change::Replaced(id, Box::new(flows.entry(id.index).clone())));
@@ -249,6 +264,12 @@ impl Agent {
             order.flow_mod,
             order.program.clone(),
         );
+        if order.flow_mod.flags.contains(FlowModFlags::RESET_COUNTS) {
+            let counters = &mut flows.entry_mut(id.index).counters;
+            let dropped = counters.dropped;
+            counters.begin_anew(counted);
+            counters.dropped = dropped;
+        }
     }
 
     fn delete(
@@ -282,6 +303,7 @@ impl Agent {
             let Some(id) = self.timeouts.due(now) else {
                 return;
             };
+            pipeline.note_last_use(id);
             let flows = &mut pipeline.tables[usize::from(id.table.0)].flows;
             let reason = match self.timeouts.judge(now, id, flows.entry_mut(id.index)) {
                 Verdict::Lives => continue,
@@ -299,13 +321,15 @@ impl Agent {
         id: EntryId,
         reason: FlowRemovedReason,
     ) {
+        let counters = pipeline.entry_counters(id);
         let flows = &mut pipeline.tables[usize::from(id.table.0)].flows;
         let mut removed = flows.remove(id.index);
         self.timeouts.stop(id, &mut removed.entry);
         pipeline.egress.release_for(&removed.entry.program);
+        let farewell = Farewell { reason, counters };
         match &mut self.journal {
-            Some(journal) => journal.note(Change::Removed(id, Box::new(removed), reason)),
-            None => self.announce_removal(now, id.table, &removed.entry, reason),
+            Some(journal) => journal.note(Change::Removed(id, Box::new(removed), farewell)),
+            None => self.announce_removal(now, id.table, &removed.entry, farewell),
         }
     }
 
@@ -315,7 +339,7 @@ impl Agent {
         now: Instant,
         table: TableId,
         entry: &Entry,
-        reason: FlowRemovedReason,
+        Farewell { reason, counters }: Farewell,
     ) {
         if !entry.flags.contains(FlowModFlags::SEND_FLOW_REMOVED) {
             return;
@@ -328,8 +352,8 @@ impl Agent {
             age: now - entry.created,
             idle_timeout_s: entry.idle_timeout,
             hard_timeout_s: entry.hard_timeout,
-            packets: entry.counters.frames,
-            bytes: entry.counters.bytes,
+            packets: counters.frames,
+            bytes: counters.bytes,
             matching: Fields::from_bytes(&entry.fields),
         };
         self.announce(
@@ -428,8 +452,4 @@ fn change(
     egress.release_for(&flows.reprogram(index, program));
     let entry = flows.entry_mut(index);
     entry.instructions = bytes_of(|out| flow_mod.instructions.emit(out));
-    if flow_mod.flags.contains(FlowModFlags::RESET_COUNTS) {
-        entry.counters.frames = 0;
-        entry.counters.bytes = 0;
-    }
 }

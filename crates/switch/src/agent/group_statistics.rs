@@ -13,7 +13,7 @@ use wire::openflow::{Buckets, GroupId, GroupType, Message, Sequence, Transaction
 use super::Agent;
 use super::dump::Dump;
 use super::session::{ConnectionId, Session};
-use crate::group_table::{Group, GroupTable};
+use crate::group_table::{Group, GroupIndex, GroupTable};
 use crate::pipeline::Pipeline;
 
 /// How many bytes of groups go into one part of an answer, if it has more than
@@ -81,10 +81,15 @@ impl GroupDump {
         };
         match self.question {
             GroupQuestion::Statistics => {
-                let counted: Vec<_> = part.iter().map(|group| buckets(group)).collect();
+                let groups = &pipeline.egress.groups;
+                let part: Vec<_> = part
+                    .iter()
+                    .filter_map(|it| groups.find(it.config.id))
+                    .collect();
+                let counted: Vec<_> = part.iter().map(|it| buckets(pipeline, *it)).collect();
                 let both = part.iter().zip(&counted);
                 let all: Vec<_> = both
-                    .map(|(group, counted)| statistics(now, group, counted))
+                    .map(|(index, counted)| statistics(now, pipeline, *index, counted))
                     .collect();
                 send(ReplyBody::Group(Sequence::of(&all)));
             }
@@ -117,21 +122,26 @@ impl GroupDump {
 
 fn statistics<'a>(
     now: Instant,
-    group: &Group,
+    pipeline: &Pipeline,
+    index: GroupIndex,
     buckets: &'a [BucketCounters],
 ) -> GroupStatistics<'a> {
+    let (group, tally) = (
+        pipeline.egress.groups.group(index),
+        pipeline.group_tally(index),
+    );
     GroupStatistics {
         group: group.config.id,
         references: group.references(),
-        packets: group.tally.frames,
-        bytes: group.tally.bytes,
+        packets: tally.frames,
+        bytes: tally.bytes,
         age: now - group.created,
         buckets: Sequence::of(buckets),
     }
 }
 
-fn buckets(group: &Group) -> Vec<BucketCounters> {
-    let tallies = group.config.buckets.iter().map(|bucket| bucket.tally);
+fn buckets(pipeline: &Pipeline, index: GroupIndex) -> Vec<BucketCounters> {
+    let tallies = pipeline.bucket_tallies(index);
     let counters = tallies.map(|tally| BucketCounters {
         packets: tally.frames,
         bytes: tally.bytes,

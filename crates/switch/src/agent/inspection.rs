@@ -71,7 +71,7 @@ impl Agent {
     fn tally(&self, pipeline: &Pipeline) -> SwitchTally {
         let egress = &pipeline.egress;
         let count = |count: usize| u64::try_from(count).expect("64 bits suffice");
-        let counters = egress.counters;
+        let counters = pipeline.counters();
         SwitchTally {
             frames: counters.frames,
             refused: counters.refused,
@@ -210,13 +210,13 @@ impl LossesDump {
                     break;
                 }
             };
-            let entry = pipeline.entry(id);
-            if entry.counters.dropped > 0 {
+            let (entry, dropped) = (pipeline.entry(id), pipeline.entry_counters(id).dropped);
+            if dropped > 0 {
                 lost.push(EntryLosses {
                     table: id.table,
                     priority: entry.rule.priority,
                     cookie: entry.cookie,
-                    dropped: entry.counters.dropped,
+                    dropped,
                     matching: Fields::from_bytes(&entry.fields),
                 });
             }

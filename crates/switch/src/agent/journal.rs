@@ -8,9 +8,10 @@
 //! so they are copied as a whole, if the bundle is going to change them.
 
 use units::Instant;
-use wire::openflow::{FlowRemovedReason, PortConfig};
+use wire::openflow::PortConfig;
 
 use super::Agent;
+use super::flow_mods::Farewell;
 use crate::entry::Entry;
 use crate::flow_table::Removed;
 use crate::group_table::GroupTable;
@@ -28,7 +29,7 @@ pub(super) enum Change {
     /// An entry took the place of this one.
     Replaced(EntryId, Box<Entry>),
     /// This entry was removed.
-    Removed(EntryId, Box<Removed>, FlowRemovedReason),
+    Removed(EntryId, Box<Removed>, Farewell),
     /// A port had this configuration.
     Policy(PortIndex, PortConfig),
 }
@@ -83,8 +84,8 @@ impl Agent {
         for change in journal.changes {
             match change {
                 Change::Added(_) | Change::Replaced(..) => {}
-                Change::Removed(id, removed, reason) => {
-                    self.announce_removal(now, id.table, &removed.entry, reason);
+                Change::Removed(id, removed, farewell) => {
+                    self.announce_removal(now, id.table, &removed.entry, farewell);
                 }
                 Change::Policy(port, _) => self.heed_port_mod(pipeline, port),
             }

@@ -8,7 +8,7 @@ use wire::openflow::{Bands, ErrorKind, MeterId, MeterModFailed, Sequence, Transa
 
 use super::Agent;
 use super::session::ConnectionId;
-use crate::meter_table::{Meter, MeterTable};
+use crate::meter_table::{Meter, MeterIndex, MeterTable};
 use crate::pipeline::Pipeline;
 
 impl Agent {
@@ -22,10 +22,10 @@ impl Agent {
         meter: MeterId,
     ) -> Result<(), ErrorKind> {
         let meant = meters(&pipeline.egress.meters, meter)?;
-        let counted: Vec<Vec<_>> = meant.iter().map(|meter| bands(meter)).collect();
+        let counted: Vec<Vec<_>> = meant.iter().map(|it| bands(pipeline, *it)).collect();
         let both = meant.iter().zip(&counted);
         let all: Vec<_> = both
-            .map(|(meter, bands)| statistics(now, meter, bands))
+            .map(|(index, bands)| statistics(now, pipeline, *index, bands))
             .collect();
         self.list(id, transaction, &all, ReplyBody::Meter);
         Ok(())
@@ -40,37 +40,50 @@ impl Agent {
         meter: MeterId,
     ) -> Result<(), ErrorKind> {
         let meant = meters(&pipeline.egress.meters, meter)?;
-        let all: Vec<_> = meant.into_iter().map(config).collect();
+        let meters = &pipeline.egress.meters;
+        let all: Vec<_> = meant
+            .into_iter()
+            .map(|it| config(meters.meter(it)))
+            .collect();
         self.list(id, transaction, &all, ReplyBody::MeterConfig);
         Ok(())
     }
 }
 
 /// Returns the meter with this number, or all.
-fn meters(table: &MeterTable, meter: MeterId) -> Result<Vec<&Meter>, ErrorKind> {
+fn meters(table: &MeterTable, meter: MeterId) -> Result<Vec<MeterIndex>, ErrorKind> {
     match meter {
-        MeterId::ALL => Ok(table.iter().map(|(_, meter)| meter).collect()),
+        MeterId::ALL => Ok(table.iter().map(|(index, _)| index).collect()),
         meter => {
             let unknown = ErrorKind::MeterModFailed(MeterModFailed::UnknownMeter);
             let index = table.find(meter).ok_or(unknown)?;
-            Ok(vec![table.meter(index)])
+            Ok(vec![index])
         }
     }
 }
 
-fn statistics<'a>(now: Instant, meter: &Meter, bands: &'a [BandCounters]) -> MeterStatistics<'a> {
+fn statistics<'a>(
+    now: Instant,
+    pipeline: &Pipeline,
+    index: MeterIndex,
+    bands: &'a [BandCounters],
+) -> MeterStatistics<'a> {
+    let (meter, tally) = (
+        pipeline.egress.meters.meter(index),
+        pipeline.meter_tally(index),
+    );
     MeterStatistics {
         meter: meter.config.id,
         flows: meter.entries,
-        packets: meter.tally.frames,
-        bytes: meter.tally.bytes,
+        packets: tally.frames,
+        bytes: tally.bytes,
         age: now - meter.created,
         bands: Sequence::of(bands),
     }
 }
 
-fn bands(meter: &Meter) -> Vec<BandCounters> {
-    let tallies = meter.config.bands.iter().map(|band| band.tally);
+fn bands(pipeline: &Pipeline, index: MeterIndex) -> Vec<BandCounters> {
+    let tallies = pipeline.band_tallies(index);
     let counters = tallies.map(|tally| BandCounters {
         packets: tally.frames,
         bytes: tally.bytes,

@@ -20,11 +20,11 @@ use super::ports::describe;
 use super::session::{ConnectionId, Session};
 use super::sweep::{Cursor, Place, Sweep};
 use super::{Agent, group_statistics, meter_statistics};
-use crate::entry::Entry;
 use crate::matching;
 use crate::pipeline::Pipeline;
-use crate::port::Port;
+use crate::port::PortIndex;
 use crate::selection::{OutGroup, OutPort, Selection};
+use crate::timeouts::EntryId;
 
 /// How many bytes of entries go into one part of an answer, give or take one.
 const PART_BYTES: usize = 8 * 1024;
@@ -71,7 +71,9 @@ impl Agent {
             RequestBody::PortStatistics(port) => {
                 let ports =
                     ports(pipeline, port).ok_or(ErrorKind::BadRequest(BadRequest::BadPort))?;
-                let ports: Vec<_> = ports.map(|port| port_statistics(now, port)).collect();
+                let ports: Vec<_> = ports
+                    .map(|port| port_statistics(now, pipeline, port))
+                    .collect();
                 self.list(id, transaction, &ports, ReplyBody::PortStatistics);
             }
             RequestBody::Queue { port, queue } => {
@@ -159,7 +161,7 @@ impl EntryDump {
             let entry = pipeline.entry(id);
             if self.selection.includes(entry) {
                 bytes += entry.fields.len() + entry.instructions.len();
-                part.push(flow_statistics(now, id.table, entry));
+                part.push(flow_statistics(now, pipeline, id));
             }
         }
         let body = ReplyBody::Flow(Sequence::of(&part));
@@ -201,17 +203,18 @@ fn select(
     })
 }
 
-fn flow_statistics(now: Instant, table: TableId, entry: &Entry) -> FlowStatistics<'_> {
+fn flow_statistics(now: Instant, pipeline: &Pipeline, id: EntryId) -> FlowStatistics<'_> {
+    let (entry, counters) = (pipeline.entry(id), pipeline.entry_counters(id));
     FlowStatistics {
-        table,
+        table: id.table,
         age: now - entry.created,
         priority: entry.rule.priority,
         idle_timeout_s: entry.idle_timeout,
         hard_timeout_s: entry.hard_timeout,
         flags: entry.flags,
         cookie: entry.cookie,
-        packets: entry.counters.frames,
-        bytes: entry.counters.bytes,
+        packets: counters.frames,
+        bytes: counters.bytes,
         matching: Fields::from_bytes(&entry.fields),
         instructions: Instructions::from_bytes(&entry.instructions),
     }
@@ -219,32 +222,35 @@ fn flow_statistics(now: Instant, table: TableId, entry: &Entry) -> FlowStatistic
 
 fn tables(pipeline: &Pipeline) -> Vec<TableStatistics> {
     let tables = (0..).map(TableId).zip(&pipeline.tables);
-    let tables = tables.map(|(number, table)| TableStatistics {
-        table: number,
-        entries: u32::try_from(table.flows.len()).expect("the capacity is below 2^32"),
-        lookups: table.counters.lookups,
-        matched: table.counters.matches,
+    let tables = tables.map(|(number, table)| {
+        let counters = pipeline.table_counters(usize::from(number.0));
+        TableStatistics {
+            table: number,
+            entries: u32::try_from(table.flows.len()).expect("the capacity is below 2^32"),
+            lookups: counters.lookups,
+            matched: counters.matches,
+        }
     });
     tables.collect()
 }
 
 /// Returns the port with this number, or all; nothing if there is none.
-fn ports(pipeline: &Pipeline, port: PortNumber) -> Option<impl Iterator<Item = &Port>> {
-    let all = &pipeline.egress.ports;
+fn ports(pipeline: &Pipeline, port: PortNumber) -> Option<impl Iterator<Item = PortIndex>> {
     let asked = match port {
-        PortNumber::ANY => &all[..],
+        PortNumber::ANY => 0..pipeline.egress.ports.len(),
         port => {
             let at = pipeline.egress.find_port(port)?.at();
-            &all[at..=at]
+            at..at + 1
         }
     };
-    Some(asked.iter())
+    let indices = (0..).map(PortIndex).skip(asked.start);
+    Some(indices.take(asked.len()))
 }
 
-fn port_statistics(now: Instant, port: &Port) -> PortStatistics {
+fn port_statistics(now: Instant, pipeline: &Pipeline, index: PortIndex) -> PortStatistics {
     /// What the switch does not count, OF13 clause 7.3.5.6.
     const UNKNOWN: u64 = u64::MAX;
-    let counters = &port.counters;
+    let (port, counters) = (pipeline.egress.port(index), pipeline.port_counters(index));
     PortStatistics {
         port: port.config.number,
         received_packets: counters.received_frames,
@@ -271,15 +277,16 @@ fn queues(
 ) -> Result<Vec<QueueStatistics>, ErrorKind> {
     let ports = ports(pipeline, port).ok_or(ErrorKind::QueueOpFailed(QueueOpFailed::BadPort))?;
     let mut found = Vec::new();
-    for port in ports {
-        for (number, counted) in (0..).map(QueueId).zip(port.queues()) {
+    for index in ports {
+        let port = pipeline.egress.port(index);
+        for (number, counters) in (0..).map(QueueId).zip(pipeline.queue_counters(index)) {
             if queue == QueueId::ALL || queue == number {
                 found.push(QueueStatistics {
                     port: port.config.number,
                     queue: number,
-                    sent_bytes: counted.counters.sent_bytes,
-                    sent_packets: counted.counters.sent_frames,
-                    sent_errors: counted.counters.dropped_frames,
+                    sent_bytes: counters.sent_bytes,
+                    sent_packets: counters.sent_frames,
+                    sent_errors: counters.dropped_frames,
                     age: now - port.since,
                 });
             }

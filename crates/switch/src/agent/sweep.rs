@@ -316,7 +316,7 @@ impl Agent {
                 sum,
             } => {
                 let walked = walk(cursor, pipeline, |pipeline, id| {
-                    add_to(sum, pipeline.entry(id), selection);
+                    add_to(sum, pipeline, id, selection);
                     Ok(0)
                 })?;
                 if walked == Walk::Ended {
@@ -498,10 +498,11 @@ pub(super) fn overlaps(rule: &Rule, entry: &Entry) -> bool {
     entry.rule.priority == rule.priority && entry.rule.meets(rule)
 }
 
-fn add_to(sum: &mut AggregateStatistics, entry: &Entry, selection: &Selection) {
-    if selection.includes(entry) {
-        sum.packets += entry.counters.frames;
-        sum.bytes += entry.counters.bytes;
+fn add_to(sum: &mut AggregateStatistics, pipeline: &Pipeline, id: EntryId, selection: &Selection) {
+    if selection.includes(pipeline.entry(id)) {
+        let counters = pipeline.entry_counters(id);
+        sum.packets += counters.frames;
+        sum.bytes += counters.bytes;
         sum.flows += 1;
     }
 }

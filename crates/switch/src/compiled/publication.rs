@@ -17,27 +17,19 @@
 
 use wire::openflow::PortNumber;
 
+use super::form::Form;
 use super::memory::Memory;
-use crate::port::QUEUES;
+use crate::port::PortIndex;
 use crate::switch::Switch;
 
 /// How a port is known to those who walk the tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     /// The number of its interface.
     pub interface: u32,
     /// The class of its queue 0, whose successors are those of the others; zero if
     /// it has no classes.
     pub class: u32,
-}
-
-/// What a queue that the world keeps was handed and did not send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueLosses {
-    /// Frames.
-    pub frames: u64,
-    /// Bytes of those, without check sequence, as far as known.
-    pub bytes: u64,
 }
 
 /// What becomes of an entry that the compiled form has no room for.
@@ -58,7 +50,10 @@ impl Switch {
     ///
     /// If it is kept already.
     pub fn compile_into(&mut self, memory: Memory, overflow: Overflow) {
-        let _ = (memory, overflow);
+        assert!(self.pipeline.form.is_none(), "it is kept already");
+        let form = Form::new(&mut self.pipeline, memory, overflow);
+        self.pipeline.form = Some(Box::new(form));
+        self.publish();
     }
 
     /// Says how a port is known to those who walk the tables. What goes to a port
@@ -68,31 +63,25 @@ impl Switch {
     ///
     /// If there is no compiled form, or no such port.
     pub fn carry_port(&mut self, port: PortNumber, carried: Carried) {
-        let _ = (port, carried);
-    }
-
-    /// Says how many frames the queues of a port have lost so far, and bytes of
-    /// those, after they were handed to them.
-    ///
-    /// # Panics
-    ///
-    /// If there is no compiled form, or no such port.
-    pub fn note_losses(&mut self, port: PortNumber, lost: [QueueLosses; QUEUES]) {
-        let _ = (port, lost);
+        let (port, form) = self.port_of_form(port);
+        form.carry(port, carried);
+        self.touched = true;
     }
 
     /// Returns whether everybody sees the tables as they are; always, if there is
     /// no compiled form.
     #[must_use]
+    #[inline]
     pub fn is_published(&self) -> bool {
-        true
+        !self.touched || self.shows_all()
     }
 
     /// Gives up what no walk can see any more, and returns whether that is
     /// everything that was replaced before.
     #[must_use]
     pub fn settle(&mut self) -> bool {
-        true
+        let form = self.pipeline.form.as_mut();
+        form.is_none_or(|form| form.settle())
     }
 
     /// Makes all changes visible at once.
@@ -100,5 +89,25 @@ impl Switch {
     /// # Panics
     ///
     /// If an older walk may be under way: [`settle`](Self::settle) comes first.
-    pub fn publish(&mut self) {}
+    pub fn publish(&mut self) {
+        if let Some(mut form) = self.pipeline.form.take() {
+            form.publish(self.now, &mut self.pipeline);
+            self.touched = form.wants_more();
+            self.pipeline.form = Some(form);
+        }
+    }
+
+    fn shows_all(&self) -> bool {
+        let form = self.pipeline.form.as_ref();
+        form.is_none_or(|form| form.shows(&self.pipeline))
+    }
+
+    fn port_of_form(&mut self, port: PortNumber) -> (PortIndex, &mut Form) {
+        let port = self.pipeline.egress.find_port(port);
+        let form = self.pipeline.form.as_mut();
+        (
+            port.expect("the switch has the port"),
+            form.expect("the compiled form is kept"),
+        )
+    }
 }

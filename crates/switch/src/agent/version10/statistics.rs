@@ -135,6 +135,7 @@ fn select(
 
 fn table(pipeline: &Pipeline) -> TableStatistics<'_> {
     let table = &pipeline.tables[usize::from(TABLE.0)];
+    let counters = pipeline.table_counters(usize::from(TABLE.0));
     let count = |entries| u32::try_from(entries).unwrap_or(u32::MAX);
     TableStatistics {
         table: TABLE,
@@ -142,7 +143,7 @@ fn table(pipeline: &Pipeline) -> TableStatistics<'_> {
         wildcards: Wildcards::ALL,
         max_entries: count(table.flows.capacity()),
         entries: count(table.flows.len()),
-        lookups: table.counters.lookups,
-        matched: table.counters.matches,
+        lookups: counters.lookups,
+        matched: counters.matches,
     }
 }

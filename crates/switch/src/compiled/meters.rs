@@ -1,0 +1,226 @@
+//! The meters as records.
+//!
+//! A meter keeps its record for as long as it is there. A change begins with full
+//! buckets of tokens, as in the core. The core has buckets of its own for the
+//! frames whose way no walk has followed as far as their meter.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use units::Instant;
+use wire::openflow::MeterId;
+
+use super::layout::{Region, band, limit, meter, need};
+use super::placement::Reason;
+use super::room::Range;
+use super::store::{Counted, Store};
+use crate::meter_band::{Band, Treatment, Unit};
+use crate::meter_table::{Meter, MeterIndex, MeterTable};
+
+/// All meters.
+#[derive(Debug, Default)]
+pub(super) struct MeterForms {
+    /// By place in the meter table.
+    forms: Vec<Option<MeterForm>>,
+    /// Those that wait for room.
+    waiting: Vec<MeterIndex>,
+}
+
+/// One meter.
+#[derive(Debug)]
+struct MeterForm {
+    added: u64,
+    record: u32,
+    tally: u32,
+    written: Option<Written>,
+}
+
+/// What walks see of a meter.
+#[derive(Debug, Default)]
+struct Written {
+    changed: u64,
+    version: usize,
+    bands: Range,
+    /// Those of its bands.
+    tallies: Vec<u32>,
+    needs: u64,
+    reason: Option<Reason>,
+}
+
+impl MeterForms {
+    /// Returns the record of a meter.
+    pub(super) fn record(&self, index: MeterIndex) -> Option<u32> {
+        self.form(index).map(|form| form.record)
+    }
+
+    /// Returns why frames that come to a meter go to the core.
+    pub(super) fn reason(&self, index: MeterIndex) -> Option<Reason> {
+        match self.form(index) {
+            Some(form) => form.written.as_ref().and_then(|written| written.reason),
+            None => Some(Reason::Room),
+        }
+    }
+
+    /// Returns what others counted for a meter.
+    pub(super) fn counted(&self, store: &Store, index: MeterIndex, added: u64) -> Option<Counted> {
+        let form = self.form(index).filter(|form| form.added == added)?;
+        Some(store.counted(form.tally))
+    }
+
+    /// Returns what others counted for a band of a meter.
+    pub(super) fn counted_band(
+        &self,
+        store: &Store,
+        index: MeterIndex,
+        changed: u64,
+        band: usize,
+    ) -> Option<Counted> {
+        let written = self.form(index)?.written.as_ref();
+        let written = written.filter(|written| written.changed == changed)?;
+        written.tallies.get(band).map(|tally| store.counted(*tally))
+    }
+
+    /// Writes what changed.
+    pub(super) fn update(&mut self, now: Instant, meters: &mut MeterTable, store: &mut Store) {
+        let mut changed = meters.take_changes();
+        changed.append(&mut self.waiting);
+        changed.sort_unstable();
+        changed.dedup();
+        for index in changed {
+            if self.forms.len() <= index.at() {
+                self.forms.resize_with(index.at() + 1, || None);
+            }
+            // No frame comes to the meter of packet-ins on its way through the tables.
+            let current = meters.get(index);
+            let current = current.filter(|meter| meter.config.id != MeterId::CONTROLLER);
+            let form = &mut self.forms[index.at()];
+            let added = current.map(|meter| meter.added);
+            if form.as_ref().is_some_and(|form| Some(form.added) != added) {
+                form.take().expect("it was looked at").retire(store);
+            }
+            let Some(current) = current else { continue };
+            if form.is_none() {
+                *form = MeterForm::new(current.added, store);
+            }
+            if let Some(form) = form
+                && form.write(now, current, store) == Some(Reason::Room)
+            {
+                self.waiting.push(index);
+            }
+        }
+    }
+
+    fn form(&self, index: MeterIndex) -> Option<&MeterForm> {
+        self.forms.get(index.at())?.as_ref()
+    }
+}
+
+impl MeterForm {
+    /// Returns a meter of which nothing is written yet, if there is room.
+    fn new(added: u64, store: &mut Store) -> Option<Self> {
+        let record = store.rooms.meters.take()?;
+        let Some(tally) = store.take_tally() else {
+            store.rooms.meters.give(record);
+            return None;
+        };
+        let words = store.record(Region::Meters, record);
+        words[meter::TALLY].store(u64::from(tally), Relaxed);
+        words[meter::LOCK].store(0, Relaxed);
+        Some(Self {
+            added,
+            record,
+            tally,
+            written: None,
+        })
+    }
+
+    fn retire(self, store: &mut Store) {
+        store.retired.meters.push(self.record);
+        store.retired.tallies.push(self.tally);
+        if let Some(written) = self.written {
+            written.retire(store);
+        }
+    }
+
+    /// Writes a meter, unless it stands there already; returns why frames that come
+    /// to it go to the core.
+    fn write(&mut self, now: Instant, meter: &Meter, store: &mut Store) -> Option<Reason> {
+        let old = self.written.take().unwrap_or_default();
+        if old.changed == meter.changed && old.reason != Some(Reason::Room) {
+            let reason = old.reason;
+            self.written = Some(old);
+            return reason;
+        }
+        let seen = (old.changed > 0).then_some(old.version);
+        old.retire(store);
+        let mut new = Written {
+            changed: meter.changed,
+            ..Written::default()
+        };
+        new.reason = new.put(now, meter, store).err();
+        let word = new.word(meter.config.unit);
+        let write = |version: usize, words: &[AtomicU64]| {
+            words[meter::VERSIONS[version]].store(word, Relaxed);
+        };
+        new.version = store.write_version(Region::Meters, self.record, seen, meter::SINCE, write);
+        let reason = new.reason;
+        self.written = Some(new);
+        reason
+    }
+}
+
+impl Written {
+    fn retire(self, store: &mut Store) {
+        store.needs.remove(self.needs);
+        store.retired.tallies.extend(&self.tallies);
+        store.retired.bands.push(self.bands);
+    }
+
+    /// Writes the bands, unless the core handles the meter.
+    fn put(&mut self, now: Instant, meter: &Meter, store: &mut Store) -> Result<(), Reason> {
+        let bands = &meter.config.bands;
+        if bands.len() > limit::BANDS {
+            return Err(Reason::Bands);
+        }
+        let range = store.rooms.bands.take(bands.len()).ok_or(Reason::Room)?;
+        let Some(tallies) = store.take_tallies(bands.len()) else {
+            store.rooms.bands.give(range);
+            return Err(Reason::Room);
+        };
+        for (record, (band, tally)) in (range.first..).zip(bands.iter().zip(&tallies)) {
+            write_band(store, record, now, band, *tally);
+            if matches!(band.treatment, Treatment::Remark(_)) {
+                self.needs = need::NETWORK;
+            }
+        }
+        store.needs.add(self.needs);
+        (self.bands, self.tallies) = (range, tallies);
+        Ok(())
+    }
+
+    fn word(&self, unit: Unit) -> u64 {
+        let unit = match unit {
+            Unit::Bits => 0,
+            Unit::Frames => 1,
+        };
+        let to_core = match self.reason {
+            Some(_) => meter::TO_CORE,
+            None => 0,
+        };
+        unit | to_core | u64::from(self.bands.count) << 16 | u64::from(self.bands.first) << 32
+    }
+}
+
+fn write_band(store: &Store, record: u32, now: Instant, band: &Band, tally: u32) {
+    let what = match band.treatment {
+        Treatment::Drop => 0,
+        Treatment::Remark(levels) => 1 | u64::from(levels) << 8,
+    };
+    let words = store.record(Region::Bands, record);
+    let set = |at: usize, value: u64| words[at].store(value, Relaxed);
+    set(band::WHAT, what | u64::from(band.rate) << 32);
+    set(band::BURST, band.burst);
+    set(band::TOKENS, band.burst);
+    set(band::FILLED, now.as_ns());
+    set(band::TALLY, u64::from(tally));
+}

@@ -1,0 +1,184 @@
+//! Actions as words.
+
+use wire::ethernet::MacAddress;
+
+use super::layout::{limit, operation};
+use super::placement::Reason;
+use crate::action::{Action, FieldValue, Pop, Push, Target, Transport};
+use crate::action_set::place_of;
+use crate::group_table::GroupIndex;
+use crate::packet_key::halves;
+use crate::port::PortIndex;
+
+/// The words of an action: the first ones of its record.
+pub(super) type ActionWords = [u64; 3];
+
+/// What actions can name.
+pub(super) trait Places {
+    /// Returns how many ports there are.
+    fn ports(&self) -> usize;
+    /// Returns whether a port can be reached without the core.
+    fn reaches(&self, port: PortIndex) -> bool;
+    /// Returns the record of a group.
+    fn group(&self, group: GroupIndex) -> Option<u32>;
+}
+
+/// What is to be done, with a number and a value.
+struct Operation {
+    code: u8,
+    protocol: u8,
+    number: u32,
+    value: [u64; 2],
+}
+
+impl Operation {
+    const fn new(code: u8) -> Self {
+        Self {
+            code,
+            protocol: 0,
+            number: 0,
+            value: [0; 2],
+        }
+    }
+
+    fn with_number(code: u8, number: impl Into<u32>) -> Self {
+        Self {
+            number: number.into(),
+            ..Self::new(code)
+        }
+    }
+
+    fn with_value(code: u8, value: impl Into<u64>) -> Self {
+        Self {
+            value: [value.into(), 0],
+            ..Self::new(code)
+        }
+    }
+
+    fn with_wide(code: u8, value: [u8; 16]) -> Self {
+        Self {
+            value: halves(u128::from_be_bytes(value)),
+            ..Self::new(code)
+        }
+    }
+
+    fn of_address(code: u8, address: MacAddress) -> Self {
+        let [a, b, c, d, e, f] = address.0;
+        Self::with_value(code, u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
+    }
+
+    fn of_transport(code: u8, transport: Transport, value: u16) -> Result<Self, Reason> {
+        match transport {
+            // Its checksum covers the whole packet.
+            Transport::Sctp => Err(Reason::Change),
+            Transport::Tcp | Transport::Udp | Transport::Icmp | Transport::Icmpv6 => Ok(Self {
+                protocol: transport.protocol(),
+                ..Self::with_value(code, value)
+            }),
+        }
+    }
+}
+
+/// Returns an action as words.
+///
+/// # Errors
+///
+/// If only the core can execute it.
+pub(super) fn words_of(action: Action, places: &impl Places) -> Result<ActionWords, Reason> {
+    let Operation {
+        code,
+        protocol,
+        number,
+        value: [value, low],
+    } = operation_of(action, places)?;
+    let what = u64::from(code)
+        | u64::from(place_of(action)) << 8
+        | u64::from(protocol) << 16
+        | u64::from(number) << 32;
+    Ok([what, value, low])
+}
+
+fn operation_of(action: Action, places: &impl Places) -> Result<Operation, Reason> {
+    Ok(match action {
+        Action::Output(target) => output(target, places)?,
+        Action::SetQueue(queue) => Operation::with_number(operation::SET_QUEUE, queue),
+        Action::Group(group) => {
+            let place = places.group(group).ok_or(Reason::Group)?;
+            Operation::with_number(operation::GROUP, place)
+        }
+        Action::Push(Push::Vlan(kind)) => Operation::with_number(operation::PUSH_VLAN, kind),
+        Action::EnsureTag => Operation::new(operation::ENSURE_TAG),
+        Action::Pop(Pop::Vlan) => Operation::new(operation::POP_VLAN),
+        Action::SetField(value) => set_field(value)?,
+        Action::Push(Push::Mpls(_) | Push::Backbone)
+        | Action::Pop(Pop::Mpls(_) | Pop::Backbone)
+        | Action::SetTtl(..)
+        | Action::DecrementTtl(_)
+        | Action::CopyTtl(_) => return Err(Reason::Change),
+    })
+}
+
+fn output(target: Target, places: &impl Places) -> Result<Operation, Reason> {
+    match target {
+        Target::Port(port) if places.reaches(port) => {
+            Ok(Operation::with_number(operation::OUTPUT, port.0))
+        }
+        Target::Port(_) => Err(Reason::Port),
+        Target::InPort => Ok(Operation::new(operation::OUTPUT_IN_PORT)),
+        Target::All => to_all(operation::OUTPUT_ALL, places),
+        Target::Flood => to_all(operation::OUTPUT_FLOOD, places),
+        Target::Normal => Err(Reason::Bridge),
+        Target::Controller(_) | Target::Tables => Err(Reason::Controller),
+    }
+}
+
+fn to_all(code: u8, places: &impl Places) -> Result<Operation, Reason> {
+    let count = places.ports();
+    if count > limit::PORTS_TO_ALL {
+        return Err(Reason::Ports);
+    }
+    let mut ports = (0..).map(PortIndex).take(count);
+    match ports.all(|port| places.reaches(port)) {
+        true => Ok(Operation::new(code)),
+        false => Err(Reason::Port),
+    }
+}
+
+fn set_field(value: FieldValue) -> Result<Operation, Reason> {
+    const VLAN_ID: u16 = 0x0fff;
+    let ipv4 = |code, address| Operation::with_value(code, u32::from_be_bytes(address));
+    Ok(match value {
+        FieldValue::EthDst(to) => Operation::of_address(operation::SET_ETH_DST, to),
+        FieldValue::EthSrc(to) => Operation::of_address(operation::SET_ETH_SRC, to),
+        FieldValue::VlanVid(to) => Operation::with_value(operation::SET_VLAN_VID, to & VLAN_ID),
+        FieldValue::VlanPcp(to) => Operation::with_value(operation::SET_VLAN_PCP, to & 7),
+        FieldValue::IpDscp(to) => Operation::with_value(operation::SET_IP_DSCP, to),
+        FieldValue::IpEcn(to) => Operation::with_value(operation::SET_IP_ECN, to & 3),
+        FieldValue::Ipv4Src(to) => ipv4(operation::SET_IPV4_SRC, to),
+        FieldValue::Ipv4Dst(to) => ipv4(operation::SET_IPV4_DST, to),
+        FieldValue::Ipv6Src(to) => Operation::with_wide(operation::SET_IPV6_SRC, to),
+        FieldValue::Ipv6Dst(to) => Operation::with_wide(operation::SET_IPV6_DST, to),
+        FieldValue::Ipv6FlowLabel(to) => Operation::with_value(operation::SET_IPV6_FLOW_LABEL, to),
+        FieldValue::L4Src(transport, to) => {
+            Operation::of_transport(operation::SET_L4_SRC, transport, to)?
+        }
+        FieldValue::L4Dst(transport, to) => {
+            Operation::of_transport(operation::SET_L4_DST, transport, to)?
+        }
+        FieldValue::ArpOp(to) => Operation::with_value(operation::SET_ARP_OP, to),
+        FieldValue::ArpSpa(to) => ipv4(operation::SET_ARP_SPA, to),
+        FieldValue::ArpTpa(to) => ipv4(operation::SET_ARP_TPA, to),
+        FieldValue::ArpSha(to) => Operation::of_address(operation::SET_ARP_SHA, to),
+        FieldValue::ArpTha(to) => Operation::of_address(operation::SET_ARP_THA, to),
+        FieldValue::TunnelId(to) => Operation::with_value(operation::SET_TUNNEL, to),
+        FieldValue::EthType(_)
+        | FieldValue::IpProto(_)
+        | FieldValue::NdTarget(_)
+        | FieldValue::NdSourceLinkLayer(_)
+        | FieldValue::NdTargetLinkLayer(_)
+        | FieldValue::MplsLabel(_)
+        | FieldValue::MplsTc(_)
+        | FieldValue::MplsBos(_)
+        | FieldValue::PbbIsid(_) => return Err(Reason::Change),
+    })
+}
