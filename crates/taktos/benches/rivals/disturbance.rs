@@ -3,9 +3,11 @@
 use std::fs;
 
 use linux::clock;
+use measure::statistics::Distribution;
 use serde_json::{Value, json};
 use units::{Duration, Instant};
 
+use crate::document;
 use crate::process;
 use crate::running::Running;
 
@@ -13,15 +15,16 @@ use crate::running::Running;
 const TICK: Duration = Duration::from_ms(10);
 
 /// What disturbed a measurement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Disturbance {
     /// For how long the subject stood ready while something else had its processor.
     pub waited: Duration,
     /// For how long the hypervisor had the processors, in ticks of 10 ms.
     pub stolen: Duration,
-    /// By how much the sender was late at most. What the kernel carries on the
-    /// sender's processor stands still where the sender does.
-    pub sender_late: Duration,
+    /// By how much the sender woke up late. What the kernel carries on the sender's
+    /// processor stands still where the sender does, and the timers that pace a port
+    /// are late where the sender's are.
+    pub sender_late: Distribution,
     /// For how long the subject and the sender have run.
     pub ran: Duration,
     /// How long it took.
@@ -29,32 +32,21 @@ pub struct Disturbance {
 }
 
 impl Disturbance {
-    /// What disturbs nothing.
-    pub const NONE: Self = Self {
-        waited: Duration::ZERO,
-        stolen: Duration::ZERO,
-        sender_late: Duration::ZERO,
-        ran: Duration::ZERO,
-        took: Duration::ZERO,
-    };
-
-    /// Returns both, one after the other.
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            waited: self.waited + other.waited,
-            stolen: self.stolen + other.stolen,
-            sender_late: self.sender_late.max(other.sender_late),
-            ran: self.ran + other.ran,
-            took: self.took + other.took,
-        }
+    /// Adds what disturbed another measurement.
+    pub fn add(&mut self, other: &Self) {
+        self.waited += other.waited;
+        self.stolen += other.stolen;
+        self.sender_late.merge(&other.sender_late);
+        self.ran += other.ran;
+        self.took += other.took;
     }
 
     /// Returns it as it stands in a result file.
-    pub fn to_json(self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!({
             "subject_waited_ns": self.waited.as_ns(),
             "stolen_ns": self.stolen.as_ns(),
-            "sender_late_max_ns": self.sender_late.as_ns(),
+            "sender_late": document::of_distribution(&self.sender_late),
             "subject_and_sender_ran_ns": self.ran.as_ns(),
             "took_ns": self.took.as_ns(),
         })
@@ -82,7 +74,7 @@ impl Watch {
     }
 
     /// Ends.
-    pub fn finish(self, running: &Running, sender_late: Duration) -> Disturbance {
+    pub fn finish(self, running: &Running, sender_late: Distribution) -> Disturbance {
         Disturbance {
             waited: running.waited().saturating_sub(self.waited),
             stolen: stolen().saturating_sub(self.stolen),

@@ -114,7 +114,8 @@ fn of_finding(found: &Finding) -> Value {
     })
 }
 
-fn of_distribution(distribution: &Distribution) -> Value {
+/// Returns the usual figures of a distribution.
+pub fn of_distribution(distribution: &Distribution) -> Value {
     distribution.summary().map_or(Value::Null, |summary| {
         json!({
             "count": summary.count,

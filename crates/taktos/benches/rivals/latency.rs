@@ -75,18 +75,18 @@ pub fn measure(
 
 struct Sent {
     flights: Vec<Flight>,
-    late: Duration,
+    late: Distribution,
 }
 
 fn send(capture: &mut Capture, spacing: Duration, frames: usize) -> io::Result<Sent> {
     let mut sent = Sent {
         flights: vec![Flight::default(); frames],
-        late: Duration::ZERO,
+        late: Distribution::default(),
     };
     let mut due = clock::now() + SETTLING;
     for number in 0..frames {
         clock::sleep_until(due);
-        sent.late = sent.late.max(clock::now().saturating_since(due));
+        sent.late.record(clock::now().saturating_since(due));
         capture.send(number)?;
         capture.note(&mut sent.flights);
         due += spacing;

@@ -10,6 +10,7 @@ use std::io;
 
 use linux::clock;
 use linux::port::PacketPort;
+use measure::statistics::Distribution;
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::wire_size;
 
@@ -99,7 +100,7 @@ struct Bench {
     /// When the next one is due.
     due: Instant,
     flights: Vec<Flight>,
-    late: Duration,
+    late: Distribution,
     random: u64,
 }
 
@@ -118,7 +119,7 @@ impl Bench {
             spacing: OFFERED.time_to_send(wire_size(LOAD_BYTES)).round_up(),
             due: clock::now(),
             flights: Vec::new(),
-            late: Duration::ZERO,
+            late: Distribution::default(),
             random: SEED,
         })
     }
@@ -132,7 +133,7 @@ impl Bench {
         while self.due < end {
             clock::sleep_until(self.due);
             let now = clock::now();
-            self.late = self.late.max(now.saturating_since(self.due));
+            self.late.record(now.saturating_since(self.due));
             for frame in &self.load {
                 self.sender.send(frame);
             }

@@ -61,11 +61,11 @@ impl Pooled {
     /// Puts slots together, unless nothing arrived.
     pub fn of(slots: &[Slot]) -> Option<Self> {
         let mut latency = Distribution::default();
-        let (mut lost, mut disturbance) = (0, Disturbance::NONE);
+        let (mut lost, mut disturbance) = (0, Disturbance::default());
         for slot in slots {
             latency.merge(&slot.latency);
             lost += slot.lost;
-            disturbance = disturbance.and(slot.disturbance);
+            disturbance.add(&slot.disturbance);
         }
         Some(Self {
             summary: latency.summary()?,

@@ -7,6 +7,7 @@ use units::Duration;
 
 use crate::arrangement::Arrangement;
 use crate::control_plane::{Finding, Load, SPACING};
+use crate::disturbance::Disturbance;
 use crate::machine;
 use crate::overload::{self, Overload};
 use crate::ratios::{Pooled, Quantile, as_f64, typical};
@@ -65,7 +66,7 @@ impl<'a> Report<'a> {
             "p50 / floor",
             "p50, p99, p99.9 / OVS AF_XDP",
             "subject waited",
-            "sender late",
+            "sender late p50 / p99 / max",
             "processors busy",
         ];
         let rows = self.results.shown.iter();
@@ -83,14 +84,14 @@ impl<'a> Report<'a> {
             ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"))
         };
         let to_rival = [Quantile::P50, Quantile::P99, Quantile::P999].map(|it| ratio(RIVAL, it));
-        let disturbance = pooled.disturbance;
+        let disturbance = &pooled.disturbance;
         let busy = as_f64(disturbance.ran.as_ns()) / as_f64(disturbance.took.as_ns().max(1));
         let mut cells = quantiles(&pooled);
         cells.extend([
             ratio(subject.floor(), Quantile::P50),
             to_rival.join(" / "),
             format!("{} ms", ms(disturbance.waited)),
-            format!("{} ms", ms(disturbance.sender_late)),
+            lateness(disturbance),
             format!("{busy:.2}"),
         ]);
         Some((subject.to_string(), cells))
@@ -112,7 +113,7 @@ impl<'a> Report<'a> {
             "lost",
             "p99 beyond one frame",
             "subject waited",
-            "load late",
+            "sender late p50 / p99 / max",
         ];
         let row = |shown: &Shown| {
             let pooled = Pooled::of(shown.overload.get(&overload)?)?;
@@ -120,7 +121,7 @@ impl<'a> Report<'a> {
             cells.extend([
                 us(pooled.summary.p99.saturating_sub(overload::blocking())),
                 format!("{} ms", ms(pooled.disturbance.waited)),
-                format!("{} ms", ms(pooled.disturbance.sender_late)),
+                lateness(&pooled.disturbance),
             ]);
             Some((shown.subject.to_string(), cells))
         };
@@ -261,6 +262,14 @@ fn quantiles(pooled: &Pooled) -> Vec<String> {
         (summary.count + pooled.lost).to_string(),
         pooled.lost.to_string(),
     ]
+}
+
+/// By how much the sender was late, in microseconds.
+fn lateness(disturbance: &Disturbance) -> String {
+    let summary = disturbance.sender_late.summary();
+    summary.map_or_else(String::new, |it| {
+        format!("{} / {} / {}", us(it.p50), us(it.p99), us(it.max))
+    })
 }
 
 fn rate_cells(rate: Option<Rate>, ratio: Option<f64>) -> Vec<String> {
