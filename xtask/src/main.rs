@@ -53,7 +53,7 @@ usage: cargo xtask JOB
       [--seed NUMBER]
   neighbours         installs the other projects' programs that tests run beside ours
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
-      [--target taktos|open-vswitch] [--engine packet|xdp]
+      [--target taktos|open-vswitch] [--engine kernel|packet|xdp]
       [--only action|set-field|match|group|meter] [--files TEXT]
       [--interval SECONDS] [--lanes NUMBER] [--program FILE]";
 

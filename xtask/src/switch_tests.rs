@@ -58,6 +58,8 @@ pub enum Engine {
     Packet,
     /// AF_XDP.
     Xdp,
+    /// The kernel.
+    Kernel,
 }
 
 impl Engine {
@@ -65,14 +67,16 @@ impl Engine {
         match self {
             Self::Packet => "packet",
             Self::Xdp => "xdp",
+            Self::Kernel => "kernel",
         }
     }
 }
 
 impl Target {
-    const ALL: [Self; 3] = [
+    const ALL: [Self; 4] = [
         Self::Taktos(Engine::Packet),
         Self::Taktos(Engine::Xdp),
+        Self::Taktos(Engine::Kernel),
         Self::OpenVswitch,
     ];
 
@@ -80,6 +84,7 @@ impl Target {
         match self {
             Self::Taktos(Engine::Packet) => "taktos-packet",
             Self::Taktos(Engine::Xdp) => "taktos-xdp",
+            Self::Taktos(Engine::Kernel) => "taktos-kernel",
             Self::OpenVswitch => "open-vswitch",
         }
     }
@@ -123,6 +128,7 @@ impl Request {
                 "--target" if value == "open-vswitch" => request.target = Target::OpenVswitch,
                 "--engine" if value == "packet" => request.target = Target::Taktos(Engine::Packet),
                 "--engine" if value == "xdp" => request.target = Target::Taktos(Engine::Xdp),
+                "--engine" if value == "kernel" => request.target = Target::Taktos(Engine::Kernel),
                 "--only" => {
                     request.families.retain(|family| family.name() == value);
                     if request.families.is_empty() {

@@ -25,6 +25,7 @@ pub(crate) use hook::Hung;
 pub use hook::{Hook, Manner, PlugError};
 pub use shared_tables::SharedTables;
 
+use crate::bpf::features::{Feature, Features};
 use crate::bpf::map::MapError;
 use crate::bpf::program::LoadError;
 
@@ -57,6 +58,17 @@ pub enum EngineError {
     /// A port cannot be hung up.
     #[error(transparent)]
     Plug(#[from] PlugError),
+    /// The kernel lacks something that nothing can replace.
+    #[error("this kernel ({release}) lacks {feature}")]
+    Lacking {
+        /// Which kernel it is.
+        release: String,
+        /// What it lacks.
+        feature: Feature,
+    },
+    /// The kernel does not say what it has.
+    #[error("cannot load programs into the kernel: {_0}{}", privilege_hint(_0))]
+    Features(io::Error),
     /// The machine does not say how many processors it has.
     #[error("cannot read {POSSIBLE_PROCESSORS}: {0}")]
     Processors(io::Error),
@@ -69,6 +81,7 @@ pub struct KernelEngine {
     frames: HandedFrames,
     hook: Arc<Hook>,
     overflow: Overflow,
+    features: Features,
 }
 
 impl KernelEngine {
@@ -80,6 +93,11 @@ impl KernelEngine {
     /// If the kernel lacks the memory, refuses the program, or does not let this
     /// process load any.
     pub fn open(config: &Config, settings: Settings) -> Result<Self, EngineError> {
+        let features = Features::probe().map_err(EngineError::Features)?;
+        if let Some(feature) = features.fatal_lack() {
+            let release = features.release().to_owned();
+            return Err(EngineError::Lacking { release, feature });
+        }
         let processors = possible_processors().map_err(EngineError::Processors)?;
         let sizes = Sizes::new(config, settings.entries, processors);
         let tables = SharedTables::create(sizes)?;
@@ -90,7 +108,14 @@ impl KernelEngine {
             frames,
             hook: Arc::new(hook),
             overflow: settings.overflow,
+            features,
         })
+    }
+
+    /// Returns what the kernel has and lacks.
+    #[must_use]
+    pub fn features(&self) -> &Features {
+        &self.features
     }
 
     /// Returns what ports are hung on.
@@ -121,6 +146,13 @@ impl KernelEngine {
 impl AsFd for KernelEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.frames.as_fd()
+    }
+}
+
+fn privilege_hint(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::PermissionDenied => "; it needs root, or CAP_BPF and CAP_NET_ADMIN",
+        _ => "",
     }
 }
 

@@ -48,6 +48,9 @@ pub struct Config {
     /// What the switch remembers about stations when it treats frames like a
     /// bridge.
     pub mac_table: MacTableConfig,
+    /// What the switch runs on, in the words that controllers get, of which they see
+    /// up to 255 bytes.
+    pub hardware: String,
     /// Seed of the hash tables. With a seed that nobody outside knows, nobody
     /// can choose frames that are slow to look up.
     pub seed: u64,
@@ -178,6 +181,7 @@ impl Config {
                 capacity: 4_096,
                 age_max: Duration::from_secs(300),
             },
+            hardware: "software switch".to_owned(),
             seed: 0,
         };
         config.buffers = config.buffers_that_suffice();

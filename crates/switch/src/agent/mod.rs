@@ -109,6 +109,7 @@ impl fmt::Display for CloseReason {
 #[derive(Debug)]
 pub(crate) struct Agent {
     datapath_id: DatapathId,
+    hardware: String,
     fail_mode: FailMode,
     keep_alive: Option<KeepAlive>,
     config: SwitchConfig,
@@ -155,6 +156,7 @@ impl Agent {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             datapath_id: config.datapath_id,
+            hardware: config.hardware.clone(),
             fail_mode: config.fail_mode,
             keep_alive: config.keep_alive,
             config: SwitchConfig {

@@ -50,8 +50,8 @@ impl Agent {
     ) -> Result<(), ErrorKind> {
         match request {
             RequestBody::Description => {
-                let name = self.datapath_id.to_string();
-                let body = ReplyBody::Description(description(&name));
+                let (hardware, name) = (self.hardware.clone(), self.datapath_id.to_string());
+                let body = ReplyBody::Description(description(&hardware, &name));
                 self.reply(id, transaction, &answer(body));
             }
             RequestBody::Flow(request) => {
@@ -175,10 +175,10 @@ fn answer(body: ReplyBody<'_>) -> Message<'_> {
     Message::MultipartReply(MultipartReply::new(body))
 }
 
-fn description(name: &str) -> SwitchDescription<'_> {
+fn description<'a>(hardware: &'a str, name: &'a str) -> SwitchDescription<'a> {
     SwitchDescription {
         manufacturer: "Taktos",
-        hardware: "software switch",
+        hardware,
         software: concat!("taktos ", env!("CARGO_PKG_VERSION")),
         serial: "none",
         datapath: name,

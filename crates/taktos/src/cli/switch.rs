@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use linux::discipline::Discipline;
 use linux::kernel_engine::{Manner, RING_BYTES};
 use linux::packet_loop::Waiting;
 use linux::scheduling;
@@ -72,6 +73,9 @@ pub struct Switch {
     /// each; they are shared by all tables [default: twice the table size].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(64..=4_000_000))]
     kernel_entries: Option<u32>,
+    /// What keeps the rates of ports where the kernel forwards.
+    #[arg(long, value_name = "auto|htb|none", default_value = "auto")]
+    discipline: Discipline,
     /// The processor to run on; the switch then spins unless told to sleep or
     /// carried by the kernel.
     #[arg(long, value_name = "N")]
@@ -238,7 +242,10 @@ fn kernel_plan(arguments: &Switch) -> KernelPlan {
             OverflowName::Core => Overflow::ToCore,
             OverflowName::Refuse => Overflow::Refuse,
         },
-        manner: Manner::BEST,
+        manner: Manner {
+            discipline: arguments.discipline,
+            ..Manner::BEST
+        },
         ring_bytes: RING_BYTES,
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use linux::bpf::features::{Features, Lack};
 use linux::kernel_engine::{EngineError, Hook, KernelEngine, Manner, Settings};
 use linux::packet_loop::Waiting;
 use switch::Config;
@@ -102,7 +103,7 @@ impl fmt::Display for Reason {
 }
 
 impl Carried {
-    /// Returns which engine was taken, and why.
+    /// Returns which engine was taken and why, and what the kernel lacks for it.
     #[must_use]
     pub fn describe(&self) -> String {
         let engine = match &self.carriage {
@@ -111,7 +112,11 @@ impl Carried {
             Carriage::Each(PortEngine::Xdp) => "xdp",
             Carriage::Each(PortEngine::Packet) => "packet",
         };
-        format!("{engine} ({})", self.reason)
+        let mut text = format!("{engine} ({})", self.reason);
+        if let Some(engine) = &self.engine {
+            describe_kernel(engine.features(), &mut text);
+        }
+        text
     }
 
     /// Returns how the loop is to wait: where the kernel forwards, a loop that looks
@@ -131,11 +136,21 @@ impl Carried {
     /// If this machine lacks an interface, a privilege, or what the engine needs
     /// that was asked for. Nothing is left changed then.
     pub fn take(plan: &Plan) -> Result<Self, DatapathError> {
+        let mut carried = Self::choose(plan)?;
+        carried.config.hardware = format!("software switch, engine {}", carried.describe());
+        Ok(carried)
+    }
+
+    fn choose(plan: &Plan) -> Result<Self, DatapathError> {
         match plan.engine {
             EngineChoice::Kernel => Self::in_kernel(plan, Reason::Asked),
             EngineChoice::Xdp => Self::each(plan, PortEngine::Xdp, Reason::Asked),
             EngineChoice::Packet => Self::each(plan, PortEngine::Packet, Reason::Asked),
-            EngineChoice::Auto => Self::each(plan, PortEngine::Best, Reason::Best),
+            EngineChoice::Auto => match Self::in_kernel(plan, Reason::Best) {
+                Ok(carried) => Ok(carried),
+                Err(error @ DatapathError::NoInterface(_)) => Err(error),
+                Err(error) => Self::each(plan, PortEngine::Best, Reason::KernelCannot(error)),
+            },
         }
     }
 
@@ -172,6 +187,16 @@ impl Carried {
             engine: Some(engine),
             reason,
         })
+    }
+}
+
+fn describe_kernel(features: &Features, text: &mut String) {
+    text.push_str(", Linux ");
+    text.push_str(features.release());
+    for feature in features.lacking() {
+        if let Lack::Replaced { by } = feature.lack() {
+            text.push_str(&format!("; without {feature}: {by}"));
+        }
     }
 }
 

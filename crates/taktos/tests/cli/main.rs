@@ -6,6 +6,7 @@
 mod bad_input;
 mod captures;
 mod interruption;
+mod kernel_engine;
 mod listeners;
 mod openflow;
 mod privilege;

@@ -6,8 +6,9 @@ use wire::openflow::multipart::{
     FlowStatisticsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
 };
 use wire::openflow::{
-    Action, Actions, AsyncConfig, Fields, FlowMod, Framer, Hello, Instruction, Instructions,
-    MatchField, Message, PortNumber, PortStatus, TableId, TransactionId, emit_barrier_request,
+    Action, Actions, AsyncConfig, BufferId, Fields, FlowMod, Framer, Hello, Instruction,
+    Instructions, MatchField, Message, PacketOut, PortNumber, PortStatus, TableId, TransactionId,
+    emit_barrier_request,
 };
 
 /// Connected to a switch, the greetings exchanged.
@@ -53,14 +54,47 @@ impl<S: Read + Write> Client<S> {
     /// Has frames that come in at `from` leave at `to`.
     pub fn ask_to_join(&mut self, from: u32, to: u32) {
         let fields = [MatchField::InPort(PortNumber(from))];
-        let actions = [Action::output(PortNumber(to))];
-        let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+        self.ask_to_do(1, &fields, &[Action::output(PortNumber(to))]);
+    }
+
+    /// Adds an entry that does something to frames with these fields, and waits until
+    /// it is so.
+    #[track_caller]
+    pub fn add(&mut self, priority: u16, fields: &[MatchField], actions: &[Action]) {
+        self.ask_to_do(priority, fields, actions);
+        self.pass_barrier();
+    }
+
+    fn ask_to_do(&mut self, priority: u16, fields: &[MatchField], actions: &[Action]) {
+        let instructions = [Instruction::ApplyActions(Actions::of(actions))];
         let flow_mod = FlowMod {
-            matching: Fields::of(&fields),
+            priority,
+            matching: Fields::of(fields),
             instructions: Instructions::of(&instructions),
             ..FlowMod::add(TableId(0))
         };
         self.tell(|out| flow_mod.emit(TransactionId(2), out));
+    }
+
+    /// Sends a frame out of a port.
+    pub fn send_out(&mut self, port: u32, frame: &[u8]) {
+        let actions = [Action::output(PortNumber(port))];
+        let packet_out = PacketOut {
+            buffer: BufferId::NONE,
+            in_port: PortNumber::CONTROLLER,
+            actions: Actions::of(&actions),
+            data: frame,
+        };
+        self.tell(|out| packet_out.emit(TransactionId(6), out));
+    }
+
+    /// Waits for the next frame that the switch sends to its controllers.
+    #[track_caller]
+    pub fn await_packet_in(&mut self) -> Vec<u8> {
+        self.await_message(|message| match message {
+            Message::PacketIn(packet_in) => Some(packet_in.data.to_vec()),
+            _ => None,
+        })
     }
 
     /// Asks for all entries.

@@ -140,6 +140,7 @@ impl Testbed {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let stream = self.room.run(|| TcpStream::connect(address)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_nodelay(true).unwrap();
         Client::greet(stream)
     }
 
@@ -166,23 +167,46 @@ pub struct Host {
 
 impl Host {
     pub fn send(&mut self, mark: u8) {
-        self.port.send(0, &frame(mark));
+        self.send_frame(&frame(mark));
+    }
+
+    pub fn send_frame(&mut self, frame: &[u8]) {
+        self.port.send(0, frame);
     }
 
     /// Waits for the frame that has this mark.
     #[track_caller]
     pub fn receives(&mut self, mark: u8) {
-        assert!(self.hears(mark, PATIENCE), "frame {mark} did not come");
+        assert!(
+            self.hears(&frame(mark), PATIENCE),
+            "frame {mark} did not come"
+        );
+    }
+
+    /// Waits for this frame.
+    #[track_caller]
+    pub fn receives_frame(&mut self, frame: &[u8]) {
+        assert!(self.hears(frame, PATIENCE), "{frame:02x?} did not come");
     }
 
     /// Makes sure that no frame with this mark comes.
     #[track_caller]
     pub fn hears_nothing_of(&mut self, mark: u8) {
-        assert!(!self.hears(mark, SILENCE), "frame {mark} came");
+        assert!(!self.hears(&frame(mark), SILENCE), "frame {mark} came");
     }
 
-    fn hears(&mut self, mark: u8, patience: Duration) -> bool {
-        let expected = frame(mark);
+    /// Waits for any frame.
+    #[track_caller]
+    pub fn receives_any(&mut self) {
+        eventually("a frame comes", || self.port.receive(|_| ()).is_some());
+    }
+
+    /// Returns how many frames have come that nobody waited for.
+    pub fn count_others(&mut self) -> usize {
+        std::iter::from_fn(|| self.port.receive(|_| ())).count()
+    }
+
+    fn hears(&mut self, expected: &[u8], patience: Duration) -> bool {
         let give_up = Instant::now() + patience;
         while Instant::now() < give_up {
             let found = self.port.receive(|arrived| match arrived.frame {
@@ -199,7 +223,8 @@ impl Host {
     }
 }
 
-fn frame(mark: u8) -> Vec<u8> {
+/// A frame to everybody with this mark.
+pub fn frame(mark: u8) -> Vec<u8> {
     let mut frame = vec![0xff; 6];
     frame.extend([2, 0, 0, 0, 0, mark]);
     frame.extend(ETHER_TYPE);
@@ -217,7 +242,8 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn skip(test: &str) {
+/// Says loudly that a test cannot run here.
+pub fn skip(test: &str) {
     let notice = format!(
         "SKIPPED {test}: needs CAP_NET_ADMIN and CAP_SYS_ADMIN. Run it as root, or with:\n    \
          unshare --user --map-root-user --net cargo test"
