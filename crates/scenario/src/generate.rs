@@ -1,4 +1,4 @@
-//! Networks of regular shape: line, ring, star, grid, diamond, tree.
+//! Networks of regular shape: line, ring, star, grid, torus, diamond, tree.
 //!
 //! Switches are numbered from 1. A generator says which pairs of them are
 //! linked, in the order of which ports are given out.
@@ -16,6 +16,9 @@ pub(crate) enum Generator {
     Star { size: usize },
     /// Each switch linked with the one to its right and the one below.
     Grid { rows: usize, columns: usize },
+    /// A grid whose last column is linked with the first, and its last row with the
+    /// first.
+    Torus { rows: usize, columns: usize },
     /// Two switches, the first and the last, with `paths` others between them,
     /// each linked with both.
     Diamond { paths: usize },
@@ -29,7 +32,9 @@ impl Generator {
     pub(crate) fn switch_count(self) -> Option<usize> {
         match self {
             Self::Line { size } | Self::Ring { size } | Self::Star { size } => Some(size),
-            Self::Grid { rows, columns } => rows.checked_mul(columns),
+            Self::Grid { rows, columns } | Self::Torus { rows, columns } => {
+                rows.checked_mul(columns)
+            }
             Self::Diamond { paths } => paths.checked_add(2),
             Self::Tree { depth, fan_out } => {
                 let mut level = 1usize;
@@ -54,6 +59,7 @@ impl Generator {
             }
             Self::Star { size } => (1..size).map(|leaf| [0, leaf]).collect(),
             Self::Grid { rows, columns } => grid(rows, columns),
+            Self::Torus { rows, columns } => torus(rows, columns),
             Self::Diamond { paths } => {
                 let last = paths + 1;
                 (1..=paths)
@@ -71,16 +77,22 @@ impl Generator {
 
     /// Returns what is wrong with the sizes, if anything is.
     pub(crate) fn mistake(self) -> Option<Mistake> {
-        let (least, found, what) = match self {
-            Self::Ring { size } => (3, size, "a ring has at least 3 switches"),
-            Self::Diamond { paths } => (2, paths, "a diamond has at least 2 paths"),
+        let (least, found, what, key) = match self {
+            Self::Ring { size } => (3, size, "a ring has at least 3 switches", "size"),
+            Self::Diamond { paths } => (2, paths, "a diamond has at least 2 paths", "size"),
+            Self::Torus { rows, columns } if rows < columns => {
+                (3, rows, "a torus has at least 3 rows", "rows")
+            }
+            Self::Torus { columns, .. } => {
+                (3, columns, "a torus has at least 3 columns", "columns")
+            }
             Self::Line { .. } | Self::Star { .. } | Self::Grid { .. } | Self::Tree { .. } => {
                 return None;
             }
         };
         (found < least).then(|| Mistake::Contradiction {
             sentence: format!("{what}, not {found}"),
-            help: format!("size = {least}"),
+            help: format!("{key} = {least}"),
         })
     }
 }
@@ -105,9 +117,50 @@ fn grid(rows: usize, columns: usize) -> Vec<[usize; 2]> {
     links
 }
 
+fn torus(rows: usize, columns: usize) -> Vec<[usize; 2]> {
+    let switch = |row: usize, column: usize| row % rows * columns + column % columns;
+    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    places
+        .flat_map(|(row, column)| {
+            let here = switch(row, column);
+            [
+                [here, switch(row, column + 1)],
+                [here, switch(row + 1, column)],
+            ]
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_switch_of_a_torus_has_four_links() {
+        let torus = Generator::Torus {
+            rows: 3,
+            columns: 4,
+        };
+
+        let links = torus.links();
+
+        for switch in 0..12 {
+            let own = links.iter().filter(|ends| ends.contains(&switch));
+            assert_eq!(own.count(), 4, "switch {switch}");
+        }
+    }
+
+    #[test]
+    fn a_torus_too_narrow_to_go_around_is_a_mistake() {
+        for (rows, columns) in [(2, 5), (5, 2)] {
+            assert!(Generator::Torus { rows, columns }.mistake().is_some());
+        }
+        let torus = Generator::Torus {
+            rows: 3,
+            columns: 3,
+        };
+        assert!(torus.mistake().is_none());
+    }
 
     #[test]
     fn generators_have_the_links_of_their_shape() {
@@ -123,6 +176,14 @@ mod tests {
                 },
                 12,
                 17,
+            ),
+            (
+                Generator::Torus {
+                    rows: 3,
+                    columns: 4,
+                },
+                12,
+                24,
             ),
             (Generator::Diamond { paths: 2 }, 4, 4),
             (

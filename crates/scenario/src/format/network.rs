@@ -8,7 +8,7 @@ use crate::shape::{Choice, Shape, Table, Zero};
 /// The generators of networks.
 static GENERATORS: Choice = Choice {
     what: "generator",
-    words: &["line", "ring", "star", "grid", "diamond", "tree"],
+    words: &["line", "ring", "star", "grid", "torus", "diamond", "tree"],
 };
 
 static DEVICES: Choice = Choice {
@@ -24,7 +24,7 @@ pub(crate) static NETWORK: Table = Table {
             Optional,
             Shape::Choice(&GENERATORS),
             "the shape of a generated network, whose switches are s1, s2, …: line, ring and star \
-             of `size` switches, grid of `rows` by `columns`, diamond of `size` parallel paths, \
+             of `size` switches, grid and torus of `rows` by `columns`, diamond of `size` parallel paths, \
              tree of `depth` levels with `fan_out` children a switch",
         ),
         key(
@@ -40,8 +40,13 @@ pub(crate) static NETWORK: Table = Table {
             count(),
             "the number of switches or, of a diamond, of paths",
         ),
-        key("rows", Optional, count(), "the rows of a grid"),
-        key("columns", Optional, count(), "the columns of a grid"),
+        key("rows", Optional, count(), "the rows of a grid or torus"),
+        key(
+            "columns",
+            Optional,
+            count(),
+            "the columns of a grid or torus",
+        ),
         key(
             "depth",
             Optional,

@@ -74,7 +74,7 @@ impl Reader<'_> {
     /// those of other generators.
     fn generator(&mut self, name: &'static str, settings: &Record<'_>) -> Option<Generator> {
         let needed: &[&str] = match name {
-            "grid" => &["rows", "columns"],
+            "grid" | "torus" => &["rows", "columns"],
             "tree" => &["depth", "fan_out"],
             _ => &["size"],
         };
@@ -108,6 +108,10 @@ impl Reader<'_> {
                 paths: size("size")?,
             },
             "grid" => Generator::Grid {
+                rows: size("rows")?,
+                columns: size("columns")?,
+            },
+            "torus" => Generator::Torus {
                 rows: size("rows")?,
                 columns: size("columns")?,
             },
