@@ -86,10 +86,11 @@ impl CarrierWatch {
             changes: Arc::clone(&changes),
             changed: changed.clone(),
         };
-        let thread = thread::spawn(move || {
+        let thread = thread::Builder::new().name("carriers".to_owned());
+        let thread = thread.spawn(move || {
             scheduling::apply(wish);
             watched.watch(&mut poller, interval, effort);
-        });
+        })?;
         Ok(Self {
             present,
             changes,

@@ -133,7 +133,8 @@ impl ControllerHandle {
         let keeper = StoreKeeper::start(store, waker.clone());
         let doorway = Doorway::open(listener, &waker)?;
         let (should_stop, own_waker) = (Arc::clone(&stop), waker.clone());
-        let thread = thread::spawn(move || {
+        let thread = thread::Builder::new().name("controller".to_owned());
+        let thread = thread.spawn(move || {
             scheduling::apply(wish);
             let mut carried = Loop {
                 controller: Controller::new(clock::now(), config),
@@ -148,7 +149,7 @@ impl ControllerHandle {
             while !should_stop.load(Ordering::Relaxed) {
                 carried.turn();
             }
-        });
+        })?;
         Ok(Self {
             requests,
             told,

@@ -45,6 +45,60 @@ pub enum Placement {
     AllBut(usize),
 }
 
+/// How urgent a thread is among all of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// It runs as soon as it wants to, whatever ordinary threads do.
+    BeforeAllOthers,
+    /// It shares the processor with others.
+    Shared,
+}
+
+/// The ranks of threads that run before all ordinary ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// The highest but that of the kernel's own (`sched(7)`): for a thread that
+    /// looks at the clock and no more.
+    Watch,
+    /// For one that has to act in time.
+    Act,
+}
+
+impl Rank {
+    fn priority(self) -> i32 {
+        match self {
+            Self::Watch => 98,
+            Self::Act => 50,
+        }
+    }
+}
+
+/// Lets the calling thread run before all ordinary ones, if the machine grants it;
+/// for threads that run for microseconds at a time.
+pub fn before_all_others(rank: Rank) -> Urgency {
+    let parameters = libc::sched_param {
+        sched_priority: rank.priority(),
+    };
+    let caller = 0;
+    // SAFETY: `parameters` is a whole `sched_param` and lives until the call
+    // returns.
+    #[expect(unsafe_code, reason = "sched_setscheduler")]
+    let result =
+        unsafe { libc::sched_setscheduler(caller, libc::SCHED_FIFO, &raw const parameters) };
+    match result {
+        0 => Urgency::BeforeAllOthers,
+        _ => Urgency::Shared,
+    }
+}
+
+/// Returns the processors that the calling thread may use.
+#[must_use]
+pub fn allowed_processors() -> Vec<usize> {
+    let allowed = sched_getaffinity(None);
+    let is_set = |cpu: &usize| allowed.as_ref().is_ok_and(|allowed| allowed.is_set(*cpu));
+    (0..CpuSet::MAX_CPU).filter(is_set).collect()
+}
+
 /// Returns the processor that a thread may have for itself: the last of those
 /// that the calling thread may use, if it may use at least two. The first is
 /// where most systems serve interrupts.

@@ -27,6 +27,8 @@ pub enum Work {
     Control,
     /// Looking in vain for a frame that the kernel held.
     Delivery,
+    /// Waking up at a moment that was agreed.
+    Waking,
 }
 
 /// One stall.

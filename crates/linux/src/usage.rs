@@ -1,0 +1,165 @@
+//! Tells how much processor time was used: by each thread of this process, and by
+//! the interrupts of the whole machine.
+//!
+//! What a thread used is exact, and holds the soft interrupts that the kernel did
+//! while the thread was its guest: the frames that a host sends go on to the next
+//! switches before the call returns. The machine's interrupts are sampled by the
+//! kernel at every tick, so that the two are no sum.
+//!
+//! Sources: `Documentation/scheduler/sched-stats.rst`, `proc(5)`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use units::{Duration, Instant};
+
+use crate::clock;
+
+/// How the kernel counts for programs, whatever its own ticks are (`USER_HZ`).
+const TICK: Duration = Duration::from_ms(10);
+/// The places of the times of a processor in `/proc/stat` behind its name.
+const INTERRUPTS: usize = 5;
+const SOFT_INTERRUPTS: usize = 6;
+const STOLEN: usize = 7;
+
+/// A reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usage {
+    at: Instant,
+    /// By the number of the thread.
+    threads: BTreeMap<u64, Thread>,
+    machine: [Duration; 3],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Thread {
+    name: String,
+    used: Duration,
+}
+
+/// What was used between two readings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// The time between them.
+    pub elapsed: Duration,
+    /// By the threads of this process that there were all the time, by name.
+    pub threads: BTreeMap<String, Duration>,
+    /// By interrupts of the machine.
+    pub interrupts: Duration,
+    /// By soft interrupts of the machine, such as the forwarding of frames.
+    pub soft_interrupts: Duration,
+    /// By the hypervisor, while somebody here wanted to run.
+    pub stolen: Duration,
+}
+
+impl Usage {
+    /// Takes a reading.
+    ///
+    /// # Errors
+    ///
+    /// If `/proc` is not there.
+    pub fn read() -> io::Result<Self> {
+        let mut threads = BTreeMap::new();
+        for entry in fs::read_dir("/proc/self/task")? {
+            let path = entry?.path();
+            // A thread that has just ended is none.
+            if let Some((number, thread)) = read_thread(&path) {
+                threads.insert(number, thread);
+            }
+        }
+        Ok(Self {
+            at: clock::now(),
+            threads,
+            machine: read_machine(&fs::read_to_string("/proc/stat")?),
+        })
+    }
+
+    /// Returns what was used since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Spent {
+        let mut threads = BTreeMap::<_, Duration>::new();
+        for (number, thread) in &self.threads {
+            if let Some(before) = earlier.threads.get(number) {
+                let used = thread.used.saturating_sub(before.used);
+                let sum = threads.entry(thread.name.clone()).or_default();
+                *sum += used;
+            }
+        }
+        let machine = |n: usize| self.machine[n].saturating_sub(earlier.machine[n]);
+        Spent {
+            elapsed: self.at.saturating_since(earlier.at),
+            threads,
+            interrupts: machine(0),
+            soft_interrupts: machine(1),
+            stolen: machine(2),
+        }
+    }
+}
+
+impl Spent {
+    /// Returns what the threads used whose names begin with `name`.
+    #[must_use]
+    pub fn by(&self, name: &str) -> Duration {
+        let named = self.threads.iter().filter(|(it, _)| it.starts_with(name));
+        named.map(|(_, used)| *used).sum()
+    }
+
+    /// Returns what all threads used.
+    #[must_use]
+    pub fn by_all(&self) -> Duration {
+        self.threads.values().copied().sum()
+    }
+}
+
+fn read_thread(path: &std::path::Path) -> Option<(u64, Thread)> {
+    let number = path.file_name()?.to_str()?.parse().ok()?;
+    let name = fs::read_to_string(path.join("comm")).ok()?;
+    let times = fs::read_to_string(path.join("schedstat")).ok()?;
+    let used = times.split_ascii_whitespace().next()?.parse().ok()?;
+    Some((
+        number,
+        Thread {
+            name: name.trim_end().to_owned(),
+            used: Duration::from_ns(used),
+        },
+    ))
+}
+
+/// Returns what the machine used for interrupts, for soft interrupts, and what was
+/// stolen from it, from the text of `/proc/stat`.
+fn read_machine(text: &str) -> [Duration; 3] {
+    let all = text.lines().next().unwrap_or_default();
+    let times = all.split_ascii_whitespace().skip(1);
+    let ticks: Vec<u64> = times.map_while(|time| time.parse().ok()).collect();
+    let time = |place: usize| TICK * ticks.get(place).copied().unwrap_or_default();
+    [time(INTERRUPTS), time(SOFT_INTERRUPTS), time(STOLEN)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_times_of_the_machine_are_read_as_the_kernel_writes_them() {
+        let text = "cpu  203058 0 48428 165215 21058 3 1416 1443 0 0\ncpu0 1 2 3\n";
+
+        let machine = read_machine(text);
+
+        assert_eq!(machine, [3u64, 1416, 1443].map(|ticks| TICK * ticks));
+    }
+
+    #[test]
+    fn what_a_thread_used_is_told_by_its_name() {
+        let before = Usage::read().unwrap();
+        let begun = clock::spent();
+        while clock::spent() < begun + Duration::from_ms(2) {
+            std::hint::spin_loop();
+        }
+
+        let spent = Usage::read().unwrap().since(&before);
+
+        assert!(spent.by_all() >= Duration::from_ms(2), "{spent:?}");
+        assert_eq!(spent.by("no such thread"), Duration::ZERO);
+    }
+}
