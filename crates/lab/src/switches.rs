@@ -1,6 +1,10 @@
 //! All switches of a network, running on one thread, each with its connection to
 //! the controller.
 
+mod kernel_part;
+
+pub use kernel_part::kernel_refuses;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,16 +21,28 @@ use linux::port::{Attachment, Engine, Port};
 use linux::scheduling::{self, Granted, HIGHEST_NICE, Placement, Wish};
 use switch::Config;
 use units::Duration;
+use wire::openflow::PortNumber;
 
 use crate::network::{Network, Place};
 
 /// The most memory that the rings of all ports take together.
 const ALL_RINGS_BYTES: usize = 1 << 30;
+/// How many entries a switch of the kernel's has room for where nobody says more.
+pub const USUAL_ENTRIES: usize = 1_024;
 /// How often a carrier is asked for: a link that is cut counts as down so much
 /// later at most.
 const CARRIER_INTERVAL: Duration = Duration::from_us(500);
 
-/// How the ports of the switches are carried.
+/// Who forwards the frames of the switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwarding {
+    /// The kernel, as far as it can; one loop does the rest.
+    Kernel,
+    /// One loop, with ports that are carried so.
+    Loop(Carried),
+}
+
+/// How ports are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
     /// By packet sockets, which absorb stalls.
@@ -44,27 +60,37 @@ pub struct Settings {
     pub processor: Option<usize>,
     /// From which length on a gap in the loop is a stall.
     pub stall_threshold: Duration,
-    /// How ports are carried.
-    pub carried: Carried,
+    /// Who forwards.
+    pub forwarding: Forwarding,
     /// The port on which the controller listens.
     pub controller_port: u16,
+    /// For how many entries each switch has memory in the kernel, if it forwards.
+    pub entries: usize,
 }
 
 impl Settings {
-    /// Spins on a processor of its own where there are two or more, and sleeps
-    /// where there is one.
+    /// Sleeps where the kernel forwards. Elsewhere spins on a processor of its own
+    /// where there are two or more, and sleeps where there is one.
     #[must_use]
-    pub fn for_this_machine(stall_threshold: Duration, controller_port: u16) -> Self {
-        let processor = scheduling::dedicated_processor();
+    pub fn for_this_machine(
+        forwarding: Forwarding,
+        stall_threshold: Duration,
+        controller_port: u16,
+    ) -> Self {
+        let processor = match forwarding {
+            Forwarding::Kernel => None,
+            Forwarding::Loop(_) => scheduling::dedicated_processor(),
+        };
         Self {
             waiting: match processor {
                 Some(_) => Waiting::Spinning,
                 None => Waiting::Sleeping,
             },
             processor,
-            carried: Carried::Packet,
+            forwarding,
             stall_threshold,
             controller_port,
+            entries: USUAL_ENTRIES,
         }
     }
 
@@ -127,13 +153,19 @@ impl Switches {
             "a configuration for each switch"
         );
         let (commands, obeyed) = mpsc::channel();
-        let (mut stations, mut dialers) = (Vec::new(), Vec::new());
-        let (plugs, interfaces) = plug_in(network, settings.carried)?;
-        for ((number, config), plugs) in configs.iter().enumerate().zip(plugs) {
-            let dialer = dial(network, number, settings.controller_port, &commands);
-            stations.push(Station::new(config.clone(), plugs).dialled_by(dialer.wanted()));
-            dialers.push(dialer);
-        }
+        let (stations, interfaces) = match settings.forwarding {
+            Forwarding::Kernel => kernel_part::stations(network, configs, settings.entries)?,
+            Forwarding::Loop(Carried::Packet) => plug_in(network, configs, by_packet(network))?,
+            Forwarding::Loop(Carried::Xdp) => {
+                plug_in(network, configs, Engine::Xdp(Attachment::Any))?
+            }
+        };
+        let dialers = 0..network.switches.len();
+        let dialers =
+            dialers.map(|number| dial(network, number, settings.controller_port, &commands));
+        let dialers: Vec<_> = dialers.collect();
+        let stations = stations.into_iter().zip(&dialers);
+        let stations = stations.map(|(station, dialer)| station.dialled_by(dialer.wanted()));
         let carriers = CarrierWatch::start(
             interfaces,
             CARRIER_INTERVAL,
@@ -141,7 +173,13 @@ impl Switches {
             settings.wish_beside(HIGHEST_NICE),
         )?;
         let threshold = settings.stall_threshold;
-        let packets = PacketLoop::new(stations, carriers, obeyed, settings.waiting, threshold)?;
+        let packets = PacketLoop::new(
+            stations.collect(),
+            carriers,
+            obeyed,
+            settings.waiting,
+            threshold,
+        )?;
         let stop = Arc::new(AtomicBool::new(false));
         let should_stop = Arc::clone(&stop);
         let thread = thread::Builder::new()
@@ -223,30 +261,55 @@ impl Drop for Switches {
     }
 }
 
-/// Opens the ports of every switch. Returns them, and their interfaces in the order
-/// in which the ports refer to them.
-fn plug_in(network: &Network, carried: Carried) -> io::Result<(Vec<Vec<Plug>>, Vec<Interface>)> {
+/// Returns the ends of cables that are ports of switches.
+fn ends(network: &Network) -> impl Iterator<Item = PortEnd<'_>> {
     let sockets = network.cables.iter().flat_map(|cable| &cable.sockets);
-    let ends = sockets.filter_map(|socket| match socket.place {
-        Place::Switch { switch, port, .. } => Some((switch, port, &socket.interface)),
+    sockets.filter_map(|socket| match socket.place {
+        Place::Switch { switch, port, .. } => Some(PortEnd {
+            switch,
+            number: port,
+            interface: &socket.interface,
+        }),
         Place::Host(_) => None,
-    });
-    let ends: Vec<_> = ends.collect();
-    let engine = match carried {
-        Carried::Packet => Engine::Packet {
-            ring_bytes: RING_BYTES.min(ALL_RINGS_BYTES / ends.len().max(1)),
-        },
-        Carried::Xdp => Engine::Xdp(Attachment::Any),
-    };
-    let opened = crew::each(&ends, |_, (switch, _, interface)| {
-        network.switches[*switch].run(|| Port::open(engine, interface.index()))
+    })
+}
+
+/// One port of a switch.
+#[derive(Clone, Copy, Debug)]
+struct PortEnd<'a> {
+    switch: usize,
+    number: PortNumber,
+    interface: &'a Interface,
+}
+
+fn by_packet(network: &Network) -> Engine {
+    Engine::Packet {
+        ring_bytes: RING_BYTES.min(ALL_RINGS_BYTES / ends(network).count().max(1)),
+    }
+}
+
+/// Opens the ports of every switch. Returns the switches, and the interfaces in the
+/// order in which the ports refer to them.
+fn plug_in(
+    network: &Network,
+    configs: &[Config],
+    engine: Engine,
+) -> io::Result<(Vec<Station>, Vec<Interface>)> {
+    let ends: Vec<_> = ends(network).collect();
+    let opened = crew::each(&ends, |_, end| {
+        network.switches[end.switch].run(|| Port::open(engine, end.interface.index()))
     })?;
     let mut plugs: Vec<_> = network.switches.iter().map(|_| Vec::new()).collect();
-    for (watched, ((switch, port, _), opened)) in ends.iter().zip(opened).enumerate() {
-        plugs[*switch].push(Plug::new(*port, opened, watched));
+    for (watched, (end, opened)) in ends.iter().zip(opened).enumerate() {
+        plugs[end.switch].push(Plug::new(end.number, opened, watched));
     }
-    let interfaces = ends.iter().map(|(_, _, interface)| interface.try_clone());
-    Ok((plugs, interfaces.collect::<Result<_, _>>()?))
+    let stations = configs.iter().zip(plugs);
+    let stations = stations.map(|(config, plugs)| Station::new(config.clone(), plugs));
+    Ok((stations.collect(), interfaces(&ends)?))
+}
+
+fn interfaces(ends: &[PortEnd<'_>]) -> io::Result<Vec<Interface>> {
+    ends.iter().map(|end| end.interface.try_clone()).collect()
 }
 
 fn dial(network: &Network, number: usize, port: u16, commands: &Sender<Command>) -> Dialer {

@@ -31,6 +31,8 @@ pub(crate) use book::as_seen;
 
 /// How long captured frames wait at most while sources are busy.
 const READ_INTERVAL: Duration = Duration::from_ms(1);
+/// The same while no source is to send and nothing was captured lately.
+const QUIET_INTERVAL: Duration = Duration::from_ms(20);
 /// How many captured frames of an interface are read before the sources are
 /// looked at again.
 const FRAMES_AT_ONCE: usize = 16;
@@ -147,7 +149,8 @@ impl TrafficLoop {
             let next = self.send_due(now);
             if now >= read_due {
                 read_due = match self.read() {
-                    Rest::Nothing => now + READ_INTERVAL,
+                    Rest::Nothing if next > now + QUIET_INTERVAL => now + QUIET_INTERVAL,
+                    Rest::Nothing | Rest::Some => now + READ_INTERVAL,
                     Rest::More => now,
                 };
                 self.keep_time(now);
@@ -193,18 +196,14 @@ impl TrafficLoop {
                 let taken = (0..FRAMES_AT_ONCE)
                     .take_while(|_| read_one(&mut self.book, number, host, socket))
                     .count();
-                if taken == FRAMES_AT_ONCE {
-                    rest = Rest::More;
-                }
+                rest = rest.max(Rest::after(taken));
             }
         }
         for trunk in &mut self.trunks {
             let taken = (0..FRAMES_AT_ONCE)
                 .take_while(|_| trunk.read_one(&mut self.book.captures))
                 .count();
-            if taken == FRAMES_AT_ONCE {
-                rest = Rest::More;
-            }
+            rest = rest.max(Rest::after(taken));
         }
         rest
     }
@@ -278,9 +277,24 @@ fn read_one(book: &mut Book, number: usize, host: &mut Host, socket: usize) -> b
     true
 }
 
-/// Whether the taps hold more than was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What reading the taps leads to expect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rest {
+    /// They held nothing.
     Nothing,
+    /// They held something, and all of it was read.
+    Some,
+    /// They hold more than was read.
     More,
+}
+
+impl Rest {
+    /// Returns what to expect of a tap of which `taken` frames were read.
+    fn after(taken: usize) -> Self {
+        match taken {
+            0 => Self::Nothing,
+            FRAMES_AT_ONCE => Self::More,
+            _ => Self::Some,
+        }
+    }
 }

@@ -4,11 +4,12 @@
 //!
 //! | thread | has | runs as |
 //! |---|---|---|
-//! | packets | all switches | alone on its processor, spinning, nice -20; sleeping where there is one processor |
+//! | packets | all switches, or what the kernel leaves to them | nice -20, sleeping; without the kernel's help alone on its processor, spinning, where there are two |
 //! | controller | the controller | nice -20 beside it |
 //! | store | the controller's store | as everybody |
 //! | carriers | the carriers of all ports | nice -20 |
-//! | traffic | all hosts, their taps and the recorder | nice -10 |
+//! | traffic | all hosts, their taps and the recorder | nice -10; before all ordinary threads where the kernel forwards |
+//! | a sentry on each processor, where the switches sleep | a look at the clock now and then | before all others |
 //! | timeline | what happens to the network | nice -10 |
 //! | a dialer for each switch | its connection | as everybody |
 
@@ -24,7 +25,11 @@ use controller::northbound::{Said, Saying};
 use controller::{Request, RequestId, Store};
 use linux::clock::{self, WallClock};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
-use linux::scheduling::{self, HIGHEST_NICE, Session};
+use linux::packet_loop::Waiting;
+use linux::scheduling::{self, HIGHEST_NICE, Rank, Session, Urgency};
+use linux::sentry::{Sentries, Watched};
+use linux::stall::Stalls;
+use linux::usage::{Spent, Usage};
 use measure::load::Load;
 use thiserror::Error;
 use units::{Duration, Instant};
@@ -32,7 +37,7 @@ use units::{Duration, Instant};
 use crate::cable::Changed;
 use crate::host::Host;
 use crate::network::{BuildError, Network, Plan};
-use crate::switches::{Settings, Switches, SwitchesRecord};
+use crate::switches::{Forwarding, Settings, Switches, SwitchesRecord};
 use crate::timeline::{Change, Timeline};
 use crate::traffic_loop::{Order, Tally, TrafficLoop, TrafficRecord};
 use crate::trunk::Trunk;
@@ -89,6 +94,10 @@ pub struct Parts<S> {
     pub store: S,
     /// From which length on a gap in the packet loop is a stall.
     pub stall_threshold: Duration,
+    /// Who forwards.
+    pub forwarding: Forwarding,
+    /// For how many entries each switch has memory in the kernel, if it forwards.
+    pub entries: usize,
 }
 
 /// What was observed in a lab.
@@ -101,6 +110,24 @@ pub struct Observed {
     pub changes: Vec<Changed>,
     /// What the switches did.
     pub switches: SwitchesRecord,
+    /// What noticed when the machine stood still, and when it did.
+    pub stalls: Vec<(Watcher, Stalls)>,
+    /// The processor time used while traffic ran, as far as the machine tells.
+    pub spent: Option<Spent>,
+}
+
+/// What notices that the machine stands still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watcher {
+    /// The loop that carries the switches: it spins.
+    Loop,
+    /// A thread that sleeps on a processor to moments that were agreed.
+    Sentry {
+        /// The processor.
+        processor: usize,
+        /// How urgent it was.
+        urgency: Urgency,
+    },
 }
 
 /// A network with switches and a controller that run. Everything ends when this
@@ -124,6 +151,9 @@ struct Run {
     orders: Sender<Order>,
     tally: Arc<Tally>,
     stop: Arc<AtomicBool>,
+    /// Where no thread spins.
+    sentries: Option<Sentries>,
+    before: Option<Usage>,
     traffic: Option<JoinHandle<TrafficRecord>>,
     timeline: Option<JoinHandle<io::Result<Vec<Changed>>>>,
 }
@@ -141,7 +171,10 @@ impl Lab {
         S: Store + Send + 'static,
         S::Error: Display,
     {
-        let settings = Settings::for_this_machine(parts.stall_threshold, OPENFLOW_PORT);
+        let settings = Settings {
+            entries: parts.entries,
+            ..Settings::for_this_machine(parts.forwarding, parts.stall_threshold, OPENFLOW_PORT)
+        };
         let session = Session::raise(HIGHEST_NICE);
         let network = Network::build(&parts.network)?;
         let hosts = machine("open the interfaces of the hosts", Host::open_all(&network))?;
@@ -243,15 +276,27 @@ impl Lab {
         assert!(self.run.is_none(), "a lab runs once");
         let (orders, obeyed) = mpsc::channel();
         let tally = Arc::new(Tally::default());
+        let sentries = match self.settings.waiting {
+            Waiting::Spinning => None,
+            Waiting::Sleeping => {
+                let threshold = self.settings.stall_threshold;
+                Some(machine("watch the processors", Sentries::post(threshold))?)
+            }
+        };
         let stop = Arc::new(AtomicBool::new(false));
         let wish = self.settings.wish_beside(TRAFFIC_NICE);
         let hosts = std::mem::take(&mut self.hosts);
         let trunks = Trunk::open_all(&self.network, &load.captures);
         let trunks = machine("capture the links between switches", trunks)?;
         let traffic = TrafficLoop::new(hosts, trunks, load, Arc::clone(&tally), obeyed);
-        let should_stop = Arc::clone(&stop);
+        let (should_stop, forwarding) = (Arc::clone(&stop), self.settings.forwarding);
         let traffic = spawn("traffic", move || {
             scheduling::apply(wish);
+            match forwarding {
+                // Nobody else is delayed but for frames that it sends.
+                Forwarding::Kernel => scheduling::before_all_others(Rank::Act),
+                Forwarding::Loop(_) => Urgency::Shared,
+            };
             traffic.run(&should_stop)
         })?;
         let cables = std::mem::take(&mut self.network.cables);
@@ -266,6 +311,8 @@ impl Lab {
             orders,
             tally,
             stop,
+            sentries,
+            before: Usage::read().ok(),
             traffic,
             timeline,
         });
@@ -285,19 +332,41 @@ impl Lab {
     /// If a planned change could not be made.
     pub fn finish(mut self) -> Result<Observed, LabError> {
         let (mut traffic, mut changes) = (None, Vec::new());
+        let (mut sentries, mut spent) = (None, None);
         if let Some(mut run) = self.run.take() {
+            spent = run.before.take().and_then(|before| {
+                let after = Usage::read().ok()?;
+                Some(after.since(&before))
+            });
             run.stop.store(true, Ordering::Relaxed);
             traffic = run.traffic.take().map(joined);
+            sentries = run.sentries.take().map(Sentries::recall);
             if let Some(timeline) = run.timeline.take() {
                 changes = machine("change the network", joined(timeline))?;
             }
         }
+        let switches = self.switches.finish();
+        let stalls = match sentries {
+            None => vec![(Watcher::Loop, switches.record.stalls.clone())],
+            Some(sentries) => sentries.into_iter().map(watched).collect(),
+        };
         Ok(Observed {
             traffic,
             changes,
-            switches: self.switches.finish(),
+            switches,
+            stalls,
+            spent,
         })
     }
+}
+
+fn watched(watched: Watched) -> (Watcher, Stalls) {
+    let Watched {
+        processor,
+        stalls,
+        urgency,
+    } = watched;
+    (Watcher::Sentry { processor, urgency }, stalls)
 }
 
 /// A run that is dropped before its end is ended.

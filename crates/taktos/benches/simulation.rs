@@ -150,6 +150,10 @@ struct Stopwatch {
 }
 
 impl World for Stopwatch {
+    fn building(&self) -> Option<units::Duration> {
+        self.world.building()
+    }
+
     fn now(&self) -> units::Instant {
         self.world.now()
     }
@@ -203,6 +207,8 @@ struct Listener {
 }
 
 impl Audience for Listener {
+    fn built(&mut self, _: units::Duration) {}
+
     fn discovered(&mut self, _: Discovered, _: units::Duration) {}
 
     fn decided(&mut self, admissions: &[Admission]) {

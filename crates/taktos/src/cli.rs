@@ -45,6 +45,9 @@ struct Run {
     /// Where to run it; without this, in `lab` if this machine allows it.
     #[arg(long, value_enum)]
     world: Option<WorldName>,
+    /// How switches of the lab carry frames.
+    #[arg(long, value_enum, default_value = "auto")]
+    engine: LabEngine,
     /// Everything random follows from it; replaces the scenario's own.
     #[arg(long)]
     seed: Option<u64>,
@@ -77,6 +80,19 @@ enum WorldName {
     Sim,
     /// In Linux namespaces, with real packets.
     Lab,
+}
+
+/// How switches of the lab carry frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LabEngine {
+    /// The kernel where it can, packet sockets elsewhere.
+    Auto,
+    /// The kernel, by a program on each port.
+    Kernel,
+    /// AF_XDP, and a loop that spins.
+    Xdp,
+    /// Packet sockets, and a loop that spins.
+    Packet,
 }
 
 /// Does what the command line says and returns the exit code for it.

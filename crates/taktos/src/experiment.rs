@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use controller::Config;
 use controller::northbound::Said;
+use lab::switches::Forwarding;
 use measure::report::Report;
 use scenario::Scenario;
 use thiserror::Error;
@@ -98,12 +99,14 @@ pub enum ExperimentError {
 pub enum Place {
     /// In virtual time.
     Sim,
-    /// In Linux namespaces, with real packets.
-    Lab,
+    /// In Linux namespaces, with real packets, forwarded by whom it says.
+    Lab(Forwarding),
 }
 
 /// Is told how an experiment goes.
 pub trait Audience {
+    /// A network of real things stands.
+    fn built(&mut self, took: Duration);
     /// The network was discovered.
     fn discovered(&mut self, found: Discovered, took: Duration);
     /// The flows were decided on.
@@ -138,6 +141,9 @@ impl Experiment<'_> {
         load::verify(self.scenario)?;
         let config = self.config()?;
         let world = self.world(place, config.clone())?;
+        if let Some(building) = world.building() {
+            to.built(building);
+        }
         self.run_in(world, place, &config, to)
     }
 
@@ -193,13 +199,10 @@ impl Experiment<'_> {
     fn world(&self, place: Place, config: Config) -> Result<Box<dyn World>, ExperimentError> {
         match place {
             Place::Sim => Ok(Box::new(sim_world::SimWorld::new(self.scenario, config))),
-            Place::Lab => {
+            Place::Lab(forwarding) => {
                 let store = EmbeddedStore::open(&self.store)?;
-                Ok(Box::new(lab_world::LabWorld::new(
-                    self.scenario,
-                    config,
-                    store,
-                )?))
+                let world = lab_world::LabWorld::new(self.scenario, config, store, forwarding)?;
+                Ok(Box::new(world))
             }
         }
     }

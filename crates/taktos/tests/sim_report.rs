@@ -51,6 +51,8 @@ fn substation() -> Scenario {
 struct Nobody;
 
 impl Audience for Nobody {
+    fn built(&mut self, _: Duration) {}
+
     fn discovered(&mut self, _: Discovered, _: Duration) {}
     fn decided(&mut self, _: &[Admission]) {}
     fn running(&mut self, _: Duration, _: Duration) {}

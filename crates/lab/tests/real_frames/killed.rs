@@ -4,14 +4,18 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use lab::network::Network;
+use lab::switches::{Carried, Forwarding, Settings, Switches};
 use lab::veth::{self, End};
 use linux::interface::Interface;
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
+use switch::{Config, Pacing, PortConfig};
+use units::{BitRate, Duration};
 use wire::ethernet::MacAddress;
+use wire::openflow::{DatapathId, PortNumber};
 
 use crate::network::plan;
-use crate::{await_some, namespace_or_skip};
+use crate::{await_some, kernel_forwards, namespace_or_skip};
 
 /// Set for the process that is to be killed.
 const VICTIM: &str = "TAKTOS_TEST_VICTIM";
@@ -60,7 +64,15 @@ fn a_victim_builds_a_network_and_waits() {
     if std::env::var_os(VICTIM).is_none() {
         return;
     }
-    let _network = Network::build(&plan()).unwrap();
+    let network = Network::build(&plan()).unwrap();
+    // Where the kernel forwards, its programs are at the ports.
+    let forwarding = match kernel_forwards("a_victim_builds_a_network_and_waits") {
+        true => Forwarding::Kernel,
+        false => Forwarding::Loop(Carried::Packet),
+    };
+    let settings = Settings::for_this_machine(forwarding, Duration::from_us(100), 6653);
+    let configs = [config(1, 2), config(2, 1)];
+    let _switches = Switches::start(&network, &configs, settings).unwrap();
     let (here, inside) = (Namespace::current().unwrap(), Namespace::new().unwrap());
     let end = |namespace, name, index| End {
         namespace,
@@ -79,4 +91,15 @@ fn a_victim_builds_a_network_and_waits() {
 
     // Nothing is ever written to it.
     let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+fn config(switch: u64, ports: u32) -> Config {
+    let ports = (1..=ports).map(|number| PortConfig {
+        number: PortNumber(number),
+        name: format!("p{number}"),
+        mac: MacAddress([2, 9, 0, 0, 0, 1]),
+        rate: Some(BitRate::from_mbps(100)),
+        pacing: Pacing::Core,
+    });
+    Config::new(DatapathId(switch), ports.collect())
 }

@@ -15,6 +15,7 @@ mod world;
 use std::io::{self, Write};
 use std::thread;
 
+use lab::switches::{Carried, Forwarding, kernel_refuses};
 use lab::veth::{self, End, Power};
 use linux::clock;
 use linux::namespace::Namespace;
@@ -49,6 +50,31 @@ fn namespace_or_skip(test: &str) -> Option<Namespace> {
             None
         }
         Err(error) => panic!("{error}"),
+    }
+}
+
+/// Tells whether the kernel forwards for switches of this process, or says loudly
+/// that it does not, as in a user namespace.
+fn kernel_forwards(test: &str) -> bool {
+    let refusal = kernel_refuses();
+    if let Some(refusal) = &refusal {
+        let _ = writeln!(
+            io::stderr(),
+            "\nSKIPPED {test}, as forwarded by the kernel: {refusal}\n"
+        );
+    }
+    refusal.is_none()
+}
+
+/// Does `work` with switches that are carried by packet sockets, and with those that
+/// the kernel forwards for.
+fn over_each_engine(test: &str, work: impl Fn(Forwarding)) {
+    if namespace_or_skip(test).is_none() {
+        return;
+    }
+    work(Forwarding::Loop(Carried::Packet));
+    if kernel_forwards(test) {
+        work(Forwarding::Kernel);
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use lab::network::{Network, Place, Plan};
-use lab::switches::{Carried, Settings, Switches};
+use lab::switches::{Carried, Forwarding, Settings, Switches};
 use linux::packet_loop::Waiting;
 use linux::port::{Attachment, XdpPort};
 use linux::sender::Sender;
@@ -19,7 +19,7 @@ use wire::openflow::{
 };
 
 use crate::network::{cable, host, port};
-use crate::{frame, namespace_or_skip, next_frame};
+use crate::{frame, kernel_forwards, namespace_or_skip, next_frame, over_each_engine};
 
 const CONTROLLER_PORT: u16 = 6653;
 const STALL: Duration = Duration::from_us(100);
@@ -138,15 +138,12 @@ struct Bench {
     switches: Switches,
 }
 
-fn bench() -> Bench {
-    bench_carried(Carried::Packet)
-}
-
-fn bench_carried(carried: Carried) -> Bench {
-    bench_with(Settings {
-        carried,
-        ..Settings::for_this_machine(STALL, CONTROLLER_PORT)
-    })
+fn bench(forwarding: Forwarding) -> Bench {
+    bench_with(Settings::for_this_machine(
+        forwarding,
+        STALL,
+        CONTROLLER_PORT,
+    ))
 }
 
 fn bench_with(settings: Settings) -> Bench {
@@ -180,7 +177,7 @@ fn a_switch_with_two_entries_carries_frames_with_and_without_tag() {
     if namespace_or_skip(test).is_none() {
         return;
     }
-    carries_frames_with_and_without_tag(bench());
+    carries_frames_with_and_without_tag(bench(Forwarding::Loop(Carried::Packet)), 2);
 }
 
 #[test]
@@ -189,7 +186,16 @@ fn af_xdp_carries_frames_with_and_without_tag() {
     if namespace_or_skip(test).is_none() || !may_use_af_xdp(test) {
         return;
     }
-    carries_frames_with_and_without_tag(bench_carried(Carried::Xdp));
+    carries_frames_with_and_without_tag(bench(Forwarding::Loop(Carried::Xdp)), 2);
+}
+
+#[test]
+fn the_kernel_carries_frames_with_and_without_tag_past_the_core() {
+    let test = "the_kernel_carries_frames_with_and_without_tag_past_the_core";
+    if namespace_or_skip(test).is_none() || !kernel_forwards(test) {
+        return;
+    }
+    carries_frames_with_and_without_tag(bench(Forwarding::Kernel), 0);
 }
 
 #[test]
@@ -201,12 +207,13 @@ fn a_loop_that_sleeps_carries_frames_with_and_without_tag() {
     let asleep = Settings {
         waiting: Waiting::Sleeping,
         processor: None,
-        ..Settings::for_this_machine(STALL, CONTROLLER_PORT)
+        ..Settings::for_this_machine(Forwarding::Loop(Carried::Packet), STALL, CONTROLLER_PORT)
     };
-    carries_frames_with_and_without_tag(bench_with(asleep));
+    carries_frames_with_and_without_tag(bench_with(asleep), 2);
 }
 
-fn carries_frames_with_and_without_tag(bench: Bench) {
+/// Sends two frames, of which so many come by the switch's core.
+fn carries_frames_with_and_without_tag(bench: Bench, by_core: u64) {
     let mut controller = Controller::accept(&bench.listener);
     controller.join_ports();
     let (mut sender, mut tap) = (bench.sender(0, 7), bench.tap(1));
@@ -221,98 +228,99 @@ fn carries_frames_with_and_without_tag(bench: Bench) {
         assert_eq!(&received, sent);
     }
     let record = bench.switches.finish().record;
-    assert_eq!(record.ports[0][0].received, 2);
-    assert_eq!(record.ports[0][1].sent, 2);
+    assert_eq!(record.ports[0][0].received, by_core);
+    assert_eq!(record.ports[0][1].sent, by_core);
 }
 
 #[test]
 fn a_port_paces_what_comes_faster_than_its_rate() {
-    let test = "a_port_paces_what_comes_faster_than_its_rate";
-    if namespace_or_skip(test).is_none() {
-        return;
-    }
-    let bench = bench();
-    let mut controller = Controller::accept(&bench.listener);
-    controller.join_ports();
-    let mut tap = bench.tap(1);
-    // Past the host's own pacing.
-    let index = bench.network.cables[0].sockets[0].interface.index();
-    let mut burst =
-        bench.network.hosts[0].run(|| linux::port::PacketPort::open(index, 1 << 20).unwrap());
-    const FRAMES: u32 = 40;
+    over_each_engine(
+        "a_port_paces_what_comes_faster_than_its_rate",
+        |forwarding| {
+            let bench = bench(forwarding);
+            let mut controller = Controller::accept(&bench.listener);
+            controller.join_ports();
+            let mut tap = bench.tap(1);
+            // Past the host's own pacing.
+            let index = bench.network.cables[0].sockets[0].interface.index();
+            let mut burst = bench.network.hosts[0]
+                .run(|| linux::port::PacketPort::open(index, 1 << 20).unwrap());
+            const FRAMES: u32 = 40;
 
-    for mark in 0..FRAMES {
-        burst.send(&frame(1514, mark));
-    }
+            for mark in 0..FRAMES {
+                burst.send(&frame(1514, mark));
+            }
 
-    let mut times = Vec::new();
-    for mark in 0..FRAMES {
-        let (received, at) = next_frame(&mut tap, Direction::In);
-        assert_eq!(received, frame(1514, mark));
-        times.push(at);
-    }
-    let between = times[times.len() - 1] - times[0];
-    let wire_time = BitRate::from_mbps(100).time_to_send(wire::ethernet::wire_size(1514));
-    // The first may be late by itself, and every one by the loop's turn.
-    let least = (wire_time * u64::from(FRAMES - 2)).round_up();
-    assert!(
-        between >= least,
-        "{FRAMES} frames within {between}, not {least}"
+            let mut times = Vec::new();
+            for mark in 0..FRAMES {
+                let (received, at) = next_frame(&mut tap, Direction::In);
+                assert_eq!(received, frame(1514, mark));
+                times.push(at);
+            }
+            let between = times[times.len() - 1] - times[0];
+            let wire_time = BitRate::from_mbps(100).time_to_send(wire::ethernet::wire_size(1514));
+            // The first may be late by itself, and every one by the loop's turn.
+            let least = (wire_time * u64::from(FRAMES - 2)).round_up();
+            assert!(
+                between >= least,
+                "{FRAMES} frames within {between}, not {least}"
+            );
+        },
     );
 }
 
 #[test]
 fn a_cut_cable_is_reported_to_the_controller() {
-    let test = "a_cut_cable_is_reported_to_the_controller";
-    if namespace_or_skip(test).is_none() {
-        return;
-    }
-    let mut bench = bench();
-    let mut controller = Controller::accept(&bench.listener);
-    controller.join_ports();
+    over_each_engine("a_cut_cable_is_reported_to_the_controller", |forwarding| {
+        let mut bench = bench(forwarding);
+        let mut controller = Controller::accept(&bench.listener);
+        controller.join_ports();
 
-    bench.network.cables[1].cut().unwrap();
+        bench.network.cables[1].cut().unwrap();
 
-    controller.await_message("the port's status", |message| match message {
-        Message::PortStatus(status) => status.port.number == PortNumber(2),
-        _ => false,
+        controller.await_message("the port's status", |message| match message {
+            Message::PortStatus(status) => status.port.number == PortNumber(2),
+            _ => false,
+        });
     });
 }
 
 #[test]
 fn a_switch_that_crashes_forgets_all_and_dials_again_once_it_is_back() {
-    let test = "a_switch_that_crashes_forgets_all_and_dials_again_once_it_is_back";
-    if namespace_or_skip(test).is_none() {
-        return;
-    }
-    let bench = bench();
-    let mut controller = Controller::accept(&bench.listener);
-    controller.join_ports();
+    over_each_engine(
+        "a_switch_that_crashes_forgets_all_and_dials_again_once_it_is_back",
+        |forwarding| {
+            let bench = bench(forwarding);
+            let mut controller = Controller::accept(&bench.listener);
+            controller.join_ports();
 
-    bench.switches.crash(0);
+            bench.switches.crash(0);
 
-    let mut rest = Vec::new();
-    controller.stream.read_to_end(&mut rest).unwrap();
-    bench.switches.restart(0);
-    let mut controller = Controller::accept(&bench.listener);
-    controller.join_ports();
+            let mut rest = Vec::new();
+            controller.stream.read_to_end(&mut rest).unwrap();
+            bench.switches.restart(0);
+            let mut controller = Controller::accept(&bench.listener);
+            controller.join_ports();
+        },
+    );
 }
 
 #[test]
 fn a_controller_that_sends_garbage_loses_its_connection_and_no_frame_is_lost() {
-    let test = "a_controller_that_sends_garbage_loses_its_connection_and_no_frame_is_lost";
-    if namespace_or_skip(test).is_none() {
-        return;
-    }
-    let bench = bench();
-    let mut controller = Controller::accept(&bench.listener);
-    controller.join_ports();
+    over_each_engine(
+        "a_controller_that_sends_garbage_loses_its_connection_and_no_frame_is_lost",
+        |forwarding| {
+            let bench = bench(forwarding);
+            let mut controller = Controller::accept(&bench.listener);
+            controller.join_ports();
 
-    controller.tell(|out| out.extend_from_slice(&[4, 0, 0, 3, 0xff, 0xff, 0xff, 0xff]));
+            controller.tell(|out| out.extend_from_slice(&[4, 0, 0, 3, 0xff, 0xff, 0xff, 0xff]));
 
-    let mut rest = Vec::new();
-    controller.stream.read_to_end(&mut rest).unwrap();
-    let (mut sender, mut tap) = (bench.sender(0, 0), bench.tap(1));
-    sender.send(&frame(60, 4)).unwrap();
-    assert_eq!(next_frame(&mut tap, Direction::In).0, frame(60, 4));
+            let mut rest = Vec::new();
+            controller.stream.read_to_end(&mut rest).unwrap();
+            let (mut sender, mut tap) = (bench.sender(0, 0), bench.tap(1));
+            sender.send(&frame(60, 4)).unwrap();
+            assert_eq!(next_frame(&mut tap, Direction::In).0, frame(60, 4));
+        },
+    );
 }

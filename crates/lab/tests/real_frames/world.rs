@@ -16,6 +16,7 @@ use controller::northbound::{
 use controller::place::PortId;
 use controller::{Store, StoreWrite};
 use lab::network::{CablePlan, Place, Plan};
+use lab::switches::{Forwarding, USUAL_ENTRIES};
 use lab::timeline::Change;
 use lab::veth::Power;
 use lab::world::{Lab, Parts};
@@ -31,8 +32,8 @@ use units::{BitRate, DataSize, Delay, Duration, Instant};
 use wire::ethernet::{MacAddress, wire_size};
 use wire::openflow::{DatapathId, PortNumber};
 
-use crate::namespace_or_skip;
 use crate::network::{cable, host, port};
+use crate::over_each_engine;
 
 const RATE: BitRate = BitRate::from_mbps(100);
 const FRAME_BYTES: usize = 200;
@@ -286,13 +287,15 @@ fn await_topology(lab: &mut Lab) {
 }
 
 /// Returns a lab in which everything is known and the flow admitted.
-fn ready() -> Lab {
+fn ready(forwarding: Forwarding) -> Lab {
     let mut lab = Lab::build(Parts {
         network: ring(),
         switches: (1..=3).map(switch_config).collect(),
         controller: controller_config(),
         store: Memory::default(),
         stall_threshold: STALL,
+        forwarding,
+        entries: USUAL_ENTRIES,
     })
     .unwrap();
     await_topology(&mut lab);
@@ -315,73 +318,75 @@ fn ready() -> Lab {
 
 #[test]
 fn an_admitted_flow_arrives_and_survives_that_its_cable_is_cut() {
-    let test = "an_admitted_flow_arrives_and_survives_that_its_cable_is_cut";
-    if namespace_or_skip(test).is_none() {
-        return;
-    }
-    let mut lab = ready();
+    over_each_engine(
+        "an_admitted_flow_arrives_and_survives_that_its_cable_is_cut",
+        |forwarding| {
+            let mut lab = ready(forwarding);
 
-    let start = lab.now() + Duration::from_ms(100);
-    let (cut, end) = (
-        start + Duration::from_ms(300),
-        start + Duration::from_ms(800),
-    );
-    lab.begin(
-        load(start, end),
-        vec![(cut, Change::Cut { cable: FIRST_TRUNK })],
-    )
-    .unwrap();
-    let restored = await_said(&mut lab, "the restoration", |what| {
-        matches!(what, Saying::Notice(Event::Restored { .. }))
-    });
-    clock::sleep_until(end + Duration::from_ms(200));
-    let observed = lab.finish().unwrap();
+            let start = lab.now() + Duration::from_ms(100);
+            let (cut, end) = (
+                start + Duration::from_ms(300),
+                start + Duration::from_ms(800),
+            );
+            lab.begin(
+                load(start, end),
+                vec![(cut, Change::Cut { cable: FIRST_TRUNK })],
+            )
+            .unwrap();
+            let restored = await_said(&mut lab, "the restoration", |what| {
+                matches!(what, Saying::Notice(Event::Restored { .. }))
+            });
+            clock::sleep_until(end + Duration::from_ms(200));
+            let observed = lab.finish().unwrap();
 
-    let traffic = observed.traffic.unwrap();
-    let flow = &traffic.flows[0];
-    assert_eq!(traffic.uncaptured, 0);
-    assert!(flow.sent >= 700, "{} sent", flow.sent);
-    assert!(
-        flow.lost * 4 < flow.sent,
-        "{} of {} lost",
-        flow.lost,
-        flow.sent
+            let traffic = observed.traffic.unwrap();
+            let flow = &traffic.flows[0];
+            assert_eq!(traffic.uncaptured, 0);
+            assert!(flow.sent >= 700, "{} sent", flow.sent);
+            assert!(
+                flow.lost * 4 < flow.sent,
+                "{} of {} lost",
+                flow.lost,
+                flow.sent
+            );
+            assert!(
+                flow.last_sent.unwrap() > observed.changes[0].done,
+                "nothing was sent after the cut"
+            );
+            assert!(restored.at > observed.changes[0].asked);
+        },
     );
-    assert!(
-        flow.last_sent.unwrap() > observed.changes[0].done,
-        "nothing was sent after the cut"
-    );
-    assert!(restored.at > observed.changes[0].asked);
 }
 
 #[test]
 fn a_capture_has_what_a_flow_sent_over_its_link() {
-    let test = "a_capture_has_what_a_flow_sent_over_its_link";
-    if namespace_or_skip(test).is_none() {
-        return;
-    }
-    let mut lab = ready();
-    let start = lab.now() + Duration::from_ms(100);
-    let end = start + Duration::from_ms(200);
-    let mut load = load(start, end);
-    for cable in [FIRST_HOST, FIRST_TRUNK] {
-        load.captures.add(cable, capture_file());
-    }
+    over_each_engine(
+        "a_capture_has_what_a_flow_sent_over_its_link",
+        |forwarding| {
+            let mut lab = ready(forwarding);
+            let start = lab.now() + Duration::from_ms(100);
+            let end = start + Duration::from_ms(200);
+            let mut load = load(start, end);
+            for cable in [FIRST_HOST, FIRST_TRUNK] {
+                load.captures.add(cable, capture_file());
+            }
 
-    lab.begin(load, Vec::new()).unwrap();
-    clock::sleep_until(end + Duration::from_ms(200));
-    let traffic = lab.finish().unwrap().traffic.unwrap();
+            lab.begin(load, Vec::new()).unwrap();
+            clock::sleep_until(end + Duration::from_ms(200));
+            let traffic = lab.finish().unwrap().traffic.unwrap();
 
-    let flow = &traffic.flows[0];
-    let [at_host, trunk] = &traffic.captures[..] else {
-        panic!("{:?}", traffic.captures)
-    };
-    assert!(flow.sent > 0);
-    assert!(at_host.frames >= flow.sent, "{at_host:?}");
-    assert!(trunk.frames >= flow.sent - flow.lost, "{trunk:?}");
-    for capture in [at_host, trunk] {
-        assert_eq!((capture.left_out, capture.missed), (0, 0));
-    }
+            let flow = &traffic.flows[0];
+            let [at_host, trunk] = &traffic.captures[..] else {
+                panic!("{:?}", traffic.captures)
+            };
+            assert!(flow.sent > 0);
+            assert!(at_host.frames >= flow.sent, "{at_host:?}");
+            assert!(trunk.frames >= flow.sent - flow.lost, "{trunk:?}");
+            for capture in [at_host, trunk] {
+                assert_eq!((capture.left_out, capture.missed), (0, 0));
+            }
+        },
+    );
 }
 
 fn capture_file() -> CaptureFile {
@@ -400,54 +405,53 @@ fn capture_file() -> CaptureFile {
 
 #[test]
 fn a_host_that_moves_is_found_where_it_went() {
-    let test = "a_host_that_moves_is_found_where_it_went";
-    if namespace_or_skip(test).is_none() {
-        return;
-    }
-    let mut lab = ready();
-    let start = lab.now() + Duration::from_ms(100);
-    let moves = start + Duration::from_ms(200);
-    let change = Change::HostMoves { host: 0, to: SPARE };
+    over_each_engine("a_host_that_moves_is_found_where_it_went", |forwarding| {
+        let mut lab = ready(forwarding);
+        let start = lab.now() + Duration::from_ms(100);
+        let moves = start + Duration::from_ms(200);
+        let change = Change::HostMoves { host: 0, to: SPARE };
 
-    lab.begin(
-        load(start, start + Duration::from_secs(10)),
-        vec![(moves, change)],
-    )
-    .unwrap();
+        lab.begin(
+            load(start, start + Duration::from_secs(10)),
+            vec![(moves, change)],
+        )
+        .unwrap();
 
-    await_said(&mut lab, "the host", |what| match what {
-        Saying::Notice(Event::HostMoved { to, .. }) => {
-            *to == PortId::new(DatapathId(3), PortNumber(1))
-        }
-        _ => false,
+        await_said(&mut lab, "the host", |what| match what {
+            Saying::Notice(Event::HostMoved { to, .. }) => {
+                *to == PortId::new(DatapathId(3), PortNumber(1))
+            }
+            _ => false,
+        });
     });
 }
 
 #[test]
 fn a_switch_that_crashes_is_missed_and_welcomed_back() {
-    let test = "a_switch_that_crashes_is_missed_and_welcomed_back";
-    if namespace_or_skip(test).is_none() {
-        return;
-    }
-    let mut lab = ready();
-    let start = lab.now() + Duration::from_ms(100);
-    let changes = vec![
-        (start, Change::Crash { switch: 2 }),
-        (
-            start + Duration::from_ms(300),
-            Change::Restart { switch: 2 },
-        ),
-    ];
+    over_each_engine(
+        "a_switch_that_crashes_is_missed_and_welcomed_back",
+        |forwarding| {
+            let mut lab = ready(forwarding);
+            let start = lab.now() + Duration::from_ms(100);
+            let changes = vec![
+                (start, Change::Crash { switch: 2 }),
+                (
+                    start + Duration::from_ms(300),
+                    Change::Restart { switch: 2 },
+                ),
+            ];
 
-    lab.begin(load(start, start + Duration::from_secs(10)), changes)
-        .unwrap();
+            lab.begin(load(start, start + Duration::from_secs(10)), changes)
+                .unwrap();
 
-    let third = DatapathId(3);
-    await_said(&mut lab, "the loss", |what| {
-        *what == Saying::Notice(Event::SwitchLost { datapath: third })
-    });
-    await_said(&mut lab, "the return", |what| match what {
-        Saying::Notice(Event::SwitchConnected { datapath, .. }) => *datapath == third,
-        _ => false,
-    });
+            let third = DatapathId(3);
+            await_said(&mut lab, "the loss", |what| {
+                *what == Saying::Notice(Event::SwitchLost { datapath: third })
+            });
+            await_said(&mut lab, "the return", |what| match what {
+                Saying::Notice(Event::SwitchConnected { datapath, .. }) => *datapath == third,
+                _ => false,
+            });
+        },
+    );
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use lab::LabError;
 use lab::privilege::Privilege;
+use lab::switches::{Carried, Forwarding, kernel_refuses};
 use measure::report::{Completion, Outcome, Report, RunVerdict};
 use scenario::{Capture, LONGEST_TIME, Scenario};
 use units::Duration;
@@ -14,7 +15,7 @@ use units::Duration;
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Screen, say};
-use super::{Run, WorldName, scenario_file};
+use super::{LabEngine, Run, WorldName, scenario_file};
 use crate::experiment::{Experiment, ExperimentError, Place};
 
 /// Runs a scenario and writes its report.
@@ -23,7 +24,7 @@ pub fn run(arguments: &Run) -> Exit {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
-    let place = match choose(arguments.world) {
+    let place = match choose(arguments) {
         Ok(place) => place,
         Err(exit) => return exit,
     };
@@ -85,15 +86,16 @@ fn wanted(arguments: &Run) -> Result<Scenario, Exit> {
 }
 
 /// Takes the privileges that the lab needs, while this is the only thread.
-fn choose(world: Option<WorldName>) -> Result<Place, Exit> {
+fn choose(arguments: &Run) -> Result<Place, Exit> {
+    let world = arguments.world;
     if world == Some(WorldName::Sim) {
         return Ok(Place::Sim);
     }
     match lab::privilege::acquire() {
-        Ok(Privilege::Administrator) => Ok(Place::Lab),
+        Ok(Privilege::Administrator) => Ok(Place::Lab(forwarding(arguments.engine)?)),
         Ok(Privilege::OwnUserNamespace) => {
             say("without root: in a user namespace of our own");
-            Ok(Place::Lab)
+            Ok(Place::Lab(forwarding(arguments.engine)?))
         }
         Err(lack) if world == Some(WorldName::Lab) => {
             say(format_args!("taktos: {lack}; --world sim needs nothing"));
@@ -106,10 +108,36 @@ fn choose(world: Option<WorldName>) -> Result<Place, Exit> {
     }
 }
 
+/// Finds out who can forward for the switches, if nobody says so.
+fn forwarding(engine: LabEngine) -> Result<Forwarding, Exit> {
+    match engine {
+        LabEngine::Packet => Ok(Forwarding::Loop(Carried::Packet)),
+        LabEngine::Xdp => Ok(Forwarding::Loop(Carried::Xdp)),
+        LabEngine::Auto => match kernel_refuses() {
+            None => Ok(Forwarding::Kernel),
+            Some(why) => {
+                say(format_args!(
+                    "frames by packet sockets and a spinning loop, not by the kernel: {why}"
+                ));
+                Ok(Forwarding::Loop(Carried::Packet))
+            }
+        },
+        LabEngine::Kernel => match kernel_refuses() {
+            None => Ok(Forwarding::Kernel),
+            Some(why) => {
+                say(format_args!("taktos: {why}; --engine packet does without"));
+                Err(Exit::Lacking)
+            }
+        },
+    }
+}
+
 fn introduce(scenario: &Scenario, place: Place) {
     let world = match place {
         Place::Sim => "sim",
-        Place::Lab => "lab",
+        Place::Lab(Forwarding::Kernel) => "lab, forwarded by the kernel",
+        Place::Lab(Forwarding::Loop(Carried::Packet)) => "lab, over packet sockets",
+        Place::Lab(Forwarding::Loop(Carried::Xdp)) => "lab, over AF_XDP",
     };
     say(format_args!(
         "{} · {world} · {} switches, {} hosts, {} flows · seed {}",

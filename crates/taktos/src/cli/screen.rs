@@ -88,6 +88,10 @@ impl Screen {
 }
 
 impl Audience for Screen {
+    fn built(&mut self, took: Duration) {
+        self.line(format_args!("built in {:.1} s", took.as_secs_f64()));
+    }
+
     fn discovered(&mut self, found: Discovered, took: Duration) {
         self.line(format_args!(
             "discovered {found} in {:.1} s",

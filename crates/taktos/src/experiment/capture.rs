@@ -88,7 +88,7 @@ fn wanted(scenario: &Scenario) -> Vec<LinkIndex> {
 fn heading(scenario: &Scenario, place: Place) -> Heading {
     let world = match place {
         Place::Sim => "sim",
-        Place::Lab => "lab",
+        Place::Lab(_) => "lab",
     };
     Heading {
         comment: format!(

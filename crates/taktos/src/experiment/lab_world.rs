@@ -5,9 +5,14 @@ use std::collections::BTreeMap;
 use controller::Config;
 use controller::northbound::{Request, RequestId, Said};
 use lab::network::{CablePlan, HostPlan, Place, Plan};
+use lab::switches::Forwarding;
 use lab::timeline::Change as LabChange;
 use lab::veth::Power;
+use lab::world::Watcher;
 use lab::{Lab, Parts};
+use linux::clock;
+use linux::scheduling::Urgency;
+use linux::usage::Spent;
 use measure::load::Load;
 use measure::stalls::Stalls;
 use scenario::{Change, End, Node, Scenario, SwitchIndex};
@@ -20,10 +25,19 @@ use super::world::{Observed, World};
 use super::{ExperimentError, capture};
 use crate::store::EmbeddedStore;
 
+/// How many entries a flow may have in one switch: with its answers, on its way and
+/// on two others, while it changes from one to the next.
+const ENTRIES_PER_FLOW: usize = 8;
+/// Room for what the controller itself wants.
+const OTHER_ENTRIES: usize = 256;
+/// The most entries of all switches together, some 400 bytes each.
+const MOST_ENTRIES: usize = 4 << 20;
+
 /// A scenario in namespaces.
 #[derive(Debug)]
 pub struct LabWorld {
     lab: Lab,
+    building: Duration,
     stall_threshold: Duration,
     /// When traffic began.
     begun: Instant,
@@ -44,7 +58,9 @@ impl LabWorld {
         scenario: &Scenario,
         controller: Config,
         store: EmbeddedStore,
+        forwarding: Forwarding,
     ) -> Result<Self, ExperimentError> {
+        let before = clock::now();
         let (network, spare) = plan(scenario);
         let switches = (0..scenario.switches.len()).map(SwitchIndex);
         let stall_threshold = scenario.measurement.stall_threshold;
@@ -56,10 +72,13 @@ impl LabWorld {
             controller,
             store,
             stall_threshold,
+            forwarding,
+            entries: entries(scenario),
         })?;
         let begun = lab.now();
         Ok(Self {
             lab,
+            building: begun - before,
             stall_threshold,
             begun,
             spare,
@@ -82,6 +101,10 @@ impl LabWorld {
 }
 
 impl World for LabWorld {
+    fn building(&self) -> Option<Duration> {
+        Some(self.building)
+    }
+
     fn now(&self) -> Instant {
         self.lab.now()
     }
@@ -124,7 +147,8 @@ impl World for LabWorld {
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError> {
         let observed = self.lab.finish()?;
         let stalls = stalls(&observed, self.stall_threshold, self.begun);
-        let notes = notes(&observed);
+        let mut notes = notes(&observed);
+        notes.extend(cost_notes(&observed));
         Ok(Observed {
             records: observed
                 .traffic
@@ -147,18 +171,61 @@ impl World for LabWorld {
 
 /// Returns the stalls since traffic began.
 fn stalls(observed: &lab::world::Observed, threshold: Duration, begun: Instant) -> Stalls {
-    let watched = &observed.switches.record.stalls;
     let mut stalls = Stalls::new(threshold);
-    for (size, times) in (0..).zip(watched.gaps) {
-        let within = Duration::from_ns(u64::MAX >> (u64::BITS - 1 - size));
-        if within < threshold * 2u64 {
-            stalls.calm(within, times);
+    for (watcher, watched) in &observed.stalls {
+        let thread = match watcher {
+            Watcher::Loop => "packets",
+            Watcher::Sentry { .. } => "sentry",
+        };
+        for (size, times) in (0..).zip(watched.gaps) {
+            let within = Duration::from_ns(u64::MAX >> (u64::BITS - 1 - size));
+            if within < threshold * 2u64 {
+                stalls.calm(within, times);
+            }
+        }
+        for stall in watched.kept.iter().filter(|stall| stall.start >= begun) {
+            stalls.look(thread, stall.start, stall.start + stall.length);
         }
     }
-    for stall in watched.kept.iter().filter(|stall| stall.start >= begun) {
-        stalls.look("packets", stall.start, stall.start + stall.length);
-    }
     stalls
+}
+
+/// Tells how the stalls were noticed, and what everything cost.
+fn cost_notes(observed: &lab::world::Observed) -> Vec<String> {
+    let mut notes = Vec::new();
+    let shared = observed.stalls.iter().any(|(watcher, _)| match watcher {
+        Watcher::Sentry { urgency, .. } => *urgency == Urgency::Shared,
+        Watcher::Loop => false,
+    });
+    if shared {
+        notes.push(
+            "The sentries that watch the processors were denied their urgency: work of others \
+             counts as a stall of the machine."
+                .to_owned(),
+        );
+    }
+    if let Some(spent) = &observed.spent {
+        notes.push(processor_time(spent));
+    }
+    notes
+}
+
+/// Says what each part used, in percent of one processor.
+fn processor_time(spent: &Spent) -> String {
+    let share = |used: Duration| 100.0 * used.as_secs_f64() / spent.elapsed.as_secs_f64();
+    let parts = [
+        ("switches", spent.by("packets") + spent.by("carriers")),
+        ("soft interrupts of the machine", spent.soft_interrupts),
+        ("traffic of the hosts", spent.by("traffic")),
+        ("controller", spent.by("controller") + spent.by("store")),
+        ("watch for stalls", spent.by("sentry")),
+    ];
+    let parts = parts.map(|(name, used)| format!("{name} {:.1} %", share(used)));
+    format!(
+        "Processor time while traffic ran, of one processor: {}; stolen from the machine: {:.1} %.",
+        parts.join(", "),
+        share(spent.stolen)
+    )
 }
 
 fn notes(observed: &lab::world::Observed) -> Vec<String> {
@@ -201,6 +268,13 @@ fn machine() -> BTreeMap<String, String> {
         ),
         ("load".to_owned(), read("/proc/loadavg")),
     ])
+}
+
+/// Returns for how many entries each switch needs memory in the kernel: some for
+/// every flow and its alternatives, and those of the controller itself.
+fn entries(scenario: &Scenario) -> usize {
+    let most = MOST_ENTRIES / scenario.switches.len().max(1);
+    (ENTRIES_PER_FLOW * scenario.flows.len() + OTHER_ENTRIES).min(most)
 }
 
 /// Returns what is to be built, and the cables that wait for hosts which move.

@@ -69,7 +69,7 @@ pub fn report(facts: &Facts<'_>) -> Report {
         title: scenario.title.clone(),
         world: match facts.place {
             Place::Sim => "sim".to_owned(),
-            Place::Lab => "lab".to_owned(),
+            Place::Lab(_) => "lab".to_owned(),
         },
         seed: scenario.seed,
         duration_ns: run.duration.as_ns(),
@@ -361,7 +361,7 @@ fn assumptions(scenario: &Scenario, place: Place) -> Vec<String> {
         ));
     }
     match place {
-        Place::Lab => assumptions.push(
+        Place::Lab(_) => assumptions.push(
             "The machine does not stand still; where it did, the frames concerned are counted \
              apart."
                 .to_owned(),

@@ -67,6 +67,10 @@ impl SimWorld {
 }
 
 impl World for SimWorld {
+    fn building(&self) -> Option<Duration> {
+        None
+    }
+
     fn now(&self) -> Instant {
         self.world.now()
     }

@@ -7,13 +7,16 @@ use measure::load::Load;
 use measure::recorder::FlowRecord;
 use measure::stalls::Stalls;
 use scenario::Change;
-use units::Instant;
+use units::{Duration, Instant};
 
 use super::ExperimentError;
 
 /// Where an experiment runs: in virtual time or with real packets. The time is
 /// the world's own.
 pub trait World {
+    /// Returns how long it took to build, if that took any time.
+    fn building(&self) -> Option<Duration>;
+
     /// Returns the present time.
     fn now(&self) -> Instant;
 

@@ -1,0 +1,96 @@
+//! Switches whose frames the kernel forwards: each has a program and memory of its
+//! own, and queues of the kernel at its ports.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use linux::crew;
+use linux::discipline::{Discipline, Length};
+use linux::interface::Interface;
+use linux::kernel_engine::{EngineError, KernelEngine, Manner, RING_BYTES, Settings};
+use linux::packet_loop::{Plug, Station};
+use linux::port::Port;
+use switch::compiled::Overflow;
+use switch::{Config, Pacing, PortConfig};
+use wire::ethernet::MacAddress;
+use wire::openflow::{DatapathId, PortNumber};
+
+use super::{PortEnd, ends, interfaces};
+use crate::network::Network;
+
+/// The most memory that the rings of all switches take together.
+const ALL_RINGS_BYTES: usize = 64 << 20;
+/// The least that one ring takes: some dozens of the longest frames.
+const LEAST_RING_BYTES: u32 = 1 << 16;
+
+/// Returns why the kernel cannot forward for switches of this process, if it cannot.
+#[must_use]
+pub fn kernel_refuses() -> Option<EngineError> {
+    let port = PortConfig {
+        number: PortNumber(1),
+        name: "p1".to_owned(),
+        mac: MacAddress::ZERO,
+        rate: None,
+        pacing: Pacing::World,
+    };
+    let config = Config::new(DatapathId(1), vec![port]);
+    KernelEngine::open(&config, settings(&config, 1, 1)).err()
+}
+
+/// Makes the kernel's part of every switch and hangs up their ports. Returns the
+/// switches, and the interfaces in the order in which the ports refer to them.
+pub(super) fn stations(
+    network: &Network,
+    configs: &[Config],
+    entries: usize,
+) -> io::Result<(Vec<Station>, Vec<Interface>)> {
+    let ends: Vec<_> = ends(network).collect();
+    let stations = crew::each(configs, |number, config| {
+        let own = ends.iter().enumerate();
+        let own: Vec<_> = own.filter(|(_, end)| end.switch == number).collect();
+        let settings = settings(config, entries, configs.len());
+        let room = &network.switches[number];
+        room.run(|| station(config.clone(), settings, &own))
+            .map_err(io::Error::other)
+    })?;
+    Ok((stations, interfaces(&ends)?))
+}
+
+/// Makes a switch with these ports, each with the place of its interface. The
+/// calling thread is in the switch's namespace.
+fn station(
+    mut config: Config,
+    settings: Settings,
+    ends: &[(usize, &PortEnd<'_>)],
+) -> Result<Station, EngineError> {
+    let rates: BTreeMap<_, _> = config.ports.iter().map(|it| (it.number, it.rate)).collect();
+    for port in &mut config.ports {
+        port.pacing = Pacing::World;
+    }
+    let engine = KernelEngine::open(&config, settings)?;
+    let hook = engine.hook();
+    let mut plugs = Vec::with_capacity(ends.len());
+    for (watched, end) in ends {
+        let rate = rates.get(&end.number).copied().flatten();
+        let port = hook.plug(end.interface, rate)?;
+        plugs.push(Plug::new(end.number, Port::Kernel(port), *watched));
+    }
+    Ok(Station::new(config, plugs).carried_by(engine))
+}
+
+fn settings(config: &Config, entries: usize, switches: usize) -> Settings {
+    let share = u32::try_from(ALL_RINGS_BYTES / switches.max(1)).expect("64 MiB");
+    // A power of two, rounded down.
+    let ring_bytes = 1 << share.clamp(LEAST_RING_BYTES, RING_BYTES).ilog2();
+    Settings {
+        entries,
+        // What finds no room goes its way through the core, and is slower.
+        overflow: Overflow::ToCore,
+        ring_bytes,
+        manner: Manner {
+            discipline: Discipline::Htb,
+            queue: Length::Frames(u32::try_from(config.queue_capacity).unwrap_or(u32::MAX)),
+            ..Manner::BEST
+        },
+    }
+}
