@@ -169,7 +169,7 @@ impl Switches {
         let carriers = CarrierWatch::start(
             interfaces,
             CARRIER_INTERVAL,
-            Effort::Eager,
+            effort(settings.forwarding),
             settings.wish_beside(HIGHEST_NICE),
         )?;
         let threshold = settings.stall_threshold;
@@ -258,6 +258,16 @@ impl Drop for Switches {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// Returns how much may be spent on asking for carriers. The kernel tells at once of
+/// the cables of a lab that are cut, so where switches share the processors with all
+/// others, little is.
+fn effort(forwarding: Forwarding) -> Effort {
+    match forwarding {
+        Forwarding::Kernel => Effort::Thrifty,
+        Forwarding::Loop(_) => Effort::Eager,
     }
 }
 
