@@ -4,10 +4,16 @@ use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 
 use linux::bpf::features::Features;
-use linux::bpf::map::{Map, MapKind, MapShape};
+use linux::bpf::map::{Map, MapKind, MapShape, MappedArray};
+use linux::bpf::object::Object;
 use linux::bpf::program::{LoadError, Program};
 
+use switch::compiled::layout::Region;
+
 use crate::world::{Probe, object};
+
+/// At least what the program of the switch has in mind for each processor.
+const SCRATCH_BYTES: u32 = 1 << 14;
 
 #[test]
 fn the_probe_is_verified_with_its_types_and_says_what_that_cost() {
@@ -21,6 +27,49 @@ fn the_probe_is_verified_with_its_types_and_says_what_that_cost() {
     println!("{verified:#?}");
     assert_eq!(verified.without_types, None);
     assert!(verified.processed.is_some_and(|count| count > 0));
+}
+
+/// The kernel gives up at 1,000,000 instructions.
+#[test]
+fn the_program_of_the_switch_is_verified_with_room_to_spare() {
+    const INSTRUCTIONS_MAX: u64 = 500_000;
+    let test = "the_program_of_the_switch_is_verified_with_room_to_spare";
+    if Probe::load_or_skip(test).is_none() {
+        return;
+    }
+    let object = Object::parse(include_bytes!("../../bpf/switch.o")).unwrap();
+    let own = [
+        ("interfaces", MapKind::Hash, [4, 4, 8]),
+        ("scratch", MapKind::ArrayPerProcessor, [4, SCRATCH_BYTES, 1]),
+        ("handed", MapKind::Ring, [0, 0, 1 << 16]),
+    ];
+    let own = own.map(|(name, kind, [key_bytes, value_bytes, entries])| {
+        let shape = MapShape {
+            kind,
+            key_bytes,
+            value_bytes,
+            entries,
+        };
+        (name, Map::create(name, shape).unwrap())
+    });
+    let tables = Region::ALL.map(|region| {
+        let words = region.record_words().try_into().unwrap();
+        let array = MappedArray::create(region.name(), 64, words);
+        (region.name(), array.unwrap())
+    });
+    let tables = tables.iter().map(|(name, map)| (*name, map.as_fd()));
+    let own = own.iter().map(|(name, map)| (*name, map.as_fd()));
+
+    let program = Program::load(&object, "taktos_switch", &tables.chain(own).collect()).unwrap();
+
+    let verified = program.verified();
+    println!("{verified:#?}");
+    assert_eq!(verified.without_types, None);
+    assert!(
+        verified
+            .processed
+            .is_some_and(|count| count < INSTRUCTIONS_MAX)
+    );
 }
 
 #[test]
