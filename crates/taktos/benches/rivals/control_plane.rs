@@ -48,6 +48,15 @@ pub enum Load {
     Stream,
 }
 
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Idle => "frames after the reply",
+            Self::Stream => "frames all the time",
+        })
+    }
+}
+
 /// What changes the entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {

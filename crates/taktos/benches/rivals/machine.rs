@@ -2,16 +2,16 @@
 
 use std::fs;
 use std::process::Command;
-use std::thread;
 
 /// Says in one sentence what the machine is.
 pub fn describe() -> String {
-    let processors = thread::available_parallelism().map_or(0, usize::from);
+    let facts = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let processors = values(&facts, "processor").count();
+    let name = values(&facts, "model name").next().unwrap_or("unknown");
     let system = rustix::system::uname();
     let kernel = system.release().to_string_lossy().into_owned();
     let mut text = format!(
-        "{processors} processors ({}), {} {kernel}",
-        processor_name().unwrap_or_else(|| "unknown".to_owned()),
+        "{processors} processors ({name}), {} {kernel}",
         system.sysname().to_string_lossy(),
     );
     if let Some(version) = version_of_open_vswitch() {
@@ -20,10 +20,11 @@ pub fn describe() -> String {
     text + "."
 }
 
-fn processor_name() -> Option<String> {
-    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
+/// Returns what stands behind a name in lines such as `processor : 0`.
+fn values<'a>(facts: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let pairs = facts.lines().filter_map(|line| line.split_once(':'));
+    let wanted = pairs.filter(move |(key, _)| key.trim() == name);
+    wanted.map(|(_, value)| value.trim())
 }
 
 /// Its last word of the first line is the version.

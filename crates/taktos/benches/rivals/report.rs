@@ -6,7 +6,7 @@ use measure::statistics::Distribution;
 use units::Duration;
 
 use crate::arrangement::Arrangement;
-use crate::control_plane::{Finding, Load, SPACING};
+use crate::control_plane::{Finding, SPACING};
 use crate::disturbance::Disturbance;
 use crate::machine;
 use crate::overload::{self, Overload};
@@ -195,7 +195,7 @@ impl<'a> Report<'a> {
         let columns = [
             "entries",
             "by",
-            "frames",
+            "load",
             "changes",
             "stale after",
             "stale frames",
@@ -285,10 +285,6 @@ fn rate_cells(rate: Option<Rate>, ratio: Option<f64>) -> Vec<String> {
 }
 
 fn control_cells(found: &Finding) -> Vec<String> {
-    let load = match found.condition.load {
-        Load::Idle => "after the reply",
-        Load::Stream => "all the time",
-    };
     let both = |distribution: &Distribution| {
         let summary = distribution.summary();
         summary.map_or_else(String::new, |it| format!("{} / {}", us(it.p50), us(it.p99)))
@@ -296,7 +292,7 @@ fn control_cells(found: &Finding) -> Vec<String> {
     vec![
         found.condition.entries.to_string(),
         found.condition.means.to_string(),
-        load.to_owned(),
+        found.condition.load.to_string(),
         found.changes.to_string(),
         found.inexact.to_string(),
         format!("{} of {}", found.stale, found.frames),

@@ -153,7 +153,8 @@ impl Judge<'_> {
                 }
                 (Means::Bundle, _) => {
                     let reached = slowest(found).map(us);
-                    let target = format!("{what}, at most to reply and effect in us");
+                    let load = found.condition.load;
+                    let target = format!("{what}, at most to reply and effect in us, {load}");
                     self.at_most(target, reached, us(EFFECT_OF_A_BUNDLE));
                 }
                 (Means::FlowMod, Load::Idle | Load::Stream) => {}
