@@ -26,7 +26,6 @@ mod walks;
 
 pub(crate) use form::Form;
 pub use memory::{Memory, Words};
-pub use placement::Reason;
 pub use publication::{Carried, Overflow};
 pub use sizes::Sizes;
 pub(crate) use store::Counted;

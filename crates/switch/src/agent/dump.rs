@@ -3,6 +3,7 @@
 
 use units::Instant;
 
+use super::engine_dump::EngineDump;
 use super::group_statistics::GroupDump;
 use super::inspection::{LossesDump, ResidenceDump};
 use super::session::Session;
@@ -23,6 +24,8 @@ pub(super) enum Dump {
     Residence(ResidenceDump),
     /// It lists entries that lost frames.
     Losses(LossesDump),
+    /// It lists what is handled where.
+    Engine(EngineDump),
 }
 
 impl Dump {
@@ -39,6 +42,7 @@ impl Dump {
             Self::Tables(dump) => dump.send_part(pipeline, session).map(Self::Tables),
             Self::Residence(dump) => dump.send_part(pipeline, session).map(Self::Residence),
             Self::Losses(dump) => dump.send_part(pipeline, session).map(Self::Losses),
+            Self::Engine(dump) => dump.send_part(pipeline, session).map(Self::Engine),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a Taktos switch tells beyond OpenFlow 1.3: what a frame costs at most, how
-//! long frames stayed, which entries lost frames, and what the switch as a whole
-//! did (`docs/openflow-extension.md`).
+//! long frames stayed, which entries lost frames, what the switch as a whole did,
+//! and what is handled by the core (`docs/openflow-extension.md`).
 
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
 use wire::openflow::taktos::{
@@ -13,6 +13,7 @@ use wire::openflow::{
 
 use super::Agent;
 use super::dump::Dump;
+use super::engine_dump::EngineDump;
 use super::session::{ConnectionId, Session};
 use super::statistics::PART_LOOKS;
 use super::sweep::{Cursor, Place};
@@ -64,6 +65,9 @@ impl Agent {
                 }));
             }
             Question::Tally => send(session, transaction, Part::Last, &Answer::Tally(tally)),
+            Question::Engine => {
+                session.dump = Some(Dump::Engine(EngineDump::new(transaction)));
+            }
         }
         Ok(())
     }
@@ -101,12 +105,17 @@ fn unknown(asked: &Experimenter<'_>) -> ErrorKind {
 
 /// Whether more of an answer follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     Last,
     MoreFollows,
 }
 
-fn send(session: &mut Session, transaction: TransactionId, part: Part, answer: &Answer<'_>) {
+pub(super) fn send(
+    session: &mut Session,
+    transaction: TransactionId,
+    part: Part,
+    answer: &Answer<'_>,
+) {
     let mut data = Vec::new();
     let reply = MultipartReply {
         more: part == Part::MoreFollows,

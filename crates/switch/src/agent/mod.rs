@@ -18,6 +18,7 @@
 mod bundles;
 mod contact;
 mod dump;
+mod engine_dump;
 mod errors;
 mod flow_mods;
 mod group_mods;

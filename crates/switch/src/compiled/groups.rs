@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::layout::{Region, bucket, group, limit};
 use super::needs;
 use super::operations::{ActionWords, Places, words_of};
-use super::placement::Reason;
 use super::room::Range;
 use super::store::{Counted, Store};
 use crate::group_table::{Bucket, Group, GroupIndex, GroupTable};
+use wire::openflow::taktos::CoreReason as Reason;
 
 /// All groups.
 #[derive(Debug, Default)]

@@ -11,11 +11,11 @@ use units::Instant;
 use wire::openflow::MeterId;
 
 use super::layout::{Region, band, limit, meter, need};
-use super::placement::Reason;
 use super::room::Range;
 use super::store::{Counted, Store};
 use crate::meter_band::{Band, Treatment, Unit};
 use crate::meter_table::{Meter, MeterIndex, MeterTable};
+use wire::openflow::taktos::CoreReason as Reason;
 
 /// All meters.
 #[derive(Debug, Default)]

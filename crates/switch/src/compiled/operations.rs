@@ -3,12 +3,12 @@
 use wire::ethernet::MacAddress;
 
 use super::layout::{limit, operation};
-use super::placement::Reason;
 use crate::action::{Action, FieldValue, Pop, Push, Target, Transport};
 use crate::action_set::place_of;
 use crate::group_table::GroupIndex;
 use crate::packet_key::halves;
 use crate::port::PortIndex;
+use wire::openflow::taktos::CoreReason as Reason;
 
 /// The words of an action: the first ones of its record.
 pub(super) type ActionWords = [u64; 3];

@@ -23,7 +23,7 @@ const PARTS: usize = 4;
 /// have.
 const MASKS_PER_TABLE: usize = 16;
 /// The fewest entries that room is made for.
-const ENTRIES_MIN: usize = 64;
+const ENTRIES_MIN: usize = 16;
 
 /// How many records each region has.
 #[derive(Clone, Debug, PartialEq, Eq)]

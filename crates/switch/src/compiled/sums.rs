@@ -144,6 +144,17 @@ impl Pipeline {
         })
     }
 
+    /// Returns how many frames others handled, and how many they gave to the core.
+    pub(crate) fn engine_counters(&self) -> EngineCounters {
+        let form = self.form.as_deref();
+        form.map_or_else(EngineCounters::default, |form| EngineCounters {
+            frames: form.count(Region::Totals, 0, total::FRAMES),
+            handed: form.count(Region::Totals, 0, total::TO_CORE),
+            lost: form.count(Region::Totals, 0, total::LOST),
+            too_long: form.count(Region::Totals, 0, total::TOO_LONG_A_WAY),
+        })
+    }
+
     /// Returns what was done with frames, all ports together.
     pub(crate) fn counters(&self) -> SwitchCounters {
         let mut all = self.egress.counters;
@@ -161,6 +172,19 @@ impl Pipeline {
         all.dropped += others(total::DROPPED);
         all
     }
+}
+
+/// What others did with frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EngineCounters {
+    /// Frames that they handled.
+    pub(crate) frames: u64,
+    /// Frames that they gave to the core.
+    pub(crate) handed: u64,
+    /// Frames that they could not give to it.
+    pub(crate) lost: u64,
+    /// Frames that they gave to it since their way was too long.
+    pub(crate) too_long: u64,
 }
 
 impl Form {

@@ -11,13 +11,13 @@ use super::layout::{NEVER, Region, entry, limit, mask, table};
 use super::masks::{Masks, NoRoom};
 use super::needs;
 use super::operations::{ActionWords, Places, words_of};
-use super::placement::Reason;
 use super::room::Range;
 use super::store::{Counted, Store};
 use crate::action::Program;
 use crate::entry::Entry;
 use crate::flow_table::{EntryIndex, FlowTable, Rank};
 use crate::meter_table::MeterIndex;
+use wire::openflow::taktos::CoreReason as Reason;
 
 /// No mask.
 const NOWHERE: u32 = u32::MAX;

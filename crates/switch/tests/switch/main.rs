@@ -2,6 +2,7 @@
 
 mod allocation;
 mod bundles;
+mod compiled;
 mod contact;
 mod controllers;
 mod cost;

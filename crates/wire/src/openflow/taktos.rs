@@ -5,11 +5,13 @@
 //! gives them byte by byte. Questions have no body.
 
 mod cost;
+mod engine;
 mod losses;
 mod residence;
 mod tally;
 
 pub use cost::{CostReply, TableCost, Work};
+pub use engine::{CoreReason, EngineItem, EngineReply, EngineSubject};
 pub use losses::EntryLosses;
 pub use residence::{QueueResidence, ResidenceBucket};
 pub use tally::SwitchTally;
@@ -32,6 +34,8 @@ pub enum Question {
     Losses,
     /// What the switch as a whole did.
     Tally,
+    /// What is handled where.
+    Engine,
 }
 
 /// An answer, or a part of it.
@@ -45,10 +49,18 @@ pub enum Answer<'a> {
     Losses(Sequence<'a, EntryLosses<'a>>),
     /// What the switch as a whole did.
     Tally(SwitchTally),
+    /// What is handled where.
+    Engine(EngineReply<'a>),
 }
 
 impl Question {
-    const ALL: [Self; 4] = [Self::Cost, Self::Residence, Self::Losses, Self::Tally];
+    const ALL: [Self; 5] = [
+        Self::Cost,
+        Self::Residence,
+        Self::Losses,
+        Self::Tally,
+        Self::Engine,
+    ];
 
     const fn number(self) -> u32 {
         match self {
@@ -56,6 +68,7 @@ impl Question {
             Self::Residence => 2,
             Self::Losses => 3,
             Self::Tally => 4,
+            Self::Engine => 5,
         }
     }
 
@@ -96,6 +109,7 @@ impl<'a> Answer<'a> {
             Question::Residence => Self::Residence(Sequence::from_bytes(body.data)),
             Question::Losses => Self::Losses(Sequence::from_bytes(body.data)),
             Question::Tally => Self::Tally(SwitchTally::parse(&mut Reader::new(body.data))?),
+            Question::Engine => Self::Engine(EngineReply::parse(body.data)?),
         }))
     }
 
@@ -107,6 +121,7 @@ impl<'a> Answer<'a> {
             Self::Residence(_) => Question::Residence,
             Self::Losses(_) => Question::Losses,
             Self::Tally(_) => Question::Tally,
+            Self::Engine(_) => Question::Engine,
         }
     }
 
@@ -119,6 +134,7 @@ impl<'a> Answer<'a> {
             Self::Residence(queues) => queues.emit(data),
             Self::Losses(entries) => entries.emit(data),
             Self::Tally(tally) => tally.emit(data),
+            Self::Engine(engine) => engine.emit(data),
         }
         Experimenter {
             experimenter: EXPERIMENTER,

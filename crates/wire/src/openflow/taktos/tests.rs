@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use units::Duration;
 
 use super::*;
-use crate::openflow::{Cookie, Fields, MatchField, PortNumber, QueueId, TableId};
+use crate::openflow::{Cookie, Fields, GroupId, MatchField, MeterId, PortNumber, QueueId, TableId};
 
 fn there_and_back(answer: &Answer<'_>) {
     let mut data = Vec::new();
@@ -85,9 +85,37 @@ fn every_answer_is_read_as_it_was_written() {
     }));
 }
 
+#[test]
+fn where_frames_are_handled_is_read_as_it_was_written() {
+    let fields = [MatchField::InPort(PortNumber(3))];
+    let subjects = [
+        EngineSubject::Table(TableId(2)),
+        EngineSubject::Group(GroupId(7)),
+        EngineSubject::Meter(MeterId(9)),
+        EngineSubject::Entry {
+            table: TableId(1),
+            priority: 5,
+            cookie: Cookie(9),
+            matching: Fields::of(&fields),
+        },
+    ];
+    let reasons = CoreReason::ALL.map(Some).into_iter().chain([None]);
+    let items = reasons.flat_map(|reason| subjects.map(|subject| EngineItem { subject, reason }));
+    let items: Vec<_> = items.collect();
+
+    there_and_back(&Answer::Engine(EngineReply {
+        generation: 1,
+        frames: 2,
+        handed: 3,
+        lost: 4,
+        too_long: 5,
+        items: Sequence::of(&items),
+    }));
+}
+
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(kind in 0u32..6, data: Vec<u8>) {
+    fn any_bytes_are_read_or_refused(kind in 0u32..7, data: Vec<u8>) {
         let body = Experimenter { experimenter: EXPERIMENTER, kind, data: &data };
 
         match Answer::parse(&body) {
@@ -99,6 +127,7 @@ proptest! {
             Ok(Some(Answer::Losses(entries))) => {
                 entries.iter().flatten().for_each(|it| it.matching.iter().for_each(drop));
             }
+            Ok(Some(Answer::Engine(engine))) => engine.items.iter().for_each(drop),
             Ok(Some(Answer::Cost(cost))) => cost.tables.iter().for_each(drop),
             Ok(Some(Answer::Tally(_)) | None) | Err(_) => {}
         }

@@ -1,0 +1,390 @@
+//! A switch whose compiled form others walk: who handles what, and who counted.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use switch::compiled::layout::{Region, entry, line, lookup, tally};
+use switch::compiled::{Carried, Memory, Overflow, Sizes, Words};
+use switch::{Config, Input};
+use units::Duration;
+use wire::openflow::multipart::{
+    FlowStatisticsRequest, MultipartRequest, ReplyBody, RequestBody, TableStatistics,
+};
+use wire::openflow::taktos::{Answer as Told, CoreReason, EngineSubject, Question};
+use wire::openflow::{
+    Action, Actions, Band, Bands, ErrorKind, Fields, FlowMod, FlowModCommand, FlowModFailed,
+    FlowModFlags, FlowRemovedReason, Instruction, Instructions, Message, MeterFlags, MeterId,
+    MeterMod, MeterModCommand, PortNumber, TableId,
+};
+
+use crate::frames::{frame, udp, with_dscp};
+use crate::world::{CONTROLLER, World, from, output, unpaced};
+
+/// Words that the test shares with the switch, as others would.
+#[derive(Clone, Debug)]
+struct Shared(Arc<Vec<AtomicU64>>);
+
+impl Words for Shared {
+    fn words(&self) -> &[AtomicU64] {
+        &self.0
+    }
+}
+
+struct Others {
+    regions: Vec<Shared>,
+}
+
+impl Others {
+    fn record(&self, region: Region, record: usize) -> &[AtomicU64] {
+        let at = Region::ALL.iter().position(|it| *it == region).unwrap();
+        let words = region.record_words();
+        &self.regions[at].0[record * words..(record + 1) * words]
+    }
+
+    /// Returns the records of all entries that stand in some line.
+    fn entries(&self) -> Vec<usize> {
+        let at = Region::ALL.iter().position(|it| *it == Region::Lines);
+        let lines = self.regions[at.unwrap()]
+            .0
+            .chunks(Region::Lines.record_words());
+        let places = lines.flat_map(|line| &line[line::PLACES..]);
+        let numbers = places.map(|place| place.load(Relaxed) & 0xffff_ffff);
+        let taken = numbers.filter(|number| *number > 0);
+        taken
+            .map(|number| usize::try_from(number - 1).unwrap())
+            .collect()
+    }
+
+    /// Counts frames of 100 bytes for the only entry there is.
+    fn count(&self, frames: u64, last: Duration) {
+        let entries = self.entries();
+        assert_eq!(entries.len(), 1);
+        let meter = self.record(Region::Entries, entries[0])[entry::METER].load(Relaxed);
+        let words = self.record(Region::Tallies, usize::try_from(meter >> 32).unwrap());
+        words[tally::FRAMES].fetch_add(frames, Relaxed);
+        words[tally::BYTES].fetch_add(100 * frames, Relaxed);
+        words[tally::LAST].fetch_max(last.as_ns(), Relaxed);
+    }
+}
+
+fn compiled(config: Config, entries: usize, overflow: Overflow) -> (World, Others) {
+    let sizes = Sizes::new(&config, entries, 1);
+    let mut world = World::with_controller(config);
+    let mut regions = Vec::new();
+    let memory = Memory::new(sizes.clone(), |region| {
+        let count = sizes.records(region) * region.record_words();
+        let words = (0..count).map(|_| AtomicU64::new(0));
+        let words = Shared(Arc::new(words.collect()));
+        regions.push(words.clone());
+        Box::new(words)
+    });
+    world.switch.compile_into(memory, overflow);
+    for port in 1..=3 {
+        let carried = Carried {
+            interface: port,
+            class: 0,
+        };
+        world.switch.carry_port(PortNumber(port), carried);
+    }
+    publish(&mut world);
+    (world, Others { regions })
+}
+
+fn publish(world: &mut World) {
+    while !world.switch.is_published() {
+        assert!(world.switch.settle(), "nobody walks");
+        world.switch.publish();
+    }
+}
+
+fn entry_of<'a>(
+    command: FlowModCommand,
+    flags: FlowModFlags,
+    fields: &'a [wire::openflow::MatchField],
+    instructions: &'a [Instruction<'a>],
+) -> FlowMod<'a> {
+    FlowMod {
+        command,
+        flags,
+        idle_timeout_s: 10,
+        matching: Fields::of(fields),
+        instructions: Instructions::of(instructions),
+        ..FlowMod::add(TableId(0))
+    }
+}
+
+/// Sends a flow-mod about frames of port 1, which go to a port.
+fn send(world: &mut World, command: FlowModCommand, flags: FlowModFlags, to: u32) {
+    let (fields, actions) = ([from(1)], [output(to)]);
+    let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+    let flow_mod = entry_of(command, flags, &fields, &instructions);
+    world.tell(&Message::FlowMod(flow_mod));
+    publish(world);
+}
+
+/// Returns the frames and bytes of the only entry.
+fn counted(world: &mut World) -> (u64, u64) {
+    let body = RequestBody::Flow(FlowStatisticsRequest::all(TableId(0)));
+    let answers = world.ask(&Message::MultipartRequest(MultipartRequest::new(body)));
+    match answers[0].message() {
+        Message::MultipartReply(reply) => match reply.body {
+            ReplyBody::Flow(entries) => {
+                let entry = entries.iter().next().expect("an entry").unwrap();
+                (entry.packets, entry.bytes)
+            }
+            other => panic!("not what was expected: {other:?}"),
+        },
+        other => panic!("not what was expected: {other:?}"),
+    }
+}
+
+const QUIET: FlowModFlags = FlowModFlags::NONE;
+
+#[test]
+fn an_entry_counts_what_the_core_and_others_counted_through_every_change() {
+    let (mut world, others) = compiled(unpaced(), 64, Overflow::ToCore);
+    send(&mut world, FlowModCommand::Add, QUIET, 2);
+    others.count(3, Duration::ZERO);
+    world.frame(1, &frame(0x88b5, &[0; 46]));
+    assert_eq!(counted(&mut world), (4, 360));
+
+    send(&mut world, FlowModCommand::ModifyStrict, QUIET, 3);
+    others.count(1, Duration::ZERO);
+    assert_eq!(counted(&mut world), (5, 460));
+    send(&mut world, FlowModCommand::Add, QUIET, 2);
+    assert_eq!(counted(&mut world), (5, 460));
+
+    let reset = FlowModFlags::RESET_COUNTS;
+    send(&mut world, FlowModCommand::ModifyStrict, reset, 3);
+    assert_eq!(counted(&mut world), (0, 0));
+    others.count(2, Duration::ZERO);
+    world.frame(1, &frame(0x88b5, &[0; 46]));
+    assert_eq!(counted(&mut world), (3, 260));
+    send(&mut world, FlowModCommand::Add, reset, 3);
+    assert_eq!(counted(&mut world), (0, 0));
+}
+
+#[test]
+fn an_entry_that_takes_the_place_of_another_begins_at_zero() {
+    let (mut world, others) = compiled(unpaced(), 64, Overflow::ToCore);
+    send(&mut world, FlowModCommand::Add, QUIET, 2);
+    others.count(3, Duration::ZERO);
+
+    for _ in 0..200 {
+        send(&mut world, FlowModCommand::DeleteStrict, QUIET, 2);
+        send(&mut world, FlowModCommand::Add, QUIET, 2);
+        assert_eq!(counted(&mut world), (0, 0));
+        publish(&mut world);
+        others.count(1, Duration::ZERO);
+    }
+}
+
+#[test]
+fn an_entry_that_others_use_does_not_expire_and_its_end_tells_all_it_matched() {
+    let (mut world, others) = compiled(unpaced(), 64, Overflow::ToCore);
+    let told = FlowModFlags::SEND_FLOW_REMOVED;
+    send(&mut world, FlowModCommand::Add, told, 2);
+    let start = world.now;
+
+    world.run_until(start + Duration::from_secs(9));
+    others.count(7, Duration::from_secs(9));
+    world.run_until(start + Duration::from_secs(18));
+    assert!(world.answers(CONTROLLER).is_empty());
+    world.run_until(start + Duration::from_secs(20));
+
+    let answers = world.answers(CONTROLLER);
+    let Some(Message::FlowRemoved(removed)) = answers.first().map(|it| it.message()) else {
+        panic!("nobody said that the entry is gone");
+    };
+    assert_eq!((removed.packets, removed.bytes), (7, 700));
+    assert_eq!(removed.reason, FlowRemovedReason::IdleTimeout);
+}
+
+#[test]
+fn a_bundle_that_fails_changes_no_count() {
+    use wire::openflow::{BundleAdd, BundleControl, BundleControlKind, BundleFlags, BundleId};
+    use wire::openflow::{Sequence, TransactionId};
+    let (mut world, others) = compiled(unpaced(), 64, Overflow::ToCore);
+    send(&mut world, FlowModCommand::Add, QUIET, 2);
+    others.count(3, Duration::ZERO);
+    let (fields, actions) = ([from(1)], [output(3)]);
+    let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+    let reset = FlowModFlags::RESET_COUNTS;
+    let good = entry_of(FlowModCommand::ModifyStrict, reset, &fields, &instructions);
+    let delete = entry_of(FlowModCommand::DeleteStrict, QUIET, &fields, &[]);
+    let unknown = MeterMod {
+        command: MeterModCommand::Modify,
+        flags: MeterFlags::KBPS,
+        meter: MeterId(5),
+        bands: Bands::EMPTY,
+    };
+    let (bundle, flags) = (BundleId(1), BundleFlags::ATOMIC);
+    for message in [
+        Message::FlowMod(good),
+        Message::FlowMod(delete),
+        Message::MeterMod(unknown),
+    ] {
+        let mut bytes = Vec::new();
+        message.emit(TransactionId(7), &mut bytes);
+        world.tell(&Message::BundleAdd(BundleAdd {
+            bundle,
+            flags,
+            message: &bytes,
+            properties: Sequence::EMPTY,
+        }));
+    }
+
+    let answers = world.ask(&Message::BundleControl(BundleControl {
+        bundle,
+        kind: BundleControlKind::CommitRequest,
+        flags,
+        properties: Sequence::EMPTY,
+    }));
+
+    assert_eq!(
+        answers.len(),
+        2,
+        "an error for the message and one for the bundle"
+    );
+    publish(&mut world);
+    assert_eq!(counted(&mut world), (3, 300));
+    others.count(1, Duration::ZERO);
+    assert_eq!(counted(&mut world), (4, 400));
+}
+
+#[test]
+fn a_table_counts_what_others_looked_up_in_it() {
+    let (mut world, others) = compiled(unpaced(), 64, Overflow::ToCore);
+    let words = others.record(Region::Lookups, 0);
+    words[lookup::LOOKUPS].store(5, Relaxed);
+    words[lookup::MATCHES].store(4, Relaxed);
+    world.frame(1, &[0; 60]);
+
+    let body = RequestBody::Table;
+    let answers = world.ask(&Message::MultipartRequest(MultipartRequest::new(body)));
+
+    let Message::MultipartReply(reply) = answers[0].message() else {
+        panic!("no answer");
+    };
+    let ReplyBody::Table(tables) = reply.body else {
+        panic!("not what was expected: {:?}", reply.body);
+    };
+    let first: TableStatistics = tables.iter().next().unwrap().unwrap();
+    assert_eq!((first.lookups, first.matched), (6, 4));
+}
+
+#[test]
+fn meters_that_judged_a_frame_elsewhere_do_not_judge_it_again() {
+    let (mut world, _) = compiled(unpaced(), 64, Overflow::ToCore);
+    let bands = [Band::Drop { rate: 1, burst: 1 }];
+    world.tell(&Message::MeterMod(MeterMod {
+        command: MeterModCommand::Add,
+        flags: MeterFlags::PACKETS_PER_SECOND.with(MeterFlags::BURST),
+        meter: MeterId(1),
+        bands: Bands::of(&bands),
+    }));
+    let actions = [output(2)];
+    let instructions = [
+        Instruction::Meter(MeterId(1)),
+        Instruction::ApplyActions(Actions::of(&actions)),
+    ];
+    world.tell(&Message::FlowMod(FlowMod {
+        instructions: Instructions::of(&instructions),
+        ..FlowMod::add(TableId(0))
+    }));
+    let assured = with_dscp(0b00_1010, &udp(64, &[0; 40]));
+
+    for levels in [0, 0, 1] {
+        let arrived = world.now;
+        world.handle(Input::Handed {
+            port: PortNumber(1),
+            bytes: &assured,
+            arrived,
+            verdicts: &[levels],
+        });
+    }
+    for _ in 0..3 {
+        world.frame(1, &assured);
+    }
+
+    let sent: Vec<_> = world
+        .take_sent()
+        .into_iter()
+        .map(|(_, frame)| frame)
+        .collect();
+    let raised = with_dscp(0b00_1100, &assured);
+    assert_eq!(sent, [assured.clone(), assured.clone(), raised, assured]);
+}
+
+/// Returns why the core handles each entry of table 0, by priority.
+fn reasons(world: &mut World) -> Vec<(u16, Option<CoreReason>)> {
+    let body = RequestBody::Experimenter(Question::Engine.body());
+    let answers = world.ask(&Message::MultipartRequest(MultipartRequest::new(body)));
+    let mut reasons = Vec::new();
+    for (at, answer) in answers.iter().enumerate() {
+        let Message::MultipartReply(reply) = answer.message() else {
+            panic!("not an answer");
+        };
+        assert_eq!(reply.more, at + 1 < answers.len());
+        let ReplyBody::Experimenter(body) = reply.body else {
+            panic!("not an answer of ours");
+        };
+        let Some(Told::Engine(part)) = Told::parse(&body).unwrap() else {
+            panic!("not an answer about the engine");
+        };
+        for item in part.items.iter().map(Result::unwrap) {
+            if let EngineSubject::Entry { priority, .. } = item.subject {
+                reasons.push((priority, item.reason));
+            }
+        }
+    }
+    reasons
+}
+
+#[test]
+fn what_the_core_handles_is_told_with_the_reason() {
+    let (mut world, _) = compiled(unpaced(), 64, Overflow::ToCore);
+    world.add(1, &[], &[output(2)]);
+    world.add(2, &[], &[Action::output(PortNumber::CONTROLLER)]);
+    world.add(3, &[], &[Action::output(PortNumber::NORMAL)]);
+    world.add(4, &[], &[output(2); 33]);
+    world.add(5, &[], &[Action::PushMpls(wire::ethernet::EtherType::MPLS)]);
+    publish(&mut world);
+
+    let mut reasons = reasons(&mut world);
+
+    reasons.sort_unstable();
+    let expected = [
+        (1, None),
+        (2, Some(CoreReason::Controller)),
+        (3, Some(CoreReason::Bridge)),
+        (4, Some(CoreReason::Actions)),
+        (5, Some(CoreReason::Change)),
+    ];
+    assert_eq!(reasons, expected);
+}
+
+#[test]
+fn a_switch_that_nobody_walks_says_nothing_about_where_things_are() {
+    let mut world = World::with_controller(unpaced());
+    world.add(1, &[], &[output(2)]);
+
+    assert_eq!(reasons(&mut world), []);
+}
+
+#[test]
+fn an_entry_beyond_the_room_is_refused_if_that_is_wanted() {
+    let (mut world, _) = compiled(unpaced(), 16, Overflow::Refuse);
+    for priority in 1..=16 {
+        world.add(priority, &[], &[output(2)]);
+    }
+
+    let refused = world.refused(&Message::FlowMod(FlowMod {
+        priority: 17,
+        ..FlowMod::add(TableId(1))
+    }));
+
+    assert_eq!(refused, ErrorKind::FlowModFailed(FlowModFailed::TableFull));
+    world.add(16, &[], &[output(3)]);
+}
