@@ -7,22 +7,28 @@
 #include "rewrite.h"
 #include "tags.h"
 
-/* Notes that the frame leaves through a port as it is now. */
-CHECKED_ONCE int add_output(struct plan *plan, u32 port)
+/* Keeps the form that the frame has now. */
+CHECKED_ONCE int keep_form(struct plan *plan)
 {
 	if (!plan)
 		return TO_CORE;
+	u32 form = plan->forms;
+	if (form >= LIMIT_FORMS)
+		return TOO_FAR;
+	plan->shapes[slot(form, LIMIT_FORMS)] = plan->work.form;
+	plan->form = form;
+	plan->forms = form + 1;
+	return GOES_ON;
+}
+
+/* Notes that the frame leaves through a port as it is now. */
+INLINE int add_output(struct plan *plan, u32 port)
+{
 	u32 count = plan->output_count;
 	if (count >= LIMIT_OUTPUTS)
 		return TOO_FAR;
-	if (plan->form == FORM_NONE) {
-		u32 form = plan->forms;
-		if (form >= LIMIT_FORMS)
-			return TOO_FAR;
-		plan->shapes[slot(form, LIMIT_FORMS)] = plan->work.form;
-		plan->form = form;
-		plan->forms = form + 1;
-	}
+	if (plan->form == FORM_NONE && keep_form(plan))
+		return TOO_FAR;
 	struct output *output = &plan->outputs[slot(count, LIMIT_OUTPUTS)];
 	output->port = port;
 	output->bytes = length_now(plan);
@@ -55,28 +61,20 @@ CHECKED_ONCE int add_outputs(struct plan *plan, u32 flag)
 	return GOES_ON;
 }
 
-/* Does what the action in this place says. */
-CHECKED_ONCE int act(struct plan *plan, u32 place)
+/* Does what an action says that is seldom. */
+CHECKED_ONCE int act_seldom(struct plan *plan, const struct action *action)
 {
-	if (!plan)
+	if (!plan || !action)
 		return TO_CORE;
-	const u64 *action = record(&actions, place);
-	if (!action)
-		return TO_CORE;
-	u64 what = action[ACTION_WHAT];
+	u64 what = action->words[ACTION_WHAT];
 	u32 number = high(what);
 	switch (what & 0xff) {
-	case OPERATION_OUTPUT:
-		return number == plan->port ? GOES_ON : add_output(plan, number);
 	case OPERATION_OUTPUT_IN_PORT:
 		return add_output(plan, plan->port);
 	case OPERATION_OUTPUT_ALL:
 		return add_outputs(plan, PORT_SENDS);
 	case OPERATION_OUTPUT_FLOOD:
 		return add_outputs(plan, PORT_SENDS_FLOODS);
-	case OPERATION_SET_QUEUE:
-		plan->queue = number & 7;
-		return GOES_ON;
 	case OPERATION_GROUP:
 		plan->group = number;
 		return AT_GROUP;
@@ -85,8 +83,24 @@ CHECKED_ONCE int act(struct plan *plan, u32 place)
 	case OPERATION_POP_VLAN:
 	case OPERATION_SET_VLAN_VID:
 	case OPERATION_SET_VLAN_PCP:
-		return change_tags(plan, (const struct action *)action);
+		return change_tags(plan, action);
 	default:
-		return set_field(plan, (const struct action *)action);
+		return set_field(plan, action);
 	}
+}
+
+/* Does what the action in this place says. Most output or choose a queue. */
+INLINE int act(struct plan *plan, u32 place)
+{
+	const u64 *action = record(&actions, place);
+	if (!action)
+		return TO_CORE;
+	u64 what = action[ACTION_WHAT];
+	u32 number = high(what);
+	if ((what & 0xff) == OPERATION_OUTPUT)
+		return number == plan->port ? GOES_ON : add_output(plan, number);
+	if ((what & 0xff) != OPERATION_SET_QUEUE)
+		return act_seldom(plan, (const struct action *)action);
+	plan->queue = number & 7;
+	return GOES_ON;
 }

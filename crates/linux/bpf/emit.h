@@ -81,11 +81,9 @@ CHECKED_ONCE int shape(struct __sk_buff *frame, struct plan *plan, u32 number)
 
 /* Sends the frame through one port. Returns what the program is to return if this
  * was the last, TC_ACT_SHOT if the kernel could not, else TC_ACT_OK. */
-CHECKED_ONCE int send(struct __sk_buff *frame, struct plan *plan, u32 at)
+INLINE int send(struct __sk_buff *frame, struct plan *plan, u32 at)
 {
-	if (!plan || at >= LIMIT_OUTPUTS)
-		return TC_ACT_SHOT;
-	const struct output *output = &plan->outputs[slot(at, LIMIT_OUTPUTS)];
+	const struct output *output = &plan->outputs[at];
 	if (output->stays)
 		return TC_ACT_OK;
 	const u64 *port = record(&ports, output->port);

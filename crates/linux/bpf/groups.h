@@ -106,32 +106,57 @@ INLINE u32 scaled(u32 hash, u32 shares)
 	return high((u64)hash * shares);
 }
 
-/* Returns the bucket in whose share a hash falls, as a number among those of the
- * group, or their number. */
-CHECKED_ONCE u32 choose(u64 hash, u32 first, u32 count, u32 shares)
+/* Returns the first bucket that ends behind a point among all shares, as a number
+ * among those of the group, or their number. */
+CHECKED_ONCE u32 home_of(u32 point, u32 first, u32 count)
 {
-	u32 point = scaled(high(hash), shares);
-	for (u32 at = 0; at < CHOICE_MAX && at < count; at++) {
+	for (u32 at = 0; at < CHOICE_MAX; at++) {
+		if (at >= count)
+			break;
 		const u64 *bucket = record(&buckets, first + at);
 		if (!bucket)
-			return count;
-		if (high(bucket[BUCKET_SHARE]) <= point)
-			continue;
-		if (is_live(first + at))
+			break;
+		if (high(bucket[BUCKET_SHARE]) > point)
 			return at;
-		break;
 	}
-	u32 live = 0;
-	for (u32 at = 0; at < CHOICE_MAX && at < count; at++)
-		live += live_share(first + at);
-	point = scaled(low(hash), live);
-	for (u32 at = 0; at < CHOICE_MAX && at < count; at++) {
+	return count;
+}
+
+/* Returns the shares of all buckets that are alive. */
+CHECKED_ONCE u32 live_shares(u32 first, u32 count)
+{
+	u32 sum = 0;
+	for (u32 at = 0; at < CHOICE_MAX; at++) {
+		if (at >= count)
+			break;
+		sum += live_share(first + at);
+	}
+	return sum;
+}
+
+/* The same as `home_of`, among those that are alive. */
+CHECKED_ONCE u32 live_home_of(u32 point, u32 first, u32 count)
+{
+	for (u32 at = 0; at < CHOICE_MAX; at++) {
+		if (at >= count)
+			break;
 		u32 share = live_share(first + at);
 		if (point < share)
 			return at;
 		point -= share;
 	}
 	return count;
+}
+
+/* Returns the bucket of a flow: the one in whose share its hash falls or, if that
+ * is dead, another. */
+INLINE u32 choose(u64 hash, u32 first, u32 count, u32 shares)
+{
+	u32 home = home_of(scaled(high(hash), shares), first, count);
+	if (home < count && is_live(first + home))
+		return home;
+	u32 point = scaled(low(hash), live_shares(first, count));
+	return live_home_of(point, first, count);
 }
 
 /* What everybody's flows are told apart by. */

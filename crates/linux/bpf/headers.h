@@ -92,30 +92,85 @@ CHECKED_ONCE int take_tags(struct __sk_buff *frame, struct plan *plan)
 		return TO_CORE;
 	if (skb_load_bytes(frame, TYPE_AT + 4 * count, form->bytes + GAP + TYPE_AT, rest))
 		return TO_CORE;
-	return GOES_ON;
+	/* The kernel takes no tag off in front of one that is cut. */
+	return is_vlan(u16_at(form, TYPE_AT)) ? TO_CORE : GOES_ON;
+}
+
+/* The shortest frame of Ethernet, without its check sequence. */
+#define SHORTEST_FRAME 60
+
+/* Eight, four, two bytes of a frame, anywhere. */
+struct bytes_8 {
+	u64 word;
+} __attribute__((packed));
+struct bytes_4 {
+	u32 word;
+} __attribute__((packed));
+struct bytes_2 {
+	u16 word;
+} __attribute__((packed));
+
+/* Copies addresses and type of a frame that has them. */
+INLINE void copy_first(struct form *form, const u8 *data)
+{
+	u64 first = ((const struct bytes_4 *)data)->word;
+	u64 second = ((const struct bytes_2 *)(data + 4))->word;
+	form->words[0] = first << 16 | second << 48;
+	form->words[1] = ((const struct bytes_8 *)(data + 6))->word;
+}
+
+/* Copies words of the headers that the frame has. */
+INLINE void copy_words(struct form *form, const u8 *data, u32 first, u32 end)
+{
+#pragma unroll
+	for (u32 word = first; word < end; word++)
+		form->words[word] = ((const struct bytes_8 *)(data + 8 * word - GAP))->word;
+}
+
+/* Copies bytes of the headers from one place on. Returns whether it could not. */
+INLINE int copy_rest(struct __sk_buff *frame, struct form *form, u32 from)
+{
+	u32 end = form->body < HEADER_BYTES ? form->body : HEADER_BYTES;
+	u32 bytes = end - from;
+	forget(bytes);
+	return bytes < 1 || bytes > HEADER_BYTES - from ||
+	       skb_load_bytes(frame, from, form->bytes + GAP + from, bytes);
 }
 
 /* Copies the headers of a frame, as many as anybody looks at. */
+INLINE int copy_headers(struct __sk_buff *frame, struct plan *plan)
+{
+	struct form *form = &plan->work.form;
+	const u8 *data = (const u8 *)(long)frame->data;
+	const u8 *end = (const u8 *)(long)frame->data_end;
+	if (data + NETWORK_AT > end)
+		return copy_rest(frame, form, 0);
+	copy_first(form, data);
+	if (!plan->needs || form->body == NETWORK_AT)
+		return 0;
+	if (data + HEADER_BYTES <= end) {
+		copy_words(form, data, 2, 16);
+		return 0;
+	}
+	if (data + SHORTEST_FRAME > end)
+		return copy_rest(frame, form, NETWORK_AT);
+	copy_words(form, data, 2, 7);
+	*(u32 *)&form->words[7] = ((const struct bytes_4 *)(data + 54))->word;
+	*(u16 *)(form->bytes + GAP + 58) = ((const struct bytes_2 *)(data + 58))->word;
+	return form->body > SHORTEST_FRAME && copy_rest(frame, form, SHORTEST_FRAME);
+}
+
+/* Takes the headers of a frame. */
 INLINE int load(struct __sk_buff *frame, struct plan *plan)
 {
 	struct form *form = &plan->work.form;
-	u32 bytes = frame->len;
-	form->body = bytes;
+	form->body = frame->len;
 	if (frame->vlan_present) {
 		form->tags[0] = be16((u16)frame->vlan_proto) << 16 | (frame->vlan_tci & 0xffff);
 		form->tag_count = 1;
 	}
-	if (!plan->needs || bytes < HEADER_BYTES) {
-		if (plan->needs == 0)
-			bytes = NETWORK_AT;
-		forget(bytes);
-		if (bytes < NETWORK_AT || bytes > HEADER_BYTES)
-			return TO_CORE;
-		if (skb_load_bytes(frame, 0, form->bytes + GAP, bytes))
-			return TO_CORE;
-	} else if (skb_load_bytes(frame, 0, form->bytes + GAP, HEADER_BYTES)) {
+	if (copy_headers(frame, plan))
 		return TO_CORE;
-	}
 	int outcome = is_vlan(u16_at(form, TYPE_AT)) ? take_tags(frame, plan) : GOES_ON;
 	plan->sent_tag_count = form->tag_count;
 	if (form->tag_count) {
@@ -275,10 +330,8 @@ INLINE int read_network(struct plan *plan, u32 type)
 }
 
 /* Fills the key from the headers. */
-CHECKED_ONCE int read_headers(struct plan *plan)
+INLINE int read_key(struct plan *plan)
 {
-	if (!plan)
-		return TO_CORE;
 	struct work *work = &plan->work;
 	u64 source_and_type = be64(work->form.words[1]);
 	u32 type = source_and_type & 0xffff;
@@ -305,6 +358,12 @@ CHECKED_ONCE int read_headers(struct plan *plan)
 	work->transport = 0;
 	plan->stale = 0;
 	return read_network(plan, type);
+}
+
+/* The same, once the headers are changed. */
+CHECKED_ONCE int read_headers(struct plan *plan)
+{
+	return plan ? read_key(plan) : TO_CORE;
 }
 
 /* Returns whether a frame of type 802.3 has another type in a header of its own,

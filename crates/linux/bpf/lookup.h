@@ -35,74 +35,79 @@ INLINE u64 masked_hash(u64 hash, const u64 *key, const u64 *words)
 }
 
 /* Looks at an entry that may match, and remembers it if it is the best. */
-CHECKED_ONCE int consider(struct plan *plan, const struct mask *mask, u32 number)
+INLINE void consider(struct plan *plan, const u64 *mask, u32 number)
 {
-	if (!plan || !mask)
-		return 0;
 	const u64 *entry = record(&entries, number);
 	if (!entry)
-		return 0;
+		return;
 	u64 different = 0;
 #pragma unroll
 	for (u32 word = 0; word < 14; word++)
-		different |= (plan->work.key[word] & mask->words[word]) ^ entry[ENTRY_VALUE + word];
-	if (different)
-		return 0;
-	u64 since = READ_ONCE(entry[ENTRY_SINCE]);
-	u64 until = READ_ONCE(entry[ENTRY_UNTIL]);
+		different |= (plan->work.key[word] & mask[word]) ^ entry[ENTRY_VALUE + word];
+	if (different || READ_ONCE(entry[ENTRY_SINCE]) > plan->generation ||
+	    READ_ONCE(entry[ENTRY_UNTIL]) <= plan->generation)
+		return;
 	u64 rank = entry[ENTRY_RANK];
-	if (since > plan->generation || until <= plan->generation)
-		return 0;
 	if (plan->best_entry && rank <= plan->best_rank)
-		return 0;
+		return;
 	plan->best_rank = rank;
 	plan->best_entry = number + 1;
-	return 0;
-}
-
-/* Looks through one line of a hash table. Returns whether entries that should be
- * there stand elsewhere. */
-INLINE int look_through(struct plan *plan, const u64 *words, u32 line, u32 tag)
-{
-	const u64 *places = record(&lines, line);
-	if (!places)
-		return 0;
-#pragma unroll
-	for (u32 at = LINE_PLACES; at < LINE_PLACES + LINE_PLACES_COUNT; at++) {
-		u64 place = READ_ONCE(places[at]);
-		if (high(place) == tag && low(place))
-			consider(plan, (const struct mask *)words, low(place) - 1);
-	}
-	return READ_ONCE(places[LINE_SPILLED]) != 0;
 }
 
 /* Looks for an entry under one mask. Returns whether a further mask can have a
  * better one than is known. */
-CHECKED_ONCE int probe(struct plan *plan, u32 number)
+INLINE int probe(struct plan *plan, u32 number)
+{
+	const u64 *mask = record(&masks, number);
+	if (!mask)
+		return 0;
+	if (plan->best_entry && plan->best_rank > READ_ONCE(mask[MASK_BEST]))
+		return 0;
+	u64 hash = masked_hash(plan->seed, plan->work.key, mask);
+	u32 first = low(mask[MASK_LINES]);
+	u32 size = high(mask[MASK_LINES]);
+	u32 tag = high(hash);
+	u32 home = low(hash) & size;
+	u32 line = home;
+	for (u32 attempt = 0; attempt < 2; attempt++) {
+		const u64 *places = record(&lines, first + line);
+		if (!places)
+			return 0;
+		for (u32 at = LINE_PLACES; at < LINE_PLACES + LINE_PLACES_COUNT; at++) {
+			u64 place = READ_ONCE(places[at]);
+			if (high(place) == tag && low(place))
+				consider(plan, mask, low(place) - 1);
+		}
+		if (likely(!READ_ONCE(places[LINE_SPILLED])))
+			break;
+		line = (home ^ (tag | 1)) & size;
+	}
+	return 1;
+}
+
+/* How many masks are looked under at a time. */
+#define MASKS_AT_A_TIME 4
+
+/* Looks for an entry under up to four masks, whose numbers are given. Returns
+ * whether a further mask can have a better one. */
+CHECKED_ONCE int probe_some(struct plan *plan, u64 numbers, u32 count)
 {
 	if (!plan)
 		return 0;
-	const u64 *words = record(&masks, number);
-	if (!words)
-		return 0;
-	if (plan->best_entry && plan->best_rank > READ_ONCE(words[MASK_BEST]))
-		return 0;
-	u64 hash = masked_hash(plan->seed, plan->work.key, words);
-	u32 first = low(words[MASK_LINES]);
-	u32 size = high(words[MASK_LINES]);
-	u32 tag = high(hash);
-	u32 home = low(hash) & size;
-	if (look_through(plan, words, first + home, tag))
-		look_through(plan, words, first + ((home ^ (tag | 1)) & size), tag);
+	for (u32 at = 0; at < MASKS_AT_A_TIME; at++) {
+		if (at >= count)
+			break;
+		if (!probe(plan, numbers & 0xffff))
+			return 0;
+		numbers >>= 16;
+	}
 	return 1;
 }
 
 /* Finds the best entry of a table for the frame: `plan->best_entry`, its number
  * plus one, or zero. */
-CHECKED_ONCE int find_entry(struct plan *plan, u32 number)
+INLINE int find_entry(struct plan *plan, u32 number)
 {
-	if (!plan)
-		return TO_CORE;
 	const u64 *table = record(&tables, number);
 	if (!table)
 		return TO_CORE;
@@ -118,9 +123,10 @@ CHECKED_ONCE int find_entry(struct plan *plan, u32 number)
 		return TOO_FAR;
 	const u64 *list = table + (version ? TABLE_MASKS_1 : TABLE_MASKS_0);
 	plan->best_entry = 0;
-	for (u32 at = 0; at < LIMIT_MASKS && at < count; at++) {
-		u32 mask = list[at / 4] >> (at % 4 * 16) & 0xffff;
-		if (!probe(plan, mask))
+	for (u32 at = 0; at < LIMIT_MASKS; at += MASKS_AT_A_TIME) {
+		if (at >= count)
+			break;
+		if (!probe_some(plan, list[at / MASKS_AT_A_TIME], count - at))
 			break;
 	}
 	return GOES_ON;

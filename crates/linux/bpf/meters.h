@@ -22,14 +22,19 @@
 #define LOCK_TRIES 64
 
 /* Adds to a tally at once. */
-CHECKED_ONCE int count_tally(u32 number, u32 bytes, u64 now)
+INLINE void add_to_tally(u32 number, u32 bytes, u64 now)
 {
 	u64 *tally = record(&tallies, number);
 	if (!tally)
-		return 0;
+		return;
 	atomic_add(&tally[TALLY_FRAMES], 1);
 	atomic_add(&tally[TALLY_BYTES], bytes);
 	WRITE_ONCE(tally[TALLY_LAST], now);
+}
+
+CHECKED_ONCE int count_tally(u32 number, u32 bytes, u64 now)
+{
+	add_to_tally(number, bytes, now);
 	return 0;
 }
 

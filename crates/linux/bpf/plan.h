@@ -144,6 +144,7 @@ struct plan {
 	u32 visits;
 	u32 noted_count;
 	u32 output_count;
+	u32 sent;
 	u32 verdict_count;
 	/* How many copies groups have made. */
 	u32 copies;
@@ -197,6 +198,7 @@ INLINE void reset(struct plan *plan)
 	plan->visits = 0;
 	plan->noted_count = 0;
 	plan->output_count = 0;
+	plan->sent = 0;
 	plan->verdict_count = 0;
 	plan->copies = 0;
 	plan->stale = 0;

@@ -43,7 +43,7 @@ INLINE int make_plan(struct __sk_buff *frame, struct plan *plan)
 		return outcome;
 	if (has_snap(frame, plan))
 		return TO_CORE;
-	outcome = read_headers(plan);
+	outcome = read_key(plan);
 	if (outcome)
 		return outcome;
 	if (plan->flags & FLAG_DROP_FRAGMENTS && is_fragment(plan))

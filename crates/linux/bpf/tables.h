@@ -100,8 +100,10 @@ CHECKED_ONCE int perform(struct plan *plan, u32 number)
 }
 
 /* Takes the frame through the tables. */
-INLINE int walk_tables(struct plan *plan)
+CHECKED_ONCE int walk_tables(struct plan *plan)
 {
+	if (!plan)
+		return TO_CORE;
 	u32 table = 0;
 	for (u32 at = 0; at < LIMIT_TABLES; at++) {
 		int outcome = plan->stale ? read_headers(plan) : GOES_ON;
@@ -127,28 +129,35 @@ INLINE int walk_tables(struct plan *plan)
 	return TOO_FAR;
 }
 
-/* Does what the action set says, in its order. With a group its output is
- * ignored; without either the frame goes nowhere. */
-CHECKED_ONCE int execute_set(struct plan *plan)
+/* Does what the action set says of changes. */
+CHECKED_ONCE int execute_changes(struct plan *plan)
 {
 	if (!plan)
 		return TO_CORE;
-	u64 used = plan->set_used;
-	u64 changes = (1ull << PLACE_QUEUE) - 1;
-	if (used >> PLACE_GROUP == 0)
-		return GOES_ON;
-	if (used >> PLACE_GROUP & 1)
-		used &= ~(1ull << PLACE_OUTPUT);
-	u32 place = used & changes ? 0 : PLACE_QUEUE;
-	for (u32 at = 0; at <= PLACE_OUTPUT; at++) {
-		if (place > PLACE_OUTPUT)
-			break;
-		if (used >> place & 1) {
-			int outcome = act_outside(plan, plan->set[place]);
-			if (outcome)
-				return outcome;
-		}
-		place++;
+	for (u32 place = 0; place < PLACE_QUEUE; place++) {
+		if (!(plan->set_used >> place & 1))
+			continue;
+		int outcome = act(plan, plan->set[place]);
+		if (outcome)
+			return outcome;
 	}
 	return GOES_ON;
+}
+
+/* Does what the action set says, in its order. With a group its output is
+ * ignored; without either the frame goes nowhere. */
+INLINE int execute_set(struct plan *plan)
+{
+	u64 used = plan->set_used;
+	if (used >> PLACE_GROUP == 0)
+		return GOES_ON;
+	int outcome = GOES_ON;
+	if (used << (64 - PLACE_QUEUE))
+		outcome = execute_changes(plan);
+	if (!outcome && used >> PLACE_QUEUE & 1)
+		outcome = act(plan, plan->set[PLACE_QUEUE]);
+	if (outcome)
+		return outcome;
+	u32 last = used >> PLACE_GROUP & 1 ? PLACE_GROUP : PLACE_OUTPUT;
+	return act_outside(plan, plan->set[last]);
 }

@@ -6,9 +6,6 @@
 
 #include "headers.h"
 
-/* The shortest frame of Ethernet, without its check sequence. */
-#define SHORTEST_FRAME 60
-
 INLINE int push_tag(struct plan *plan, u32 type)
 {
 	struct form *form = &plan->work.form;
