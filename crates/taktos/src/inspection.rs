@@ -8,6 +8,7 @@
 //! columns.
 
 pub mod client;
+mod engine;
 mod entries;
 mod extension;
 mod groups;
@@ -16,7 +17,7 @@ mod ports;
 mod table;
 mod words;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use wire::openflow::DecodeError;
 
 use client::{AskError, Client};
@@ -45,6 +46,26 @@ pub enum Topic {
     Losses,
     /// The switch as a whole.
     Switch,
+    /// Where frames are handled.
+    Engine,
+}
+
+/// What there is to show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// What holds for the topic as a whole, by name.
+    pub head: Map<String, Value>,
+    /// One object for each thing of the topic.
+    pub rows: Vec<Value>,
+}
+
+impl From<Vec<Value>> for Shown {
+    fn from(rows: Vec<Value>) -> Self {
+        Self {
+            head: Map::new(),
+            rows,
+        }
+    }
 }
 
 impl Topic {
@@ -62,6 +83,7 @@ impl Topic {
             Self::Cost => "cost",
             Self::Losses => "losses",
             Self::Switch => "switch",
+            Self::Engine => "engine",
         }
     }
 
@@ -79,6 +101,7 @@ impl Topic {
             Self::Cost => extension::COST_COLUMNS,
             Self::Losses => extension::LOSS_COLUMNS,
             Self::Switch => extension::TALLY_COLUMNS,
+            Self::Engine => engine::COLUMNS,
         }
     }
 
@@ -95,16 +118,17 @@ impl Topic {
             Self::Stats => "no table was used",
             Self::Cost | Self::Switch => "the switch does not tell",
             Self::Losses => "no entry lost a frame",
+            Self::Engine => "nothing is in the tables, or the core handles every frame",
         }
     }
 
-    /// Asks the switch; returns one object for each thing of the topic.
+    /// Asks the switch.
     ///
     /// # Errors
     ///
     /// If the switch does not answer as it should.
-    pub fn ask(self, client: &mut Client) -> Result<Vec<Value>, AskError> {
-        match self {
+    pub fn ask(self, client: &mut Client) -> Result<Shown, AskError> {
+        let rows = match self {
             Self::Flows => entries::flows(client),
             Self::Groups => groups::groups(client),
             Self::Meters => meters::meters(client),
@@ -115,14 +139,36 @@ impl Topic {
             Self::Cost => extension::cost(client),
             Self::Losses => extension::losses(client),
             Self::Switch => extension::tally(client),
-        }
+            Self::Engine => return engine::engine(client),
+        };
+        rows.map(Shown::from)
     }
 }
 
 /// Returns the one document that `--json` prints.
 #[must_use]
-pub fn document(topic: Topic, rows: Vec<Value>) -> Value {
-    json!({ topic.name(): rows })
+pub fn document(topic: Topic, shown: Shown) -> Value {
+    if shown.head.is_empty() {
+        return json!({ topic.name(): shown.rows });
+    }
+    let mut whole = shown.head;
+    whole.insert("items".to_owned(), shown.rows.into());
+    json!({ topic.name(): whole })
+}
+
+/// Returns what people read.
+#[must_use]
+pub fn text(topic: Topic, shown: &Shown) -> String {
+    let mut text = String::new();
+    for (name, value) in &shown.head {
+        let name = name.replace('_', " ");
+        text.push_str(&format!("{name}: {}\n", words::plain(value)));
+    }
+    match shown.rows.is_empty() {
+        true => text.push_str(&format!("{}\n", topic.nothing())),
+        false => text.push_str(&draw(topic.columns(), &shown.rows)),
+    }
+    text
 }
 
 /// Enters what the parts of a group or meter counted.

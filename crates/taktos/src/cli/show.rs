@@ -8,7 +8,7 @@ use super::exit::Exit;
 use super::screen::{self, say};
 use crate::datapath::control_socket;
 use crate::inspection::client::{AskError, Client};
-use crate::inspection::{Topic, document, draw};
+use crate::inspection::{Topic, document, text};
 
 /// What `taktos switch show` is told.
 #[derive(Debug, clap::Args)]
@@ -46,6 +46,8 @@ enum TopicName {
     Losses,
     /// What the switch as a whole did.
     Switch,
+    /// Which engine forwards, and which entries run in the kernel.
+    Engine,
 }
 
 impl From<TopicName> for Topic {
@@ -61,6 +63,7 @@ impl From<TopicName> for Topic {
             TopicName::Cost => Self::Cost,
             TopicName::Losses => Self::Losses,
             TopicName::Switch => Self::Switch,
+            TopicName::Engine => Self::Engine,
         }
     }
 }
@@ -85,14 +88,13 @@ pub fn show(arguments: &Show) -> Exit {
             return Exit::Lacking;
         }
     };
-    let rows = match topic.ask(&mut client) {
-        Ok(rows) => rows,
+    let shown = match topic.ask(&mut client) {
+        Ok(shown) => shown,
         Err(error) => return explain(&error),
     };
-    let text = match (arguments.json, rows.is_empty()) {
-        (true, _) => format!("{:#}\n", document(topic, rows)),
-        (false, true) => format!("{}\n", topic.nothing()),
-        (false, false) => draw(topic.columns(), &rows),
+    let text = match arguments.json {
+        true => format!("{:#}\n", document(topic, shown)),
+        false => text(topic, &shown),
     };
     match screen::print(&text) {
         Ok(()) => Exit::Done,

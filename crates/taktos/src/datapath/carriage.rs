@@ -115,6 +115,10 @@ impl Carried {
         let mut text = format!("{engine} ({})", self.reason);
         if let Some(engine) = &self.engine {
             describe_kernel(engine.features(), &mut text);
+            let mut manners: Vec<_> = self.ports.iter().filter_map(OpenedPort::hung).collect();
+            manners.sort_unstable();
+            manners.dedup();
+            text.push_str(&format!("; ports: {}", manners.join(", or ")));
         }
         text
     }

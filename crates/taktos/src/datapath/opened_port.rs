@@ -126,6 +126,15 @@ impl OpenedPort {
         self.loan.interface().driver().as_deref() == Some("veth")
     }
 
+    /// Returns what of the kernel's is at it, if the kernel forwards.
+    #[must_use]
+    pub fn hung(&self) -> Option<String> {
+        match &self.port {
+            Port::Kernel(port) => Some(port.describe()),
+            Port::Packet(_) | Port::Xdp(_) => None,
+        }
+    }
+
     /// Returns a line about it.
     #[must_use]
     pub fn introduction(&self) -> String {

@@ -163,7 +163,7 @@ fn counters(tally: &SwitchTally) -> Vec<Value> {
     rows.into()
 }
 
-fn ask(
+pub(super) fn ask(
     client: &mut Client,
     question: Question,
     mut take: impl FnMut(Answer<'_>) -> Result<(), DecodeError>,

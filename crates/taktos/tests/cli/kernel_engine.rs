@@ -229,6 +229,71 @@ fn an_interface_that_somebody_else_uses_is_refused_and_auto_does_without_the_ker
     assert!(ended.stderr.contains("u32 filter"), "{}", ended.stderr);
 }
 
+#[test]
+fn where_entries_run_and_why_is_shown() {
+    let test = "where_entries_run_and_why_is_shown";
+    let Some((bed, running)) = switch_or_skip(test, 2, &["--rate", "s1=100M"]) else {
+        return;
+    };
+    let mut controller = bed.connect(LISTENED);
+    controller.join(1, 2);
+    controller.add(9, &[MatchField::EthType(LLDP)], &[TO_CONTROLLER]);
+
+    let shown = bed.show_text("engine");
+    let engine = &bed.show("engine")["engine"];
+
+    for words in [
+        "engine kernel (as asked), Linux ",
+        "paced by htb",
+        "generation: ",
+    ] {
+        assert!(shown.contains(words), "no `{words}` in: {shown}");
+    }
+    let entries = engine["items"].as_array().unwrap().iter();
+    let entries = entries.filter(|item| item["what"] == "entry");
+    let places: Vec<_> = entries
+        .map(|entry| (&entry["priority"], &entry["runs_in"], &entry["why"]))
+        .map(|(priority, place, why)| format!("{priority} {place} {why}"))
+        .collect();
+    let expected = [r#"1 "kernel" null"#, r#"9 "core" "goes to controllers""#];
+    assert!(
+        places
+            .iter()
+            .all(|place| expected.contains(&place.as_str()))
+    );
+    assert_eq!(places.len(), expected.len(), "{engine}");
+    assert_eq!(engine["entries_in_kernel"], 1, "{engine}");
+    assert_eq!(engine["entries_in_core"], 1, "{engine}");
+    assert_eq!(stop(running).code, Some(0));
+}
+
+#[test]
+fn entries_beyond_the_room_go_to_the_core_or_are_refused_as_wished() {
+    let test = "entries_beyond_the_room_go_to_the_core_or_are_refused_as_wished";
+    const ROOM: usize = 64;
+    for (overflow, added) in [("core", 3 * ROOM), ("refuse", ROOM)] {
+        let options = ["--kernel-entries", "64", "--kernel-overflow", overflow];
+        let Some((bed, running)) = switch_or_skip(test, 2, &options) else {
+            return;
+        };
+        let mut controller = bed.connect(LISTENED);
+
+        for n in 0..3 * ROOM {
+            let ether_type = EtherType(0x4000 + u16::try_from(n).unwrap());
+            let fields = [MatchField::EthType(ether_type)];
+            controller.add(1, &fields, &[Action::output(PortNumber(2))]);
+        }
+
+        let flows = bed.show("flows");
+        assert_eq!(
+            flows["flows"].as_array().unwrap().len(),
+            added,
+            "{overflow}"
+        );
+        assert_eq!(stop(running).code, Some(0));
+    }
+}
+
 /// Gives the interface of number `index` a filter that does nothing.
 fn let_all_pass(index: u32) -> std::io::Result<()> {
     const NEW_DISCIPLINE: u16 = 36;

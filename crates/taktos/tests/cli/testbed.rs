@@ -125,6 +125,16 @@ impl Testbed {
         self.room.run(|| Running::start(command))
     }
 
+    /// Asks the switch with `taktos switch show`, for people.
+    #[track_caller]
+    pub fn show_text(&self, topic: &str) -> String {
+        let control = self.control().display().to_string();
+        let asked = ["switch", "show", topic, "--control", &control];
+        let ended = self.workplace.run(&asked);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        ended.stdout
+    }
+
     /// Asks the switch with `taktos switch show`.
     #[track_caller]
     pub fn show(&self, topic: &str) -> serde_json::Value {
