@@ -12,6 +12,7 @@ use crate::action::{Action, Program, Target};
 use crate::action_set::ActionSet;
 use crate::bucket_choice::FlowHash;
 use crate::buffer_pool::{Arrival, BufferPool, SlotIndex};
+use crate::compiled::Form;
 use crate::config::Config;
 use crate::counters::SwitchCounters;
 use crate::egress_queue::QueueFull;
@@ -186,9 +187,10 @@ impl Egress {
         packet: &mut Packet,
         program: &Program,
         set: &ActionSet,
+        form: Option<&Form>,
     ) -> Fate {
         if let Some(meter) = program.meter
-            && self.meter(now, packet, meter) == Fate::Ends
+            && self.meter(now, packet, meter, form) == Fate::Ends
         {
             return Fate::Ends;
         }

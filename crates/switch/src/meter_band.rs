@@ -92,6 +92,17 @@ impl Band {
         }
     }
 
+    /// Returns how many tokens are left, and when they were counted.
+    pub(crate) const fn left(&self) -> (u64, Instant) {
+        (self.tokens, self.filled)
+    }
+
+    /// Goes on with what others have left.
+    pub(crate) const fn go_on_with(&mut self, (tokens, filled): (u64, Instant)) {
+        self.tokens = tokens;
+        self.filled = filled;
+    }
+
     /// Returns whether a frame that takes so many tokens is above the rate.
     #[inline]
     pub(crate) fn is_exceeded(&mut self, now: Instant, cost: u64) -> bool {

@@ -2,6 +2,7 @@
 
 use units::Instant;
 
+use crate::compiled::Form;
 use crate::egress::{Egress, Fate};
 use crate::meter_band::Treatment;
 use crate::meter_table::MeterIndex;
@@ -25,11 +26,24 @@ impl Judged {
 }
 
 impl Egress {
-    /// Lets a meter judge the frame, unless it has done so before.
-    pub(crate) fn meter(&mut self, now: Instant, packet: &mut Packet, index: MeterIndex) -> Fate {
+    /// Lets a meter judge the frame, unless it has done so before. It takes the
+    /// tokens that others take, too, if there are such.
+    pub(crate) fn meter(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        index: MeterIndex,
+        form: Option<&Form>,
+    ) -> Fate {
         let bytes = self.pool.frame(packet.slot).len();
         let treatment = match self.judged.verdicts.pop() {
-            None => self.meters.meter_mut(index).judge(now, bytes),
+            None => {
+                let meter = self.meters.meter_mut(index);
+                match form {
+                    Some(form) => form.judge(now, index, meter, bytes),
+                    None => meter.judge(now, bytes),
+                }
+            }
             Some(0) => None,
             Some(levels) => Some(Treatment::Remark(levels)),
         };

@@ -259,7 +259,7 @@ impl Pipeline {
             treatment: _,
             fragments: _,
             misses,
-            form: _,
+            form,
         } = self;
         let mut at = TableId(0);
         loop {
@@ -278,7 +278,7 @@ impl Pipeline {
             packet.origin = entry.origin(at, index);
             let program = &entry.program;
             let before = egress.counters.dropped;
-            let fate = egress.apply(now, packet, program, action_set);
+            let fate = egress.apply(now, packet, program, action_set, form.as_deref());
             if program.clear {
                 action_set.clear();
             }

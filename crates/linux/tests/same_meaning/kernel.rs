@@ -225,6 +225,7 @@ impl Engine for Kernel {
             Way::Cable | Way::Trial => self.try_out(port, frame),
         };
         let left = left.unwrap_or_else(|| self.send(port, frame));
+
         while self.ring.is_ready() {
             self.hand_over(switch, now);
         }

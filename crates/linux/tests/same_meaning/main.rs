@@ -87,11 +87,10 @@ fn a_difference_shrinks_to_what_shows_it() {
 }
 
 /// Pairs that every run of all tests compares.
-const SHORT: usize = 20_000;
-const SHORT_OVER_CABLES: usize = 4_000;
+const SHORT: usize = 100_000;
+const SHORT_OVER_CABLES: usize = 10_000;
 
 #[test]
-#[ignore = "the compiled form is not written yet"]
 fn frames_meet_the_same_fate_in_the_kernel() {
     let name = "frames_meet_the_same_fate_in_the_kernel";
     let Some(mut kernel) = kernel_or_skip(name, Way::Trial) else {
@@ -105,7 +104,6 @@ fn frames_meet_the_same_fate_in_the_kernel() {
 }
 
 #[test]
-#[ignore = "the compiled form is not written yet"]
 fn frames_that_come_over_cables_meet_the_same_fate() {
     let name = "frames_that_come_over_cables_meet_the_same_fate";
     let Some(mut kernel) = kernel_or_skip(name, Way::Cable) else {
@@ -119,7 +117,6 @@ fn frames_that_come_over_cables_meet_the_same_fate() {
 }
 
 #[test]
-#[ignore = "the compiled form is not written yet"]
 fn what_once_differed_does_so_no_more() {
     let Some(mut kernel) = kernel_or_skip("what_once_differed", Way::Trial) else {
         return;

@@ -15,7 +15,8 @@ use super::store::Store;
 use super::tables::{Draft, EntryPlaces, TableForm};
 use crate::flow_table::Rule;
 use crate::group_table::GroupIndex;
-use crate::meter_table::MeterIndex;
+use crate::meter_band;
+use crate::meter_table::{Meter, MeterIndex};
 use crate::pipeline::{Misses, Pipeline, Treatment};
 use crate::port::{Port, PortIndex};
 
@@ -119,6 +120,17 @@ impl Form {
             && self.shows_ports(&pipeline.egress.ports)
     }
 
+    /// Lets a meter judge a frame that the core handles.
+    pub(crate) fn judge(
+        &self,
+        now: Instant,
+        index: MeterIndex,
+        meter: &mut Meter,
+        bytes: usize,
+    ) -> Option<meter_band::Treatment> {
+        self.meters.judge(&self.store, now, index, meter, bytes)
+    }
+
     pub(super) fn settle(&mut self) -> bool {
         self.store.settle(&mut self.masks)
     }
@@ -128,7 +140,7 @@ impl Form {
     /// # Panics
     ///
     /// If an older walk may be under way.
-    pub(super) fn publish(&mut self, now: Instant, pipeline: &mut Pipeline) {
+    pub(super) fn publish(&mut self, pipeline: &mut Pipeline) {
         assert!(self.settle(), "an older walk may be under way");
         self.store.want_fragments(match pipeline.fragments {
             FragmentHandling::Drop => need::NETWORK | need::EXTENSIONS,
@@ -136,7 +148,7 @@ impl Form {
         });
         let all = std::mem::take(&mut self.moved);
         let egress = &mut pipeline.egress;
-        self.meters.update(now, &mut egress.meters, &mut self.store);
+        self.meters.update(&mut egress.meters, &mut self.store);
         let groups = self.groups.place(&mut egress.groups, all, &mut self.store);
         self.write_groups(groups, pipeline);
         self.write_tables(pipeline, all);

@@ -1,11 +1,12 @@
 //! The meters as records.
 //!
 //! A meter keeps its record for as long as it is there. A change begins with full
-//! buckets of tokens, as in the core. The core has buckets of its own for the
-//! frames whose way no walk has followed as far as their meter.
+//! buckets of tokens, as in the core. Of the frames that come to a meter some are
+//! judged by walks and some by the core, and all of them take tokens from the same
+//! buckets: those of the records. Whoever judges holds the meter's lock.
 
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use units::Instant;
 use wire::openflow::MeterId;
@@ -80,8 +81,45 @@ impl MeterForms {
         written.tallies.get(band).map(|tally| store.counted(*tally))
     }
 
+    /// Lets the core's meter judge a frame by the tokens that walks have left, and
+    /// leaves the rest to them.
+    pub(super) fn judge(
+        &self,
+        store: &Store,
+        now: Instant,
+        index: MeterIndex,
+        meter: &mut Meter,
+        bytes: usize,
+    ) -> Option<Treatment> {
+        let form = self.form(index).filter(|form| form.added == meter.added);
+        let written = form.and_then(|form| Some((form.record, form.written.as_ref()?)));
+        // A change that nobody sees yet has buckets that are full.
+        let shared = written
+            .filter(|(_, written)| written.changed == meter.changed && written.reason.is_none());
+        let Some((record, written)) = shared else {
+            return meter.judge(now, bytes);
+        };
+        let lock = &store.record(Region::Meters, record)[meter::LOCK];
+        // A walk holds it for less than a microsecond and is not interrupted.
+        while lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+            std::hint::spin_loop();
+        }
+        for (record, band) in (written.bands.first..).zip(&mut meter.config.bands) {
+            let word = |at| store.word(Region::Bands, record, at);
+            band.go_on_with((word(band::TOKENS), Instant::from_ns(word(band::FILLED))));
+        }
+        let treatment = meter.judge(now, bytes);
+        for (record, band) in (written.bands.first..).zip(&meter.config.bands) {
+            let (tokens, filled) = band.left();
+            store.set(Region::Bands, record, band::TOKENS, tokens);
+            store.set(Region::Bands, record, band::FILLED, filled.as_ns());
+        }
+        lock.store(0, Release);
+        treatment
+    }
+
     /// Writes what changed.
-    pub(super) fn update(&mut self, now: Instant, meters: &mut MeterTable, store: &mut Store) {
+    pub(super) fn update(&mut self, meters: &mut MeterTable, store: &mut Store) {
         let mut changed = meters.take_changes();
         changed.append(&mut self.waiting);
         changed.sort_unstable();
@@ -103,7 +141,7 @@ impl MeterForms {
                 *form = MeterForm::new(current.added, store);
             }
             if let Some(form) = form
-                && form.write(now, current, store) == Some(Reason::Room)
+                && form.write(current, store) == Some(Reason::Room)
             {
                 self.waiting.push(index);
             }
@@ -144,7 +182,7 @@ impl MeterForm {
 
     /// Writes a meter, unless it stands there already; returns why frames that come
     /// to it go to the core.
-    fn write(&mut self, now: Instant, meter: &Meter, store: &mut Store) -> Option<Reason> {
+    fn write(&mut self, meter: &Meter, store: &mut Store) -> Option<Reason> {
         let old = self.written.take().unwrap_or_default();
         if old.changed == meter.changed && old.reason != Some(Reason::Room) {
             let reason = old.reason;
@@ -157,7 +195,7 @@ impl MeterForm {
             changed: meter.changed,
             ..Written::default()
         };
-        new.reason = new.put(now, meter, store).err();
+        new.reason = new.put(meter, store).err();
         let word = new.word(meter.config.unit);
         let write = |version: usize, words: &[AtomicU64]| {
             words[meter::VERSIONS[version]].store(word, Relaxed);
@@ -177,7 +215,7 @@ impl Written {
     }
 
     /// Writes the bands, unless the core handles the meter.
-    fn put(&mut self, now: Instant, meter: &Meter, store: &mut Store) -> Result<(), Reason> {
+    fn put(&mut self, meter: &Meter, store: &mut Store) -> Result<(), Reason> {
         let bands = &meter.config.bands;
         if bands.len() > limit::BANDS {
             return Err(Reason::Bands);
@@ -188,7 +226,7 @@ impl Written {
             return Err(Reason::Room);
         };
         for (record, (band, tally)) in (range.first..).zip(bands.iter().zip(&tallies)) {
-            write_band(store, record, now, band, *tally);
+            write_band(store, record, band, *tally);
             if matches!(band.treatment, Treatment::Remark(_)) {
                 self.needs = need::NETWORK;
             }
@@ -211,7 +249,7 @@ impl Written {
     }
 }
 
-fn write_band(store: &Store, record: u32, now: Instant, band: &Band, tally: u32) {
+fn write_band(store: &Store, record: u32, band: &Band, tally: u32) {
     let what = match band.treatment {
         Treatment::Drop => 0,
         Treatment::Remark(levels) => 1 | u64::from(levels) << 8,
@@ -220,7 +258,8 @@ fn write_band(store: &Store, record: u32, now: Instant, band: &Band, tally: u32)
     let set = |at: usize, value: u64| words[at].store(value, Relaxed);
     set(band::WHAT, what | u64::from(band.rate) << 32);
     set(band::BURST, band.burst);
-    set(band::TOKENS, band.burst);
-    set(band::FILLED, now.as_ns());
+    let (tokens, filled) = band.left();
+    set(band::TOKENS, tokens);
+    set(band::FILLED, filled.as_ns());
     set(band::TALLY, u64::from(tally));
 }

@@ -91,7 +91,7 @@ impl Switch {
     /// If an older walk may be under way: [`settle`](Self::settle) comes first.
     pub fn publish(&mut self) {
         if let Some(mut form) = self.pipeline.form.take() {
-            form.publish(self.now, &mut self.pipeline);
+            form.publish(&mut self.pipeline);
             self.touched = form.wants_more();
             self.pipeline.form = Some(form);
         }
