@@ -1,11 +1,13 @@
 //! What walks see of a switch that random controllers change.
 
+mod both_layouts;
 mod expected;
 mod script;
 mod walk;
 
 use proptest::prelude::*;
 
+use super::Sizes;
 use super::layout::Region;
 use super::store::Store;
 use script::{Script, Step, steps};
@@ -54,6 +56,34 @@ proptest! {
         prop_assert_eq!(script.form().why_table(0), None);
         script.check_present();
     }
+}
+
+/// Lines that are full send entries to another one, and tables grow.
+#[test]
+fn hundreds_of_entries_of_one_mask_are_all_found_in_any_state() {
+    // Just below the load from which on there are more lines.
+    const FULL: u16 = 440;
+    let mut script = Script::new(512);
+    script.fill(0..FULL);
+    assert!(script.spilled() > 0, "another seed is needed");
+    script.check_filled(0..512);
+
+    for gone in [0..100, 50..300, 0..FULL] {
+        script.unfill(gone.clone());
+        script.check_filled(0..512);
+        script.fill(gone.start..512);
+        script.check_filled(0..512);
+    }
+}
+
+/// A thousand entries fit what hundreds of switches on one machine can have each.
+#[test]
+fn a_thousand_entries_take_about_a_megabyte() {
+    let config = script::config();
+
+    let bytes = Sizes::new(&config, 1024, 2).bytes();
+
+    assert!((500_000..1_200_000).contains(&bytes), "{bytes}");
 }
 
 fn free(store: &Store) -> [usize; 9] {

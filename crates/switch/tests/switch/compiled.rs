@@ -37,7 +37,10 @@ struct Others {
 
 impl Others {
     fn record(&self, region: Region, record: usize) -> &[AtomicU64] {
-        let at = Region::ALL.iter().position(|it| *it == region).unwrap();
+        let at = Region::ALL
+            .iter()
+            .position(|it| *it == region)
+            .expect("all regions are there");
         let words = region.record_words();
         &self.regions[at].0[record * words..(record + 1) * words]
     }
@@ -45,14 +48,14 @@ impl Others {
     /// Returns the records of all entries that stand in some line.
     fn entries(&self) -> Vec<usize> {
         let at = Region::ALL.iter().position(|it| *it == Region::Lines);
-        let lines = self.regions[at.unwrap()]
+        let lines = self.regions[at.expect("all regions are there")]
             .0
             .chunks(Region::Lines.record_words());
         let places = lines.flat_map(|line| &line[line::PLACES..]);
         let numbers = places.map(|place| place.load(Relaxed) & 0xffff_ffff);
         let taken = numbers.filter(|number| *number > 0);
         taken
-            .map(|number| usize::try_from(number - 1).unwrap())
+            .map(|number| usize::try_from(number - 1).expect("32 bits fit"))
             .collect()
     }
 
@@ -61,7 +64,10 @@ impl Others {
         let entries = self.entries();
         assert_eq!(entries.len(), 1);
         let meter = self.record(Region::Entries, entries[0])[entry::METER].load(Relaxed);
-        let words = self.record(Region::Tallies, usize::try_from(meter >> 32).unwrap());
+        let words = self.record(
+            Region::Tallies,
+            usize::try_from(meter >> 32).expect("32 bits fit"),
+        );
         words[tally::FRAMES].fetch_add(frames, Relaxed);
         words[tally::BYTES].fetch_add(100 * frames, Relaxed);
         words[tally::LAST].fetch_max(last.as_ns(), Relaxed);
@@ -130,7 +136,11 @@ fn counted(world: &mut World) -> (u64, u64) {
     match answers[0].message() {
         Message::MultipartReply(reply) => match reply.body {
             ReplyBody::Flow(entries) => {
-                let entry = entries.iter().next().expect("an entry").unwrap();
+                let entry = entries
+                    .iter()
+                    .next()
+                    .expect("an entry")
+                    .expect("the switch writes what can be read");
                 (entry.packets, entry.bytes)
             }
             other => panic!("not what was expected: {other:?}"),
@@ -330,7 +340,9 @@ fn reasons(world: &mut World) -> Vec<(u16, Option<CoreReason>)> {
         let ReplyBody::Experimenter(body) = reply.body else {
             panic!("not an answer of ours");
         };
-        let Some(Told::Engine(part)) = Told::parse(&body).unwrap() else {
+        let Some(Told::Engine(part)) =
+            Told::parse(&body).expect("the switch writes what can be read")
+        else {
             panic!("not an answer about the engine");
         };
         for item in part.items.iter().map(Result::unwrap) {

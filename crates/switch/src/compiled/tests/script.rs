@@ -1,5 +1,7 @@
 //! A switch, its controller, and walks that begin and end at any time.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use proptest::prelude::*;
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
@@ -12,6 +14,7 @@ use wire::openflow::{
 };
 
 use super::super::form::Form;
+use super::super::layout::{Region, line};
 use super::super::publication::{Carried, Overflow};
 use super::super::{Memory, Sizes};
 use super::expected;
@@ -129,19 +132,7 @@ pub(super) struct Script {
 
 impl Script {
     pub(super) fn new(entries: usize) -> Self {
-        let ports = (1..=PORTS).map(|number| PortConfig {
-            number: PortNumber(number.into()),
-            name: format!("port{number}"),
-            mac: MacAddress([2, 0, 0, 0, 1, number]),
-            rate: None,
-            pacing: Pacing::World,
-        });
-        let config = Config {
-            tables: TABLES,
-            keep_alive: None,
-            seed: 0x5eed,
-            ..Config::new(DatapathId(1), ports.collect())
-        };
+        let config = config();
         let sizes = Sizes::new(&config, entries, PROCESSORS);
         let mut script = Self {
             switch: Switch::new(Instant::ZERO, config),
@@ -294,6 +285,53 @@ impl Script {
             bands: Bands::EMPTY,
         }));
         self.finish();
+    }
+
+    /// Adds entries of one mask.
+    pub(super) fn fill(&mut self, values: std::ops::Range<u16>) {
+        values.for_each(|value| self.change_filled(FlowModCommand::Add, value));
+        self.finish();
+    }
+
+    /// Removes some again.
+    pub(super) fn unfill(&mut self, values: std::ops::Range<u16>) {
+        values.for_each(|value| self.change_filled(FlowModCommand::DeleteStrict, value));
+        self.finish();
+    }
+
+    /// Asserts that each of these entries is found if it is there.
+    pub(super) fn check_filled(&self, values: std::ops::Range<u16>) {
+        let walk = Walk::seeing(self.memory(), 0);
+        for value in values {
+            let mut words = [0; crate::packet_key::WORDS];
+            words[2] = scattered(value) << 16;
+            let key = PacketKey::from_words(words);
+            expected::check(&self.switch.pipeline, 0, &key, &walk.find(0, &key));
+        }
+    }
+
+    /// Returns how many lines have entries elsewhere.
+    pub(super) fn spilled(&self) -> usize {
+        let lines = self
+            .memory()
+            .words(Region::Lines)
+            .chunks(Region::Lines.record_words());
+        let spilled = lines.filter(|line| line[line::SPILLED].load(Relaxed) > 0);
+        spilled.count()
+    }
+
+    fn change_filled(&mut self, command: FlowModCommand, value: u16) {
+        let [_, _, a, b, c, d, e, f] = scattered(value).to_be_bytes();
+        let address = MacAddress([a, b, c, d, e, f]);
+        let fields = [MatchField::EthDst(Masked::exact(address))];
+        let actions = [output(1)];
+        let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+        self.tell(&Message::FlowMod(FlowMod {
+            command,
+            matching: Fields::of(&fields),
+            instructions: Instructions::of(&instructions),
+            ..FlowMod::add(TableId(0))
+        }));
     }
 
     fn publish(&mut self) {
@@ -451,6 +489,30 @@ impl Script {
         self.now += Duration::from_us(1);
         self.switch.handle(self.now, input);
         while self.switch.poll().is_some() {}
+    }
+}
+
+/// Returns an address without pattern for each value.
+fn scattered(value: u16) -> u64 {
+    let mixed = u64::from(value + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 31).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed >> 16
+}
+
+/// A switch of some ports and tables.
+pub(super) fn config() -> Config {
+    let ports = (1..=PORTS).map(|number| PortConfig {
+        number: PortNumber(number.into()),
+        name: format!("port{number}"),
+        mac: MacAddress([2, 0, 0, 0, 1, number]),
+        rate: None,
+        pacing: Pacing::World,
+    });
+    Config {
+        tables: TABLES,
+        keep_alive: None,
+        seed: 0x5eed,
+        ..Config::new(DatapathId(1), ports.collect())
     }
 }
 
