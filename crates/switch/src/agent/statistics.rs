@@ -49,11 +49,7 @@ impl Agent {
         request: RequestBody<'_>,
     ) -> Result<(), ErrorKind> {
         match request {
-            RequestBody::Description => {
-                let (hardware, name) = (self.hardware.clone(), self.datapath_id.to_string());
-                let body = ReplyBody::Description(description(&hardware, &name));
-                self.reply(id, transaction, &answer(body));
-            }
+            RequestBody::Description => self.describe(id, transaction),
             RequestBody::Flow(request) => {
                 let selection = select(pipeline, &request)?;
                 if let Some(session) = self.sessions.get_mut(&id) {
@@ -111,6 +107,12 @@ impl Agent {
             }
         }
         Ok(())
+    }
+
+    fn describe(&mut self, id: ConnectionId, transaction: TransactionId) {
+        let (hardware, name) = (self.hardware.clone(), self.datapath_id.to_string());
+        let body = ReplyBody::Description(description(&hardware, &name));
+        self.reply(id, transaction, &answer(body));
     }
 
     /// Appends an answer that lists items.
