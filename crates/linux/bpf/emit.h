@@ -79,41 +79,53 @@ CHECKED_ONCE int shape(struct __sk_buff *frame, struct plan *plan, u32 number)
 	return 0;
 }
 
-/* Sends the frame through one port. Returns what the program is to return if this
- * was the last, TC_ACT_SHOT if the kernel could not, else TC_ACT_OK. */
-INLINE int send(struct __sk_buff *frame, struct plan *plan, u32 at)
+/* What became of an output. */
+enum sending {
+	/* It is the last: the program is to return this. */
+	REDIRECTED = TC_ACT_REDIRECT,
+	DONE = TC_ACT_OK,
+	/* The kernel could not. */
+	FAILED = TC_ACT_SHOT,
+};
+
+/* Sends the frame through one port. */
+INLINE int send(struct __sk_buff *frame, struct plan *plan, const struct output *output, int is_last)
 {
-	const struct output *output = &plan->outputs[at];
 	if (output->stays)
-		return TC_ACT_OK;
+		return DONE;
 	const u64 *port = record(&ports, output->port);
 	if (!port)
-		return TC_ACT_SHOT;
+		return FAILED;
 	if (output->form != plan->sent_form && shape(frame, plan, output->form))
-		return TC_ACT_SHOT;
+		return FAILED;
 	u32 class = high(port[PORT_NUMBER]);
 	frame->priority = class ? class + output->queue : 0;
 	u32 interface = low(port[PORT_INTERFACE]);
-	if (at == plan->last && !plan->copies_only)
+	if (is_last && !plan->copies_only)
 		return (int)redirect(interface, 0);
 	clone_redirect(frame, interface, 0);
-	return TC_ACT_OK;
+	return DONE;
 }
 
-/* Sends the frame through all its ports. Returns what the program is to
- * return. */
-CHECKED_ONCE int emit(struct __sk_buff *frame, struct plan *plan)
+/* The same where frames leave by several ports. */
+CHECKED_ONCE int send_one(struct __sk_buff *frame, struct plan *plan, u32 at)
 {
-	if (!plan)
-		return TC_ACT_SHOT;
+	if (!plan || at >= LIMIT_OUTPUTS)
+		return FAILED;
+	return send(frame, plan, &plan->outputs[slot(at, LIMIT_OUTPUTS)], at == plan->last);
+}
+
+/* Sends the frame through all its ports. */
+INLINE int emit(struct __sk_buff *frame, struct plan *plan)
+{
+	if (likely(plan->output_count == 1))
+		return send(frame, plan, &plan->outputs[0], 1);
 	for (u32 at = 0; at < LIMIT_OUTPUTS; at++) {
 		if (at >= plan->output_count)
 			break;
-		int result = send(frame, plan, at);
-		if (result == TC_ACT_SHOT)
-			return -1;
-		if (result != TC_ACT_OK)
+		int result = send_one(frame, plan, at);
+		if (result != DONE)
 			return result;
 	}
-	return TC_ACT_SHOT;
+	return DONE;
 }

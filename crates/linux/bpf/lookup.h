@@ -21,8 +21,12 @@ INLINE u64 masked_hash(u64 hash, const u64 *key, const u64 *words)
 	HASH_WORD(1)
 	HASH_WORD(2)
 	HASH_WORD(3)
+	if (used < 1u << 4)
+		return hash ^ hash >> 32;
 	HASH_WORD(4)
 	HASH_WORD(5)
+	if (used < 1u << 6)
+		return hash ^ hash >> 32;
 	HASH_WORD(6)
 	HASH_WORD(7)
 	HASH_WORD(8)
@@ -54,6 +58,26 @@ INLINE void consider(struct plan *plan, const u64 *mask, u32 number)
 	plan->best_entry = number + 1;
 }
 
+/* Returns whether a line of a hash table has a place with a tag. */
+INLINE int has_tag(const u64 *places, u32 tag)
+{
+	u32 found = 0;
+#pragma unroll
+	for (u32 at = LINE_PLACES; at < LINE_PLACES + LINE_PLACES_COUNT; at++)
+		found |= high(READ_ONCE(places[at])) == tag;
+	return found;
+}
+
+/* Looks at all entries of a line that may match. */
+INLINE void look_through(struct plan *plan, const u64 *mask, const u64 *places, u32 tag)
+{
+	for (u32 at = LINE_PLACES; at < LINE_PLACES + LINE_PLACES_COUNT; at++) {
+		u64 place = READ_ONCE(places[at]);
+		if (high(place) == tag && low(place))
+			consider(plan, mask, low(place) - 1);
+	}
+}
+
 /* Looks for an entry under one mask. Returns whether a further mask can have a
  * better one than is known. */
 INLINE int probe(struct plan *plan, u32 number)
@@ -73,11 +97,8 @@ INLINE int probe(struct plan *plan, u32 number)
 		const u64 *places = record(&lines, first + line);
 		if (!places)
 			return 0;
-		for (u32 at = LINE_PLACES; at < LINE_PLACES + LINE_PLACES_COUNT; at++) {
-			u64 place = READ_ONCE(places[at]);
-			if (high(place) == tag && low(place))
-				consider(plan, mask, low(place) - 1);
-		}
+		if (has_tag(places, tag))
+			look_through(plan, mask, places, tag);
 		if (likely(!READ_ONCE(places[LINE_SPILLED])))
 			break;
 		line = (home ^ (tag | 1)) & size;

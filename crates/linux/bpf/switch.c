@@ -53,17 +53,17 @@ INLINE int make_plan(struct __sk_buff *frame, struct plan *plan)
 }
 
 /* Does what the plan says. */
-INLINE int carry_out(struct __sk_buff *frame, struct plan *plan)
+CHECKED_ONCE int carry_out(struct __sk_buff *frame, struct plan *plan)
 {
+	if (!plan)
+		return TC_ACT_SHOT;
 	count(plan);
-	if (!plan->output_count)
-		return TC_ACT_SHOT;
 	int result = emit(frame, plan);
-	if (result < 0) {
+	if (result == REDIRECTED)
+		return result;
+	if (result == FAILED)
 		add_total(TOTAL_ABANDONED, 1);
-		return TC_ACT_SHOT;
-	}
-	return result;
+	return TC_ACT_SHOT;
 }
 
 /* Takes a frame that arrived at a port. */

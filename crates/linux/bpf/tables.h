@@ -137,7 +137,8 @@ CHECKED_ONCE int execute_changes(struct plan *plan)
 	for (u32 place = 0; place < PLACE_QUEUE; place++) {
 		if (!(plan->set_used >> place & 1))
 			continue;
-		int outcome = act(plan, plan->set[place]);
+		const u64 *action = record(&actions, plan->set[place]);
+		int outcome = act_seldom(plan, (const struct action *)action);
 		if (outcome)
 			return outcome;
 	}

@@ -90,11 +90,30 @@ INLINE void count_output(struct plan *plan, struct output *output, u32 at)
 	atomic_add(&queue[QUEUE_BYTES], output->bytes);
 }
 
-/* Counts all that the plan has. */
-CHECKED_ONCE int count(struct plan *plan)
+/* The same where frames leave by several ports. */
+CHECKED_ONCE int count_one_output(struct plan *plan, u32 at)
 {
-	if (!plan)
-		return 0;
+	if (plan && at < LIMIT_OUTPUTS)
+		count_output(plan, &plan->outputs[slot(at, LIMIT_OUTPUTS)], at);
+	return 0;
+}
+
+INLINE void count_outputs(struct plan *plan)
+{
+	if (likely(plan->output_count == 1)) {
+		count_output(plan, &plan->outputs[0], 0);
+		return;
+	}
+	for (u32 at = 0; at < LIMIT_OUTPUTS; at++) {
+		if (at >= plan->output_count)
+			break;
+		count_one_output(plan, at);
+	}
+}
+
+/* Counts all that the plan has. */
+INLINE void count(struct plan *plan)
+{
 	count_arrival(plan);
 	for (u32 at = 0; at < LIMIT_TABLES; at++) {
 		if (at >= plan->visits)
@@ -106,15 +125,10 @@ CHECKED_ONCE int count(struct plan *plan)
 			break;
 		count_tally(plan->noted[at].tally, plan->noted[at].bytes, plan->now);
 	}
-	for (u32 at = 0; at < LIMIT_OUTPUTS; at++) {
-		if (at >= plan->output_count)
-			break;
-		count_output(plan, &plan->outputs[at], at);
-	}
+	count_outputs(plan);
 	add_total(TOTAL_FRAMES, 1);
 	add_total(TOTAL_MISSED, plan->missed);
 	add_total(TOTAL_METERED, plan->metered);
 	add_total(TOTAL_OUTPUTS, plan->output_count);
 	add_total(TOTAL_SENT, plan->sent);
-	return 0;
 }
