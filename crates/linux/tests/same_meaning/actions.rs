@@ -16,6 +16,8 @@ pub struct Repertoire {
     pub groups: Vec<u32>,
     /// How often in a hundred an action is one that only the core knows.
     pub exotic: u64,
+    /// How often in a hundred a bucket leads to another group.
+    pub chains: u64,
 }
 
 impl Repertoire {
@@ -187,7 +189,7 @@ pub fn bucket(repertoire: &Repertoire, random: &mut Random, groups: &[u32]) -> V
     if random.percent(repertoire.exotic) {
         actions.push(exotic(random, &mut Matching::default()));
     }
-    match (random.percent(15), groups) {
+    match (random.percent(repertoire.chains), groups) {
         (true, [_, ..]) => actions.push(Action::Group(GroupId(random.pick(groups)))),
         (true, []) | (false, _) if random.percent(95) => actions.push(repertoire.output(random)),
         (true, []) | (false, _) => {}

@@ -215,7 +215,12 @@ impl Changes {
         let below: Vec<u32> = below.filter(|it| *it < group).collect();
         let count = match kind {
             GroupType::Indirect => 1,
-            GroupType::All | GroupType::Select | GroupType::FastFailover => random.between(0, 4),
+            GroupType::All | GroupType::Select | GroupType::FastFailover => {
+                match random.once_in(40) {
+                    true => random.between(60, 70),
+                    false => random.between(0, 4),
+                }
+            }
         };
         let lists: Vec<_> = (0..count)
             .map(|_| bucket(&self.repertoire, random, &below))
@@ -368,7 +373,7 @@ fn band(random: &mut Random) -> Band {
         false => Band::DscpRemark {
             rate,
             burst,
-            levels: random.pick(&[1, 2, 3]),
+            levels: random.pick(&[0, 1, 2, 3]),
         },
     }
 }

@@ -11,6 +11,7 @@ use crate::actions::Repertoire;
 use crate::case::{Case, Setup, Step};
 use crate::changes::Changes;
 use crate::frame;
+use crate::old_changes;
 use crate::random::Random;
 use crate::template::Template;
 
@@ -47,6 +48,8 @@ struct Draft {
     setup: Setup,
     templates: Vec<Template>,
     changes: Changes,
+    /// Changes by the controller of version 1.0.
+    old: usize,
     steps: Vec<Step>,
 }
 
@@ -54,8 +57,14 @@ impl Draft {
     fn begin(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let setup = Setup {
-            ports: random.pick(&[2, 3, 3, 4, 6]),
-            tables: random.pick(&[1, 1, 2, 3, 4]),
+            ports: match random.once_in(80) {
+                true => 33,
+                false => random.pick(&[2, 3, 3, 4, 6]),
+            },
+            tables: match random.once_in(60) {
+                true => 18,
+                false => random.pick(&[1, 1, 2, 3, 4]),
+            },
             masks: random.pick(&[4, 64, 64, 64]),
             room: random.pick(&[64, 64, 64, 128]),
             seed: random.next(),
@@ -67,6 +76,7 @@ impl Draft {
             ports: setup.ports,
             groups: Vec::new(),
             exotic: random.pick(&[0, 0, 0, 1, 5]),
+            chains: random.pick(&[15, 15, 70]),
         };
         let gotos = random.pick(&[30, 70]);
         Self {
@@ -74,6 +84,7 @@ impl Draft {
             setup,
             templates,
             changes: Changes::new(repertoire, setup.tables, gotos),
+            old: 0,
             steps: Vec::new(),
         }
     }
@@ -92,7 +103,19 @@ impl Draft {
             old.emit(TransactionId(0), &mut hello);
             self.steps.push(Step::Connect(OLD_CONTROLLER));
             self.steps.push(Step::Message(OLD_CONTROLLER, hello));
+            for _ in 0..self.random.pick(&[0, 2, 8]) {
+                self.change_as_old();
+            }
         }
+    }
+
+    /// Lets the controller of version 1.0 change an entry.
+    fn change_as_old(&mut self) {
+        let at = self.random.between(0, self.templates.len() - 1);
+        let (template, ports) = (&self.templates[at], self.setup.ports);
+        let message = old_changes::draw(&mut self.random, template, ports);
+        self.steps.push(Step::Message(OLD_CONTROLLER, message));
+        self.old += 1;
     }
 
     /// Fills the tables.
@@ -156,6 +179,7 @@ impl Draft {
                 self.steps.push(Step::Link(port, up));
             }
             34 | 35 => self.bundle(),
+            36 if self.old > 0 => self.change_as_old(),
             36 | 37 => {
                 let frame = frame::draw(&mut self.random, &self.templates);
                 let message = self.changes.packet_out(&mut self.random, &frame);

@@ -36,17 +36,16 @@ const SCRATCH_BYTES: u32 = 6144;
 const RING_BYTES: u32 = 1 << 16;
 /// More processors than machines have that run tests.
 const PROCESSORS: usize = 256;
-const SETTLING_TRIES: usize = 100;
 /// How long the kernel may take with a frame before the test fails.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The kernel itself drops a shorter frame that comes over a cable and has the type
 /// of a tag.
 const SHORTEST_TAGGED: usize = 20;
 /// Ports, and everything else that a case may have.
-const PORTS_MAX: u8 = 6;
+const PORTS_MAX: u8 = 33;
 const LARGEST: Setup = Setup {
     ports: PORTS_MAX,
-    tables: 4,
+    tables: 18,
     masks: 64,
     room: 128,
     seed: 0,
@@ -116,6 +115,11 @@ impl Kernel {
             _attachments: attachments,
             handed: 0,
         })
+    }
+
+    /// Returns what has arrived at the other ends since the last time.
+    pub fn take_arrived(&mut self) -> Vec<Leaving> {
+        self.cables.take_arrived()
     }
 
     fn words(&self, region: Region) -> &[AtomicU64] {
@@ -234,8 +238,7 @@ impl Engine for Kernel {
 
     fn heed(&mut self, switch: &mut Switch) {
         if !switch.is_published() {
-            let settled = (0..SETTLING_TRIES).any(|_| switch.settle());
-            assert!(settled, "no walk is under way");
+            await_that("the walks that are under way", || switch.settle());
             switch.publish();
         }
     }

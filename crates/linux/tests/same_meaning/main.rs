@@ -9,10 +9,12 @@ mod campaign;
 mod case;
 mod changes;
 mod comparison;
+mod flips;
 mod frame;
 mod generator;
 mod kernel;
 mod matching;
+mod old_changes;
 mod pools;
 mod random;
 mod shrinking;
@@ -87,7 +89,7 @@ fn a_difference_shrinks_to_what_shows_it() {
 }
 
 /// Pairs that every run of all tests compares.
-const SHORT: usize = 100_000;
+const SHORT: usize = 50_000;
 const SHORT_OVER_CABLES: usize = 10_000;
 
 #[test]

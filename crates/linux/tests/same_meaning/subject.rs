@@ -93,14 +93,14 @@ impl Engine for CoreAlone {
 }
 
 /// A switch with its engine.
-pub struct Subject<'a> {
+pub struct Subject<'a, E: Engine + ?Sized> {
     pub switch: Switch,
-    engine: &'a mut dyn Engine,
+    engine: &'a mut E,
     now: Instant,
 }
 
-impl<'a> Subject<'a> {
-    pub fn new(setup: &Setup, engine: &'a mut dyn Engine) -> Self {
+impl<'a, E: Engine + ?Sized> Subject<'a, E> {
+    pub fn new(setup: &Setup, engine: &'a mut E) -> Self {
         let mut switch = Switch::new(BEGINNING, config(setup));
         engine.begin(&mut switch, setup);
         Self {
@@ -108,6 +108,10 @@ impl<'a> Subject<'a> {
             engine,
             now: BEGINNING,
         }
+    }
+
+    pub fn engine(&mut self) -> &mut E {
+        self.engine
     }
 
     /// Lets one thing happen, and returns what comes of it.
