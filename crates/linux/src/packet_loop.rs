@@ -136,6 +136,10 @@ pub struct Record {
 #[derive(Debug)]
 pub struct PacketLoop {
     stations: Vec<Station>,
+    /// Those at whose ports the loop itself receives.
+    receiving: Vec<usize>,
+    /// When something is due anywhere, or earlier.
+    due: Instant,
     carriers: CarrierWatch,
     /// How often a carrier had changed when they were last followed; nothing if a
     /// switch does not know them yet.
@@ -183,8 +187,11 @@ impl PacketLoop {
             }
         }
         let now = clock::now();
+        let receives = |n: &usize| stations[*n].handing_over().is_none();
         Ok(Self {
+            receiving: (0..stations.len()).filter(receives).collect(),
             stations,
+            due: now,
             carriers,
             carriers_followed: None,
             commands,
@@ -217,16 +224,15 @@ impl PacketLoop {
     fn turn(&mut self) {
         self.turns += 1;
         let mut last = None;
-        for s in 0..self.stations.len() {
-            if self.stations[s].handing_over().is_some() {
-                continue;
-            }
+        for r in 0..self.receiving.len() {
+            let s = self.receiving[r];
             for n in 0..self.stations[s].plugs.len() {
                 let Some(forwarded) = self.stations[s].forward(n, &self.wall) else {
                     self.stations[s].plugs[n].empty = self.turn_began;
                     continue;
                 };
                 last = Some(forwarded.done);
+                self.touched(s);
                 self.passed(forwarded.done, Work::Frames);
                 self.judge_delivery(&forwarded);
             }
@@ -259,11 +265,27 @@ impl PacketLoop {
     /// Does what has become due by `now`.
     fn passed(&mut self, now: Instant, during: Work) {
         self.stalls.alive(now, during);
+        if now < self.due {
+            return;
+        }
         for station in &mut self.stations {
             if now >= station.due() {
                 station.catch_up(now);
             }
         }
+        self.look_ahead();
+    }
+
+    /// Finds out when something is due.
+    fn look_ahead(&mut self) {
+        let due = self.stations.iter().map(Station::due).min();
+        self.due = due.unwrap_or(Instant::FAR_FUTURE);
+    }
+
+    /// Takes note that something may be due earlier at station `s`.
+    #[inline]
+    fn touched(&mut self, s: usize) {
+        self.due = self.due.min(self.stations[s].due());
     }
 
     fn control(&mut self, now: Instant) {
@@ -275,30 +297,38 @@ impl PacketLoop {
         self.follow_carriers(now);
         self.calm_ports();
         self.obey();
-        self.poller.wait(Some(Duration::ZERO));
+        if !self.poller.has_found() {
+            self.poller.wait(Some(Duration::ZERO));
+        }
         let mut room = [0; CHUNK_BYTES];
         while let Some(mark) = self.poller.next() {
             if mark == CARRIER {
+                // What changes from here on wakes the loop again.
                 self.carriers.changed().clear();
+                self.follow_carriers(clock::now());
             }
-            let station = usize::try_from(mark % HANDED);
-            let station = station.ok().and_then(|n| self.stations.get_mut(n));
-            match (station, mark / HANDED) {
-                (Some(station), 0) => {
+            let s = usize::try_from(mark % HANDED).unwrap_or(usize::MAX);
+            let Some(station) = self.stations.get_mut(s) else {
+                continue;
+            };
+            let work = match mark / HANDED {
+                0 => {
                     station.listen(&mut room);
-                    self.passed(clock::now(), Work::Control);
+                    Work::Control
                 }
-                (Some(station), 1) => {
+                _ => {
                     station.take_handed();
-                    self.passed(clock::now(), Work::Frames);
+                    Work::Frames
                 }
-                (Some(_) | None, _) => {}
-            }
+            };
+            self.touched(s);
+            self.passed(clock::now(), work);
         }
         let now = clock::now();
         for station in &mut self.stations {
             station.speak(now, &self.poller);
         }
+        self.look_ahead();
         self.passed(clock::now(), Work::Control);
     }
 
@@ -319,10 +349,8 @@ impl PacketLoop {
 
     /// Has no port that is down wake the loop for being so.
     fn calm_ports(&self) {
-        for plug in self.stations.iter().flat_map(|station| &station.plugs) {
-            if plug.port.receives() {
-                plug.calm();
-            }
+        for &s in &self.receiving {
+            self.stations[s].plugs.iter().for_each(Plug::calm);
         }
     }
 
@@ -376,8 +404,8 @@ impl PacketLoop {
     /// Waits in the kernel until a frame or a message comes, or something is due.
     fn sleep(&mut self) {
         let now = clock::now();
-        let due = self.stations.iter().map(Station::due).min();
-        let due = due.unwrap_or(Instant::FAR_FUTURE).min(now + LONGEST_SLEEP);
+        self.look_ahead();
+        let due = self.due.min(now + LONGEST_SLEEP);
         let patience = due.saturating_since(now);
         match self.watching {
             Watching::Asleep => self.poller.wait_beside(ports(&self.stations), patience),

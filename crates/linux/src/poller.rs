@@ -109,6 +109,11 @@ impl Poller {
         }
     }
 
+    /// Returns whether the wait found anything that nobody has asked for.
+    pub(crate) fn has_found(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
     /// Returns the mark of the next descriptor that the wait found.
     pub(crate) fn next(&mut self) -> Option<u64> {
         self.marks.pop()

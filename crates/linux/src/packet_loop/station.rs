@@ -46,6 +46,8 @@ pub struct Station {
     kernel: Option<KernelPart>,
     pub(super) plugs: Vec<Plug>,
     lines: Vec<Line>,
+    /// Whether a line has something to send, or is over.
+    restless: bool,
     /// One for each controller that is dialled.
     wanted: Vec<Wanted>,
     tell: Option<SyncSender<Closed>>,
@@ -120,6 +122,7 @@ impl Station {
             kernel: None,
             plugs,
             lines: Vec::with_capacity(MOST_CONNECTIONS),
+            restless: false,
             wanted: Vec::new(),
             tell: None,
             deadline: Instant::FAR_FUTURE,
@@ -364,7 +367,10 @@ impl Station {
                     self.input(clock::now(), Input::Received { connection, bytes });
                 }
                 Found::Nothing => {}
-                Found::Closed => line.phase = Phase::Broken,
+                Found::Closed => {
+                    line.phase = Phase::Broken;
+                    self.restless = true;
+                }
             }
         }
     }
@@ -377,7 +383,15 @@ impl Station {
     }
 
     /// Sends what the core has said, and parts with connections that are over.
+    #[inline]
     pub(super) fn speak(&mut self, now: Instant, poller: &Poller) {
+        if self.restless {
+            self.speak_on_lines(now, poller);
+        }
+    }
+
+    fn speak_on_lines(&mut self, now: Instant, poller: &Poller) {
+        self.restless = false;
         let mut n = 0;
         while let Some(line) = self.lines.get_mut(n) {
             let unsent = line.channel.flush();
@@ -391,13 +405,17 @@ impl Station {
                     n += 1;
                 }
                 (Phase::Open, Unsent::Something) => {
+                    self.restless = true;
                     if line.outlet == Outlet::Free {
                         line.outlet = Outlet::Congested;
                         self.input(now, Input::Congested(connection));
                     }
                     n += 1;
                 }
-                (Phase::Closing(since), Unsent::Something) if now < since + PARTING => n += 1,
+                (Phase::Closing(since), Unsent::Something) if now < since + PARTING => {
+                    self.restless = true;
+                    n += 1;
+                }
                 (Phase::Closing(_), _) => self.part_with(n, poller),
                 (Phase::Broken, _) | (Phase::Open, Unsent::Closed) => {
                     self.part_with(n, poller);
@@ -453,11 +471,13 @@ impl Station {
                 Output::Send { connection, bytes } => {
                     if let Some(line) = self.lines.iter_mut().find(|line| line.id == connection) {
                         line.channel.queue(bytes);
+                        self.restless = true;
                     }
                 }
                 Output::Close { connection, reason } => {
                     if let Some(line) = self.lines.iter_mut().find(|line| line.id == connection) {
                         line.phase = Phase::Closing(now);
+                        self.restless = true;
                         let origin = line.origin;
                         if let Some(tell) = &self.tell {
                             // Who reads too slowly has read enough.
