@@ -27,7 +27,7 @@ use std::thread::{self, JoinHandle};
 
 use linux::carrier_watch::{CarrierWatch, Effort};
 use linux::dialer::Dialer;
-use linux::kernel_engine::EngineError;
+use linux::kernel_engine::{EngineError, PlugError};
 use linux::listener::Listener;
 use linux::packet_loop::{Closed, Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
@@ -103,6 +103,16 @@ pub enum DatapathError {
     /// The kernel cannot forward for this switch.
     #[error("{_0}; `--engine packet` does without")]
     Kernel(Box<EngineError>),
+    /// The kernel cannot forward for one of its ports.
+    #[error(
+        "the kernel cannot forward for `{interface}`: {reason}; `--engine packet` does without"
+    )]
+    Hanging {
+        /// Which.
+        interface: String,
+        /// Why not.
+        reason: Box<PlugError>,
+    },
     /// Nobody can connect there.
     #[error("cannot listen on {endpoint}: {reason}")]
     Listen {

@@ -97,7 +97,10 @@ impl FoundPort {
         let refused = |reason| refused(&self.config.name, reason);
         let loan = Loan::take(self.interface, Tags::Anywhere).map_err(refused)?;
         let port = hook.plug(loan.interface(), self.config.rate);
-        let port = port.map_err(|reason| DatapathError::Kernel(Box::new(reason.into())))?;
+        let port = port.map_err(|reason| DatapathError::Hanging {
+            interface: self.config.name.clone(),
+            reason: Box::new(reason),
+        })?;
         self.config.pacing = match port.is_paced() {
             true => Pacing::World,
             false => Pacing::Core,

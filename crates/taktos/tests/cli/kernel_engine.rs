@@ -1,10 +1,11 @@
 //! `taktos switch --engine kernel`: what the kernel forwards, what the core does,
 //! and that nobody can tell the two apart but by asking.
 
+use lab::veth::Power;
 use linux::netlink::{Netlink, Purpose, Request};
 use rustix::process::Signal;
 use wire::ethernet::EtherType;
-use wire::openflow::{Action, MatchField, PortNumber};
+use wire::openflow::{Action, GroupId, MatchField, PortNumber};
 
 use crate::testbed::{Testbed, frame, stop};
 use crate::workplace::Running;
@@ -221,12 +222,37 @@ fn an_interface_that_somebody_else_uses_is_refused_and_auto_does_without_the_ker
     if refused.stderr.contains("CAP_BPF") {
         return crate::testbed::skip(test);
     }
-    for words in ["u32 filter", "`--engine packet` does without"] {
+    for words in ["for `s2`", "u32 filter", "`--engine packet` does without"] {
         assert!(refused.stderr.contains(words), "{}", refused.stderr);
     }
     let why = "not the kernel: ";
     assert!(ended.stderr.contains(why), "{}", ended.stderr);
     assert!(ended.stderr.contains("u32 filter"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_fast_failover_group_takes_the_other_port_when_a_cable_is_cut() {
+    let test = "a_fast_failover_group_takes_the_other_port_when_a_cable_is_cut";
+    let Some((mut bed, running)) = switch_or_skip(test, 3, &[]) else {
+        return;
+    };
+    let [mut left, mut first, mut second] = [1, 2, 3].map(|n| bed.host(n));
+    let mut controller = bed.connect(LISTENED);
+    controller.want_news();
+    controller.add_failover(GroupId(1), [2, 3]);
+    let from_left = [MatchField::InPort(PortNumber(1))];
+    controller.add(1, &from_left, &[Action::Group(GroupId(1))]);
+
+    left.send(1);
+    first.receives(1);
+    bed.switch(bed.interface("h2").index(), Power::Off);
+    assert_eq!(controller.await_port_status().port.number, PortNumber(2));
+    left.send(2);
+    second.receives(2);
+
+    let engine = &bed.show("engine")["engine"];
+    assert_eq!(engine["frames_to_core"], 0, "{engine}");
+    assert_eq!(stop(running).code, Some(0));
 }
 
 #[test]

@@ -6,9 +6,9 @@ use wire::openflow::multipart::{
     FlowStatisticsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
 };
 use wire::openflow::{
-    Action, Actions, AsyncConfig, BufferId, Fields, FlowMod, Framer, Hello, Instruction,
-    Instructions, MatchField, Message, PacketOut, PortNumber, PortStatus, TableId, TransactionId,
-    emit_barrier_request,
+    Action, Actions, AsyncConfig, Bucket, Buckets, BufferId, Fields, FlowMod, Framer, GroupId,
+    GroupMod, GroupModCommand, GroupType, Hello, Instruction, Instructions, MatchField, Message,
+    PacketOut, PortNumber, PortStatus, TableId, TransactionId, emit_barrier_request,
 };
 
 /// Connected to a switch, the greetings exchanged.
@@ -74,6 +74,26 @@ impl<S: Read + Write> Client<S> {
             ..FlowMod::add(TableId(0))
         };
         self.tell(|out| flow_mod.emit(TransactionId(2), out));
+    }
+
+    /// Adds a group that takes the first of two ports that is up, and waits until it
+    /// is there.
+    #[track_caller]
+    pub fn add_failover(&mut self, group: GroupId, ports: [u32; 2]) {
+        let outputs = ports.map(|port| [Action::output(PortNumber(port))]);
+        let actions = outputs.each_ref().map(|output| Actions::of(output));
+        let buckets = [0, 1].map(|n| Bucket {
+            watch_port: PortNumber(ports[n]),
+            ..Bucket::new(actions[n])
+        });
+        let group_mod = GroupMod {
+            command: GroupModCommand::Add,
+            kind: GroupType::FastFailover,
+            group,
+            buckets: Buckets::of(&buckets),
+        };
+        self.tell(|out| group_mod.emit(TransactionId(7), out));
+        self.pass_barrier();
     }
 
     /// Sends a frame out of a port.
