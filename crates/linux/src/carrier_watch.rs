@@ -156,7 +156,7 @@ impl Room {
                 None => rooms.push(Self {
                     identity,
                     places: vec![place],
-                    events: namespace.and_then(|it| it.visit(LinkEvents::open).ok()?.ok()),
+                    events: namespace.and_then(|it| listen(&it).ok()),
                 }),
             }
         }
@@ -166,6 +166,14 @@ impl Room {
             }
         }
         Ok(rooms)
+    }
+}
+
+/// Listens in a namespace. Where this thread is already, it needs no privilege to go.
+fn listen(namespace: &Namespace) -> io::Result<LinkEvents> {
+    match Namespace::current() {
+        Ok(current) if identity(&current) == identity(namespace) => LinkEvents::open(),
+        Ok(_) | Err(_) => namespace.visit(LinkEvents::open)?,
     }
 }
 
