@@ -18,7 +18,7 @@ use linux::interface::Interface;
 use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::port::packet::RING_BYTES;
 use linux::port::{Attachment, Engine, Port};
-use linux::scheduling::{self, Granted, HIGHEST_NICE, Placement, Wish};
+use linux::scheduling::{self, Granted, HIGHEST_NICE, Placement, Rank, Urgency, Wish};
 use switch::Config;
 use units::Duration;
 use wire::openflow::PortNumber;
@@ -29,6 +29,9 @@ use crate::network::{Network, Place};
 const ALL_RINGS_BYTES: usize = 1 << 30;
 /// How many entries a switch of the kernel's has room for where nobody says more.
 pub const USUAL_ENTRIES: usize = 1_024;
+/// For how long the kernel's own forwarding may hold a processor before it counts as
+/// a stall, where nobody spins: some fifty frames.
+const OWN_WORK: Duration = Duration::from_us(100);
 /// How often a carrier is asked for: a link that is cut counts as down so much
 /// later at most.
 const CARRIER_INTERVAL: Duration = Duration::from_us(500);
@@ -91,6 +94,24 @@ impl Settings {
             stall_threshold,
             controller_port,
             entries: USUAL_ENTRIES,
+        }
+    }
+
+    /// Has the calling thread run before all ordinary ones where the kernel forwards:
+    /// it has little to do, and what it does others wait for.
+    pub(crate) fn hurry(&self) {
+        match self.forwarding {
+            Forwarding::Kernel => scheduling::before_all_others(Rank::Act),
+            Forwarding::Loop(_) => Urgency::Shared,
+        };
+    }
+
+    /// Returns from which length on the machine counts as standing still.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        match self.waiting {
+            Waiting::Spinning => self.stall_threshold,
+            Waiting::Sleeping => self.stall_threshold.max(OWN_WORK),
         }
     }
 
@@ -186,6 +207,7 @@ impl Switches {
             .name("packets".to_owned())
             .spawn(move || {
                 let granted = scheduling::apply(settings.wish());
+                settings.hurry();
                 (packets.run(&should_stop), granted)
             })?;
         Ok(Self {

@@ -18,6 +18,7 @@ use std::sync::mpsc::Receiver;
 use linux::clock::{self, Step};
 use linux::crew;
 use linux::sender::Queued;
+use linux::stall::{StallMonitor, Stalls, Work};
 use measure::capture::CaptureRecord;
 use measure::load::Load;
 use measure::recorder::FlowRecord;
@@ -79,6 +80,9 @@ pub struct TrafficRecord {
     /// How many frames went by the taps uncaptured. If it is not zero, the losses
     /// taken down are too high.
     pub uncaptured: u64,
+    /// When the thread of the hosts stood still: it was woken up late, or took long
+    /// to send a frame.
+    pub stalls: Stalls,
     /// The steps that the wall clock made.
     pub steps: Vec<Step>,
     /// What became of the capture files.
@@ -114,19 +118,34 @@ pub(crate) struct TrafficLoop {
     orders: Receiver<Order>,
     overflowed: u64,
     latest: Duration,
+    stalls: StallMonitor,
     steps: Vec<Step>,
     clock_due: Instant,
     frame: Vec<u8>,
 }
 
+/// What the loop is made of.
+#[derive(Debug)]
+pub(crate) struct TrafficParts {
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) trunks: Vec<Trunk>,
+    pub(crate) load: Load,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) orders: Receiver<Order>,
+    /// To be held up for so long or longer is a stall.
+    pub(crate) stall_threshold: Duration,
+}
+
 impl TrafficLoop {
-    pub(crate) fn new(
-        hosts: Vec<Host>,
-        trunks: Vec<Trunk>,
-        load: Load,
-        tally: Arc<Tally>,
-        orders: Receiver<Order>,
-    ) -> Self {
+    pub(crate) fn new(parts: TrafficParts) -> Self {
+        let TrafficParts {
+            hosts,
+            trunks,
+            load,
+            tally,
+            orders,
+            stall_threshold,
+        } = parts;
         Self {
             hosts,
             trunks,
@@ -134,6 +153,7 @@ impl TrafficLoop {
             orders,
             overflowed: 0,
             latest: Duration::ZERO,
+            stalls: StallMonitor::new(clock::now(), stall_threshold),
             steps: Vec::with_capacity(MOST_STEPS),
             clock_due: clock::now(),
             frame: Vec::with_capacity(FRAME_BYTES),
@@ -156,10 +176,18 @@ impl TrafficLoop {
                 self.keep_time(now);
                 self.obey();
             }
-            clock::sleep_until(next.min(read_due));
+            self.sleep_until(next.min(read_due));
         }
         while self.read() == Rest::More {}
         self.finish()
+    }
+
+    /// Sleeps, and notes how late the machine wakes the thread up.
+    fn sleep_until(&mut self, moment: Instant) {
+        let due = moment.max(clock::now());
+        clock::sleep_until(due);
+        self.stalls.waited(due);
+        self.stalls.alive(clock::now(), Work::Waking);
     }
 
     /// Sends every frame that is due, and returns when the next one is.
@@ -181,6 +209,8 @@ impl TrafficLoop {
                         Ok(Queued::Taken) => {}
                         Ok(Queued::Overflowed | Queued::Down) | Err(_) => self.overflowed += 1,
                     }
+                    // Where the kernel forwards, it has done so by now.
+                    self.stalls.alive(clock::now(), Work::Frames);
                 }
                 next = next.min(queued.source.next_due().unwrap_or(Instant::FAR_FUTURE));
             }
@@ -197,6 +227,7 @@ impl TrafficLoop {
                     .take_while(|_| read_one(&mut self.book, number, host, socket))
                     .count();
                 rest = rest.max(Rest::after(taken));
+                self.stalls.alive(clock::now(), Work::Control);
             }
         }
         for trunk in &mut self.trunks {
@@ -258,6 +289,7 @@ impl TrafficLoop {
             overflowed: self.overflowed,
             latest: self.latest,
             uncaptured,
+            stalls: self.stalls.finish(),
             steps: self.steps,
         }
     }

@@ -4,13 +4,13 @@
 //!
 //! | thread | has | runs as |
 //! |---|---|---|
-//! | packets | all switches, or what the kernel leaves to them | nice -20, sleeping; without the kernel's help alone on its processor, spinning, where there are two |
+//! | packets | all switches, or what the kernel leaves to them | before all ordinary threads, sleeping; without the kernel's help alone on its processor, spinning, where there are two |
 //! | controller | the controller | nice -20 beside it |
 //! | store | the controller's store | as everybody |
 //! | carriers | the carriers of all ports | nice -20 |
 //! | traffic | all hosts, their taps and the recorder | nice -10; before all ordinary threads where the kernel forwards |
 //! | a sentry on each processor, where the switches sleep | a look at the clock now and then | before all others |
-//! | timeline | what happens to the network | nice -10 |
+//! | timeline | what happens to the network | as traffic |
 //! | a dialer for each switch | its connection | as everybody |
 
 use std::fmt::Display;
@@ -26,7 +26,7 @@ use controller::{Request, RequestId, Store};
 use linux::clock::{self, WallClock};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
 use linux::packet_loop::Waiting;
-use linux::scheduling::{self, HIGHEST_NICE, Rank, Session, Urgency};
+use linux::scheduling::{self, HIGHEST_NICE, Session, Urgency};
 use linux::sentry::{Sentries, Watched};
 use linux::stall::Stalls;
 use linux::usage::{Spent, Usage};
@@ -39,7 +39,7 @@ use crate::host::Host;
 use crate::network::{BuildError, Network, Plan};
 use crate::switches::{Forwarding, Settings, Switches, SwitchesRecord};
 use crate::timeline::{Change, Timeline};
-use crate::traffic_loop::{Order, Tally, TrafficLoop, TrafficRecord};
+use crate::traffic_loop::{Order, Tally, TrafficLoop, TrafficParts, TrafficRecord};
 use crate::trunk::Trunk;
 
 /// Where the controller listens (OF13 clause 6.3.3).
@@ -110,6 +110,8 @@ pub struct Observed {
     pub changes: Vec<Changed>,
     /// What the switches did.
     pub switches: SwitchesRecord,
+    /// From which length on it counts as standing still.
+    pub stall_threshold: Duration,
     /// What noticed when the machine stood still, and when it did.
     pub stalls: Vec<(Watcher, Stalls)>,
     /// The processor time used while traffic ran, as far as the machine tells.
@@ -121,6 +123,8 @@ pub struct Observed {
 pub enum Watcher {
     /// The loop that carries the switches: it spins.
     Loop,
+    /// The thread of the hosts, which sleeps until a frame is due.
+    Traffic,
     /// A thread that sleeps on a processor to moments that were agreed.
     Sentry {
         /// The processor.
@@ -279,7 +283,7 @@ impl Lab {
         let sentries = match self.settings.waiting {
             Waiting::Spinning => None,
             Waiting::Sleeping => {
-                let threshold = self.settings.stall_threshold;
+                let threshold = self.settings.patience();
                 Some(machine("watch the processors", Sentries::post(threshold))?)
             }
         };
@@ -288,15 +292,20 @@ impl Lab {
         let hosts = std::mem::take(&mut self.hosts);
         let trunks = Trunk::open_all(&self.network, &load.captures);
         let trunks = machine("capture the links between switches", trunks)?;
-        let traffic = TrafficLoop::new(hosts, trunks, load, Arc::clone(&tally), obeyed);
-        let (should_stop, forwarding) = (Arc::clone(&stop), self.settings.forwarding);
+        let threshold = self.settings.patience();
+        let parts = TrafficParts {
+            hosts,
+            trunks,
+            load,
+            tally: Arc::clone(&tally),
+            orders: obeyed,
+            stall_threshold: threshold,
+        };
+        let traffic = TrafficLoop::new(parts);
+        let (should_stop, settings) = (Arc::clone(&stop), self.settings);
         let traffic = spawn("traffic", move || {
             scheduling::apply(wish);
-            match forwarding {
-                // Nobody else is delayed but for frames that it sends.
-                Forwarding::Kernel => scheduling::before_all_others(Rank::Act),
-                Forwarding::Loop(_) => Urgency::Shared,
-            };
+            settings.hurry();
             traffic.run(&should_stop)
         })?;
         let cables = std::mem::take(&mut self.network.cables);
@@ -304,6 +313,7 @@ impl Lab {
         let should_stop = Arc::clone(&stop);
         let timeline = spawn("timeline", move || {
             scheduling::apply(wish);
+            settings.hurry();
             timeline.run(&changes, &should_stop)
         })?;
         let (traffic, timeline) = (Some(traffic), Some(timeline));
@@ -340,7 +350,12 @@ impl Lab {
             });
             run.stop.store(true, Ordering::Relaxed);
             traffic = run.traffic.take().map(joined);
-            sentries = run.sentries.take().map(Sentries::recall);
+            let witness = traffic.as_ref().map(|traffic| traffic.stalls.clone());
+            let witness = witness.map(|stalls| (Watcher::Traffic, stalls));
+            sentries = run.sentries.take().map(|sentries| {
+                let sentries = sentries.recall().into_iter().map(watched);
+                sentries.chain(witness).collect()
+            });
             if let Some(timeline) = run.timeline.take() {
                 changes = machine("change the network", joined(timeline))?;
             }
@@ -348,12 +363,13 @@ impl Lab {
         let switches = self.switches.finish();
         let stalls = match sentries {
             None => vec![(Watcher::Loop, switches.record.stalls.clone())],
-            Some(sentries) => sentries.into_iter().map(watched).collect(),
+            Some(sentries) => sentries,
         };
         Ok(Observed {
             traffic,
             changes,
             switches,
+            stall_threshold: self.settings.patience(),
             stalls,
             spent,
         })

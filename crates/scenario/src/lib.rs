@@ -50,7 +50,7 @@ pub use limits::{
 pub use mistake::Mistake;
 pub use network::{Device, End, Host, Link, Node, Switch};
 pub use problem::{MOST_PROBLEMS, Problem, ScenarioError};
-pub use profile::{ControlTimes, Origin, Profile, Stated};
+pub use profile::{ControlTimes, Lookup, Origin, Profile, Stated};
 pub use reference::reference;
 pub use scenario::{
     ClassIndex, FlowIndex, HostIndex, LinkIndex, ProfileIndex, Scenario, SwitchIndex,

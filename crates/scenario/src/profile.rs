@@ -3,7 +3,11 @@
 use units::Delay;
 
 /// The profiles that the program carries with it.
-pub(crate) const BUILT_IN: [(&str, &str); 2] = [
+pub(crate) const BUILT_IN: [(&str, &str); 3] = [
+    (
+        "taktos-kernel",
+        include_str!("../../../profiles/taktos-kernel.toml"),
+    ),
     (
         "taktos-packet",
         include_str!("../../../profiles/taktos-packet.toml"),
@@ -28,12 +32,55 @@ pub struct Profile {
     /// The longest time for which one frame occupies the processing stage; zero
     /// for hardware that forwards at line rate.
     pub per_frame: Stated<Delay>,
+    /// What tables add to both, where their size matters.
+    pub lookup: Option<Lookup>,
     /// How many frames the switch can hold in all.
     pub pool_frames: Stated<u64>,
     /// How many frames one queue of one port can hold.
     pub queue_frames: Stated<u64>,
     /// How long it works on each message of the controller.
     pub control: ControlTimes,
+}
+
+/// What the flow tables of a switch add to the time of every frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// For each mask that a frame is compared under.
+    pub per_mask: Stated<Delay>,
+    /// How many that are at most.
+    pub masks: Stated<u64>,
+    /// For each action that is done to a frame.
+    pub per_action: Stated<Delay>,
+    /// How many that are at most.
+    pub actions: Stated<u64>,
+}
+
+impl Lookup {
+    /// Returns what the tables add at most.
+    #[must_use]
+    pub fn longest(&self) -> Delay {
+        self.per_mask.value * self.masks.value + self.per_action.value * self.actions.value
+    }
+}
+
+impl Profile {
+    /// Returns the longest time from the arrival of a frame to its queue in an idle
+    /// switch, with its tables.
+    #[must_use]
+    pub fn longest_latency(&self) -> Delay {
+        self.latency.value + self.longest_lookup()
+    }
+
+    /// Returns the longest time for which one frame occupies the processing stage,
+    /// with its tables.
+    #[must_use]
+    pub fn longest_per_frame(&self) -> Delay {
+        self.per_frame.value + self.longest_lookup()
+    }
+
+    fn longest_lookup(&self) -> Delay {
+        self.lookup.as_ref().map_or(Delay::ZERO, Lookup::longest)
+    }
 }
 
 /// The time that a switch works on one control message, by kind.

@@ -25,6 +25,12 @@ pub(crate) static PROFILE: Table = Table {
             "the stage shared by all ports",
         ),
         key(
+            "lookup",
+            Optional,
+            Shape::Table(&LOOKUP),
+            "what the flow tables add to both times of [processing], where their size matters",
+        ),
+        key(
             "buffers",
             Required,
             Shape::Table(&BUFFERS),
@@ -53,6 +59,36 @@ pub(crate) static PROCESSING: Table = Table {
             Required,
             Shape::Table(&STATED_DELAY),
             "the longest time for which a frame occupies the stage; 0 ns at line rate",
+        ),
+    ],
+};
+
+pub(crate) static LOOKUP: Table = Table {
+    title: "[lookup]",
+    keys: &[
+        key(
+            "per_mask",
+            Required,
+            Shape::Table(&STATED_DELAY),
+            "the time for each mask that a frame is compared under",
+        ),
+        key(
+            "masks",
+            Required,
+            Shape::Table(&STATED_COUNT),
+            "how many that are at most",
+        ),
+        key(
+            "per_action",
+            Required,
+            Shape::Table(&STATED_DELAY),
+            "the time for each action that is done to a frame",
+        ),
+        key(
+            "actions",
+            Required,
+            Shape::Table(&STATED_COUNT),
+            "how many that are at most",
         ),
     ],
 };

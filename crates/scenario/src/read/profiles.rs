@@ -10,7 +10,7 @@ use crate::profile::BUILT_IN;
 use crate::read::{Loader, start, stem, tree};
 use crate::record::Record;
 use crate::shape::{Table, list};
-use crate::{ControlTimes, Origin, Profile, ProfileIndex, Stated};
+use crate::{ControlTimes, Lookup, Origin, Profile, ProfileIndex, Stated};
 
 /// Reads a profile from its text.
 pub(super) fn parse(name: &str, text: &str) -> Result<Profile, ScenarioError> {
@@ -106,6 +106,7 @@ fn read(name: &str, file: &Record<'_>) -> Profile {
         about: file.text("about").unwrap_or_default().to_owned(),
         latency: delay(&processing, "latency"),
         per_frame: delay(&processing, "per_frame"),
+        lookup: file.has("lookup").then(|| lookup(file)),
         pool_frames: count(&buffers, "pool_frames"),
         queue_frames: count(&buffers, "queue_frames"),
         control: ControlTimes {
@@ -115,6 +116,16 @@ fn read(name: &str, file: &Record<'_>) -> Profile {
             barrier: delay(&control, "barrier"),
             echo: delay(&control, "echo"),
         },
+    }
+}
+
+fn lookup(file: &Record<'_>) -> Lookup {
+    let lookup = file.record("lookup", &profile::LOOKUP);
+    Lookup {
+        per_mask: delay(&lookup, "per_mask"),
+        masks: count(&lookup, "masks"),
+        per_action: delay(&lookup, "per_action"),
+        actions: count(&lookup, "actions"),
     }
 }
 

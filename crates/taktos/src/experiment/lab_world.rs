@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use controller::Config;
 use controller::northbound::{Request, RequestId, Said};
+use lab::cable::Changed;
 use lab::network::{CablePlan, HostPlan, Place, Plan};
 use lab::switches::Forwarding;
 use lab::timeline::Change as LabChange;
@@ -38,9 +39,10 @@ const MOST_ENTRIES: usize = 4 << 20;
 pub struct LabWorld {
     lab: Lab,
     building: Duration,
-    stall_threshold: Duration,
     /// When traffic began.
     begun: Instant,
+    /// What is to happen to the network.
+    changes: Vec<Change>,
     /// The cables that wait for hosts which move, by where they lead.
     spare: BTreeMap<End, usize>,
     /// The cable of each host.
@@ -79,8 +81,8 @@ impl LabWorld {
         Ok(Self {
             lab,
             building: begun - before,
-            stall_threshold,
             begun,
+            changes: Vec::new(),
             spare,
             cables: scenario.hosts.iter().map(|host| host.link.0).collect(),
         })
@@ -136,6 +138,7 @@ impl World for LabWorld {
                 load.captures.join(self.spare[to], self.cables[host.0]);
             }
         }
+        self.changes = changes.iter().map(|(_, change)| *change).collect();
         let changes = changes
             .iter()
             .map(|(at, change)| (*at, self.change(*change)))
@@ -146,7 +149,7 @@ impl World for LabWorld {
 
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError> {
         let observed = self.lab.finish()?;
-        let stalls = stalls(&observed, self.stall_threshold, self.begun);
+        let stalls = stalls(&observed, self.begun);
         let mut notes = notes(&observed);
         notes.extend(cost_notes(&observed));
         Ok(Observed {
@@ -154,10 +157,8 @@ impl World for LabWorld {
                 .traffic
                 .map(|traffic| traffic.flows)
                 .unwrap_or_default(),
-            changed_at: observed
-                .changes
-                .iter()
-                .map(|changed| changed.done)
+            changed_at: std::iter::zip(&self.changes, &observed.changes)
+                .map(|(change, made)| begins_at(*change, *made))
                 .collect(),
             stamps: "kernel software stamps (AF_PACKET), behind the sender's queueing discipline \
                      and at the receiver's driver"
@@ -169,12 +170,24 @@ impl World for LabWorld {
     }
 }
 
+/// Returns from when on a change had its effect, at the earliest for what it breaks
+/// and at the latest for what it repairs: the kernel takes its time, and does not
+/// say when exactly.
+fn begins_at(change: Change, made: Changed) -> Instant {
+    match change {
+        Change::Cut(_) | Change::SwitchCrash(_) | Change::HostMoves { .. } => made.asked,
+        Change::Heal(_) | Change::SwitchRestart(_) => made.done,
+    }
+}
+
 /// Returns the stalls since traffic began.
-fn stalls(observed: &lab::world::Observed, threshold: Duration, begun: Instant) -> Stalls {
+fn stalls(observed: &lab::world::Observed, begun: Instant) -> Stalls {
+    let threshold = observed.stall_threshold;
     let mut stalls = Stalls::new(threshold);
     for (watcher, watched) in &observed.stalls {
         let thread = match watcher {
             Watcher::Loop => "packets",
+            Watcher::Traffic => "traffic",
             Watcher::Sentry { .. } => "sentry",
         };
         for (size, times) in (0..).zip(watched.gaps) {
@@ -195,7 +208,7 @@ fn cost_notes(observed: &lab::world::Observed) -> Vec<String> {
     let mut notes = Vec::new();
     let shared = observed.stalls.iter().any(|(watcher, _)| match watcher {
         Watcher::Sentry { urgency, .. } => *urgency == Urgency::Shared,
-        Watcher::Loop => false,
+        Watcher::Loop | Watcher::Traffic => false,
     });
     if shared {
         notes.push(

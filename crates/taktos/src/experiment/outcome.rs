@@ -357,7 +357,10 @@ fn assumptions(scenario: &Scenario, place: Place) -> Vec<String> {
     for profile in &scenario.profiles {
         assumptions.push(format!(
             "Switches of profile {} take at most {} and {} a frame: {}",
-            profile.name, profile.latency.value, profile.per_frame.value, profile.about
+            profile.name,
+            profile.longest_latency(),
+            profile.longest_per_frame(),
+            profile.about
         ));
     }
     match place {

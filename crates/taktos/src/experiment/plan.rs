@@ -202,7 +202,7 @@ fn protection(flow: &Flow) -> Protection {
 fn switch_parameters(scenario: &Scenario, index: SwitchIndex, open: Open) -> SwitchParameters {
     let switch = &scenario.switches[index.0];
     let profile = scenario.profile_of(index);
-    let (latency, per_frame) = (profile.latency.value, profile.per_frame.value);
+    let (latency, per_frame) = (profile.longest_latency(), profile.longest_per_frame());
     let budget = scenario.admission.processing_budget.unwrap_or(match open {
         Open::Least => Delay::ZERO,
         Open::Usual => latency + per_frame * DEFAULT_FRAMES_WAITING,

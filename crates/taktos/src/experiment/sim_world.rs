@@ -34,8 +34,8 @@ impl SimWorld {
             SwitchPart {
                 config: switch_config(scenario, SwitchIndex(index)),
                 processing: Processing {
-                    latency: profile.latency.value,
-                    per_frame: profile.per_frame.value,
+                    latency: profile.longest_latency(),
+                    per_frame: profile.longest_per_frame(),
                     capacity: usize::try_from(profile.pool_frames.value).unwrap_or(usize::MAX),
                 },
             }
