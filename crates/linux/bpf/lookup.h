@@ -10,8 +10,17 @@
 #define HASH_MULTIPLIER 0x9e3779b97f4a7c15ull
 
 #define HASH_WORD(n)                                                                               \
-	if (used & (1u << (n)))                                                                    \
-		hash = (hash ^ (key[n] & words[n])) * HASH_MULTIPLIER;
+	if (used & (1u << (n))) {                                                                  \
+		hash = (hash ^ (key[n] & words[n])) * HASH_MULTIPLIER;                             \
+		hash ^= hash >> 32;                                                                \
+	}
+
+/* Mixes a hash at the end. */
+INLINE u64 mixed(u64 hash)
+{
+	hash *= HASH_MULTIPLIER;
+	return hash ^ hash >> 29;
+}
 
 /* Returns the hash of the key under a mask, as `line` in layout.rs has it. */
 INLINE u64 masked_hash(u64 hash, const u64 *key, const u64 *words)
@@ -22,11 +31,11 @@ INLINE u64 masked_hash(u64 hash, const u64 *key, const u64 *words)
 	HASH_WORD(2)
 	HASH_WORD(3)
 	if (used < 1u << 4)
-		return hash ^ hash >> 32;
+		return mixed(hash);
 	HASH_WORD(4)
 	HASH_WORD(5)
 	if (used < 1u << 6)
-		return hash ^ hash >> 32;
+		return mixed(hash);
 	HASH_WORD(6)
 	HASH_WORD(7)
 	HASH_WORD(8)
@@ -35,7 +44,7 @@ INLINE u64 masked_hash(u64 hash, const u64 *key, const u64 *words)
 	HASH_WORD(11)
 	HASH_WORD(12)
 	HASH_WORD(13)
-	return hash ^ hash >> 32;
+	return mixed(hash);
 }
 
 /* Looks at an entry that may match, and remembers it if it is the best. */

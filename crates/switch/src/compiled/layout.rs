@@ -270,8 +270,10 @@ pub mod mask {
 /// Words of a record of [`Region::Lines`]: a cache line of a hash table.
 ///
 /// The hash `h` of a key begins as the seed; for every used word of the mask, in
-/// order, `h = (h ^ (key & mask)) * 0x9e3779b97f4a7c15`, then `h ^= h >> 32`. All
-/// is modulo 2^64. Its high half is the tag, `t`. The entry stands in line
+/// order, `h = (h ^ (key & mask)) * m` and `h ^= h >> 32`; at the end `h = h * m`
+/// and `h ^= h >> 29`. All is modulo 2^64, and `m` is 0x9e3779b97f4a7c15. A product
+/// carries what differs upwards only, so that each is folded back: keys may differ
+/// in the highest bits of a word alone. Its high half is the tag, `t`. The entry stands in line
 /// `home = h & lines` or, if that line is full when it comes, in line
 /// `(home ^ (t | 1)) & lines` of those of the mask, where `lines` is their number
 /// less one.

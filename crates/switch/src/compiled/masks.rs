@@ -179,9 +179,11 @@ impl Masks {
         for (word, mask) in value.iter().zip(form.key.words()) {
             if *mask != 0 {
                 hash = (hash ^ word.load(Relaxed)).wrapping_mul(MULTIPLIER);
+                hash ^= hash >> 32;
             }
         }
-        hash ^= hash >> 32;
+        hash = hash.wrapping_mul(MULTIPLIER);
+        hash ^= hash >> 29;
         let (tag, mask) = ((hash >> 32) as u32, lines.count - 1);
         let first = hash as u32 & mask;
         let second = (first ^ (tag | 1)) & mask;

@@ -5,11 +5,15 @@ mod expected;
 mod script;
 mod walk;
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use proptest::prelude::*;
 
-use super::Sizes;
-use super::layout::Region;
+use super::layout::{Region, entry};
+use super::masks::Masks;
 use super::store::Store;
+use super::{Memory, Sizes};
+use crate::packet_key::{PacketKey, WORDS};
 use script::{Script, Step, steps};
 
 proptest! {
@@ -73,6 +77,28 @@ fn hundreds_of_entries_of_one_mask_are_all_found_in_any_state() {
         script.check_filled(0..512);
         script.fill(gone.start..512);
         script.check_filled(0..512);
+    }
+}
+
+/// Fields stand anywhere in a word, some in its highest bits alone.
+#[test]
+fn entries_that_differ_in_any_eight_bits_of_the_key_find_places() {
+    let sizes = Sizes::new(&script::config(), 4096, 1);
+    for (word, shift) in (0..WORDS).flat_map(|word| (0..=56).map(move |shift| (word, shift))) {
+        let mut store = Store::new(Memory::private(sizes.clone()));
+        let mut masks = Masks::new(7);
+        let mut key = [0; WORDS];
+        key[word] = 0xff << shift;
+        let mask = masks.make(&mut store, PacketKey::from_words(key)).unwrap();
+
+        for number in 0..=0xff {
+            let value = &store.record(Region::Entries, number)[entry::VALUE + word];
+            value.store(u64::from(number) << shift, Relaxed);
+
+            let linked = masks.link(&mut store, mask, number);
+
+            assert_eq!(linked, Ok(()), "bits from {shift} of word {word}");
+        }
     }
 }
 

@@ -93,8 +93,10 @@ impl<'a> Walk<'a> {
         for at in (0..WORDS).filter(|at| used >> at & 1 == 1) {
             masked[at] = key.words()[at] & words[mask::WORDS + at].load(SeqCst);
             hash = (hash ^ masked[at]).wrapping_mul(MULTIPLIER);
+            hash ^= hash >> 32;
         }
-        hash ^= hash >> 32;
+        hash = hash.wrapping_mul(MULTIPLIER);
+        hash ^= hash >> 29;
         let lines = words[mask::LINES].load(SeqCst);
         let (first, lines) = (low32(lines), low32(lines >> 32));
         let (tag, home) = (low32(hash >> 32), low32(hash) & lines);
