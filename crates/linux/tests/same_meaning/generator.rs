@@ -1,6 +1,7 @@
 //! Cases from seeds.
 
 use wire::openflow::multipart::{FlowStatisticsRequest, MultipartRequest, RequestBody};
+use wire::openflow::taktos::Question;
 use wire::openflow::{
     BundleAdd, BundleControl, BundleControlKind, BundleFlags, BundleId, GroupId, Hello, Message,
     MeterId, PortNumber, QueueId, Sequence, TableId, TransactionId,
@@ -264,6 +265,7 @@ impl Draft {
             },
             RequestBody::Group(GroupId::ALL),
             RequestBody::Meter(MeterId::ALL),
+            RequestBody::Experimenter(Question::Losses.body()),
         ] {
             let request = Message::MultipartRequest(MultipartRequest::new(body));
             let message = self.changes.bytes(&request);

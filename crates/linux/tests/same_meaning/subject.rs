@@ -186,12 +186,17 @@ impl<'a, E: Engine + ?Sized> Subject<'a, E> {
 
 /// Returns how the switch of a case is made.
 pub fn config(setup: &Setup) -> Config {
+    // What queues of the world carried is for the world to tell: nothing, here.
+    let pacing = match setup.seed % 8 {
+        0 => Pacing::World,
+        _ => Pacing::Core,
+    };
     let ports = (1..=setup.ports).map(|number| PortConfig {
         number: PortNumber(number.into()),
         name: format!("port{number}"),
         mac: address(number),
         rate: None,
-        pacing: Pacing::World,
+        pacing,
     });
     let fail_mode = match setup.standalone {
         0 => switch::FailMode::Secure,
