@@ -11,9 +11,8 @@ use crate::workspace::Workspace;
 const PAIRS: &str = "1000000";
 const SEED: &str = "1";
 
-const TEST: [&str; 11] = [
+const TEST: [&str; 10] = [
     "test",
-    "--release",
     "--locked",
     "--package",
     "linux",
