@@ -65,11 +65,10 @@ impl Agent {
             }
             RequestBody::Table => self.list(id, transaction, &tables(pipeline), ReplyBody::Table),
             RequestBody::PortStatistics(port) => {
-                let ports =
-                    ports(pipeline, port).ok_or(ErrorKind::BadRequest(BadRequest::BadPort))?;
-                let ports: Vec<_> = ports
-                    .map(|port| port_statistics(now, pipeline, port))
-                    .collect();
+                let ports = ports(pipeline, port);
+                let ports = ports.ok_or(ErrorKind::BadRequest(BadRequest::BadPort))?;
+                let told = ports.map(|port| port_statistics(now, pipeline, port));
+                let ports: Vec<_> = told.collect();
                 self.list(id, transaction, &ports, ReplyBody::PortStatistics);
             }
             RequestBody::Queue { port, queue } => {

@@ -21,6 +21,8 @@ pub(super) struct GroupForms {
     forms: Vec<Option<GroupForm>>,
     /// Those that wait for room.
     waiting: Vec<GroupIndex>,
+    /// Whether some may have come to life or died.
+    lives_changed: bool,
 }
 
 /// One group.
@@ -97,7 +99,9 @@ impl GroupForms {
         all: bool,
         store: &mut Store,
     ) -> Vec<GroupIndex> {
-        let mut changed = groups.take_changes().groups;
+        let changes = groups.take_changes();
+        self.lives_changed |= changes.lives || !changes.groups.is_empty();
+        let mut changed = changes.groups;
         changed.append(&mut self.waiting);
         if all {
             changed.extend(groups.iter().map(|(index, _)| index));
@@ -141,8 +145,11 @@ impl GroupForms {
         }
     }
 
-    /// Writes which groups are alive.
-    pub(super) fn write_lives(&self, groups: &GroupTable, store: &Store) {
+    /// Writes which groups are alive, if that may have changed.
+    pub(super) fn write_lives(&mut self, groups: &GroupTable, store: &Store) {
+        if !std::mem::take(&mut self.lives_changed) {
+            return;
+        }
         for (index, group) in groups.iter() {
             if let Some(form) = self.form(index) {
                 let live = u64::from(group.is_live());
