@@ -119,19 +119,21 @@ struct Uses {
 }
 
 impl Uses {
-    fn add_groups<'a>(&mut self, lists: impl IntoIterator<Item = Actions<'a>>) {
-        let actions = lists.into_iter().flat_map(|list| list.iter());
-        let mut used: Vec<_> = actions
-            .filter_map(|action| match action {
-                Ok(Action::Group(group)) => Some(group.0),
-                Ok(_) | Err(_) => None,
-            })
-            .collect();
+    fn add_groups(&mut self, groups: impl Iterator<Item = u32>) {
+        let mut used: Vec<_> = groups.collect();
         used.sort_unstable();
         used.dedup();
         used.into_iter()
             .for_each(|group| *self.groups.entry(group).or_default() += 1);
     }
+}
+
+/// Returns the groups that a list of actions sends frames to.
+fn groups_of(actions: Actions<'_>) -> impl Iterator<Item = u32> {
+    actions.iter().filter_map(|action| match action {
+        Ok(Action::Group(group)) => Some(group.0),
+        Ok(_) | Err(_) => None,
+    })
 }
 
 fn ask(world: &mut World, body: RequestBody<'_>, mut read: impl FnMut(ReplyBody<'_>)) {
@@ -163,7 +165,7 @@ fn uses(world: &mut World) -> (Uses, BTreeMap<u32, Vec<u32>>) {
                     other => panic!("never sent: {other:?}"),
                 }
             }
-            uses.add_groups(lists);
+            uses.add_groups(lists.into_iter().flat_map(groups_of));
         }
     });
     let mut below = BTreeMap::new();
@@ -174,13 +176,10 @@ fn uses(world: &mut World) -> (Uses, BTreeMap<u32, Vec<u32>>) {
         for group in groups.iter() {
             let group = group.expect("good messages");
             let buckets: Vec<_> = group.buckets.iter().map(Result::unwrap).collect();
-            uses.add_groups(buckets.iter().map(|bucket| bucket.actions));
+            // The actions of a bucket are a set, in which the last group counts.
+            uses.add_groups(buckets.iter().filter_map(|it| groups_of(it.actions).last()));
             let mut others: Vec<_> = buckets.iter().map(|it| it.watch_group.0).collect();
-            let actions = buckets.iter().flat_map(|bucket| bucket.actions.iter());
-            others.extend(actions.filter_map(|action| match action {
-                Ok(Action::Group(group)) => Some(group.0),
-                Ok(_) | Err(_) => None,
-            }));
+            others.extend(buckets.iter().flat_map(|it| groups_of(it.actions)));
             others.retain(|other| *other != GroupId::ANY.0);
             below.insert(group.group.0, others);
         }
