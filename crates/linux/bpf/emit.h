@@ -38,20 +38,29 @@ INLINE int shape_tags(struct __sk_buff *frame, struct plan *plan, const struct f
 	return 0;
 }
 
-/* Stores one block of eight bytes, or as many of it as the frame has. */
-INLINE int store_block(struct __sk_buff *frame, const struct form *form, u32 block, u32 tags)
+/* Makes the headers of the frame those of a form, of which so many tags stand in
+ * the bytes of the frame. */
+INLINE int shape_headers(struct __sk_buff *frame, struct plan *plan, const struct form *form,
+			 u32 tags)
 {
-	u32 at = NETWORK_AT + 8 * block;
-	if (form->body <= at)
-		return 0;
-	u32 bytes = form->body - at;
-	if (bytes > 8)
-		bytes = 8;
-	forget(bytes);
-	if (bytes < 1 || bytes > 8)
+	struct changes *sent = &plan->sent_changes;
+	u32 from = form->changes.from < sent->from ? form->changes.from : sent->from;
+	u32 to = form->changes.to > sent->to ? form->changes.to : sent->to;
+	if (from < to) {
+		u32 bytes = to - from;
+		forget(from);
+		forget(bytes);
+		if (from < NETWORK_AT || from >= HEADER_BYTES || bytes < 1 || bytes > HEADER_BYTES)
+			return 1;
+		if (skb_store_bytes(frame, from + 4 * tags, form->bytes + GAP + from, bytes,
+				    BPF_F_RECOMPUTE_CSUM))
+			return 1;
+	}
+	if ((form->changes.addresses || sent->addresses) &&
+	    skb_store_bytes(frame, 0, form->bytes + GAP, TYPE_AT, BPF_F_RECOMPUTE_CSUM))
 		return 1;
-	return skb_store_bytes(frame, at + 4 * tags, &form->words[2 + block], bytes,
-			       BPF_F_RECOMPUTE_CSUM) != 0;
+	*sent = form->changes;
+	return 0;
 }
 
 /* Brings the frame to a form. Returns whether the kernel could not. */
@@ -66,15 +75,8 @@ CHECKED_ONCE int shape(struct __sk_buff *frame, struct plan *plan, u32 number)
 	u32 length = form->body + 4 * inside;
 	if (frame->len != length && skb_change_tail(frame, length, 0))
 		return 1;
-	u32 blocks = plan->sent_changed | form->changed;
-	for (u32 block = 0; block < HEADER_BYTES / 8 - 1; block++) {
-		if (blocks >> block & 1 && store_block(frame, form, block, inside))
-			return 1;
-	}
-	if (blocks & ADDRESSES_CHANGED &&
-	    skb_store_bytes(frame, 0, form->bytes + GAP, TYPE_AT, BPF_F_RECOMPUTE_CSUM))
+	if (shape_headers(frame, plan, form, inside))
 		return 1;
-	plan->sent_changed = form->changed;
 	plan->sent_form = number;
 	return 0;
 }

@@ -36,8 +36,15 @@ enum outcome {
 /* In front of the headers, so that the network header is aligned. */
 #define GAP 2
 
-/* Which 8 bytes from the network header on are changed: bit n for the nth. */
-#define ADDRESSES_CHANGED (1u << 15)
+/* Which part of the headers is not as it came. */
+struct changes {
+	/* From the network header on: all from here up to there, if that is
+	 * more than nothing. */
+	u16 from;
+	u16 to;
+	/* Whether an address of the link is. */
+	u32 addresses;
+};
 
 /* A frame as it leaves: where it may differ from the frame that came. */
 struct form {
@@ -50,9 +57,7 @@ struct form {
 	u32 tag_count;
 	/* How long it is without its tags. */
 	u32 body;
-	/* Which parts of its headers are not those that came. */
-	u32 changed;
-	u32 unused;
+	struct changes changes;
 };
 
 enum network {
@@ -162,7 +167,7 @@ struct plan {
 	/* What the frame itself is like: as it came, then in one form after the
 	 * other. */
 	u32 sent_form;
-	u32 sent_changed;
+	struct changes sent_changes;
 	u32 sent_tag_count;
 	u32 sent_tags[LIMIT_TAGS];
 	/* The last of the outputs that leave. */
@@ -171,8 +176,8 @@ struct plan {
 	struct output outputs[LIMIT_OUTPUTS];
 	struct noted noted[LIMIT_TALLIES];
 	u32 set[NUMBER_OF_KINDS];
-	struct level levels[LIMIT_LEVELS];
 	struct form shapes[LIMIT_FORMS];
+	struct level levels[LIMIT_LEVELS];
 };
 
 _Static_assert(sizeof(struct plan) <= PLAN_BYTES, "the plan fits its map");
@@ -189,6 +194,7 @@ INLINE u32 length_now(const struct plan *plan)
 /* Begins anew for a frame. */
 INLINE void reset(struct plan *plan)
 {
+	const struct changes nothing = {HEADER_BYTES, 0, 0};
 	plan->set_used = 0;
 	plan->queue = 0;
 	plan->form = FORM_ARRIVED;
@@ -205,17 +211,16 @@ INLINE void reset(struct plan *plan)
 	plan->metered = 0;
 	plan->missed = 0;
 	plan->sent_form = FORM_ARRIVED;
-	plan->sent_changed = 0;
+	plan->sent_changes = nothing;
 	plan->last = LIMIT_OUTPUTS;
 	plan->work.form.tag_count = 0;
-	plan->work.form.changed = 0;
+	plan->work.form.changes = nothing;
 	plan->work.key[1] = 0;
 	plan->work.key[12] = 0;
 }
 
-/* To be called before the frame is changed: keeps what somebody may come back
- * to. */
-CHECKED_ONCE int touch(struct plan *plan)
+/* Keeps of the frame what somebody may come back to once it is changed. */
+CHECKED_ONCE int keep(struct plan *plan)
 {
 	if (!plan)
 		return TO_CORE;
@@ -233,7 +238,14 @@ CHECKED_ONCE int touch(struct plan *plan)
 		level->saved = 1;
 		level->dirty = 1;
 	}
+	return GOES_ON;
+}
+
+/* To be called before the frame is changed. */
+INLINE void touch(struct plan *plan)
+{
+	if (plan->depth || plan->output_count)
+		keep(plan);
 	plan->form = FORM_NONE;
 	plan->stale = 1;
-	return GOES_ON;
 }

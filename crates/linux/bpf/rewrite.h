@@ -19,12 +19,13 @@
 #define ARP_THA 18
 #define ARP_TPA 24
 
-/* Notes that `bytes` bytes from `at` on are changed, at most nine. */
+/* Notes that so many bytes from `at` on are changed. */
 INLINE void mark(struct form *form, u32 at, u32 bytes)
 {
-	u32 first = (at - NETWORK_AT) / 8;
-	u32 last = (at - NETWORK_AT + bytes - 1) / 8;
-	form->changed |= 1u << (first & 15) | 1u << (last & 15);
+	if (form->changes.from > at)
+		form->changes.from = at;
+	if (form->changes.to < at + bytes)
+		form->changes.to = at + bytes;
 }
 
 INLINE void put_u8(struct form *form, u32 at, u32 value)
@@ -131,10 +132,12 @@ INLINE void set_address(struct plan *plan, u64 address, u32 at)
 
 INLINE void set_mac(struct plan *plan, u64 address, u32 at)
 {
+	struct form *form = &plan->work.form;
 	touch(plan);
-	u32 changed = plan->work.form.changed;
-	set_address(plan, address, at);
-	plan->work.form.changed = changed | ADDRESSES_CHANGED;
+	*(u16 *)(form->bytes + GAP + at) = be16((u16)(address >> 32));
+	*(u16 *)(form->bytes + GAP + at + 2) = be16((u16)(address >> 16));
+	*(u16 *)(form->bytes + GAP + at + 4) = be16((u16)address);
+	form->changes.addresses = 1;
 }
 
 INLINE void set_type_of_service(struct plan *plan, u32 wanted, u32 kept)
@@ -208,7 +211,7 @@ INLINE void set_ipv6(struct plan *plan, const struct action *action, u32 word)
 	update_pseudo_sum(work, growth);
 	work->form.words[word] = be64(new_high);
 	work->form.words[word + 1] = be64(new_low);
-	work->form.changed |= 3u << (word - 2);
+	mark(&work->form, 8 * word - GAP, 16);
 }
 
 INLINE void set_flow_label(struct plan *plan, u32 label)
@@ -283,10 +286,8 @@ INLINE u64 needs_of(u32 operation)
 }
 
 /* Overwrites one field. */
-CHECKED_ONCE int set_field(struct plan *plan, const struct action *action)
+INLINE int set_field(struct plan *plan, const struct action *action)
 {
-	if (!plan || !action)
-		return TO_CORE;
 	struct form *form = &plan->work.form;
 	u64 value = action->words[ACTION_VALUE];
 	u32 what = low(action->words[ACTION_WHAT]);

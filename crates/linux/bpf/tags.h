@@ -53,10 +53,9 @@ INLINE int set_tag(struct plan *plan, u32 kept, u32 value)
 	return GOES_ON;
 }
 
-CHECKED_ONCE int change_tags(struct plan *plan, const struct action *action)
+/* Does what an action says about tags. */
+INLINE int change_tags(struct plan *plan, const struct action *action)
 {
-	if (!plan || !action)
-		return TO_CORE;
 	u64 what = action->words[ACTION_WHAT];
 	u32 value = low(action->words[ACTION_VALUE]);
 	switch (what & 0xff) {
