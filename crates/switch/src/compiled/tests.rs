@@ -62,6 +62,58 @@ proptest! {
     }
 }
 
+/// A walk that began after an entry was removed may still have read where it
+/// stood, just before that place was given up.
+#[test]
+fn the_record_of_an_entry_outlives_all_walks_that_may_have_read_its_place() {
+    let (mask, value, does) = (1, 3, 8);
+    let mut script = Script::new(64);
+    script.take(Step::Add {
+        table: 0,
+        mask,
+        value,
+        does,
+    });
+    script.take(Step::Publish);
+    script.take(Step::BeginWalk);
+    script.take(Step::Delete {
+        table: 0,
+        mask,
+        value,
+    });
+    script.take(Step::Publish);
+    script.take(Step::BeginWalk);
+
+    script.take(Step::EndWalk { oldest: true });
+    assert!(!script.settles(), "the second walk may know the place");
+    script.take(Step::EndWalk { oldest: true });
+    assert!(script.settles());
+}
+
+/// A walk follows the buckets of the group that it came to, whatever that becomes.
+#[test]
+fn a_walk_sees_the_buckets_of_its_generation() {
+    let mut script = Script::new(64);
+    for step in [
+        Step::AddGroup { group: 0, does: 8 },
+        Step::Add {
+            table: 0,
+            mask: 1,
+            value: 3,
+            // Sends to group 0.
+            does: 2,
+        },
+        Step::Publish,
+        Step::BeginWalk,
+        Step::ChangeGroup { group: 0, does: 24 },
+        Step::Publish,
+        Step::BeginWalk,
+    ] {
+        script.take(step);
+        script.check_walks();
+    }
+}
+
 /// Lines that are full send entries to another one, and tables grow.
 #[test]
 fn hundreds_of_entries_of_one_mask_are_all_found_in_any_state() {

@@ -287,6 +287,11 @@ impl Script {
         self.finish();
     }
 
+    /// Returns whether nothing is left to be waited for.
+    pub(super) fn settles(&mut self) -> bool {
+        self.switch.settle()
+    }
+
     /// Adds entries of one mask.
     pub(super) fn fill(&mut self, values: std::ops::Range<u16>) {
         values.for_each(|value| self.change_filled(FlowModCommand::Add, value));
@@ -419,7 +424,7 @@ impl Script {
         let lists: Vec<_> = (0..does / 4 % 4)
             .map(|bucket| {
                 vec![
-                    output((does % PORTS + bucket) % PORTS + 1),
+                    output((does / 16 + bucket) % PORTS + 1),
                     chained(group, does),
                 ]
             })
@@ -533,7 +538,7 @@ fn output(port: u8) -> Action {
 fn chained(group: u8, does: u8) -> Action {
     match does.is_multiple_of(3) && group > 0 {
         true => Action::Group(GroupId(u32::from(group) - 1)),
-        false => Action::SetQueue(wire::openflow::QueueId(3)),
+        false => Action::SetQueue(wire::openflow::QueueId(u32::from(does % 8))),
     }
 }
 
