@@ -25,6 +25,7 @@ use controller::northbound::{Said, Saying};
 use controller::{Request, RequestId, Store};
 use linux::clock::{self, WallClock};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
+use linux::descriptors;
 use linux::packet_loop::Waiting;
 use linux::scheduling::{self, HIGHEST_NICE, Session, Urgency};
 use linux::sentry::{Sentries, Watched};
@@ -46,6 +47,12 @@ use crate::trunk::Trunk;
 const OPENFLOW_PORT: u16 = 6653;
 /// The urgency of those who send: below those who forward.
 const TRAFFIC_NICE: i32 = -10;
+/// Its namespace, program, tables and connections.
+const DESCRIPTORS_PER_SWITCH: u64 = 34;
+/// Its two ends, each with what asks about it, paces it and sends.
+const DESCRIPTORS_PER_CABLE: u64 = 12;
+/// Files, the controller, threads.
+const OTHER_DESCRIPTORS: u64 = 100;
 /// The queue through which announcements go.
 const BEST_EFFORT: u8 = 0;
 
@@ -59,6 +66,17 @@ pub enum LabError {
     /// The controller cannot listen.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The network is too large for the limits of this process.
+    #[error(
+        "this network needs some {needed} descriptors, and this process may open {limit}: raise \
+         the limit (`ulimit -n {needed}`, as root)"
+    )]
+    Descriptors {
+        /// How many there are to be, about.
+        needed: u64,
+        /// How many there may be.
+        limit: u64,
+    },
     /// The machine refuses something.
     #[error("cannot {doing}: {reason}")]
     Machine {
@@ -179,6 +197,7 @@ impl Lab {
             entries: parts.entries,
             ..Settings::for_this_machine(parts.forwarding, parts.stall_threshold, OPENFLOW_PORT)
         };
+        make_room(&parts.network)?;
         let session = Session::raise(HIGHEST_NICE);
         let network = Network::build(&parts.network)?;
         let hosts = machine("open the interfaces of the hosts", Host::open_all(&network))?;
@@ -391,6 +410,18 @@ impl Drop for Run {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.traffic.take().map(JoinHandle::join);
         let _ = self.timeline.take().map(JoinHandle::join);
+    }
+}
+
+/// Makes sure that there are descriptors enough for a network.
+fn make_room(plan: &Plan) -> Result<(), LabError> {
+    let count = |parts: usize, each: u64| u64::try_from(parts).unwrap_or(u64::MAX) * each;
+    let needed = count(plan.switches.len(), DESCRIPTORS_PER_SWITCH)
+        + count(plan.cables.len(), DESCRIPTORS_PER_CABLE)
+        + OTHER_DESCRIPTORS;
+    match descriptors::raise_limit() {
+        Some(limit) if limit < needed => Err(LabError::Descriptors { needed, limit }),
+        Some(_) | None => Ok(()),
     }
 }
 

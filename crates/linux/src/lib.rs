@@ -36,6 +36,7 @@ pub mod clock;
 pub mod connection;
 pub mod controller_loop;
 pub mod crew;
+pub mod descriptors;
 pub mod dialer;
 pub mod discipline;
 pub mod interface;

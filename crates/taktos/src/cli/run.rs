@@ -245,6 +245,9 @@ pub fn explain(error: &ExperimentError) -> Exit {
 fn is_of_the_machine(error: &LabError) -> bool {
     matches!(
         error,
-        LabError::Build(_) | LabError::Listen(_) | LabError::Machine { .. }
+        LabError::Build(_)
+            | LabError::Descriptors { .. }
+            | LabError::Listen(_)
+            | LabError::Machine { .. }
     )
 }
