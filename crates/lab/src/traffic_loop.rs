@@ -33,7 +33,7 @@ pub(crate) use book::as_seen;
 /// How long captured frames wait at most while sources are busy.
 const READ_INTERVAL: Duration = Duration::from_ms(1);
 /// The same while no source is to send and nothing was captured lately.
-const QUIET_INTERVAL: Duration = Duration::from_ms(20);
+const QUIET_INTERVAL: Duration = Duration::from_ms(50);
 /// How many captured frames of an interface are read before the sources are
 /// looked at again.
 const FRAMES_AT_ONCE: usize = 16;

@@ -23,7 +23,7 @@ use crate::scheduling::{self, Wish};
 use crate::waker::Waker;
 
 /// Whoever asks rarely still asks as often.
-const LONGEST_REST: Duration = Duration::from_ms(500);
+const LONGEST_REST: Duration = Duration::from_secs(2);
 /// The mark of the order to stop.
 const STOP: u64 = u64::MAX;
 
@@ -32,7 +32,7 @@ const STOP: u64 = u64::MAX;
 pub enum Effort {
     /// A fifth.
     Eager,
-    /// One part in fifty: what ten ports cost that are asked every millisecond.
+    /// One part in a hundred: what five ports cost that are asked every millisecond.
     Thrifty,
 }
 
@@ -41,7 +41,7 @@ impl Effort {
     fn rest(self) -> u64 {
         match self {
             Self::Eager => 4,
-            Self::Thrifty => 50,
+            Self::Thrifty => 100,
         }
     }
 }

@@ -19,6 +19,8 @@ use crate::clock;
 /// How the kernel counts for programs, whatever its own ticks are (`USER_HZ`).
 const TICK: Duration = Duration::from_ms(10);
 /// The places of the times of a processor in `/proc/stat` behind its name.
+const IDLE: usize = 3;
+const WAITING: usize = 4;
 const INTERRUPTS: usize = 5;
 const SOFT_INTERRUPTS: usize = 6;
 const STOLEN: usize = 7;
@@ -29,13 +31,22 @@ pub struct Usage {
     at: Instant,
     /// By the number of the thread.
     threads: BTreeMap<u64, Thread>,
-    machine: [Duration; 3],
+    machine: Machine,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Thread {
     name: String,
     used: Duration,
+}
+
+/// The times of all processors together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Machine {
+    interrupts: Duration,
+    soft_interrupts: Duration,
+    stolen: Duration,
+    busy: Duration,
 }
 
 /// What was used between two readings.
@@ -51,6 +62,8 @@ pub struct Spent {
     pub soft_interrupts: Duration,
     /// By the hypervisor, while somebody here wanted to run.
     pub stolen: Duration,
+    /// By everything on the machine: the time that its processors were not idle.
+    pub busy: Duration,
 }
 
 impl Usage {
@@ -86,13 +99,14 @@ impl Usage {
                 *sum += used;
             }
         }
-        let machine = |n: usize| self.machine[n].saturating_sub(earlier.machine[n]);
+        let (now, then) = (&self.machine, &earlier.machine);
         Spent {
             elapsed: self.at.saturating_since(earlier.at),
             threads,
-            interrupts: machine(0),
-            soft_interrupts: machine(1),
-            stolen: machine(2),
+            interrupts: now.interrupts.saturating_sub(then.interrupts),
+            soft_interrupts: now.soft_interrupts.saturating_sub(then.soft_interrupts),
+            stolen: now.stolen.saturating_sub(then.stolen),
+            busy: now.busy.saturating_sub(then.busy),
         }
     }
 }
@@ -126,14 +140,19 @@ fn read_thread(path: &std::path::Path) -> Option<(u64, Thread)> {
     ))
 }
 
-/// Returns what the machine used for interrupts, for soft interrupts, and what was
-/// stolen from it, from the text of `/proc/stat`.
-fn read_machine(text: &str) -> [Duration; 3] {
+/// Returns what all processors did, from the text of `/proc/stat`.
+fn read_machine(text: &str) -> Machine {
     let all = text.lines().next().unwrap_or_default();
     let times = all.split_ascii_whitespace().skip(1);
     let ticks: Vec<u64> = times.map_while(|time| time.parse().ok()).collect();
     let time = |place: usize| TICK * ticks.get(place).copied().unwrap_or_default();
-    [time(INTERRUPTS), time(SOFT_INTERRUPTS), time(STOLEN)]
+    let busy = (0..STOLEN).filter(|place| ![IDLE, WAITING].contains(place));
+    Machine {
+        interrupts: time(INTERRUPTS),
+        soft_interrupts: time(SOFT_INTERRUPTS),
+        stolen: time(STOLEN),
+        busy: busy.map(time).sum(),
+    }
 }
 
 #[cfg(test)]
@@ -146,7 +165,13 @@ mod tests {
 
         let machine = read_machine(text);
 
-        assert_eq!(machine, [3u64, 1416, 1443].map(|ticks| TICK * ticks));
+        let expected = Machine {
+            interrupts: TICK * 3u64,
+            soft_interrupts: TICK * 1_416u64,
+            stolen: TICK * 1_443u64,
+            busy: TICK * (203_058u64 + 48_428 + 3 + 1_416),
+        };
+        assert_eq!(machine, expected);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use switch::{CloseReason, Config, ConnectionId, Input, Output, Peer, Stay, Switc
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
-use super::kernel_part::{KernelPart, publish};
+use super::kernel_part::{KernelPart, may_ask_for_statistics, publish};
 use super::plug::{Handing, Leaving, Plug};
 use crate::channel::{Channel, Found, Unsent};
 use crate::clock::{self, WallClock, WallTime};
@@ -362,8 +362,10 @@ impl Station {
             }
             match line.channel.read(room) {
                 Found::Bytes(count) => {
-                    self.tell_tallies();
                     let bytes = &room[..count];
+                    if may_ask_for_statistics(bytes) {
+                        self.tell_tallies();
+                    }
                     self.input(clock::now(), Input::Received { connection, bytes });
                 }
                 Found::Nothing => {}

@@ -141,7 +141,8 @@ pub(crate) static CONTROLLER: Table = Table {
             "probe_interval",
             Optional,
             Shape::Time(Zero::Refused),
-            "the time between two probes of a port for the link behind it; default \"1 s\"",
+            "the time between two probes of a port for the link behind it; what is longer than the \
+             default makes the controller as much more patient with switches, too; default \"1 s\"",
         ),
         key(
             "hosts",

@@ -13,7 +13,7 @@ use controller::northbound::{
 use controller::place::PortId;
 use measure::traffic::best_effort::FRAMES_PER_ANSWER;
 use scenario::{Destination, Flow, HostDiscovery, Node, Scenario, SwitchIndex};
-use units::{BitRate, DataSize, Delay};
+use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{DatapathId, PortNumber};
 
@@ -61,12 +61,22 @@ pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
             .collect(),
         application: Application::Deterministic,
         metric: Metric::Links,
-        timers: Timers {
-            probe_interval: scenario.control.probe_interval,
-            ..Timers::default()
-        },
+        timers: timers(scenario.control.probe_interval),
         probe_key: None,
         seed: scenario.seed,
+    }
+}
+
+/// Returns how often the controller looks after links and switches. Who probes
+/// seldom has patience in the same measure.
+fn timers(probe_interval: Duration) -> Timers {
+    let usual = Timers::default();
+    Timers {
+        probe_interval,
+        link_timeout: usual.link_timeout.max(probe_interval * 4u64),
+        echo_interval: usual.echo_interval.max(probe_interval),
+        echo_timeout: usual.echo_timeout.max(probe_interval * 5u64),
+        ..usual
     }
 }
 
