@@ -69,7 +69,7 @@ pub struct Switch {
     /// for.
     #[arg(long, value_enum, default_value = "core")]
     kernel_overflow: OverflowName,
-    /// For how many entries the kernel engine sets memory aside, some 400 bytes
+    /// For how many entries the kernel engine sets memory aside, some 900 bytes
     /// each; they are shared by all tables [default: twice the table size].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(64..=4_000_000))]
     kernel_entries: Option<u32>,

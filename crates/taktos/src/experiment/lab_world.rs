@@ -31,7 +31,7 @@ use crate::store::EmbeddedStore;
 const ENTRIES_PER_FLOW: usize = 8;
 /// Room for what the controller itself wants.
 const OTHER_ENTRIES: usize = 256;
-/// The most entries of all switches together, some 400 bytes each.
+/// The most entries of all switches together, some 900 bytes each.
 const MOST_ENTRIES: usize = 4 << 20;
 
 /// A scenario in namespaces.
