@@ -99,8 +99,8 @@ impl ReportFolder {
     ///
     /// If the system refuses.
     pub fn write(&self, report: &Report) -> io::Result<PathBuf> {
-        fs::write(self.machine_readable(), report.to_json())?;
-        fs::write(self.page(), report.to_html())?;
+        write_whole(&self.machine_readable(), &report.to_json())?;
+        write_whole(&self.page(), &report.to_html())?;
         Ok(self.page())
     }
 
@@ -150,6 +150,14 @@ impl ReportFolder {
     }
 }
 
+/// Writes a file, or leaves none: half a report could be taken for one.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text).inspect_err(|_| {
+        // Who cannot remove it is told already that there is no report.
+        let _ = fs::remove_file(path);
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::{ReportFolder, ReportFolderError};
@@ -191,5 +199,17 @@ mod tests {
         let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["captures", "mine.txt", "notes.txt"]);
+    }
+
+    #[test]
+    fn a_file_for_which_there_is_no_space_is_not_left_half_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("report.json");
+        std::os::unix::fs::symlink("/dev/full", &file).unwrap();
+
+        let written = super::write_whole(&file, "{}");
+
+        assert_eq!(written.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+        assert!(file.symlink_metadata().is_err());
     }
 }
