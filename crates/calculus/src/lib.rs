@@ -6,6 +6,7 @@
 //! | [`min_plus`] | functions: token buckets, rate-latency curves, what follows from a pair of them |
 //! | [`bounds`] | flows: what a class of traffic meets at a processor or at a port |
 //! | [`loko`] | the switch of the Loko paper, its allocations and its figures |
+//! | [`analysis`] | networks: the bounds of all flows of a whole network, by several methods |
 //! | [`admission`] | the ledger of what has been promised, and whether one more promise can be kept |
 //!
 //! Integers only. Arrivals and delays are rounded up, service is rounded down.
@@ -13,6 +14,7 @@
 //! number. Why the promises hold is written down in `docs/promises.md`.
 
 pub mod admission;
+pub mod analysis;
 pub mod bounds;
 pub mod loko;
 pub mod min_plus;

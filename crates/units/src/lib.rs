@@ -14,9 +14,11 @@
 //! has to be rounded, the function says which way.
 //!
 //! Text is read and written with its unit: `"100 Mbit/s"`, `"250 us"`,
-//! `"306 B"`; see [`ParseQuantityError`].
+//! `"306 B"`; see [`ParseQuantityError`]. Analyses of whole networks compute in
+//! the finer quantities of [`fine`].
 
 mod data;
+pub mod fine;
 mod text;
 mod time;
 

@@ -1,0 +1,110 @@
+//! Worst-case bounds of a whole network of servers, by several methods.
+//!
+//! A [`Network`] is a set of servers and of flows that cross them. Each method
+//! takes it and returns a bound for each flow, or says why it does not apply.
+//! Methods are incomparable: which bound is the smallest differs from flow to
+//! flow, so [`Method::Best`] takes the minimum for each.
+//!
+//! Everything is computed in the units of [`units::fine`], arrivals and delays
+//! rounded up, service rounded down.
+
+pub mod network;
+
+pub use network::{
+    Crossing, Flow, FlowId, Multiplexing, Network, NetworkError, RateLatency, Server, ServerId,
+    TokenBucket,
+};
+
+use thiserror::Error;
+use units::fine::{Data, Time};
+
+/// How bounds are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// Total flow analysis: a bound a server, added up along the path.
+    Tfa,
+    /// Total flow analysis as the NetworkCalculus.org DNC defines it.
+    TfaDnc,
+    /// Separate flow analysis: what cross traffic leaves at each server.
+    Sfa,
+    /// Pay multiplexing only once.
+    Pmoo,
+    /// Tandem matching analysis: the best cut of the path.
+    Tma,
+    /// Least upper delay bound: the best parameters of the FIFO left-over service.
+    Ludb,
+    /// A linear program whose solution is proven in whole numbers.
+    Lp,
+    /// The least of all that apply.
+    Best,
+}
+
+/// What a method says of a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Analysis {
+    /// One for each flow, in the order of the network.
+    pub flows: Vec<FlowBound>,
+    /// What a reader has to know about all of them, in whole sentences.
+    pub notes: Vec<String>,
+}
+
+/// The bounds of one flow. A quantity that has none is `None`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowBound {
+    /// How the delay was found: for [`Method::Best`], which method had the least.
+    pub method: Method,
+    /// The longest time from the arrival of a bit at the first server of the
+    /// path to its departure from the last.
+    pub delay: Option<Time>,
+    /// The most data of the flow that is in the network at one time.
+    pub backlog: Option<Data>,
+    /// The servers of its path, if the method bounds each.
+    pub hops: Vec<HopBound>,
+}
+
+/// The bounds of one server, as a flow meets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopBound {
+    /// The server.
+    pub server: ServerId,
+    /// The longest time that the flow's data is there.
+    pub delay: Option<Time>,
+    /// The most data of all flows that is there at one time.
+    pub backlog: Option<Data>,
+}
+
+/// Why a method says nothing of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NotApplicable {
+    /// The method has no result for this order of service.
+    #[error("server {} serves in the order `{multiplexing}`, for which the method is not defined", server.0)]
+    Multiplexing {
+        /// The first such server.
+        server: ServerId,
+        /// Its order of service.
+        multiplexing: Multiplexing,
+    },
+    /// Paths form a cycle, and the method takes servers one after the other.
+    #[error("paths form a cycle through server {}, and the method follows paths from their beginnings", server.0)]
+    Cycle {
+        /// A server on the cycle.
+        server: ServerId,
+    },
+    /// The method would count what a network has not switched off or on.
+    #[error("the method knows nothing of {what}")]
+    Feature {
+        /// What the network has and the method does not know.
+        what: &'static str,
+    },
+    /// The computation would be too large.
+    #[error("{what}: {size} are more than {limit}")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there is.
+        size: usize,
+        /// How much there may be.
+        limit: usize,
+    },
+}
