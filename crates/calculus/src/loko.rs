@@ -38,6 +38,8 @@
 //! out for safety, and so do we. Rates and bursts are rounded down, delays up.
 //! The paper's kB is 1024 bytes.
 
+pub mod processing_time;
+
 use units::{BitRate, DataSize, Delay};
 
 use crate::min_plus::{self, RateLatency, TokenBucket};
