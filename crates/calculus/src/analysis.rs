@@ -39,6 +39,34 @@ pub enum Method {
     Best,
 }
 
+impl Method {
+    /// All methods but the one that chooses among them.
+    pub const SINGLE: [Self; 7] = [
+        Self::Tfa,
+        Self::TfaDnc,
+        Self::Sfa,
+        Self::Pmoo,
+        Self::Tma,
+        Self::Ludb,
+        Self::Lp,
+    ];
+
+    /// Returns the word for the method in files and on the command line.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tfa => "tfa",
+            Self::TfaDnc => "tfa-dnc",
+            Self::Sfa => "sfa",
+            Self::Pmoo => "pmoo",
+            Self::Tma => "tma",
+            Self::Ludb => "ludb",
+            Self::Lp => "lp",
+            Self::Best => "best",
+        }
+    }
+}
+
 /// What a method says of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Analysis {

@@ -31,6 +31,7 @@ mod record;
 mod reference;
 mod scenario;
 mod schema;
+pub mod servers;
 mod settings;
 mod shape;
 
@@ -44,8 +45,8 @@ pub use flow::{
     StateChanges, TokenBucket, Traffic,
 };
 pub use limits::{
-    LONGEST_FILE, MOST_CHANGES, MOST_EVENTS, MOST_FLOWS, MOST_GROUPS, MOST_LINKS, MOST_NODES,
-    MOST_PROFILES, MOST_RECEIVERS,
+    LONGEST_FILE, LONGEST_NETWORK, MOST_CHANGES, MOST_EVENTS, MOST_FLOWS, MOST_GROUPS, MOST_LINKS,
+    MOST_NODES, MOST_PROFILES, MOST_RECEIVERS,
 };
 pub use mistake::Mistake;
 pub use network::{Device, End, Host, Link, Node, Switch};

@@ -19,3 +19,11 @@ pub const MOST_EVENTS: usize = 10_000;
 pub const MOST_CHANGES: usize = 100_000;
 /// The most profiles.
 pub const MOST_PROFILES: usize = 64;
+/// The longest file with a network of servers, in bytes.
+pub const LONGEST_NETWORK: usize = 256 << 20;
+/// The most servers of such a network.
+pub const MOST_SERVERS: usize = 1_000_000;
+/// The most flows of such a network.
+pub const MOST_SERVED_FLOWS: usize = 2_000_000;
+/// The most token buckets of such a flow, and rate-latency curves of a server.
+pub const MOST_PIECES: usize = 64;

@@ -24,10 +24,18 @@ pub enum Mistake {
         /// The limit.
         limit: DataSize,
     },
-    /// The text is no TOML.
+    /// A mistake at a place that a name finds better than a line does.
+    #[error("{place}: {mistake}")]
+    At {
+        /// The place, as in `flows[3]`.
+        place: String,
+        /// What is wrong there.
+        mistake: Box<Mistake>,
+    },
+    /// The text is no TOML, or no JSON.
     #[error("{message}")]
     Syntax {
-        /// What the TOML parser says.
+        /// What the parser says.
         message: String,
     },
     /// There is no such key.
@@ -125,7 +133,7 @@ pub enum Mistake {
         text: String,
     },
     /// Something is named that is not there.
-    #[error("no {what} of this scenario is named `{name}`")]
+    #[error("no {what} is named `{name}`")]
     Unknown {
         /// What is named.
         what: &'static str,
@@ -272,6 +280,7 @@ impl Mistake {
     pub fn code(&self) -> &'static str {
         match self {
             Self::FileTooLong { .. } => "file_too_long",
+            Self::At { mistake, .. } => mistake.code(),
             Self::Syntax { .. } => "syntax",
             Self::UnknownKey { .. } => "unknown_key",
             Self::MissingKey { .. } => "missing_key",
@@ -306,6 +315,7 @@ impl Mistake {
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::FileTooLong { .. } => "the limit is here",
+            Self::At { mistake, .. } => mistake.label(),
             Self::Syntax { .. } => "here",
             Self::UnknownKey { .. } => "not a key of this table",
             Self::MissingKey { .. } => "in this one",
@@ -340,6 +350,7 @@ impl Mistake {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
+            Self::At { mistake, .. } => mistake.help(),
             Self::UnknownKey { nearest, known, .. } => Some(match nearest {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
                 None => format!("known here: {known}"),
@@ -406,6 +417,9 @@ impl Mistake {
 
     /// Returns a second place that belongs to the mistake.
     pub(crate) fn first_place(&self) -> Option<(&'static str, &Place)> {
+        if let Self::At { mistake, .. } = self {
+            return mistake.first_place();
+        }
         if let Self::Twice { first, .. } = self {
             return Some(("first here", first));
         }

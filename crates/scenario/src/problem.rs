@@ -19,7 +19,8 @@ const LONGEST_LINE: usize = 1_000;
 /// Where in the text, in bytes.
 pub(crate) type Place = Range<usize>;
 
-/// Why a text is no scenario (or no profile): all of its mistakes.
+/// Why a text is no scenario (or no profile, or no network of servers): all of
+/// its mistakes.
 #[derive(Debug)]
 pub struct ScenarioError {
     file: NamedSource<String>,
@@ -144,16 +145,22 @@ impl Problems {
 
     /// Returns the error that shows everything that was found, or `result` if
     /// nothing was.
-    pub(crate) fn or<T>(mut self, name: &str, text: &str, result: T) -> Result<T, ScenarioError> {
-        if self.kept.is_empty() {
-            return Ok(result);
+    pub(crate) fn or<T>(self, name: &str, text: &str, result: T) -> Result<T, ScenarioError> {
+        match self.is_empty() {
+            true => Ok(result),
+            false => Err(self.into_error(name, text, "TOML")),
         }
+    }
+
+    /// Returns the error that shows everything that was found in a `text` of a
+    /// `language`.
+    pub(crate) fn into_error(mut self, name: &str, text: &str, language: &str) -> ScenarioError {
         self.kept.sort_by_key(|problem| problem.place.start);
-        Err(ScenarioError {
+        ScenarioError {
             shown: text.lines().all(|line| line.len() <= LONGEST_LINE),
-            file: NamedSource::new(name, text.to_owned()).with_language("TOML"),
+            file: NamedSource::new(name, text.to_owned()).with_language(language),
             problems: self.kept,
             omitted: self.omitted,
-        })
+        }
     }
 }

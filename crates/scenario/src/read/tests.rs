@@ -411,7 +411,7 @@ fn a_mistake_is_shown_in_the_file_with_what_would_be_right() {
     let shown = shown(text);
 
     let expected = r#"
-  × no node of this scenario is named `s7`
+  × no node is named `s7`
    ╭─[test.toml:6:17]
  5 │ [links]
  6 │ uplink = ["s1", "s7"]
@@ -548,7 +548,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("\"2 ms\"", "\"0 ms\"", "zero", "a time of zero"),
     ("\"2 ms\"", "\"2000 h\"", "out_of_range", "is out of range"),
     ("sampled-values", "sampled-value", "unknown_choice", "did you mean `sampled-values`?"),
-    ("from = \"a\"", "from = \"x\"", "unknown_name", "no node of this scenario is named `x`"),
+    ("from = \"a\"", "from = \"x\"", "unknown_name", "no node is named `x`"),
     ("from = \"a\"", "from = \"s1\"", "contradiction", "`s1` is a switch"),
     ("[\"b\", \"c\"]", "[\"b\", \"b\"]", "twice", "receiver `b` is given twice"),
     ("[\"b\", \"c\"]", "[\"b\", \"a\"]", "to_itself", "`a` would send to itself"),
