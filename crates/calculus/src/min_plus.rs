@@ -10,8 +10,11 @@
 //! output   a / S   = (r, b + r * T)   if r <= R, else unbounded
 //! ```
 //!
+//! Curves of several pieces, in finer units, are in [`piecewise`].
+//!
 //! A delay longer than a [`Delay`] can hold, 213 days, is called unbounded too.
 
+pub mod piecewise;
 mod rate_latency;
 mod token_bucket;
 

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use thiserror::Error;
-use units::fine::{Data, Rate, Time};
+use units::fine::{Data, Rate};
+
+pub use crate::min_plus::piecewise::{RateLatency, TokenBucket};
 
 /// The number of a server: its place in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,24 +35,6 @@ impl fmt::Display for Multiplexing {
             Self::StrictPriority => "strict-priority",
         })
     }
-}
-
-/// In any interval of length `t`, at most `burst + rate * t` arrives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TokenBucket {
-    /// The rate.
-    pub rate: Rate,
-    /// The burst.
-    pub burst: Data,
-}
-
-/// A service of `rate` that begins after at most `latency`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RateLatency {
-    /// The rate.
-    pub rate: Rate,
-    /// The latency.
-    pub latency: Time,
 }
 
 /// A server: what all flows that cross it share.
@@ -347,6 +331,8 @@ pub enum NetworkError {
 
 #[cfg(test)]
 mod tests {
+    use units::fine::Time;
+
     use super::*;
 
     #[test]
