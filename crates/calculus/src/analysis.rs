@@ -9,6 +9,7 @@
 //! rounded up, service rounded down.
 
 pub mod network;
+pub mod tfa;
 
 pub use network::{
     Crossing, Flow, FlowId, Multiplexing, Network, NetworkError, RateLatency, Server, ServerId,
