@@ -7,6 +7,7 @@
 //! | [`bounds`] | flows: what a class of traffic meets at a processor or at a port |
 //! | [`loko`] | the switch of the Loko paper, its allocations and its figures |
 //! | [`analysis`] | networks: the bounds of all flows of a whole network, by several methods |
+//! | [`baselines`] | how others promise latency, to compare with |
 //! | [`admission`] | the ledger of what has been promised, and whether one more promise can be kept |
 //!
 //! Integers only. Arrivals and delays are rounded up, service is rounded down.
@@ -15,6 +16,7 @@
 
 pub mod admission;
 pub mod analysis;
+pub mod baselines;
 pub mod bounds;
 pub mod loko;
 pub mod min_plus;
