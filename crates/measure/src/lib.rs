@@ -4,7 +4,8 @@
 //! ([`traffic`]), every frame carries its identity ([`identity`]), a world tells
 //! the [`recorder`] when each one left and arrived, and at the end a
 //! [`verdict`] compares what was observed with what was promised, and a
-//! [`report`] shows it. There is no clock here: time is always an input.
+//! [`report`] shows it. What a paper measured is set beside ours by
+//! [`reproduction`]. There is no clock here: time is always an input.
 
 pub mod capture;
 pub mod flow;
@@ -12,6 +13,7 @@ pub mod identity;
 pub mod load;
 pub mod recorder;
 pub mod report;
+pub mod reproduction;
 pub mod sequence;
 pub mod stalls;
 pub mod statistics;

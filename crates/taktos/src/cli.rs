@@ -4,6 +4,7 @@
 mod check;
 mod exit;
 mod report_folder;
+mod reproduce;
 mod run;
 mod scenario_file;
 mod screen;
@@ -35,6 +36,9 @@ enum Command {
     Check(Check),
     /// Run a switch on existing interfaces, or show what a running one does.
     Switch(Box<switch::Switch>),
+    /// Do experiments of the papers again and print their figures beside ours;
+    /// without arguments, list them.
+    Reproduce(reproduce::Reproduce),
 }
 
 /// What `taktos run` is told.
@@ -115,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Switch(arguments) => switch::switch(&arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
     };
     exit.into()
 }

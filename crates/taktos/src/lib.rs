@@ -1,10 +1,12 @@
 //! The program, and nothing but wiring: the command line, the store on disk,
 //! [`experiment`], which turns a scenario into what the two worlds run,
-//! [`datapath`], which runs a switch on interfaces of this machine, and
-//! [`inspection`], which asks such a switch how it is.
+//! [`datapath`], which runs a switch on interfaces of this machine,
+//! [`inspection`], which asks such a switch how it is, and [`reproduce`], which
+//! does the experiments of papers again.
 
 pub mod cli;
 pub mod datapath;
 pub mod experiment;
 pub mod inspection;
+pub mod reproduce;
 pub mod store;

@@ -123,7 +123,7 @@ impl Silo {
             }
             added.push((port, arriving));
             arriving = arriving.spread_by(known.queue_capacity());
-            promised = promised + known.queue_capacity();
+            promised += known.queue_capacity();
         }
         for (port, share) in added {
             self.loads[port] += share;

@@ -12,11 +12,11 @@ mod flow_table;
 mod headline;
 mod layout;
 mod margins;
-mod markup;
+pub(crate) mod markup;
 mod platform;
 mod quantity;
 mod restoration;
-mod svg;
+pub(crate) mod svg;
 mod time_line;
 mod topology;
 
@@ -30,15 +30,6 @@ impl Report {
     /// Returns the report as a page.
     #[must_use]
     pub fn to_html(&self) -> String {
-        let head = Element::new("head")
-            .child(Element::new("meta").with("charset", "utf-8"))
-            .child(
-                Element::new("meta")
-                    .with("name", "viewport")
-                    .with("content", "width=device-width, initial-scale=1"),
-            )
-            .child(Element::new("title").text(format!("{} · Taktos", self.title)))
-            .child(Element::new("style").verbatim(STYLE));
         let sections = [
             Some(headline::section(self)),
             margins::section(self),
@@ -53,10 +44,24 @@ impl Report {
         let body = Element::new("body")
             .child(Element::new("main").children(sections.into_iter().flatten()))
             .child(Element::new("script").verbatim(SCRIPT));
-        let page = Element::new("html")
-            .with("lang", "en")
-            .child(head)
-            .child(body);
-        format!("<!doctype html>\n{page}\n")
+        page(&self.title, body)
     }
+}
+
+/// Returns a page in our style.
+pub(crate) fn page(title: &str, body: Element) -> String {
+    let head = Element::new("head")
+        .child(Element::new("meta").with("charset", "utf-8"))
+        .child(
+            Element::new("meta")
+                .with("name", "viewport")
+                .with("content", "width=device-width, initial-scale=1"),
+        )
+        .child(Element::new("title").text(format!("{title} · Taktos")))
+        .child(Element::new("style").verbatim(STYLE));
+    let page = Element::new("html")
+        .with("lang", "en")
+        .child(head)
+        .child(body);
+    format!("<!doctype html>\n{page}\n")
 }

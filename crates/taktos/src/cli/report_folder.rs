@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use measure::report::Report;
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::experiment::capture;
@@ -101,6 +102,18 @@ impl ReportFolder {
     pub fn write(&self, report: &Report) -> io::Result<PathBuf> {
         write_whole(&self.machine_readable(), &report.to_json())?;
         write_whole(&self.page(), &report.to_html())?;
+        Ok(self.page())
+    }
+
+    /// Writes what came out of experiments of papers, and returns where people
+    /// find it.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses.
+    pub fn write_reproductions(&self, document: &Value, page: &str) -> io::Result<PathBuf> {
+        write_whole(&self.machine_readable(), &format!("{document:#}\n"))?;
+        write_whole(&self.page(), page)?;
         Ok(self.page())
     }
 

@@ -132,6 +132,57 @@ impl Audience for Screen {
     }
 }
 
+/// Shows how far something with countable steps is.
+#[derive(Debug)]
+pub struct Steps {
+    name: String,
+    bar: Option<ProgressBar>,
+    quarters: u64,
+}
+
+impl Steps {
+    /// Returns what will show how far `name` is.
+    #[must_use]
+    pub fn new(name: String) -> Self {
+        Self {
+            name,
+            bar: None,
+            quarters: 0,
+        }
+    }
+
+    /// Shows that `done` of `total` steps are done: as a bar, or as a line for each
+    /// quarter where there is no terminal.
+    pub fn show(&mut self, done: u64, total: u64) {
+        if io::stderr().is_terminal() {
+            let bar = self.bar.get_or_insert_with(|| steps_bar(&self.name, total));
+            bar.set_length(total);
+            bar.set_position(done);
+            return;
+        }
+        let quarters = done.saturating_mul(4).checked_div(total).unwrap_or(0);
+        if quarters > self.quarters {
+            self.quarters = quarters;
+            say(format_args!("{}: {} %", self.name, quarters * 25));
+        }
+    }
+
+    /// Takes the bar off.
+    pub fn close(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn steps_bar(name: &str, total: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} {bar:24} {percent:>3} %")
+        .expect("the template is well formed")
+        .progress_chars("━╸─");
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    bar.with_style(style).with_message(name.to_owned())
+}
+
 fn bar(total: Duration) -> ProgressBar {
     let style = ProgressStyle::with_template("running {msg} {bar:24} {percent:>3} %")
         .expect("the template is well formed")

@@ -10,6 +10,7 @@ mod kernel_engine;
 mod listeners;
 mod openflow;
 mod privilege;
+mod reproduce;
 mod results;
 mod switch;
 mod switch_bad_input;

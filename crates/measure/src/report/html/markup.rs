@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write};
 
 /// An element with its attributes and its content.
 #[derive(Clone, Debug)]
-pub(super) struct Element {
+pub(crate) struct Element {
     name: &'static str,
     attributes: Vec<(&'static str, String)>,
     content: Vec<Content>,
@@ -23,7 +23,7 @@ enum Content {
 const VOID: [&str; 2] = ["meta", "br"];
 
 impl Element {
-    pub(super) fn new(name: &'static str) -> Self {
+    pub(crate) fn new(name: &'static str) -> Self {
         Self {
             name,
             attributes: Vec::new(),
@@ -32,48 +32,48 @@ impl Element {
     }
 
     /// Adds an attribute.
-    pub(super) fn with(mut self, name: &'static str, value: impl Display) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: impl Display) -> Self {
         self.attributes.push((name, value.to_string()));
         self
     }
 
     /// Adds a class.
-    pub(super) fn class(self, value: impl Display) -> Self {
+    pub(crate) fn class(self, value: impl Display) -> Self {
         self.with("class", value)
     }
 
     /// Adds a coordinate or a length, to a tenth of a pixel.
-    pub(super) fn at(self, name: &'static str, value: f64) -> Self {
+    pub(crate) fn at(self, name: &'static str, value: f64) -> Self {
         self.with(name, Pixels(value))
     }
 
     /// Adds text.
-    pub(super) fn text(mut self, text: impl Display) -> Self {
+    pub(crate) fn text(mut self, text: impl Display) -> Self {
         self.content.push(Content::Text(text.to_string()));
         self
     }
 
     /// Adds an element.
-    pub(super) fn child(mut self, child: Element) -> Self {
+    pub(crate) fn child(mut self, child: Element) -> Self {
         self.content.push(Content::Element(child));
         self
     }
 
     /// Adds elements.
-    pub(super) fn children(mut self, children: impl IntoIterator<Item = Element>) -> Self {
+    pub(crate) fn children(mut self, children: impl IntoIterator<Item = Element>) -> Self {
         let elements = children.into_iter().map(Content::Element);
         self.content.extend(elements);
         self
     }
 
     /// Adds a constant of this crate as it is.
-    pub(super) fn verbatim(mut self, text: &'static str) -> Self {
+    pub(crate) fn verbatim(mut self, text: &'static str) -> Self {
         self.content.push(Content::Verbatim(text));
         self
     }
 
     /// Marks what belongs to a flow, so that pointing at one lights all of it.
-    pub(super) fn flow(self, index: usize) -> Self {
+    pub(crate) fn flow(self, index: usize) -> Self {
         self.with("data-flow", index)
     }
 }
@@ -121,7 +121,7 @@ impl Display for Escaped<'_> {
 
 /// A length in pixels, to a tenth, without a trailing zero.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pixels(pub(super) f64);
+pub(crate) struct Pixels(pub(crate) f64);
 
 impl Display for Pixels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,7 @@ use super::quantity::short_time;
 
 /// A drawing that scales with the page. `title` and `description` are for those
 /// who cannot see it.
-pub(super) fn drawing(width: f64, height: f64, title: &str, description: &str) -> Element {
+pub(crate) fn drawing(width: f64, height: f64, title: &str, description: &str) -> Element {
     Element::new("svg")
         .with(
             "viewBox",
@@ -17,7 +17,7 @@ pub(super) fn drawing(width: f64, height: f64, title: &str, description: &str) -
         .child(Element::new("desc").text(description))
 }
 
-pub(super) fn line((x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Element {
+pub(crate) fn line((x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Element {
     Element::new("line")
         .at("x1", x1)
         .at("y1", y1)
@@ -25,7 +25,7 @@ pub(super) fn line((x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Element {
         .at("y2", y2)
 }
 
-pub(super) fn rectangle((x, y): (f64, f64), width: f64, height: f64) -> Element {
+pub(crate) fn rectangle((x, y): (f64, f64), width: f64, height: f64) -> Element {
     Element::new("rect")
         .at("x", x)
         .at("y", y)
@@ -33,27 +33,27 @@ pub(super) fn rectangle((x, y): (f64, f64), width: f64, height: f64) -> Element 
         .at("height", height.max(0.0))
 }
 
-pub(super) fn circle((x, y): (f64, f64), radius: f64) -> Element {
+pub(crate) fn circle((x, y): (f64, f64), radius: f64) -> Element {
     Element::new("circle")
         .at("cx", x)
         .at("cy", y)
         .at("r", radius)
 }
 
-pub(super) fn label((x, y): (f64, f64), text: impl std::fmt::Display) -> Element {
+pub(crate) fn label((x, y): (f64, f64), text: impl std::fmt::Display) -> Element {
     Element::new("text").at("x", x).at("y", y).text(text)
 }
 
-pub(super) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> Element {
+pub(crate) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> Element {
     Element::new("polyline").with("points", coordinates(points))
 }
 
-pub(super) fn polygon(points: impl IntoIterator<Item = (f64, f64)>) -> Element {
+pub(crate) fn polygon(points: impl IntoIterator<Item = (f64, f64)>) -> Element {
     Element::new("polygon").with("points", coordinates(points))
 }
 
 /// A cross: something was cut or broken.
-pub(super) fn cross((x, y): (f64, f64), size: f64) -> Element {
+pub(crate) fn cross((x, y): (f64, f64), size: f64) -> Element {
     let path = format!(
         "M{} {}L{} {}M{} {}L{} {}",
         Pixels(x - size),
@@ -69,7 +69,7 @@ pub(super) fn cross((x, y): (f64, f64), size: f64) -> Element {
 }
 
 /// The text that appears under the pointer.
-pub(super) fn tip(text: impl std::fmt::Display) -> Element {
+pub(crate) fn tip(text: impl std::fmt::Display) -> Element {
     Element::new("title").text(text)
 }
 
@@ -83,7 +83,7 @@ fn coordinates(points: impl IntoIterator<Item = (f64, f64)>) -> String {
 
 /// A logarithmic scale of times from left to right.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LogScale {
+pub(crate) struct LogScale {
     low: f64,
     decades: f64,
     left: f64,
@@ -93,7 +93,7 @@ pub(super) struct LogScale {
 impl LogScale {
     /// Returns a scale that shows `low_ns` to `high_ns` between `left` and
     /// `left + width`, with a little room on both sides.
-    pub(super) fn new(low_ns: u64, high_ns: u64, left: f64, width: f64) -> Self {
+    pub(crate) fn new(low_ns: u64, high_ns: u64, left: f64, width: f64) -> Self {
         let low = log10(low_ns) - 0.06;
         let high = (log10(high_ns) + 0.06).max(low + 0.5);
         Self {
@@ -104,14 +104,14 @@ impl LogScale {
         }
     }
 
-    pub(super) fn x(&self, ns: u64) -> f64 {
+    pub(crate) fn x(&self, ns: u64) -> f64 {
         let share = (log10(ns) - self.low) / self.decades;
         self.left + self.width * share.clamp(0.0, 1.0)
     }
 
     /// Returns the marks of the scale: the powers of ten with their text, and
     /// with `fine` the twos and fives too.
-    pub(super) fn marks(&self, fine: bool) -> Vec<(f64, String)> {
+    pub(crate) fn marks(&self, fine: bool) -> Vec<(f64, String)> {
         let steps: &[u64] = if fine { &[1, 2, 5] } else { &[1] };
         let mut marks = Vec::new();
         for power in 0..=12 {
@@ -134,12 +134,12 @@ fn log10(ns: u64) -> f64 {
 
 /// Returns a number as a coordinate.
 #[expect(clippy::cast_precision_loss, reason = "a place in a drawing")]
-pub(super) fn real(number: u64) -> f64 {
+pub(crate) fn real(number: u64) -> f64 {
     number as f64
 }
 
 /// Returns a number of things as a coordinate.
 #[expect(clippy::cast_precision_loss, reason = "a place in a drawing")]
-pub(super) fn count(number: usize) -> f64 {
+pub(crate) fn count(number: usize) -> f64 {
     number as f64
 }

@@ -1,0 +1,262 @@
+//! `taktos reproduce`: experiments of papers, done again.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use comfy_table::{CellAlignment, Table, TableStyle};
+use measure::reproduction::{Reproduction, documents, page};
+use serde_json::{Value, json};
+
+use super::exit::Exit;
+use super::report_folder::ReportFolder;
+use super::screen::{self, Steps, say};
+use crate::reproduce::{Effort, Experiment, PAPERS, Paper, Settings};
+
+/// What `taktos reproduce` is told.
+#[derive(Debug, clap::Args)]
+pub struct Reproduce {
+    /// The paper; without it, what there is is listed.
+    paper: Option<String>,
+    /// The experiment; without it, all of the paper are done one after another.
+    experiment: Option<String>,
+    /// Do less of what takes long: enough to see that it works.
+    #[arg(long)]
+    quick: bool,
+    /// Print one JSON document, and nothing else.
+    #[arg(long)]
+    json: bool,
+    /// Everything random follows from it.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A directory for report.json, report.html and the figures as SVG.
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+}
+
+/// Does experiments again, or lists them.
+pub fn reproduce(arguments: &Reproduce) -> Exit {
+    let Some(name) = &arguments.paper else {
+        return show(&match arguments.json {
+            true => format!("{:#}\n", list_as_json()),
+            false => list_as_text(),
+        });
+    };
+    let chosen = match choose(name, arguments.experiment.as_deref()) {
+        Ok(chosen) => chosen,
+        Err(mistake) => {
+            say(format_args!("taktos: {mistake}"));
+            return Exit::BadInput;
+        }
+    };
+    let folder = match arguments
+        .report
+        .clone()
+        .map(ReportFolder::claim)
+        .transpose()
+    {
+        Ok(folder) => folder,
+        Err(error) => {
+            say(format_args!("taktos: {error}"));
+            return Exit::BadInput;
+        }
+    };
+    let done = do_all(&chosen, arguments);
+    let mut text = match arguments.json {
+        true => format!("{:#}\n", documents(&done)),
+        false => done.iter().map(as_text).collect(),
+    };
+    if let Some(folder) = folder {
+        match folder.write_reproductions(&documents(&done), &page(chosen.paper.title, &done)) {
+            Ok(_) if arguments.json => {}
+            Ok(page) => text += &format!("report: {}\n", page.display()),
+            Err(error) => {
+                say(format_args!("taktos: cannot write the report: {error}"));
+                return Exit::Fault;
+            }
+        }
+    }
+    match show(&text) {
+        Exit::Done if done.iter().any(|one| !one.broken.is_empty()) => Exit::Broken,
+        exit => exit,
+    }
+}
+
+fn show(text: &str) -> Exit {
+    match screen::print(text) {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            say(format_args!("taktos: cannot show the result: {error}"));
+            Exit::Fault
+        }
+    }
+}
+
+/// What the command line names.
+#[derive(Debug)]
+struct Chosen {
+    paper: &'static Paper,
+    experiments: Vec<&'static Experiment>,
+}
+
+/// Finds a paper and its experiments, or says what there is instead.
+fn choose(paper: &str, experiment: Option<&str>) -> Result<Chosen, String> {
+    let papers: Vec<_> = PAPERS.iter().map(|paper| paper.name).collect();
+    let Some(paper) = PAPERS.iter().find(|known| known.name == paper) else {
+        return Err(unknown("paper", paper, &papers));
+    };
+    let Some(name) = experiment else {
+        let experiments = paper.experiments.iter().collect();
+        return Ok(Chosen { paper, experiments });
+    };
+    match paper.experiments.iter().find(|known| known.name == name) {
+        Some(experiment) => Ok(Chosen {
+            paper,
+            experiments: vec![experiment],
+        }),
+        None => {
+            let names: Vec<_> = paper.experiments.iter().map(|known| known.name).collect();
+            Err(unknown(
+                &format!("experiment of {}", paper.name),
+                name,
+                &names,
+            ))
+        }
+    }
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let near = |candidate: &&str| strsim::damerau_levenshtein(name, candidate);
+    let nearest = known.iter().copied().min_by_key(near);
+    let guess = match nearest {
+        Some(nearest) if near(&nearest) <= nearest.len() / 2 => {
+            format!("did you mean `{nearest}`? Otherwise ")
+        }
+        Some(_) | None => String::new(),
+    };
+    format!(
+        "no {what} is named `{name}`: {guess}choose among {}",
+        known.join(", ")
+    )
+}
+
+fn do_all(chosen: &Chosen, arguments: &Reproduce) -> Vec<Reproduction> {
+    let settings = Settings {
+        seed: arguments.seed,
+        effort: match arguments.quick {
+            true => Effort::Quick,
+            false => Effort::Full,
+        },
+    };
+    let each = chosen.experiments.iter().map(|experiment| {
+        let mut steps = Steps::new(format!("{} {}", chosen.paper.name, experiment.name));
+        let done = chosen
+            .paper
+            .reproduce(experiment, settings, &mut |done, of| steps.show(done, of));
+        steps.close();
+        done
+    });
+    each.collect()
+}
+
+fn list_as_json() -> Value {
+    let papers = PAPERS.iter().map(|paper| {
+        let experiments = paper.experiments.iter();
+        let experiments =
+            experiments.map(|one| json!({"experiment": one.name, "shows": one.shows}));
+        json!({
+            "paper": paper.name,
+            "title": paper.title,
+            "experiments": experiments.collect::<Vec<_>>(),
+        })
+    });
+    json!({"papers": papers.collect::<Vec<_>>()})
+}
+
+fn list_as_text() -> String {
+    let mut text = String::new();
+    for paper in &PAPERS {
+        let names = paper.experiments.iter().map(|one| one.name.len());
+        let width = names.max().unwrap_or(0);
+        let _ = writeln!(text, "{}: {}", paper.name, paper.title);
+        for one in paper.experiments {
+            let _ = writeln!(text, "  {:width$}  {}", one.name, one.shows);
+        }
+    }
+    text + "Do one with `taktos reproduce PAPER EXPERIMENT`, all of a paper with `taktos reproduce PAPER`.\n"
+}
+
+/// Returns an experiment as a table, with its notes below it.
+fn as_text(reproduction: &Reproduction) -> String {
+    let mut notes: Vec<&str> = Vec::new();
+    let mut table = Table::new();
+    table.load_style(TableStyle::new());
+    table.set_header(["quantity", "unit", "paper", "taktos", ""]);
+    for column in 2..=3 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for row in &reproduction.rows {
+        let paper = row.paper.map_or("–", |printed| printed.text());
+        table.add_row([
+            row.quantity.clone(),
+            row.unit.clone(),
+            paper.to_owned(),
+            row.ours_as_text(),
+            mark(row, &mut notes),
+        ]);
+    }
+    let table = table.trim_fmt();
+    let lines = table.lines().map(|line| line.trim_start());
+    let table = lines.collect::<Vec<_>>().join("\n");
+    let Reproduction {
+        paper,
+        experiment,
+        title,
+        ..
+    } = reproduction;
+    let mut text = format!("{paper} {experiment}: {title}\n{table}\n");
+    for (number, note) in (1..).zip(&notes) {
+        let _ = writeln!(text, "({number}) {note}");
+    }
+    for remark in &reproduction.remarks {
+        let _ = writeln!(text, "{remark}");
+    }
+    for broken in &reproduction.broken {
+        let _ = writeln!(text, "BROKEN: {broken}");
+    }
+    let _ = writeln!(text, "{}\n", agreement(reproduction));
+    text
+}
+
+/// Returns what stands behind a row: whether the figures agree, and the number of
+/// its note.
+fn mark<'a>(row: &'a measure::reproduction::Row, notes: &mut Vec<&'a str>) -> String {
+    let word = match row.agrees() {
+        Some(true) => "agrees",
+        Some(false) => "differs",
+        None => "",
+    };
+    if row.note.is_empty() {
+        return word.to_owned();
+    }
+    let at = notes.iter().position(|note| *note == row.note);
+    let at = at.unwrap_or_else(|| {
+        notes.push(&row.note);
+        notes.len() - 1
+    });
+    format!("{word} ({})", at + 1).trim_start().to_owned()
+}
+
+fn agreement(reproduction: &Reproduction) -> String {
+    let compared: Vec<_> = reproduction
+        .rows
+        .iter()
+        .filter_map(|row| row.agrees())
+        .collect();
+    let agree = compared.iter().filter(|agrees| **agrees).count();
+    format!(
+        "{agree} of {} figures that the paper prints agree to half of their last digit.",
+        compared.len()
+    )
+}

@@ -1,0 +1,94 @@
+//! The experiments of the papers that Taktos builds on, done again.
+//!
+//! An experiment is data: a name, what it shows, and a function that returns its
+//! rows. A paper is a name and a list of experiments. To add one, write its
+//! function and enter it in the list; the command line, the JSON and the page know
+//! nothing else of it.
+
+mod amounts;
+mod loko;
+
+use measure::reproduction::{Reproduction, Row};
+
+/// The papers whose experiments can be done again.
+pub const PAPERS: [Paper; 1] = [loko::PAPER];
+
+/// A paper.
+#[derive(Debug)]
+pub struct Paper {
+    /// Its name, as the command line has it.
+    pub name: &'static str,
+    /// Its title and where it appeared.
+    pub title: &'static str,
+    /// What can be done again.
+    pub experiments: &'static [Experiment],
+}
+
+/// An experiment of a paper.
+#[derive(Debug)]
+pub struct Experiment {
+    /// Its name, as the command line has it.
+    pub name: &'static str,
+    /// What it shows, in a sentence without its full stop.
+    pub shows: &'static str,
+    /// Does it.
+    pub run: fn(Settings, &mut Progress) -> Outcome,
+}
+
+/// How an experiment is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// How much of it.
+    pub effort: Effort,
+}
+
+/// How much of an experiment is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// As much as the paper did.
+    Full,
+    /// Enough to see that it works.
+    Quick,
+}
+
+/// Is told how many of how many steps are done.
+pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
+
+/// What came out of an experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The figures.
+    pub rows: Vec<Row>,
+    /// What is to be known about them.
+    pub remarks: Vec<String>,
+    /// Promises of ours that did not hold.
+    pub broken: Vec<String>,
+}
+
+impl Paper {
+    /// Does `experiment` of this paper.
+    #[must_use]
+    pub fn reproduce(
+        &self,
+        experiment: &Experiment,
+        settings: Settings,
+        progress: &mut Progress,
+    ) -> Reproduction {
+        let outcome = (experiment.run)(settings, progress);
+        Reproduction {
+            paper: self.name.to_owned(),
+            experiment: experiment.name.to_owned(),
+            title: experiment.shows.to_owned(),
+            world: "sim".to_owned(),
+            seed: settings.seed,
+            rows: outcome.rows,
+            remarks: outcome.remarks,
+            broken: outcome.broken,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
