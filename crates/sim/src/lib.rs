@@ -21,6 +21,7 @@ pub mod memory_store;
 pub mod network;
 mod observer;
 pub mod parts;
+pub mod servers;
 mod switch_node;
 pub mod world;
 

@@ -1,0 +1,345 @@
+//! Compares what an adversary has found in a network with what each method
+//! promises.
+
+use std::fmt;
+
+use calculus::analysis::{
+    Analysis, FlowBound, FlowId, HopBound, Method, Network, NotApplicable, ServerId,
+};
+use units::fine::{Data, Time};
+
+use super::adversary::{self, Effort};
+use super::family::{self, Family};
+use super::observed::Observed;
+
+/// How a method is called.
+pub type Analyze = fn(&Network) -> Result<Analysis, NotApplicable>;
+
+/// A method, and how often it is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// The method.
+    pub method: Method,
+    /// Computes its bounds.
+    pub analyze: Analyze,
+    /// It is asked about one network in so many, since some are slow.
+    pub one_in: u64,
+}
+
+/// What is compared, and how hard is looked.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The methods.
+    pub candidates: Vec<Candidate>,
+    /// The effort of the adversary.
+    pub effort: Effort,
+    /// What share of each bound is compared, in percent: 100, unless the check
+    /// itself is checked.
+    pub share_percent: u64,
+}
+
+/// What came of one network.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The seed of the network.
+    pub seed: u64,
+    /// What it looks like.
+    pub family: Family,
+    /// The network.
+    pub network: Network,
+    /// What was seen, unless the network cannot be simulated.
+    pub observed: Option<Observed>,
+    /// What the methods say, those that were asked.
+    pub answers: Vec<(Method, Result<Analysis, NotApplicable>)>,
+    /// Where more was seen than was promised.
+    pub violations: Vec<Violation>,
+}
+
+/// Something that a method promised and a run has broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The seed of the network.
+    pub seed: u64,
+    /// The method.
+    pub method: Method,
+    /// The flow.
+    pub flow: FlowId,
+    /// What was promised.
+    pub promise: Promise,
+}
+
+/// A bound, and what exceeds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// The delay of the flow, from end to end.
+    Delay {
+        /// What was promised.
+        bound: Time,
+        /// What was seen.
+        observed: Time,
+    },
+    /// The delay of the flow at a server.
+    HopDelay {
+        /// The server.
+        server: ServerId,
+        /// What was promised.
+        bound: Time,
+        /// What was seen.
+        observed: Time,
+    },
+    /// What the flow has in the network.
+    Backlog {
+        /// What was promised.
+        bound: Data,
+        /// What was seen.
+        observed: Data,
+    },
+    /// What all flows have at a server.
+    ServerBacklog {
+        /// The server.
+        server: ServerId,
+        /// What was promised.
+        bound: Data,
+        /// What was seen.
+        observed: Data,
+    },
+    /// The least of all bounds is not the least.
+    Least {
+        /// What `best` says.
+        best: Option<Time>,
+        /// What another method says.
+        other: Time,
+    },
+}
+
+impl Check {
+    /// Draws the network of a seed, looks for the worst, and compares.
+    #[must_use]
+    pub fn run(&self, seed: u64) -> Outcome {
+        let drawn = family::draw(seed);
+        let observed = adversary::search(&drawn.network, self.effort, seed);
+        let asked = self
+            .candidates
+            .iter()
+            .filter(|it| seed.is_multiple_of(it.one_in));
+        let answers: Vec<_> = asked
+            .map(|it| (it.method, (it.analyze)(&drawn.network)))
+            .collect();
+        let mut violations = Vec::new();
+        for (method, analysis) in &answers {
+            let Ok(analysis) = analysis else { continue };
+            if let Some(observed) = &observed {
+                let mut comparison = Comparison {
+                    seed,
+                    method: *method,
+                    share_percent: self.share_percent,
+                    observed,
+                    violations: &mut violations,
+                };
+                comparison.compare(&drawn.network, analysis);
+            }
+        }
+        violations.extend(not_the_least(seed, &answers));
+        Outcome {
+            seed,
+            family: drawn.family,
+            network: drawn.network,
+            observed,
+            answers,
+            violations,
+        }
+    }
+}
+
+/// One analysis beside what was seen.
+struct Comparison<'a> {
+    seed: u64,
+    method: Method,
+    share_percent: u64,
+    observed: &'a Observed,
+    violations: &'a mut Vec<Violation>,
+}
+
+impl Comparison<'_> {
+    fn compare(&mut self, network: &Network, analysis: &Analysis) {
+        assert_eq!(
+            analysis.flows.len(),
+            network.flows().len(),
+            "seed {}: {:?} bounds each flow",
+            self.seed,
+            self.method,
+        );
+        for (flow, bound) in network.flows().zip(&analysis.flows) {
+            self.compare_flow(flow, bound);
+            for hop in &bound.hops {
+                self.compare_hop(network, flow, hop);
+            }
+        }
+    }
+
+    fn compare_flow(&mut self, flow: FlowId, promised: &FlowBound) {
+        let observed = self.observed.delays[flow.index()];
+        if let Some(bound) = promised.delay.map(|it| self.share_of_time(it))
+            && observed > bound
+        {
+            self.note(flow, Promise::Delay { bound, observed });
+        }
+        let observed = self.observed.backlogs[flow.index()];
+        if let Some(bound) = promised.backlog.map(|it| self.share_of_data(it))
+            && observed > bound
+        {
+            self.note(flow, Promise::Backlog { bound, observed });
+        }
+    }
+
+    fn compare_hop(&mut self, network: &Network, flow: FlowId, promised: &HopBound) {
+        let server = promised.server;
+        let path = network.path(flow);
+        let hop = path.iter().position(|it| *it == server);
+        let hop = hop.expect("a bound of a hop is of a server on the path");
+        let observed = self.observed.hop_delays[flow.index()][hop];
+        if let Some(bound) = promised.delay.map(|it| self.share_of_time(it))
+            && observed > bound
+        {
+            self.note(
+                flow,
+                Promise::HopDelay {
+                    server,
+                    bound,
+                    observed,
+                },
+            );
+        }
+        let observed = self.observed.server_backlogs[server.index()];
+        if let Some(bound) = promised.backlog.map(|it| self.share_of_data(it))
+            && observed > bound
+        {
+            self.note(
+                flow,
+                Promise::ServerBacklog {
+                    server,
+                    bound,
+                    observed,
+                },
+            );
+        }
+    }
+
+    fn note(&mut self, flow: FlowId, promise: Promise) {
+        self.violations.push(Violation {
+            seed: self.seed,
+            method: self.method,
+            flow,
+            promise,
+        });
+    }
+
+    fn share_of_time(&self, bound: Time) -> Time {
+        Time::from_fs(share(bound.as_fs(), self.share_percent))
+    }
+
+    fn share_of_data(&self, bound: Data) -> Data {
+        Data::from_ubits(share(bound.as_ubits(), self.share_percent))
+    }
+}
+
+fn share(bound: u64, percent: u64) -> u64 {
+    let share = u128::from(bound) * u128::from(percent) / 100;
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+/// Returns the flows for which a method has less than `best`.
+fn not_the_least(
+    seed: u64,
+    answers: &[(Method, Result<Analysis, NotApplicable>)],
+) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let best = answers.iter().find(|(method, _)| *method == Method::Best);
+    let Some((_, Ok(best))) = best else {
+        return violations;
+    };
+    // `best` leaves out the linear program, which is asked by name.
+    let others = answers.iter().filter(|(method, _)| *method != Method::Lp);
+    for analysis in others.filter_map(|(_, analysis)| analysis.as_ref().ok()) {
+        for (at, (best, other)) in (0..).zip(best.flows.iter().zip(&analysis.flows)) {
+            let Some(other) = other.delay else { continue };
+            if best.delay.is_none_or(|best| best > other) {
+                violations.push(Violation {
+                    seed,
+                    method: Method::Best,
+                    flow: FlowId(at),
+                    promise: Promise::Least {
+                        best: best.delay,
+                        other,
+                    },
+                });
+            }
+        }
+    }
+    violations
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, flow, .. } = self;
+        let (method, flow) = (name(self.method), flow.0);
+        write!(f, "seed {seed}: `{method}` promises flow {flow} ")?;
+        match self.promise {
+            Promise::Delay { bound, observed } => write!(
+                f,
+                "a delay of {} fs, and {} fs were seen",
+                bound.as_fs(),
+                observed.as_fs()
+            ),
+            Promise::HopDelay {
+                server,
+                bound,
+                observed,
+            } => write!(
+                f,
+                "a delay of {} fs at server {}, and {} fs were seen",
+                bound.as_fs(),
+                server.0,
+                observed.as_fs()
+            ),
+            Promise::Backlog { bound, observed } => write!(
+                f,
+                "a backlog of {} ubit, and {} ubit were seen",
+                bound.as_ubits(),
+                observed.as_ubits()
+            ),
+            Promise::ServerBacklog {
+                server,
+                bound,
+                observed,
+            } => write!(
+                f,
+                "that server {} holds {} ubit, and {} ubit were seen",
+                server.0,
+                bound.as_ubits(),
+                observed.as_ubits()
+            ),
+            Promise::Least { best, other } => write!(
+                f,
+                "the least delay of all, {:?} fs, and another method has {} fs",
+                best.map(Time::as_fs),
+                other.as_fs()
+            ),
+        }
+    }
+}
+
+/// Returns the name of a method as users write it.
+#[must_use]
+pub const fn name(method: Method) -> &'static str {
+    match method {
+        Method::Tfa => "tfa",
+        Method::TfaDnc => "tfa-dnc",
+        Method::Sfa => "sfa",
+        Method::Pmoo => "pmoo",
+        Method::Tma => "tma",
+        Method::Ludb => "ludb",
+        Method::Lp => "lp",
+        Method::Best => "best",
+    }
+}
