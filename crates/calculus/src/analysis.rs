@@ -8,6 +8,7 @@
 //! Everything is computed in the units of [`units::fine`], arrivals and delays
 //! rounded up, service rounded down.
 
+pub mod lp;
 pub mod network;
 pub mod tfa;
 

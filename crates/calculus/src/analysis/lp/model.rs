@@ -1,0 +1,427 @@
+//! From a tree of servers to a linear program, after PLP.
+//!
+//! Follow the last bit of an unlucky packet backwards. It leaves the root at
+//! time 0; all times are counted from there into the past. Each server of depth
+//! `m` has `m + 2` *dates*, `k = 0 ..= m + 1`:
+//!
+//! - For each date `k <= m` of the server behind it (for the root: the time 0):
+//!   when did what leaves then arrive? First in, first out makes this the same
+//!   time for all flows.
+//! - For the last of those: since when has the server served at least what its
+//!   service curve says?
+//!
+//! Time is a variable for each date: the delay at a server (`k <= m`), and the time
+//! since the start of service (`k = m + 1`). Flows that enter the tree at the
+//! same server, over the same arc, and leave it at the same are a *class*. Data
+//! is a variable for each class and pair of consecutive dates: how much of it
+//! arrived between them. By first in, first out these are the same at all
+//! servers that the class crosses, which is why there are so few.
+//!
+//! | constraint | says |
+//! |------------|------|
+//! | order      | what arrived earlier left earlier |
+//! | delay      | nothing stays in a server longer than its delay |
+//! | service    | since the start of service a server has done its duty |
+//! | arrivals   | a class keeps its buckets between each two dates where it enters |
+//! | group      | so do all flows of an arc together |
+//! | shaping    | and they keep the rate of the link before them |
+//!
+//! Two things are asked. The longest *delay* along a path: the time since the date
+//! 0 of its first server. The largest *burst* of some flows behind the root: by
+//! how much more than at their rate can they arrive at the first server until
+//! some time, than has left the root at time 0?
+
+use units::fine::{Data, Rate};
+
+use crate::analysis::{FlowId, RateLatency, ServerId};
+
+use super::facts::{ArcId, Map};
+use super::program::{Program, Quantity, QuantityId, Terms};
+use super::scale::{ONE, Scale};
+use super::tree::Tree;
+
+/// What a program asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question<'a> {
+    /// The longest time from the first server of the path to the last.
+    Delay,
+    /// The largest burst of some flows, in the order of their numbers, behind
+    /// the last server.
+    Burst(&'a [FlowId]),
+}
+
+/// Flows with the same way through the tree.
+#[derive(Debug)]
+struct Class {
+    way: Way,
+    /// Each bound: a rate as a coefficient, and a burst.
+    buckets: Vec<(i64, QuantityId)>,
+    /// The place of the variable of its first pair of dates.
+    data: u32,
+}
+
+/// A way through the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Way {
+    entry: usize,
+    exit: usize,
+    /// Over which arc it enters, unless it begins there.
+    arc: Option<ArcId>,
+    /// Whether the question is about it.
+    asked: bool,
+}
+
+/// A program while it is written.
+struct Writer<'a> {
+    map: &'a Map<'a>,
+    tree: &'a Tree,
+    question: Question<'a>,
+    program: Program,
+    /// By node, the place of the variable of its date 0.
+    dates: Vec<u32>,
+    classes: Vec<Class>,
+    terms: Terms,
+    nothing: QuantityId,
+}
+
+/// Returns the program for a question about a tree, or nothing if its rates are
+/// too far apart.
+pub(super) fn program(map: &Map, tree: &Tree, question: Question) -> Option<Program> {
+    let services = tree
+        .nodes()
+        .iter()
+        .map(|node| best_service(map, node.server).rate);
+    let scale = Scale::below(services.min()?);
+    let mut program = Program::new(scale);
+    let nothing = program.quantity(Quantity::known(Data::ZERO));
+    let mut writer = Writer {
+        map,
+        tree,
+        question,
+        program,
+        dates: Vec::new(),
+        classes: Vec::new(),
+        terms: Terms::default(),
+        nothing,
+    };
+    writer.write()?;
+    Some(writer.program)
+}
+
+/// The service of the highest rate.
+fn best_service(map: &Map, server: ServerId) -> RateLatency {
+    let services = map.network.server(server).service.iter();
+    let best = services.max_by_key(|service| service.rate);
+    best.copied().expect("a server has a service")
+}
+
+impl Writer<'_> {
+    fn write(&mut self) -> Option<()> {
+        for node in 0..self.tree.nodes().len() {
+            self.add_node(node)?;
+        }
+        self.add_classes()?;
+        for node in 0..self.tree.nodes().len() {
+            self.keep_order(node);
+            self.keep_delay(node);
+            self.serve(node);
+            self.keep_arcs(node)?;
+        }
+        for class in 0..self.classes.len() {
+            self.keep_buckets(class);
+        }
+        self.ask();
+        Some(())
+    }
+
+    fn add_node(&mut self, node: usize) -> Option<()> {
+        let at = self.tree.nodes()[node];
+        let crossings = self.map.network.crossings(at.server);
+        let service = best_service(self.map, at.server);
+        let rate = self.map.rate(crossings.iter().map(|it| it.flow))?;
+        let late = service
+            .rate
+            .most_in(service.latency)?
+            .checked_add(self.unsent(node))?;
+        let backlog = self.program.quantity(Quantity::Data {
+            known: late,
+            facts: crossings
+                .iter()
+                .map(|it| self.map.burst(it.flow, it.hop))
+                .collect(),
+        });
+        let scale = self.program.scale;
+        let spare = scale.service(service.rate) - scale.arrivals(rate)?;
+        self.program.node(at.parent, backlog, spare);
+        let first = self.program.time(node);
+        self.dates.push(first);
+        for _ in 0..=at.depth {
+            self.program.time(node);
+        }
+        Some(())
+    }
+
+    /// The most that a server has served of a packet that has not left it when
+    /// some other packet leaves, or at any time that nothing is known of.
+    fn unsent(&self, node: usize) -> Data {
+        let server = self.tree.nodes()[node].server;
+        let exact = node == 0 && self.question == Question::Delay;
+        if exact || !self.map.network.packetizer {
+            return Data::ZERO;
+        }
+        let crossings = self.map.network.crossings(server).iter();
+        let packets = crossings.map(|it| self.map.network.max_packet(it.flow));
+        packets.max().unwrap_or_default()
+    }
+
+    fn add_classes(&mut self) -> Option<()> {
+        let mut ways = self.ways();
+        ways.sort_unstable();
+        for run in ways.chunk_by(|a, b| a.0 == b.0) {
+            let way = run[0].0;
+            let flows = run.iter().map(|it| (it.1, it.2));
+            let mut buckets = vec![self.bucket(flows.clone(), false)?];
+            if flows.clone().any(|(flow, _)| self.map.has_peak(flow)) {
+                buckets.push(self.bucket(flows, true)?);
+            }
+            let (rate, burst) = buckets[0];
+            let data = self.program.data(way.entry, rate, burst);
+            for _ in 0..self.tree.nodes()[way.entry].depth {
+                self.program.data(way.entry, rate, burst);
+            }
+            self.classes.push(Class { way, buckets, data });
+        }
+        Some(())
+    }
+
+    /// Each flow's ways through the tree, and the hop where it enters.
+    fn ways(&self) -> Vec<(Way, FlowId, u32)> {
+        let mut ways = Vec::new();
+        for (entry, node) in self.tree.nodes().iter().enumerate() {
+            for crossing in self.map.network.crossings(node.server) {
+                let path = self.map.network.path(crossing.flow);
+                let hop = crossing.hop as usize;
+                let before = hop.checked_sub(1);
+                if before.is_some_and(|hop| self.tree.onward(path, hop).is_some()) {
+                    continue;
+                }
+                let (mut exit, mut at) = (entry, hop);
+                while let Some(parent) = self.tree.onward(path, at) {
+                    (exit, at) = (parent, at + 1);
+                }
+                let arc = before.and_then(|hop| self.map.arc_between(path[hop], node.server));
+                let asked = matches!(self.question, Question::Burst(flows)
+                    if exit == 0 && flows.binary_search(&crossing.flow).is_ok());
+                let way = Way {
+                    entry,
+                    exit,
+                    arc,
+                    asked,
+                };
+                ways.push((way, crossing.flow, crossing.hop));
+            }
+        }
+        ways
+    }
+
+    /// What bounds some flows together: their lowest rates, or their highest.
+    fn bucket(
+        &mut self,
+        flows: impl Iterator<Item = (FlowId, u32)>,
+        peak: bool,
+    ) -> Option<(i64, QuantityId)> {
+        let mut rate = Rate::ZERO;
+        let mut facts = Vec::new();
+        for (flow, hop) in flows {
+            if peak && self.map.has_peak(flow) {
+                rate = rate.checked_add(self.map.short_lived(flow).rate)?;
+                facts.push(self.map.peak(flow, hop));
+            } else {
+                rate = rate.checked_add(self.map.lasting(flow).rate)?;
+                facts.push(self.map.burst(flow, hop));
+            }
+        }
+        let known = Data::ZERO;
+        let burst = self.program.quantity(Quantity::Data { known, facts });
+        Some((self.program.scale.arrivals(rate)?, burst))
+    }
+
+    /// The variables whose sum is the time from date `date` of a node until 0.
+    fn age(&self, mut node: usize, mut date: usize) -> Vec<u32> {
+        let mut variables = Vec::new();
+        loop {
+            let at = self.tree.nodes()[node];
+            if date == at.depth + 1 {
+                variables.push(self.date(node, date));
+                date -= 1;
+            }
+            variables.push(self.date(node, date));
+            match at.parent {
+                Some(parent) => node = parent,
+                None => return variables,
+            }
+        }
+    }
+
+    fn date(&self, node: usize, date: usize) -> u32 {
+        self.dates[node] + u32::try_from(date).expect("a date is no more than a server")
+    }
+
+    /// The variables of what arrives of a class between two dates.
+    fn between(
+        &self,
+        class: usize,
+        later: usize,
+        earlier: usize,
+    ) -> impl Iterator<Item = u32> + use<> {
+        let first = self.classes[class].data;
+        let at = |date: usize| u32::try_from(date).expect("a date is no more than a server");
+        first + at(later)..first + at(earlier)
+    }
+
+    fn keep_order(&mut self, node: usize) {
+        for date in 0..self.tree.nodes()[node].depth {
+            let (later, earlier) = (self.age(node, date), self.age(node, date + 1));
+            self.terms.add_all(later, ONE);
+            self.terms.add_all(earlier, -ONE);
+            self.program.at_most(&mut self.terms, self.nothing);
+        }
+    }
+
+    fn keep_delay(&mut self, node: usize) {
+        let at = self.tree.nodes()[node];
+        if node == 0 && self.tree.begin() == 0 && self.question == Question::Delay {
+            return; // It is what the program asks for.
+        }
+        let delay = self
+            .program
+            .quantity(Quantity::Delay(self.map.delay(at.server)));
+        for date in 0..=at.depth {
+            self.terms.add(self.date(node, date), ONE);
+            self.program.at_most(&mut self.terms, delay);
+        }
+    }
+
+    fn serve(&mut self, node: usize) {
+        let at = self.tree.nodes()[node];
+        let unsent = self.unsent(node);
+        let map = self.map;
+        for service in &map.network.server(at.server).service {
+            let late = service.rate.most_in(service.latency);
+            let Some(known) = late.and_then(|late| late.checked_add(unsent)) else {
+                continue; // So late that it helps nobody.
+            };
+            let right = self.program.quantity(Quantity::known(known));
+            let rate = self.program.scale.service(service.rate);
+            self.terms.add(self.date(node, at.depth), rate);
+            self.terms.add(self.date(node, at.depth + 1), rate);
+            for class in 0..self.classes.len() {
+                if self.crosses(class, node) {
+                    let served = self.between(class, at.depth, at.depth + 1);
+                    self.terms.add_all(served, -ONE);
+                }
+            }
+            self.program.at_most(&mut self.terms, right);
+        }
+    }
+
+    fn crosses(&self, class: usize, node: usize) -> bool {
+        let way = self.classes[class].way;
+        let mut at = way.entry;
+        while at != node && at != way.exit {
+            match self.tree.nodes()[at].parent {
+                Some(parent) => at = parent,
+                None => return false,
+            }
+        }
+        at == node
+    }
+
+    /// What comes over each arc keeps the burst of the group and the rate of
+    /// the link.
+    fn keep_arcs(&mut self, node: usize) -> Option<()> {
+        let server = self.tree.nodes()[node].server;
+        let map = self.map;
+        for arc in map.arcs_into(server) {
+            let classes = self.over(arc, node);
+            let crossings = &map.arc(arc).crossings;
+            let flows = crossings.iter().map(|it| it.flow);
+            if crossings.len() > 1 {
+                let rate = self.program.scale.arrivals(map.rate(flows.clone())?)?;
+                let group = self.program.quantity(Quantity::Data {
+                    known: Data::ZERO,
+                    facts: vec![map.group(arc)],
+                });
+                self.keep(&classes, node, rate, group);
+            }
+            let link = map.network.server(map.arc(arc).from).link;
+            if let Some(link) = link.filter(|_| map.network.line_shaping) {
+                let packets = flows.map(|flow| map.network.max_packet(flow));
+                let packet = packets.filter(|_| map.network.packetizer).max();
+                let burst = self
+                    .program
+                    .quantity(Quantity::known(packet.unwrap_or_default()));
+                let rate = self.program.scale.arrivals(link)?;
+                self.keep(&classes, node, rate, burst);
+            }
+        }
+        Some(())
+    }
+
+    /// The classes that come to a node over an arc.
+    fn over(&self, arc: ArcId, node: usize) -> Vec<usize> {
+        let from = self.tree.place(self.map.arc(arc).from);
+        let inside = from.filter(|from| self.tree.nodes()[*from].parent == Some(node));
+        let comes = |class: &usize| match inside {
+            Some(from) => self.classes[*class].way.exit != from && self.crosses(*class, from),
+            None => self.classes[*class].way.arc == Some(arc),
+        };
+        (0..self.classes.len()).filter(comes).collect()
+    }
+
+    fn keep_buckets(&mut self, class: usize) {
+        let node = self.classes[class].way.entry;
+        for (rate, burst) in self.classes[class].buckets.clone() {
+            self.keep(&[class], node, rate, burst);
+        }
+    }
+
+    /// Between each two dates of a node, no more comes of some classes than a
+    /// bucket lets through.
+    fn keep(&mut self, classes: &[usize], node: usize, rate: i64, burst: QuantityId) {
+        let last = self.tree.nodes()[node].depth + 1;
+        for later in 0..last {
+            for earlier in later + 1..=last {
+                for class in classes {
+                    let data = self.between(*class, later, earlier);
+                    self.terms.add_all(data, ONE);
+                }
+                self.terms.add_all(self.age(node, earlier), -rate);
+                self.terms.add_all(self.age(node, later), rate);
+                self.program.at_most(&mut self.terms, burst);
+            }
+        }
+    }
+
+    fn ask(&mut self) {
+        if self.question == Question::Delay {
+            let age = self.age(self.tree.begin(), 0);
+            return self.program.maximize(age);
+        }
+        for class in 0..self.classes.len() {
+            let way = self.classes[class].way;
+            if way.asked {
+                let (rate, burst) = self.classes[class].buckets[0];
+                let ahead = self.program.data(way.entry, rate, burst);
+                for date in 0..=self.tree.nodes()[way.entry].depth + 1 {
+                    self.terms.add(ahead, ONE);
+                    let data = self.between(class, 0, date);
+                    self.terms.add_all(data, ONE);
+                    self.terms.add_all(self.age(way.entry, date), -rate);
+                    self.program.at_most(&mut self.terms, burst);
+                }
+                self.program.maximize([ahead]);
+            }
+        }
+    }
+}
