@@ -116,6 +116,7 @@ fn stages() -> Vec<Stage> {
     let processor = Stage::Processing {
         latency: Delay::from_us(5),
         per_frame: Delay::from_ns(10),
+        fastest_per_frame: Delay::ZERO,
         budget: Delay::from_us(2_000),
         buffer_frames: Some(1_000_000),
     };
@@ -140,6 +141,7 @@ fn path_request(at: u32) -> Request {
         class: [7, 6, 5, 4][usize::try_from(at % 4).expect("small")],
         rate: BitRate::from_bps(20_000),
         burst: frame,
+        peak: None,
         largest_frame: frame,
         smallest_frame: frame,
         deadline: Delay::from_us(90_000_000),

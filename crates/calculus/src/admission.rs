@@ -17,9 +17,11 @@
 //!
 //! # Left out
 //!
-//! Two failures at a time. The shaping that a link does to what it carries, and
-//! the time a frame needs in any case, which would make bursts grow less.
+//! Two failures at a time. The time that a frame needs at a port in any case, which
+//! would make bursts grow less. That classes which come over one link share it:
+//! each counts as if it had the link to itself.
 
+mod allocation;
 mod budgets;
 mod check;
 mod explanation;
@@ -28,9 +30,14 @@ mod load;
 mod plan;
 mod refusal;
 mod request;
+mod shaped;
+mod sides;
 mod stage;
 
-pub use budgets::{Headroom, Suggestion, suggest_budgets, suggest_budgets_for_most};
+pub use allocation::{Allocation, allocate_for_deadlines, allocate_part};
+pub use budgets::{
+    Headroom, Suggestion, suggest_budgets, suggest_budgets_for_most, suggest_roomiest_budgets,
+};
 pub use explanation::{Competition, Explanation, HopShare};
 pub use ledger::{Admitted, FlowId, Ledger};
 pub use refusal::{Constraint, Fits, Refusal};

@@ -5,5 +5,6 @@
 //! each port a link of known rate with queues of strict priority,
 //! [`strict_priority`].
 
+pub(crate) mod concave;
 pub mod processing;
 pub mod strict_priority;

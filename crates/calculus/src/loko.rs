@@ -130,7 +130,7 @@ impl Fraction {
 
     /// Returns the part of `rate`, rounded down, or nothing if that is no rate or
     /// more than there is.
-    fn of(self, rate: BitRate) -> Option<BitRate> {
+    pub(crate) fn of(self, rate: BitRate) -> Option<BitRate> {
         let bps = u128::from(rate.as_bps()) * u128::from(self.numerator);
         let bps = bps.checked_div(u128::from(self.denominator))?;
         let part = BitRate::new(u64::try_from(bps).ok()?)?;

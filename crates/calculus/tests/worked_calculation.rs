@@ -29,13 +29,14 @@ fn the_worked_calculation_is_what_the_ledger_computes() {
         .iter()
         .map(|hop| hop.bound.round_up().as_ns())
         .collect();
-    assert_eq!(bounds, [35_430, 15_264, 40_867, 152_820]);
+    assert_eq!(bounds, [35_430, 15_264, 37_910, 152_820]);
 }
 
 fn processor(budget_us: u64) -> Stage {
     Stage::Processing {
         latency: Delay::from_us(20),
         per_frame: Delay::from_us(3),
+        fastest_per_frame: Delay::ZERO,
         budget: Delay::from_us(budget_us),
         buffer_frames: None,
     }
@@ -84,6 +85,7 @@ fn of_frames(frame: DataSize, way: &[StageId]) -> Request {
         class: 1,
         rate: BitRate::from_bps(1),
         burst: frame,
+        peak: None,
         largest_frame: frame,
         smallest_frame: frame,
         deadline: Delay::ZERO,

@@ -182,6 +182,7 @@ impl Reservations {
             class: requirement.class,
             rate: traffic.rate,
             burst: traffic.burst,
+            peak: None,
             largest_frame: traffic.largest_frame,
             smallest_frame: traffic.smallest_frame,
             deadline,
@@ -291,6 +292,8 @@ pub(crate) fn processing_stage(parameters: &ProcessingParameters) -> Stage {
     Stage::Processing {
         latency: parameters.latency,
         per_frame: parameters.per_frame,
+        // What a switch takes at least has not been measured.
+        fastest_per_frame: Delay::ZERO,
         budget: parameters.budget,
         buffer_frames: parameters.buffer_frames,
     }

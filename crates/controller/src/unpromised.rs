@@ -91,6 +91,7 @@ impl WithoutPromise {
             class: probe_class(port),
             rate: self.probe_rate()?,
             burst: PROBE_SIZE * PROBE_BURST,
+            peak: None,
             largest_frame: PROBE_SIZE,
             smallest_frame: PROBE_SIZE,
             deadline: NO_DEADLINE,

@@ -16,10 +16,11 @@ use super::plan::Plan;
 use super::request::{MAX_DELAY, Request};
 use super::stage::{Stage, StageId, Unpromised};
 use crate::bounds::processing::FrameBucket;
-use crate::bounds::strict_priority::CLASSES;
 
 /// How often budgets are grown before it is called hopeless.
 const ROUNDS: usize = 1_000;
+/// The most headroom that is looked for: a hundred times what is needed.
+const MOST_HEADROOM: u32 = 10_000;
 /// Budgets are whole nanoseconds, so that they read well and rounds end soon.
 const GRAIN_PS: u64 = 1_000;
 
@@ -58,8 +59,8 @@ pub fn suggest_budgets(
     for _ in 0..ROUNDS {
         let loads = loads_of(&stages, unpromised, requests, &mut plan)?;
         let mut grown = stages.clone();
-        for (stage, load) in grown.iter_mut().zip(&loads) {
-            grow_budgets(stage, load, headroom)?;
+        for ((id, stage), load) in (0..).map(StageId).zip(&mut grown).zip(&loads) {
+            grow_budgets(stage, (id, &stages, load), headroom)?;
         }
         if grown == stages {
             if !all_fit(&stages, &loads) {
@@ -71,6 +72,40 @@ pub fn suggest_budgets(
         stages = grown;
     }
     None
+}
+
+/// Returns the budgets for all `requests` with the most headroom that their
+/// deadlines allow, in proportion to what each stage needs, and how much that is.
+/// Nothing if there are none even without headroom.
+///
+/// The smallest budgets leave no room for a flow that comes later. These leave no
+/// more of the deadlines than rounding, and at each stage the same part of what
+/// it needs is room.
+///
+/// # Panics
+///
+/// If a stage is beyond the limits named in this module.
+#[must_use]
+pub fn suggest_roomiest_budgets(
+    stages: &[Stage],
+    unpromised: &[(StageId, Unpromised)],
+    requests: &[Request],
+) -> Option<(Headroom, Vec<Stage>)> {
+    let suggest = |percent| {
+        let headroom = Headroom { percent };
+        let stages = suggest_budgets(stages, unpromised, requests, headroom)?;
+        Some((headroom, stages))
+    };
+    let mut roomiest = suggest(0)?;
+    let (mut fitting, mut beyond) = (0, MOST_HEADROOM + 1);
+    while beyond - fitting > 1 {
+        let middle = fitting + (beyond - fitting) / 2;
+        match suggest(middle) {
+            Some(roomier) => (roomiest, fitting) = (roomier, middle),
+            None => beyond = middle,
+        }
+    }
+    Some(roomiest)
 }
 
 /// The budgets for as many requests as possible, and which these are not.
@@ -153,16 +188,19 @@ fn loads_of(
 }
 
 /// Gives a stage the budgets that it needs, where it has smaller ones.
-fn grow_budgets(stage: &mut Stage, load: &StageLoad, headroom: Headroom) -> Option<()> {
-    let mut needed = [Delay::ZERO; CLASSES];
-    for (class, needed) in (0u8..).zip(&mut needed) {
-        *needed = with_headroom(worst_delay(stage, load, class)?.0, headroom)?;
-    }
+fn grow_budgets(
+    stage: &mut Stage,
+    (id, stages, load): (StageId, &[Stage], &StageLoad),
+    headroom: Headroom,
+) -> Option<()> {
+    let needed = |class| with_headroom(worst_delay(id, stages, load, class)?.0, headroom);
     match stage {
-        Stage::Processing { budget, .. } => *budget = needed[0].max(*budget),
+        Stage::Processing { budget, .. } => *budget = needed(0)?.max(*budget),
         Stage::Port { budgets, .. } => {
-            for (budget, needed) in budgets.iter_mut().zip(needed) {
-                *budget = budget.map(|budget| budget.max(needed));
+            for (class, budget) in (0u8..).zip(budgets) {
+                if let Some(budget) = budget {
+                    *budget = needed(class)?.max(*budget);
+                }
             }
         }
     }
@@ -177,9 +215,8 @@ fn with_headroom(needed: Delay, headroom: Headroom) -> Option<Delay> {
 }
 
 fn all_fit(stages: &[Stage], loads: &[StageLoad]) -> bool {
-    let ids = (0..).map(StageId);
-    let mut all = ids.zip(stages).zip(loads);
-    all.all(|((id, stage), load)| stage_fits(id, stage, load, 0).is_ok())
+    let mut all = (0..).map(StageId).zip(loads);
+    all.all(|(id, load)| stage_fits(id, stages, load, 0).is_ok())
 }
 
 /// Gives every class that can have promises a budget, if only of zero.

@@ -1,13 +1,14 @@
 //! Whether what is reserved at a stage leaves all its budgets whole.
 
-use units::{DataSize, Delay};
+use units::{BitRate, DataSize, Delay};
 
 use super::load::{Load, StageLoad};
 use super::plan::{Part, Plan, Reservation};
 use super::refusal::{Breach, Constraint};
+use super::shaped;
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::processing::{FRAME, FrameBucket, Processor};
-use crate::bounds::strict_priority::{self, ClassBound};
+use crate::bounds::strict_priority::{self, CLASSES, ClassBound, ClassLoad};
 
 /// Checks every stage that `plan` touches, in every case that it touches. Of
 /// several breaches it returns the first that no budget could mend, or else the
@@ -15,8 +16,7 @@ use crate::bounds::strict_priority::{self, ClassBound};
 pub(super) fn plan_fits(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> Result<(), Breach> {
     let mut first = None;
     for reservation in &plan.reservations {
-        let at = reservation.stage.index();
-        match reservation_fits(plan, reservation, &stages[at], &loads[at]) {
+        match reservation_fits(plan, reservation, stages, loads) {
             Ok(()) => {}
             Err(breach) if breach.constraint.is_overload() => return Err(breach),
             Err(breach) => first = first.or(Some(breach)),
@@ -25,99 +25,248 @@ pub(super) fn plan_fits(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> R
     first.map_or(Ok(()), Err)
 }
 
+/// Returns whether every stage that `plan` touches keeps its budgets.
+pub(super) fn plan_holds(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> bool {
+    let mut reservations = plan.reservations.iter();
+    reservations.all(|reservation| reservation_fits(plan, reservation, stages, loads).is_ok())
+}
+
 fn reservation_fits(
     plan: &Plan,
     reservation: &Reservation,
-    stage: &Stage,
-    load: &StageLoad,
+    stages: &[Stage],
+    loads: &[StageLoad],
 ) -> Result<(), Breach> {
+    let load = &loads[reservation.stage.index()];
+    let fits_with = |failure, more: &[Reservation]| {
+        let case = Case {
+            stage: reservation.stage,
+            stages,
+            load,
+            failure,
+            more,
+        };
+        case.fits(reservation.class)
+    };
     match (reservation.failure, reservation.part) {
         (None, _) => load
             .cases()
-            .try_for_each(|failure| fits_with(stage, load, failure, &[*reservation])),
-        (failure, Part::Whole) => fits_with(stage, load, failure, &[*reservation]),
+            .try_for_each(|failure| fits_with(failure, &[*reservation])),
+        (failure, Part::Whole) => fits_with(failure, &[*reservation]),
         (failure, Part::Excess { over }) => {
             let always = plan.reservations[over];
-            fits_with(stage, load, failure, &[always, *reservation])
+            fits_with(failure, &[always, *reservation])
         }
     }
 }
 
-fn fits_with(
-    stage: &Stage,
-    load: &StageLoad,
-    failure: Option<FailureId>,
-    more: &[Reservation],
-) -> Result<(), Breach> {
-    let mut total = load.total(failure);
-    for reservation in more {
-        total.add(reservation);
-    }
-    let added = more.first().expect("a check is for a reservation");
-    load_fits(stage, &total, added.class).map_err(|constraint| Breach {
-        stage: Some(added.stage),
-        failure,
-        constraint,
-    })
+/// A stage while nothing is broken or after a failure, with what is reserved
+/// there and more.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub(super) stage: StageId,
+    pub(super) stages: &'a [Stage],
+    pub(super) load: &'a StageLoad,
+    pub(super) failure: Option<FailureId>,
+    pub(super) more: &'a [Reservation],
 }
 
-/// Checks that a stage keeps its budgets under `total`. A breach at a processor
-/// names `class`, as all classes are one there.
-fn load_fits(stage: &Stage, total: &Load, class: u8) -> Result<(), Constraint> {
-    match (stage, total) {
-        (
-            Stage::Processing {
-                latency,
-                per_frame,
-                budget,
-                buffer_frames,
-            },
-            Load::Processing(frames),
-        ) => {
-            let (latency, per_frame) = (*latency, *per_frame);
-            let processor = Processor { latency, per_frame };
-            frames_fit(processor, *frames, (*budget, *buffer_frames), class)
+impl Case<'_> {
+    /// Checks that the stage keeps its budgets. A breach at a processor names
+    /// `class`, as all classes are one there.
+    pub(super) fn fits(&self, class: u8) -> Result<(), Breach> {
+        self.keeps_budgets(class).map_err(|constraint| Breach {
+            stage: Some(self.stage),
+            failure: self.failure,
+            constraint,
+        })
+    }
+
+    fn keeps_budgets(&self, class: u8) -> Result<(), Constraint> {
+        match (&self.stages[self.stage.index()], self.total()) {
+            (
+                Stage::Processing {
+                    latency,
+                    per_frame,
+                    fastest_per_frame: _,
+                    budget,
+                    buffer_frames,
+                },
+                Load::Processing(frames),
+            ) => {
+                let (latency, per_frame) = (*latency, *per_frame);
+                let processor = Processor { latency, per_frame };
+                self.frames_fit(processor, frames, (*budget, *buffer_frames), class)
+            }
+            (
+                Stage::Port {
+                    rate,
+                    budgets,
+                    buffers,
+                    largest_frame,
+                    propagation: _,
+                },
+                Load::Port(classes),
+            ) => {
+                let bounds = strict_priority::class_bounds(*rate, &classes, *largest_frame);
+                let limits = budgets.iter().zip(buffers);
+                for ((class, bound), (budget, buffer)) in (0u8..).zip(bounds).zip(limits) {
+                    class_fits(class, bound, (*budget, *buffer), *rate).or_else(|breach| {
+                        let finer = self.class_bound(class, bound, &classes);
+                        match breach.is_a_matter_of_bursts() {
+                            true => class_fits(class, finer, (*budget, *buffer), *rate),
+                            false => Err(breach),
+                        }
+                    })?;
+                }
+                Ok(())
+            }
+            (Stage::Processing { .. }, Load::Port(_))
+            | (Stage::Port { .. }, Load::Processing(_)) => kinds_differ(),
         }
-        (
-            Stage::Port {
-                rate,
-                budgets,
-                buffers,
-                largest_frame,
-                propagation: _,
-            },
-            Load::Port(classes),
-        ) => {
-            let bounds = strict_priority::class_bounds(*rate, classes, *largest_frame);
-            let limits = budgets.iter().zip(buffers);
-            for ((class, bound), (budget, buffer)) in (0u8..).zip(bounds).zip(limits) {
-                match (bound, budget) {
-                    (ClassBound::Idle, _) => {}
-                    (_, None) => return Err(Constraint::NoBudget { class }),
-                    (ClassBound::Unbounded { needed_bps }, Some(_))
-                        if needed_bps > rate.as_bps() =>
-                    {
-                        let allowed = *rate;
-                        return Err(Constraint::Rate {
-                            class,
-                            needed_bps,
-                            allowed,
-                        });
-                    }
-                    (ClassBound::Unbounded { .. }, Some(allowed)) => {
-                        let allowed = *allowed;
-                        return Err(Constraint::Unbounded { class, allowed });
-                    }
-                    (ClassBound::Bounded { delay, backlog }, Some(budget)) => {
-                        delay_fits(class, delay, *budget)?;
-                        queue_fits(class, backlog, *buffer)?;
-                    }
+    }
+
+    fn frames_fit(
+        &self,
+        processor: Processor,
+        frames: FrameBucket,
+        (budget, buffer_frames): (Delay, Option<u64>),
+        class: u8,
+    ) -> Result<(), Constraint> {
+        let (Some(delay), Some(backlog)) = (
+            processor.delay_bound(frames),
+            processor.backlog_bound(frames),
+        ) else {
+            return Err(Constraint::FrameRate {
+                needed_per_second: frames.rate_per_second.div_ceil(FRAME),
+                allowed_per_second: processor.highest_rate() / FRAME,
+            });
+        };
+        let room = buffer_frames.map(|frames| frames.saturating_mul(FRAME));
+        let (delay, backlog) = match delay > budget || room.is_some_and(|room| backlog > room) {
+            true => self.processor_bounds(processor, (delay, backlog)),
+            false => (delay, backlog),
+        };
+        delay_fits(class, delay, budget)?;
+        match buffer_frames {
+            Some(allowed) if backlog > allowed.saturating_mul(FRAME) => {
+                Err(Constraint::FrameBuffer {
+                    needed: backlog.div_ceil(FRAME),
+                    allowed,
+                })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Returns how long a frame of `class` may be at the stage, and no delay at
+    /// all for a class that nothing uses; nothing if there is no bound.
+    fn delay(&self, class: u8) -> Option<Delay> {
+        match (&self.stages[self.stage.index()], self.total()) {
+            (
+                Stage::Processing {
+                    latency, per_frame, ..
+                },
+                Load::Processing(frames),
+            ) => {
+                let (latency, per_frame) = (*latency, *per_frame);
+                let processor = Processor { latency, per_frame };
+                let delay = processor.delay_bound(frames)?;
+                Some(self.processor_bounds(processor, (delay, u64::MAX)).0)
+            }
+            (
+                Stage::Port {
+                    rate,
+                    largest_frame,
+                    ..
+                },
+                Load::Port(classes),
+            ) => {
+                let bounds = strict_priority::class_bounds(*rate, &classes, *largest_frame);
+                let bound = bounds[usize::from(class)];
+                match self.class_bound(class, bound, &classes) {
+                    ClassBound::Idle => Some(Delay::ZERO),
+                    ClassBound::Unbounded { needed_bps: _ } => None,
+                    ClassBound::Bounded { delay, backlog: _ } => Some(delay),
                 }
             }
-            Ok(())
+            (Stage::Processing { .. }, Load::Port(_))
+            | (Stage::Port { .. }, Load::Processing(_)) => kinds_differ(),
         }
-        (Stage::Processing { .. }, Load::Port(_)) | (Stage::Port { .. }, Load::Processing(_)) => {
-            unreachable!("a load is made for the kind of its stage")
+    }
+
+    fn total(&self) -> Load {
+        let mut total = self.load.total(self.failure);
+        for reservation in self.more {
+            total.add(reservation);
+        }
+        total
+    }
+
+    /// Returns the bounds of a processor, `known` already or better.
+    fn processor_bounds(&self, processor: Processor, known: (Delay, u64)) -> (Delay, u64) {
+        let arrivals = self.load.arrivals(self.failure, self.more);
+        let sources = arrivals.at_processor(self.load.unpromised(), self.stages);
+        let sides = match shaped::tells_more(&sources) {
+            true => shaped::processor_bounds(processor, &sources),
+            false => None,
+        };
+        sides.map_or(known, |sides| (known.0.min(sides.0), known.1.min(sides.1)))
+    }
+
+    /// Returns the bounds of a class of a port, those that are `known` or better.
+    fn class_bound(
+        &self,
+        class: u8,
+        known: ClassBound,
+        classes: &[ClassLoad; CLASSES],
+    ) -> ClassBound {
+        let Stage::Port {
+            rate,
+            largest_frame,
+            ..
+        } = &self.stages[self.stage.index()]
+        else {
+            return known;
+        };
+        let arrivals = self.load.arrivals(self.failure, self.more);
+        let largest = classes.map(|load| load.largest_frame);
+        let sources = arrivals.at_port(largest, self.stages);
+        let class = usize::from(class);
+        if !sources[class..]
+            .iter()
+            .any(|class| shaped::tells_more(class))
+        {
+            return known;
+        }
+        let blocking = strict_priority::blocking_frames(classes, *largest_frame)[class];
+        let frames = (blocking, largest[class]);
+        shaped::least(known, shaped::class_bounds(*rate, &sources, class, frames))
+    }
+}
+
+fn class_fits(
+    class: u8,
+    bound: ClassBound,
+    (budget, buffer): (Option<Delay>, Option<DataSize>),
+    rate: BitRate,
+) -> Result<(), Constraint> {
+    match (bound, budget) {
+        (ClassBound::Idle, _) => Ok(()),
+        (_, None) => Err(Constraint::NoBudget { class }),
+        (ClassBound::Unbounded { needed_bps }, Some(_)) if needed_bps > rate.as_bps() => {
+            Err(Constraint::Rate {
+                class,
+                needed_bps,
+                allowed: rate,
+            })
+        }
+        (ClassBound::Unbounded { .. }, Some(allowed)) => {
+            Err(Constraint::Unbounded { class, allowed })
+        }
+        (ClassBound::Bounded { delay, backlog }, Some(budget)) => {
+            delay_fits(class, delay, budget)?;
+            queue_fits(class, backlog, buffer)
         }
     }
 }
@@ -126,13 +275,21 @@ fn load_fits(stage: &Stage, total: &Load, class: u8) -> Result<(), Constraint> {
 /// what is reserved there: in the worst case, and which that is. `None` if there
 /// is no bound, and no delay at all for a class that nothing uses.
 pub(super) fn worst_delay(
-    stage: &Stage,
+    stage: StageId,
+    stages: &[Stage],
     load: &StageLoad,
     class: u8,
 ) -> Option<(Delay, Option<FailureId>)> {
     let mut worst = (Delay::ZERO, None);
     for failure in load.cases() {
-        let delay = delay_under(stage, &load.total(failure), class)?;
+        let case = Case {
+            stage,
+            stages,
+            load,
+            failure,
+            more: &[],
+        };
+        let delay = case.delay(class)?;
         if delay > worst.0 {
             worst = (delay, failure);
         }
@@ -140,83 +297,27 @@ pub(super) fn worst_delay(
     Some(worst)
 }
 
-fn delay_under(stage: &Stage, total: &Load, class: u8) -> Option<Delay> {
-    match (stage, total) {
-        (
-            Stage::Processing {
-                latency,
-                per_frame,
-                budget: _,
-                buffer_frames: _,
-            },
-            Load::Processing(frames),
-        ) => {
-            let (latency, per_frame) = (*latency, *per_frame);
-            Processor { latency, per_frame }.delay_bound(*frames)
-        }
-        (
-            Stage::Port {
-                rate,
-                largest_frame,
-                propagation: _,
-                budgets: _,
-                buffers: _,
-            },
-            Load::Port(classes),
-        ) => {
-            match strict_priority::class_bounds(*rate, classes, *largest_frame)[usize::from(class)]
-            {
-                ClassBound::Idle => Some(Delay::ZERO),
-                ClassBound::Unbounded { needed_bps: _ } => None,
-                ClassBound::Bounded { delay, backlog: _ } => Some(delay),
-            }
-        }
-        (Stage::Processing { .. }, Load::Port(_)) | (Stage::Port { .. }, Load::Processing(_)) => {
-            unreachable!("a load is made for the kind of its stage")
-        }
-    }
-}
-
 /// Checks that a stage keeps its budgets in every case.
 pub(super) fn stage_fits(
-    id: StageId,
-    stage: &Stage,
+    stage: StageId,
+    stages: &[Stage],
     load: &StageLoad,
     class: u8,
 ) -> Result<(), Breach> {
-    for failure in load.cases() {
-        load_fits(stage, &load.total(failure), class).map_err(|constraint| Breach {
-            stage: Some(id),
+    load.cases().try_for_each(|failure| {
+        let case = Case {
+            stage,
+            stages,
+            load,
             failure,
-            constraint,
-        })?;
-    }
-    Ok(())
+            more: &[],
+        };
+        case.fits(class)
+    })
 }
 
-fn frames_fit(
-    processor: Processor,
-    frames: FrameBucket,
-    (budget, buffer_frames): (Delay, Option<u64>),
-    class: u8,
-) -> Result<(), Constraint> {
-    let (Some(delay), Some(backlog)) = (
-        processor.delay_bound(frames),
-        processor.backlog_bound(frames),
-    ) else {
-        return Err(Constraint::FrameRate {
-            needed_per_second: frames.rate_per_second.div_ceil(FRAME),
-            allowed_per_second: processor.highest_rate() / FRAME,
-        });
-    };
-    delay_fits(class, delay, budget)?;
-    match buffer_frames {
-        Some(allowed) if backlog > allowed.saturating_mul(FRAME) => Err(Constraint::FrameBuffer {
-            needed: backlog.div_ceil(FRAME),
-            allowed,
-        }),
-        Some(_) | None => Ok(()),
-    }
+fn kinds_differ() -> ! {
+    unreachable!("a load is made for the kind of its stage")
 }
 
 fn delay_fits(class: u8, needed: Delay, allowed: Delay) -> Result<(), Constraint> {

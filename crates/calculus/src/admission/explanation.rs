@@ -5,7 +5,7 @@ use units::{DataSize, Delay};
 use super::check::worst_delay;
 use super::ledger::{FlowId, Ledger};
 use super::load::Load;
-use super::plan::{Reservation, Share};
+use super::plan::{Plan, Reservation, Share};
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
 use crate::bounds::strict_priority;
@@ -70,10 +70,11 @@ impl Ledger {
     /// Explains the promise to flow `id`, or returns nothing if there is none.
     #[must_use]
     pub fn explain(&self, id: FlowId) -> Option<Explanation> {
-        let flow = self.flow(id)?;
-        let request = &flow.request;
-        let reservations = flow.reservations.iter();
-        let hops = request.base.hops.iter().zip(reservations);
+        let request = self.request(id)?;
+        let mut plan = Plan::new(self.stages().len());
+        let drawn = plan.draw(request, request.traffic(), self.stages());
+        drawn.expect("it was drawn when it was admitted");
+        let hops = request.base.hops.iter().zip(&plan.reservations);
         Some(Explanation {
             deadline: request.deadline,
             initial: request.initial,
@@ -88,8 +89,8 @@ impl Ledger {
             stage: id, class, ..
         } = *reservation;
         let stage = &self.stages()[id.index()];
-        let (bound, bound_under) =
-            worst_delay(stage, self.load(id), class).expect("what was admitted has a bound");
+        let (bound, bound_under) = worst_delay(id, self.stages(), self.load(id), class)
+            .expect("what was admitted has a bound");
         HopShare {
             stage: id,
             parent,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use units::DataSize;
 
 use super::plan::{Part, Reservation, Share};
+use super::sides::{Arrivals, Sides};
 use super::stage::{FailureId, Stage};
 use crate::bounds::processing::FrameBucket;
 use crate::bounds::strict_priority::{CLASSES, ClassLoad};
@@ -92,6 +93,8 @@ pub(super) struct StageLoad {
     failures: Vec<(FailureId, Load)>,
     /// How many flows have a frame of this size as their largest.
     sizes: BTreeMap<(Option<FailureId>, u8, DataSize), u32>,
+    /// The same, by where it comes from.
+    sides: Sides,
     /// What has no promise and is in `base` too.
     unpromised: FrameBucket,
 }
@@ -102,6 +105,7 @@ impl StageLoad {
             base: Load::nothing(stage),
             failures: Vec::new(),
             sizes: BTreeMap::new(),
+            sides: Sides::default(),
             unpromised: FrameBucket::default(),
         }
     }
@@ -122,6 +126,12 @@ impl StageLoad {
         total
     }
 
+    /// Returns all that is reserved under `failure`, or while nothing is broken,
+    /// and `more`, by where it comes from.
+    pub(super) fn arrivals(&self, failure: Option<FailureId>, more: &[Reservation]) -> Arrivals {
+        self.sides.under(failure, more)
+    }
+
     /// Returns what has been declared without promise.
     pub(super) fn unpromised(&self) -> FrameBucket {
         self.unpromised
@@ -130,6 +140,7 @@ impl StageLoad {
     /// Adds a reservation.
     pub(super) fn reserve(&mut self, reservation: &Reservation, stage: &Stage) {
         self.case_mut(reservation.failure, stage).add(reservation);
+        self.sides.add(reservation);
         match reservation.part {
             Part::Whole => *self.sizes.entry(size_key(reservation)).or_insert(0) += 1,
             Part::Excess { .. } => {}
@@ -138,6 +149,7 @@ impl StageLoad {
 
     /// Takes a reservation back, so that nothing tells that it has been there.
     pub(super) fn release(&mut self, reservation: &Reservation, stage: &Stage) {
+        self.sides.subtract(reservation);
         let largest = match reservation.part {
             Part::Whole => Some(self.forget_size(reservation)),
             Part::Excess { .. } => None,

@@ -9,11 +9,14 @@
 //! is the union of both trees. At a stage of both, the window spans both windows,
 //! and so do the windows of the hops behind it in either tree: that covers frames
 //! which began on one tree and were caught by the other on their way.
+//!
+//! Where all frames of a flow come to a stage from the same stage before it, that
+//! one is their *origin*: they come over one link, and no denser than it carries.
 
 use units::{DataSize, Delay};
 
 use super::refusal::{Breach, Constraint};
-use super::request::{Malformed, Request, Tree};
+use super::request::{Hop, Malformed, Request, Tree};
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
 use crate::min_plus::TokenBucket;
@@ -26,8 +29,13 @@ pub(super) struct Reservation {
     pub(super) failure: Option<FailureId>,
     pub(super) class: u8,
     pub(super) largest_frame: DataSize,
+    /// What it brings in the long run.
     pub(super) share: Share,
+    /// What its peak allows; the same again if it has none.
+    pub(super) peak: Share,
     pub(super) part: Part,
+    /// The stage from which all of its frames come here, if there is one.
+    pub(super) origin: Option<StageId>,
 }
 
 /// An amount in what the stage counts in.
@@ -87,6 +95,12 @@ impl Plan {
         }
     }
 
+    /// Makes room for one stage more.
+    pub(super) fn add_stage(&mut self) {
+        self.in_base.marks.push((0, 0));
+        self.in_alternative.marks.push((0, 0));
+    }
+
     /// Returns when frames reach the receivers: first on the base tree, then
     /// under failures on either tree.
     pub(super) fn leaves(&self) -> &[Leaf] {
@@ -138,14 +152,16 @@ impl Plan {
         self.leaves
             .note((tree, &self.base), None, request, stages)?;
         for (hop, window) in tree.hops.iter().zip(&self.base) {
-            let stage = &stages[hop.stage.index()];
+            let (share, peak) = shares_at(hop.stage, stages, (request, traffic), *window);
             self.reservations.push(Reservation {
                 stage: hop.stage,
                 failure: None,
                 class: request.class,
                 largest_frame: request.largest_frame,
-                share: share_at(stage, traffic, *window, request.smallest_frame),
+                share,
+                peak,
                 part: Part::Whole,
+                origin: tree.origin(hop),
             });
         }
         Ok(())
@@ -210,32 +226,49 @@ impl Plan {
         traffic: TokenBucket,
         stages: &[Stage],
     ) {
-        let reservation = |stage, share, part| Reservation {
+        let reservation = |stage, (share, peak), part, origin| Reservation {
             stage,
             failure: Some(failure),
             class: request.class,
             largest_frame: request.largest_frame,
             share,
+            peak,
             part,
+            origin,
         };
+        let flow = (request, traffic);
         for (hop, window) in tree.hops.iter().zip(&self.alternative) {
-            if self.in_base.find(hop.stage).is_none() {
-                let stage = &stages[hop.stage.index()];
-                let share = share_at(stage, traffic, *window, request.smallest_frame);
-                let whole = reservation(hop.stage, share, Part::Whole);
-                self.reservations.push(whole);
+            let origin = tree.origin(hop);
+            match self.in_base.find(hop.stage) {
+                None => {
+                    let shares = shares_at(hop.stage, stages, flow, *window);
+                    let whole = reservation(hop.stage, shares, Part::Whole, origin);
+                    self.reservations.push(whole);
+                }
+                Some(at) if self.reservations[at].origin != origin => {
+                    self.reservations[at].origin = None;
+                }
+                Some(_) => {}
             }
         }
         for (at, window) in self.base_under_failure.iter().enumerate() {
             let always = self.reservations[at];
-            let stage = &stages[always.stage.index()];
-            let share = share_at(stage, traffic, *window, request.smallest_frame);
-            if let Some(excess) = share.above(always.share) {
+            let (share, peak) = shares_at(always.stage, stages, flow, *window);
+            if share != always.share {
+                let shares = (share.above(always.share), peak.above(always.peak));
                 let part = Part::Excess { over: at };
-                let excess = reservation(always.stage, excess, part);
+                // Its frames may come from elsewhere than they always do.
+                let excess = reservation(always.stage, shares, part, None);
                 self.reservations.push(excess);
             }
         }
+    }
+}
+
+impl Tree {
+    /// Returns the stage from which frames come to a hop.
+    fn origin(&self, hop: &Hop) -> Option<StageId> {
+        hop.parent.map(|parent| self.hops[parent].stage)
     }
 }
 
@@ -336,7 +369,7 @@ fn behind(
         constraint: Constraint::NoBudget { class },
     })?;
     Ok(Window {
-        earliest: window.earliest + at.propagation(),
+        earliest: window.earliest + at.least_delay() + at.propagation(),
         latest: window.latest + budget + at.propagation(),
     })
 }
@@ -352,23 +385,34 @@ fn too_late(needed: Delay, request: &Request, failure: Option<FailureId>) -> Bre
     }
 }
 
-fn share_at(stage: &Stage, traffic: TokenBucket, window: Window, smallest: DataSize) -> Share {
-    let arriving = traffic.spread_by(window.latest - window.earliest);
-    match stage {
-        Stage::Processing { .. } => Share::Processing(FrameBucket::of(arriving, smallest)),
-        Stage::Port { .. } => Share::Port(arriving),
-    }
+/// Returns what a flow that brings `traffic` in the long run reserves at a stage,
+/// and what its peak allows there.
+fn shares_at(
+    stage: StageId,
+    stages: &[Stage],
+    (request, traffic): (&Request, TokenBucket),
+    window: Window,
+) -> (Share, Share) {
+    let stage = &stages[stage.index()];
+    let share = |bucket: TokenBucket| {
+        let arriving = bucket.spread_by(window.latest - window.earliest);
+        match stage {
+            Stage::Processing { .. } => {
+                Share::Processing(FrameBucket::of(arriving, request.smallest_frame))
+            }
+            Stage::Port { .. } => Share::Port(arriving),
+        }
+    };
+    let long = share(traffic);
+    (long, request.peak.map_or(long, share))
 }
 
 impl Share {
-    /// Returns what this is above `other`, or nothing if it is the same.
-    fn above(self, other: Self) -> Option<Self> {
+    /// Returns what this is above `other`, which is no more.
+    fn above(self, other: Self) -> Self {
         match (self, other) {
-            _ if self == other => None,
-            (Self::Processing(this), Self::Processing(other)) => {
-                Some(Self::Processing(this - other))
-            }
-            (Self::Port(this), Self::Port(other)) => Some(Self::Port(this - other)),
+            (Self::Processing(this), Self::Processing(other)) => Self::Processing(this - other),
+            (Self::Port(this), Self::Port(other)) => Self::Port(this - other),
             (Self::Processing(_), Self::Port(_)) | (Self::Port(_), Self::Processing(_)) => {
                 unreachable!("both are shares of one stage")
             }

@@ -126,6 +126,13 @@ impl Constraint {
     }
 }
 
+impl Constraint {
+    /// Returns whether less at once would help, or the knowledge that there is.
+    pub(super) fn is_a_matter_of_bursts(&self) -> bool {
+        matches!(self, Self::Delay { .. } | Self::Buffer { .. })
+    }
+}
+
 /// A constraint that would not hold, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Breach {

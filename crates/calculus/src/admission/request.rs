@@ -30,6 +30,9 @@ pub struct Request {
     pub rate: BitRate,
     /// The burst in which it leaves its sender, sizes as on the wire.
     pub burst: DataSize,
+    /// What holds beside rate and burst, if anything: a higher rate with a
+    /// smaller burst, such as the rate of the link of its sender.
+    pub peak: Option<TokenBucket>,
     /// Its largest frame, as on the wire.
     pub largest_frame: DataSize,
     /// Its smallest frame, as on the wire.
@@ -47,7 +50,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns what the flow brings at most as it leaves its sender.
+    /// Returns what the flow brings at most in the long run as it leaves its
+    /// sender.
     #[must_use]
     pub const fn traffic(&self) -> TokenBucket {
         TokenBucket::new(self.rate, self.burst)
@@ -118,6 +122,14 @@ pub enum Malformed {
         burst: DataSize,
         /// The largest frame.
         largest_frame: DataSize,
+    },
+    /// The peak is below the rate, so that the rate is no bound of its own.
+    #[error("a peak of {peak_bps} bit/s is less than the rate of {rate}")]
+    Peak {
+        /// The rate of the peak.
+        peak_bps: u64,
+        /// The rate asked for.
+        rate: BitRate,
     },
     /// The smallest frame is too small, or larger than the largest.
     #[error(
@@ -236,7 +248,31 @@ fn validate_contract(request: &Request) -> Result<(), Malformed> {
     if deadline > MAX_DELAY {
         return Err(Malformed::Deadline { deadline });
     }
-    Ok(())
+    request
+        .peak
+        .map_or(Ok(()), |peak| validate_peak(request, peak))
+}
+
+/// A peak is a bound of its own: it has to let the largest frame pass.
+fn validate_peak(request: &Request, peak: TokenBucket) -> Result<(), Malformed> {
+    let (burst, largest_frame) = (peak.burst(), request.largest_frame);
+    if burst > MAX_BURST {
+        return Err(Malformed::Burst { burst });
+    }
+    if burst < largest_frame {
+        return Err(Malformed::BurstBelowFrame {
+            burst,
+            largest_frame,
+        });
+    }
+    match peak.rate() {
+        Some(rate) if rate > MAX_RATE => Err(Malformed::Rate { rate }),
+        Some(rate) if rate >= request.rate => Ok(()),
+        Some(_) | None => Err(Malformed::Peak {
+            peak_bps: peak.rate_bps(),
+            rate: request.rate,
+        }),
+    }
 }
 
 fn validate_tree(tree: &Tree, stages: &[Stage], seen: &mut MarkedStages) -> Result<(), Malformed> {

@@ -31,6 +31,9 @@ pub enum Stage {
         /// The longest time that a frame occupies it. Zero for hardware that
         /// delays frames and never queues them.
         per_frame: Delay,
+        /// The shortest time that a frame occupies it, as far as that is known,
+        /// and zero if it is not: it hands on no two frames closer together.
+        fastest_per_frame: Delay,
         /// How long a frame may be here, from its arrival to its completion.
         budget: Delay,
         /// How many frames may be here, if that is limited.
@@ -74,18 +77,36 @@ impl Stage {
         }
     }
 
+    /// Returns the least time that a frame is here, no more than its budget, which
+    /// may not be chosen yet.
+    pub(super) fn least_delay(&self) -> Delay {
+        match self {
+            Self::Processing {
+                fastest_per_frame,
+                budget,
+                ..
+            } => (*fastest_per_frame).min(*budget),
+            Self::Port { .. } => Delay::ZERO,
+        }
+    }
+
     /// Panics if the stage is beyond what the arithmetic is laid out for.
     pub(super) fn assert_within_limits(&self) {
         match self {
             Self::Processing {
                 latency,
                 per_frame,
+                fastest_per_frame,
                 budget,
                 buffer_frames: _,
             } => {
                 for delay in [latency, per_frame, budget] {
                     assert!(*delay <= MAX_DELAY, "{delay} is more than {MAX_DELAY}");
                 }
+                assert!(
+                    fastest_per_frame <= per_frame,
+                    "the shortest is no longer than the longest"
+                );
             }
             Self::Port {
                 rate,

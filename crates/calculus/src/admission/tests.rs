@@ -256,6 +256,33 @@ fn a_stage_of_both_trees_counts_a_flow_once() {
     assert_eq!(admitted.alternatives, [(FailureId(0), detour)]);
 }
 
+/// A burst of 20 frames within the budget for three, as its frames come no faster
+/// than the link sends them.
+#[test]
+fn a_peak_makes_room_for_a_burst() {
+    let mut stages = switches(1);
+    set_budget(&mut stages[1], 3, Delay::from_us(400));
+    let mut ledger = Ledger::new(stages);
+    let mut request = bulk(&[1]);
+    request.rate = BitRate::from_mbps(10);
+    request.burst = FULL_FRAME * 20;
+    let with_peak = |rate| Request {
+        peak: Some(TokenBucket::new(rate, FULL_FRAME)),
+        ..request.clone()
+    };
+
+    let at_once = ledger.admit(request.clone());
+    let faster = ledger.admit(with_peak(BitRate::from_mbps(200)));
+    let as_fast = ledger.admit(with_peak(BitRate::from_mbps(90)));
+
+    assert!(matches!(
+        at_once.unwrap_err().constraint,
+        Constraint::Delay { class: 3, .. }
+    ));
+    assert!(faster.is_err());
+    as_fast.unwrap();
+}
+
 #[test]
 fn a_malformed_request_is_refused_by_name() {
     let mut ledger = Ledger::new(switches(1));
@@ -292,6 +319,8 @@ fn a_malformed_request_is_refused_by_name() {
     assert!(matches!(malformed, Malformed::Burst { .. }));
     let malformed = refused(|request| request.rate = BitRate::from_bps(u64::MAX));
     assert!(matches!(malformed, Malformed::Rate { .. }));
+    let malformed = refused(|request| request.peak = Some(TokenBucket::once(SAMPLE)));
+    assert!(matches!(malformed, Malformed::Peak { .. }));
     let malformed = refused(|request| {
         let twice = (FailureId(3), request.base.clone());
         request.alternatives = vec![twice.clone(), twice];
@@ -306,6 +335,7 @@ fn requests_at_the_limits_are_answered() {
         class: 7,
         rate: MAX_RATE,
         burst: MAX_BURST,
+        peak: None,
         largest_frame: MIN_FRAME,
         smallest_frame: MIN_FRAME,
         deadline: MAX_DELAY,
@@ -377,6 +407,26 @@ fn an_explanation_adds_up_to_the_guarantee() {
     assert_eq!(own_class.rate_bps(), 4_608_000);
     assert_eq!(blocking_frame, FULL_FRAME);
     assert_eq!(ledger.explain(FlowId(7)), None);
+}
+
+/// Room for three times as much in the same proportion everywhere, as deadlines
+/// allow it.
+#[test]
+fn the_roomiest_budgets_use_up_the_deadline_that_binds() {
+    let requests = vec![sampled_values(&[0, 1, 2, 3]); 5];
+    let stages = without_budgets(switches(2));
+
+    let (headroom, roomy) = suggest_roomiest_budgets(&stages, &[], &requests).unwrap();
+
+    let mut ledger = Ledger::new(roomy);
+    let guarantees: Vec<_> = requests
+        .into_iter()
+        .map(|request| ledger.admit(request).unwrap().guarantee)
+        .collect();
+    let deadline = Delay::from_us(2_000);
+    assert!(headroom.percent > 100, "{headroom:?}");
+    assert!(guarantees[0] <= deadline && guarantees[0] * 100u64 > deadline * 98u64);
+    ledger.admit(sampled_values(&[0, 1, 2, 3])).unwrap();
 }
 
 #[test]
@@ -461,6 +511,7 @@ fn switches(count: usize) -> Vec<Stage> {
         Stage::Processing {
             latency: Delay::from_us(10),
             per_frame: Delay::from_us(5),
+            fastest_per_frame: Delay::ZERO,
             budget: PROCESSING_BUDGET,
             buffer_frames: None,
         },
@@ -498,6 +549,7 @@ fn sampled_values(stages: &[u32]) -> Request {
         class: 7,
         rate: BitRate::from_bps(4_608_000),
         burst: SAMPLE,
+        peak: None,
         largest_frame: SAMPLE,
         smallest_frame: SAMPLE,
         deadline: Delay::from_us(2_000),

@@ -11,6 +11,7 @@ use calculus::admission::{
     CLASSES, FailureId, Headroom, Hop, Ledger, MAX_DELAY, Request, Stage, StageId, Tree,
     suggest_budgets,
 };
+use calculus::min_plus::TokenBucket;
 use simulation::{Caught, Conditions, Detour, Emission, Observation};
 use units::{BitRate, DataSize, Delay};
 
@@ -97,6 +98,30 @@ fn a_processor_reaches_its_bound() {
     });
 
     assert_eq!(stages[0].budget(7), Some(longest));
+}
+
+/// Tight: flows of full frames that come over one link and leave by another of
+/// the same rate wait for a frame without promise, and not for each other.
+#[test]
+fn flows_over_one_link_do_not_wait_for_each_other_at_the_next() {
+    let stages = [port(FULL_FRAME), port(FULL_FRAME)];
+    let mut flow = one_stage_flow();
+    flow.base = Tree::path([StageId(0), StageId(1)]);
+    flow.largest_frame = FULL_FRAME;
+    flow.smallest_frame = FULL_FRAME;
+    flow.burst = FULL_FRAME;
+    let flows = vec![flow; 8];
+
+    let stages = suggest_budgets(&stages, &[], &flows, Headroom::default()).unwrap();
+
+    let frame = LINK.time_to_send(FULL_FRAME);
+    assert!(stages[0].budget(7).unwrap() >= frame * 9u64);
+    // The one in its way, itself, and a bit for rounding.
+    let budget = stages[1].budget(7).unwrap();
+    assert!(
+        budget <= frame * 2u64 + Delay::from_ns(10),
+        "{budget}, {frame}"
+    );
 }
 
 /// Frames pile up in a slow processor just before or after a change of trees and
@@ -274,14 +299,14 @@ fn emissions(flows: &[Request], random: &mut Prng) -> Vec<Emission> {
     for (flow, request) in flows.iter().enumerate() {
         let sizes = random.below(3);
         let mut now = random.below(phase_most);
-        let mut bucket = Bucket::full(request, now);
+        let mut buckets = Bucket::all_of(request, now);
         while now < SENDING_PS {
             let size = match sizes {
                 0 => request.largest_frame,
                 1 => request.smallest_frame,
                 _ => random.between(request.smallest_frame, request.largest_frame),
             };
-            now = bucket.take(size, now);
+            now = Bucket::take_from_all(&mut buckets, size, now);
             emissions.push(Emission {
                 flow,
                 at_ps: now,
@@ -304,26 +329,38 @@ struct Bucket {
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 impl Bucket {
-    fn full(request: &Request, now: u64) -> Self {
-        let depth = u128::from(request.burst.as_bits()) * PS_PER_SECOND;
-        Self {
-            rate_bps: u128::from(request.rate.as_bps()),
-            depth,
-            level: depth,
-            at_ps: now,
-        }
+    /// Returns the full buckets of contract and peak.
+    fn all_of(request: &Request, now: u64) -> Vec<Self> {
+        let traffic = [Some(request.traffic()), request.peak];
+        let buckets = traffic.into_iter().flatten().map(|bucket| {
+            let depth = u128::from(bucket.burst().as_bits()) * PS_PER_SECOND;
+            Self {
+                rate_bps: u128::from(bucket.rate_bps()),
+                depth,
+                level: depth,
+                at_ps: now,
+            }
+        });
+        buckets.collect()
     }
 
     /// Takes tokens for a frame and returns the first time at which it may go.
-    fn take(&mut self, size: DataSize, now: u64) -> u64 {
+    fn take_from_all(buckets: &mut [Self], size: DataSize, now: u64) -> u64 {
         let needed = u128::from(size.as_bits()) * PS_PER_SECOND;
-        let missing = needed.saturating_sub(self.level);
-        let wait = u64::try_from(missing.div_ceil(self.rate_bps)).unwrap();
-        let at = now.max(self.at_ps) + wait;
-        let gained = u128::from(at - self.at_ps) * self.rate_bps;
-        self.level = (self.level + gained).min(self.depth) - needed;
-        self.at_ps = at;
+        let ready = buckets.iter().map(|bucket| bucket.holds(needed)).max();
+        let at = ready.unwrap().max(now);
+        for bucket in buckets {
+            let gained = u128::from(at - bucket.at_ps) * bucket.rate_bps;
+            bucket.level = (bucket.level + gained).min(bucket.depth) - needed;
+            bucket.at_ps = at;
+        }
         at
+    }
+
+    /// Returns when it holds that many tokens.
+    fn holds(&self, needed: u128) -> u64 {
+        let missing = needed.saturating_sub(self.level);
+        self.at_ps + u64::try_from(missing.div_ceil(self.rate_bps)).unwrap()
     }
 }
 
@@ -361,10 +398,14 @@ impl Ring {
         let largest = smallest + random.below(1_539 - smallest);
         let largest_frame = DataSize::from_bytes(largest);
         let provided_for = links > 0 && random.below(2) == 0;
+        let rate = BitRate::from_bps(1_000 + random.below(12_000_000));
+        let peak = rate + BitRate::from_bps(1 + random.below(60_000_000));
+        let has_peak = random.below(3) == 0;
         Request {
             class: [7, 7, 5, 3, 1][random.index_below(5)],
-            rate: BitRate::from_bps(1_000 + random.below(12_000_000)),
+            rate,
             burst: largest_frame * (1 + random.below(3)),
+            peak: has_peak.then(|| TokenBucket::new(peak, largest_frame)),
             largest_frame,
             smallest_frame: DataSize::from_bytes(smallest),
             deadline: MAX_DELAY,
@@ -412,6 +453,7 @@ fn processor(latency: Delay, per_frame: Delay) -> Stage {
     Stage::Processing {
         latency,
         per_frame,
+        fastest_per_frame: per_frame,
         budget: Delay::ZERO,
         buffer_frames: None,
     }
@@ -434,6 +476,7 @@ fn one_stage_flow() -> Request {
         class: 7,
         rate: BitRate::from_mbps(4),
         burst: frame,
+        peak: None,
         largest_frame: frame,
         smallest_frame: frame,
         deadline: MAX_DELAY,

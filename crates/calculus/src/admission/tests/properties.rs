@@ -202,6 +202,7 @@ prop_compose! {
             class,
             rate: BitRate::from_bps(rate_kbps * 1_000),
             burst: largest_frame * frames,
+            peak: None,
             largest_frame,
             smallest_frame: DataSize::from_bytes(smallest),
             deadline: Delay::from_us(deadline_us),
