@@ -155,6 +155,13 @@ impl Reservations {
         })
     }
 
+    /// Returns a copy of the ledger, where its stages are, and the links whose
+    /// failures it provides for.
+    #[must_use]
+    pub fn copy(&self) -> (Ledger, Vec<Place>, Vec<LinkEnds>) {
+        (self.ledger.clone(), self.places.clone(), self.links.clone())
+    }
+
     /// Returns what a flow asks of the ledger.
     ///
     /// # Panics

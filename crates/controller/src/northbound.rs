@@ -3,10 +3,12 @@
 
 use std::net::Ipv4Addr;
 
+use calculus::admission::Ledger;
 use units::{BitRate, DataSize, Delay, Duration, Instant};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{DatapathId, ErrorKind};
 
+use crate::admission::{Place, ReservationId};
 use crate::budgets::Fitted;
 use crate::place::{LinkEnds, PortId};
 use crate::refusal::Refusal;
@@ -39,6 +41,8 @@ pub enum Request {
     Flows,
     /// Count what the view holds.
     Topology,
+    /// Show what all promises rest on.
+    Promises,
 }
 
 /// What the controller answers.
@@ -57,6 +61,8 @@ pub enum Reply {
     Flows(Vec<FlowSummary>),
     /// To [`Request::Topology`].
     Topology(Topology),
+    /// To [`Request::Promises`].
+    Promises(Box<Promises>),
     /// No flow has this name.
     UnknownFlow(String),
     /// The store could not keep the change; nothing has changed.
@@ -153,6 +159,33 @@ pub struct Topology {
     pub hosts: usize,
     /// The flows that are admitted.
     pub flows: usize,
+}
+
+/// All promises and what they rest on, as a copy that nothing changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promises {
+    /// The stages of the network, what is reserved there, and for whom.
+    pub ledger: Ledger,
+    /// Where each stage is, by its number.
+    pub places: Vec<Place>,
+    /// The links whose failures are provided for, by the number of the failure.
+    pub failures: Vec<LinkEnds>,
+    /// The flows that have a promise, in the order of their numbers. What the
+    /// ledger holds beside them are the controller's own probes.
+    pub flows: Vec<PromisedFlow>,
+}
+
+/// A flow that has a promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromisedFlow {
+    /// Its number.
+    pub id: FlowId,
+    /// Its name.
+    pub name: String,
+    /// Its number in the ledger.
+    pub reservation: ReservationId,
+    /// The longest delay on any way that it may take.
+    pub guarantee: Delay,
 }
 
 /// What an application requires of the network for one flow.

@@ -329,6 +329,30 @@ fn a_withdrawn_flow_leaves_nothing_behind() {
     assert_eq!(again, [Reply::UnknownFlow("trip".into())]);
 }
 
+/// S4-6.
+#[test]
+fn what_promises_rest_on_can_be_seen() {
+    let mut network = Network::started(5, &RING);
+    let accepted = network.admit(requirement("watched", 1, &[3], group(1)));
+    let mut free = requirement("free", 2, &[4], group(2));
+    (free.class, free.deadline) = (0, None);
+    network.admit(free).unwrap();
+
+    let replies = network.request(Request::Promises);
+
+    let [Reply::Promises(promises)] = &replies[..] else {
+        panic!("{replies:?}")
+    };
+    let [flow] = &promises.flows[..] else {
+        panic!("{:?}", promises.flows)
+    };
+    assert_eq!(flow.name, "watched");
+    assert_eq!(Some(flow.guarantee), accepted.unwrap().guarantee);
+    let explained = promises.ledger.explain(flow.reservation).unwrap();
+    assert_eq!(promises.places.len(), promises.ledger.stages().len());
+    assert!(explained.hops.iter().all(|hop| hop.bound <= hop.budget));
+}
+
 #[test]
 fn what_the_store_cannot_keep_is_refused_and_leaves_nothing_behind() {
     let mut network = Network::started(4, &DIAMOND);

@@ -11,7 +11,7 @@ use crate::budgets::Fitted;
 use crate::flows::{BEST_EFFORT, Flow, Installation, MAX_FLOWS, Standing};
 use crate::northbound::{
     Accepted, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING, Promise,
-    Protection, Reply, Request, RequestId, Requirement, Route, Topology,
+    PromisedFlow, Promises, Protection, Reply, Request, RequestId, Requirement, Route, Topology,
 };
 use crate::path::{Tree, find_tree};
 use crate::place::{LinkEnds, PortId};
@@ -101,6 +101,10 @@ impl Controller {
             Request::Topology => {
                 let reply = Reply::Topology(self.topology());
                 self.outbox.reply(id, reply);
+            }
+            Request::Promises => {
+                let promises = Box::new(self.promises());
+                self.outbox.reply(id, Reply::Promises(promises));
             }
         }
     }
@@ -489,6 +493,25 @@ impl Controller {
             travels: flow.travels(),
             promise,
             installed: flow.installation == Installation::Confirmed,
+        }
+    }
+
+    fn promises(&self) -> Promises {
+        let admitted = self.flows.iter().filter(|flow| is_admitted(flow));
+        let flows = admitted.filter_map(|flow| {
+            Some(PromisedFlow {
+                id: flow.id,
+                name: flow.admission.requirement.name.clone(),
+                reservation: flow.reservation?,
+                guarantee: flow.admission.guarantee?,
+            })
+        });
+        let (ledger, places, failures) = self.reservations.copy();
+        Promises {
+            ledger,
+            places,
+            failures,
+            flows: flows.collect(),
         }
     }
 
