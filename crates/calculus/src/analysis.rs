@@ -8,9 +8,14 @@
 //! Everything is computed in the units of [`units::fine`], arrivals and delays
 //! rounded up, service rounded down.
 
+mod dnc;
 pub mod lp;
 pub mod network;
+pub mod pmoo;
+pub mod sfa;
 pub mod tfa;
+pub mod tfa_dnc;
+pub mod tma;
 
 pub use network::{
     Crossing, Flow, FlowId, Multiplexing, Network, NetworkError, RateLatency, Server, ServerId,

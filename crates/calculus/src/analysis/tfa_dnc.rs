@@ -1,0 +1,42 @@
+//! Total flow analysis as the NetworkCalculus.org DNC defines it: the delays of
+//! the servers of a path, each with all that arrives there, added up (S4-5).
+//!
+//! ```text
+//! arbitrary:  (b + R * T) / (R - r)    the longest time that the server is busy
+//! FIFO:       T + b / R                also where a flow is alone
+//! ```
+//!
+//! # Differs from [`tfa`](super::tfa)
+//!
+//! What arrives is found as in [`sfa`](super::sfa), by what cross traffic
+//! leaves over for a group of flows, not by the delays of the servers before:
+//! its burst grows by `r * T`, without the delay of its own burst.
+
+use super::dnc::{self, Concatenation, Order, Plan};
+use super::{Analysis, FlowBound, FlowId, Method, Network, NotApplicable};
+
+const PLAN: Plan = Plan {
+    method: Method::TfaDnc,
+    order: Order::Given,
+    concatenation: Concatenation::HopByHop,
+};
+
+/// Bounds every flow of a network, and every server.
+///
+/// # Errors
+///
+/// If a server serves by priority, if paths form a cycle, or if cross traffic
+/// has to be followed back in more ways than memory holds.
+pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
+    dnc::analyze_servers(network, PLAN)
+}
+
+/// Bounds one flow.
+///
+/// # Errors
+///
+/// As [`analyze`].
+pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApplicable> {
+    let mut analysis = analyze(network)?;
+    Ok(analysis.flows.swap_remove(flow.index()))
+}
