@@ -17,6 +17,7 @@ pub mod chunks;
 pub mod frames;
 pub mod host_interface;
 mod host_node;
+pub mod loko;
 pub mod memory_store;
 pub mod network;
 mod observer;
@@ -24,6 +25,7 @@ pub mod parts;
 pub mod servers;
 mod switch_node;
 pub mod world;
+pub mod zodiac_fx;
 
 pub use memory_store::MemoryStore;
 pub use parts::Parts;

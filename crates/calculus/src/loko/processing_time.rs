@@ -179,11 +179,17 @@ impl MatchFields {
         }
     }
 
+    /// Tells whether a field is one of these.
+    #[must_use]
+    pub const fn contains(self, field: MatchField) -> bool {
+        self.bits & field.bit() != 0
+    }
+
     /// Returns how long comparing a frame with one entry takes.
     #[must_use]
     pub fn comparison_time(self) -> Delay {
         let all = MatchField::ALL.into_iter();
-        let these = all.filter(|field| self.bits & field.bit() != 0);
+        let these = all.filter(|field| self.contains(*field));
         these.fold(ENTRY, |time, field| time + field.comparison_time())
     }
 }
