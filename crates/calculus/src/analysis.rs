@@ -10,6 +10,7 @@
 
 mod dnc;
 pub mod lp;
+pub mod ludb;
 pub mod network;
 pub mod pmoo;
 pub mod sfa;

@@ -1,0 +1,140 @@
+//! Least upper delay bound: the best of the services that FIFO leaves to a flow.
+//!
+//! What a FIFO server leaves to a part of its traffic is not one service curve but
+//! a family of them, one for each value of a parameter (NC section 6.2).
+//! Each holds, so each gives a bound, and the least of them is the bound that
+//! counts: LUDB, for tandems whose cross traffic is nested. Paths of whole networks
+//! are made nested by cutting flows where two of them overlap, as LUDB-FF does.
+//!
+//! | module | knows |
+//! |---|---|
+//! | `pseudo_affine` | service curves that stay of one kind when traffic is taken off |
+//! | `servers` | what each server does at least, and whether the method applies |
+//! | `tandem` | who crosses which part of a path, and how overlaps are cut |
+//! | `waits` | which parameters are the best |
+//! | `path_bounds` | the bounds of paths, and of the bursts that come to them |
+//!
+//! Parameters are searched in floating point. What is reported is then
+//! evaluated in integers, rounded against us.
+//!
+//! # The flow itself
+//!
+//! The bursts of cross traffic are bounded with all flows in the network, the
+//! one under analysis too wherever it is. Where paths part and join again, that flow
+//! has met its cross traffic before and has made it more bursty; for FIFO nobody
+//! has shown that this may be left out. Then every statement is about
+//! the arrivals that really happen: each bound of a burst holds of what leaves
+//! its server, and each left-over service curve follows from the arrivals of the
+//! others at the very server where they join. It also makes the bursts the same for
+//! all flows, so that they are computed once.
+//!
+//! # Differs from the paper
+//!
+//! - With the waits themselves as unknowns the search is one small linear program
+//!   (`waits`), where LUDB solves one for each of exponentially many
+//!   orders and LUDB-FF searches by gradients. The optimum is the same.
+//! - A bundle of flows is bounded along the way that they share, and one by one
+//!   along the ways that each has come; the smaller burst holds.
+//! - The burst of a bundle behind a path needs only the path's latency, so it is
+//!   minimised for itself and not together with the delay that it serves.
+//!
+//! # Left out
+//!
+//! Line shaping: a bound without it holds with it too. Of several curves of a
+//! server one is used, and of several buckets of a cross flow the slowest; any
+//! choice is valid. A packetizer counts as a longer latency of its server
+//! (NC section 1.7), also where it is the last one of a path.
+
+mod path_bounds;
+mod pseudo_affine;
+mod servers;
+mod tandem;
+mod waits;
+
+use self::path_bounds::PathBounds;
+use super::{Analysis, FlowBound, FlowId, Method, Network, NotApplicable};
+
+/// How long to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Some ten microseconds a flow.
+    Fast,
+    /// About a millisecond a flow.
+    Thorough,
+}
+
+impl Effort {
+    /// In how many ways the overlaps along the path of a flow are cut.
+    const fn tries_of_path(self) -> u32 {
+        match self {
+            Self::Fast => 4,
+            Self::Thorough => 64,
+        }
+    }
+
+    /// In how many ways the overlaps along the way of a bundle are cut.
+    const fn tries_of_burst(self) -> u32 {
+        match self {
+            Self::Fast => 1,
+            Self::Thorough => 16,
+        }
+    }
+}
+
+/// Bounds all flows, fast.
+///
+/// # Errors
+///
+/// See [`analyze_with`].
+pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
+    analyze_with(network, Effort::Fast)
+}
+
+/// Bounds all flows.
+///
+/// # Errors
+///
+/// If a server is not FIFO, if paths form a cycle, or if more flows meet or more
+/// servers stand in a row than can be computed in reasonable time.
+pub fn analyze_with(network: &Network, effort: Effort) -> Result<Analysis, NotApplicable> {
+    let mut bounds = PathBounds::new(network, servers::usable(network)?, effort);
+    let flows = network.flows().map(|flow| bound(&mut bounds, flow));
+    let flows = flows.collect();
+    Ok(Analysis {
+        flows,
+        notes: notes(network),
+    })
+}
+
+/// Bounds one flow, and computes nothing that it does not depend on.
+///
+/// # Errors
+///
+/// See [`analyze_with`].
+pub fn analyze_flow(
+    network: &Network,
+    flow: FlowId,
+    effort: Effort,
+) -> Result<FlowBound, NotApplicable> {
+    let mut bounds = PathBounds::new(network, servers::usable(network)?, effort);
+    Ok(bound(&mut bounds, flow))
+}
+
+fn bound(bounds: &mut PathBounds<'_>, flow: FlowId) -> FlowBound {
+    let (delay, backlog) = bounds.bound(flow).unzip();
+    FlowBound {
+        method: Method::Ludb,
+        delay,
+        backlog,
+        hops: Vec::new(),
+    }
+}
+
+fn notes(network: &Network) -> Vec<String> {
+    let shaping = "ludb makes no use of line shaping: its bounds hold with it and without it.";
+    let notes = network.line_shaping.then(|| shaping.to_owned());
+    notes.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests;

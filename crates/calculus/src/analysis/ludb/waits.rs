@@ -1,0 +1,157 @@
+//! Which waits are the best: a linear program, solved in floating point.
+//!
+//! Whoever takes cross traffic off a path chooses for each part a wait (see
+//! `PseudoAffine::leave`). A longer one adds to the latency and to what is left
+//! behind it. With `theta_g` for the wait of part `g`, and `rho(y, g)` for what the
+//! inner parts have left of the rate of stage `y`, no stage owes anything behind
+//! part `g` if
+//!
+//! ```text
+//! sum over the parts h of stage y, up to g, of  rho(y, h) * theta_h - burst_h  >=  0
+//! ```
+//!
+//! and under these conditions the latency is the sum of all waits. That is linear
+//! once the waits themselves are the unknowns, and all factors are positive: a
+//! covering problem of some ten unknowns. Its dual begins at zero and needs no first
+//! phase. The delay of the flow itself is one more part, which crosses all stages.
+//!
+//! Nothing rests on the solution being exact: every wait gives a bound, and
+//! `PseudoAffine::leave` raises one that is too short.
+//!
+
+use units::fine::Time;
+
+use super::tandem::Part;
+use crate::analysis::RateLatency;
+
+const FS_PER_SECOND: f64 = 1e15;
+/// What counts as nothing among numbers around one.
+const TINY: f64 = 1e-11;
+
+/// Searches for waits, and keeps its memory between two searches.
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    /// One row for each part, then the objective; see [`Search::load`].
+    table: Vec<f64>,
+    width: usize,
+    columns: Vec<f64>,
+}
+
+impl Search {
+    /// Returns a wait for each part so that the sum is as small as can be.
+    ///
+    /// The parts are nested, the inner ones first.
+    pub(super) fn waits(&mut self, servers: &[RateLatency], parts: &[Part]) -> Vec<Time> {
+        let scale = self.load(servers, parts);
+        self.solve(parts.len());
+        let objective = &self.table[parts.len() * self.width..];
+        let slacks = &objective[self.width - 1 - parts.len()..self.width - 1];
+        slacks.iter().map(|wait| time(-wait * scale)).collect()
+    }
+
+    /// Writes the dual: a row for each part, a column for each stage and each of
+    /// its parts, then those of the slacks and the right side. Returns what
+    /// the objective has been divided by.
+    fn load(&mut self, servers: &[RateLatency], parts: &[Part]) -> f64 {
+        self.columns.clear();
+        let rows = parts.len();
+        for (place, server) in servers.iter().enumerate() {
+            let whole = float(server.rate.as_ubps());
+            let (mut left, mut owed) = (1.0, 0.0);
+            let mut column = vec![0.0; rows + 1];
+            for (row, part) in parts.iter().enumerate() {
+                if part.places().contains(&place) {
+                    column[row] = left;
+                    owed += float(part.bucket.burst.as_ubits()) / whole;
+                    left = (left - float(part.bucket.rate.as_ubps()) / whole).max(0.0);
+                    column[rows] = owed;
+                    self.columns.extend_from_slice(&column);
+                }
+            }
+        }
+        let count = self.columns.len() / (rows + 1);
+        let owed = self
+            .columns
+            .chunks_exact(rows + 1)
+            .map(|column| column[rows]);
+        let scale = owed.fold(f64::MIN_POSITIVE, f64::max);
+        self.width = count + rows + 1;
+        self.table.clear();
+        self.table.resize((rows + 1) * self.width, 0.0);
+        for (at, column) in self.columns.chunks_exact(rows + 1).enumerate() {
+            for (row, factor) in column[..rows].iter().enumerate() {
+                self.table[row * self.width + at] = *factor;
+            }
+            self.table[rows * self.width + at] = column[rows] / scale;
+        }
+        for row in 0..rows {
+            self.table[row * self.width + count + row] = 1.0;
+            self.table[row * self.width + self.width - 1] = 1.0;
+        }
+        scale
+    }
+
+    /// Runs the simplex method until nothing gains, or for so many steps
+    /// that it must be going round in circles.
+    fn solve(&mut self, rows: usize) {
+        for _ in 0..4 * self.width {
+            let Some(column) = self.entering(rows) else {
+                return;
+            };
+            let Some(row) = self.leaving(rows, column) else {
+                return;
+            };
+            self.pivot(rows, row, column);
+        }
+    }
+
+    fn entering(&self, rows: usize) -> Option<usize> {
+        let objective = &self.table[rows * self.width..][..self.width - 1];
+        let (column, gain) = objective
+            .iter()
+            .enumerate()
+            .max_by(|left, right| left.1.total_cmp(right.1))?;
+        (*gain > TINY).then_some(column)
+    }
+
+    fn leaving(&self, rows: usize, column: usize) -> Option<usize> {
+        let ratio = |row: &usize| {
+            let row = &self.table[row * self.width..][..self.width];
+            row[self.width - 1] / row[column]
+        };
+        (0..rows)
+            .filter(|row| self.table[row * self.width + column] > TINY)
+            .min_by(|left, right| ratio(left).total_cmp(&ratio(right)))
+    }
+
+    fn pivot(&mut self, rows: usize, row: usize, column: usize) {
+        let factor = 1.0 / self.table[row * self.width + column];
+        for value in &mut self.table[row * self.width..][..self.width] {
+            *value *= factor;
+        }
+        let pivot = self.table[row * self.width..][..self.width].to_vec();
+        for other in (0..=rows).filter(|other| *other != row) {
+            let other = &mut self.table[other * self.width..][..self.width];
+            let factor = other[column];
+            if factor != 0.0 {
+                for (value, by) in other.iter_mut().zip(&pivot) {
+                    *value -= factor * by;
+                }
+            }
+        }
+    }
+}
+
+fn float(value: u64) -> f64 {
+    value as f64
+}
+
+/// Returns a time near `seconds`; what is none becomes zero.
+fn time(seconds: f64) -> Time {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "any wait will do"
+    )]
+    Time::from_fs((seconds * FS_PER_SECOND) as u64)
+}
