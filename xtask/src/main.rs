@@ -13,12 +13,14 @@ mod failure;
 mod finding;
 mod fuzz;
 mod manifest;
+mod markers;
 mod namespaces;
 mod neighbours;
 mod python;
 mod rivals;
 mod rooms;
 mod same_meaning;
+mod soundness;
 mod source;
 mod stall_watch;
 mod switch_tests;
@@ -51,6 +53,11 @@ usage: cargo xtask JOB
   same-meaning       compares the switch's core with its program in the kernel, on random
       [--pairs NUMBER]   tables and frames (1,000,000); needs root
       [--seed NUMBER]
+  soundness          holds the bounds of all methods against an adversary on random
+      [--networks NUMBER]  networks (1,000) and counts how close it comes; --seed shows
+      [--first SEED]   one network in full; --record puts the tables into
+      [--seed SEED] [--json] [--record]
+                     docs/soundness.md
   neighbours         installs the other projects' programs that tests run beside ours
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
       [--target taktos|open-vswitch] [--engine kernel|packet|xdp]
@@ -82,6 +89,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["rivals", ..] => rivals::run(&workspace, &arguments[1..]),
         ["fuzz"] => fuzz::run(&workspace, None),
         ["same-meaning", words @ ..] => same_meaning::run(&workspace, words),
+        ["soundness", words @ ..] => soundness::run(&workspace, words),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),
         ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
         ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),

@@ -6,11 +6,11 @@
 //! those in `docs/benchmarks.md`, which describes the method.
 
 use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cargo::Cargo;
 use crate::failure::Failure;
+use crate::markers;
 use crate::workspace::Workspace;
 
 /// Where all figures go if nothing else is said, beside what is built.
@@ -20,8 +20,7 @@ const TABLES: &str = "rivals.md";
 const RECORD: &str = "--record";
 const DOCUMENT: &str = "docs/benchmarks.md";
 /// What the tables stand between.
-const BEGIN: &str = "<!-- rivals: begin -->\n";
-const END: &str = "<!-- rivals: end -->";
+const NAME: &str = "rivals";
 
 /// Builds the program and the benchmark, and runs it with these arguments.
 ///
@@ -45,43 +44,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCode, Fail
         return Ok(ExitCode::FAILURE);
     }
     if arguments.iter().any(|word| word == RECORD) {
-        record(&tables, &workspace.root().join(DOCUMENT))?;
+        markers::record(NAME, &tables, &workspace.root().join(DOCUMENT))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn record(tables: &Path, document: &Path) -> Result<(), Failure> {
-    let tables = fs::read_to_string(tables).map_err(Failure::at(tables))?;
-    let text = fs::read_to_string(document).map_err(Failure::at(document))?;
-    let text = replace(&text, &tables).ok_or_else(|| {
-        Failure::Missing(format!(
-            "{DOCUMENT} has no place between {BEGIN:?} and {END:?}"
-        ))
-    })?;
-    fs::write(document, text).map_err(Failure::at(document))
-}
-
-/// Puts `tables` where those of an earlier run stand.
-fn replace(text: &str, tables: &str) -> Option<String> {
-    let (before, rest) = text.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!(
-        "{before}{BEGIN}\n{}\n\n{END}{after}",
-        tables.trim()
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_take_the_place_of_earlier_ones_and_of_nothing_else() {
-        let text = format!("before\n{BEGIN}\nold\n\n{END}\nafter\n");
-
-        let replaced = replace(&text, "new\n").unwrap();
-
-        assert_eq!(replaced, format!("before\n{BEGIN}\nnew\n\n{END}\nafter\n"));
-        assert_eq!(replace("no place", "new"), None);
-    }
 }

@@ -14,6 +14,7 @@
 //! - [`run`] runs one set of these [`Conditions`];
 //! - [`adversary`] looks for the conditions under which one flow is latest;
 //! - [`check`] compares what was seen with what each method promises;
+//! - [`methods`] lists the methods;
 //! - [`ratios`] counts how far bounds lie above what was seen.
 //!
 //! # Differs from the model
@@ -22,7 +23,7 @@
 //! has been served, so each server is given a head start that makes up for it:
 //! what it puts out is at no time less than its service curve asks of a fluid
 //! server ([`run::Simulator`]). Where links shape fluids the head start covers the
-//! granules that arrive together as well.
+//! granules that arrive together as well, and backlogs are counted without them.
 //!
 //! Times are rounded down to femtoseconds. They are exact where a bit takes a
 //! whole number of them, as in all networks of [`family`].
@@ -31,6 +32,7 @@ pub mod adversary;
 pub mod behaviour;
 pub mod check;
 pub mod family;
+pub mod methods;
 mod observed;
 pub mod random;
 pub mod ratios;

@@ -14,6 +14,10 @@ use super::family::Family;
 /// Ratios are counted in steps of one percent.
 const STEP: f64 = 1.01;
 
+/// Bounds made smaller by so many percent are looked at, too: a check that would
+/// not notice proves nothing.
+pub const CUTS_PERCENT: [u32; 5] = [2, 5, 10, 20, 30];
+
 /// What has been counted of each method, in all families and in each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tallies {
@@ -40,6 +44,9 @@ pub struct Tally {
     pub unbounded: u64,
     /// The closest that a run came to a bound, and the seed of its network.
     pub closest: Option<(f64, u64)>,
+    /// In how many networks a run would have broken a bound that is smaller by
+    /// each of [`CUTS_PERCENT`].
+    pub noticed: [u64; CUTS_PERCENT.len()],
     /// How many flows have a ratio of so many steps.
     steps: BTreeMap<i32, u64>,
 }
@@ -77,6 +84,7 @@ impl Tally {
             return;
         };
         self.applies += 1;
+        let mut least = f64::INFINITY;
         for (at, flow) in analysis.flows.iter().enumerate() {
             let Some(bound) = flow.delay else {
                 self.unbounded += 1;
@@ -85,8 +93,14 @@ impl Tally {
             self.bounded += 1;
             let observed = outcome.observed.as_ref().map(|it| it.delays[at].as_fs());
             if let Some(observed) = observed.filter(|observed| *observed > 0) {
-                self.count_ratio(ratio(bound.as_fs(), observed), outcome.seed);
+                let ratio = ratio(bound.as_fs(), observed);
+                least = least.min(ratio);
+                self.count_ratio(ratio, outcome.seed);
             }
+        }
+        for (noticed, percent) in self.noticed.iter_mut().zip(CUTS_PERCENT) {
+            let left = 1.0 - f64::from(percent) / 100.0;
+            *noticed += u64::from(least * left < 1.0);
         }
     }
 
@@ -112,6 +126,9 @@ impl Tally {
         self.does_not_apply += other.does_not_apply;
         self.bounded += other.bounded;
         self.unbounded += other.unbounded;
+        for (noticed, more) in self.noticed.iter_mut().zip(other.noticed) {
+            *noticed += more;
+        }
         for (step, flows) in &other.steps {
             *self.steps.entry(*step).or_default() += flows;
         }

@@ -4,7 +4,9 @@
 //! been served, which is what a packetizer does. A fluid is sent in granules,
 //! small packets of one size; where the network has no packetizer each server
 //! gets a head start worth what its granules wait for themselves, so that no bit
-//! leaves later than its service curve allows a fluid.
+//! leaves later than its service curve allows a fluid. Where links shape fluids,
+//! the first bits of a granule have gone on before the last has come, so of each
+//! backlog as many granules are not counted as the head start covers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,6 +41,8 @@ pub struct Simulator<'a> {
     /// By flow: the largest packet, or the granule.
     largest: Vec<u64>,
     paces: Vec<Pace>,
+    /// By server: what is not counted of its backlog.
+    uncounted: Vec<u64>,
     servers: Vec<State>,
     packets: Vec<Packet>,
     /// When each packet came to each server of its path.
@@ -116,8 +120,17 @@ impl<'a> Simulator<'a> {
             let head_start = granule.map_or(0, |it| head_start(network, ServerId(at), it));
             Pace::new(server, network.line_shaping, head_start)
         };
+        let uncounted = |at| match granule {
+            Some(granule) if network.line_shaping => {
+                granule.as_ubits() * granules_hidden(network, ServerId(at))
+            }
+            Some(_) | None => 0,
+        };
         Some(Self {
             network,
+            uncounted: (0..number(network.servers().len()))
+                .map(uncounted)
+                .collect(),
             largest: network.flows().map(largest).collect(),
             paces: network.servers().iter().zip(0..).map(pace).collect(),
             servers: vec![State::default(); network.servers().len()],
@@ -229,16 +242,23 @@ impl<'a> Simulator<'a> {
         if packet.hop == 0 {
             let amount = &mut self.in_network[flow.index()];
             *amount += packet.ubits;
+            let last = self
+                .network
+                .path(flow)
+                .last()
+                .expect("a path ends somewhere");
+            let backlog = amount.saturating_sub(self.uncounted[last.index()]);
             let most = &mut observed.backlogs[flow.index()];
-            *most = (*most).max(Data::from_ubits(*amount));
+            *most = (*most).max(Data::from_ubits(backlog));
         }
         let server = self.network.path(flow)[packet.hop as usize];
         let ticket = self.ticket(event, conditions.ranks[flow.index()], server);
         let state = &mut self.servers[server.index()];
         state.waiting.push(Reverse(ticket));
         state.backlog += packet.ubits;
+        let backlog = state.backlog.saturating_sub(self.uncounted[server.index()]);
         let most = &mut observed.server_backlogs[server.index()];
-        *most = (*most).max(Data::from_ubits(state.backlog));
+        *most = (*most).max(Data::from_ubits(backlog));
         if state.serves.is_none() && !state.chooses {
             self.begin(event.at_fs, server, conditions);
         }
@@ -368,7 +388,9 @@ fn granule(network: &Network) -> Option<Data> {
         let served = slowest(network, ServerId(at)).least_in(latency);
         granule = granule.min(served.as_ubits() / granules_hidden(network, ServerId(at)));
     }
-    (granule > 0).then_some(Data::from_ubits(granule))
+    // Whole bits take a whole number of femtoseconds.
+    let bits = granule / 1_000_000;
+    (bits > 0).then(|| Data::of_bits(bits))?
 }
 
 /// Returns how much earlier a server begins because it serves granules.

@@ -11,6 +11,7 @@ use super::random::Random;
 
 /// Femtoseconds in a second: the scale of a bucket's level.
 const FS_PER_SECOND: u128 = 1_000_000_000_000_000;
+const UBITS_IN_A_BIT: u64 = 1_000_000;
 /// A rest of a burst below this share of a packet is not worth one.
 const SMALLEST_REST: u64 = 8;
 
@@ -118,7 +119,7 @@ impl Source {
             let ubits = self.size();
             let earliest = self.tokens.earliest(ubits, at_fs)?;
             if earliest > at_fs {
-                let rest = self.tokens.held(at_fs).min(self.largest_ubits);
+                let rest = whole_bits(self.tokens.held(at_fs).min(self.largest_ubits));
                 if rest >= self.largest_ubits.div_ceil(SMALLEST_REST) {
                     self.send(at_fs, rest);
                 }
@@ -169,13 +170,14 @@ impl Source {
     }
 
     fn size(&mut self) -> u64 {
-        match self.sizes {
+        let ubits = match self.sizes {
             Sizes::Largest => self.largest_ubits,
             Sizes::Quarter => self.largest_ubits.div_ceil(4),
             Sizes::Mixed { .. } => self
                 .random
                 .between(self.largest_ubits.div_ceil(8), self.largest_ubits),
-        }
+        };
+        whole_bits(ubits)
     }
 
     fn send(&mut self, at_fs: u64, ubits: u64) {
@@ -278,6 +280,12 @@ impl Level {
     fn at_most(&self, passed_fs: u128) -> u128 {
         self.depth.min(self.level + passed_fs * self.rate_ubps)
     }
+}
+
+/// Rounds down to whole bits, of which one at least is left: servers then take
+/// a whole number of femtoseconds.
+fn whole_bits(ubits: u64) -> u64 {
+    (ubits / UBITS_IN_A_BIT * UBITS_IN_A_BIT).max(UBITS_IN_A_BIT.min(ubits))
 }
 
 /// Returns how long a bucket takes to earn what is missing, rounded up.

@@ -1,0 +1,113 @@
+//! Checks the bounds of all methods against an adversary on many random networks:
+//! what `cargo xtask soundness` runs. `docs/soundness.md` describes it.
+
+mod arguments;
+mod replay;
+mod report;
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use arguments::Arguments;
+use sim::servers::adversary::Effort;
+use sim::servers::check::{Check, Violation};
+use sim::servers::methods;
+use sim::servers::ratios::Tallies;
+
+/// How hard is looked for the worst of each network.
+const EFFORT: Effort = Effort {
+    flows: 4,
+    events: 60_000,
+    changes: 120,
+};
+/// Two processors look at networks side by side.
+const THREADS: usize = 2;
+/// So many networks are taken at a time.
+const BATCH: u64 = 50;
+/// No more violations are printed than these.
+const VIOLATIONS_PRINTED: usize = 50;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::parse(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(mistake) => {
+            eprintln!("error: {mistake}\n\n{}", arguments::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    let check = Check {
+        candidates: methods::all(),
+        effort: EFFORT,
+        share_percent: 100,
+    };
+    if let Some(seed) = arguments.seed {
+        let outcome = check.run(seed);
+        replay::print(&outcome);
+        return exit_code(&outcome.violations);
+    }
+    let (tallies, violations) = run(&check, &arguments);
+    for violation in violations.iter().take(VIOLATIONS_PRINTED) {
+        eprintln!("{violation}");
+        eprintln!(
+            "    replay it: cargo xtask soundness --seed {}",
+            violation.seed
+        );
+    }
+    let report = report::Report {
+        tallies: &tallies,
+        violations: violations.len(),
+        first_seed: arguments.first,
+    };
+    match report.put_out(&arguments) {
+        Ok(()) => exit_code(&violations),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn exit_code(violations: &[Violation]) -> ExitCode {
+    match violations.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+/// Checks all networks and returns what was counted, whichever thread did what.
+fn run(check: &Check, arguments: &Arguments) -> (Tallies, Vec<Violation>) {
+    let next = AtomicU64::new(0);
+    let mut tallies = Tallies::default();
+    let mut violations = Vec::new();
+    thread::scope(|scope| {
+        let work = || work(check, arguments, &next);
+        let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            let (counted, broken) = worker.join().expect("a worker that panics has said why");
+            tallies.merge(&counted);
+            violations.extend(broken);
+        }
+    });
+    violations.sort_by_key(|it| (it.seed, it.method, it.flow));
+    (tallies, violations)
+}
+
+fn work(check: &Check, arguments: &Arguments, next: &AtomicU64) -> (Tallies, Vec<Violation>) {
+    let mut tallies = Tallies::default();
+    let mut violations = Vec::new();
+    loop {
+        let begin = next.fetch_add(BATCH, Ordering::Relaxed);
+        if begin >= arguments.networks {
+            return (tallies, violations);
+        }
+        if begin > 0 && begin.is_multiple_of(20 * BATCH) {
+            eprintln!("{begin} of {} networks", arguments.networks);
+        }
+        for at in begin..arguments.networks.min(begin + BATCH) {
+            let outcome = check.run(arguments.first + at);
+            tallies.count(&outcome);
+            violations.extend(outcome.violations);
+        }
+    }
+}
