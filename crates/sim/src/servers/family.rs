@@ -3,11 +3,7 @@
 //! Rates are chosen so that a bit takes a whole number of femtoseconds: then
 //! the simulator rounds nothing.
 
-use std::cmp::Reverse;
-
-use calculus::analysis::{
-    Flow, FlowId, Multiplexing, Network, RateLatency, Server, ServerId, TokenBucket,
-};
+use calculus::analysis::{Flow, Multiplexing, Network, RateLatency, Server, ServerId, TokenBucket};
 use units::fine::{Data, Rate, Time};
 
 use super::random::Random;
@@ -69,8 +65,11 @@ pub struct Drawn {
 const RATES_MBPS: [u64; 9] = [10, 20, 25, 40, 50, 80, 100, 100, 100];
 /// Links are faster than their servers by this much.
 const LINK_FACTORS: [u64; 5] = [1, 1, 1, 2, 5];
-const SERVERS_MAX: u64 = 12;
-const FLOWS_MAX: u64 = 30;
+/// There are at most as many servers as one of these: in small networks the
+/// adversary comes closest.
+const SERVERS_MAX: [u64; 5] = [3, 4, 6, 8, 12];
+/// The same for flows.
+const FLOWS_MAX: [u64; 7] = [3, 4, 4, 6, 8, 16, 30];
 /// The packets of a flow are at most as large as one of these.
 const PACKETS_BYTES: [u64; 5] = [64, 250, 500, 1_000, 1_538];
 /// The bursts of fluids are multiples of this.
@@ -87,7 +86,9 @@ pub fn draw(seed: u64) -> Drawn {
     let mut random = Random::new(seed);
     let family = random.pick(&Family::ALL);
     let (packetizer, line_shaping) = features(&mut random);
-    let (servers, paths) = paths::draw(family, flows(&mut random), SERVERS_MAX, &mut random);
+    let (servers, flows) = (random.pick(&SERVERS_MAX), random.pick(&FLOWS_MAX));
+    let flows = random.between(2, flows);
+    let (servers, paths) = paths::draw(family, flows, servers, &mut random);
     let multiplexing = Orders::draw(&mut random);
     let servers: Vec<_> = (0..servers)
         .map(|_| {
@@ -118,12 +119,6 @@ fn features(random: &mut Random) -> (bool, bool) {
         6..9 => (false, false),
         _ => (false, true),
     }
-}
-
-/// Returns how many flows there are: few more often than many.
-fn flows(random: &mut Random) -> u64 {
-    let most = random.pick(&[4, 4, 8, 8, 16, FLOWS_MAX]);
-    random.between(2, most)
 }
 
 /// In which order the servers of a network serve.
@@ -250,15 +245,6 @@ fn bucket(rate_ubps: u64, burst_bits: u64) -> TokenBucket {
 
 fn bits(bits: u64) -> Data {
     Data::of_bits(bits).expect("a few thousand bits")
-}
-
-/// Returns the flow of most hops, the first of them.
-#[must_use]
-pub fn longest(network: &Network) -> Option<FlowId> {
-    let hops = |flow: &FlowId| network.path(*flow).len();
-    network
-        .flows()
-        .max_by_key(|flow| (hops(flow), Reverse(*flow)))
 }
 
 #[cfg(test)]

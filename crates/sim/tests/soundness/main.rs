@@ -4,9 +4,12 @@
 
 mod textbook;
 
+use std::collections::BTreeSet;
+
 use calculus::analysis::Method;
 use sim::servers::adversary::Effort;
-use sim::servers::check::{Candidate, Check};
+use sim::servers::check::{Candidate, Check, Promise, Violation};
+use sim::servers::methods;
 use sim::servers::ratios::Tallies;
 
 const EFFORT: Effort = Effort {
@@ -14,6 +17,8 @@ const EFFORT: Effort = Effort {
     events: 60_000,
     changes: 60,
 };
+
+const NETWORKS: u64 = 300;
 
 const TEXTBOOK: Candidate = Candidate {
     method: Method::Tfa,
@@ -37,8 +42,61 @@ fn the_adversary_keeps_to_the_model() {
 
     let tally = &tallies.by_method[&(Method::Tfa, None)];
     assert_eq!(tallies.not_simulated, 0);
-    assert!(tally.within(1.0) > 20, "{tally:?}");
+    assert!(tally.within(2.0) > 20, "{tally:?}");
     assert!(tally.quantile(50) < Some(3.0), "{tally:?}");
+}
+
+/// The bounds of all methods, on fewer networks than `cargo xtask soundness` takes.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "replays one seed")]
+fn no_method_promises_too_little() {
+    let fixed = std::env::var("TAKTOS_SEED").ok();
+    let fixed = fixed.map(|seed| seed.parse().expect("a number"));
+    let seeds = match fixed {
+        Some(seed) => seed..=seed,
+        None => 1_000..=1_000 + NETWORKS,
+    };
+    let check = check(&all(), 100);
+
+    for seed in seeds {
+        println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
+        let outcome = check.run(seed);
+        assert_eq!(outcome.violations, [], "{}", outcome.violations[0]);
+    }
+}
+
+/// The check can fail: of each method, bounds that are a tenth smaller are broken
+/// somewhere.
+#[test]
+fn bounds_a_tenth_smaller_are_broken() {
+    let check = check(&all(), 90);
+    let mut broken = BTreeSet::new();
+
+    for seed in 0..NETWORKS {
+        let violations = check.run(seed).violations;
+        broken.extend(
+            violations
+                .iter()
+                .filter(|it| is_delay(it))
+                .map(|it| it.method),
+        );
+    }
+
+    let asked: BTreeSet<_> = methods::all().iter().map(|it| it.method).collect();
+    assert_eq!(broken, asked);
+}
+
+fn is_delay(violation: &Violation) -> bool {
+    matches!(violation.promise, Promise::Delay { .. })
+}
+
+/// Returns all methods, the slow ones asked more often than in a run of many networks.
+fn all() -> Vec<Candidate> {
+    let mut candidates = methods::all();
+    for candidate in &mut candidates {
+        candidate.one_in = candidate.one_in.min(4);
+    }
+    candidates
 }
 
 fn check(candidates: &[Candidate], share_percent: u64) -> Check {

@@ -16,9 +16,9 @@ pub(super) fn draw(
         Family::Tandem => tandem(flows, random.between(2, servers_max.min(8)), random),
         Family::Tree => tree(flows, random.between(3, servers_max), random),
         Family::Mesh => mesh(flows, random.between(3, servers_max), random),
-        Family::Diamond => diamond(flows, random.between(2, servers_max / 2), random),
+        Family::Diamond => diamond(flows, random.between(2, servers_max.div_ceil(2)), random),
         Family::Ring => ring(flows, random.between(3, servers_max.min(8)), random),
-        Family::Grid => grid(flows, random.between(2, 3), random.between(2, 4), random),
+        Family::Grid => grid(flows, 2 + servers_max / 10, 2 + random.below(3), random),
     }
 }
 
