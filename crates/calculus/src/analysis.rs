@@ -8,6 +8,7 @@
 //! Everything is computed in the units of [`units::fine`], arrivals and delays
 //! rounded up, service rounded down.
 
+pub mod best;
 mod dnc;
 pub mod lp;
 pub mod ludb;
@@ -72,6 +73,25 @@ impl Method {
             Self::Lp => "lp",
             Self::Best => "best",
         }
+    }
+}
+
+/// Bounds all flows of a network by one method; [`Method::Best`] is the least of
+/// [`best::QUICK`].
+///
+/// # Errors
+///
+/// Why the method says nothing of this network.
+pub fn analyze(network: &Network, method: Method) -> Result<Analysis, NotApplicable> {
+    match method {
+        Method::Tfa => tfa::analyze(network),
+        Method::TfaDnc => tfa_dnc::analyze(network),
+        Method::Sfa => sfa::analyze(network),
+        Method::Pmoo => pmoo::analyze(network),
+        Method::Tma => tma::analyze(network),
+        Method::Ludb => ludb::analyze(network),
+        Method::Lp => lp::analyze(network),
+        Method::Best => best::analyze(network, &best::QUICK),
     }
 }
 

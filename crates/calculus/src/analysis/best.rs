@@ -1,0 +1,162 @@
+//! The least of what several methods say, flow by flow.
+//!
+//! Each bound holds, so the least holds; and no method has the least for all flows,
+//! which is why the minimum is taken for each. A flow's delay and hops are
+//! those of the method that is named with it, the first one if several have the same;
+//! its backlog is the least of all.
+
+use super::ludb::{self, Effort};
+use super::{Analysis, FlowBound, Method, Network, NotApplicable};
+
+/// The methods that take less than a tenth of a millisecond a flow.
+pub const QUICK: [Method; 6] = [
+    Method::Ludb,
+    Method::Tfa,
+    Method::TfaDnc,
+    Method::Sfa,
+    Method::Pmoo,
+    Method::Tma,
+];
+
+/// Bounds all flows by those of `methods` that apply; what the others say to that
+/// is in the notes. If [`Method::Lp`] is among them, there is time, and
+/// [`Method::Ludb`] searches thoroughly.
+///
+/// # Errors
+///
+/// What the first one says, if none applies.
+pub fn analyze(network: &Network, methods: &[Method]) -> Result<Analysis, NotApplicable> {
+    let effort = if methods.contains(&Method::Lp) {
+        Effort::Thorough
+    } else {
+        Effort::Fast
+    };
+    let (mut least, mut refusal) = (None, None);
+    let mut notes = Vec::new();
+    for method in methods.iter().filter(|method| **method != Method::Best) {
+        let analysis = match method {
+            Method::Ludb => ludb::analyze_with(network, effort),
+            other => super::analyze(network, *other),
+        };
+        match analysis {
+            Ok(analysis) => {
+                notes.extend(analysis.notes);
+                least = Some(match least {
+                    None => analysis.flows,
+                    Some(least) => lesser(least, analysis.flows),
+                });
+            }
+            Err(reason) => {
+                notes.push(format!("{} does not apply: {reason}.", method.word()));
+                refusal = refusal.or(Some(reason));
+            }
+        }
+    }
+    let what = "a choice among no methods";
+    let flows = least.ok_or(refusal.unwrap_or(NotApplicable::Feature { what }))?;
+    Ok(Analysis { flows, notes })
+}
+
+fn lesser(least: Vec<FlowBound>, others: Vec<FlowBound>) -> Vec<FlowBound> {
+    let pairs = least.into_iter().zip(others);
+    let lesser = pairs.map(|(least, other)| {
+        let backlog = [least.backlog, other.backlog].into_iter().flatten().min();
+        let shorter = match (least.delay, other.delay) {
+            (Some(least), Some(other)) => other < least,
+            (None, other) => other.is_some(),
+            (Some(_), None) => false,
+        };
+        let bound = if shorter { other } else { least };
+        FlowBound { backlog, ..bound }
+    });
+    lesser.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use units::fine::{Data, Rate, Time};
+
+    use super::*;
+    use crate::analysis::{Flow, Multiplexing, RateLatency, Server, ServerId, TokenBucket};
+
+    #[test]
+    fn each_flow_has_the_least_delay_and_the_name_of_its_method() {
+        let network = network(&[&[0, 1], &[1, 2], &[0, 1, 2]]);
+
+        let best = analyze(&network, &QUICK).unwrap();
+
+        let all = QUICK.map(|method| super::super::analyze(&network, method).unwrap());
+        for (flow, bound) in best.flows.iter().enumerate() {
+            let delays = all.iter().map(|analysis| analysis.flows[flow].delay);
+            assert_eq!(bound.delay, delays.min().unwrap());
+            let backlogs = all.iter().map(|analysis| analysis.flows[flow].backlog);
+            assert_eq!(bound.backlog, backlogs.flatten().min());
+            let named = QUICK
+                .iter()
+                .position(|method| *method == bound.method)
+                .unwrap();
+            assert_eq!(bound.delay, all[named].flows[flow].delay);
+        }
+    }
+
+    #[test]
+    fn a_bound_is_less_than_none_whichever_comes_first() {
+        let bound = |method, ms: Option<u64>| FlowBound {
+            method,
+            delay: ms.map(Time::from_fs),
+            backlog: ms.map(Data::from_ubits),
+            hops: Vec::new(),
+        };
+        let (some, none) = (bound(Method::Tfa, Some(7)), bound(Method::Ludb, None));
+
+        let [behind, before] = [[&some, &none], [&none, &some]]
+            .map(|[first, second]| lesser(vec![first.clone()], vec![second.clone()]));
+
+        assert_eq!((behind, before), (vec![some.clone()], vec![some]));
+    }
+
+    #[test]
+    fn what_does_not_apply_says_why_and_the_others_are_used() {
+        let network = network(&[&[0, 1], &[1, 0]]);
+
+        let best = analyze(&network, &[Method::Ludb, Method::Tfa]).unwrap();
+
+        assert_eq!(best.flows[0].method, Method::Tfa);
+        assert!(best.notes[0].starts_with("ludb does not apply: paths form a cycle"));
+    }
+
+    #[test]
+    fn where_nothing_applies_the_first_reason_is_given() {
+        let network = network(&[&[0, 1], &[1, 0]]);
+
+        let refused = analyze(&network, &[Method::Ludb, Method::Sfa]).unwrap_err();
+
+        assert!(matches!(refused, NotApplicable::Cycle { .. }));
+        assert!(analyze(&network, &[]).is_err());
+    }
+
+    fn network(paths: &[&[u32]]) -> Network {
+        let server = Server {
+            service: vec![RateLatency {
+                rate: Rate::from_ubps(1_000_000),
+                latency: Time::from_fs(1_000_000_000),
+            }],
+            link: None,
+            multiplexing: Multiplexing::Fifo,
+        };
+        let mut network = Network::new(vec![server; 3]).unwrap();
+        for path in paths {
+            let flow = Flow {
+                buckets: vec![TokenBucket {
+                    rate: Rate::from_ubps(100_000),
+                    burst: Data::from_ubits(1_000_000),
+                }],
+                path: path.iter().copied().map(ServerId).collect(),
+                max_packet: Data::ZERO,
+                priority: 0,
+            };
+            network.add(&flow).unwrap();
+        }
+        network
+    }
+}
