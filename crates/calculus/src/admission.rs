@@ -30,6 +30,7 @@ mod load;
 mod plan;
 mod refusal;
 mod request;
+pub mod routes;
 mod shaped;
 mod sides;
 mod stage;

@@ -49,15 +49,31 @@ fn reservation_fits(
         case.fits(reservation.class)
     };
     match (reservation.failure, reservation.part) {
-        (None, _) => load
-            .cases()
-            .try_for_each(|failure| fits_with(failure, &[*reservation])),
+        (None, _) => always_fits(reservation, stages, load),
         (failure, Part::Whole) => fits_with(failure, &[*reservation]),
         (failure, Part::Excess { over }) => {
             let always = plan.reservations[over];
             fits_with(failure, &[always, *reservation])
         }
     }
+}
+
+/// Checks a reservation that counts in every case.
+pub(super) fn always_fits(
+    reservation: &Reservation,
+    stages: &[Stage],
+    load: &StageLoad,
+) -> Result<(), Breach> {
+    load.cases().try_for_each(|failure| {
+        let case = Case {
+            stage: reservation.stage,
+            stages,
+            load,
+            failure,
+            more: &[*reservation],
+        };
+        case.fits(reservation.class)
+    })
 }
 
 /// A stage while nothing is broken or after a failure, with what is reserved

@@ -152,17 +152,9 @@ impl Plan {
         self.leaves
             .note((tree, &self.base), None, request, stages)?;
         for (hop, window) in tree.hops.iter().zip(&self.base) {
-            let (share, peak) = shares_at(hop.stage, stages, (request, traffic), *window);
-            self.reservations.push(Reservation {
-                stage: hop.stage,
-                failure: None,
-                class: request.class,
-                largest_frame: request.largest_frame,
-                share,
-                peak,
-                part: Part::Whole,
-                origin: tree.origin(hop),
-            });
+            let flow = (request, traffic);
+            let reservation = passing(hop.stage, tree.origin(hop), stages, flow, *window);
+            self.reservations.push(reservation);
         }
         Ok(())
     }
@@ -314,12 +306,16 @@ impl Leaves {
 
 /// When a frame may arrive, counted from when its first bit left the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Window {
-    earliest: Delay,
-    latest: Delay,
+pub(super) struct Window {
+    pub(super) earliest: Delay,
+    pub(super) latest: Delay,
 }
 
 impl Window {
+    pub(super) fn length(self) -> Delay {
+        self.latest - self.earliest
+    }
+
     fn and(self, other: Self) -> Self {
         Self {
             earliest: self.earliest.min(other.earliest),
@@ -356,7 +352,7 @@ fn lay_windows(
 }
 
 /// Returns the window in which a frame reaches what is behind a stage.
-fn behind(
+pub(super) fn behind(
     window: Window,
     (stage, failure): (StageId, Option<FailureId>),
     class: u8,
@@ -385,6 +381,28 @@ fn too_late(needed: Delay, request: &Request, failure: Option<FailureId>) -> Bre
     }
 }
 
+/// Returns what a flow that brings `traffic` in the long run reserves at a stage
+/// that it always passes.
+pub(super) fn passing(
+    stage: StageId,
+    origin: Option<StageId>,
+    stages: &[Stage],
+    (request, traffic): (&Request, TokenBucket),
+    window: Window,
+) -> Reservation {
+    let (share, peak) = shares_at(stage, stages, (request, traffic), window);
+    Reservation {
+        stage,
+        failure: None,
+        class: request.class,
+        largest_frame: request.largest_frame,
+        share,
+        peak,
+        part: Part::Whole,
+        origin,
+    }
+}
+
 /// Returns what a flow that brings `traffic` in the long run reserves at a stage,
 /// and what its peak allows there.
 fn shares_at(
@@ -395,7 +413,7 @@ fn shares_at(
 ) -> (Share, Share) {
     let stage = &stages[stage.index()];
     let share = |bucket: TokenBucket| {
-        let arriving = bucket.spread_by(window.latest - window.earliest);
+        let arriving = bucket.spread_by(window.length());
         match stage {
             Stage::Processing { .. } => {
                 Share::Processing(FrameBucket::of(arriving, request.smallest_frame))

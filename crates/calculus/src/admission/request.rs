@@ -214,7 +214,7 @@ pub(super) fn validate(
     Ok(())
 }
 
-fn validate_contract(request: &Request) -> Result<(), Malformed> {
+pub(super) fn validate_contract(request: &Request) -> Result<(), Malformed> {
     let Request {
         class,
         rate,
