@@ -22,8 +22,10 @@
 //! each counts as if it had the link to itself.
 
 mod allocation;
+mod batch;
 mod budgets;
 mod check;
+mod copies;
 mod explanation;
 mod ledger;
 mod load;
@@ -36,15 +38,16 @@ mod sides;
 mod stage;
 
 pub use allocation::{Allocation, allocate_for_deadlines, allocate_part};
+pub use batch::{BatchRefusal, WhatIf};
 pub use budgets::{
     Headroom, Suggestion, suggest_budgets, suggest_budgets_for_most, suggest_roomiest_budgets,
 };
 pub use explanation::{Competition, Explanation, HopShare};
 pub use ledger::{Admitted, FlowId, Ledger};
-pub use refusal::{Constraint, Fits, Refusal};
+pub use refusal::{Constraint, Fits, Margin, Refusal};
 pub use request::{
-    Hop, MAX_ALTERNATIVES, MAX_BURST, MAX_DELAY, MAX_HOPS, MAX_RATE, MIN_FRAME, Malformed, Request,
-    Tree,
+    Hop, MAX_ALTERNATIVES, MAX_BURST, MAX_DELAY, MAX_HOPS, MAX_RATE, MIN_FRAME, Malformed,
+    Redundant, Request, Tree,
 };
 pub use stage::{FailureId, Stage, StageId, Unpromised};
 

@@ -196,6 +196,7 @@ impl Reservations {
             initial: first.rate.time_to_send(traffic.largest_frame) + first.propagation,
             base,
             alternatives: others,
+            redundant: None,
         }
     }
 

@@ -98,6 +98,7 @@ impl WithoutPromise {
             initial: Delay::ZERO,
             base: Tree::default(),
             alternatives: Vec::new(),
+            redundant: None,
         })
     }
 

@@ -193,7 +193,9 @@ impl Ceilings {
         };
         for request in expected {
             let alternatives = request.alternatives.iter().map(|(_, tree)| tree);
-            for tree in std::iter::once(&request.base).chain(alternatives) {
+            let redundant = request.redundant.iter().map(|redundant| &redundant.tree);
+            let others = alternatives.chain(redundant);
+            for tree in std::iter::once(&request.base).chain(others) {
                 let parents: Vec<_> = tree.hops.iter().filter_map(|hop| hop.parent).collect();
                 for leaf in (0..tree.hops.len()).filter(|hop| !parents.contains(hop)) {
                     ceilings.lower(stages, request, &way_to(tree, leaf));

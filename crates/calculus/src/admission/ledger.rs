@@ -22,7 +22,8 @@ pub struct FlowId(pub u64);
 pub struct Admitted {
     /// The flow it was made to.
     pub id: FlowId,
-    /// The longest that any frame takes to any receiver while nothing is broken.
+    /// The longest that any frame takes to any receiver while nothing is broken,
+    /// and for a flow with a redundant tree also while either tree is.
     pub guarantee: Delay,
     /// The same for each leaf of the base tree, by its place in the tree.
     pub leaves: Vec<(usize, Delay)>,
@@ -36,7 +37,7 @@ pub struct Ledger {
     stages: Vec<Stage>,
     loads: Vec<StageLoad>,
     flows: BTreeMap<FlowId, Request>,
-    next: u64,
+    pub(super) next: u64,
     plan: Plan,
 }
 
@@ -199,11 +200,13 @@ impl Ledger {
         plan_fits(&self.plan, &self.stages, &self.loads)
     }
 
-    /// Returns the worst of the base tree's leaves in the plan.
+    /// Returns the worst of the base tree's leaves in the plan, and of those where
+    /// second copies arrive.
     fn guarantee(&self) -> Delay {
         let leaves = self.plan.leaves().iter();
         let base = leaves.filter(|leaf| leaf.failure.is_none());
         base.map(|leaf| leaf.latest)
+            .chain(self.plan.second_copy)
             .max()
             .expect("a tree has a leaf")
     }

@@ -10,13 +10,18 @@
 //! and so do the windows of the hops behind it in either tree: that covers frames
 //! which began on one tree and were caught by the other on their way.
 //!
+//! A flow may also send a second copy of each frame on another tree, all the time.
+//! Behind the stage that drops one of the copies the windows span both: either may
+//! be the first to arrive.
+//!
 //! Where all frames of a flow come to a stage from the same stage before it, that
 //! one is their *origin*: they come over one link, and no denser than it carries.
 
 use units::{DataSize, Delay};
 
+use super::copies::{self, Passing};
 use super::refusal::{Breach, Constraint};
-use super::request::{Hop, Malformed, Request, Tree};
+use super::request::{Hop, Malformed, Redundant, Request, Tree};
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
 use crate::min_plus::TokenBucket;
@@ -74,6 +79,8 @@ pub(super) struct Plan {
     /// First one for each hop of the base tree, then those under failures.
     pub(super) reservations: Vec<Reservation>,
     leaves: Leaves,
+    /// The latest that a second copy arrives at a receiver, if there are any.
+    pub(super) second_copy: Option<Delay>,
     in_base: MarkedStages,
     in_alternative: MarkedStages,
     base: Vec<Window>,
@@ -87,6 +94,7 @@ impl Plan {
         Self {
             reservations: Vec::new(),
             leaves: Leaves::default(),
+            second_copy: None,
             in_base: MarkedStages::new(stages),
             in_alternative: MarkedStages::new(stages),
             base: Vec::new(),
@@ -128,7 +136,11 @@ impl Plan {
         if request.initial > request.deadline {
             return Err(too_late(request.initial, request, None));
         }
+        self.second_copy = None;
         self.draw_base(request, traffic, stages)?;
+        if let Some(redundant) = &request.redundant {
+            return self.draw_redundant(redundant, request, traffic, stages);
+        }
         for (failure, tree) in &request.alternatives {
             self.draw_alternative(request, traffic, stages, (*failure, tree))?;
         }
@@ -142,10 +154,7 @@ impl Plan {
         stages: &[Stage],
     ) -> Result<(), Breach> {
         let tree = &request.base;
-        self.in_base.clear();
-        for (at, hop) in tree.hops.iter().enumerate() {
-            self.in_base.mark(hop.stage, at);
-        }
+        self.in_base.mark_all(tree);
         lay_windows(&mut self.base, tree, None, request, stages, |_, window| {
             window
         })?;
@@ -159,6 +168,77 @@ impl Plan {
         Ok(())
     }
 
+    /// Adds to the base tree what second copies bring, which take another one at
+    /// the same time.
+    fn draw_redundant(
+        &mut self,
+        redundant: &Redundant,
+        request: &Request,
+        traffic: TokenBucket,
+        stages: &[Stage],
+    ) -> Result<(), Breach> {
+        let (tree, eliminator) = (&redundant.tree, redundant.eliminator);
+        self.in_alternative.mark_all(tree);
+        let alone = |_, window| window;
+        lay_windows(&mut self.alternative, tree, None, request, stages, alone)?;
+        if let Some((eliminator, at, other)) = eliminator.and_then(|stage| {
+            let other = self.in_alternative.find(stage)?;
+            Some((stage, self.in_base.find(stage)?, other))
+        }) {
+            let copies = (self.base[at], self.alternative[other]);
+            let first = copies.0.and(copies.1);
+            let join = |stage, window| if stage == eliminator { first } else { window };
+            lay_windows(&mut self.base, &request.base, None, request, stages, join)?;
+            lay_windows(&mut self.alternative, tree, None, request, stages, join)?;
+            // It serves both copies, each within its own window.
+            (self.base[at], self.alternative[other]) = copies;
+            self.leaves.noted.clear();
+            let base = (&request.base, self.base.as_slice());
+            self.leaves.note(base, None, request, stages)?;
+        }
+        let known = self.leaves.noted.len();
+        let second = (tree, self.alternative.as_slice());
+        self.leaves.note(second, None, request, stages)?;
+        let second = self.leaves.noted.drain(known..).map(|leaf| leaf.latest);
+        self.second_copy = second.max();
+        self.reserve_copies(redundant, request, traffic, stages);
+        Ok(())
+    }
+
+    /// Reserves what the copies on both trees bring.
+    fn reserve_copies(
+        &mut self,
+        redundant: &Redundant,
+        request: &Request,
+        traffic: TokenBucket,
+        stages: &[Stage],
+    ) {
+        let (base, tree) = (&request.base, &redundant.tree);
+        let of_base = copies::passing(base, tree, redundant.eliminator);
+        let of_tree = copies::passing(tree, base, redundant.eliminator);
+        let flow = (request, traffic);
+        self.reservations.clear();
+        for (at, hop) in base.hops.iter().enumerate() {
+            let origin = base.origin(hop);
+            let mut both = passing(hop.stage, origin, stages, flow, self.base[at]);
+            if let Some(other) = self.in_alternative.find(hop.stage)
+                && of_base[at] == Passing::OwnCopy
+            {
+                let origin = tree.origin(&tree.hops[other]);
+                let second = passing(hop.stage, origin, stages, flow, self.alternative[other]);
+                both.join_copy(&second);
+            }
+            self.reservations.push(both);
+        }
+        for (at, hop) in tree.hops.iter().enumerate() {
+            if of_tree[at] == Passing::OwnCopy && self.in_base.find(hop.stage).is_none() {
+                let origin = tree.origin(hop);
+                let second = passing(hop.stage, origin, stages, flow, self.alternative[at]);
+                self.reservations.push(second);
+            }
+        }
+    }
+
     fn draw_alternative(
         &mut self,
         request: &Request,
@@ -166,10 +246,7 @@ impl Plan {
         stages: &[Stage],
         (failure, tree): (FailureId, &Tree),
     ) -> Result<(), Breach> {
-        self.in_alternative.clear();
-        for (at, hop) in tree.hops.iter().enumerate() {
-            self.in_alternative.mark(hop.stage, at);
-        }
+        self.in_alternative.mark_all(tree);
         let (in_base, base) = (&self.in_base, &self.base);
         let from_base = |stage, window: Window| match in_base.find(stage) {
             Some(at) => window.and(base[at]),
@@ -425,7 +502,28 @@ fn shares_at(
     (long, request.peak.map_or(long, share))
 }
 
+impl Reservation {
+    /// Adds what the second copies of a flow bring to the stage.
+    fn join_copy(&mut self, second: &Self) {
+        self.share = self.share.plus(second.share);
+        self.peak = self.peak.plus(second.peak);
+        if self.origin != second.origin {
+            self.origin = None;
+        }
+    }
+}
+
 impl Share {
+    fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Processing(this), Self::Processing(other)) => Self::Processing(this + other),
+            (Self::Port(this), Self::Port(other)) => Self::Port(this + other),
+            (Self::Processing(_), Self::Port(_)) | (Self::Port(_), Self::Processing(_)) => {
+                unreachable!("both are shares of one stage")
+            }
+        }
+    }
+
     /// Returns what this is above `other`, which is no more.
     fn above(self, other: Self) -> Self {
         match (self, other) {
@@ -450,6 +548,14 @@ impl MarkedStages {
         Self {
             round: 0,
             marks: vec![(0, 0); stages],
+        }
+    }
+
+    /// Marks the stages of a tree and no others.
+    fn mark_all(&mut self, tree: &Tree) {
+        self.clear();
+        for (at, hop) in tree.hops.iter().enumerate() {
+            self.mark(hop.stage, at);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Why a promise cannot be made, and what could be promised instead.
 
+use std::fmt;
+
 use thiserror::Error;
 use units::{BitRate, DataSize, Delay};
 
@@ -19,6 +21,39 @@ pub struct Refusal {
     pub constraint: Constraint,
     /// What would have been admitted.
     pub fits: Fits,
+}
+
+/// By how much a constraint is missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Margin {
+    /// So much later than allowed.
+    Delay(Delay),
+    /// So many bits a second more than the link carries.
+    Rate {
+        /// Bits a second.
+        bps: u64,
+    },
+    /// So much more than the queue holds.
+    Size(DataSize),
+    /// So many frames more than the buffer holds.
+    Frames(u64),
+    /// So many frames a second more than can be processed.
+    FrameRate {
+        /// Frames a second.
+        per_second: u64,
+    },
+}
+
+impl fmt::Display for Margin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Delay(delay) => write!(f, "{delay}"),
+            Self::Rate { bps } => write!(f, "{bps} bit/s"),
+            Self::Size(size) => write!(f, "{size}"),
+            Self::Frames(frames) => write!(f, "{frames} frames"),
+            Self::FrameRate { per_second } => write!(f, "{per_second} frames/s"),
+        }
+    }
 }
 
 /// What would have been admitted instead, by the whole network.
@@ -99,6 +134,9 @@ pub enum Constraint {
         /// What the queue holds.
         allowed: DataSize,
     },
+    /// No way leads to the receiver.
+    #[error("no way leads to the receiver")]
+    NoWay,
     /// The queue in front of the processor could overflow.
     #[error("up to {needed} frames would wait for processing, the buffer holds {allowed}")]
     FrameBuffer {
@@ -110,6 +148,40 @@ pub enum Constraint {
 }
 
 impl Constraint {
+    /// Returns by how much it would be missed; nothing where that is no matter of
+    /// more or less.
+    #[must_use]
+    pub fn margin(&self) -> Option<Margin> {
+        match *self {
+            Self::Malformed(_) | Self::NoBudget { .. } | Self::Unbounded { .. } | Self::NoWay => {
+                None
+            }
+            Self::Deadline { needed, allowed }
+            | Self::Delay {
+                needed, allowed, ..
+            } => Some(Margin::Delay(needed.saturating_sub(allowed))),
+            Self::Rate {
+                needed_bps,
+                allowed,
+                ..
+            } => Some(Margin::Rate {
+                bps: needed_bps.saturating_sub(allowed.as_bps()),
+            }),
+            Self::FrameRate {
+                needed_per_second,
+                allowed_per_second,
+            } => Some(Margin::FrameRate {
+                per_second: needed_per_second.saturating_sub(allowed_per_second),
+            }),
+            Self::Buffer {
+                needed, allowed, ..
+            } => Some(Margin::Size(needed.saturating_sub(allowed))),
+            Self::FrameBuffer { needed, allowed } => {
+                Some(Margin::Frames(needed.saturating_sub(allowed)))
+            }
+        }
+    }
+
     /// Returns whether more arrives than can be served, whatever the budgets.
     #[must_use]
     pub fn is_overload(&self) -> bool {
@@ -121,7 +193,8 @@ impl Constraint {
             | Self::Delay { .. }
             | Self::Unbounded { .. }
             | Self::Buffer { .. }
-            | Self::FrameBuffer { .. } => false,
+            | Self::FrameBuffer { .. }
+            | Self::NoWay => false,
         }
     }
 }

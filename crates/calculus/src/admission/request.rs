@@ -3,6 +3,7 @@
 use thiserror::Error;
 use units::{BitRate, DataSize, Delay};
 
+use super::copies;
 use super::plan::MarkedStages;
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::strict_priority::CLASSES;
@@ -47,6 +48,22 @@ pub struct Request {
     pub base: Tree,
     /// The stages it passes instead after a failure.
     pub alternatives: Vec<(FailureId, Tree)>,
+    /// The stages that a second copy of each frame passes at the same time. A
+    /// flow that has them has no alternatives.
+    pub redundant: Option<Box<Redundant>>,
+}
+
+/// Where the second copies of frames go.
+///
+/// As far as both trees begin with the same hops, a frame is not doubled yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redundant {
+    /// The stages that they pass, from the sender to the receivers.
+    pub tree: Tree,
+    /// The last stage at which both copies arrive: it hands on the first one and
+    /// drops the other. What is behind it is the same in both trees. Nothing if
+    /// the receivers do that.
+    pub eliminator: Option<StageId>,
 }
 
 impl Request {
@@ -183,6 +200,15 @@ pub enum Malformed {
         /// Their number.
         alternatives: usize,
     },
+    /// A flow has a redundant tree and alternatives.
+    #[error("a flow with a redundant tree has no alternatives beside it")]
+    RedundantAlternatives,
+    /// The eliminator is not passed by both copies, or what is behind it differs.
+    #[error("both trees must pass stage {}, which drops second copies, and go on as one", stage.0)]
+    Eliminator {
+        /// The eliminator, or a stage behind it.
+        stage: StageId,
+    },
     /// Work without promise was declared for a port.
     #[error("stage {} is a port: its class 0 needs no declaration", stage.0)]
     NotAProcessor {
@@ -211,7 +237,14 @@ pub(super) fn validate(
         before = Some(*failure);
         validate_tree(tree, stages, seen)?;
     }
-    Ok(())
+    match &request.redundant {
+        None => Ok(()),
+        Some(_) if alternatives > 0 => Err(Malformed::RedundantAlternatives),
+        Some(redundant) => {
+            validate_tree(&redundant.tree, stages, seen)?;
+            copies::validate(&request.base, redundant)
+        }
+    }
 }
 
 pub(super) fn validate_contract(request: &Request) -> Result<(), Malformed> {

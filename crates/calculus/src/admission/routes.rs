@@ -14,18 +14,24 @@
 //! is dropped if the flow's window is no narrower there. One that is later and
 //! narrower is kept: where the other is refused it may be taken.
 //!
+//! Two ways at once that share no cable, or no switch either, are found by
+//! [`Map::find_pair`].
+//!
 //! # Left out
 //!
 //! Trees to several receivers. Alternatives for failures: whoever reserves them
 //! asks for each with what is broken to be avoided.
 
 mod distances;
+mod pairs;
 mod search;
 
 use units::Delay;
 
-use super::ledger::Ledger;
-use super::request::{Request, Tree, validate_contract};
+use super::ledger::{Admitted, Ledger};
+use super::plan::{Window, behind};
+use super::refusal::{Constraint, Fits, Refusal};
+use super::request::{Redundant, Request, Tree, validate_contract};
 use super::stage::StageId;
 use distances::Distances;
 use search::{Question, Search, Task};
@@ -110,6 +116,18 @@ impl Route {
     }
 }
 
+/// What two ways must not share, beside the switches at their ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disjoint {
+    /// No cable.
+    Cables,
+    /// No cable and no switch.
+    Nodes,
+}
+
+/// The most shortest ways that are tried as the first of a pair.
+const FIRST_OF_PAIR: usize = 16;
+
 /// The switches of a network and the cables between them, as stages of a ledger.
 #[derive(Clone, Debug)]
 pub struct Map {
@@ -156,6 +174,144 @@ impl Map {
         most: usize,
     ) -> Vec<Route> {
         self.ask(ledger, request, ends, Question::Shortest(most))
+    }
+
+    /// Promises `request` what it asks for on the way with the least bound on which
+    /// that can be promised, and returns the way as well.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be promised on the way with the least bound, and what could be
+    /// there; or by how much every way is too long, or that there is none.
+    pub fn admit(
+        &mut self,
+        ledger: &mut Ledger,
+        mut request: Request,
+        ends: Ends<'_>,
+    ) -> Result<(Route, Admitted), Refusal> {
+        if let Some(route) = self.find(ledger, &request, ends) {
+            request.base = route.tree();
+            let admitted = ledger.admit(request)?;
+            return Ok((route, admitted));
+        }
+        let patient = Request {
+            deadline: super::request::MAX_DELAY,
+            ..request.clone()
+        };
+        match self.shortest(ledger, &patient, ends, 1).pop() {
+            // On its own trees a malformed request is refused for what it is.
+            None if validate_contract(&request).is_err() => Err(refused(ledger, &request)),
+            None => Err(Refusal {
+                stage: None,
+                failure: None,
+                constraint: Constraint::NoWay,
+                fits: Fits::default(),
+            }),
+            Some(route) => {
+                request.base = route.tree();
+                Err(refused(ledger, &request))
+            }
+        }
+    }
+
+    /// Returns two disjoint ways, the quicker one first, on which `ledger` would
+    /// admit `request` with two copies of each frame; nothing if none were found.
+    /// The processing of the receiver's switch, if it has any, drops second copies.
+    ///
+    /// The pair of the least total bound is tried first, then the shortest ways
+    /// with the least that is disjoint from each.
+    pub fn find_pair(
+        &mut self,
+        ledger: &mut Ledger,
+        request: &Request,
+        ends: Ends<'_>,
+        disjoint: Disjoint,
+    ) -> Option<[Route; 2]> {
+        validate_contract(request).ok()?;
+        let (graph, stages) = (&self.graph, ledger.stages());
+        let least = pairs::least_pair(graph, stages, request.class, ends, disjoint)?;
+        let least = least.map(|way| self.route(ledger, request, ends, &way));
+        if let [Some(one), Some(other)] = least
+            && let Some(pair) = self.admissible(ledger, request, [one, other])
+        {
+            return Some(pair);
+        }
+        let firsts = self.shortest(ledger, request, ends, FIRST_OF_PAIR);
+        firsts.into_iter().find_map(|first| {
+            let inner = first.nodes.get(1..first.nodes.len() - 1).unwrap_or(&[]);
+            let avoid_cables = [ends.avoid_cables, &first.cables].concat();
+            let mut avoid_nodes = ends.avoid_nodes.to_vec();
+            match disjoint {
+                Disjoint::Cables => {}
+                Disjoint::Nodes => avoid_nodes.extend(inner),
+            }
+            let beside = Ends {
+                avoid_cables: &avoid_cables,
+                avoid_nodes: &avoid_nodes,
+                ..ends
+            };
+            let second = self.find(ledger, request, beside)?;
+            self.admissible(ledger, request, [first, second])
+        })
+    }
+
+    /// Returns `request` with second copies, on a pair of ways.
+    #[must_use]
+    pub fn redundant(&self, request: &Request, [one, other]: &[Route; 2]) -> Request {
+        let last = one.nodes.last();
+        Request {
+            base: one.tree(),
+            alternatives: Vec::new(),
+            redundant: Some(Box::new(Redundant {
+                tree: other.tree(),
+                eliminator: last.and_then(|node| self.graph.processing(*node)),
+            })),
+            ..request.clone()
+        }
+    }
+
+    /// Returns the pair, the quicker way first, if the ledger admits it.
+    fn admissible(
+        &self,
+        ledger: &mut Ledger,
+        request: &Request,
+        mut pair: [Route; 2],
+    ) -> Option<[Route; 2]> {
+        pair.sort_by_key(|route| route.bound);
+        let request = self.redundant(request, &pair);
+        ledger.admits(&request).then_some(pair)
+    }
+
+    /// Returns the way over `links`.
+    fn route(
+        &self,
+        ledger: &Ledger,
+        request: &Request,
+        ends: Ends<'_>,
+        links: &[Link],
+    ) -> Option<Route> {
+        let mut route = Route {
+            bound: Delay::ZERO,
+            nodes: vec![ends.from],
+            cables: links.iter().map(|link| link.cable).collect(),
+            stages: self.graph.processing(ends.from).into_iter().collect(),
+        };
+        for link in links {
+            route.nodes.push(link.to);
+            route.stages.push(link.port);
+            route.stages.extend(self.graph.processing(link.to));
+        }
+        route.stages.push(ends.to.port);
+        let mut window = Window {
+            earliest: Delay::ZERO,
+            latest: request.initial,
+        };
+        for stage in &route.stages {
+            let (class, stages) = (request.class, ledger.stages());
+            window = behind(window, (*stage, None), class, stages).ok()?;
+        }
+        route.bound = window.latest;
+        Some(route)
     }
 
     fn ask(
@@ -229,6 +385,12 @@ impl Graph {
     fn entering(&self, node: NodeId) -> &[Link] {
         &self.entering[node.index()]
     }
+}
+
+/// Returns why a request is not admitted.
+fn refused(ledger: &mut Ledger, request: &Request) -> Refusal {
+    let refusal = ledger.check(request).err();
+    refusal.expect("no way was found on which it would be")
 }
 
 impl NodeId {

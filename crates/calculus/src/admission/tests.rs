@@ -2,6 +2,7 @@ mod properties;
 
 use units::{BitRate, DataSize, Delay};
 
+use super::load::Load;
 use super::*;
 use crate::min_plus::TokenBucket;
 
@@ -284,6 +285,125 @@ fn a_peak_makes_room_for_a_burst() {
 }
 
 #[test]
+fn a_batch_is_admitted_whole_or_not_at_all() {
+    let mut ledger = Ledger::new(switches(2));
+    ledger.admit(sampled_values(&[0, 1])).unwrap();
+    let before = ledger.clone();
+
+    let refused = ledger.admit_all(vec![sampled_values(&[2, 3]), bulk(&[0, 1]), bulk(&[2, 1])]);
+
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.request, 2);
+    assert_eq!(refused.refusal.stage, Some(StageId(1)));
+    assert_eq!(ledger, before);
+    let admitted = ledger
+        .admit_all(vec![sampled_values(&[2, 3]), bulk(&[0, 1])])
+        .unwrap();
+    assert_eq!(admitted.len(), 2);
+    assert_eq!(ledger.flows(), 3);
+}
+
+#[test]
+fn what_if_answers_as_admitting_would_and_promises_nothing() {
+    let mut ledger = Ledger::new(switches(2));
+    let batch = [
+        sampled_values(&[2, 3]),
+        bulk(&[0, 1]),
+        bulk(&[2, 1]),
+        bulk(&[2, 3]),
+    ];
+    let before = ledger.clone();
+
+    let answers = ledger.what_if(&batch);
+
+    assert_eq!(ledger, before);
+    let admitted = ledger.admit_each(batch.to_vec());
+    let guarantees = admitted
+        .into_iter()
+        .map(|decision| decision.map(|a| a.guarantee));
+    assert_eq!(answers, guarantees.collect::<Vec<_>>());
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 3);
+}
+
+#[test]
+fn a_refusal_says_by_how_much_it_is_missed() {
+    let mut ledger = Ledger::new(switches(1));
+    ledger.admit(bulk(&[0, 1])).unwrap();
+    let mut late = sampled_values(&[0, 1]);
+    late.deadline = Delay::from_us(350);
+    let mut margin = |request| ledger.check(&request).unwrap_err().constraint.margin();
+
+    let overload = Margin::Rate { bps: 20_000_000 };
+    assert_eq!(margin(bulk(&[1])), Some(overload));
+    let missed = Delay::from_us(12 + 50 + 300 + 1 - 350);
+    assert_eq!(margin(late), Some(Margin::Delay(missed)));
+    assert_eq!(
+        margin(Request {
+            class: 0,
+            ..bulk(&[1])
+        }),
+        None
+    );
+}
+
+/// Both copies pass the eliminator's processor, and one of them the port behind.
+#[test]
+fn two_copies_are_reserved_where_two_pass_and_one_where_one_does() {
+    let mut ledger = Ledger::new(switches(4));
+    // From switch 0 by its port to switch 3, and by the ports of 1 and 2.
+    let mut request = sampled_values(&[0, 1, 6, 7]);
+    request.redundant = Some(Box::new(Redundant {
+        tree: path(&[0, 3, 2, 5, 6, 7]),
+        eliminator: Some(StageId(6)),
+    }));
+
+    let admitted = ledger.admit(request.clone()).unwrap();
+
+    let slower = Delay::from_us(12 + 3 * 50 + 3 * 300 + 3);
+    assert_eq!(admitted.guarantee, slower);
+    let rate = |stage| match ledger.load(StageId(stage)).total(None) {
+        Load::Processing(frames) => frames.rate_per_second / 4_000_000_000,
+        Load::Port(classes) => classes[7].traffic.rate_bps() / 4_608_000,
+    };
+    assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(rate), [1, 1, 1, 1, 0, 1, 2, 1]);
+    let Load::Port(classes) = ledger.load(StageId(7)).total(None) else {
+        panic!()
+    };
+    // From the earliest of the one, two links, to the latest of the other.
+    let window = Delay::from_us(12 + 3 * 50 + 2 * 300 + 2 - 1);
+    assert_eq!(classes[7].traffic, request.traffic().spread_by(window));
+}
+
+#[test]
+fn an_eliminator_behind_which_the_trees_differ_is_refused() {
+    let mut ledger = Ledger::new(switches(4));
+    let mut refused = |tree, eliminator| {
+        let mut request = sampled_values(&[0, 1, 6, 7]);
+        let eliminator = Some(StageId(eliminator));
+        request.redundant = Some(Box::new(Redundant { tree, eliminator }));
+        match ledger.admit(request).map(|admitted| admitted.guarantee) {
+            Err(Refusal {
+                constraint: Constraint::Malformed(malformed),
+                ..
+            }) => Some(malformed),
+            _ => None,
+        }
+    };
+
+    let stage = StageId(7);
+    assert_eq!(
+        refused(path(&[0, 3, 6, 5]), 6),
+        Some(Malformed::Eliminator { stage })
+    );
+    let stage = StageId(4);
+    assert_eq!(
+        refused(path(&[0, 3, 6, 7]), 4),
+        Some(Malformed::Eliminator { stage })
+    );
+    assert_eq!(refused(path(&[0, 3, 6, 7]), 6), None);
+}
+
+#[test]
 fn a_malformed_request_is_refused_by_name() {
     let mut ledger = Ledger::new(switches(1));
     let mut refused = |change: fn(&mut Request)| {
@@ -342,6 +462,7 @@ fn requests_at_the_limits_are_answered() {
         initial: MAX_DELAY,
         base: path(&[0, 1]),
         alternatives: vec![(FailureId(0), path(&[2, 1])), (FailureId(1), path(&[0, 3]))],
+        redundant: None,
     };
     let at_once = Request {
         initial: Delay::ZERO,
@@ -556,6 +677,7 @@ fn sampled_values(stages: &[u32]) -> Request {
         initial: Delay::from_us(12),
         base: path(stages),
         alternatives: Vec::new(),
+        redundant: None,
     }
 }
 

@@ -8,11 +8,11 @@
 mod simulation;
 
 use calculus::admission::{
-    CLASSES, FailureId, Headroom, Hop, Ledger, MAX_DELAY, Request, Stage, StageId, Tree,
+    CLASSES, FailureId, Headroom, Hop, Ledger, MAX_DELAY, Redundant, Request, Stage, StageId, Tree,
     suggest_budgets,
 };
 use calculus::min_plus::TokenBucket;
-use simulation::{Caught, Conditions, Detour, Emission, Observation};
+use simulation::{Caught, Conditions, Detour, Emission, Observation, Outage};
 use units::{BitRate, DataSize, Delay};
 
 const RUNS: u64 = 2_000;
@@ -65,6 +65,7 @@ fn a_port_reaches_its_bound() {
         processors_hesitate: true,
         flood_phase_ps: Some(LINK.time_to_send(FULL_FRAME).as_ps()),
         detour: None,
+        outage: None,
     };
 
     let mut longest = Delay::ZERO;
@@ -88,6 +89,7 @@ fn a_processor_reaches_its_bound() {
         processors_hesitate: true,
         flood_phase_ps: None,
         detour: None,
+        outage: None,
     };
 
     let mut longest = Delay::ZERO;
@@ -170,6 +172,7 @@ fn changing_trees_breaks_no_budget() {
                 until_ps: until_us * 1_000_000,
                 caught,
             }),
+            outage: None,
         };
 
         let mut piled_up = false;
@@ -184,6 +187,73 @@ fn changing_trees_breaks_no_budget() {
 
         assert!(piled_up, "the burst did not reach a port");
     }
+}
+
+/// While the quicker way works, nothing of the slower one gets through the
+/// eliminator. When it breaks, frames that piled up on the slower way come through
+/// as a burst, behind the last that came by the quicker one.
+#[test]
+fn the_burst_of_the_slower_way_fits_when_the_quicker_one_breaks() {
+    let (first, slow, quick, eliminator, last) = (0, 1, 2, 3, 4);
+    let stages = [
+        processor(Delay::ZERO, Delay::from_us(1)),
+        processor(Delay::from_us(3_000), Delay::from_us(1)),
+        port(FULL_FRAME),
+        processor(Delay::ZERO, Delay::from_us(5)),
+        port(FULL_FRAME),
+    ];
+    let path = |stages: &[u64]| Tree::path(stages.iter().map(|stage| id(*stage)));
+    let mut flow = one_stage_flow();
+    flow.rate = BitRate::from_mbps(20);
+    flow.base = path(&[first, quick, eliminator, last]);
+    flow.redundant = Some(Box::new(Redundant {
+        tree: path(&[first, slow, eliminator, last]),
+        eliminator: Some(id(eliminator)),
+    }));
+    let flows = [flow];
+    let stages = suggest_budgets(&stages, &[], &flows, Headroom::default()).unwrap();
+    let emissions: Vec<_> = (0..40).map(|at| at_once(0, at * 100_000_000)).collect();
+    let conditions = Conditions {
+        processors_hesitate: true,
+        flood_phase_ps: Some(0),
+        detour: None,
+        outage: Some(Outage {
+            stage: usize::try_from(quick).unwrap(),
+            from_ps: 100_000_000,
+            until_ps: SENDING_PS,
+        }),
+    };
+    let guarantee = Ledger::new(stages.clone())
+        .admit(flows[0].clone())
+        .unwrap()
+        .guarantee;
+
+    let (mut longest, mut received) = (Delay::ZERO, 0);
+    simulation::run(
+        &stages,
+        &flows,
+        &emissions,
+        conditions,
+        |observation| match observation {
+            Observation::Left { stage, sojourn, .. } => {
+                let budget = stages[stage].budget(7).unwrap();
+                assert!(sojourn <= budget, "{sojourn} at {stage}, budget {budget}");
+                if stage == usize::try_from(last).unwrap() {
+                    longest = longest.max(sojourn);
+                }
+            }
+            Observation::Received { latency, .. } => {
+                assert!(latency <= guarantee, "{latency}, guarantee {guarantee}");
+                received += 1;
+            }
+        },
+    );
+
+    assert_eq!(received, 40, "each frame arrives, and once");
+    assert!(
+        longest > LINK.time_to_send(FULL_FRAME) * 3u64,
+        "no burst reached the last port"
+    );
 }
 
 /// How much of what was promised has been used at most.
@@ -220,7 +290,7 @@ fn run_once(seed: u64) -> Option<Usage> {
         .map(|flow| ledger.admit(flow.clone()).unwrap())
         .collect();
     let emissions = emissions(&flows, &mut random);
-    let conditions = conditions(&mut random);
+    let conditions = conditions(&stages, &mut random);
 
     let mut usage = Usage::default();
     simulation::run(&stages, &flows, &emissions, conditions, |observation| {
@@ -236,6 +306,14 @@ fn run_once(seed: u64) -> Option<Usage> {
                     of_budget_percent: percent_of(sojourn, budget),
                     ..Usage::default()
                 }
+            }
+            Observation::Received { flow, latency, .. } if flows[flow].redundant.is_some() => {
+                let guarantee = admitted[flow].guarantee;
+                assert!(
+                    latency <= guarantee,
+                    "{latency}, guarantee {guarantee}, redundant"
+                );
+                Usage::default()
             }
             Observation::Received {
                 flow,
@@ -273,7 +351,7 @@ fn percent_of(part: Delay, whole: Delay) -> u64 {
     part.as_ps() * 100 / whole.as_ps()
 }
 
-fn conditions(random: &mut Prng) -> Conditions {
+fn conditions(stages: &[Stage], random: &mut Prng) -> Conditions {
     let from_ps = random.below(SENDING_PS / 2);
     let caught = match random.below(2) {
         0 => Caught::Never,
@@ -289,6 +367,11 @@ fn conditions(random: &mut Prng) -> Conditions {
         processors_hesitate: random.below(2) == 0,
         flood_phase_ps: (random.below(4) > 0).then_some(flood_phase),
         detour: (random.below(2) == 0).then_some(detour),
+        outage: (random.below(2) == 0).then_some(Outage {
+            stage: random.index_below(stages.len().try_into().unwrap()),
+            from_ps,
+            until_ps: from_ps + random.below(SENDING_PS / 2),
+        }),
     }
 }
 
@@ -397,7 +480,19 @@ impl Ring {
         let smallest = 84 + random.below(1_000);
         let largest = smallest + random.below(1_539 - smallest);
         let largest_frame = DataSize::from_bytes(largest);
-        let provided_for = links > 0 && random.below(2) == 0;
+        let protection = if links > 0 { random.below(4) } else { 3 };
+        let eliminator = match random.below(2) {
+            0 => Some(id((from + links) % self.switches)),
+            _ => None,
+        };
+        let mut copies = None;
+        let base = if protection == 2 && base != other {
+            let tree = other.clone();
+            copies = Some(Box::new(Redundant { tree, eliminator }));
+            base
+        } else {
+            self.with_receivers(base, random)
+        };
         let rate = BitRate::from_bps(1_000 + random.below(12_000_000));
         let peak = rate + BitRate::from_bps(1 + random.below(60_000_000));
         let has_peak = random.below(3) == 0;
@@ -410,11 +505,12 @@ impl Ring {
             smallest_frame: DataSize::from_bytes(smallest),
             deadline: MAX_DELAY,
             initial: LINK.time_to_send(largest_frame),
-            base: self.with_receivers(base, random),
-            alternatives: match provided_for {
-                true => vec![(FAILURE, other)],
-                false => Vec::new(),
+            base,
+            alternatives: match protection {
+                0 | 1 => vec![(FAILURE, other)],
+                _ => Vec::new(),
             },
+            redundant: copies,
         }
     }
 
@@ -483,6 +579,7 @@ fn one_stage_flow() -> Request {
         initial: Delay::ZERO,
         base: Tree::path([StageId(0)]),
         alternatives: Vec::new(),
+        redundant: None,
     }
 }
 

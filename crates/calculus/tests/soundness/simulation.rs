@@ -5,7 +5,7 @@
 //! port serves the most urgent queue and never interrupts a frame; a flooded
 //! port sends a frame without promise whenever nothing else waits.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use calculus::admission::{CLASSES, Request, Stage, Tree};
 use units::{DataSize, Delay};
@@ -36,6 +36,15 @@ pub struct Conditions {
     /// that, unless that is a smaller one.
     pub flood_phase_ps: Option<u64>,
     pub detour: Option<Detour>,
+    pub outage: Option<Outage>,
+}
+
+/// A stage that loses what it has served, with frames under way behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Outage {
+    pub stage: usize,
+    pub from_ps: u64,
+    pub until_ps: u64,
 }
 
 /// A frame as its source sends it.
@@ -80,10 +89,11 @@ pub fn run(
         events: BTreeMap::new(),
         scheduled: 0,
         in_flight: 0,
+        handed_on: BTreeSet::new(),
     };
     simulation.start_floods();
-    for emission in emissions {
-        simulation.emit(*emission);
+    for (number, emission) in emissions.iter().enumerate() {
+        simulation.emit(number, *emission);
     }
     while let Some(((now, _), event)) = simulation.events.pop_first() {
         match event {
@@ -104,6 +114,8 @@ struct Simulation<'a> {
     events: BTreeMap<(u64, u64), Event>,
     scheduled: u64,
     in_flight: u64,
+    /// The frames of which an eliminator has seen a copy.
+    handed_on: BTreeSet<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -114,6 +126,7 @@ enum Event {
 
 #[derive(Clone, Copy)]
 struct Frame {
+    number: usize,
     flow: usize,
     route: Route,
     hop: usize,
@@ -127,6 +140,8 @@ struct Frame {
 enum Route {
     Base,
     Alternative,
+    /// That of second copies.
+    Redundant,
 }
 
 #[derive(Default)]
@@ -159,7 +174,7 @@ impl Simulation<'_> {
         }
     }
 
-    fn emit(&mut self, emission: Emission) {
+    fn emit(&mut self, number: usize, emission: Emission) {
         let request = &self.flows[emission.flow];
         let route = self.route_at(emission.at_ps, request);
         let tree = tree(request, route);
@@ -170,6 +185,7 @@ impl Simulation<'_> {
             .filter(|(_, hop)| hop.parent.is_none())
         {
             let frame = Frame {
+                number,
                 flow: emission.flow,
                 route,
                 hop,
@@ -253,6 +269,12 @@ impl Simulation<'_> {
         let at = now + self.stages[stage].propagation().as_ps();
         self.in_flight -= 1;
         let request = &self.flows[frame.flow];
+        let lost = self.conditions.outage.is_some_and(|outage| {
+            outage.stage == stage && (outage.from_ps..outage.until_ps).contains(&now)
+        });
+        if lost || self.is_second_copy(frame, stage) {
+            return;
+        }
         if self.catches_frames() {
             let route = self.route_at(now, request);
             let hops = &tree(request, route).hops;
@@ -263,6 +285,20 @@ impl Simulation<'_> {
                     ..frame
                 };
                 frame.always_on_base &= route == Route::Base;
+            }
+        }
+        if let Some(doubled) = doubled(request, frame) {
+            for hop in doubled {
+                self.in_flight += 1;
+                let route = Route::Redundant;
+                self.schedule(
+                    at,
+                    Event::Arrive(Frame {
+                        hop,
+                        route,
+                        ..frame
+                    }),
+                );
             }
         }
         let hops = &tree(request, frame.route).hops;
@@ -284,6 +320,13 @@ impl Simulation<'_> {
                 latency: Delay::from_ps(at - frame.born_ps),
             });
         }
+    }
+
+    /// Returns whether this is the eliminator and another copy was here before.
+    fn is_second_copy(&mut self, frame: Frame, stage: usize) -> bool {
+        let redundant = self.flows[frame.flow].redundant.as_ref();
+        let eliminator = redundant.and_then(|redundant| redundant.eliminator);
+        eliminator.is_some_and(|at| index(at.0) == stage) && !self.handed_on.insert(frame.number)
     }
 
     fn catches_frames(&self) -> bool {
@@ -310,7 +353,18 @@ fn tree(request: &Request, route: Route) -> &Tree {
     match route {
         Route::Base => &request.base,
         Route::Alternative => &request.alternatives[0].1,
+        Route::Redundant => &request.redundant.as_ref().expect("it has copies").tree,
     }
+}
+
+/// Returns the hops to which a second copy goes when a frame leaves the last stage
+/// that it passes undoubled: here the first, as in all networks of this test.
+fn doubled(request: &Request, frame: Frame) -> Option<Vec<usize>> {
+    let redundant = request.redundant.as_ref()?;
+    let is_first = frame.route == Route::Base && frame.hop == 0;
+    let hops = redundant.tree.hops.iter().enumerate();
+    let next = hops.filter(|(_, hop)| is_first && hop.parent == Some(0));
+    Some(next.map(|(at, _)| at).collect())
 }
 
 fn index(stage: u32) -> usize {

@@ -136,5 +136,6 @@ fn expected(way: &[u32], deadline: Delay) -> Request {
         initial: Delay::ZERO,
         base: Tree::path(way.iter().copied().map(StageId)),
         alternatives: Vec::new(),
+        redundant: None,
     }
 }

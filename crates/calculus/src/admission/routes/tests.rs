@@ -100,11 +100,128 @@ fn the_deadline_cuts_the_search() {
     flow.deadline = flow.initial + Delay::from_us(50 + 100 + 50 + HOST_US);
 
     assert!(map.find(&net.ledger(), &flow, net.ends(0, 1)).is_some());
-    flow.deadline = flow.deadline - Delay::from_ps(1);
+    flow.deadline -= Delay::from_ps(1);
     assert_eq!(map.find(&net.ledger(), &flow, net.ends(0, 1)), None);
 }
 
+/// The shortest way crosses both of the only two that are disjoint.
+#[test]
+fn a_pair_is_found_where_the_shortest_way_blocks_every_other() {
+    let net = Net::new(
+        6,
+        &[
+            (0, 1, 100),
+            (1, 2, 100),
+            (2, 5, 100),
+            (0, 3, 300),
+            (3, 2, 300),
+            (1, 4, 300),
+            (4, 5, 300),
+        ],
+    );
+    let mut map = net.map();
+    let mut ledger = net.ledger();
+
+    let alone = map.find(&ledger, &request(), net.ends(0, 5)).unwrap();
+    let pair = map.find_pair(&mut ledger, &request(), net.ends(0, 5), Disjoint::Nodes);
+
+    assert_eq!(numbers(&alone), [0, 1, 2, 5]);
+    let pair = pair.unwrap();
+    let ways = pair.each_ref().map(numbers);
+    assert_eq!(ways, [vec![0, 1, 4, 5], vec![0, 3, 2, 5]]);
+    ledger.admit(map.redundant(&request(), &pair)).unwrap();
+}
+
+#[test]
+fn a_pair_may_share_a_switch_if_only_cables_matter() {
+    let net = Net::new(
+        5,
+        &[
+            (0, 1, 100),
+            (1, 2, 100),
+            (0, 3, 300),
+            (3, 2, 300),
+            (2, 4, 100),
+            (2, 4, 300),
+        ],
+    );
+    let mut map = net.map();
+    let mut find =
+        |disjoint| map.find_pair(&mut net.ledger(), &request(), net.ends(0, 4), disjoint);
+
+    assert_eq!(find(Disjoint::Nodes), None);
+    let pair = find(Disjoint::Cables).unwrap();
+    assert!(
+        pair[0]
+            .cables
+            .iter()
+            .all(|cable| !pair[1].cables.contains(cable))
+    );
+}
+
+#[test]
+fn a_refusal_says_why_the_least_way_cannot_take_it() {
+    let net = Net::new(3, &[(0, 1, 100)]);
+    let (mut map, mut ledger) = (net.map(), net.ledger());
+    let mut flow = request();
+    flow.rate = BitRate::from_mbps(101);
+    let mut refusal = |flow: &Request, to| {
+        let refused = map.admit(&mut ledger, flow.clone(), net.ends(0, to));
+        refused.unwrap_err()
+    };
+
+    let too_much = refusal(&flow, 1);
+    let nowhere = refusal(&request(), 2);
+    flow.deadline = Delay::from_us(3_000);
+    flow.rate = BitRate::from_mbps(1);
+    let too_late = refusal(&flow, 1);
+    flow.class = 0;
+    let malformed = refusal(&flow, 1);
+
+    assert!(too_much.constraint.is_overload(), "{too_much}");
+    assert!(too_much.fits.rate.is_some());
+    assert_eq!(nowhere.constraint, Constraint::NoWay);
+    assert!(
+        matches!(too_late.constraint, Constraint::Deadline { .. }),
+        "{too_late}"
+    );
+    assert!(
+        matches!(malformed.constraint, Constraint::Malformed(_)),
+        "{malformed}"
+    );
+}
+
 proptest! {
+    /// Two ways that are found share nothing, and are found wherever there are two:
+    /// whenever no single switch or cable cuts the sender off.
+    #[test]
+    fn a_pair_is_disjoint_and_found_where_there_is_one(
+        cables in prop::collection::vec((0u32..7, 0u32..7, 60u64..600), 5..14),
+        (from, to) in (0u32..7, 0u32..7),
+    ) {
+        prop_assume!(from != to);
+        let net = Net::new(7, &cables);
+        let (mut map, mut ledger) = (net.map(), net.ledger());
+        let ends = net.ends(from, to);
+        let leads = |map: &mut Map, avoid_cables: &[CableId], avoid_nodes: &[NodeId]| {
+            let ends = Ends { avoid_cables, avoid_nodes, ..ends };
+            map.find(&net.ledger(), &request(), ends).is_some()
+        };
+
+        let pair = map.find_pair(&mut ledger, &request(), ends, Disjoint::Nodes);
+
+        let inner = (0..7).filter(|node| *node != from && *node != to).map(NodeId);
+        let no_switch_cuts = inner.into_iter().all(|node| leads(&mut map, &[], &[node]));
+        let numbers = (0..).map(CableId).take(net.cables.len());
+        let no_cable_cuts = numbers.into_iter().all(|cable| leads(&mut map, &[cable], &[]));
+        prop_assert_eq!(pair.is_some(), no_switch_cuts && no_cable_cuts);
+        if let Some([one, other]) = pair {
+            let inner = &one.nodes[1..one.nodes.len() - 1];
+            prop_assert!(inner.iter().all(|node| !other.nodes.contains(node)));
+            prop_assert!(one.cables.iter().all(|cable| !other.cables.contains(cable)));
+        }
+    }
+
     /// What is found is admitted, with the bound that was found; and if nothing
     /// is found no way at all is admitted.
     #[test]
@@ -220,6 +337,7 @@ fn request() -> Request {
         initial: LINK.time_to_send(FRAME),
         base: Tree::default(),
         alternatives: Vec::new(),
+        redundant: None,
     }
 }
 

@@ -36,6 +36,54 @@ proptest! {
         }
     }
 
+    /// Whatever is admitted, one by one or in batches, asked for and withdrawn, in
+    /// whatever order: what is left is what admitting only the survivors gives.
+    #[test]
+    fn any_history_leaves_what_its_survivors_reserve(
+        history in prop::collection::vec((event(), any::<prop::sample::Index>()), 1..16),
+    ) {
+        let mut ledger = Ledger::new(ring());
+        let mut there: Vec<(FlowId, Request)> = Vec::new();
+        for (event, which) in history {
+            match event {
+                Event::AdmitEach(requests) => {
+                    let decisions = ledger.admit_each(requests.clone());
+                    let admitted = decisions.into_iter().zip(requests);
+                    there.extend(admitted.filter_map(|(a, request)| Some((a.ok()?.id, request))));
+                }
+                Event::AdmitAll(requests) => {
+                    if let Ok(admitted) = ledger.admit_all(requests.clone()) {
+                        there.extend(admitted.into_iter().map(|a| a.id).zip(requests));
+                    }
+                }
+                Event::WhatIf(requests) => drop(ledger.what_if(&requests)),
+                Event::Withdraw if !there.is_empty() => {
+                    let (id, request) = there.remove(which.index(there.len()));
+                    prop_assert_eq!(ledger.withdraw(id), Some(request));
+                }
+                Event::Withdraw => {}
+            }
+        }
+
+        let mut of_survivors = Ledger::new(ring());
+        for (_, request) in there.into_iter().rev() {
+            of_survivors.admit(request).unwrap();
+        }
+        for stage in (0..4 * SWITCHES).map(StageId) {
+            prop_assert_eq!(ledger.load(stage), of_survivors.load(stage));
+        }
+    }
+
+    /// Whether all of a batch fit does not depend on their order.
+    #[test]
+    fn a_batch_fits_in_any_order_or_in_none(requests in flows(6)) {
+        let backwards = requests.iter().rev().cloned().collect();
+
+        let fits = Ledger::new(ring()).admit_all(requests).is_ok();
+
+        prop_assert_eq!(fits, Ledger::new(ring()).admit_all(backwards).is_ok());
+    }
+
     /// A check leaves nothing behind, and its answer is what admitting says.
     #[test]
     fn checking_changes_nothing(requests in flows(8)) {
@@ -179,6 +227,24 @@ fn with_every_host(mut tree: Tree) -> Tree {
     tree
 }
 
+#[derive(Clone, Debug)]
+enum Event {
+    AdmitEach(Vec<Request>),
+    AdmitAll(Vec<Request>),
+    WhatIf(Vec<Request>),
+    Withdraw,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        flows(3).prop_map(Event::AdmitEach),
+        flows(3).prop_map(Event::AdmitAll),
+        flows(2).prop_map(Event::WhatIf),
+        Just(Event::Withdraw),
+        Just(Event::Withdraw),
+    ]
+}
+
 fn flows(most: usize) -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec(flow(), 1..=most)
 }
@@ -189,26 +255,30 @@ prop_compose! {
         (class, rate_kbps, frames) in (1u8..8, 1u64..20_000, 1u64..4),
         (smallest, more) in (84u64..800, 0u64..739),
         deadline_us in 200u64..20_000,
-        provided_for in any::<bool>(),
+        (protection, has_peak) in (0u8..4, any::<bool>()),
     ) -> Request {
         let shape = |tree| if multicast { with_every_host(tree) } else { tree };
         let detour = shape(around(from, SWITCHES - links, Way::Back));
         let failures = (0..links).map(|link| FailureId((from + link) % SWITCHES));
         let mut alternatives: Vec<_> = failures.map(|failure| (failure, detour.clone())).collect();
         alternatives.sort_by_key(|(failure, _)| *failure);
-        alternatives.retain(|_| provided_for);
+        alternatives.retain(|_| protection < 2);
         let largest_frame = DataSize::from_bytes(smallest + more);
         Request {
             class,
             rate: BitRate::from_bps(rate_kbps * 1_000),
             burst: largest_frame * frames,
-            peak: None,
+            peak: has_peak.then(|| TokenBucket::new(BitRate::from_bps(rate_kbps * 3_000), largest_frame)),
             largest_frame,
             smallest_frame: DataSize::from_bytes(smallest),
             deadline: Delay::from_us(deadline_us),
             initial: LINK.time_to_send(largest_frame),
             base: shape(around(from, links, Way::Clockwise)),
             alternatives,
+            redundant: (protection == 2 && links > 0 && !multicast).then(|| {
+                let eliminator = Some(StageId((from + links) % SWITCHES));
+                Box::new(Redundant { tree: around(from, SWITCHES - links, Way::Back), eliminator })
+            }),
         }
     }
 }
