@@ -38,6 +38,7 @@
 //! out for safety, and so do we. Rates and bursts are rounded down, delays up.
 //! The paper's kB is 1024 bytes.
 
+pub mod admission;
 pub mod processing_time;
 
 use units::{BitRate, DataSize, Delay};
