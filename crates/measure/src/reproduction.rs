@@ -1,16 +1,18 @@
-//! An experiment of a paper, done again: its figures beside ours, as JSON and as
-//! a page.
+//! An experiment of a paper, done again: its figures beside ours, as JSON, as a
+//! page and as drawings.
 //!
 //! A figure of the paper is kept as it was printed. Half of its last digit is
 //! what it leaves open, and ours agrees with it if it lies within.
 
 mod json;
 mod page;
+pub mod picture;
 
 use serde::{Serialize, Serializer};
 
 pub use json::{document, documents};
 pub use page::page;
+pub use picture::Picture;
 
 /// What came out of an experiment.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +30,9 @@ pub struct Reproduction {
     pub seed: u64,
     /// The figures.
     pub rows: Vec<Row>,
+    /// The figures as drawings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<Picture>,
     /// What is to be known about them, a sentence or more each: where the paper
     /// contradicts itself, what we did otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -25,7 +25,7 @@ mod network;
 mod plan;
 mod problem;
 mod profile;
-mod random;
+pub mod random;
 mod read;
 mod record;
 mod reference;

@@ -6,23 +6,25 @@
 
 /// A source of random choices: the same for the same seed, everywhere.
 #[derive(Clone, Debug)]
-pub(crate) struct Random {
+pub struct Random {
     state: u64,
 }
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// Returns the source that follows from `seed`.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
     /// Returns one of the items, or nothing if there are none.
-    pub(crate) fn choose<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+    pub fn choose<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         let last = u64::try_from(items.len()).ok()?.checked_sub(1)?;
         items.get(usize::try_from(self.up_to(last)).ok()?)
     }
 
     /// Returns a number from 0 to `most`, all alike.
-    pub(crate) fn up_to(&mut self, most: u64) -> u64 {
+    pub fn up_to(&mut self, most: u64) -> u64 {
         // The high half of the product is uniform up to a bias of most / 2^64.
         let product = u128::from(self.next()) * (u128::from(most) + 1);
         u64::try_from(product >> 64).expect("the high half of 128 bits has 64")

@@ -7,8 +7,9 @@
 
 mod amounts;
 mod loko;
+mod side_by_side;
 
-use measure::reproduction::{Reproduction, Row};
+use measure::reproduction::{Picture, Reproduction, Row};
 
 /// The papers whose experiments can be done again.
 pub const PAPERS: [Paper; 1] = [loko::PAPER];
@@ -61,6 +62,8 @@ pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
 pub struct Outcome {
     /// The figures.
     pub rows: Vec<Row>,
+    /// The figures as drawings.
+    pub pictures: Vec<Picture>,
     /// What is to be known about them.
     pub remarks: Vec<String>,
     /// Promises of ours that did not hold.
@@ -84,6 +87,7 @@ impl Paper {
             world: "sim".to_owned(),
             seed: settings.seed,
             rows: outcome.rows,
+            pictures: outcome.pictures,
             remarks: outcome.remarks,
             broken: outcome.broken,
         }

@@ -1,6 +1,6 @@
 //! Experiments for people, in one page that needs nothing else.
 
-use super::{Reproduction, Row};
+use super::{Picture, Reproduction, Row};
 use crate::report::html::{self, markup::Element};
 
 /// Returns all experiments of one call as a page.
@@ -23,11 +23,13 @@ fn section(reproduction: &Reproduction) -> Element {
         .iter()
         .chain(&reproduction.broken)
         .map(|remark| Element::new("li").text(remark));
+    let pictures = reproduction.pictures.iter().map(Picture::element);
     Element::new("section")
         .with("id", &reproduction.experiment)
         .child(Element::new("h2").text(heading))
         .child(Element::new("p").class("note").text(seed))
         .child(table(&reproduction.rows))
+        .child(Element::new("div").class("panels").children(pictures))
         .child(Element::new("ul").children(remarks))
 }
 

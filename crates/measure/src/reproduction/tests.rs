@@ -86,6 +86,7 @@ fn example() -> Reproduction {
                 .printed("1.86")
                 .ours(1.87),
         ],
+        pictures: Vec::new(),
         remarks: Vec::new(),
         broken: Vec::new(),
     }

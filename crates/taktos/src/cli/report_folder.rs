@@ -10,10 +10,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use measure::report::Report;
-use serde_json::Value;
+use measure::reproduction::{Reproduction, documents, page};
 use thiserror::Error;
 
 use crate::experiment::capture;
+
+/// How the files of drawings end.
+const PICTURE: &str = "svg";
 
 /// Why a run cannot have its folder.
 #[derive(Debug, Error)]
@@ -105,16 +108,28 @@ impl ReportFolder {
         Ok(self.page())
     }
 
-    /// Writes what came out of experiments of papers, and returns where people
+    /// Writes what came out of experiments of a paper, and returns where people
     /// find it.
     ///
     /// # Errors
     ///
     /// If the system refuses.
-    pub fn write_reproductions(&self, document: &Value, page: &str) -> io::Result<PathBuf> {
-        write_whole(&self.machine_readable(), &format!("{document:#}\n"))?;
-        write_whole(&self.page(), page)?;
+    pub fn write_reproductions(&self, title: &str, all: &[Reproduction]) -> io::Result<PathBuf> {
+        write_whole(&self.machine_readable(), &format!("{:#}\n", documents(all)))?;
+        let mut pictures = all.iter().flat_map(|one| &one.pictures).peekable();
+        if pictures.peek().is_some() {
+            fs::create_dir_all(self.figures())?;
+        }
+        for picture in pictures {
+            let file = self.figures().join(picture.name());
+            write_whole(&file.with_extension(PICTURE), &picture.to_svg())?;
+        }
+        write_whole(&self.page(), &page(title, all))?;
         Ok(self.page())
+    }
+
+    fn figures(&self) -> PathBuf {
+        self.path.join("figures")
     }
 
     fn machine_readable(&self) -> PathBuf {
@@ -136,30 +151,28 @@ impl ReportFolder {
                 Ok(()) | Err(_) => {}
             }
         }
-        self.clear_captures()
+        clear_files(&self.captures(), capture::EXTENSION)?;
+        clear_files(&self.figures(), PICTURE)
     }
+}
 
-    /// Removes the captures of an earlier run, and their folder if nothing else
-    /// is in it.
-    fn clear_captures(&self) -> io::Result<()> {
-        let files = match fs::read_dir(self.captures()) {
-            Ok(files) => files,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        for file in files {
-            let file = file?.path();
-            if file
-                .extension()
-                .is_some_and(|end| end == capture::EXTENSION)
-            {
-                fs::remove_file(file)?;
-            }
+/// Removes the files of a folder that end in `extension`, and the folder if
+/// nothing else is in it.
+fn clear_files(folder: &Path, extension: &str) -> io::Result<()> {
+    let files = match fs::read_dir(folder) {
+        Ok(files) => files,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for file in files {
+        let file = file?.path();
+        if file.extension().is_some_and(|end| end == extension) {
+            fs::remove_file(file)?;
         }
-        match fs::remove_dir(self.captures()) {
-            Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error),
-            Ok(()) | Err(_) => Ok(()),
-        }
+    }
+    match fs::remove_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 

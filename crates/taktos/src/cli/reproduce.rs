@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, TableStyle};
-use measure::reproduction::{Reproduction, documents, page};
+use measure::reproduction::{Reproduction, Row, documents};
 use serde_json::{Value, json};
 
 use super::exit::Exit;
@@ -66,7 +66,7 @@ pub fn reproduce(arguments: &Reproduce) -> Exit {
         false => done.iter().map(as_text).collect(),
     };
     if let Some(folder) = folder {
-        match folder.write_reproductions(&documents(&done), &page(chosen.paper.title, &done)) {
+        match folder.write_reproductions(chosen.paper.title, &done) {
             Ok(_) if arguments.json => {}
             Ok(page) => text += &format!("report: {}\n", page.display()),
             Err(error) => {
@@ -231,7 +231,7 @@ fn as_text(reproduction: &Reproduction) -> String {
 
 /// Returns what stands behind a row: whether the figures agree, and the number of
 /// its note.
-fn mark<'a>(row: &'a measure::reproduction::Row, notes: &mut Vec<&'a str>) -> String {
+fn mark<'a>(row: &'a Row, notes: &mut Vec<&'a str>) -> String {
     let word = match row.agrees() {
         Some(true) => "agrees",
         Some(false) => "differs",

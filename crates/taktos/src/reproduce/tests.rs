@@ -1,6 +1,11 @@
+use std::sync::LazyLock;
+
 use measure::reproduction::Printed;
 
 use super::*;
+
+/// The ring takes seconds, and several tests look at it.
+static FIG_20: LazyLock<Outcome> = LazyLock::new(|| loko("fig20"));
 
 const QUICK: Settings = Settings {
     seed: 1,
@@ -10,7 +15,7 @@ const QUICK: Settings = Settings {
 /// Every figure that a paper prints, to half of its last digit.
 #[test]
 fn figures_that_follow_from_formulas_agree_with_the_papers() {
-    for name in ["baselines", "model", "table2"] {
+    for name in ["baselines", "model", "fig14", "table2"] {
         let outcome = loko(name);
 
         let differ: Vec<_> = outcome
@@ -44,6 +49,77 @@ fn flows_of_loko_eq_8_share_what_is_set_aside() {
         let infeasible = ours < 306.0;
         assert_eq!(row.note.contains("infeasible"), infeasible, "{quantity}");
     }
+}
+
+#[test]
+fn heat_maps_of_loko_fig_14_mark_what_is_infeasible() {
+    let outcome = loko("fig14");
+
+    let maps = outcome.pictures.iter().map(|picture| match picture {
+        Picture::HeatMap(map) => map,
+        Picture::Boxes(_) | Picture::Curves(_) => panic!("{}", picture.name()),
+    });
+    let maps: Vec<_> = maps.collect();
+    assert_eq!(maps.len(), 6);
+    for map in maps {
+        assert!(
+            map.values.iter().all(|row| row.len() == 128),
+            "{}",
+            map.name
+        );
+        let infeasible = map.values.iter().flatten().any(|value| value.is_none());
+        assert_eq!(infeasible, map.name.contains("full-rate"), "{}", map.name);
+    }
+}
+
+/// S4-9, LOKO section 6.2, with fewer runs: the tolerance is larger than the ±.005
+/// of a thousand.
+#[test]
+fn the_ring_of_loko_fig_20_accepts_as_the_papers_rule_does() {
+    let rows = &FIG_20.rows;
+
+    let share = |label: &str, length: usize| {
+        let quantity = format!("{label}: accepted at path length {length}");
+        let row = rows
+            .iter()
+            .find(|row| row.quantity == quantity && row.unit.is_empty());
+        row.and_then(|row| row.taktos).unwrap()
+    };
+    for (length, expected) in [0.980, 0.585, 0.307, 0.181, 0.111, 0.079]
+        .into_iter()
+        .enumerate()
+    {
+        let ours = share("Loko", length);
+        assert!(
+            (ours - expected).abs() < 0.01,
+            "length {length}: {ours}, not {expected}"
+        );
+    }
+    let taktos = share("Taktos, budgets for deadlines, spacing measured", 5);
+    assert!(taktos > 4.0 * share("Loko", 5), "{taktos}");
+}
+
+#[test]
+fn ten_times_the_buffer_fills_the_ring_only_if_too_little_delay_is_promised() {
+    let rows = &FIG_20.rows;
+
+    let ours = |quantity: &str| {
+        let row = rows.iter().find(|row| row.quantity.starts_with(quantity));
+        row.and_then(|row| row.taktos).unwrap()
+    };
+    assert!((ours("ten times the buffer: delay of a switch") - 18.61).abs() < 0.01);
+    let longest = ": longest paths that fill a switch to 95 %";
+    let unsound = ours(&format!("Loko, buffer x 10, delay kept (unsound){longest}"));
+    let sound = ours(&format!("Loko, buffer x 10, sound{longest}"));
+    assert!(unsound >= 15.0 && sound <= 2.0, "{unsound}, {sound}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_figures_on_any_number_of_processors() {
+    let again = loko("fig20");
+
+    assert_eq!(again.rows, FIG_20.rows);
+    assert_eq!(again.pictures, FIG_20.pictures);
 }
 
 #[test]

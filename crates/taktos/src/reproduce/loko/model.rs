@@ -41,7 +41,7 @@ pub fn run(_: Settings, _: &mut Progress) -> Outcome {
              that it does not print, 257.2, is the one that gives every other figure."
                 .to_owned(),
         ],
-        broken: Vec::new(),
+        ..Outcome::default()
     }
 }
 

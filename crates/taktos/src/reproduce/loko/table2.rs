@@ -61,7 +61,7 @@ pub fn run(_: Settings, _: &mut Progress) -> Outcome {
              D = T + 8 B / R, is not printed: it alone gives every row."
                 .to_owned(),
         ],
-        broken: Vec::new(),
+        ..Outcome::default()
     }
 }
 

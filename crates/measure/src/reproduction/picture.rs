@@ -1,0 +1,77 @@
+//! Figures as data, and as SVG that stands in a page or in a file of its own.
+
+mod box_chart;
+mod curve_chart;
+mod heat_map;
+mod plot;
+
+use serde::Serialize;
+
+pub use box_chart::{BoxChart, BoxSummary, Column, Reference, ReferenceKind};
+pub use curve_chart::{Curve, CurveChart};
+pub use heat_map::{Axis, HeatMap, Scale};
+
+use crate::report::html::markup::Element;
+use crate::report::html::svg::drawing;
+
+const STYLE: &str = include_str!("picture/style.css");
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Picture {
+    /// A value for each place of a plane.
+    HeatMap(HeatMap),
+    /// A distribution for each of a list of cases.
+    Boxes(BoxChart),
+    /// Values that follow from another.
+    Curves(CurveChart),
+}
+
+impl Picture {
+    /// Returns its name, which is that of its file without the ending.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::HeatMap(map) => &map.name,
+            Self::Boxes(chart) => &chart.name,
+            Self::Curves(chart) => &chart.name,
+        }
+    }
+
+    /// Returns it as a file.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        format!("{}\n", self.element())
+    }
+
+    pub(super) fn element(&self) -> Element {
+        match self {
+            Self::HeatMap(map) => map.element(),
+            Self::Boxes(chart) => chart.element(),
+            Self::Curves(chart) => chart.element(),
+        }
+    }
+}
+
+/// Begins a figure.
+fn canvas((width, height): (f64, f64), title: &str, description: &str) -> Element {
+    drawing(width, height, title, description)
+        .with("xmlns", "http://www.w3.org/2000/svg")
+        .class("figure")
+        .child(Element::new("style").verbatim(STYLE))
+}
+
+/// Rounds to four digits: enough for a plot, and short as text.
+#[must_use]
+pub fn for_plot(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let digits = 3.0 - value.abs().log10().floor();
+    let scale = 10f64.powf(digits.clamp(-300.0, 300.0));
+    (value * scale).round() / scale
+}
+
+#[cfg(test)]
+mod tests;

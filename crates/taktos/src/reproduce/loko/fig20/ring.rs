@@ -1,0 +1,91 @@
+//! The ring and what is asked of it.
+
+use std::ops::RangeInclusive;
+
+use calculus::min_plus::TokenBucket;
+use scenario::random::Random;
+use units::BitRate;
+
+use super::super::super::amounts::mbps;
+use super::super::setting::FRAME;
+use super::experience::Experience;
+use super::variant::Variant;
+
+/// The switches of the ring.
+pub const SWITCHES: usize = 31;
+/// How many links a path has.
+pub const LENGTHS: RangeInclusive<usize> = 0..=30;
+/// How many flows ask to be admitted, one after the other.
+const REQUESTS: usize = 100;
+const LEAST_RATE: BitRate = BitRate::from_bps(750_000);
+const MOST_RATE: BitRate = BitRate::from_bps(1_000_000);
+
+/// A flow that asks to be admitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Its rate.
+    pub rate: BitRate,
+    /// The switches that it passes.
+    pub path: Vec<usize>,
+}
+
+impl Asked {
+    /// Returns what it may send.
+    pub fn traffic(&self) -> TokenBucket {
+        TokenBucket::new(self.rate, FRAME)
+    }
+}
+
+/// Why a flow is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// For the sum of rates.
+    Rate,
+    /// For what would have to wait: bursts, buffers, delays.
+    Burst,
+}
+
+/// Returns what is asked in one run: flows from a random switch to the one that is
+/// `length` links further round, at a random rate, in bursts of a frame.
+pub fn requests(length: usize, run: u64, seed: u64) -> Vec<Asked> {
+    let mut random = Random::new(seed ^ (run << 8) ^ u64::try_from(length).unwrap_or(0));
+    // The first numbers of neighbouring seeds are mixed once more.
+    let mut random = Random::new(random.up_to(u64::MAX - 1));
+    let switches: Vec<usize> = (0..SWITCHES).collect();
+    let spread = MOST_RATE.as_bps() - LEAST_RATE.as_bps();
+    let request = |_| {
+        let from = random.choose(&switches).copied().unwrap_or(0);
+        let rate = BitRate::from_bps(LEAST_RATE.as_bps() + random.up_to(spread));
+        Asked {
+            rate,
+            path: (from..=from + length).map(|at| at % SWITCHES).collect(),
+        }
+    };
+    (0..REQUESTS).map(request).collect()
+}
+
+/// Lets `variant` decide on the requests of `runs` runs.
+pub fn simulate(variant: &Variant, length: usize, runs: u64, seed: u64) -> Experience {
+    let network = variant.network(length, seed);
+    let mut experience = Experience::default();
+    for run in 0..runs {
+        let mut network = network.clone();
+        let mut rates = [0; SWITCHES];
+        let mut accepted = 0;
+        for request in requests(length, run, seed) {
+            match network.admit(&request) {
+                Ok(()) => {
+                    accepted += 1;
+                    for switch in &request.path {
+                        rates[*switch] += request.rate.as_bps();
+                    }
+                }
+                Err(Refused::Rate) => experience.refused_for_rate += 1,
+                Err(Refused::Burst) => experience.refused_for_burst += 1,
+            }
+        }
+        let rates = rates.map(|bps| BitRate::new(bps).map_or(0.0, mbps));
+        experience.add(accepted, REQUESTS, &rates, network.bursts());
+    }
+    experience
+}

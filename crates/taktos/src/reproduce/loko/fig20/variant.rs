@@ -1,0 +1,264 @@
+//! The ways to decide that are compared.
+
+use calculus::admission::{Ledger, Request, Stage, StageId, Tree, allocate_for_deadlines};
+use calculus::loko::{Allocation, Fraction, SwitchModel, admission};
+use units::{DataSize, Delay};
+
+use super::super::super::amounts::bytes;
+use super::super::setting::{FRAME, zodiac_fx};
+use super::ring::{Asked, Refused, SWITCHES, requests};
+
+/// How much larger the paper makes the buffer, LOKO section 6.2.
+const MORE_BUFFER: u64 = 10;
+/// The class of all flows; a Zodiac FX has but one queue.
+const CLASS: u8 = 7;
+/// The run after which budgets are chosen: none of those that are counted.
+const EXPECTED_RUN: u64 = u64::MAX >> 8;
+
+/// A way to decide.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// Its name, as part of the name of a file.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub label: &'static str,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// As the paper has it.
+    Loko,
+    /// Ten times the buffer, and the delay as it was.
+    LokoTenfoldDelayKept,
+    /// Ten times the buffer, and the delay that follows.
+    LokoTenfold,
+    /// Our ledger.
+    Taktos(Budgets, Spacing),
+}
+
+/// How our ledger's budgets are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Budgets {
+    /// The delay of the paper's allocation at every switch.
+    FullRate,
+    /// Fitted to flows of the kind that is to come, and to their deadlines.
+    ForDeadlines,
+}
+
+/// What is known of how close together a switch hands on two frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spacing {
+    /// Nothing.
+    Unknown,
+    /// A processing time apart, as the processor needs as long for each.
+    Measured,
+}
+
+/// Loko with the buffer of the switch, LOKO Fig. 20a.
+pub const LOKO: usize = 0;
+/// Loko with ten times the buffer as the paper has it, LOKO Fig. 20b.
+pub const TENFOLD_DELAY_KEPT: usize = 1;
+/// The same with the delay that follows.
+pub const TENFOLD: usize = 2;
+
+/// All variants.
+pub const ALL: [Variant; 6] = [
+    Variant {
+        name: "fig20a",
+        label: "Loko",
+        rule: Rule::Loko,
+    },
+    Variant {
+        name: "fig20b-unsound",
+        label: "Loko, buffer x 10, delay kept (unsound)",
+        rule: Rule::LokoTenfoldDelayKept,
+    },
+    Variant {
+        name: "fig20b-sound",
+        label: "Loko, buffer x 10, sound",
+        rule: Rule::LokoTenfold,
+    },
+    Variant {
+        name: "fig20-taktos-budgets",
+        label: "Taktos, budgets for deadlines, spacing unknown",
+        rule: Rule::Taktos(Budgets::ForDeadlines, Spacing::Unknown),
+    },
+    Variant {
+        name: "fig20-taktos-spacing",
+        label: "Taktos, full-rate budgets, spacing measured",
+        rule: Rule::Taktos(Budgets::FullRate, Spacing::Measured),
+    },
+    Variant {
+        name: "fig20-taktos",
+        label: "Taktos, budgets for deadlines, spacing measured",
+        rule: Rule::Taktos(Budgets::ForDeadlines, Spacing::Measured),
+    },
+];
+
+/// Returns what may be used of a Zodiac FX, full-rate.
+pub fn allocation() -> Allocation {
+    let allocation = zodiac_fx().allocate(Fraction::FULL_RATE);
+    allocation.expect("LOKO Table 2 has this allocation")
+}
+
+/// Returns the same with ten times the buffer.
+pub fn tenfold() -> Allocation {
+    let switch = zodiac_fx();
+    let larger = SwitchModel {
+        buffer_frames: switch.buffer_frames * MORE_BUFFER,
+        ..switch
+    };
+    let allocation = larger.allocate(Fraction::FULL_RATE);
+    allocation.expect("what fits a buffer fits a larger one")
+}
+
+impl Variant {
+    /// Returns the ring with nothing admitted, for flows whose paths have `length`
+    /// links.
+    pub fn network(&self, length: usize, seed: u64) -> Network {
+        let delay = allocation().delay;
+        match self.rule {
+            Rule::Loko => Network::loko(allocation()),
+            Rule::LokoTenfoldDelayKept => Network::loko(Allocation { delay, ..tenfold() }),
+            Rule::LokoTenfold => Network::loko(tenfold()),
+            Rule::Taktos(budgets, spacing) => Network::Taktos {
+                ledger: Ledger::new(stages(budgets, spacing, length, seed)),
+                rates: [0; SWITCHES],
+            },
+        }
+    }
+}
+
+/// Returns the switches of the ring with their budgets.
+fn stages(budgets: Budgets, spacing: Spacing, length: usize, seed: u64) -> Vec<Stage> {
+    let switch = zodiac_fx();
+    let per_frame = switch.service.rate.time_to_send(FRAME);
+    let stage = Stage::Processing {
+        latency: switch.processing_time,
+        per_frame,
+        fastest_per_frame: match spacing {
+            Spacing::Unknown => Delay::ZERO,
+            Spacing::Measured => per_frame,
+        },
+        budget: allocation().delay,
+        buffer_frames: Some(switch.buffer_frames),
+    };
+    let stages = vec![stage; SWITCHES];
+    match budgets {
+        Budgets::FullRate => stages,
+        Budgets::ForDeadlines => {
+            let expected = requests(length, EXPECTED_RUN, seed);
+            let expected: Vec<_> = expected.iter().map(request).collect();
+            // No budgets admit any flow: those of the paper refuse all as well.
+            allocate_for_deadlines(&stages, &[], &expected).map_or(stages, |fitted| fitted.stages)
+        }
+    }
+}
+
+/// Returns what is asked as our ledger takes it, with the deadline that the paper
+/// gives.
+fn request(asked: &Asked) -> Request {
+    let switches = asked.path.iter();
+    let stage = |switch: &usize| StageId(u32::try_from(*switch).expect("31 switches"));
+    let passed = u64::try_from(asked.path.len()).expect("31 switches");
+    Request {
+        class: CLASS,
+        rate: asked.rate,
+        burst: FRAME,
+        peak: None,
+        largest_frame: FRAME,
+        smallest_frame: FRAME,
+        deadline: allocation().end_to_end(passed),
+        initial: Delay::ZERO,
+        base: Tree::path(switches.map(stage)),
+        redundant: None,
+        alternatives: Vec::new(),
+    }
+}
+
+/// A ring with what has been admitted.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one a run")]
+pub enum Network {
+    /// By the paper's own admission.
+    Loko {
+        /// The sums.
+        switches: admission::Admission,
+        /// What may be used of each switch.
+        burst: DataSize,
+    },
+    /// By our ledger.
+    Taktos {
+        /// The ledger.
+        ledger: Ledger,
+        /// The sum of rates at each switch.
+        rates: [u64; SWITCHES],
+    },
+}
+
+impl Network {
+    fn loko(allocation: Allocation) -> Self {
+        Self::Loko {
+            switches: admission::Admission::new(vec![allocation; SWITCHES]),
+            burst: allocation.burst,
+        }
+    }
+
+    /// Decides on a request.
+    ///
+    /// # Errors
+    ///
+    /// Why it is refused.
+    pub fn admit(&mut self, asked: &Asked) -> Result<(), Refused> {
+        match self {
+            Self::Loko { switches, burst: _ } => {
+                match switches.admit(asked.traffic(), &asked.path) {
+                    Ok(_) => Ok(()),
+                    Err(admission::Refusal::Rate { .. }) => Err(Refused::Rate),
+                    Err(admission::Refusal::Burst { .. }) => Err(Refused::Burst),
+                    Err(admission::Refusal::UnknownSwitch { switch }) => {
+                        unreachable!("the ring has {SWITCHES} switches and no switch {switch}")
+                    }
+                }
+            }
+            Self::Taktos { ledger, rates } => admit_to_ledger(ledger, rates, asked),
+        }
+    }
+
+    /// Returns the share of the burst of each switch that is used, if that is what
+    /// decides.
+    pub fn bursts(&self) -> Option<[f64; SWITCHES]> {
+        match self {
+            Self::Loko { switches, burst } => {
+                let loads = switches.loads();
+                let share = |at: usize| bytes(loads[at].burst()) / bytes(*burst);
+                Some(std::array::from_fn(share))
+            }
+            Self::Taktos { .. } => None,
+        }
+    }
+}
+
+fn admit_to_ledger(
+    ledger: &mut Ledger,
+    rates: &mut [u64; SWITCHES],
+    asked: &Asked,
+) -> Result<(), Refused> {
+    let request = request(asked);
+    let rate = asked.rate.as_bps();
+    // To be told more than whether it fits takes many times as long.
+    if !ledger.admits(&request) {
+        let most = zodiac_fx().service.rate.as_bps();
+        let overloaded = asked.path.iter().any(|switch| rates[*switch] + rate > most);
+        return Err(match overloaded {
+            true => Refused::Rate,
+            false => Refused::Burst,
+        });
+    }
+    ledger.admit(request).map_err(|_| Refused::Burst)?;
+    for switch in &asked.path {
+        rates[*switch] += rate;
+    }
+    Ok(())
+}
