@@ -302,7 +302,8 @@ fn notes(network: &Network, plan: Plan) -> Vec<String> {
 impl ArrivalBounds<'_> {
     /// Returns what the path of a flow leaves over for it.
     fn left_over_for(&mut self, flow: FlowId) -> Option<RateLatency> {
-        self.set_of_interest(flow);
+        let begin = self.histories.begin(flow);
+        self.set_of_interest(begin);
         let path = self.network.path(flow);
         let arbitrary = |at: &ServerId| self.order.at(self.network, *at) == Multiplexing::Arbitrary;
         let presence = if path.iter().all(arbitrary) {
@@ -317,14 +318,10 @@ impl ArrivalBounds<'_> {
                 presence,
             })
             .collect();
-        let begin = self.sets.len();
-        let mut first = self
-            .histories
-            .at(path[0])
-            .filter(|place| self.histories.flow(*place) == flow);
-        self.sets.push(first.next()?);
-        let left = self.left_over(&hops, begin);
-        self.sets.truncate(begin);
+        let in_use = self.sets.len();
+        self.sets.push(begin);
+        let left = self.left_over(&hops, in_use);
+        self.sets.truncate(in_use);
         left
     }
 }

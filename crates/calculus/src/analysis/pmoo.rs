@@ -1,5 +1,5 @@
 //! Pay multiplexing only once: the whole path is one server, at which each flow
-//! that crosses it is waited for once (S4-5).
+//! that crosses it is waited for once (S4-11).
 //!
 //! ```text
 //! rate:     least of R - r over the path, r the rates of the others there

@@ -1,5 +1,5 @@
 //! Separate flow analysis: a flow gets what cross traffic leaves over at each
-//! server of its path, and pays its own burst once (S4-5).
+//! server of its path, and pays its own burst once (S4-11).
 //!
 //! At each server all cross traffic is bounded together and the left-over
 //! services are strung together:

@@ -1,5 +1,5 @@
 //! Total flow analysis as the NetworkCalculus.org DNC defines it: the delays of
-//! the servers of a path, each with all that arrives there, added up (S4-5).
+//! the servers of a path, each with all that arrives there, added up (S4-11).
 //!
 //! ```text
 //! arbitrary:  (b + R * T) / (R - r)    the longest time that the server is busy

@@ -1,5 +1,5 @@
 //! Tandem matching analysis: the path is cut into pieces, each is analysed as
-//! in [`pmoo`](super::pmoo), and of all ways to cut the best counts (S4-5).
+//! in [`pmoo`](super::pmoo), and of all ways to cut the best counts (S4-11).
 //!
 //! A cut makes cross traffic that goes on be waited for once more, and in
 //! return each piece has a rate of its own. All cuts leave the same rate, so

@@ -42,13 +42,13 @@
 //! Where a group of flows comes together on the path, and some of them had met
 //! the flow of interest before and left it, its result can be too small.
 
-use units::fine::{Data, Rate};
+use units::fine::Rate;
 
 use super::histories::{Histories, Place};
 use super::remembered::Remembered;
 use super::simplified::Simplified;
 use super::{Concatenation, Order};
-use crate::analysis::{FlowId, Network, RateLatency, ServerId, TokenBucket};
+use crate::analysis::{Network, RateLatency, ServerId, TokenBucket};
 
 /// How many groups may be followed back inside one another.
 pub(super) const DEPTH_MAX: usize = 1_000;
@@ -88,10 +88,9 @@ pub(super) struct ArrivalBounds<'a> {
     pub(super) concatenation: Concatenation,
     /// Why results can no longer be used, if so.
     pub(super) too_large: Option<TooLarge>,
-    /// The flow that is absent where [`Presence::Absent`].
-    of_interest: Option<FlowId>,
-    /// By server: how far along the path of that flow it lies.
-    along: Vec<Option<u32>>,
+    /// By server: the place of the flow that is absent where
+    /// [`Presence::Absent`], if it comes by.
+    along: Vec<Option<Place>>,
     /// The sets in use, one behind the other.
     pub(super) sets: Vec<Place>,
     counted: Remembered,
@@ -114,7 +113,6 @@ impl<'a> ArrivalBounds<'a> {
             order,
             concatenation,
             too_large: None,
-            of_interest: None,
             along: vec![None; network.servers().len()],
             sets: Vec::new(),
             counted: Remembered::new(),
@@ -123,15 +121,13 @@ impl<'a> ArrivalBounds<'a> {
         }
     }
 
-    /// Makes a flow the one that is absent where [`Presence::Absent`].
-    pub(super) fn set_of_interest(&mut self, flow: FlowId) {
-        if let Some(former) = self.of_interest.replace(flow) {
-            for server in self.network.path(former) {
-                self.along[server.index()] = None;
-            }
-        }
-        for (server, hop) in self.network.path(flow).iter().zip(0..) {
-            self.along[server.index()] = Some(hop);
+    /// Makes the flow that begins at a place the one that is absent where
+    /// [`Presence::Absent`].
+    pub(super) fn set_of_interest(&mut self, begin: Place) {
+        self.along.fill(None);
+        let path = std::iter::successors(Some(begin), |place| self.histories.behind(*place));
+        for place in path {
+            self.along[self.histories.server(place).index()] = Some(place);
         }
         self.absent.clear();
     }
@@ -172,34 +168,24 @@ impl<'a> ArrivalBounds<'a> {
     /// Returns whether the flow of interest is there one server back: it is
     /// absent only along its own path.
     fn presence_before(&self, presence: Presence, from: ServerId, place: Place) -> Presence {
-        match presence {
-            Presence::Counted => Presence::Counted,
-            Presence::Absent => {
-                let to = self.along[self.histories.server(place).index()];
-                match (self.along[from.index()], to) {
-                    (Some(before), Some(hop)) if before + 1 == hop => Presence::Absent,
-                    _ => Presence::Counted,
-                }
-            }
+        let along = self.along[self.histories.server(place).index()];
+        match along.and_then(|along| self.histories.server_before(along)) {
+            Some(before) if before == from => presence,
+            Some(_) | None => Presence::Counted,
         }
     }
 
     /// Bounds the flows in `sets[begin..end]`, which came over one link.
     fn of_group(&mut self, begin: usize, end: usize, presence: Presence) -> Option<TokenBucket> {
-        let rate = self.rate(begin, end)?;
         let set = &self.sets[begin..end];
         let known = match presence {
             Presence::Counted => self.counted.get(set),
             Presence::Absent => self.absent.get(set),
         };
-        let burst = match known {
-            Some(burst) => burst,
-            None => self.remember(begin, end, presence),
-        };
-        burst.map(|burst| TokenBucket { rate, burst })
+        known.unwrap_or_else(|| self.remember(begin, end, presence))
     }
 
-    fn remember(&mut self, begin: usize, end: usize, presence: Presence) -> Option<Data> {
+    fn remember(&mut self, begin: usize, end: usize, presence: Presence) -> Option<TokenBucket> {
         if self.depth == DEPTH_MAX {
             self.too_large = Some(TooLarge::Depth);
         }
@@ -208,22 +194,27 @@ impl<'a> ArrivalBounds<'a> {
         }
         self.depth += 1;
         let in_use = self.sets.len();
-        let burst = self.burst_behind(begin, end, presence);
+        let bound = self.behind_common_hops(begin, end, presence);
         self.sets.truncate(in_use);
         self.depth -= 1;
         let set = &self.sets[begin..end];
         let remembered = match presence {
-            Presence::Counted => self.counted.insert(set, burst),
-            Presence::Absent => self.absent.insert(set, burst),
+            Presence::Counted => self.counted.insert(set, bound),
+            Presence::Absent => self.absent.insert(set, bound),
         };
         if !remembered {
             self.too_large = Some(TooLarge::Sets);
         }
-        burst
+        bound
     }
 
-    /// Bounds the burst of a group behind the servers that it has in common.
-    fn burst_behind(&mut self, begin: usize, end: usize, presence: Presence) -> Option<Data> {
+    /// Bounds a group behind the servers that it has in common.
+    fn behind_common_hops(
+        &mut self,
+        begin: usize,
+        end: usize,
+        presence: Presence,
+    ) -> Option<TokenBucket> {
         let hops = self.common_hops(begin, end, presence);
         let group = self.sets.len();
         for index in begin..end {
@@ -236,12 +227,14 @@ impl<'a> ArrivalBounds<'a> {
             return None;
         }
         let grown = arriving.rate.most_in(service.latency)?;
-        arriving.burst.checked_add(grown)
+        let burst = arriving.burst.checked_add(grown)?;
+        Some(TokenBucket { burst, ..arriving })
     }
 
-    /// Returns whether a place is that of the flow of interest where it is absent.
+    /// Returns whether a place is that of the flow of interest where it is
+    /// absent.
     pub(super) fn is_absent(&self, hop: Hop, place: Place) -> bool {
-        hop.presence == Presence::Absent && self.of_interest == Some(self.histories.flow(place))
+        hop.presence == Presence::Absent && self.along[hop.server.index()] == Some(place)
     }
 
     /// Returns the servers that a group has in common back from where it is.
@@ -275,17 +268,13 @@ impl<'a> ArrivalBounds<'a> {
     /// Puts all flows behind the sets in use that cross a server besides a
     /// group, whose places there are `sets[begin..end]`.
     pub(super) fn push_others(&mut self, hop: Hop, begin: usize, end: usize) {
-        let absent = match hop.presence {
-            Presence::Counted => None,
-            Presence::Absent => self.of_interest,
-        };
-        let mut at = begin;
-        for place in self.histories.at(hop.server) {
-            if at < end && self.sets[at] == place {
-                at += 1;
-            } else if absent != Some(self.histories.flow(place)) {
-                self.sets.push(place);
-            }
+        let others = self.sets.len();
+        self.histories
+            .push_but(hop.server, &mut self.sets, begin..end);
+        if let (Presence::Absent, Some(absent)) = (hop.presence, self.along[hop.server.index()])
+            && let Ok(at) = self.sets[others..].binary_search(&absent)
+        {
+            self.sets.remove(others + at);
         }
     }
 

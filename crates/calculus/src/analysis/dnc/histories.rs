@@ -22,6 +22,8 @@ pub(super) struct Histories {
     steps: Vec<Step>,
     /// By server: its places stand side by side.
     at: Vec<Range<u32>>,
+    /// By flow: its place at the first server of its path.
+    begins: Vec<Place>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +31,8 @@ struct Step {
     flow: FlowId,
     server: ServerId,
     before: Option<Place>,
+    /// The server of that place.
+    from: Option<ServerId>,
     behind: Option<Place>,
 }
 
@@ -58,6 +62,7 @@ impl Histories {
         let mut histories = Self {
             steps: Vec::new(),
             at: vec![0..0; network.servers().len()],
+            begins: vec![Place::of(0); network.flows().len()],
         };
         let mut newest: Vec<Option<Place>> = vec![None; network.flows().len()];
         let mut arriving = Vec::new();
@@ -71,9 +76,26 @@ impl Histories {
         Ok(histories)
     }
 
-    /// Returns the places at a server.
+    /// Returns the places at a server, in order.
     pub(super) fn at(&self, server: ServerId) -> impl Iterator<Item = Place> + use<> {
         self.at[server.index()].clone().map(Place::of)
+    }
+
+    /// Puts the places at a server behind a list, in order, but for those that
+    /// the list itself has, in order, at `left_out`.
+    pub(super) fn push_but(&self, server: ServerId, list: &mut Vec<Place>, left_out: Range<usize>) {
+        let mut rest = self.at[server.index()].clone();
+        for index in left_out {
+            let until = list[index].number() - 1;
+            list.extend((rest.start..until).map(Place::of));
+            rest.start = until + 1;
+        }
+        list.extend(rest.map(Place::of));
+    }
+
+    /// Returns the place of a flow at the first server of its path.
+    pub(super) fn begin(&self, flow: FlowId) -> Place {
+        self.begins[flow.index()]
     }
 
     /// Returns the flow that is at a place.
@@ -98,7 +120,7 @@ impl Histories {
 
     /// Returns the server that the flow comes from, or nothing where it begins.
     pub(super) fn server_before(&self, place: Place) -> Option<ServerId> {
-        self.before(place).map(|before| self.server(before))
+        self.steps[place.index()].from
     }
 
     /// Returns how many servers in a row, counted back from the one before
@@ -123,14 +145,17 @@ impl Histories {
         let begin = number(self.steps.len());
         for ((before, flow), index) in arriving.iter().zip(begin..) {
             let place = Place::of(index);
-            if let Some(before) = before {
-                self.steps[before.index()].behind = Some(place);
+            match before {
+                None => self.begins[flow.index()] = place,
+                Some(before) => self.steps[before.index()].behind = Some(place),
             }
             newest[flow.index()] = Some(place);
+            let from = before.map(|before| self.server(before));
             self.steps.push(Step {
                 flow: *flow,
                 server,
                 before: *before,
+                from,
                 behind: None,
             });
         }
@@ -140,4 +165,102 @@ impl Histories {
 
 fn number(length: usize) -> u32 {
     u32::try_from(length).expect("a network numbers its crossings in 32 bits")
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use units::fine::{Data, Rate, Time};
+
+    use super::*;
+    use crate::analysis::{Flow, Multiplexing, RateLatency, Server, TokenBucket};
+
+    /// Paths 0-1-3, 2-1-3, 0-1-3 again, 3 alone, and 1-3.
+    const PATHS: [&[u32]; 5] = [&[0, 1, 3], &[2, 1, 3], &[0, 1, 3], &[3], &[1, 3]];
+
+    #[test]
+    fn flows_stand_at_a_server_in_the_order_of_the_ways_they_came() {
+        let histories = histories();
+
+        let flows = histories.at(ServerId(3)).map(|at| histories.flow(at).0);
+
+        // First who begins here, then who comes from 1: that began there, that
+        // comes from 0, that comes from 2.
+        assert_eq!(flows.collect::<Vec<_>>(), [3, 4, 0, 2, 1]);
+    }
+
+    #[test]
+    fn two_flows_have_the_servers_in_common_back_to_where_they_met() {
+        let histories = histories();
+        let at_3: Vec<_> = histories.at(ServerId(3)).collect();
+
+        let common = |one: usize, other: usize| histories.common_servers(at_3[one], at_3[other]);
+
+        assert_eq!(common(2, 3), 2, "0-1-3 and 0-1-3");
+        assert_eq!(common(1, 4), 1, "1-3 and 2-1-3");
+        assert_eq!(common(2, 4), 1, "0-1-3 and 2-1-3");
+        assert_eq!(common(0, 1), 0, "3 and 1-3");
+    }
+
+    #[test]
+    fn a_flow_is_followed_forth_and_back() {
+        let histories = histories();
+        let begin = histories.begin(FlowId(1));
+
+        let forth = std::iter::successors(Some(begin), |at| histories.behind(*at));
+        let servers: Vec<_> = forth.clone().map(|at| histories.server(at).0).collect();
+        let end = forth.last().unwrap();
+        let back = std::iter::successors(Some(end), |at| histories.before(*at));
+
+        assert_eq!(servers, [2, 1, 3]);
+        assert_eq!(back.last(), Some(begin));
+        assert_eq!(histories.server_before(end), Some(ServerId(1)));
+        assert_eq!(histories.server_before(begin), None);
+    }
+
+    #[test]
+    fn all_places_at_a_server_but_some_are_the_others() {
+        let histories = histories();
+        let at_3: Vec<_> = histories.at(ServerId(3)).collect();
+        for left_out in 0u32..32 {
+            let has = |(_, at): &(&Place, u32)| left_out >> at & 1 == 0;
+            let picked = |keep: bool| {
+                let all = at_3.iter().zip(0..);
+                all.filter(|it| has(it) == keep)
+                    .map(|it| *it.0)
+                    .collect::<Vec<_>>()
+            };
+            let mut list = picked(false);
+            let out = 0..list.len();
+
+            histories.push_but(ServerId(3), &mut list, out.clone());
+
+            assert_eq!(list[out.end..], picked(true));
+        }
+    }
+
+    pub fn place(index: u32) -> Place {
+        Place::of(index)
+    }
+
+    fn histories() -> Histories {
+        let server = Server {
+            service: vec![RateLatency {
+                rate: Rate::from_ubps(100),
+                latency: Time::ZERO,
+            }],
+            link: None,
+            multiplexing: Multiplexing::Fifo,
+        };
+        let mut network = Network::new(vec![server; 4]).unwrap();
+        for path in PATHS {
+            let flow = Flow {
+                buckets: vec![TokenBucket::default()],
+                path: path.iter().copied().map(ServerId).collect(),
+                max_packet: Data::ZERO,
+                priority: 0,
+            };
+            network.add(&flow).unwrap();
+        }
+        Histories::of(&network).unwrap()
+    }
 }

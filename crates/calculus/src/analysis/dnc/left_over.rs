@@ -155,7 +155,10 @@ impl ArrivalBounds<'_> {
             pieces.push(self.by_last_hop(tandem, first, From::Anywhere));
         }
         for joined in 1..hops {
-            let joining = self.by_last_hop(tandem, joined, From::Elsewhere);
+            let joining = match tandem.at(joined).iter().all(|cross| cross.joins) {
+                true => pieces[joined].clone(),
+                false => self.by_last_hop(tandem, joined, From::Elsewhere),
+            };
             for first in 0..joined {
                 let later = pieces[first][joined - first..].iter_mut();
                 for (piece, burst) in later.zip(&joining) {
@@ -171,14 +174,17 @@ impl ArrivalBounds<'_> {
     /// Returns the bursts of flows at a hop, for pieces that end at it, one hop
     /// farther, and so on.
     fn by_last_hop(&mut self, tandem: &Tandem, at: usize, from: From) -> Vec<Option<Data>> {
+        let add = |one: Option<Data>, other: Option<Data>| one?.checked_add(other?);
         let mut left = Some(Data::ZERO);
-        let mut bursts = Vec::with_capacity(tandem.hops.len() - at);
-        for last in at..tandem.hops.len() {
-            let add = |one: Option<Data>, other: Option<Data>| one?.checked_add(other?);
-            let through = self.burst(tandem, at, from, Which::Reach(last));
+        let mut through = self.burst(tandem, at, from, Which::Reach(at));
+        let mut bursts = vec![through];
+        for last in at + 1..tandem.hops.len() {
+            let leaving = Which::LeaveBehind(last - 1);
+            if tandem.chosen(at, from, leaving).next().is_some() {
+                left = add(left, self.burst(tandem, at, from, leaving));
+                through = self.burst(tandem, at, from, Which::Reach(last));
+            }
             bursts.push(add(left, through));
-            let leaving = self.burst(tandem, at, from, Which::LeaveBehind(last));
-            left = add(left, leaving);
         }
         bursts
     }
@@ -186,8 +192,7 @@ impl ArrivalBounds<'_> {
     /// Bounds the burst of some of the flows at a hop, as a group of its own.
     fn burst(&mut self, tandem: &Tandem, at: usize, from: From, which: Which) -> Option<Data> {
         let begin = self.sets.len();
-        let crosses = tandem.at(at).iter();
-        let chosen = crosses.filter(|it| (from == From::Anywhere || it.joins) && which.has(it));
+        let chosen = tandem.chosen(at, from, which);
         self.sets.extend(chosen.map(|cross| cross.place));
         let bound = self.of_set(begin, tandem.hops[at].presence);
         self.sets.truncate(begin);
@@ -282,6 +287,15 @@ impl ArrivalBounds<'_> {
 impl Tandem<'_> {
     fn at(&self, hop: usize) -> &[Cross] {
         &self.crosses[self.begins[hop]..self.begins[hop + 1]]
+    }
+
+    /// Returns some of the flows at a hop.
+    fn chosen(&self, hop: usize, from: From, which: Which) -> impl Iterator<Item = &Cross> {
+        let new = move |cross: &&Cross| from == From::Anywhere || cross.joins;
+        self.at(hop)
+            .iter()
+            .filter(new)
+            .filter(move |cross| which.has(cross))
     }
 
     /// Returns the rate that is left from one hop to another.
