@@ -114,27 +114,45 @@ pub(super) fn analyze_flow(
 
 /// Bounds all flows of a network by adding up what each server delays at most.
 pub(super) fn analyze_servers(network: &Network, plan: Plan) -> Result<Analysis, NotApplicable> {
-    let mut servers = vec![None; network.servers().len()];
+    let all: Vec<_> = (0..).map(ServerId).take(network.servers().len()).collect();
+    let servers = bound_servers(network, plan, &all)?;
+    let bound = |id| {
+        let hops = network.path(id).iter().map(|at| servers[at.index()]);
+        add_up(network, plan, id, hops.collect())
+    };
+    Ok(Analysis {
+        flows: network.flows().map(bound).collect(),
+        notes: notes(network, plan),
+    })
+}
+
+/// Bounds one flow as [`analyze_servers`] bounds all.
+pub(super) fn analyze_servers_of(
+    network: &Network,
+    plan: Plan,
+    flow: FlowId,
+) -> Result<FlowBound, NotApplicable> {
+    let hops = bound_servers(network, plan, network.path(flow))?;
+    Ok(add_up(network, plan, flow, hops))
+}
+
+/// Bounds what each of some servers delays and holds.
+fn bound_servers(
+    network: &Network,
+    plan: Plan,
+    ids: &[ServerId],
+) -> Result<Vec<HopBound>, NotApplicable> {
+    let mut servers = vec![None; ids.len()];
     for_each_choice(network, plan, |bounds| {
-        for (least, id) in servers.iter_mut().zip((0..).map(ServerId)) {
-            let bound = of_server(bounds, id);
+        for (least, id) in servers.iter_mut().zip(ids) {
+            let bound = of_server(bounds, *id);
             let former = least.get_or_insert(bound);
             former.delay = lesser(former.delay, bound.delay);
             former.backlog = lesser(former.backlog, bound.backlog);
         }
     })?;
-    let servers: Vec<HopBound> = servers
-        .into_iter()
-        .map(|it| it.expect("there is a choice"))
-        .collect();
-    let flows = network
-        .flows()
-        .map(|id| along_path(network, plan, id, &servers))
-        .collect();
-    Ok(Analysis {
-        flows,
-        notes: notes(network, plan),
-    })
+    let bound = |it: Option<HopBound>| it.expect("there is a choice");
+    Ok(servers.into_iter().map(bound).collect())
 }
 
 /// Runs an analysis once for each choice of buckets and of service pieces.
@@ -226,12 +244,7 @@ fn of_server(bounds: &mut ArrivalBounds, id: ServerId) -> HopBound {
 }
 
 /// Adds up the bounds of the servers of a path.
-fn along_path(network: &Network, plan: Plan, id: FlowId, servers: &[HopBound]) -> FlowBound {
-    let hops: Vec<_> = network
-        .path(id)
-        .iter()
-        .map(|at| servers[at.index()])
-        .collect();
+fn add_up(network: &Network, plan: Plan, id: FlowId, hops: Vec<HopBound>) -> FlowBound {
     let delay = hops
         .iter()
         .try_fold(Time::ZERO, |sum, hop| sum.checked_add(hop.delay?));

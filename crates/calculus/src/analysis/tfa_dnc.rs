@@ -37,6 +37,5 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
 ///
 /// As [`analyze`].
 pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApplicable> {
-    let mut analysis = analyze(network)?;
-    Ok(analysis.flows.swap_remove(flow.index()))
+    dnc::analyze_servers_of(network, PLAN, flow)
 }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use units::fine::{Data, Rate, Time};
 
+use super::arrival_bounds::DEPTH_MAX;
 use crate::analysis::{
     Analysis, Flow, FlowBound, FlowId, Multiplexing, Network, NotApplicable, RateLatency, Server,
     ServerId, TokenBucket, pmoo, sfa, tfa_dnc, tma,
@@ -248,6 +249,34 @@ fn what_was_left_aside_is_said() {
     assert!(notes(sfa::analyze).contains("with the flow itself counted"));
     assert!(notes(pmoo::analyze).contains("any order"));
     assert!(!notes(tfa_dnc::analyze).contains("any order"));
+}
+
+#[test]
+fn a_long_chain_of_cause_and_effect_is_followed_up_to_a_limit() {
+    let chain = |length: u32| {
+        let order = Multiplexing::Arbitrary;
+        let mut network = Network::new(vec![server(4, 0, order); length as usize]).unwrap();
+        for at in 1..length {
+            add(&mut network, 1, 1, &[at - 1, at]);
+        }
+        network
+    };
+    let limit = u32::try_from(DEPTH_MAX).unwrap();
+    for analyze in ALL {
+        let within = analyze(&chain(limit)).unwrap();
+        assert!(within.flows.iter().all(|flow| flow.delay.is_some()));
+    }
+    let (longer, last) = (chain(2 * limit), FlowId(2 * limit - 2));
+    for analyze_flow in [sfa::analyze_flow, pmoo::analyze_flow, tma::analyze_flow] {
+        let refused = analyze_flow(&longer, last).unwrap_err();
+        assert!(matches!(
+            refused,
+            NotApplicable::TooLarge {
+                limit: DEPTH_MAX,
+                ..
+            }
+        ));
+    }
 }
 
 proptest! {
