@@ -8,7 +8,9 @@
 //! | module | does |
 //! |--------|------|
 //! | [`facts`]    | numbers what is found of a network: delays of servers, bursts of flows and of groups |
-//! | [`pass`]     | finds these facts, server after server |
+//! | [`claim`]    | says how each is found from others |
+//! | [`components`] | orders servers: those before first, those of a cycle together |
+//! | [`fixed_point`] | finds the facts of a cycle |
 //! | [`tree`]     | chooses the servers that a program looks at |
 //! | [`model`]    | writes the program: dates, data between them, constraints |
 //! | [`program`]  | holds it, in the whole numbers of [`scale`] |
@@ -18,7 +20,7 @@
 //! # Differs from the paper
 //!
 //! - The paper cuts a network into a forest and cuts no arc twice. Here each
-//!   question has a tree of its own: the path, and up to [`pass::TREE_LIMIT`]
+//!   question has a tree of its own: the path, and up to [`claim::TREE_LIMIT`]
 //!   servers from which others come. Bursts are known at every hop, so a tree may
 //!   end anywhere.
 //! - All flows of an arc have a burst together, smaller than the sum of theirs:
@@ -38,11 +40,13 @@
 //!   rate and the one of the smallest burst. Behind a server, the latter grows by
 //!   its rate and the server's delay, without a program of its own.
 //! - The backlog is what may arrive within the delay, not a program of its own.
-//! - Paths are cut after [`pass::PATH_LIMIT`] servers.
+//! - Paths are cut after [`claim::PATH_LIMIT`] servers.
 
+mod claim;
+mod components;
 mod facts;
+mod fixed_point;
 mod model;
-mod pass;
 mod program;
 mod proof;
 mod scale;
@@ -51,7 +55,11 @@ mod tree;
 
 use units::fine::{Data, Time};
 
-use super::{Analysis, FlowBound, FlowId, Method, Multiplexing, Network, NotApplicable, ServerId};
+use super::{
+    Analysis, FlowBound, FlowId, Method, Multiplexing, Network, NotApplicable, ServerId, tfa,
+};
+use claim::Claim;
+use components::components;
 use facts::{Facts, Map};
 
 /// Returns the bounds of all flows.
@@ -61,14 +69,9 @@ use facts::{Facts, Map};
 /// If a server does not serve first in first out.
 pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
     check(network)?;
-    let map = Map::new(network);
-    let facts = find_facts(&map)?;
-    let flows = network
-        .flows()
-        .map(|flow| bound(&map, &facts, flow))
-        .collect();
+    let found = Found::new(network)?;
     Ok(Analysis {
-        flows,
+        flows: network.flows().map(|flow| found.bound(flow)).collect(),
         notes: Vec::new(),
     })
 }
@@ -80,9 +83,7 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
 /// If a server does not serve first in first out.
 pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApplicable> {
     check(network)?;
-    let map = Map::new(network);
-    let facts = find_facts(&map)?;
-    Ok(bound(&map, &facts, flow))
+    Ok(Found::new(network)?.bound(flow))
 }
 
 fn check(network: &Network) -> Result<(), NotApplicable> {
@@ -97,29 +98,87 @@ fn check(network: &Network) -> Result<(), NotApplicable> {
     Ok(())
 }
 
-fn find_facts(map: &Map) -> Result<Facts, NotApplicable> {
-    let order = map.network.feed_forward_order();
-    let order = order.map_err(|server| NotApplicable::Cycle { server })?;
-    let mut facts = Facts::new(map);
-    for server in order {
-        pass::learn(map, &mut facts, server);
-    }
-    Ok(facts)
+/// What is known of a network before flows are looked at.
+struct Found<'a> {
+    map: Map<'a>,
+    facts: Facts,
+    /// By flow, from total flow analysis.
+    plain: Vec<FlowBound>,
 }
 
-fn bound(map: &Map, facts: &Facts, flow: FlowId) -> FlowBound {
-    let path = map.network.path(flow);
-    let delays = path.iter().map(|server| facts.time(map.delay(*server)));
-    let sum = delays
-        .into_iter()
-        .try_fold(Time::ZERO, |sum, delay| sum.checked_add(delay?));
-    let proven = pass::path_delay(map, facts, path);
-    let delay = [proven, sum].into_iter().flatten().min();
-    FlowBound {
-        method: Method::Lp,
-        delay,
-        backlog: delay.and_then(|delay| backlog(map.network, flow, delay)),
-        hops: Vec::new(),
+impl<'a> Found<'a> {
+    fn new(network: &'a Network) -> Result<Self, NotApplicable> {
+        let plain = tfa::analyze(network)?.flows;
+        let mut delays = vec![None; network.servers().len()];
+        for hop in plain.iter().flat_map(|flow| &flow.hops) {
+            delays[hop.server.index()] = hop.delay;
+        }
+        Ok(Self::from(network, plain, &delays))
+    }
+
+    /// Finds facts where some delays may be known.
+    fn from(network: &'a Network, plain: Vec<FlowBound>, delays: &[Option<Time>]) -> Self {
+        let map = Map::new(network);
+        let mut facts = Facts::new(&map);
+        for group in components(network) {
+            learn(&map, &mut facts, &group, delays);
+        }
+        Self { map, facts, plain }
+    }
+
+    fn bound(&self, flow: FlowId) -> FlowBound {
+        let path = self.map.network.path(flow);
+        let delays = path
+            .iter()
+            .map(|server| self.facts.time(self.map.delay(*server)));
+        let sum = delays
+            .into_iter()
+            .try_fold(Time::ZERO, |sum, delay| sum.checked_add(delay?));
+        let proven = claim::path_delay(&self.map, &self.facts, path);
+        let plain = self.plain[flow.index()].delay;
+        let delay = [proven, sum, plain].into_iter().flatten().min();
+        FlowBound {
+            method: Method::Lp,
+            delay,
+            backlog: delay.and_then(|delay| backlog(self.map.network, flow, delay)),
+            hops: Vec::new(),
+        }
+    }
+}
+
+/// Finds what arrives at some servers, which is known of those before them, and
+/// how long it stays there.
+fn learn(map: &Map, facts: &mut Facts, servers: &[ServerId], known: &[Option<Time>]) {
+    let mut claims = Vec::new();
+    let mut circular = false;
+    for server in servers {
+        for arc in map.arcs_into(*server) {
+            circular |= servers.contains(&map.arc(arc).from);
+            claims.extend(Claim::over(map, arc));
+        }
+        claims.push(Claim::delay(map, *server, known[server.index()]));
+    }
+    if !circular {
+        for claim in claims {
+            facts.learn(claim.fact, claim.prove(facts).map(|found| found.0));
+        }
+        return;
+    }
+    match fixed_point::solve(&claims, facts) {
+        Some(found) => *facts = found,
+        None => fall_back(facts, &claims, servers.len()),
+    }
+}
+
+/// Finds what follows from the delays that are known from elsewhere, hop after
+/// hop.
+fn fall_back(facts: &mut Facts, claims: &[Claim], hops: usize) {
+    for _ in 0..=hops {
+        for claim in claims {
+            if facts.value(claim.fact).is_none() {
+                facts.learn(claim.fact, claim.prove(facts).map(|found| found.0));
+            }
+        }
     }
 }
 

@@ -163,8 +163,9 @@ impl Facts {
             values: vec![None; count as usize],
         };
         for flow in map.network.flows() {
-            facts.learn_data(map.burst(flow, 0), Some(map.lasting(flow).burst));
-            facts.learn_data(map.peak(flow, 0), Some(map.short_lived(flow).burst));
+            let (burst, peak) = (map.lasting(flow).burst, map.short_lived(flow).burst);
+            facts.learn(map.burst(flow, 0), Some(burst.as_ubits()));
+            facts.learn(map.peak(flow, 0), Some(peak.as_ubits()));
         }
         facts
     }
@@ -184,14 +185,9 @@ impl Facts {
         self.value(fact).map(Data::from_ubits)
     }
 
-    /// Enters a delay.
-    pub(super) fn learn_time(&mut self, fact: FactId, time: Option<Time>) {
-        self.values[fact.0 as usize] = time.map(Time::as_fs);
-    }
-
-    /// Enters a burst, peak or group.
-    pub(super) fn learn_data(&mut self, fact: FactId, data: Option<Data>) {
-        self.values[fact.0 as usize] = data.map(Data::as_ubits);
+    /// Enters a fact in its unit.
+    pub(super) fn learn(&mut self, fact: FactId, value: Option<u64>) {
+        self.values[fact.0 as usize] = value;
     }
 }
 

@@ -398,7 +398,11 @@ impl Writer<'_> {
                 }
                 self.terms.add_all(self.age(node, earlier), -rate);
                 self.terms.add_all(self.age(node, later), rate);
-                self.program.at_most(&mut self.terms, burst);
+                if earlier == later + 1 {
+                    self.program.at_most(&mut self.terms, burst);
+                } else {
+                    self.program.at_most_perhaps(&mut self.terms, burst);
+                }
             }
         }
     }

@@ -34,6 +34,7 @@ struct Row {
     begin: u32,
     end: u32,
     right: QuantityId,
+    may_wait: bool,
 }
 
 /// How long a server can be busy without a pause: `backlog / spare`.
@@ -138,10 +139,28 @@ impl Program {
 
     /// Adds a constraint and clears its terms.
     pub(super) fn at_most(&mut self, terms: &mut Terms, right: QuantityId) {
+        self.add(terms, right, false);
+    }
+
+    /// Adds a constraint that seldom matters, and clears its terms.
+    pub(super) fn at_most_perhaps(&mut self, terms: &mut Terms, right: QuantityId) {
+        self.add(terms, right, true);
+    }
+
+    fn add(&mut self, terms: &mut Terms, right: QuantityId, may_wait: bool) {
         let begin = number(self.terms.len());
         terms.move_to(&mut self.terms);
-        let end = number(self.terms.len());
-        self.rows.push(Row { begin, end, right });
+        self.rows.push(Row {
+            begin,
+            end: number(self.terms.len()),
+            right,
+            may_wait,
+        });
+    }
+
+    /// Returns whether a constraint seldom matters.
+    pub(super) fn may_wait(&self, row: usize) -> bool {
+        self.rows[row].may_wait
     }
 
     /// Returns the number of variables.

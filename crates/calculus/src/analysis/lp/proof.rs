@@ -12,46 +12,67 @@
 //! It is a bound in any case. That a bound from a solver in floating point can be
 //! made safe by ceilings is the idea of SAFE-LP.
 
-use super::facts::Facts;
 use super::program::{Program, Values};
 use super::scale::{ONE, ONE_BITS};
-use super::simplex::Tableau;
+use super::simplex::{Outcome, Tableau};
+
+/// How many broken constraints are added before the program is solved again.
+const ADDED_AT_ONCE: usize = 40;
+
+/// By how much a constraint may be broken, relative to the largest right-hand
+/// side, before it is added.
+const TOLERANCE: f64 = 1e-8;
 
 /// Multipliers of a program's constraints, as multiples of `1 / ONE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Proof {
     /// The constraints with a multiplier that is not zero.
-    multipliers: Vec<(u32, u64)>,
+    multipliers: Vec<(usize, u64)>,
 }
 
 impl Proof {
     /// Searches the multipliers that prove the least bound, or returns nothing
     /// if there are none.
     pub(super) fn search(program: &Program, values: &Values) -> Option<Self> {
-        let known: Vec<u32> = (0..)
-            .zip(&values.right)
-            .filter(|it| it.1.is_some())
-            .map(|it| it.0)
-            .collect();
-        let mut tableau = Tableau::new(known.len(), program.variables());
-        let mut right = Vec::with_capacity(known.len());
-        for (line, row) in known.iter().enumerate() {
-            for (variable, coefficient) in program.terms(*row as usize) {
-                tableau.set(line, *variable as usize, *coefficient as f64 / ONE as f64);
+        let known = (0..values.right.len()).filter(|row| values.right[*row].is_some());
+        let (mut waiting, mut rows): (Vec<usize>, Vec<usize>) =
+            known.partition(|row| program.may_wait(*row));
+        let mut tableau = Self::tableau(program, values, &rows);
+        let mut begun_anew = false;
+        loop {
+            let added = rows.len();
+            match tableau.solve() {
+                Outcome::Optimal => rows.extend(broken(program, values, &tableau, &mut waiting)),
+                Outcome::Unbounded if waiting.is_empty() => return None,
+                Outcome::Unbounded => rows.append(&mut waiting),
+                Outcome::Lost if {eprintln!("lost {} {} {begun_anew}",rows.len(),program.variables()); begun_anew} => return Self::round(&rows, &tableau),
+                Outcome::Lost => {
+                    begun_anew = true;
+                    tableau = Self::tableau(program, values, &rows);
+                    continue;
+                }
             }
-            right.push(values.right[*row as usize].unwrap_or_default() as f64);
+            if rows.len() == added {
+                return Self::round(&rows, &tableau);
+            }
+            for row in &rows[added..] {
+                tableau.add(floats(program, *row), right(values, *row));
+            }
         }
-        tableau.set_right_hand_sides(&right);
-        for variable in program.objective() {
-            tableau.set_objective(*variable as usize, 1.0);
-        }
-        Self::round(&known, &tableau.multipliers()?)
     }
 
-    /// Returns multipliers in whole numbers, or nothing if one is too large.
-    fn round(rows: &[u32], multipliers: &[f64]) -> Option<Self> {
-        let mut rounded = Vec::new();
-        for (row, multiplier) in rows.iter().zip(multipliers) {
+    fn tableau(program: &Program, values: &Values, rows: &[usize]) -> Tableau {
+        let mut tableau = Tableau::new(program.variables(), program.objective(), unit(values));
+        for row in rows {
+            tableau.add(floats(program, *row), right(values, *row));
+        }
+        tableau
+    }
+
+    /// Returns the multipliers in whole numbers, or nothing if one is too large.
+    fn round(rows: &[usize], tableau: &Tableau) -> Option<Self> {
+        let mut multipliers = Vec::new();
+        for (row, multiplier) in rows.iter().zip(tableau.multipliers()) {
             let scaled = (multiplier * ONE as f64).round();
             if !(0.0..=2f64.powi(62)).contains(&scaled) {
                 return None;
@@ -60,12 +81,10 @@ impl Proof {
             #[expect(clippy::cast_sign_loss, reason = "checked just above")]
             let scaled = scaled as u64;
             if scaled > 0 {
-                rounded.push((*row, scaled));
+                multipliers.push((*row, scaled));
             }
         }
-        Some(Self {
-            multipliers: rounded,
-        })
+        Some(Self { multipliers })
     }
 
     /// Returns the bound on the objective that the multipliers prove, rounded
@@ -77,7 +96,7 @@ impl Proof {
         }
         let mut total = 0i128;
         for (row, multiplier) in &self.multipliers {
-            let row = *row as usize;
+            let row = *row;
             let weighted = i128::from(*multiplier).checked_mul(i128::from(values.right[row]?))?;
             total = total.checked_add(weighted)?;
             for (variable, coefficient) in program.terms(row) {
@@ -96,8 +115,48 @@ impl Proof {
     }
 }
 
-/// Returns the least bound that can be proven for some facts.
-pub(super) fn prove(program: &Program, facts: &Facts) -> Option<u128> {
-    let values = program.values(facts);
-    Proof::search(program, &values)?.bound(program, &values)
+/// Takes from the constraints that wait those that the optimum of the others
+/// breaks most.
+fn broken(
+    program: &Program,
+    values: &Values,
+    tableau: &Tableau,
+    waiting: &mut Vec<usize>,
+) -> Vec<usize> {
+    let variables: Vec<f64> = (0..program.variables())
+        .map(|it| tableau.value(it))
+        .collect();
+    let mut excess: Vec<(f64, usize)> = Vec::new();
+    for row in &*waiting {
+        let left: f64 = floats(program, *row)
+            .map(|(at, factor)| factor * variables[at])
+            .sum();
+        excess.push((left - right(values, *row), *row));
+    }
+    excess.retain(|(excess, _)| *excess > unit(values) * TOLERANCE);
+    excess.sort_by(|a, b| b.0.total_cmp(&a.0));
+    excess.truncate(ADDED_AT_ONCE);
+    let rows: Vec<usize> = excess.into_iter().map(|it| it.1).collect();
+    waiting.retain(|row| !rows.contains(row));
+    rows
+}
+
+fn floats(program: &Program, row: usize) -> impl Iterator<Item = (usize, f64)> {
+    let terms = program.terms(row).iter();
+    terms.map(|(variable, coefficient)| (*variable as usize, *coefficient as f64 / ONE as f64))
+}
+
+fn right(values: &Values, row: usize) -> f64 {
+    values.right[row].unwrap_or_default() as f64
+}
+
+/// The largest right-hand side.
+fn unit(values: &Values) -> f64 {
+    values
+        .right
+        .iter()
+        .flatten()
+        .max()
+        .copied()
+        .unwrap_or_default() as f64
 }

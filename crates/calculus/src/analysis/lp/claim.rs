@@ -1,0 +1,233 @@
+//! How a fact is found from others, and shown to hold.
+//!
+//! A [`Claim`] is a fact that has to be found. A [`Reason`] says why it holds: by
+//! the multipliers of a program, by a sum, or because it is known from elsewhere.
+//! A reason that was found for some values of the other facts holds for all:
+//! evaluated anew it gives another bound, perhaps not the best.
+
+use units::fine::{Data, Rate, Time};
+
+use crate::analysis::{Crossing, FlowId, ServerId};
+
+use super::facts::{ArcId, FactId, Facts, Map};
+use super::model::{Question, program};
+use super::program::Program;
+use super::proof::Proof;
+use super::tree::Tree;
+
+/// How many servers a program looks at, if the path is not longer.
+pub(super) const TREE_LIMIT: usize = 6;
+
+/// How many servers of a path one program looks at. The work grows with the
+/// sixth power of it.
+pub(super) const PATH_LIMIT: usize = 12;
+
+/// A fact that has to be found.
+#[derive(Debug)]
+pub(super) struct Claim {
+    /// Which.
+    pub(super) fact: FactId,
+    unit: Unit,
+    program: Option<Program>,
+    simple: Simple,
+}
+
+/// What a fact counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Femtoseconds,
+    Microbits,
+}
+
+/// How a fact is found without a program.
+#[derive(Debug)]
+enum Simple {
+    /// It is known from elsewhere, or not at all.
+    Known(Option<u64>),
+    /// A burst grows by what may come within a delay.
+    Grown {
+        before: FactId,
+        rate: Rate,
+        delay: FactId,
+    },
+    /// Flows together have the sum of their bursts.
+    Sum(Vec<FactId>),
+}
+
+/// Why a fact holds.
+#[derive(Debug)]
+pub(super) enum Reason {
+    /// A program's multipliers.
+    Program(Proof),
+    /// The way without a program.
+    Simple,
+}
+
+impl Claim {
+    /// The delay of a server, which may be known to be no more than `known`.
+    pub(super) fn delay(map: &Map, server: ServerId, known: Option<Time>) -> Self {
+        Self {
+            fact: map.delay(server),
+            unit: Unit::Femtoseconds,
+            program: path_program(map, &[server]),
+            simple: Simple::Known(known.map(Time::as_fs)),
+        }
+    }
+
+    /// The bursts and peaks of the flows that come over an arc, and of all
+    /// together.
+    pub(super) fn over(map: &Map, arc: ArcId) -> Vec<Self> {
+        let crossings = &map.arc(arc).crossings;
+        let mut claims = Vec::new();
+        for at in crossings {
+            claims.push(Self::burst(map, *at));
+            if map.has_peak(at.flow) {
+                claims.push(Self::peak(map, *at));
+            }
+        }
+        if crossings.len() > 1 {
+            claims.push(Self::group(map, arc));
+        }
+        claims
+    }
+
+    /// Returns the least value that is found for the fact, with the reason.
+    pub(super) fn prove(&self, facts: &Facts) -> Option<(u64, Reason)> {
+        let searched = self.program.as_ref().and_then(|program| {
+            let values = program.values(facts);
+            let proof = Proof::search(program, &values)?;
+            let value = self.in_unit(program, proof.bound(program, &values)?)?;
+            Some((value, Reason::Program(proof)))
+        });
+        let simple = self
+            .simple
+            .value(facts)
+            .map(|value| (value, Reason::Simple));
+        [searched, simple]
+            .into_iter()
+            .flatten()
+            .min_by_key(|found| found.0)
+    }
+
+    /// Returns what a reason shows for other values of the facts.
+    pub(super) fn value(&self, reason: &Reason, facts: &Facts) -> Option<u64> {
+        match reason {
+            Reason::Simple => self.simple.value(facts),
+            Reason::Program(proof) => {
+                let program = self.program.as_ref()?;
+                self.in_unit(program, proof.bound(program, &program.values(facts))?)
+            }
+        }
+    }
+
+    fn in_unit(&self, program: &Program, bound: u128) -> Option<u64> {
+        match self.unit {
+            Unit::Femtoseconds => u64::try_from(bound).ok(),
+            Unit::Microbits => program.scale.data(bound).map(Data::as_ubits),
+        }
+    }
+
+    fn burst(map: &Map, at: Crossing) -> Self {
+        let path = &map.network.path(at.flow)[..at.hop as usize];
+        Self {
+            fact: map.burst(at.flow, at.hop),
+            unit: Unit::Microbits,
+            program: burst_program(map, path, &[at.flow]),
+            simple: Simple::Grown {
+                before: map.burst(at.flow, at.hop - 1),
+                rate: map.lasting(at.flow).rate,
+                delay: map.delay(path[path.len() - 1]),
+            },
+        }
+    }
+
+    fn peak(map: &Map, at: Crossing) -> Self {
+        Self {
+            fact: map.peak(at.flow, at.hop),
+            unit: Unit::Microbits,
+            program: None,
+            simple: Simple::Grown {
+                before: map.peak(at.flow, at.hop - 1),
+                rate: map.short_lived(at.flow).rate,
+                delay: map.delay(map.network.path(at.flow)[at.hop as usize - 1]),
+            },
+        }
+    }
+
+    fn group(map: &Map, arc: ArcId) -> Self {
+        let crossings = &map.arc(arc).crossings;
+        let flows: Vec<FlowId> = crossings.iter().map(|at| at.flow).collect();
+        let bursts = crossings.iter().map(|at| map.burst(at.flow, at.hop));
+        Self {
+            fact: map.group(arc),
+            unit: Unit::Microbits,
+            program: burst_program(map, shared(map, crossings), &flows),
+            simple: Simple::Sum(bursts.collect()),
+        }
+    }
+}
+
+impl Simple {
+    fn value(&self, facts: &Facts) -> Option<u64> {
+        match self {
+            Self::Known(value) => *value,
+            Self::Grown {
+                before,
+                rate,
+                delay,
+            } => {
+                let grown = rate.most_in(facts.time(*delay)?)?;
+                facts.data(*before)?.checked_add(grown).map(Data::as_ubits)
+            }
+            Self::Sum(bursts) => {
+                let add = |sum: u64, burst: &FactId| sum.checked_add(facts.value(*burst)?);
+                bursts.iter().try_fold(0, add)
+            }
+        }
+    }
+}
+
+/// Returns the longest time that anything needs for a path, or nothing if it
+/// has no bound.
+pub(super) fn path_delay(map: &Map, facts: &Facts, path: &[ServerId]) -> Option<Time> {
+    let mut sum = Time::ZERO;
+    for part in path.chunks(PATH_LIMIT) {
+        let program = path_program(map, part)?;
+        let values = program.values(facts);
+        let bound = Proof::search(&program, &values)?.bound(&program, &values)?;
+        sum = sum.checked_add(Time::from_fs(u64::try_from(bound).ok()?))?;
+    }
+    Some(sum)
+}
+
+/// The program for the delay of a path.
+fn path_program(map: &Map, path: &[ServerId]) -> Option<Program> {
+    program(map, &Tree::around(map, path, TREE_LIMIT), Question::Delay)
+}
+
+/// The program for the burst of some flows behind a path that all have taken.
+fn burst_program(map: &Map, path: &[ServerId], flows: &[FlowId]) -> Option<Program> {
+    let path = &path[path.len().saturating_sub(PATH_LIMIT)..];
+    program(
+        map,
+        &Tree::around(map, path, TREE_LIMIT),
+        Question::Burst(flows),
+    )
+}
+
+/// The longest path that all flows have taken to get where they are.
+fn shared<'a>(map: &Map<'a>, crossings: &[Crossing]) -> &'a [ServerId] {
+    let ways = crossings
+        .iter()
+        .map(|at| &map.network.path(at.flow)[..at.hop as usize]);
+    let shorter = |a: &'a [ServerId], b: &'a [ServerId]| {
+        let same = a
+            .iter()
+            .rev()
+            .zip(b.iter().rev())
+            .take_while(|(a, b)| a == b)
+            .count();
+        &a[a.len() - same..]
+    };
+    ways.reduce(shorter).unwrap_or_default()
+}
