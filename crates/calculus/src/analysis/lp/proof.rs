@@ -45,7 +45,7 @@ impl Proof {
                 Outcome::Optimal => rows.extend(broken(program, values, &tableau, &mut waiting)),
                 Outcome::Unbounded if waiting.is_empty() => return None,
                 Outcome::Unbounded => rows.append(&mut waiting),
-                Outcome::Lost if {eprintln!("lost {} {} {begun_anew}",rows.len(),program.variables()); begun_anew} => return Self::round(&rows, &tableau),
+                Outcome::Lost if begun_anew => return Self::round(&rows, &tableau),
                 Outcome::Lost => {
                     begun_anew = true;
                     tableau = Self::tableau(program, values, &rows);

@@ -13,8 +13,11 @@
 //! multipliers prove, whatever they are. A search that ends too early or is led
 //! astray by rounding costs tightness and nothing else.
 
-/// Below this a number counts as zero.
-const TOLERANCE: f64 = 1e-9;
+/// A gain, or a lack, below this counts as none.
+const TOLERANCE: f64 = 1e-10;
+
+/// A slope below this is too flat to turn on.
+const FLAT: f64 = 1e-7;
 
 /// Ends that are nearer than this are equal.
 const TIE: f64 = 1e-12;
@@ -22,7 +25,7 @@ const TIE: f64 = 1e-12;
 /// By how much each right-hand side is raised at least, relative to the largest,
 /// so that no two constraints meet a vertex by accident: on such vertices the
 /// method could walk in circles.
-const PERTURBATION: f64 = 1e-9;
+const PERTURBATION: f64 = 1e-8;
 
 /// How many steps are taken at most for each row and column.
 const STEPS_PER_LINE: usize = 4;
@@ -156,7 +159,7 @@ impl Tableau {
         let slopes = (0..self.basic.len()).map(|row| (row, self.line(row)[column]));
         first(
             slopes
-                .filter(|it| it.1 > TOLERANCE)
+                .filter(|it| it.1 > FLAT)
                 .map(|(row, slope)| (row, slope, self.right(row))),
         )
     }
@@ -173,7 +176,7 @@ impl Tableau {
         let slopes = self.line(row)[..self.columns].iter().copied().enumerate();
         first(
             slopes
-                .filter(|it| it.1 < -TOLERANCE)
+                .filter(|it| it.1 < -FLAT)
                 .map(|(at, slope)| (at, -slope, -self.gains[at])),
         )
     }
