@@ -3,7 +3,19 @@
 //! | module | does |
 //! |---|---|
 //! | [`benchmark`] | measures one switch from outside |
+//! | [`recovery`] | holds what was measured against what was put in and printed |
 //! | [`table`] | writes the flow tables of the experiments |
+//! | [`shaped_host`] | sends random bursts through a token bucket |
+//! | [`two_switches`] | runs two switches with four hosts once |
+//! | [`experiment`] | repeats that and sums it up |
+//! | [`figures`] | LOKO Figs. 17 to 19 |
+//! | [`deployments`] | LOKO Figs. 3 and 15 |
 
 pub mod benchmark;
+pub mod deployments;
+pub mod experiment;
+pub mod figures;
+pub mod recovery;
+pub mod shaped_host;
 pub mod table;
+pub mod two_switches;

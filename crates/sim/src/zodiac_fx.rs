@@ -291,7 +291,8 @@ impl ZodiacFx {
             .inbound
             .back()
             .map_or(Instant::ZERO, |(ready, _)| *ready);
-        let ready = (self.now + pass.round_up()).max(behind);
+        let delayed = pass + self.profile.latency();
+        let ready = (self.now + delayed.round_up()).max(behind);
         self.inbound.push_back((ready, arrival));
         if self.inbound.len() == 1 {
             self.send_first_inwards();
@@ -405,9 +406,10 @@ impl ZodiacFx {
         let Some((done, leaving)) = self.working.take() else {
             return;
         };
-        let ready = done + self.profile.latency().round_up();
         let was_idle = self.departing.is_empty();
-        let departures = leaving.into_iter().map(|sent| Departure { ready, sent });
+        let departures = leaving
+            .into_iter()
+            .map(|sent| Departure { ready: done, sent });
         self.departing.extend(departures);
         if was_idle {
             self.send_first_outwards();

@@ -149,3 +149,15 @@ fn actions_of(action: processing_time::Action) -> Vec<Action> {
     };
     change.into_iter().chain([Action::output(TO)]).collect()
 }
+/// Returns the five-tuple of a flow.
+pub(super) fn five_tuple(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)) -> Match {
+    Match {
+        dl_type: Some(EtherType::IPV4),
+        nw_proto: Some(PROTOCOL_UDP),
+        nw_src: Network::host(from.0),
+        nw_dst: Network::host(to.0),
+        tp_src: Some(from.1),
+        tp_dst: Some(to.1),
+        ..Match::ANY
+    }
+}

@@ -40,8 +40,8 @@ use super::flow_table::{Entry, FlowTable, TableFull, Walk, Which, covers, sends_
 
 /// A barrier: 92 us from port to port, of which 16.14 pass outside the processor.
 const BARRIER: Delay = Delay::from_ns(75_860);
-/// An echo: 105 us from port to port.
-const ECHO: Delay = Delay::from_ns(88_860);
+/// An echo: 107 us from port to port.
+const ECHO: Delay = Delay::from_ns(90_860);
 /// Any other message of fixed size.
 const OTHER: Delay = Delay::from_ns(75_860);
 /// What adding takes, and what each action adds to it.

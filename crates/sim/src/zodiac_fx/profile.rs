@@ -46,7 +46,7 @@ pub enum Work {
         fixed: Delay,
         /// For every byte.
         per_byte: Delay,
-        /// What delays every frame and keeps nobody busy.
+        /// What delays every frame before that and keeps nobody busy.
         latency: Delay,
     },
 }
@@ -80,7 +80,7 @@ impl Profile {
     /// | number | origin |
     /// |---|---|
     /// | 1 Gbit/s | LOKO section 2.3 |
-    /// | work 5.9 us and 7.5 ns a byte | fitted: 645 Mbit/s at 1470 bytes (LOKO section 2.3), and QJump's loss of 36.3 % at 306 (LOKO Fig. 3d) |
+    /// | work 8.04 us and 6.93 ns a byte | fitted: 645 Mbit/s at 1470 bytes (LOKO section 2.3), and QJump's loss of 36.3 % at 306 (LOKO Fig. 3d) |
     /// | latency 30 us | ours: an interrupt and the scheduler of Linux; the paper does not say |
     /// | 256 buffers of 2048 bytes | ours: the ring of a Linux driver; the paper does not say |
     pub const BANANA_PI_R1: Self = Self {
@@ -89,8 +89,8 @@ impl Profile {
         pass: Delay::from_us(1),
         native_pass: Delay::from_us(1),
         work: Work::Flat {
-            fixed: Delay::from_ns(5_900),
-            per_byte: Delay::from_ps(7_500),
+            fixed: Delay::from_ns(8_040),
+            per_byte: Delay::from_ps(6_930),
             latency: Delay::from_us(30),
         },
         rest_of_loop: Delay::ZERO,
