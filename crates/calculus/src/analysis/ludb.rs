@@ -33,8 +33,8 @@
 //! - With the waits themselves as unknowns the search is one small linear program
 //!   (`waits`), where LUDB solves one for each of exponentially many
 //!   orders and LUDB-FF searches by gradients. The optimum is the same.
-//! - A bundle of flows is bounded along the way that they share, and one by one
-//!   along the ways that each has come; the smaller burst holds.
+//! - A bundle of flows is bounded along the way that all of them share, and in parts
+//!   along the longer ways that each part shares; the smaller burst holds.
 //! - The burst of a bundle behind a path needs only the path's latency, so it is
 //!   minimised for itself and not together with the delay that it serves.
 //!
@@ -63,20 +63,41 @@ pub enum Effort {
     Thorough,
 }
 
+/// In how many ways the others along a path are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tries {
+    /// Where two overlap: so many ways.
+    overlaps: u32,
+    /// Whether all are also cut at each server, one after the other.
+    everywhere: bool,
+}
+
 impl Effort {
-    /// In how many ways the overlaps along the path of a flow are cut.
-    const fn tries_of_path(self) -> u32 {
+    /// Returns the ways that are tried along the path of a flow.
+    const fn along_path(self) -> Tries {
         match self {
-            Self::Fast => 4,
-            Self::Thorough => 64,
+            Self::Fast => Tries {
+                overlaps: 4,
+                everywhere: false,
+            },
+            Self::Thorough => Tries {
+                overlaps: 64,
+                everywhere: true,
+            },
         }
     }
 
-    /// In how many ways the overlaps along the way of a bundle are cut.
-    const fn tries_of_burst(self) -> u32 {
+    /// Returns the ways that are tried along the way of a bundle.
+    const fn along_bundle(self) -> Tries {
         match self {
-            Self::Fast => 1,
-            Self::Thorough => 16,
+            Self::Fast => Tries {
+                overlaps: 1,
+                everywhere: false,
+            },
+            Self::Thorough => Tries {
+                overlaps: 16,
+                everywhere: true,
+            },
         }
     }
 }

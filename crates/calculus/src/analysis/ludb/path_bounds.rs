@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use units::fine::{Data, Rate, Time};
+use units::fine::{Data, Time};
 
-use super::Effort;
 use super::pseudo_affine::PseudoAffine;
-use super::tandem::{self, Decisions, Group, Part};
+use super::tandem::{self, Decisions, Group, Part, Piece};
 use super::waits::Search;
+use super::{Effort, Tries};
 use crate::analysis::{FlowId, Network, RateLatency, ServerId, TokenBucket};
 
 /// The bounds of one network, with what has been found on the way to them.
@@ -16,8 +16,8 @@ pub(super) struct PathBounds<'a> {
     network: &'a Network,
     servers: Vec<RateLatency>,
     effort: Effort,
-    /// By server and by the flows that leave it together.
-    bursts: BTreeMap<(ServerId, Vec<FlowId>), Option<Data>>,
+    /// By server, and by the flows that leave it together.
+    bursts: Vec<BTreeMap<Vec<FlowId>, Option<Data>>>,
     search: Search,
 }
 
@@ -29,7 +29,7 @@ impl<'a> PathBounds<'a> {
             network,
             servers,
             effort,
-            bursts: BTreeMap::new(),
+            bursts: vec![BTreeMap::new(); network.servers().len()],
             search: Search::default(),
         }
     }
@@ -38,7 +38,7 @@ impl<'a> PathBounds<'a> {
     pub(super) fn bound(&mut self, flow: FlowId) -> Option<(Time, Data)> {
         let network = self.network;
         let (own, buckets) = (self.bucket(flow), network.buckets(flow));
-        let tries = self.effort.tries_of_path();
+        let tries = self.effort.along_path();
         self.least(network.path(flow), &[flow], Some(own), tries, |curve| {
             Some((curve.delay(buckets)?, curve.burst_behind(own)?))
         })
@@ -46,33 +46,42 @@ impl<'a> PathBounds<'a> {
 
     /// Returns the burst with which `flows` leave `server` together.
     ///
-    /// They count as one along the way that all of them have come, or as many,
-    /// each along its own; the smaller burst holds.
+    /// They count as one along the way that all of them have come, or apart by where
+    /// they come from to it, and so on; the smaller burst holds.
     fn burst_behind(&mut self, server: ServerId, flows: Vec<FlowId>) -> Option<Data> {
-        if let Some(known) = self.bursts.get(&(server, flows.clone())) {
+        if let Some(known) = self.bursts[server.index()].get(&flows) {
             return *known;
         }
         let together = self.burst_together(server, &flows);
         let apart = self.burst_apart(server, &flows);
         let least = [together, apart].into_iter().flatten().min();
-        self.bursts.insert((server, flows), least);
+        self.bursts[server.index()].insert(flows, least);
         least
     }
 
     fn burst_together(&mut self, server: ServerId, flows: &[FlowId]) -> Option<Data> {
         let path = shared_way(self.network, server, flows);
         let own = self.arriving(path[0], flows)?;
-        let tries = self.effort.tries_of_burst();
+        let tries = self.effort.along_bundle();
         self.least(path, flows, None, tries, |curve| curve.burst_behind(own))
     }
 
+    /// Adds up the bursts of the flows by where they come from to the way that all
+    /// share, if there are several such servers.
     fn burst_apart(&mut self, server: ServerId, flows: &[FlowId]) -> Option<Data> {
-        if flows.len() == 1 {
+        let shared = shared_way(self.network, server, flows).len();
+        let before = |flow: &FlowId| {
+            let way = way(self.network, server, *flow);
+            let before = way.len().checked_sub(shared + 1);
+            (before.map(|at| way[at]), *flow)
+        };
+        let bundles = bundles(flows.iter().map(before).collect());
+        if bundles.len() == 1 {
             return None;
         }
-        let bursts = flows
-            .iter()
-            .map(|flow| self.burst_behind(server, vec![*flow]));
+        let bursts = bundles
+            .into_iter()
+            .map(|(_, flows)| self.burst_behind(server, flows));
         sum(bursts.collect::<Option<Vec<_>>>()?)
     }
 
@@ -84,79 +93,85 @@ impl<'a> PathBounds<'a> {
         path: &[ServerId],
         flows: &[FlowId],
         own: Option<TokenBucket>,
-        tries: u32,
+        tries: Tries,
         bound: impl Fn(&PseudoAffine) -> Option<T>,
     ) -> Option<T> {
-        let servers: Vec<_> = path.iter().map(|id| self.servers[id.index()]).collect();
-        let groups = tandem::groups(self.network, path, flows);
-        let mut decisions = Decisions::default();
+        let met = Met::new(self, path, flows)?;
         let mut least = None;
+        let mut consider = |this: &mut Self, everywhere, decisions: &mut Decisions| {
+            let pieces = tandem::nest(&met.groups, everywhere, decisions);
+            let value = this.left_over(path, &met, &pieces, own);
+            let value = value.and_then(|curve| bound(&curve));
+            least = [least.take(), value].into_iter().flatten().min();
+        };
+        let mut decisions = Decisions::default();
         loop {
-            let nested = tandem::nest(&groups, &mut decisions);
-            let value = self.left_over(path, &servers, &nested, own);
-            least = [least, value.and_then(|curve| bound(&curve))]
-                .into_iter()
-                .flatten()
-                .min();
-            if !decisions.turn(tries) {
-                return least;
+            consider(self, None, &mut decisions);
+            if !decisions.turn(tries.overlaps) {
+                break;
             }
         }
+        if tries.everywhere {
+            for place in 1..path.len() {
+                consider(self, Some(place), &mut Decisions::default());
+            }
+        }
+        least
     }
 
     fn left_over(
         &mut self,
         path: &[ServerId],
-        servers: &[RateLatency],
-        nested: &[Group],
+        met: &Met,
+        pieces: &[Piece],
         own: Option<TokenBucket>,
     ) -> Option<PseudoAffine> {
-        let mut parts = self.parts(path, nested)?;
+        let part = |piece: &Piece| {
+            Some(Part {
+                first: piece.first,
+                last: piece.last,
+                bucket: match piece.of[..] {
+                    [group] if met.groups[group].first == piece.first => met.buckets[group],
+                    _ => self.arriving(path[piece.first], &piece.flows(&met.groups))?,
+                },
+            })
+        };
+        let mut parts = pieces.iter().map(part).collect::<Option<Vec<_>>>()?;
         parts.extend(own.map(|bucket| Part {
             first: 0,
             last: path.len() - 1,
             bucket,
         }));
-        let waits = self.search.waits(servers, &parts);
-        let mut curve = PseudoAffine::of(servers)?;
-        for (part, wait) in parts[..nested.len()].iter().zip(waits) {
+        let waits = self.search.waits(&met.servers, &parts);
+        let mut curve = PseudoAffine::of(&met.servers)?;
+        for (part, wait) in parts[..pieces.len()].iter().zip(waits) {
             curve.leave(part.places(), part.bucket, wait)?;
         }
         Some(curve)
     }
 
-    fn parts(&mut self, path: &[ServerId], groups: &[Group]) -> Option<Vec<Part>> {
-        let part = |group: &Group| {
-            Some(Part {
-                first: group.first,
-                last: group.last,
-                bucket: self.arriving(path[group.first], &group.flows)?,
-            })
-        };
-        groups.iter().map(part).collect()
-    }
-
     /// Returns what `flows` bring to a server together, wherever they come from.
     fn arriving(&mut self, server: ServerId, flows: &[FlowId]) -> Option<TokenBucket> {
-        let mut bursts = Vec::new();
-        let mut from = Vec::with_capacity(flows.len());
-        for flow in flows {
+        let before = |flow: &FlowId| {
             let way = way(self.network, server, *flow);
-            match way.len().checked_sub(2) {
-                Some(before) => from.push((way[before], *flow)),
-                None => bursts.push(self.bucket(*flow).burst),
+            let before = way.len().checked_sub(2);
+            (before.map(|at| way[at]), *flow)
+        };
+        let mut sum = TokenBucket::default();
+        for (before, bundle) in bundles(flows.iter().map(before).collect()) {
+            for flow in &bundle {
+                let bucket = self.bucket(*flow);
+                sum.rate = sum.rate.checked_add(bucket.rate)?;
+                if before.is_none() {
+                    sum.burst = sum.burst.checked_add(bucket.burst)?;
+                }
+            }
+            if let Some(before) = before {
+                let burst = self.burst_behind(before, bundle)?;
+                sum.burst = sum.burst.checked_add(burst)?;
             }
         }
-        from.sort_unstable();
-        for bundle in from.chunk_by(|left, right| left.0 == right.0) {
-            let flows = bundle.iter().map(|(_, flow)| *flow).collect();
-            bursts.push(self.burst_behind(bundle[0].0, flows)?);
-        }
-        let mut rates = flows.iter().map(|flow| self.bucket(*flow).rate);
-        Some(TokenBucket {
-            rate: rates.try_fold(Rate::ZERO, Rate::checked_add)?,
-            burst: sum(bursts)?,
-        })
+        Some(sum)
     }
 
     /// Returns the bucket of a flow that counts where it is cross traffic: the one
@@ -165,6 +180,27 @@ impl<'a> PathBounds<'a> {
         let buckets = self.network.buckets(flow).iter();
         let slowest = buckets.min_by_key(|bucket| (bucket.rate, bucket.burst));
         *slowest.expect("a flow has a bucket")
+    }
+}
+
+/// What flows meet along a path.
+struct Met {
+    servers: Vec<RateLatency>,
+    groups: Vec<Group>,
+    /// What each group brings to the first server that it crosses.
+    buckets: Vec<TokenBucket>,
+}
+
+impl Met {
+    fn new(bounds: &mut PathBounds<'_>, path: &[ServerId], flows: &[FlowId]) -> Option<Self> {
+        let groups = tandem::groups(bounds.network, path, flows);
+        let bring = |group: &Group| bounds.arriving(path[group.first], &group.flows);
+        let buckets = groups.iter().map(bring).collect::<Option<_>>()?;
+        Some(Self {
+            servers: path.iter().map(|id| bounds.servers[id.index()]).collect(),
+            groups,
+            buckets,
+        })
     }
 }
 
@@ -187,6 +223,18 @@ fn shared_way<'a>(network: &'a Network, server: ServerId, flows: &[FlowId]) -> &
         shared = &shared[shared.len() - length..];
     }
     shared
+}
+
+/// Returns flows by where they come from, each bundle in the order of their
+/// numbers.
+fn bundles(mut from: Vec<(Option<ServerId>, FlowId)>) -> Vec<(Option<ServerId>, Vec<FlowId>)> {
+    from.sort_unstable();
+    let bundles = from.chunk_by(|left, right| left.0 == right.0);
+    let bundle = |flows: &[(Option<ServerId>, FlowId)]| {
+        let numbers = flows.iter().map(|(_, flow)| *flow).collect();
+        (flows[0].0, numbers)
+    };
+    bundles.map(bundle).collect()
 }
 
 fn sum(bursts: Vec<Data>) -> Option<Data> {

@@ -40,6 +40,31 @@ pub(super) struct Group {
     pub flows: Vec<FlowId>,
 }
 
+/// What of some groups runs along the same servers once it has been cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// The place of the first of them on the path.
+    pub first: usize,
+    /// The place of the last of them.
+    pub last: usize,
+    /// The places of the groups, in their order.
+    pub of: Vec<usize>,
+}
+
+impl Piece {
+    /// Returns the flows of its groups, in the order of their numbers.
+    pub(super) fn flows(&self, groups: &[Group]) -> Vec<FlowId> {
+        let flows = self.of.iter().flat_map(|group| &groups[*group].flows);
+        let mut flows: Vec<_> = flows.copied().collect();
+        flows.sort_unstable();
+        flows
+    }
+
+    fn size(&self, groups: &[Group]) -> usize {
+        self.of.iter().map(|group| groups[*group].flows.len()).sum()
+    }
+}
+
 /// A flow, and from where to where it runs along a path.
 type Run = (usize, usize, FlowId);
 
@@ -61,29 +86,50 @@ pub(super) fn groups(network: &Network, path: &[ServerId], own: &[FlowId]) -> Ve
             runs.push((first, first + length - 1, flow));
         }
     }
-    gather(runs)
+    runs.sort_unstable();
+    let same = |left: &Run, right: &Run| (left.0, left.1) == (right.0, right.1);
+    let group = |runs: &[Run]| Group {
+        first: runs[0].0,
+        last: runs[0].1,
+        flows: runs.iter().map(|run| run.2).collect(),
+    };
+    runs.chunk_by(same).map(group).collect()
 }
 
-/// Cuts groups until of each two that overlap one holds the other; the inner
-/// ones come first.
-pub(super) fn nest(groups: &[Group], decisions: &mut Decisions) -> Vec<Group> {
-    let mut groups = groups.to_vec();
-    while let Some((earlier, later)) = overlap(&groups) {
-        let (which, end) = if decisions.cuts_earlier(&groups[earlier], &groups[later]) {
-            (earlier, groups[later].first - 1)
-        } else {
-            (later, groups[earlier].last)
-        };
-        let behind = Group {
-            first: end + 1,
-            ..groups[which].clone()
-        };
-        groups[which].last = end;
-        groups.push(behind);
-        groups = merge(groups);
+/// Cuts groups until of each two pieces that overlap one holds the other; the
+/// inner ones come first. With `everywhere`, all are cut at this place first, so
+/// that those which come to it together are bounded together there.
+pub(super) fn nest(
+    groups: &[Group],
+    everywhere: Option<usize>,
+    decisions: &mut Decisions,
+) -> Vec<Piece> {
+    let whole = groups.iter().enumerate().map(|(at, group)| Piece {
+        first: group.first,
+        last: group.last,
+        of: vec![at],
+    });
+    let mut pieces: Vec<_> = whole.collect();
+    if let Some(place) = everywhere {
+        for at in 0..pieces.len() {
+            if pieces[at].first < place && place <= pieces[at].last {
+                cut(&mut pieces, at, place);
+            }
+        }
+        merge(&mut pieces);
     }
-    groups.sort_by_key(|group| (group.last - group.first, group.first));
-    groups
+    while let Some((earlier, later)) = overlap(&pieces) {
+        if decisions.cuts_earlier(groups, &pieces[earlier], &pieces[later]) {
+            let place = pieces[later].first;
+            cut(&mut pieces, earlier, place);
+        } else {
+            let place = pieces[earlier].last + 1;
+            cut(&mut pieces, later, place);
+        }
+        merge(&mut pieces);
+    }
+    pieces.sort_by_key(|piece| (piece.last - piece.first, piece.first));
+    pieces
 }
 
 /// Says at each overlap which group is cut, and something else at each try.
@@ -118,10 +164,10 @@ impl Decisions {
         self.tried < tries && u64::from(self.tried) < all
     }
 
-    fn cuts_earlier(&mut self, earlier: &Group, later: &Group) -> bool {
+    fn cuts_earlier(&mut self, groups: &[Group], earlier: &Piece, later: &Piece) -> bool {
         let turn = self.turned.checked_shr(self.met).unwrap_or(0) & 1 == 1;
         self.met += 1;
-        (earlier.flows.len() <= later.flows.len()) != turn
+        (earlier.size(groups) <= later.size(groups)) != turn
     }
 }
 
@@ -133,30 +179,34 @@ fn mixture(number: u32) -> u64 {
     bits ^ (bits >> 31)
 }
 
-fn gather(mut runs: Vec<Run>) -> Vec<Group> {
-    runs.sort_unstable();
-    let same = |left: &Run, right: &Run| (left.0, left.1) == (right.0, right.1);
-    let group = |runs: &[Run]| Group {
-        first: runs[0].0,
-        last: runs[0].1,
-        flows: runs.iter().map(|run| run.2).collect(),
+/// Leaves of a piece what is before `place`, and appends the rest.
+fn cut(pieces: &mut Vec<Piece>, which: usize, place: usize) {
+    let rest = Piece {
+        first: place,
+        ..pieces[which].clone()
     };
-    runs.chunk_by(same).map(group).collect()
+    pieces[which].last = place - 1;
+    pieces.push(rest);
 }
 
-fn merge(groups: Vec<Group>) -> Vec<Group> {
-    let runs = groups.into_iter().flat_map(|group| {
-        let (first, last) = (group.first, group.last);
-        group.flows.into_iter().map(move |flow| (first, last, flow))
+/// Makes one piece of those that run along the same servers.
+fn merge(pieces: &mut Vec<Piece>) {
+    pieces.sort_unstable_by_key(|piece| (piece.first, piece.last));
+    pieces.dedup_by(|next, kept| {
+        let same = (next.first, next.last) == (kept.first, kept.last);
+        if same {
+            kept.of.append(&mut next.of);
+            kept.of.sort_unstable();
+        }
+        same
     });
-    gather(runs.collect())
 }
 
-/// Returns the places of two groups of which neither holds the other though they
+/// Returns the places of two pieces of which neither holds the other though they
 /// overlap, the one that begins earlier first.
-fn overlap(groups: &[Group]) -> Option<(usize, usize)> {
-    for (at, earlier) in groups.iter().enumerate() {
-        let later = groups.iter().position(|later| {
+fn overlap(pieces: &[Piece]) -> Option<(usize, usize)> {
+    for (at, earlier) in pieces.iter().enumerate() {
+        let later = pieces.iter().position(|later| {
             let joins_within = earlier.first < later.first && later.first <= earlier.last;
             joins_within && earlier.last < later.last
         });
