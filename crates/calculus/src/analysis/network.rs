@@ -126,7 +126,7 @@ impl Network {
     /// If the flow has no bucket or no path, crosses a server that does not
     /// exist or one twice, or has a packet that no bucket has room for.
     pub fn add(&mut self, flow: &Flow) -> Result<FlowId, NetworkError> {
-        self.validate(flow)?;
+        flow.validate(self.servers.len())?;
         let id = FlowId(number(self.shapes.len()));
         for (server, hop) in flow.path.iter().zip(0..) {
             self.crossings[server.index()].push(Crossing { flow: id, hop });
@@ -230,32 +230,35 @@ impl Network {
         }
     }
 
-    fn validate(&self, flow: &Flow) -> Result<(), NetworkError> {
-        if flow.buckets.is_empty() {
+    fn shape(&self, id: FlowId) -> &Shape {
+        &self.shapes[id.index()]
+    }
+}
+
+impl Flow {
+    /// Checks that the flow makes sense among a number of servers.
+    pub(crate) fn validate(&self, servers: usize) -> Result<(), NetworkError> {
+        if self.buckets.is_empty() {
             return Err(NetworkError::NoBucket);
         }
-        if flow.path.is_empty() {
+        if self.path.is_empty() {
             return Err(NetworkError::NoPath);
         }
-        for (at, server) in flow.path.iter().enumerate() {
-            if server.index() >= self.servers.len() {
+        for (at, server) in self.path.iter().enumerate() {
+            if server.index() >= servers {
                 return Err(NetworkError::UnknownServer { server: *server });
             }
-            if flow.path[..at].contains(server) {
+            if self.path[..at].contains(server) {
                 return Err(NetworkError::ServerTwice { server: *server });
             }
         }
-        let burst = flow.buckets.iter().map(|bucket| bucket.burst).min();
+        let burst = self.buckets.iter().map(|bucket| bucket.burst).min();
         let burst = burst.unwrap_or_default();
-        if burst < flow.max_packet {
-            let max_packet = flow.max_packet;
+        if burst < self.max_packet {
+            let max_packet = self.max_packet;
             return Err(NetworkError::BurstBelowPacket { burst, max_packet });
         }
         Ok(())
-    }
-
-    fn shape(&self, id: FlowId) -> &Shape {
-        &self.shapes[id.index()]
     }
 }
 

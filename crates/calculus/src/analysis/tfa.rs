@@ -40,14 +40,24 @@
 //! The gain for a packet that is sent at the rate of a link faster than the
 //! service: delays are those of the service curve alone.
 
+mod components;
+mod engine;
+mod fixed_point;
+mod group_index;
+mod layout;
+#[cfg(test)]
 mod plain;
+mod state;
 
 use units::fine::{Data, Time};
 
 use super::network::{FlowId, Network};
 use super::{Analysis, FlowBound, HopBound, Method, NotApplicable};
 use crate::min_plus::piecewise::Concave;
-use plain::Plain;
+pub use engine::{Engine, Raised, WhatIf};
+use fixed_point::Precision;
+use layout::Layout;
+use state::{NEVER, State};
 
 /// Bounds all flows of a network.
 ///
@@ -55,10 +65,14 @@ use plain::Plain;
 ///
 /// None at present: the method is defined for every network.
 pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
-    let solved = Plain::solve(network);
+    let state = solve(network);
+    let stations = layout::number(network.servers().len());
+    let backlogs: Vec<_> = (0..stations).map(|at| state.backlog(at)).collect();
     let flows = network.flows();
     Ok(Analysis {
-        flows: flows.map(|flow| bound(network, &solved, flow)).collect(),
+        flows: flows
+            .map(|flow| bound(network, &state, &backlogs, flow))
+            .collect(),
         notes: Vec::new(),
     })
 }
@@ -69,16 +83,27 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
 ///
 /// As [`analyze`].
 pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApplicable> {
-    Ok(bound(network, &Plain::solve(network), flow))
+    let state = solve(network);
+    let mut backlogs = vec![None; network.servers().len()];
+    for server in network.path(flow) {
+        backlogs[server.index()] = state.backlog(server.0);
+    }
+    Ok(bound(network, &state, &backlogs, flow))
 }
 
-fn bound(network: &Network, solved: &Plain, flow: FlowId) -> FlowBound {
-    let path = network.path(flow).iter();
+fn solve(network: &Network) -> State {
+    let mut state = State::new(Layout::of(network));
+    fixed_point::solve(&mut state, Precision::Fine);
+    state
+}
+
+fn bound(network: &Network, state: &State, backlogs: &[Option<Data>], flow: FlowId) -> FlowBound {
+    let path = network.path(flow).iter().zip(state.layout.path(flow.0));
     let hops: Vec<_> = path
-        .map(|&server| HopBound {
+        .map(|(&server, &group)| HopBound {
             server,
-            delay: solved.delay(server, network.priority(flow)),
-            backlog: solved.backlog(server),
+            delay: time(state.delay_at(group)),
+            backlog: backlogs[server.index()],
         })
         .collect();
     let mut delays = hops.iter();
@@ -89,6 +114,10 @@ fn bound(network: &Network, solved: &Plain, flow: FlowId) -> FlowBound {
         backlog: delay.and_then(|delay| inside(network, flow, delay)),
         hops,
     }
+}
+
+fn time(fs: u64) -> Option<Time> {
+    (fs != NEVER).then_some(Time::from_fs(fs))
 }
 
 /// The most that arrives within `delay`, and so is inside at one time.

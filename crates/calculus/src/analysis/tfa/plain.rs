@@ -1,155 +1,80 @@
-//! Total flow analysis with curves, one step after the other.
+//! Total flow analysis as its definition reads, to compare with.
 
 use std::collections::BTreeMap;
 
 use units::fine::{Data, Rate, Time};
 
+use crate::analysis::Analysis;
 use crate::analysis::network::{Crossing, Multiplexing, Network, Server, ServerId};
 use crate::min_plus::piecewise::{
     Concave, Convex, TokenBucket, backlog, busy_period, delay, left_over,
 };
 
-/// Sweeps over all servers between two attempts to jump to the solution.
-const SWEEPS: usize = 16;
-/// Jumps until what still grows is called unbounded.
-const JUMPS: usize = 64;
-
 /// A delay for each queue: a server, or a class of one with strict priority.
 /// `None` is none.
-type Delays = BTreeMap<Queue, Option<Time>>;
+pub(super) type Delays = BTreeMap<Queue, Option<Time>>;
 
 /// A server and, where priority counts, a class.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Queue {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Queue {
     server: ServerId,
     class: Option<u8>,
 }
 
-/// The delays and backlogs of a network.
+/// A network and what its servers do.
 pub(super) struct Plain<'a> {
     network: &'a Network,
     services: Vec<Convex>,
-    delays: Delays,
-    backlogs: Vec<Option<Data>>,
 }
 
 impl<'a> Plain<'a> {
-    /// Finds delays that bound each other.
-    pub(super) fn solve(network: &'a Network) -> Self {
+    pub(super) fn new(network: &'a Network) -> Self {
         let servers = network.servers().iter();
         let services = servers.map(|server| Convex::maximum_of(server.service.iter().copied()));
-        let mut solved = Self {
+        Self {
             network,
             services: services.collect(),
-            delays: queues(network),
-            backlogs: Vec::new(),
-        };
-        solved.settle();
-        let servers = network.servers().iter().zip(0..);
-        solved.backlogs = servers
-            .map(|(_, at)| solved.backlog_of(ServerId(at)))
-            .collect();
-        solved
-    }
-
-    /// The longest delay at a server of a flow of a priority.
-    pub(super) fn delay(&self, server: ServerId, priority: u8) -> Option<Time> {
-        self.delays[&queue(self.network, server, priority)]
-    }
-
-    /// The most data at a server at one time.
-    pub(super) fn backlog(&self, server: ServerId) -> Option<Data> {
-        self.backlogs[server.index()]
-    }
-
-    fn settle(&mut self) {
-        for _ in 0..JUMPS {
-            let mut before = self.delays.clone();
-            for _ in 0..SWEEPS {
-                before.clone_from(&self.delays);
-                if !self.sweep() {
-                    return;
-                }
-            }
-            if self.jump(&before) {
-                return;
-            }
         }
-        self.give_up_what_grows();
     }
 
-    /// Raises each delay to what follows from the others; whether any rose.
-    fn sweep(&mut self) -> bool {
-        let mut rose = false;
-        let queues: Vec<_> = self.delays.keys().copied().collect();
-        for queue in queues {
-            let next = self.follows(&self.delays, queue);
-            if exceeds(next, self.delays[&queue]) {
-                self.delays.insert(queue, next);
-                rose = true;
-            }
-        }
-        rose
-    }
-
-    /// Tries delays a little above where the growth since `before` leads to.
-    fn jump(&mut self, before: &Delays) -> bool {
-        let grown = |queue, delay: Option<Time>| -> Option<f64> {
-            let now = delay?.as_fs();
-            let then = before[&queue]?.as_fs();
-            #[expect(clippy::cast_precision_loss, reason = "a guess, checked below")]
-            Some((now - then) as f64)
-        };
-        let old: Delays = self.delays.clone();
-        self.sweep();
-        let each = old.iter().filter_map(|(&queue, &delay)| {
-            let last = grown(queue, delay)?;
-            #[expect(clippy::cast_precision_loss, reason = "a guess, checked below")]
-            let next = (self.delays[&queue]?.as_fs() - delay?.as_fs()) as f64;
-            (last > 0.0).then_some(next / last)
+    /// The delays after some steps from none, and whether they are the last.
+    pub(super) fn rise(&self, steps: u32) -> (Delays, bool) {
+        let queues = self.network.flows().flat_map(|flow| {
+            let priority = self.network.priority(flow);
+            let path = self.network.path(flow).iter();
+            path.map(move |&server| queue(self.network, server, priority))
         });
-        let ratio = each.fold(0.0, f64::max);
-        if ratio >= 1.0 {
-            return false;
+        let mut delays: Delays = queues.map(|queue| (queue, Some(Time::ZERO))).collect();
+        for _ in 0..steps {
+            let next = self.follow(&delays);
+            if next == delays {
+                return (delays, true);
+            }
+            delays = next;
         }
-        let guess = self.delays.iter().map(|(&queue, &delay)| {
-            let last = delay.zip(old[&queue]);
-            let beyond = last.map_or(0.0, |(now, then)| {
-                #[expect(clippy::cast_precision_loss, reason = "a guess, checked below")]
-                let step = (now.as_fs() - then.as_fs()) as f64;
-                step * ratio / (1.0 - ratio) * 1.01 + 2.0
-            });
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a guess, checked below"
-            )]
-            let beyond = Time::from_fs(beyond as u64);
-            (queue, delay.and_then(|delay| delay.checked_add(beyond)))
-        });
-        let guess: Delays = guess.collect();
-        let holds = guess
-            .iter()
-            .all(|(&queue, &delay)| !exceeds(self.follows(&guess, queue), delay));
-        if holds {
-            self.delays = guess;
-        }
-        holds
+        (delays, false)
     }
 
-    fn give_up_what_grows(&mut self) {
-        while {
-            let before = self.delays.clone();
-            self.sweep();
-            let mut grew = false;
-            for (queue, delay) in &mut self.delays {
-                if *delay != before[queue] {
-                    *delay = None;
-                    grew = true;
-                }
+    /// The delays that an analysis found, which are the same for all flows of a
+    /// queue.
+    pub(super) fn found(&self, analysis: &Analysis) -> Delays {
+        let mut delays = Delays::new();
+        for (flow, bound) in self.network.flows().zip(&analysis.flows) {
+            for hop in &bound.hops {
+                let queue = queue(self.network, hop.server, self.network.priority(flow));
+                let other = delays.insert(queue, hop.delay);
+                assert!(other.is_none_or(|other| other == hop.delay));
             }
-            grew
-        } {}
+        }
+        delays
+    }
+
+    /// The delays that follow from delays.
+    pub(super) fn follow(&self, delays: &Delays) -> Delays {
+        let queues = delays.keys();
+        queues
+            .map(|&queue| (queue, self.follows(delays, queue)))
+            .collect()
     }
 
     /// The delay at a queue that follows from the delays before it.
@@ -170,8 +95,9 @@ impl<'a> Plain<'a> {
         delay(&own, &left)
     }
 
-    fn backlog_of(&self, server: ServerId) -> Option<Data> {
-        let all = self.arrivals(&self.delays, server, |_| true)?;
+    /// The most data at a server.
+    pub(super) fn backlog(&self, delays: &Delays, server: ServerId) -> Option<Data> {
+        let all = self.arrivals(delays, server, |_| true)?;
         let inside = backlog(&all, &self.services[server.index()])?;
         match self.network.packetizer {
             true => inside.checked_add(self.largest_packet(server, |_| true)),
@@ -247,17 +173,6 @@ impl<'a> Plain<'a> {
     }
 }
 
-fn queues(network: &Network) -> Delays {
-    let flows = network.flows();
-    flows
-        .flat_map(|flow| {
-            let priority = network.priority(flow);
-            let path = network.path(flow).iter();
-            path.map(move |&server| (queue(network, server, priority), Some(Time::ZERO)))
-        })
-        .collect()
-}
-
 fn queue(network: &Network, server: ServerId, priority: u8) -> Queue {
     let class = match network.server(server).multiplexing {
         Multiplexing::Arbitrary | Multiplexing::Fifo => None,
@@ -267,7 +182,7 @@ fn queue(network: &Network, server: ServerId, priority: u8) -> Queue {
 }
 
 /// Whether one delay is longer than another; none is the longest.
-fn exceeds(delay: Option<Time>, than: Option<Time>) -> bool {
+pub(super) fn exceeds(delay: Option<Time>, than: Option<Time>) -> bool {
     match (delay, than) {
         (_, None) => false,
         (None, Some(_)) => true,

@@ -1,0 +1,298 @@
+//! The network as the engine walks it: flat lists of numbers.
+//!
+//! A *queue* is a server, or one class of a server with strict priority: all that
+//! is there has one delay. A *group* is what comes to a queue over one link, or
+//! what begins there. A flow is a list of groups, one for each server of its
+//! path; what the flows of a group share is kept as sums.
+
+use units::fine::{Data, Rate, Time};
+
+use super::group_index::GroupIndex;
+use crate::analysis::network::{FlowId, Multiplexing, Network, Server, ServerId};
+use crate::min_plus::piecewise::{Concave, Convex, TokenBucket};
+
+/// Where a group comes from whose flows begin at its queue.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// A server and its queues.
+#[derive(Clone, Debug)]
+pub(super) struct Station {
+    pub(super) service: Convex,
+    pub(super) link: Option<Rate>,
+    pub(super) multiplexing: Multiplexing,
+    /// The most urgent first; one, unless priority counts.
+    pub(super) queues: Vec<u32>,
+}
+
+/// What waits together at a server.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    pub(super) station: u32,
+    pub(super) class: Option<u8>,
+    pub(super) groups: Vec<u32>,
+    /// How many flows of several buckets there are.
+    pub(super) curved: u32,
+}
+
+/// What comes to a queue over one link.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// The server before, or [`NOWHERE`].
+    pub(super) from: u32,
+    pub(super) queue: u32,
+    /// The rate of the link, if it counts.
+    pub(super) line: Option<Rate>,
+    pub(super) largest_packet: Data,
+    /// The sums over its flows of one bucket, in the units of the types.
+    pub(super) rate: u128,
+    pub(super) burst: u128,
+    /// Its flows of several buckets and the hops at which they are.
+    pub(super) curved: Vec<(u32, u32)>,
+}
+
+/// Where a flow goes: groups `begin..end` of the list of hops.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Course {
+    pub(super) begin: u32,
+    pub(super) end: u32,
+    /// Zero for a flow of several buckets, which has a curve instead.
+    pub(super) rate: u64,
+}
+
+/// What a flow may send.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Contract {
+    pub(super) burst: Data,
+    pub(super) packet: Data,
+    pub(super) curve: Option<Concave>,
+}
+
+/// Servers, queues, groups and flows.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) stations: Vec<Station>,
+    pub(super) queues: Vec<Queue>,
+    pub(super) groups: Vec<Group>,
+    pub(super) courses: Vec<Course>,
+    pub(super) contracts: Vec<Contract>,
+    /// The groups that the flows belong to, flow by flow.
+    pub(super) hops: Vec<u32>,
+    pub(super) packetizer: bool,
+    line_shaping: bool,
+    /// By station, its only queue, or [`NOWHERE`] where priority counts.
+    only_queue: Vec<u32>,
+    index: GroupIndex,
+}
+
+impl Layout {
+    /// Lays out the servers and all flows of a network.
+    pub(super) fn of(network: &Network) -> Self {
+        let stations = network.servers().iter().map(Station::of).collect();
+        let mut layout = Self {
+            stations,
+            queues: Vec::new(),
+            groups: Vec::new(),
+            courses: Vec::with_capacity(network.flows().len()),
+            contracts: Vec::with_capacity(network.flows().len()),
+            hops: Vec::with_capacity(network.flows().map(|flow| network.path(flow).len()).sum()),
+            packetizer: network.packetizer,
+            line_shaping: network.line_shaping,
+            only_queue: vec![NOWHERE; network.servers().len()],
+            index: GroupIndex::default(),
+        };
+        for (station, at) in (0..).zip(0..layout.stations.len()) {
+            if layout.stations[at].multiplexing != Multiplexing::StrictPriority {
+                layout.only_queue[at] = layout.open(station, None);
+            }
+        }
+        for flow in network.flows() {
+            let (path, buckets) = (network.path(flow), network.buckets(flow));
+            let (packet, priority) = (network.max_packet(flow), network.priority(flow));
+            layout.insert((path, buckets), packet, priority, None);
+        }
+        layout
+    }
+
+    /// Puts a flow into a place that another has left, of as many hops from a
+    /// first one on, or behind all others.
+    pub(super) fn insert(
+        &mut self,
+        (path, buckets): (&[ServerId], &[TokenBucket]),
+        packet: Data,
+        priority: u8,
+        place: Option<(u32, u32)>,
+    ) -> FlowId {
+        let (id, begin) = place.unwrap_or_else(|| {
+            let place = (number(self.courses.len()), number(self.hops.len()));
+            self.courses.push(Course::default());
+            self.contracts.push(Contract::default());
+            self.hops.resize(self.hops.len() + path.len(), 0);
+            place
+        });
+        let (rate, contract) = contract(buckets, packet);
+        let end = begin + number(path.len());
+        let mut from = NOWHERE;
+        for (server, hop) in path.iter().zip(0..) {
+            let group = self.enter((from, server.0), priority);
+            self.join(group, (id, hop), rate, &contract);
+            self.hops[(begin + hop) as usize] = group;
+            from = server.0;
+        }
+        let rate = rate.as_ubps();
+        self.courses[id as usize] = Course { begin, end, rate };
+        self.contracts[id as usize] = contract;
+        FlowId(id)
+    }
+
+    /// Takes a flow out of the sums of a group of whose queue the others are
+    /// `members`.
+    pub(super) fn leave(&mut self, at: u32, (flow, hop): (u32, u32), members: &[(u32, u32)]) {
+        let contract = &self.contracts[flow as usize];
+        let group = &mut self.groups[at as usize];
+        if contract.curve.is_some() {
+            group.curved.retain(|member| *member != (flow, hop));
+            self.queues[group.queue as usize].curved -= 1;
+        } else {
+            group.rate -= u128::from(self.courses[flow as usize].rate);
+            group.burst -= u128::from(contract.burst.as_ubits());
+        }
+        if contract.packet == group.largest_packet {
+            let inside = members.iter().filter(|(flow, hop)| {
+                let course = self.courses[*flow as usize];
+                self.hops[(course.begin + hop) as usize] == at
+            });
+            let packets = inside.map(|(flow, _)| self.contracts[*flow as usize].packet);
+            group.largest_packet = packets.max().unwrap_or_default();
+        }
+    }
+
+    /// Makes the place of a flow empty.
+    pub(super) fn vacate(&mut self, flow: FlowId) {
+        self.courses[flow.index()] = Course::default();
+        self.contracts[flow.index()] = Contract::default();
+    }
+
+    /// The groups of a flow, in the order of its path.
+    pub(super) fn path(&self, flow: u32) -> &[u32] {
+        let course = self.courses[flow as usize];
+        &self.hops[course.begin as usize..course.end as usize]
+    }
+
+    /// The queue of a server for a priority; a new one if there is none.
+    fn queue(&mut self, station: u32, priority: u8) -> u32 {
+        match self.only_queue[station as usize] {
+            NOWHERE => {
+                let queues = self.stations[station as usize].queues.iter().copied();
+                let class = Some(priority);
+                let known = { queues }.find(|&queue| self.queues[queue as usize].class == class);
+                known.unwrap_or_else(|| self.open(station, class))
+            }
+            only => only,
+        }
+    }
+
+    fn open(&mut self, station: u32, class: Option<u8>) -> u32 {
+        let id = number(self.queues.len());
+        self.queues.push(Queue {
+            station,
+            class,
+            groups: Vec::new(),
+            curved: 0,
+        });
+        let queues = &mut self.stations[station as usize].queues;
+        let place = queues.partition_point(|&other| self.queues[other as usize].class < class);
+        queues.insert(place, id);
+        id
+    }
+
+    /// The group from one server to a queue of another; a new one if there is none.
+    fn enter(&mut self, (from, to): (u32, u32), priority: u8) -> u32 {
+        let queue = self.queue(to, priority);
+        if let Some(group) = self.index.get((from, queue)) {
+            return group;
+        }
+        let id = number(self.groups.len());
+        let before = self.stations.get(from as usize);
+        let line = before.and_then(|station| station.link);
+        self.groups.push(Group {
+            from,
+            queue,
+            line: line.filter(|rate| self.line_shaping && *rate > Rate::ZERO),
+            largest_packet: Data::ZERO,
+            rate: 0,
+            burst: 0,
+            curved: Vec::new(),
+        });
+        self.queues[queue as usize].groups.push(id);
+        self.index.insert((from, queue), id);
+        id
+    }
+
+    fn join(&mut self, group: u32, at: (u32, u32), rate: Rate, contract: &Contract) {
+        let group = &mut self.groups[group as usize];
+        group.largest_packet = group.largest_packet.max(contract.packet);
+        if contract.curve.is_some() {
+            group.curved.push(at);
+            self.queues[group.queue as usize].curved += 1;
+        } else {
+            group.rate += u128::from(rate.as_ubps());
+            group.burst += u128::from(contract.burst.as_ubits());
+        }
+    }
+}
+
+impl Station {
+    fn of(server: &Server) -> Self {
+        Self {
+            service: Convex::maximum_of(server.service.iter().copied()),
+            link: server.link,
+            multiplexing: server.multiplexing,
+            queues: Vec::new(),
+        }
+    }
+}
+
+impl Contract {
+    /// The bound of a flow that has been delayed by up to `spread`.
+    pub(super) fn after(&self, spread: Time) -> Option<Concave> {
+        self.curve.as_ref()?.spread_by(spread)
+    }
+}
+
+/// A rate and a burst, or a curve if several buckets count.
+fn contract(buckets: &[TokenBucket], packet: Data) -> (Rate, Contract) {
+    let straight = |only: TokenBucket| {
+        let (burst, curve) = (only.burst, None);
+        (
+            only.rate,
+            Contract {
+                burst,
+                packet,
+                curve,
+            },
+        )
+    };
+    if let [only] = *buckets {
+        return straight(only);
+    }
+    let curve = Concave::minimum_of(buckets.iter().copied());
+    let curve = curve.expect("a flow of a network has a bucket");
+    match *curve.pieces() {
+        [only] => straight(only),
+        _ => {
+            let (burst, curve) = (Data::ZERO, Some(curve));
+            (
+                Rate::ZERO,
+                Contract {
+                    burst,
+                    packet,
+                    curve,
+                },
+            )
+        }
+    }
+}
+
+pub(super) fn number(length: usize) -> u32 {
+    u32::try_from(length).expect("memory ends before numbers")
+}
