@@ -6,20 +6,22 @@
 //! the best cut is the one of least latency, and it is found piece by piece:
 //! the best cut of the first `k` servers is the best of the first `i` with one
 //! piece behind it. Cross traffic is followed back in the same way (aggregate
-//! tandem matching in the words of the DNC), so TMA is never above PMOO or SFA
-//! by its formula on one path; only their arrival bounds can differ. The
-//! formula holds for any order of service, FIFO among them.
+//! tandem matching in the words of the DNC). To cut nowhere is PMOO, to cut
+//! everywhere is SFA in arbitrary order, so TMA is never above either.
+//!
+//! The formula holds for any order of service, so it holds for first in, first
+//! out too: a network of FIFO servers is analysed as if it served in any order.
 //!
 //! # Differs from the paper
 //!
-//! The DNC tries all cuts, `2^(n-1)` on a path of `n` servers; here `n * (n+1)
-//! / 2` pieces are computed. The value is the same.
+//! The paper tries all cuts, `2^(n-1)` on a path of `n` servers; here
+//! `n * (n + 1) / 2` pieces are computed. The value is the same.
 //!
 //! # Differs from the DNC
 //!
 //! Where cross traffic has left the path of the flow and joined it again, the
-//! DNC does not always count what the flow itself did to it; here it always
-//! counts.
+//! DNC does not always count what the flow itself did to it, and its result can
+//! be too small; here it always counts.
 
 use super::dnc::{self, Concatenation, Order, Plan};
 use super::{Analysis, FlowBound, FlowId, Method, Network, NotApplicable};

@@ -6,8 +6,8 @@
 //!
 //! - **Hop by hop** (pay bursts only once): at each server rate `R - r`,
 //!   latency `(b + R * T) / (R - r)` in arbitrary order, `T + b / R` in order
-//!   of arrival, NC section 6.2 and Corollary 6.2.3. Latencies add up along the
-//!   tandem, the least rate counts.
+//!   of arrival, NC section 6.2. Latencies add up along the tandem, the least
+//!   rate counts.
 //! - **Once** (pay multiplexing only once), arbitrary order, PMOO: the least of
 //!   the rates `R - r` and, all cross traffic being delayed but once, the
 //!   latency `sum(T) + (sum(b) + sum(r * T)) / that rate`; each flow's burst

@@ -90,7 +90,7 @@ fn piece(pieces: &[RateLatency], preference: Preference) -> RateLatency {
 }
 
 /// Returns a service whose packets leave with their last bit: what has been
-/// served of unfinished packets is still there, NC Theorem 1.7.1. In arrival
+/// served of unfinished packets is still there, NC section 1.7. In arrival
 /// order that is part of one packet, in an arbitrary order part of one of each
 /// flow.
 fn packetized(network: &Network, id: ServerId, order: Order, piece: RateLatency) -> RateLatency {
