@@ -12,21 +12,26 @@
 
 use std::hint::black_box;
 
+use calculus::analysis::ludb::Effort;
 use calculus::analysis::{
-    Analysis, Flow, Multiplexing, Network, NotApplicable, RateLatency, Server, ServerId,
-    TokenBucket, ludb, pmoo, sfa, tfa, tfa_dnc, tma,
+    Analysis, Flow, Method, Multiplexing, Network, NotApplicable, RateLatency, Server, ServerId,
+    TokenBucket, analyze, ludb, pmoo, sfa, tfa, tfa_dnc, tma,
 };
 use units::fine::{Data, Rate, Time};
 
 type Analyze = fn(&Network) -> Result<Analysis, NotApplicable>;
 
-const METHODS: [(&str, Analyze); 6] = [
+const METHODS: [(&str, Analyze); 8] = [
     ("tfa", tfa::analyze),
     ("tfa-dnc", tfa_dnc::analyze),
     ("sfa", sfa::analyze),
     ("pmoo", pmoo::analyze),
     ("tma", tma::analyze),
     ("ludb", ludb::analyze),
+    ("ludb, thorough", |network| {
+        ludb::analyze_with(network, Effort::Thorough)
+    }),
+    ("best", |network| analyze(network, Method::Best)),
 ];
 /// Servers and flows of a network.
 const SIZES: [(u32, u32); 4] = [(12, 16), (24, 50), (40, 130), (72, 448)];
