@@ -53,7 +53,7 @@ use units::{DataSize, Delay, Duration, Instant};
 use wire::openflow::{DatapathId, PacketInReason};
 use wire::openflow10::PortNumber;
 
-use agent::{Agent, Handled};
+use agent::{Agent, Handled, PACKET_IN};
 use flow_table::FlowTable;
 use frame::Fields;
 use frame_memory::FrameMemory;
@@ -372,14 +372,16 @@ impl ZodiacFx {
             } => fixed + per_byte * frame.size().bytes_up(),
         };
         let Some(entry) = entry else {
-            let handled = Agent::packet_in(port, PacketInReason::NoMatch, &frame.bytes);
-            return (before + handled.time, segments(&handled.replies));
+            let message = self
+                .agent
+                .packet_in(port, PacketInReason::NoMatch, &frame.bytes);
+            return (before + PACKET_IN, segments(&message));
         };
         entry.packets += 1;
         entry.bytes += frame.bytes.len() as u64;
         let done = rewrite::carry_out(&entry.actions, &frame.bytes);
         let leaving = done.leaving.into_iter();
-        let sent = leaving.flat_map(|(to, bytes)| sent_to(to, port, &bytes, frame.tag));
+        let sent = leaving.flat_map(|(to, bytes)| self.sent_to(to, port, &bytes, frame.tag));
         (before + done.time, sent.collect())
     }
 
@@ -396,10 +398,38 @@ impl ZodiacFx {
             let done = rewrite::carry_out(&frame.actions, &frame.bytes);
             whole += done.time;
             for (to, bytes) in done.leaving {
-                leaving.extend(sent_to(to, frame.in_port, &bytes, 0));
+                leaving.extend(self.sent_to(to, frame.in_port, &bytes, 0));
             }
         }
         (whole, leaving)
+    }
+
+    /// Returns what leaves if a frame from `in_port` is sent `to` a port.
+    fn sent_to(
+        &self,
+        to: PortNumber,
+        in_port: PortNumber,
+        bytes: &Arc<[u8]>,
+        tag: u64,
+    ) -> Vec<Sent> {
+        let copy = |port: PortNumber| Sent::Frame {
+            port,
+            frame: Frame {
+                bytes: Arc::clone(bytes),
+                tag,
+            },
+        };
+        let others = OPENFLOW_PORTS.into_iter().filter(|port| *port != in_port);
+        match to {
+            PortNumber::FLOOD | PortNumber::ALL => others.map(copy).collect(),
+            PortNumber::IN_PORT if OPENFLOW_PORTS.contains(&in_port) => vec![copy(in_port)],
+            PortNumber::CONTROLLER => {
+                let message = self.agent.packet_in(in_port, PacketInReason::Action, bytes);
+                segments(&message)
+            }
+            port if OPENFLOW_PORTS.contains(&port) && port != in_port => vec![copy(port)],
+            _ => Vec::new(),
+        }
     }
 
     fn finish_work(&mut self) {
@@ -528,28 +558,6 @@ pub fn segment_size(bytes: &[u8]) -> DataSize {
 fn segments(bytes: &[u8]) -> Vec<Sent> {
     let segments = bytes.chunks(SEGMENT_MAX);
     segments.map(|it| Sent::Control(it.to_vec())).collect()
-}
-
-/// Returns what leaves if a frame from `in_port` is sent `to` a port.
-fn sent_to(to: PortNumber, in_port: PortNumber, bytes: &Arc<[u8]>, tag: u64) -> Vec<Sent> {
-    let copy = |port: PortNumber| Sent::Frame {
-        port,
-        frame: Frame {
-            bytes: Arc::clone(bytes),
-            tag,
-        },
-    };
-    let others = OPENFLOW_PORTS.into_iter().filter(|port| *port != in_port);
-    match to {
-        PortNumber::FLOOD | PortNumber::ALL => others.map(copy).collect(),
-        PortNumber::IN_PORT if OPENFLOW_PORTS.contains(&in_port) => vec![copy(in_port)],
-        PortNumber::CONTROLLER => {
-            let handled = Agent::packet_in(in_port, PacketInReason::Action, bytes);
-            segments(&handled.replies)
-        }
-        port if OPENFLOW_PORTS.contains(&port) && port != in_port => vec![copy(port)],
-        _ => Vec::new(),
-    }
 }
 
 #[cfg(test)]

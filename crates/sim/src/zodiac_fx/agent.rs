@@ -1,8 +1,9 @@
 //! The OpenFlow agent of the firmware: messages in, replies and time out
 //! (LOKO section 2.2.2).
 //!
-//! It speaks OpenFlow 1.0, in which the paper measured. It keeps no state but
-//! the flow table and what is left of a message that has not arrived whole.
+//! It speaks OpenFlow 1.0, in which the paper measured, and what of 1.3 says the
+//! same ([`version13`]). Beside the flow table it knows which version was agreed
+//! on and what is left of a message that has not arrived whole.
 //!
 //! # Where the times come from
 //!
@@ -16,15 +17,17 @@
 //!
 //! # Left out
 //!
-//! OpenFlow 1.3, which the firmware also speaks. Timeouts of entries: LOKO
-//! section 3.1 turns them off. Buffers for frames: a frame is handed over whole.
+//! Timeouts of entries: LOKO section 3.1 turns them off. Buffers for frames: a
+//! frame is handed over whole.
+
+mod version13;
 
 use std::sync::Arc;
 
 use units::{Delay, Duration};
 use wire::openflow::{
-    BufferId, ControllerLength, DatapathId, DecodeError, FlowModCommand, Framer, Header, Hello,
-    HelloFailed, PacketInReason, Sequence, TableId, TransactionId,
+    self, BufferId, ControllerLength, DatapathId, DecodeError, FlowModCommand, Framer, Header,
+    Hello, HelloFailed, PacketInReason, Sequence, TableId, TransactionId,
 };
 use wire::openflow10::statistics::{
     AggregateStatistics, FlowStatistics, FlowStatisticsRequest, ReplyBody, RequestBody,
@@ -32,8 +35,8 @@ use wire::openflow10::statistics::{
 };
 use wire::openflow10::{
     Action, ActionKinds, Actions, BadAction, BadRequest, Capabilities, ErrorKind, ErrorMessage,
-    FeaturesReply, FlowMod, FlowModFailed, Message, PacketIn, PacketOut, PortNumber, SwitchConfig,
-    VERSION,
+    FeaturesReply, FlowMod, FlowModFailed, Message, MessageType, PacketIn, PacketOut, PortNumber,
+    SwitchConfig, VERSION,
 };
 
 use super::flow_table::{Entry, FlowTable, TableFull, Walk, Which, covers, sends_to};
@@ -58,10 +61,10 @@ const DESCRIBE: Delay = Delay::from_us(12);
 /// Handing a frame to the controller.
 pub(super) const PACKET_IN: Delay = Delay::from_us(150);
 
-/// What the agent says of itself: OpenFlow 1.0 and nothing else.
+/// What the agent says of itself: OpenFlow 1.0 and 1.3.
 const OURS: Hello = Hello {
-    version: VERSION,
-    versions: None,
+    version: openflow::VERSION,
+    versions: Some(1 << openflow::VERSION | 1 << VERSION),
 };
 const CONFIG: SwitchConfig = SwitchConfig {
     flags: 0,
@@ -89,6 +92,8 @@ pub(super) struct Agent {
     framer: Framer,
     pub(super) table: FlowTable,
     datapath: DatapathId,
+    /// The version that was agreed on; 1.0 before that.
+    version: u8,
 }
 
 impl Agent {
@@ -97,6 +102,7 @@ impl Agent {
             framer: Framer::new(),
             table: FlowTable::default(),
             datapath,
+            version: VERSION,
         }
     }
 
@@ -127,11 +133,15 @@ impl Agent {
     }
 
     /// Returns the message that hands a frame to the controller.
-    pub(super) fn packet_in(in_port: PortNumber, reason: PacketInReason, frame: &[u8]) -> Handled {
-        let mut handled = Handled {
-            time: PACKET_IN,
-            ..Handled::default()
-        };
+    pub(super) fn packet_in(
+        &self,
+        in_port: PortNumber,
+        reason: PacketInReason,
+        frame: &[u8],
+    ) -> Vec<u8> {
+        if self.version == openflow::VERSION {
+            return version13::packet_in(in_port, reason, frame);
+        }
         let packet_in = PacketIn {
             buffer: BufferId::NONE,
             total_length: u16::try_from(frame.len()).unwrap_or(u16::MAX),
@@ -139,17 +149,22 @@ impl Agent {
             reason,
             data: frame,
         };
-        packet_in.emit(TransactionId(0), &mut handled.replies);
-        handled
+        let mut bytes = Vec::new();
+        packet_in.emit(TransactionId(0), &mut bytes);
+        bytes
     }
 
     fn handle_message(&mut self, bytes: &[u8], handled: &mut Handled) {
+        let is_hello = bytes.get(1) == Some(&MessageType::Hello.number());
+        if !is_hello && bytes.first() == Some(&openflow::VERSION) {
+            return self.handle_version13(bytes, handled);
+        }
         let (header, message) = match Message::parse(bytes) {
             Ok(parsed) => parsed,
             Err(error) => return refuse(bytes, reason_of(&error), handled),
         };
         match message {
-            Message::Hello(hello) => greet(header, &hello, bytes, handled),
+            Message::Hello(hello) => self.greet(header, &hello, bytes, handled),
             Message::EchoRequest(echo) => reply(header, Message::EchoReply(echo), ECHO, handled),
             Message::BarrierRequest => reply(header, Message::BarrierReply, BARRIER, handled),
             Message::FeaturesRequest => {
@@ -185,6 +200,21 @@ impl Agent {
         }
     }
 
+    /// Answers a hello with ours, or says that there is no common version.
+    fn greet(&mut self, header: Header, hello: &Hello, bytes: &[u8], handled: &mut Handled) {
+        let spoken = [VERSION, openflow::VERSION];
+        match OURS.agree(hello).filter(|it| spoken.contains(it)) {
+            Some(version) => {
+                self.version = version;
+                reply(header, Message::Hello(OURS), OTHER, handled);
+            }
+            None => {
+                let kind = ErrorKind::HelloFailed(HelloFailed::Incompatible);
+                refuse(bytes, kind, handled);
+            }
+        }
+    }
+
     fn features(&self) -> FeaturesReply<'static> {
         FeaturesReply {
             datapath: self.datapath,
@@ -210,30 +240,47 @@ impl Agent {
             packets: 0,
             bytes: 0,
         };
-        let covered = Which::Covered(order.matching);
-        let strictly = Which::Strict(order.matching, order.priority);
-        match order.command {
-            FlowModCommand::Add => self.add(bytes, entry, handled),
-            FlowModCommand::Modify => self.modify(bytes, covered, entry, handled),
-            FlowModCommand::ModifyStrict => self.modify(bytes, strictly, entry, handled),
-            FlowModCommand::Delete => self.delete(covered, order.out_port, handled),
-            FlowModCommand::DeleteStrict => self.delete(strictly, order.out_port, handled),
-        }
-    }
-
-    fn add(&mut self, bytes: &[u8], entry: Entry, handled: &mut Handled) {
-        handled.time += ADD + ADD_ACTION * entry.actions.len() as u64;
-        if let Err(TableFull) = self.table.add(entry) {
+        if let Err(TableFull) = self.apply(order.command, entry, order.out_port, handled) {
             let kind = ErrorKind::FlowModFailed(FlowModFailed::AllTablesFull);
             refuse(bytes, kind, handled);
         }
     }
 
-    fn modify(&mut self, bytes: &[u8], which: Which, entry: Entry, handled: &mut Handled) {
+    fn apply(
+        &mut self,
+        command: FlowModCommand,
+        entry: Entry,
+        out_port: PortNumber,
+        handled: &mut Handled,
+    ) -> Result<(), TableFull> {
+        let covered = Which::Covered(entry.matching);
+        let strictly = Which::Strict(entry.matching, entry.priority);
+        match command {
+            FlowModCommand::Add => return self.add(entry, handled),
+            FlowModCommand::Modify => return self.modify(covered, entry, handled),
+            FlowModCommand::ModifyStrict => return self.modify(strictly, entry, handled),
+            FlowModCommand::Delete => self.delete(covered, out_port, handled),
+            FlowModCommand::DeleteStrict => self.delete(strictly, out_port, handled),
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, entry: Entry, handled: &mut Handled) -> Result<(), TableFull> {
+        handled.time += ADD + ADD_ACTION * entry.actions.len() as u64;
+        self.table.add(entry)
+    }
+
+    fn modify(
+        &mut self,
+        which: Which,
+        entry: Entry,
+        handled: &mut Handled,
+    ) -> Result<(), TableFull> {
         let walk = self.table.modify(which, &entry);
         handled.time += walking_time(which, walk) + OVERWRITE * walk.touched as u64;
-        if walk.touched == 0 {
-            self.add(bytes, entry, handled);
+        match walk.touched {
+            0 => self.add(entry, handled),
+            _ => Ok(()),
         }
     }
 
@@ -324,18 +371,6 @@ fn walking_time(which: Which, walk: Walk) -> Delay {
         Which::Covered(_) => COMPARE_MASKED,
     };
     WALK + comparison * walk.seen as u64
-}
-
-/// Answers a hello with ours, or says that there is no common version.
-fn greet(header: Header, hello: &Hello, bytes: &[u8], handled: &mut Handled) {
-    match OURS.agree(hello) {
-        Some(_) => reply(header, Message::Hello(OURS), OTHER, handled),
-        None => refuse(
-            bytes,
-            ErrorKind::HelloFailed(HelloFailed::Incompatible),
-            handled,
-        ),
-    }
 }
 
 fn release(bytes: &[u8], order: &PacketOut<'_>, handled: &mut Handled) {
