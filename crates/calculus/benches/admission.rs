@@ -1,15 +1,22 @@
-//! How long one decision takes while many flows are resident.
+//! How long one decision takes while many flows are resident, and what they cost.
 //!
 //! ```text
 //! cargo bench --package calculus --bench admission
 //! ```
 //!
-//! The network is a ring of 200 switches with three ports each and 100,000 flows
-//! over six switches, each a processing stage and a port; one flow in ten has
-//! alternatives. The percentiles of single decisions are printed first, reading
-//! the clock and dropping the request included; then divan's figures for a
-//! hundred decisions in a row, without that.
+//! The first network is a ring of 200 switches with three ports each and 100,000
+//! flows over six switches, each a processing stage and a port; one flow in ten has
+//! alternatives. The second is a torus of 10 by 20 switches with 100,000 flows for
+//! which the way was searched. The percentiles of single decisions are printed
+//! first, reading the clock and dropping the request included, and how long the
+//! machine stood still meanwhile: time between two readings of the clock that do
+//! nothing. Then a million flows are admitted and their memory is counted, as the
+//! operating system sees it. Last come divan's figures for a hundred decisions in
+//! a row.
 
+use std::time::{Duration, Instant};
+
+use calculus::admission::routes::{Cable, Disjoint, End, Ends, Map, NodeId};
 use calculus::admission::{CLASSES, FailureId, Ledger, Request, Stage, StageId, Tree};
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -17,55 +24,165 @@ use units::{BitRate, DataSize, Delay};
 
 const SWITCHES: u32 = 200;
 const RESIDENT: u32 = 100_000;
+const MANY: u32 = 1_000_000;
 const HOPS: u32 = 6;
 const DECISIONS: u32 = 200_000;
-/// Decisions that are timed together by divan.
+const SEARCHES: u32 = 50_000;
+const BATCHES: u32 = 2_000;
+/// Decisions that are timed together by divan, and requests of a batch.
 const BATCH: u32 = 100;
+/// The sides of the torus.
+const TORUS: [u32; 2] = [20, 10];
+/// A gap between two readings of the clock from which on the machine stood still.
+const STALL: Duration = Duration::from_micros(2);
 
 fn main() {
-    println!("{RESIDENT} flows of {HOPS} hops resident on {SWITCHES} switches");
+    print_decisions();
+    print_searches();
+    print_memory();
+    divan::main();
+}
+
+fn print_decisions() {
+    println!("{RESIDENT} flows of {HOPS} hops resident on a ring of {SWITCHES} switches");
     let mut ledger = resident();
-    print_percentiles("check, 6 hops", path_request, |request| {
+    print_percentiles("check, 6 hops", DECISIONS, path_request, |request| {
         divan::black_box(ledger.check(&request)).expect("there is room");
     });
     print_percentiles(
         "check, 6 hops and alternatives",
+        DECISIONS,
         protected_request,
         |request| {
             divan::black_box(ledger.check(&request)).expect("there is room");
         },
     );
-    print_percentiles("admit and withdraw, 6 hops", path_request, |request| {
-        let admitted = ledger.admit(request).expect("there is room");
-        divan::black_box(ledger.withdraw(admitted.id));
+    print_percentiles(
+        "admit and withdraw, 6 hops",
+        DECISIONS,
+        path_request,
+        |request| {
+            let admitted = ledger.admit(request).expect("there is room");
+            divan::black_box(ledger.withdraw(admitted.id));
+        },
+    );
+    let batch = |at: u32| {
+        (0..BATCH)
+            .map(|of| path_request(at + of))
+            .collect::<Vec<_>>()
+    };
+    print_percentiles("what if, a batch of 100", BATCHES, batch, |batch| {
+        divan::black_box(ledger.what_if(&batch));
     });
-    divan::main();
+}
+
+fn print_searches() {
+    let [columns, rows] = TORUS;
+    println!("{RESIDENT} flows resident on a torus of {columns} by {rows} switches");
+    let (stages, cables) = torus();
+    let mut ledger = Ledger::new(stages);
+    let mut map = Map::new(
+        (0..SWITCHES).map(|node| Some(StageId(node))).collect(),
+        &cables,
+    );
+    let mut hops = 0;
+    for at in 0..RESIDENT {
+        let (request, ends) = wanted(at);
+        let (route, _) = map
+            .admit(&mut ledger, request, ends)
+            .expect("there is room");
+        hops += route.nodes.len();
+    }
+    println!(
+        "{} switches on a way, in hundredths",
+        hops * 100 / RESIDENT as usize
+    );
+    print_percentiles("search", SEARCHES, wanted, |(request, ends)| {
+        divan::black_box(map.find(&ledger, &request, ends)).expect("there is room");
+    });
+    print_percentiles(
+        "search, admit and withdraw",
+        SEARCHES,
+        wanted,
+        |(request, ends)| {
+            let (_, admitted) = map
+                .admit(&mut ledger, request, ends)
+                .expect("there is room");
+            divan::black_box(ledger.withdraw(admitted.id));
+        },
+    );
+    print_percentiles("two disjoint ways", BATCHES, wanted, |(request, ends)| {
+        divan::black_box(map.find_pair(&mut ledger, &request, ends, Disjoint::Nodes));
+    });
+    print_percentiles(
+        "the 16 shortest ways",
+        BATCHES,
+        wanted,
+        |(request, ends)| {
+            divan::black_box(map.shortest(&ledger, &request, ends, 16));
+        },
+    );
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn print_memory() {
+    let before = resident_bytes();
+    let started = Instant::now();
+    let mut ledger = Ledger::new(stages());
+    for at in 0..MANY {
+        let request = Request {
+            rate: BitRate::from_bps(5_000),
+            ..path_request(at)
+        };
+        ledger.admit(request).expect("there is room");
+    }
+    let (took, after) = (started.elapsed(), resident_bytes());
+    let bytes = after.saturating_sub(before);
+    println!(
+        "{MANY} flows of {HOPS} hops: {} MB, {} bytes a flow, admitted in {took:?}",
+        bytes / 1_000_000,
+        bytes / u64::from(MANY),
+    );
+}
+
+/// Returns the memory of this process, or zero where there is no `/proc`.
+fn resident_bytes() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4_096
 }
 
 /// Prints how long single calls take.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
-fn print_percentiles(name: &str, make: fn(u32) -> Request, mut decide: impl FnMut(Request)) {
-    let mut times: Vec<_> = (0..DECISIONS)
+fn print_percentiles<T>(
+    name: &str,
+    calls: u32,
+    mut make: impl FnMut(u32) -> T,
+    mut decide: impl FnMut(T),
+) {
+    let (mut still, mut idle) = (Duration::ZERO, Duration::ZERO);
+    let mut times: Vec<_> = (0..calls)
         .map(|at| {
-            let request = make(at.wrapping_mul(7_919));
-            let started = std::time::Instant::now();
-            decide(request);
-            started.elapsed()
+            let input = make(at.wrapping_mul(7_919));
+            let ready = Instant::now();
+            let started = Instant::now();
+            decide(input);
+            let took = started.elapsed();
+            let gap = started - ready;
+            idle += gap;
+            if gap >= STALL {
+                still += gap;
+            }
+            took
         })
         .collect();
     times.sort_unstable();
-    let at = |share: f64| {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "a share of a count"
-        )]
-        let index = (times.len() as f64 * share) as usize;
-        times[index.min(times.len() - 1)]
-    };
-    let (median, p99, p999) = (at(0.5), at(0.99), at(0.999));
-    println!("{name}: median {median:?}, p99 {p99:?}, p99.9 {p999:?}");
+    let per_mille = |share: usize| times[(times.len() * share / 1_000).min(times.len() - 1)];
+    let (median, p99, p999) = (per_mille(500), per_mille(990), per_mille(999));
+    println!(
+        "{name}: median {median:?}, p99 {p99:?}, p99.9 {p999:?}; \
+         the machine stood still for {still:?} of {idle:?}"
+    );
 }
 
 #[divan::bench(sample_count = 1_000)]
@@ -165,6 +282,43 @@ fn protected_request(at: u32) -> Request {
         alternatives,
         ..path_request(at)
     }
+}
+
+/// A torus: processors, then for each switch a port to each side and to a host.
+fn torus() -> (Vec<Stage>, Vec<Cable>) {
+    let ring = stages();
+    let (processor, port) = (&ring[0], &ring[SWITCHES as usize]);
+    let mut all = vec![processor.clone(); SWITCHES as usize];
+    all.extend(vec![port.clone(); 5 * SWITCHES as usize]);
+    let end = |node, side| End {
+        node: NodeId(node),
+        port: torus_port(node, side),
+    };
+    let [columns, rows] = TORUS;
+    let cables = (0..SWITCHES).flat_map(|node| {
+        let (column, row) = (node % columns, node / columns);
+        let right = row * columns + (column + 1) % columns;
+        let below = (row + 1) % rows * columns + column;
+        [[end(node, 0), end(right, 1)], [end(node, 2), end(below, 3)]]
+    });
+    (all, cables.map(|ends| Cable { ends }).collect())
+}
+
+fn torus_port(node: u32, side: u32) -> StageId {
+    StageId(SWITCHES + 5 * node + side)
+}
+
+/// A flow between two switches of the torus, up to ten columns and five rows apart.
+fn wanted(at: u32) -> (Request, Ends<'static>) {
+    let (from, to) = (
+        at.wrapping_mul(31) % SWITCHES,
+        at.wrapping_mul(17) / 7 % SWITCHES,
+    );
+    let end = End {
+        node: NodeId(to),
+        port: torus_port(to, 4),
+    };
+    (path_request(at), Ends::new(NodeId(from), end))
 }
 
 fn around(from: u32, links: u32, step: u32) -> Tree {

@@ -32,6 +32,7 @@ mod load;
 mod plan;
 mod refusal;
 mod request;
+mod room;
 pub mod routes;
 mod shaped;
 mod sides;

@@ -117,11 +117,18 @@ impl StageLoad {
         std::iter::once(None).chain(failures)
     }
 
+    /// Returns what is always reserved, and what comes on top under `failure`.
+    pub(super) fn parts(&self, failure: Option<FailureId>) -> (&Load, Option<&Load>) {
+        let at = failure.and_then(|failure| self.find(failure).ok());
+        (&self.base, at.map(|at| &self.failures[at].1))
+    }
+
     /// Returns all that is reserved under `failure`, or while nothing is broken.
     pub(super) fn total(&self, failure: Option<FailureId>) -> Load {
-        let mut total = self.base.clone();
-        if let Some(Ok(at)) = failure.map(|failure| self.find(failure)) {
-            total.add_load(&self.failures[at].1);
+        let (base, extra) = self.parts(failure);
+        let mut total = base.clone();
+        if let Some(extra) = extra {
+            total.add_load(extra);
         }
         total
     }

@@ -503,6 +503,22 @@ fn shares_at(
 }
 
 impl Reservation {
+    /// Returns what it brings to a processor, and nothing if it is for a port.
+    pub(super) fn frames(&self) -> FrameBucket {
+        match self.share {
+            Share::Processing(frames) => frames,
+            Share::Port(_) => FrameBucket::default(),
+        }
+    }
+
+    /// Returns what it brings to a port, and nothing if it is for a processor.
+    pub(super) fn traffic(&self) -> TokenBucket {
+        match self.share {
+            Share::Processing(_) => TokenBucket::NOTHING,
+            Share::Port(traffic) => traffic,
+        }
+    }
+
     /// Adds what the second copies of a flow bring to the stage.
     fn join_copy(&mut self, second: &Self) {
         self.share = self.share.plus(second.share);

@@ -15,8 +15,6 @@
 //! a moment at which some flows are still bound by their peaks and others already
 //! by their contracts counts as if all were bound by the same kind.
 
-use std::collections::BTreeMap;
-
 use units::DataSize;
 
 use super::plan::{Reservation, Share};
@@ -41,28 +39,33 @@ struct Sums {
 /// The sums of all sides of a stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sides {
-    sums: BTreeMap<Side, Sums>,
+    /// In the order of the sides.
+    sums: Vec<(Side, Sums)>,
 }
 
 impl Sides {
     pub(super) fn add(&mut self, reservation: &Reservation) {
-        self.sums
-            .entry(side(reservation))
-            .or_default()
-            .add(reservation);
+        let side = side(reservation);
+        let at = self.find(&side).unwrap_or_else(|at| {
+            self.sums.insert(at, (side, Sums::default()));
+            at
+        });
+        self.sums[at].1.add(reservation);
     }
 
     /// Takes away what `reservation` added.
     pub(super) fn subtract(&mut self, reservation: &Reservation) {
-        let side = side(reservation);
-        let sums = self
-            .sums
-            .get_mut(&side)
-            .expect("what is released was reserved");
+        let found = self.find(&side(reservation));
+        let at = found.expect("what is released was reserved");
+        let sums = &mut self.sums[at].1;
         sums.subtract(reservation);
         if sums.reservations == 0 {
-            self.sums.remove(&side);
+            self.sums.remove(at);
         }
+    }
+
+    fn find(&self, side: &Side) -> Result<usize, usize> {
+        self.sums.binary_search_by_key(side, |(side, _)| *side)
     }
 
     /// Returns what comes under `failure`, or while nothing is broken, together
@@ -73,8 +76,9 @@ impl Sides {
             .into_iter()
             .take(1 + usize::from(failure.is_some()))
         {
-            let of_case = (case, None, 0)..=(case, Some(StageId(u32::MAX)), u8::MAX);
-            for ((_, origin, class), sums) in self.sums.range(of_case) {
+            let from = self.sums.partition_point(|((of, ..), _)| *of < case);
+            let of_case = self.sums[from..].iter();
+            for ((_, origin, class), sums) in of_case.take_while(|((of, ..), _)| *of == case) {
                 arrivals.sums_of((*origin, *class)).and(sums);
             }
         }

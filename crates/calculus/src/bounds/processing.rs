@@ -49,6 +49,10 @@ impl FrameBucket {
     #[must_use]
     pub fn of(traffic: TokenBucket, smallest: DataSize) -> Self {
         let frames = |bits: u64| {
+            // 64 bits are enough for most, and divided much faster.
+            if let Some(millionths) = bits.checked_mul(FRAME) {
+                return millionths.div_ceil(smallest.as_bits());
+            }
             let millionths = u128::from(bits) * u128::from(FRAME);
             let frames = millionths.div_ceil(u128::from(smallest.as_bits()));
             u64::try_from(frames).expect("the limits of a request keep this below 10¹⁸")
