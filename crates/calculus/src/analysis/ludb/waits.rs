@@ -34,7 +34,6 @@ pub(super) struct Search {
     /// One row for each part, then the objective; see [`Search::load`].
     table: Vec<f64>,
     width: usize,
-    columns: Vec<f64>,
 }
 
 impl Search {
@@ -53,42 +52,53 @@ impl Search {
     /// its parts, then those of the slacks and the right side. Returns what
     /// the objective has been divided by.
     fn load(&mut self, servers: &[RateLatency], parts: &[Part]) -> f64 {
-        self.columns.clear();
         let rows = parts.len();
-        for (place, server) in servers.iter().enumerate() {
-            let whole = float(server.rate.as_ubps());
-            let (mut left, mut owed) = (1.0, 0.0);
-            let mut column = vec![0.0; rows + 1];
-            for (row, part) in parts.iter().enumerate() {
-                if part.places().contains(&place) {
-                    column[row] = left;
-                    owed += float(part.bucket.burst.as_ubits()) / whole;
-                    left = (left - float(part.bucket.rate.as_ubps()) / whole).max(0.0);
-                    column[rows] = owed;
-                    self.columns.extend_from_slice(&column);
-                }
-            }
-        }
-        let count = self.columns.len() / (rows + 1);
-        let owed = self
-            .columns
-            .chunks_exact(rows + 1)
-            .map(|column| column[rows]);
-        let scale = owed.fold(f64::MIN_POSITIVE, f64::max);
+        let count: usize = parts.iter().map(|part| part.places().len()).sum();
         self.width = count + rows + 1;
         self.table.clear();
         self.table.resize((rows + 1) * self.width, 0.0);
-        for (at, column) in self.columns.chunks_exact(rows + 1).enumerate() {
-            for (row, factor) in column[..rows].iter().enumerate() {
-                self.table[row * self.width + at] = *factor;
-            }
-            self.table[rows * self.width + at] = column[rows] / scale;
+        let mut column = 0;
+        for (place, server) in servers.iter().enumerate() {
+            column = self.load_stage(place, server, parts, column);
         }
         for row in 0..rows {
             self.table[row * self.width + count + row] = 1.0;
             self.table[row * self.width + self.width - 1] = 1.0;
         }
+        let objective = &mut self.table[rows * self.width..][..count];
+        let scale = objective.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        objective.iter_mut().for_each(|owed| *owed /= scale);
         scale
+    }
+
+    /// Writes the columns of one stage from `column` on, and returns the next one.
+    fn load_stage(
+        &mut self,
+        place: usize,
+        server: &RateLatency,
+        parts: &[Part],
+        mut column: usize,
+    ) -> usize {
+        let whole = float(server.rate.as_ubps());
+        let (mut left, mut owed) = (1.0, 0.0);
+        let begin = column;
+        for (row, part) in parts.iter().enumerate() {
+            if !part.places().contains(&place) {
+                continue;
+            }
+            if column > begin {
+                for inner in 0..row {
+                    let at = inner * self.width + column;
+                    self.table[at] = self.table[at - 1];
+                }
+            }
+            owed += float(part.bucket.burst.as_ubits()) / whole;
+            self.table[row * self.width + column] = left;
+            self.table[parts.len() * self.width + column] = owed;
+            left = (left - float(part.bucket.rate.as_ubps()) / whole).max(0.0);
+            column += 1;
+        }
+        column
     }
 
     /// Runs the simplex method until nothing gains, or for so many steps
@@ -101,40 +111,44 @@ impl Search {
             let Some(row) = self.leaving(rows, column) else {
                 return;
             };
-            self.pivot(rows, row, column);
+            self.pivot(row, column);
         }
     }
 
+    /// Returns the column with the most to gain.
     fn entering(&self, rows: usize) -> Option<usize> {
         let objective = &self.table[rows * self.width..][..self.width - 1];
-        let (column, gain) = objective
-            .iter()
-            .enumerate()
-            .max_by(|left, right| left.1.total_cmp(right.1))?;
-        (*gain > TINY).then_some(column)
-    }
-
-    fn leaving(&self, rows: usize, column: usize) -> Option<usize> {
-        let ratio = |row: &usize| {
-            let row = &self.table[row * self.width..][..self.width];
-            row[self.width - 1] / row[column]
-        };
-        (0..rows)
-            .filter(|row| self.table[row * self.width + column] > TINY)
-            .min_by(|left, right| ratio(left).total_cmp(&ratio(right)))
-    }
-
-    fn pivot(&mut self, rows: usize, row: usize, column: usize) {
-        let factor = 1.0 / self.table[row * self.width + column];
-        for value in &mut self.table[row * self.width..][..self.width] {
-            *value *= factor;
+        let mut most = (TINY, None);
+        for (column, gain) in objective.iter().enumerate() {
+            if *gain > most.0 {
+                most = (*gain, Some(column));
+            }
         }
-        let pivot = self.table[row * self.width..][..self.width].to_vec();
-        for other in (0..=rows).filter(|other| *other != row) {
-            let other = &mut self.table[other * self.width..][..self.width];
+        most.1
+    }
+
+    /// Returns the row that a column exhausts first.
+    fn leaving(&self, rows: usize, column: usize) -> Option<usize> {
+        let mut least = (f64::INFINITY, None);
+        for (at, row) in self.table.chunks_exact(self.width).take(rows).enumerate() {
+            let ratio = row[self.width - 1] / row[column];
+            if row[column] > TINY && ratio < least.0 {
+                least = (ratio, Some(at));
+            }
+        }
+        least.1
+    }
+
+    fn pivot(&mut self, row: usize, column: usize) {
+        let (before, from) = self.table.split_at_mut(row * self.width);
+        let (pivot, behind) = from.split_at_mut(self.width);
+        let factor = 1.0 / pivot[column];
+        pivot.iter_mut().for_each(|value| *value *= factor);
+        let others = before.chunks_exact_mut(self.width);
+        for other in others.chain(behind.chunks_exact_mut(self.width)) {
             let factor = other[column];
             if factor != 0.0 {
-                for (value, by) in other.iter_mut().zip(&pivot) {
+                for (value, by) in other.iter_mut().zip(&*pivot) {
                     *value -= factor * by;
                 }
             }
