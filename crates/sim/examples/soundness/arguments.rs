@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 /// How it is told.
 pub const USAGE: &str = "\
-usage: soundness [--networks NUMBER] [--first SEED] [--json] [--markdown FILE]
-       soundness --seed SEED
+usage: soundness [--networks NUMBER] [--first SEED] [--effort NUMBER] [--json] [--markdown FILE]
+       soundness --seed SEED [--effort NUMBER]
 
   --networks NUMBER  how many networks are drawn (1,000)
   --first SEED       the seed of the first (0)
+  --effort NUMBER    how many times as hard the adversary looks (1)
   --json             prints everything that was counted as JSON
   --markdown FILE    writes the tables into a file as well
   --seed SEED        shows one network, what was seen in it and what was promised";
@@ -20,6 +21,8 @@ pub struct Arguments {
     pub networks: u64,
     /// The seed of the first.
     pub first: u64,
+    /// How many times as hard the adversary looks.
+    pub effort: u64,
     /// The one seed that is shown.
     pub seed: Option<u64>,
     /// Whether JSON is printed instead of tables.
@@ -38,6 +41,7 @@ impl Arguments {
         let mut arguments = Self {
             networks: 1_000,
             first: 0,
+            effort: 1,
             seed: None,
             json: false,
             markdown: None,
@@ -48,6 +52,7 @@ impl Arguments {
             match word.as_str() {
                 "--networks" => arguments.networks = number(&value()?)?,
                 "--first" => arguments.first = number(&value()?)?,
+                "--effort" => arguments.effort = number(&value()?)?,
                 "--seed" => arguments.seed = Some(number(&value()?)?),
                 "--markdown" => arguments.markdown = Some(value()?.into()),
                 "--json" => arguments.json = true,

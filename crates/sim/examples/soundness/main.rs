@@ -18,8 +18,8 @@ use sim::servers::ratios::Tallies;
 /// How hard is looked for the worst of each network.
 const EFFORT: Effort = Effort {
     flows: 4,
-    events: 60_000,
-    changes: 120,
+    events: 240_000,
+    changes: 100_000,
 };
 /// Two processors look at networks side by side.
 const THREADS: usize = 2;
@@ -38,7 +38,10 @@ fn main() -> ExitCode {
     };
     let check = Check {
         candidates: methods::all(),
-        effort: EFFORT,
+        effort: Effort {
+            events: EFFORT.events * arguments.effort,
+            ..EFFORT
+        },
         share_percent: 100,
     };
     if let Some(seed) = arguments.seed {

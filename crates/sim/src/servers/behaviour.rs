@@ -80,12 +80,13 @@ impl Pace {
         times.min().unwrap_or(u64::MAX)
     }
 
-    /// Returns how much a lazy server has done after some time, rounded up.
+    /// Returns how much a lazy server has done after some time, rounded down: what
+    /// is left then leaves no faster than the link carries.
     pub fn done_in(&self, age_fs: u64) -> Data {
-        let done = self.pieces.iter().map(|(rate, latency)| {
-            let time = Time::from_fs(age_fs.saturating_sub(*latency));
-            rate.most_in(time).unwrap_or(Data::from_ubits(u64::MAX))
-        });
+        let done = self
+            .pieces
+            .iter()
+            .map(|(rate, latency)| rate.least_in(Time::from_fs(age_fs.saturating_sub(*latency))));
         done.max().unwrap_or_default()
     }
 
