@@ -1,7 +1,7 @@
 //! One network in full: what it is, what was seen in it, what was promised.
 
 use calculus::analysis::Network;
-use sim::servers::check::{self, Outcome};
+use sim::servers::check::Outcome;
 use units::fine::Time;
 
 /// Prints the outcome.
@@ -19,18 +19,20 @@ pub fn print(outcome: &Outcome) {
             flow.0,
             us(observed.delays[flow.index()])
         );
-        for (method, analysis) in &outcome.answers {
-            let Ok(analysis) = analysis else { continue };
+        for answer in &outcome.answers {
+            let Ok(analysis) = &answer.analysis else {
+                continue;
+            };
             let delay = analysis.flows[flow.index()].delay;
             let delay = delay.map_or_else(|| "unbounded".to_owned(), us);
-            print!("  {} {delay:>10}", check::name(*method));
+            print!("  {} {delay:>10}", answer.candidate.name);
         }
         println!();
     }
     println!();
-    for (method, analysis) in &outcome.answers {
-        if let Err(reason) = analysis {
-            println!("{} does not apply: {reason}", check::name(*method));
+    for answer in &outcome.answers {
+        if let Err(reason) = &answer.analysis {
+            println!("{} does not apply: {reason}", answer.candidate.name);
         }
     }
     for violation in &outcome.violations {

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io;
 
-use calculus::analysis::Method;
-use sim::servers::check;
 use sim::servers::family::Family;
+use sim::servers::methods;
 use sim::servers::ratios::{CUTS_PERCENT, Tallies, Tally};
 
 use crate::arguments::Arguments;
@@ -77,7 +76,7 @@ impl Report<'_> {
             let _ = writeln!(
                 text,
                 "| `{}` | {} | {} | {} | {} | {} | {} |",
-                check::name(method),
+                method,
                 tally.applies,
                 tally.does_not_apply,
                 tally.bounded,
@@ -97,12 +96,7 @@ impl Report<'_> {
                 let tally = self.tallies.by_method.get(&(method, Some(family)));
                 ratio(tally.and_then(|tally| tally.quantile(50)))
             });
-            let _ = writeln!(
-                text,
-                "| `{}` | {} |",
-                check::name(method),
-                medians.join(" | ")
-            );
+            let _ = writeln!(text, "| `{}` | {} |", method, medians.join(" | "));
         }
     }
 
@@ -117,12 +111,7 @@ impl Report<'_> {
                 let percent = percent(networks, tally.applies);
                 format!("{percent:.1} %")
             });
-            let _ = writeln!(
-                text,
-                "| `{}` | {} |",
-                check::name(method),
-                noticed.join(" | ")
-            );
+            let _ = writeln!(text, "| `{}` | {} |", method, noticed.join(" | "));
         }
     }
 
@@ -140,15 +129,14 @@ impl Report<'_> {
         )
     }
 
-    /// Returns what was counted of each method over all families.
-    fn methods(&self) -> impl Iterator<Item = (Method, &Tally)> {
-        let all = self.tallies.by_method.iter();
-        all.filter(|((_, family), _)| family.is_none())
-            .map(|((method, _), tally)| (*method, tally))
+    /// Returns what was counted of each method over all families, in their order.
+    fn methods(&self) -> impl Iterator<Item = (&'static str, &Tally)> {
+        let names = methods::all().into_iter().map(|candidate| candidate.name);
+        names.filter_map(|name| Some((name, self.tallies.by_method.get(&(name, None))?)))
     }
 }
 
-fn entry(((method, family), tally): (&(Method, Option<Family>), &Tally)) -> String {
+fn entry(((method, family), tally): (&(&'static str, Option<Family>), &Tally)) -> String {
     let family = family.map_or("all", Family::name);
     let quantiles: Vec<_> = QUANTILES
         .iter()
@@ -163,7 +151,7 @@ fn entry(((method, family), tally): (&(Method, Option<Family>), &Tally)) -> Stri
         "{{\"method\": \"{}\", \"family\": \"{family}\", \"networks\": {}, \"does_not_apply\": {}, \
          \"flows_bounded\": {}, \"flows_unbounded\": {}, \"least\": {}, \"least_seed\": {}, {}, \
          \"networks_noticed_by_cut_percent\": {{{}}}}}",
-        check::name(*method),
+        method,
         tally.applies,
         tally.does_not_apply,
         tally.bounded,

@@ -70,6 +70,28 @@ pub fn search(network: &Network, effort: Effort, seed: u64) -> Option<Observed> 
     Some(observed)
 }
 
+/// Returns conditions that a search comes upon, changed at random again and again.
+#[cfg(test)]
+pub(super) fn conditions(network: &Network, seed: u64, many: usize) -> Vec<Conditions> {
+    let mut simulator = Simulator::new(network).unwrap();
+    let mut search = Search {
+        network,
+        flow: FlowId(0),
+        simulator: &mut simulator,
+        observed: &mut Observed::nothing(network),
+        random: &mut Random::new(seed),
+    };
+    let mut next = search.aligned_sources();
+    let mut all = vec![next.clone()];
+    for _ in 0..many {
+        let delay = search.try_out(&next);
+        search.change(&mut next);
+        search.prolong(&mut next, delay);
+        all.push(next.clone());
+    }
+    all
+}
+
 /// The search for one flow of interest.
 struct Search<'a, 'n> {
     network: &'n Network,

@@ -3,27 +3,30 @@
 
 use std::fmt;
 
-use calculus::analysis::{
-    Analysis, FlowBound, FlowId, HopBound, Method, Network, NotApplicable, ServerId,
-};
+use calculus::analysis::{Analysis, FlowBound, FlowId, HopBound, Network, NotApplicable, ServerId};
 use units::fine::{Data, Time};
 
 use super::adversary::{self, Effort};
 use super::family::{self, Family};
 use super::observed::Observed;
 
-/// How a method is called.
+/// The name of the least of several methods.
+pub const BEST: &str = "best";
+
+/// Computes bounds.
 pub type Analyze = fn(&Network) -> Result<Analysis, NotApplicable>;
 
 /// A method, and how often it is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// The method.
-    pub method: Method,
+    /// Its name.
+    pub name: &'static str,
     /// Computes its bounds.
     pub analyze: Analyze,
     /// It is asked about one network in so many, since some are slow.
     pub one_in: u64,
+    /// Whether `best` has to be as good.
+    pub in_best: bool,
 }
 
 /// What is compared, and how hard is looked.
@@ -50,9 +53,18 @@ pub struct Outcome {
     /// What was seen, unless the network cannot be simulated.
     pub observed: Option<Observed>,
     /// What the methods say, those that were asked.
-    pub answers: Vec<(Method, Result<Analysis, NotApplicable>)>,
+    pub answers: Vec<Answer>,
     /// Where more was seen than was promised.
     pub violations: Vec<Violation>,
+}
+
+/// What a method says of a network.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The method.
+    pub candidate: Candidate,
+    /// Its bounds, or why it has none.
+    pub analysis: Result<Analysis, NotApplicable>,
 }
 
 /// Something that a method promised and a run has broken.
@@ -61,7 +73,7 @@ pub struct Violation {
     /// The seed of the network.
     pub seed: u64,
     /// The method.
-    pub method: Method,
+    pub method: &'static str,
     /// The flow.
     pub flow: FlowId,
     /// What was promised.
@@ -123,15 +135,20 @@ impl Check {
             .iter()
             .filter(|it| seed.is_multiple_of(it.one_in));
         let answers: Vec<_> = asked
-            .map(|it| (it.method, (it.analyze)(&drawn.network)))
+            .map(|it| Answer {
+                candidate: *it,
+                analysis: (it.analyze)(&drawn.network),
+            })
             .collect();
         let mut violations = Vec::new();
-        for (method, analysis) in &answers {
-            let Ok(analysis) = analysis else { continue };
+        for answer in &answers {
+            let Ok(analysis) = &answer.analysis else {
+                continue;
+            };
             if let Some(observed) = &observed {
                 let mut comparison = Comparison {
                     seed,
-                    method: *method,
+                    method: answer.candidate.name,
                     share_percent: self.share_percent,
                     observed,
                     violations: &mut violations,
@@ -154,7 +171,7 @@ impl Check {
 /// One analysis beside what was seen.
 struct Comparison<'a> {
     seed: u64,
-    method: Method,
+    method: &'static str,
     share_percent: u64,
     observed: &'a Observed,
     violations: &'a mut Vec<Violation>,
@@ -165,7 +182,7 @@ impl Comparison<'_> {
         assert_eq!(
             analysis.flows.len(),
             network.flows().len(),
-            "seed {}: {:?} bounds each flow",
+            "seed {}: {} bounds each flow",
             self.seed,
             self.method,
         );
@@ -249,24 +266,20 @@ fn share(bound: u64, percent: u64) -> u64 {
 }
 
 /// Returns the flows for which a method has less than `best`.
-fn not_the_least(
-    seed: u64,
-    answers: &[(Method, Result<Analysis, NotApplicable>)],
-) -> Vec<Violation> {
+fn not_the_least(seed: u64, answers: &[Answer]) -> Vec<Violation> {
     let mut violations = Vec::new();
-    let best = answers.iter().find(|(method, _)| *method == Method::Best);
-    let Some((_, Ok(best))) = best else {
+    let best = answers.iter().find(|it| it.candidate.name == BEST);
+    let Some(Ok(best)) = best.map(|it| &it.analysis) else {
         return violations;
     };
-    // `best` leaves out the linear program, which is asked by name.
-    let others = answers.iter().filter(|(method, _)| *method != Method::Lp);
-    for analysis in others.filter_map(|(_, analysis)| analysis.as_ref().ok()) {
+    let others = answers.iter().filter(|it| it.candidate.in_best);
+    for analysis in others.filter_map(|it| it.analysis.as_ref().ok()) {
         for (at, (best, other)) in (0..).zip(best.flows.iter().zip(&analysis.flows)) {
             let Some(other) = other.delay else { continue };
             if best.delay.is_none_or(|best| best > other) {
                 violations.push(Violation {
                     seed,
-                    method: Method::Best,
+                    method: BEST,
                     flow: FlowId(at),
                     promise: Promise::Least {
                         best: best.delay,
@@ -282,7 +295,7 @@ fn not_the_least(
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, flow, .. } = self;
-        let (method, flow) = (name(self.method), flow.0);
+        let (method, flow) = (self.method, flow.0);
         write!(f, "seed {seed}: `{method}` promises flow {flow} ")?;
         match self.promise {
             Promise::Delay { bound, observed } => write!(
@@ -326,20 +339,5 @@ impl fmt::Display for Violation {
                 other.as_fs()
             ),
         }
-    }
-}
-
-/// Returns the name of a method as users write it.
-#[must_use]
-pub const fn name(method: Method) -> &'static str {
-    match method {
-        Method::Tfa => "tfa",
-        Method::TfaDnc => "tfa-dnc",
-        Method::Sfa => "sfa",
-        Method::Pmoo => "pmoo",
-        Method::Tma => "tma",
-        Method::Ludb => "ludb",
-        Method::Lp => "lp",
-        Method::Best => "best",
     }
 }

@@ -6,9 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use calculus::analysis::Method;
-
-use super::check::Outcome;
+use super::check::{Answer, Outcome};
 use super::family::Family;
 
 /// Ratios are counted in steps of one percent.
@@ -22,7 +20,7 @@ pub const CUTS_PERCENT: [u32; 5] = [2, 5, 10, 20, 30];
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tallies {
     /// By method and family; `None` is all families.
-    pub by_method: BTreeMap<(Method, Option<Family>), Tally>,
+    pub by_method: BTreeMap<(&'static str, Option<Family>), Tally>,
     /// How many networks there were.
     pub networks: u64,
     /// How many of them cannot be simulated.
@@ -57,10 +55,13 @@ impl Tallies {
         self.networks += 1;
         self.flows += outcome.network.flows().len() as u64;
         self.not_simulated += u64::from(outcome.observed.is_none());
-        for (method, _) in &outcome.answers {
+        for answer in &outcome.answers {
             for family in [None, Some(outcome.family)] {
-                let tally = self.by_method.entry((*method, family)).or_default();
-                tally.count(*method, outcome);
+                let key = (answer.candidate.name, family);
+                self.by_method
+                    .entry(key)
+                    .or_default()
+                    .count(answer, outcome);
             }
         }
     }
@@ -77,9 +78,8 @@ impl Tallies {
 }
 
 impl Tally {
-    fn count(&mut self, method: Method, outcome: &Outcome) {
-        let answer = outcome.answers.iter().find(|(asked, _)| *asked == method);
-        let Some((_, Ok(analysis))) = answer else {
+    fn count(&mut self, answer: &Answer, outcome: &Outcome) {
+        let Ok(analysis) = &answer.analysis else {
             self.does_not_apply += 1;
             return;
         };

@@ -75,9 +75,13 @@ struct State {
     /// What it has served since then.
     work: u64,
     backlog: u64,
+    /// When the last packet left, and its rank among those that left then.
+    last_left: (u64, u32),
 }
 
-/// The place of a packet among those that wait: the lowest goes first.
+/// The place of a packet among those that wait: the lowest goes first. Of packets
+/// that arrive at one time the adversary chooses, but those from one server stay in
+/// the order in which they left it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ticket {
     urgency: u32,
@@ -193,13 +197,31 @@ impl<'a> Simulator<'a> {
         Some(self.arrivals[last.first as usize + hop])
     }
 
+    /// Returns by server what passed it in the last run: when it came, when it
+    /// left, and how much it was.
+    #[cfg(test)]
+    fn passages(&self) -> Vec<Vec<(u64, u64, u64)>> {
+        let mut passages = vec![Vec::new(); self.paces.len()];
+        for packet in &self.packets {
+            let path = self.network.path(FlowId(packet.flow));
+            let first = packet.first as usize;
+            let came = &self.arrivals[first..first + path.len()];
+            let last = came[0] + packet.end_to_end;
+            let left = came[1..].iter().chain([&last]);
+            for ((server, came), left) in path.iter().zip(came).zip(left) {
+                passages[server.index()].push((*came, *left, packet.ubits));
+            }
+        }
+        passages
+    }
+
     fn start(&mut self, conditions: &Conditions) {
         self.packets.clear();
         self.arrivals.clear();
         self.sources.clear();
         for state in &mut self.servers {
             debug_assert!(state.waiting.is_empty() && state.serves.is_none());
-            state.lazy_since = None;
+            (state.lazy_since, state.last_left) = (None, (0, 0));
         }
         self.in_network.clear();
         self.in_network.resize(self.largest.len(), 0);
@@ -251,8 +273,11 @@ impl<'a> Simulator<'a> {
             let most = &mut observed.backlogs[flow.index()];
             *most = (*most).max(Data::from_ubits(backlog));
         }
-        let server = self.network.path(flow)[packet.hop as usize];
-        let ticket = self.ticket(event, conditions.ranks[flow.index()], server);
+        let path = self.network.path(flow);
+        let server = path[packet.hop as usize];
+        let before = packet.hop.checked_sub(1).map(|hop| path[hop as usize]);
+        let rank = self.rank_behind(before, event.at_fs, conditions.ranks[flow.index()]);
+        let ticket = self.ticket(event, rank, conditions.ranks[flow.index()], server);
         let state = &mut self.servers[server.index()];
         state.waiting.push(Reverse(ticket));
         state.backlog += packet.ubits;
@@ -264,11 +289,24 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    fn ticket(&self, event: Event, rank: u32, server: ServerId) -> Ticket {
+    /// Returns the rank of a packet that left a server just now: no lower than that
+    /// of one that left at the same time before it.
+    fn rank_behind(&mut self, server: Option<ServerId>, now: u64, rank: u32) -> u32 {
+        let Some(server) = server else { return rank };
+        let last_left = &mut self.servers[server.index()].last_left;
+        let rank = match *last_left {
+            (at, last) if at == now => rank.max(last),
+            _ => rank,
+        };
+        *last_left = (now, rank);
+        rank
+    }
+
+    fn ticket(&self, event: Event, rank: u32, preference: u32, server: ServerId) -> Ticket {
         let packet = &self.packets[event.subject as usize];
         let urgency = match self.network.server(server).multiplexing {
             Multiplexing::Fifo => 0,
-            Multiplexing::Arbitrary => rank,
+            Multiplexing::Arbitrary => preference,
             Multiplexing::StrictPriority => self.network.priority(FlowId(packet.flow)).into(),
         };
         Ticket {

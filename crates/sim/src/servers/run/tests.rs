@@ -3,6 +3,7 @@
 use calculus::analysis::{Flow, RateLatency, Server, TokenBucket};
 
 use super::super::adversary::{self, Effort};
+use super::super::family;
 use super::super::source::{Shape, Sizes};
 use super::*;
 
@@ -155,6 +156,72 @@ fn a_shaped_link_is_never_overrun() {
     assert_eq!(arrivals, [0, us(50).as_fs()]);
     // The last waits for nine others that take 20 us each and come every 5 us.
     assert_eq!(observed.hop_delays[0][1], us(5 + 200 - 50));
+}
+
+/// Whatever the conditions, a server that has work all the time serves in each
+/// interval as much as its service curve asks (a strict one, NC section 1.3).
+#[test]
+fn no_server_is_later_than_its_service_curve() {
+    for seed in [1_890, 223, 421, 1_464].into_iter().chain(0..12) {
+        let network = family::draw(seed).network;
+        let mut simulator = Simulator::new(&network).unwrap();
+        let mut observed = Observed::nothing(&network);
+        for conditions in adversary::conditions(&network, seed, 40) {
+            simulator.run(&conditions, &mut observed);
+
+            for (server, passages) in network.servers().iter().zip(simulator.passages()) {
+                assert_served(server, passages, network.packetizer, seed);
+            }
+        }
+    }
+}
+
+fn assert_served(server: &Server, mut passages: Vec<(u64, u64, u64)>, packetizer: bool, seed: u64) {
+    passages.sort_unstable();
+    let mut arrived = Vec::new();
+    let mut sum = 0;
+    for (came, _, ubits) in &passages {
+        arrived.push((*came, sum));
+        sum += ubits;
+    }
+    arrived.push((u64::MAX, sum));
+    passages.sort_unstable_by_key(|passage| passage.1);
+    let mut left_before = 0;
+    // Moments since which there has been work, and what had left until then.
+    let mut marks = Vec::new();
+    for together in passages.chunk_by(|one, next| one.1 == next.1) {
+        let left = together[0].1;
+        if marks.is_empty() {
+            let begins = arrived.partition_point(|(_, sum)| *sum < left_before);
+            marks.push((arrived[begins].0, left_before));
+        }
+        // What a packetizer holds back of the one packet in service has been served.
+        let largest = together.iter().map(|passage| passage.2).max().unwrap();
+        let served = left_before + if packetizer { largest } else { 0 };
+        for (since, before) in &marks {
+            let asked = curve(server, left - since);
+            let late = format!("seed {seed}: {server:?} is too late at {left} fs");
+            assert!(before + asked <= served + 1, "{late}");
+        }
+        left_before += together.iter().map(|passage| passage.2).sum::<u64>();
+        marks.push((left, left_before));
+        let next = arrived.partition_point(|(_, sum)| *sum < left_before);
+        if arrived
+            .get(next)
+            .is_none_or(|(since, sum)| *since >= left && *sum == left_before)
+        {
+            marks.clear();
+        }
+    }
+}
+
+/// Returns what the service curve promises within a time.
+fn curve(server: &Server, fs: u64) -> u64 {
+    let served = server.service.iter().map(|piece| {
+        let time = fs.saturating_sub(piece.latency.as_fs());
+        piece.rate.least_in(Time::from_fs(time)).as_ubits()
+    });
+    served.max().unwrap()
 }
 
 fn network(servers: &[Server]) -> Network {
