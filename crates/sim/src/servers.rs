@@ -6,7 +6,7 @@
 //! of it: a server serves as late as its service curve allows, or holds back and
 //! then lets go; sources spend their token buckets to the last bit; ties and
 //! free choices go against the flow of interest. Whatever delay such a run shows
-//! is possible, so a bound below it is wrong (S4-5).
+//! is possible, so a bound below it is wrong (S4-11).
 //!
 //! - [`family`] draws networks from a seed;
 //! - [`source`] says when a flow sends, within its token buckets;

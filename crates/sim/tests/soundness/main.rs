@@ -1,5 +1,5 @@
 //! The adversary against the bounds: none may be broken, and bounds that are made
-//! too small must be (S4-5). Replay one network with `TAKTOS_SEED=… cargo test`, or
+//! too small must be (S4-11). Replay one network with `TAKTOS_SEED=… cargo test`, or
 //! with `cargo xtask soundness --seed …`, which runs many more.
 
 mod textbook;
