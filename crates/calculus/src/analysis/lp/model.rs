@@ -54,10 +54,19 @@ pub(super) enum Question<'a> {
 #[derive(Debug)]
 struct Class {
     way: Way,
-    /// Each bound: a rate as a coefficient, and a burst.
-    buckets: Vec<(i64, QuantityId)>,
+    /// Who, and the hop where they enter.
+    flows: Vec<(FlowId, u32)>,
     /// The place of the variable of its first pair of dates.
     data: u32,
+}
+
+/// How often a constraint matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// Often between consecutive dates.
+    Some,
+    /// Seldom: something much like it has been said before.
+    Little,
 }
 
 /// A way through the tree.
@@ -128,10 +137,9 @@ impl Writer<'_> {
             self.keep_arcs(node)?;
         }
         for class in 0..self.classes.len() {
-            self.keep_buckets(class);
+            self.keep_buckets(class)?;
         }
-        self.ask();
-        Some(())
+        self.ask()
     }
 
     fn add_node(&mut self, node: usize) -> Option<()> {
@@ -179,17 +187,13 @@ impl Writer<'_> {
         ways.sort_unstable();
         for run in ways.chunk_by(|a, b| a.0 == b.0) {
             let way = run[0].0;
-            let flows = run.iter().map(|it| (it.1, it.2));
-            let mut buckets = vec![self.bucket(flows.clone(), false)?];
-            if flows.clone().any(|(flow, _)| self.map.has_peak(flow)) {
-                buckets.push(self.bucket(flows, true)?);
-            }
-            let (rate, burst) = buckets[0];
+            let flows: Vec<_> = run.iter().map(|it| (it.1, it.2)).collect();
+            let (rate, burst) = self.bucket(flows.iter().copied(), false)?;
             let data = self.program.data(way.entry, rate, burst);
             for _ in 0..self.tree.nodes()[way.entry].depth {
                 self.program.data(way.entry, rate, burst);
             }
-            self.classes.push(Class { way, buckets, data });
+            self.classes.push(Class { way, flows, data });
         }
         Some(())
     }
@@ -326,15 +330,16 @@ impl Writer<'_> {
     }
 
     fn crosses(&self, class: usize, node: usize) -> bool {
-        let way = self.classes[class].way;
-        let mut at = way.entry;
-        while at != node && at != way.exit {
-            match self.tree.nodes()[at].parent {
-                Some(parent) => at = parent,
-                None => return false,
-            }
-        }
-        at == node
+        self.crossed(class).any(|at| at == node)
+    }
+
+    /// The nodes that a class crosses, one after the other.
+    fn crossed(&self, class: usize) -> impl Iterator<Item = usize> + use<'_> {
+        let Way { entry, exit, .. } = self.classes[class].way;
+        let tree = self.tree;
+        std::iter::successors(Some(entry), move |at| {
+            tree.nodes()[*at].parent.filter(|_| *at != exit)
+        })
     }
 
     /// What comes over each arc keeps the burst of the group and the rate of
@@ -352,7 +357,7 @@ impl Writer<'_> {
                     known: Data::ZERO,
                     facts: vec![map.group(arc)],
                 });
-                self.keep(&classes, node, rate, group);
+                self.keep(&classes, node, (rate, group), Weight::Some);
             }
             let link = map.network.server(map.arc(arc).from).link;
             if let Some(link) = link.filter(|_| map.network.line_shaping) {
@@ -362,7 +367,7 @@ impl Writer<'_> {
                     .program
                     .quantity(Quantity::known(packet.unwrap_or_default()));
                 let rate = self.program.scale.arrivals(link)?;
-                self.keep(&classes, node, rate, burst);
+                self.keep(&classes, node, (rate, burst), Weight::Some);
             }
         }
         Some(())
@@ -379,16 +384,42 @@ impl Writer<'_> {
         (0..self.classes.len()).filter(comes).collect()
     }
 
-    fn keep_buckets(&mut self, class: usize) {
-        let node = self.classes[class].way.entry;
-        for (rate, burst) in self.classes[class].buckets.clone() {
-            self.keep(&[class], node, rate, burst);
+    /// What comes of a class keeps its buckets at each server that it crosses.
+    fn keep_buckets(&mut self, class: usize) -> Option<()> {
+        let crossed: Vec<usize> = self.crossed(class).collect();
+        for (hop, node) in (0..).zip(crossed) {
+            for (rate, burst) in self.buckets(class, hop)? {
+                let weight = if hop == 0 {
+                    Weight::Some
+                } else {
+                    Weight::Little
+                };
+                self.keep(&[class], node, (rate, burst), weight);
+            }
         }
+        Some(())
+    }
+
+    /// What bounds a class a number of hops after it entered.
+    fn buckets(&mut self, class: usize, hop: u32) -> Option<Vec<(i64, QuantityId)>> {
+        let flows = self.classes[class].flows.clone();
+        let there = flows.iter().map(|(flow, entered)| (*flow, entered + hop));
+        let mut buckets = vec![self.bucket(there.clone(), false)?];
+        if flows.iter().any(|(flow, _)| self.map.has_peak(*flow)) {
+            buckets.push(self.bucket(there, true)?);
+        }
+        Some(buckets)
     }
 
     /// Between each two dates of a node, no more comes of some classes than a
     /// bucket lets through.
-    fn keep(&mut self, classes: &[usize], node: usize, rate: i64, burst: QuantityId) {
+    fn keep(
+        &mut self,
+        classes: &[usize],
+        node: usize,
+        (rate, burst): (i64, QuantityId),
+        weight: Weight,
+    ) {
         let last = self.tree.nodes()[node].depth + 1;
         for later in 0..last {
             for earlier in later + 1..=last {
@@ -398,7 +429,7 @@ impl Writer<'_> {
                 }
                 self.terms.add_all(self.age(node, earlier), -rate);
                 self.terms.add_all(self.age(node, later), rate);
-                if earlier == later + 1 {
+                if weight == Weight::Some && earlier == later + 1 {
                     self.program.at_most(&mut self.terms, burst);
                 } else {
                     self.program.at_most_perhaps(&mut self.terms, burst);
@@ -407,25 +438,42 @@ impl Writer<'_> {
         }
     }
 
-    fn ask(&mut self) {
+    fn ask(&mut self) -> Option<()> {
         if self.question == Question::Delay {
             let age = self.age(self.tree.begin(), 0);
-            return self.program.maximize(age);
+            self.program.maximize(age);
+            return Some(());
         }
         for class in 0..self.classes.len() {
-            let way = self.classes[class].way;
-            if way.asked {
-                let (rate, burst) = self.classes[class].buckets[0];
-                let ahead = self.program.data(way.entry, rate, burst);
-                for date in 0..=self.tree.nodes()[way.entry].depth + 1 {
-                    self.terms.add(ahead, ONE);
-                    let data = self.between(class, 0, date);
-                    self.terms.add_all(data, ONE);
-                    self.terms.add_all(self.age(way.entry, date), -rate);
-                    self.program.at_most(&mut self.terms, burst);
-                }
-                self.program.maximize([ahead]);
+            if self.classes[class].way.asked {
+                self.ask_burst(class)?;
             }
         }
+        Some(())
+    }
+
+    /// How far can a class be ahead of what has left the root, seen from any
+    /// server that it crosses?
+    fn ask_burst(&mut self, class: usize) -> Option<()> {
+        let entry = self.classes[class].way.entry;
+        let (rate, burst) = self.buckets(class, 0)?[0];
+        let ahead = self.program.data(entry, rate, burst);
+        self.program.maximize([ahead]);
+        let crossed: Vec<usize> = self.crossed(class).collect();
+        for (hop, node) in (0..).zip(crossed) {
+            let (rate, burst) = self.buckets(class, hop)?[0];
+            for date in 0..=self.tree.nodes()[node].depth + 1 {
+                self.terms.add(ahead, ONE);
+                let data = self.between(class, 0, date);
+                self.terms.add_all(data, ONE);
+                self.terms.add_all(self.age(node, date), -rate);
+                if hop == 0 {
+                    self.program.at_most(&mut self.terms, burst);
+                } else {
+                    self.program.at_most_perhaps(&mut self.terms, burst);
+                }
+            }
+        }
+        Some(())
     }
 }

@@ -133,11 +133,13 @@ fn broken(
             .sum();
         excess.push((left - right(values, *row), *row));
     }
-    excess.retain(|(excess, _)| *excess > unit(values) * TOLERANCE);
+    let tolerated = unit(values) * TOLERANCE;
+    excess.retain(|(excess, _)| *excess > tolerated);
     excess.sort_by(|a, b| b.0.total_cmp(&a.0));
     excess.truncate(ADDED_AT_ONCE);
-    let rows: Vec<usize> = excess.into_iter().map(|it| it.1).collect();
-    waiting.retain(|row| !rows.contains(row));
+    let mut rows: Vec<usize> = excess.into_iter().map(|it| it.1).collect();
+    rows.sort_unstable();
+    waiting.retain(|row| rows.binary_search(row).is_err());
     rows
 }
 
