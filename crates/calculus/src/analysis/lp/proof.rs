@@ -162,3 +162,74 @@ fn unit(values: &Values) -> f64 {
         .copied()
         .unwrap_or_default() as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::analysis::lp::facts::{Facts, Map};
+    use crate::analysis::lp::model::{Question, program};
+    use crate::analysis::lp::tests::{add, network};
+    use crate::analysis::lp::tree::Tree;
+
+    /// Two flows through two servers of 100 Mbit/s and 10 us: 4000 bits each need
+    /// 100 us, and do so if both come at once and each server begins late.
+    const WORST_FS: u128 = 100_000_000_000;
+
+    #[test]
+    fn the_multipliers_found_prove_the_worst_case() {
+        let (program, values) = two_servers();
+
+        let proof = Proof::search(&program, &values).unwrap();
+
+        let bound = proof.bound(&program, &values).unwrap();
+        assert!(
+            (WORST_FS..=WORST_FS + WORST_FS / 1_000_000).contains(&bound),
+            "{bound}"
+        );
+    }
+
+    proptest! {
+        /// Sound: whatever a solver says, less than what happens is not proven.
+        #[test]
+        fn no_multipliers_prove_less_than_the_worst_case(
+            changed in proptest::collection::vec((any::<prop::sample::Index>(), 0u64..200), 0..12),
+            added in proptest::collection::vec((any::<prop::sample::Index>(), 0u64..1 << 41), 0..4),
+        ) {
+            let (program, values) = two_servers();
+            let mut proof = Proof::search(&program, &values).unwrap();
+
+            for (at, percent) in changed {
+                let multiplier = &mut at.get_mut(&mut proof.multipliers).1;
+                *multiplier = *multiplier * percent / 100;
+            }
+            for (at, multiplier) in added {
+                let row = at.index(values.right.len());
+                proof.multipliers.push((row, multiplier));
+            }
+
+            let bound = proof.bound(&program, &values);
+            prop_assert!(bound.is_none_or(|bound| bound >= WORST_FS), "{bound:?}");
+        }
+    }
+
+    fn two_servers() -> (Program, Values) {
+        let mut network = network(&[(100, 10), (100, 10)]);
+        add(&mut network, &[0, 1], 30, 4_000);
+        add(&mut network, &[0, 1], 30, 4_000);
+        let map = Map::new(&network);
+        let tree = Tree::around(&map, network.path(crate::analysis::FlowId(0)), 2);
+        let program = program(&map, &tree, Question::Delay).unwrap();
+        let mut facts = Facts::new(&map);
+        for server in tree.nodes() {
+            // Late by 10 us, and by 8000 bits that have grown by 200 us of 60 Mbit/s.
+            facts.learn(map.delay(server.server), Some(210_000_000_000));
+        }
+        for flow in network.flows() {
+            facts.learn(map.burst(flow, 1), Some(10_000_000_000));
+        }
+        let values = program.values(&facts);
+        (program, values)
+    }
+}
