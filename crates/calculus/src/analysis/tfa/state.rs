@@ -18,16 +18,23 @@ pub(super) struct State {
     pub(super) layout: Layout,
     /// By queue, in femtoseconds.
     pub(super) delays: Vec<u64>,
-    /// By group, the same once more: what a walk along a flow reads.
-    delay_of_group: Vec<u64>,
-    /// By group, the number of the server at which it arrives.
-    station_of_group: Vec<u32>,
-    /// By group, the sum over its flows of one bucket of rate times spread, in
-    /// millionths of a bit per second times femtoseconds. It is kept modulo 2^128
-    /// and exact while the rates together fit their type.
-    spreads: Vec<u128>,
-    /// By group, how many of these flows have a spread without bound.
-    boundless: Vec<u32>,
+    /// By group.
+    sums: Vec<Sums>,
+}
+
+/// What a walk along a flow reads and writes of a group, side by side in memory.
+#[derive(Clone, Copy, Debug)]
+struct Sums {
+    /// The sum over its flows of one bucket of rate times spread, in millionths of
+    /// a bit per second times femtoseconds. It is kept modulo 2^128 and exact
+    /// while the rates together fit their type.
+    spread: u128,
+    /// The delay of its queue once more.
+    delay: u64,
+    /// How many of these flows have a spread without bound.
+    boundless: u32,
+    /// The number of the server at which it arrives.
+    station: u32,
 }
 
 /// A minimum of lines, as the first line and where its slope falls.
@@ -45,10 +52,7 @@ impl State {
     pub(super) fn new(layout: Layout) -> Self {
         let mut state = Self {
             delays: Vec::new(),
-            delay_of_group: Vec::new(),
-            station_of_group: Vec::new(),
-            spreads: Vec::new(),
-            boundless: Vec::new(),
+            sums: Vec::new(),
             layout,
         };
         state.grow();
@@ -57,41 +61,40 @@ impl State {
 
     /// Makes room for queues and groups that the layout has got.
     pub(super) fn grow(&mut self) {
-        let groups = self.layout.groups.len();
         self.delays.resize(self.layout.queues.len(), 0);
-        for group in self.delay_of_group.len()..groups {
-            let queue = self.layout.groups[group].queue as usize;
-            self.delay_of_group.push(self.delays[queue]);
-            let station = self.layout.queues[queue].station;
-            self.station_of_group.push(station);
+        for group in &self.layout.groups[self.sums.len()..] {
+            self.sums.push(Sums {
+                spread: 0,
+                delay: self.delays[group.queue as usize],
+                boundless: 0,
+                station: self.layout.queues[group.queue as usize].station,
+            });
         }
-        self.spreads.resize(groups, 0);
-        self.boundless.resize(groups, 0);
     }
 
     /// Returns the delay of a group's queue.
     pub(super) fn delay_at(&self, group: u32) -> u64 {
-        self.delay_of_group[group as usize]
+        self.sums[group as usize].delay
     }
 
     /// Returns the number of the server at which a group arrives.
     pub(super) fn station_of(&self, group: u32) -> u32 {
-        self.station_of_group[group as usize]
+        self.sums[group as usize].station
     }
 
     /// Sets the delay of a queue. The sums stay as they are.
     pub(super) fn set_delay(&mut self, queue: u32, delay: u64) {
         self.delays[queue as usize] = delay;
         for &group in &self.layout.queues[queue as usize].groups {
-            self.delay_of_group[group as usize] = delay;
+            self.sums[group as usize].delay = delay;
         }
     }
 
     /// Takes the sums of all groups of a queue back to nothing.
     pub(super) fn clear(&mut self, queue: u32) {
         for &group in &self.layout.queues[queue as usize].groups {
-            self.spreads[group as usize] = 0;
-            self.boundless[group as usize] = 0;
+            let sums = &mut self.sums[group as usize];
+            (sums.spread, sums.boundless) = (0, 0);
         }
     }
 
@@ -99,15 +102,14 @@ impl State {
     /// course, which it reaches with a spread. Returns the spread behind them.
     pub(super) fn walk(&mut self, rate: u64, hops: (u32, u32), mut spread: u64) -> u64 {
         for &group in &self.layout.hops[hops.0 as usize..hops.1 as usize] {
-            let group = group as usize;
-            match spread {
-                NEVER => self.boundless[group] += 1,
-                _ => {
-                    let part = u128::from(rate) * u128::from(spread);
-                    self.spreads[group] = self.spreads[group].wrapping_add(part);
-                }
+            let sums = &mut self.sums[group as usize];
+            if spread == NEVER {
+                sums.boundless += 1;
+            } else {
+                let part = u128::from(rate) * u128::from(spread);
+                sums.spread = sums.spread.wrapping_add(part);
             }
-            spread = spread.saturating_add(self.delay_of_group[group]);
+            spread = spread.saturating_add(sums.delay);
         }
         spread
     }
@@ -116,30 +118,29 @@ impl State {
     pub(super) fn walk_back(&mut self, rate: u64, hops: (u32, u32)) {
         let mut spread = 0u64;
         for &group in &self.layout.hops[hops.0 as usize..hops.1 as usize] {
-            let group = group as usize;
-            match spread {
-                NEVER => self.boundless[group] -= 1,
-                _ => {
-                    let part = u128::from(rate) * u128::from(spread);
-                    self.spreads[group] = self.spreads[group].wrapping_sub(part);
-                }
+            let sums = &mut self.sums[group as usize];
+            if spread == NEVER {
+                sums.boundless -= 1;
+            } else {
+                let part = u128::from(rate) * u128::from(spread);
+                sums.spread = sums.spread.wrapping_sub(part);
             }
-            spread = spread.saturating_add(self.delay_of_group[group]);
+            spread = spread.saturating_add(sums.delay);
         }
     }
 
     /// Changes a sum by a rate times a finite change of spread.
     pub(super) fn shift_spread(&mut self, group: u32, rate: u64, by: i128) {
         let part = i128::from(rate).wrapping_mul(by).cast_unsigned();
-        let spread = &mut self.spreads[group as usize];
-        *spread = spread.wrapping_add(part);
+        let sums = &mut self.sums[group as usize];
+        sums.spread = sums.spread.wrapping_add(part);
     }
 
     /// Returns the sum of the delays of a flow up to a place of its path.
     pub(super) fn spread_at(&self, flow: u32, hop: u32) -> u64 {
         let before = self.layout.path(flow).iter().take(hop as usize);
         before.fold(0, |sum, &group| {
-            sum.saturating_add(self.delay_of_group[group as usize])
+            sum.saturating_add(self.sums[group as usize].delay)
         })
     }
 
@@ -237,10 +238,10 @@ impl State {
     fn bucket(&self, at: u32) -> Option<TokenBucket> {
         let group = self.group(at);
         let rate = u64::try_from(group.rate).ok()?;
-        if self.boundless[at as usize] > 0 {
+        if self.sums[at as usize].boundless > 0 {
             return None;
         }
-        let spread = self.spreads[at as usize].div_ceil(FS_PER_SECOND);
+        let spread = self.sums[at as usize].spread.div_ceil(FS_PER_SECOND);
         let burst = u64::try_from(group.burst.checked_add(spread)?).ok()?;
         Some(TokenBucket {
             rate: Rate::from_ubps(rate),
