@@ -80,7 +80,7 @@ impl Profile {
     /// | number | origin |
     /// |---|---|
     /// | 1 Gbit/s | LOKO section 2.3 |
-    /// | work 7.41 us and 7.36 ns a byte | fitted: 645 Mbit/s at 1470 bytes (LOKO section 2.3), and QJump's loss of 36.3 % at 306 (LOKO Fig. 3d) |
+    /// | work 7.596 us and 7.234 ns a byte | fitted: 645 Mbit/s at 1470 bytes (LOKO section 2.3), and QJump's loss of 36.3 % at 306 (LOKO Fig. 3d) |
     /// | latency 30 us | ours: an interrupt and the scheduler of Linux; the paper does not say |
     /// | 256 buffers of 2048 bytes | ours: the ring of a Linux driver; the paper does not say |
     pub const BANANA_PI_R1: Self = Self {
@@ -89,8 +89,8 @@ impl Profile {
         pass: Delay::from_us(1),
         native_pass: Delay::from_us(1),
         work: Work::Flat {
-            fixed: Delay::from_ns(7_410),
-            per_byte: Delay::from_ps(7_360),
+            fixed: Delay::from_ns(7_596),
+            per_byte: Delay::from_ps(7_234),
             latency: Delay::from_us(30),
         },
         rest_of_loop: Delay::ZERO,
