@@ -3,7 +3,7 @@
 use units::Delay;
 
 /// The profiles that the program carries with it.
-pub(crate) const BUILT_IN: [(&str, &str); 3] = [
+pub(crate) const BUILT_IN: [(&str, &str); 5] = [
     (
         "taktos-kernel",
         include_str!("../../../profiles/taktos-kernel.toml"),
@@ -15,6 +15,14 @@ pub(crate) const BUILT_IN: [(&str, &str); 3] = [
     (
         "line-rate",
         include_str!("../../../profiles/line-rate.toml"),
+    ),
+    (
+        "zodiac-fx",
+        include_str!("../../../profiles/zodiac-fx.toml"),
+    ),
+    (
+        "banana-pi-r1",
+        include_str!("../../../profiles/banana-pi-r1.toml"),
     ),
 ];
 
