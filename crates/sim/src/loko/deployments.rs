@@ -145,17 +145,35 @@ const PLANNED: [Planned; 8] = [
     },
 ];
 
-/// Runs every deployment. The last two are those of Loko.
+/// How many of the deployments are not Loko's.
+const OTHERS: usize = 6;
+
+/// LOKO Fig. 3: Silo and QJump.
+#[must_use]
+pub fn fig3(effort: Effort, seed: u64, progress: &mut Progress<'_>) -> Vec<Deployment> {
+    deploy_all(&PLANNED[..OTHERS], effort, seed, progress)
+}
+
+/// LOKO Fig. 15: every deployment. The last two are those of Loko.
 #[must_use]
 pub fn fig15(effort: Effort, seed: u64, progress: &mut Progress<'_>) -> Vec<Deployment> {
-    let whole = PLANNED.len() as u64 * effort.runs;
+    deploy_all(&PLANNED, effort, seed, progress)
+}
+
+fn deploy_all(
+    planned: &[Planned],
+    effort: Effort,
+    seed: u64,
+    progress: &mut Progress<'_>,
+) -> Vec<Deployment> {
+    let whole = planned.len() as u64 * effort.runs;
     let mut runs_done = 0;
     let mut done = || {
         runs_done += 1;
         progress(runs_done, whole);
     };
-    let planned = PLANNED.iter();
     planned
+        .iter()
         .filter_map(|it| it.deploy(effort, seed, &mut done))
         .collect()
 }

@@ -36,10 +36,35 @@ pub struct Recovered {
 struct Case {
     quantity: &'static str,
     printed: &'static str,
+    /// The unit of a time, as it is printed.
+    unit: TimeUnit,
     entries: u64,
     bytes: u64,
     fields: MatchFields,
     action: Action,
+}
+
+/// The unit in which the paper prints a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TimeUnit {
+    Microsecond,
+    Millisecond,
+}
+
+impl TimeUnit {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Microsecond => "us",
+            Self::Millisecond => "ms",
+        }
+    }
+
+    fn figure(self, seconds: f64) -> f64 {
+        match self {
+            Self::Microsecond => seconds * 1e6,
+            Self::Millisecond => seconds * 1e3,
+        }
+    }
 }
 
 impl Case {
@@ -47,10 +72,18 @@ impl Case {
         Self {
             quantity,
             printed,
+            unit: TimeUnit::Microsecond,
             entries: size[0],
             bytes: size[1],
             fields: MatchFields::FIVE_TUPLE,
             action: Action::Output,
+        }
+    }
+
+    const fn in_ms(self) -> Self {
+        Self {
+            unit: TimeUnit::Millisecond,
+            ..self
         }
     }
 
@@ -65,7 +98,7 @@ impl Case {
 
 const PROCESSING_TIMES: [Case; 6] = [
     Case::five_tuple("17 entries, five-tuple, 306 bytes", "257", [17, 306]),
-    Case::five_tuple("128 entries, five-tuple, 306 bytes", "1350", [128, 306]),
+    Case::five_tuple("128 entries, five-tuple, 306 bytes", "1.35", [128, 306]).in_ms(),
     Case {
         fields: MatchFields::PORT,
         ..Case::five_tuple("1 entry, port, 1516 bytes, output", "322", [1, 1_516])
@@ -77,11 +110,11 @@ const PROCESSING_TIMES: [Case; 6] = [
     },
     Case {
         fields: MatchFields::PORT,
-        ..Case::five_tuple("128 entries, port, 64 bytes", "880", [128, 64])
+        ..Case::five_tuple("128 entries, port, 64 bytes", "0.88", [128, 64]).in_ms()
     },
     Case {
         fields: MatchFields::ALL,
-        ..Case::five_tuple("128 entries, all, 64 bytes", "1650", [128, 64])
+        ..Case::five_tuple("128 entries, all, 64 bytes", "1.65", [128, 64]).in_ms()
     },
 ];
 
@@ -111,10 +144,10 @@ fn processing_time(case: &Case) -> Recovered {
     let measured = Bench::with_table(Profile::ZODIAC_FX, &setting).processing_time(setting.frame);
     Recovered {
         quantity: format!("processing time, {}", case.quantity),
-        unit: "us",
+        unit: case.unit.word(),
         printed: case.printed,
-        put_in: setting.processing_time().as_secs_f64() * 1e6,
-        measured: measured.map(us),
+        put_in: case.unit.figure(setting.processing_time().as_secs_f64()),
+        measured: measured.map(|time| case.unit.figure(time.as_secs_f64())),
     }
 }
 
@@ -150,25 +183,25 @@ fn messages() -> [Recovered; 3] {
     };
     let full = Setting::worst_five_tuple(128, DataSize::from_bytes(306));
     let mut bench = Bench::with_table(Profile::ZODIAC_FX, &full);
-    let row = |quantity: &str, printed, put_in, measured: Option<Duration>| Recovered {
-        quantity: quantity.to_owned(),
-        unit: "us",
-        printed,
-        put_in,
-        measured: measured.map(us),
+    let row = |quantity: &str, printed, unit: TimeUnit, put_in, measured: Option<Duration>| {
+        let figure = |time: Duration| unit.figure(time.as_secs_f64());
+        Recovered {
+            quantity: quantity.to_owned(),
+            unit: unit.word(),
+            printed,
+            put_in,
+            measured: measured.map(figure),
+        }
     };
     let barrier = bench.reply_time(Message::BarrierRequest);
     let echo = bench.reply_time(Message::EchoRequest(Echo { data: &[] }));
     let deletion = bench.order_time(Message::FlowMod(delete));
+    let (us, ms) = (TimeUnit::Microsecond, TimeUnit::Millisecond);
     [
-        row("barrier request", "92", 92.0, barrier),
-        row("echo request", "", 107.0, echo),
-        row("deletion of 128 entries", "2300", 2_300.0, deletion),
+        row("barrier request", "92", us, 92.0, barrier),
+        row("echo request", "", us, 107.0, echo),
+        row("deletion of 128 entries", "2.3", ms, 2.3, deletion),
     ]
-}
-
-fn us(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for print only")]

@@ -6,6 +6,8 @@ mod fig20;
 mod model;
 mod setting;
 mod table2;
+mod two_switches;
+mod zodiac;
 
 use super::{Experiment, Paper};
 
@@ -18,6 +20,16 @@ pub const PAPER: Paper = Paper {
             name: "baselines",
             shows: "what Silo and QJump promise (section 2.3, appendix A)",
             run: baselines::run,
+        },
+        Experiment {
+            name: "fig3",
+            shows: "which promises Silo and QJump break on two switches (section 2.3, Fig. 3)",
+            run: two_switches::fig3,
+        },
+        Experiment {
+            name: "zodiac",
+            shows: "an emulated Zodiac FX, measured from outside (section 3, Figs. 9 and 10b)",
+            run: zodiac::run,
         },
         Experiment {
             name: "model",
@@ -33,6 +45,26 @@ pub const PAPER: Paper = Paper {
             name: "table2",
             shows: "what of a switch is set aside for promises, and how flows share it (Table 2, Eq. 8)",
             run: table2::run,
+        },
+        Experiment {
+            name: "fig15",
+            shows: "the same beside Loko, which keeps its own (Fig. 15)",
+            run: two_switches::fig15,
+        },
+        Experiment {
+            name: "fig17",
+            shows: "delays and losses when more is sent than promised, fifth-rate (Fig. 17)",
+            run: two_switches::fig17,
+        },
+        Experiment {
+            name: "fig18",
+            shows: "the same, full-rate (Fig. 18)",
+            run: two_switches::fig18,
+        },
+        Experiment {
+            name: "fig19",
+            shows: "the same beside messages of the controller (Fig. 19)",
+            run: two_switches::fig19,
         },
         Experiment {
             name: "fig20",

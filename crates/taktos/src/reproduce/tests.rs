@@ -30,6 +30,47 @@ fn figures_that_follow_from_formulas_agree_with_the_papers() {
     }
 }
 
+/// S4-10: the bench gets back what was put in, and what the paper prints but for
+/// throughputs, which it searches within 6 %.
+#[test]
+fn the_emulated_switch_is_recovered_from_outside() {
+    let outcome = loko("zodiac");
+
+    let searched = |row: &&Row| row.quantity.starts_with("throughput");
+    for row in outcome.rows.iter().filter(|row| !searched(row)) {
+        assert_ne!(row.agrees(), Some(false), "{row:?}");
+    }
+    let all = outcome
+        .rows
+        .iter()
+        .find(|row| row.unit == "settings")
+        .unwrap();
+    let measured = format!("of {} settings", all.taktos.unwrap());
+    assert!(all.note.starts_with(&measured), "{all:?}");
+}
+
+/// S4-8: whatever is sent within the promise arrives in time.
+#[test]
+fn two_emulated_switches_keep_the_promises_of_loko() {
+    for name in ["fig15", "fig17", "fig18", "fig19"] {
+        let outcome = loko(name);
+
+        assert_eq!(outcome.broken, [""; 0], "{name}");
+        assert!(!outcome.pictures.is_empty(), "{name}");
+    }
+}
+
+/// S4-7: what Silo and QJump promise does not hold.
+#[test]
+fn two_emulated_switches_break_the_promises_of_others() {
+    let rows = loko("fig3").rows;
+
+    for others in rows.chunks_exact(4) {
+        let broken: f64 = others[2..].iter().filter_map(|row| row.taktos).sum();
+        assert!(broken > 1.0, "{others:?}");
+    }
+}
+
 /// S4-6 has the figures of LOKO Eq. (8) that the paper does not print.
 #[test]
 fn flows_of_loko_eq_8_share_what_is_set_aside() {
