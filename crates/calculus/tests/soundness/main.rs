@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod simulation;
+mod wiring;
 
 use calculus::admission::{
     CLASSES, FailureId, Headroom, Hop, Ledger, MAX_DELAY, Redundant, Request, Stage, StageId, Tree,
@@ -14,8 +15,10 @@ use calculus::admission::{
 use calculus::min_plus::TokenBucket;
 use simulation::{Caught, Conditions, Detour, Emission, Observation, Outage};
 use units::{BitRate, DataSize, Delay};
+use wiring::{Shape, Wiring};
 
 const RUNS: u64 = 2_000;
+const RUNS_OF_A_SHAPE: u64 = 500;
 const LINK: BitRate = BitRate::from_mbps(100);
 const FULL_FRAME: DataSize = DataSize::from_bytes(1_538);
 /// How long sources send.
@@ -47,6 +50,36 @@ fn no_frame_is_later_than_promised() {
         assert!(runs > RUNS / 2, "only {runs} runs had budgets");
         assert!(largest.of_budget_percent >= 95, "{largest:?}");
         assert!(largest.of_guarantee_percent >= 70, "{largest:?}");
+    }
+}
+
+/// The same where switches stand in a row, as a tree, or as a mesh.
+#[test]
+fn no_frame_is_later_than_promised_however_switches_are_wired() {
+    for shape in [Shape::Tandem, Shape::Tree, Shape::Mesh] {
+        let mut largest = Usage::default();
+        let mut runs = 0;
+        for seed in 0..RUNS_OF_A_SHAPE {
+            println!("{shape:?}, seed {seed}"); // Shown only if the test fails.
+            let mut random = Prng::new(seed);
+            let wiring = Wiring::draw(shape, &mut random);
+            let stages = wiring.stages(&mut random);
+            let flows: Vec<_> = (0..2 + random.below(12))
+                .map(|_| wiring.flow(&mut random))
+                .collect();
+            if let Some(usage) = run_flows(&stages, &flows, &mut random) {
+                runs += 1;
+                largest = largest.max(usage);
+            }
+        }
+        assert!(
+            runs > RUNS_OF_A_SHAPE / 2,
+            "only {runs} {shape:?}s had budgets"
+        );
+        assert!(
+            largest.of_budget_percent >= 90 && largest.of_guarantee_percent >= 50,
+            "{shape:?}: {largest:?}"
+        );
     }
 }
 
@@ -282,18 +315,24 @@ fn run_once(seed: u64) -> Option<Usage> {
     let flows: Vec<_> = (0..2 + random.below(12))
         .map(|_| ring.flow(&mut random))
         .collect();
+    run_flows(&stages, &flows, &mut random)
+}
+
+/// Gives the stages budgets that fit the flows and runs them. Returns nothing if
+/// there are none.
+fn run_flows(stages: &[Stage], flows: &[Request], random: &mut Prng) -> Option<Usage> {
     let percent = u32::try_from(random.below(2) * 10).unwrap();
-    let stages = suggest_budgets(&stages, &[], &flows, Headroom { percent })?;
+    let stages = suggest_budgets(stages, &[], flows, Headroom { percent })?;
     let mut ledger = Ledger::new(stages.clone());
     let admitted: Vec<_> = flows
         .iter()
         .map(|flow| ledger.admit(flow.clone()).unwrap())
         .collect();
-    let emissions = emissions(&flows, &mut random);
-    let conditions = conditions(&stages, &mut random);
+    let emissions = emissions(flows, random);
+    let conditions = conditions(&stages, random);
 
     let mut usage = Usage::default();
-    simulation::run(&stages, &flows, &emissions, conditions, |observation| {
+    simulation::run(&stages, flows, &emissions, conditions, |observation| {
         usage = usage.max(match observation {
             Observation::Left {
                 flow,
