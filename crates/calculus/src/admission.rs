@@ -29,6 +29,7 @@ mod copies;
 mod explanation;
 mod ledger;
 mod load;
+pub mod modes;
 mod plan;
 mod refusal;
 mod request;

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod modes;
 mod simulation;
 mod wiring;
 
