@@ -1,6 +1,7 @@
 //! The command line. Results go to standard output, progress and complaints to
 //! standard error.
 
+mod analyze;
 mod check;
 mod exit;
 mod report_folder;
@@ -10,6 +11,7 @@ mod scenario_file;
 mod screen;
 mod show;
 mod switch;
+mod text_file;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,6 +36,8 @@ enum Command {
     Run(Run),
     /// Say which flows of a scenario would be admitted, with which guarantee.
     Check(Check),
+    /// Bound delays and backlogs of a network of servers, by one method or all.
+    Analyze(analyze::Analyze),
     /// Run a switch on existing interfaces, or show what a running one does.
     Switch(Box<switch::Switch>),
     /// Do experiments of the papers again and print their figures beside ours;
@@ -118,6 +122,7 @@ pub fn main() -> ExitCode {
     let exit = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Analyze(arguments) => analyze::analyze(&arguments),
         Command::Switch(arguments) => switch::switch(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
     };

@@ -26,19 +26,10 @@ pub const QUICK: [Method; 6] = [
 ///
 /// What the first one says, if none applies.
 pub fn analyze(network: &Network, methods: &[Method]) -> Result<Analysis, NotApplicable> {
-    let effort = if methods.contains(&Method::Lp) {
-        Effort::Thorough
-    } else {
-        Effort::Fast
-    };
     let (mut least, mut refusal) = (None, None);
     let mut notes = Vec::new();
     for method in methods.iter().filter(|method| **method != Method::Best) {
-        let analysis = match method {
-            Method::Ludb => ludb::analyze_with(network, effort),
-            other => super::analyze(network, *other),
-        };
-        match analysis {
+        match analyze_among(network, *method, methods) {
             Ok(analysis) => {
                 notes.extend(analysis.notes);
                 least = Some(match least {
@@ -57,7 +48,27 @@ pub fn analyze(network: &Network, methods: &[Method]) -> Result<Analysis, NotApp
     Ok(Analysis { flows, notes })
 }
 
-fn lesser(least: Vec<FlowBound>, others: Vec<FlowBound>) -> Vec<FlowBound> {
+/// Bounds all flows by one of `methods`, with the effort that it has among them.
+///
+/// # Errors
+///
+/// Why the method says nothing of this network.
+pub fn analyze_among(
+    network: &Network,
+    method: Method,
+    methods: &[Method],
+) -> Result<Analysis, NotApplicable> {
+    match method {
+        Method::Ludb if methods.contains(&Method::Lp) => {
+            ludb::analyze_with(network, Effort::Thorough)
+        }
+        other => super::analyze(network, other),
+    }
+}
+
+/// Returns the lesser of two bounds of each flow.
+#[must_use]
+pub fn lesser(least: Vec<FlowBound>, others: Vec<FlowBound>) -> Vec<FlowBound> {
     let pairs = least.into_iter().zip(others);
     let lesser = pairs.map(|(least, other)| {
         let backlog = [least.backlog, other.backlog].into_iter().flatten().min();
