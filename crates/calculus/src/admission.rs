@@ -25,6 +25,7 @@ mod allocation;
 mod batch;
 mod budgets;
 mod check;
+mod competitors;
 mod copies;
 mod explanation;
 mod ledger;
@@ -44,6 +45,7 @@ pub use batch::{BatchRefusal, WhatIf};
 pub use budgets::{
     Headroom, Suggestion, suggest_budgets, suggest_budgets_for_most, suggest_roomiest_budgets,
 };
+pub use competitors::Competitor;
 pub use explanation::{Competition, Explanation, HopShare};
 pub use ledger::{Admitted, FlowId, Ledger};
 pub use refusal::{Constraint, Fits, Margin, Refusal};

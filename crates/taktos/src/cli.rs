@@ -2,6 +2,7 @@
 //! standard error.
 
 mod analyze;
+mod certify;
 mod check;
 mod exit;
 mod report_folder;
@@ -38,6 +39,10 @@ enum Command {
     Check(Check),
     /// Bound delays and backlogs of a network of servers, by one method or all.
     Analyze(analyze::Analyze),
+    /// Write down what the promises of a scenario rest on.
+    Certify(certify::Certify),
+    /// Calculate again whether a certificate proves its promises.
+    Verify(certify::Verify),
     /// Run a switch on existing interfaces, or show what a running one does.
     Switch(Box<switch::Switch>),
     /// Do experiments of the papers again and print their figures beside ours;
@@ -123,6 +128,8 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Analyze(arguments) => analyze::analyze(&arguments),
+        Command::Certify(arguments) => certify::certify(&arguments),
+        Command::Verify(arguments) => certify::verify(&arguments),
         Command::Switch(arguments) => switch::switch(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
     };

@@ -9,10 +9,12 @@ pub mod admission;
 mod budgets;
 mod calculation;
 pub mod capture;
+mod certificate;
 pub mod discovery;
 mod lab_world;
 mod load;
 mod outcome;
+pub mod places;
 pub mod plan;
 mod route;
 pub mod sim_world;
@@ -24,6 +26,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use controller::Config;
+use controller::northbound::Promises;
 use controller::northbound::Said;
 use lab::switches::Forwarding;
 use measure::report::Report;
@@ -34,6 +37,7 @@ use units::{Duration, Instant};
 use crate::store::EmbeddedStore;
 use crate::store::embedded::EmbeddedStoreError;
 pub use admission::Admission;
+pub use certificate::certificate;
 pub use discovery::Discovered;
 use world::World;
 
@@ -194,6 +198,21 @@ impl Experiment<'_> {
         let mut world = self.world(Place::Sim, self.config()?)?;
         self.discover(world.as_mut())?;
         self.admit(world.as_mut())
+    }
+
+    /// Decides as [`check`](Self::check) does, and returns what the promises rest on
+    /// as well.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn promises(&self) -> Result<(Vec<Admission>, Promises), ExperimentError> {
+        load::verify(self.scenario)?;
+        let mut world = self.world(Place::Sim, self.config()?)?;
+        self.discover(world.as_mut())?;
+        let admissions = self.admit(world.as_mut())?;
+        let promises = self.what_promises_rest_on(world.as_mut())?;
+        Ok((admissions, promises))
     }
 
     fn world(&self, place: Place, config: Config) -> Result<Box<dyn World>, ExperimentError> {

@@ -191,6 +191,10 @@ impl Ledger {
         Ok(())
     }
 
+    pub(super) fn requests(&self) -> impl Iterator<Item = (FlowId, &Request)> {
+        self.flows.iter().map(|(id, request)| (*id, request))
+    }
+
     pub(super) fn load(&self, stage: StageId) -> &StageLoad {
         &self.loads[stage.index()]
     }

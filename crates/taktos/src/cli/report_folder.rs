@@ -177,7 +177,7 @@ fn clear_files(folder: &Path, extension: &str) -> io::Result<()> {
 }
 
 /// Writes a file, or leaves none: half a report could be taken for one.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text).inspect_err(|_| {
         // Who cannot remove it is told already that there is no report.
         let _ = fs::remove_file(path);

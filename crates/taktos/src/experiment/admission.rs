@@ -1,6 +1,6 @@
 //! Asks the controller to admit the flows of a scenario.
 
-use controller::northbound::{Accepted, Decision, FlowId, Reply, Request, Saying};
+use controller::northbound::{Accepted, Decision, FlowId, Promises, Reply, Request, Saying};
 use units::Duration;
 
 use super::plan::requirements;
@@ -89,6 +89,28 @@ impl Experiment<'_> {
                 });
             }
         }
+    }
+
+    /// Asks the controller what all promises rest on.
+    pub(super) fn what_promises_rest_on(
+        &self,
+        world: &mut dyn World,
+    ) -> Result<Promises, ExperimentError> {
+        let until = world.now() + DECISION_PATIENCE;
+        let id = world.request(Request::Promises);
+        while world.now() < until {
+            self.go_on()?;
+            for said in world.listen(until)? {
+                if let Saying::Reply(of, Reply::Promises(promises)) = said.what
+                    && of == id
+                {
+                    return Ok(*promises);
+                }
+            }
+        }
+        Err(ExperimentError::Undecided {
+            waited: DECISION_PATIENCE,
+        })
     }
 
     fn decide(
