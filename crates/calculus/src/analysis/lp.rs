@@ -62,31 +62,41 @@ use claim::Claim;
 use components::components;
 use facts::{Facts, Map};
 
+/// How many pairs of flows may meet at servers. As many may take an hour.
+const PAIRS_LIMIT: usize = 200_000_000;
+
+/// How many facts of a cycle are found together at most. Their programs take
+/// some hundred megabytes then.
+const CYCLE_LIMIT: usize = 4_000;
+
 /// Returns the bounds of all flows.
 ///
 /// # Errors
 ///
-/// If a server does not serve first in first out.
+/// If a server does not serve first in first out, or too many flows meet.
 pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
     check(network)?;
-    let found = Found::new(network)?;
+    let all: Vec<ServerId> = (0..).map(ServerId).take(network.servers().len()).collect();
+    let found = Found::new(network, &all)?;
     Ok(Analysis {
         flows: network.flows().map(|flow| found.bound(flow)).collect(),
-        notes: Vec::new(),
+        notes: found.notes,
     })
 }
 
-/// Returns the bounds of one flow.
+/// Returns the bounds of one flow, for which only the servers before those of
+/// its path are looked at.
 ///
 /// # Errors
 ///
-/// If a server does not serve first in first out.
+/// As [`analyze`].
 pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApplicable> {
     check(network)?;
-    Ok(Found::new(network)?.bound(flow))
+    Ok(Found::new(network, network.path(flow))?.bound(flow))
 }
 
 fn check(network: &Network) -> Result<(), NotApplicable> {
+    let mut pairs = 0usize;
     for (server, at) in network.servers().iter().zip(0..) {
         if server.multiplexing != Multiplexing::Fifo {
             return Err(NotApplicable::Multiplexing {
@@ -94,6 +104,15 @@ fn check(network: &Network) -> Result<(), NotApplicable> {
                 multiplexing: server.multiplexing,
             });
         }
+        let flows = network.crossings(ServerId(at)).len();
+        pairs = pairs.saturating_add(flows.saturating_mul(flows));
+    }
+    if pairs > PAIRS_LIMIT {
+        return Err(NotApplicable::TooLarge {
+            what: "pairs of flows that meet at servers",
+            size: pairs,
+            limit: PAIRS_LIMIT,
+        });
     }
     Ok(())
 }
@@ -104,70 +123,118 @@ struct Found<'a> {
     facts: Facts,
     /// By flow, from total flow analysis.
     plain: Vec<FlowBound>,
+    notes: Vec<String>,
 }
 
 impl<'a> Found<'a> {
-    fn new(network: &'a Network) -> Result<Self, NotApplicable> {
+    /// Finds what is known of some servers and of all before them.
+    fn new(network: &'a Network, servers: &[ServerId]) -> Result<Self, NotApplicable> {
         let plain = tfa::analyze(network)?.flows;
         let mut delays = vec![None; network.servers().len()];
         for hop in plain.iter().flat_map(|flow| &flow.hops) {
             delays[hop.server.index()] = hop.delay;
         }
-        Ok(Self::from(network, plain, &delays))
+        Ok(Self::from(network, plain, &delays, servers))
     }
 
     /// Finds facts where some delays may be known.
-    fn from(network: &'a Network, plain: Vec<FlowBound>, delays: &[Option<Time>]) -> Self {
+    fn from(
+        network: &'a Network,
+        plain: Vec<FlowBound>,
+        delays: &[Option<Time>],
+        servers: &[ServerId],
+    ) -> Self {
         let map = Map::new(network);
         let mut facts = Facts::new(&map);
-        for group in components(network) {
-            learn(&map, &mut facts, &group, delays);
+        let mut notes = Vec::new();
+        for group in needed(&map, servers) {
+            notes.extend(learn(&map, &mut facts, &group, delays));
         }
-        Self { map, facts, plain }
+        Self {
+            map,
+            facts,
+            plain,
+            notes,
+        }
     }
 
     fn bound(&self, flow: FlowId) -> FlowBound {
         let path = self.map.network.path(flow);
-        let delays = path
-            .iter()
-            .map(|server| self.facts.time(self.map.delay(*server)));
+        let plain = &self.plain[flow.index()];
+        let mut hops = plain.hops.clone();
+        for hop in &mut hops {
+            let found = self.facts.time(self.map.delay(hop.server));
+            hop.delay = [found, hop.delay].into_iter().flatten().min();
+        }
+        let delays = hops.iter().map(|hop| hop.delay);
         let sum = delays
             .into_iter()
             .try_fold(Time::ZERO, |sum, delay| sum.checked_add(delay?));
         let proven = claim::path_delay(&self.map, &self.facts, path);
-        let plain = self.plain[flow.index()].delay;
-        let delay = [proven, sum, plain].into_iter().flatten().min();
+        let delay = [proven, sum, plain.delay].into_iter().flatten().min();
         FlowBound {
             method: Method::Lp,
             delay,
             backlog: delay.and_then(|delay| backlog(self.map.network, flow, delay)),
-            hops: Vec::new(),
+            hops,
         }
     }
 }
 
-/// Finds what arrives at some servers, which is known of those before them, and
-/// how long it stays there.
-fn learn(map: &Map, facts: &mut Facts, servers: &[ServerId], known: &[Option<Time>]) {
-    let mut claims = Vec::new();
-    let mut circular = false;
+/// The groups of servers that have to be looked at for some servers, in the
+/// order in which they are.
+fn needed(map: &Map, servers: &[ServerId]) -> Vec<Vec<ServerId>> {
+    let mut wanted = vec![false; map.network.servers().len()];
     for server in servers {
-        for arc in map.arcs_into(*server) {
-            circular |= servers.contains(&map.arc(arc).from);
-            claims.extend(Claim::over(map, arc));
-        }
-        claims.push(Claim::delay(map, *server, known[server.index()]));
+        wanted[server.index()] = true;
     }
-    if !circular {
+    let mut groups = components(map.network);
+    for group in groups.iter().rev() {
+        if group.iter().any(|server| wanted[server.index()]) {
+            for server in group {
+                wanted[server.index()] = true;
+                for arc in map.arcs_into(*server) {
+                    wanted[map.arc(arc).from.index()] = true;
+                }
+            }
+        }
+    }
+    groups.retain(|group| wanted[group[0].index()]);
+    groups
+}
+
+/// Finds what arrives at some servers, which is known of those before them, and
+/// how long it stays there. Returns what there is to note.
+fn learn(
+    map: &Map,
+    facts: &mut Facts,
+    servers: &[ServerId],
+    known: &[Option<Time>],
+) -> Option<String> {
+    let mut claims = Vec::new();
+    for server in servers {
+        claims.extend(map.arcs_into(*server).flat_map(|arc| Claim::over(map, arc)));
+        claims.push(Claim::delay(map, server, known[server.index()]));
+    }
+    if servers.len() == 1 {
         for claim in claims {
-            facts.learn(claim.fact, claim.prove(facts).map(|found| found.0));
+            facts.learn(claim.fact, claim.prove(map, facts).map(|found| found.0));
         }
-        return;
+        return None;
     }
-    match fixed_point::solve(&claims, facts) {
-        Some(found) => *facts = found,
-        None => fall_back(facts, &claims, servers.len()),
+    let small = claims.len() <= CYCLE_LIMIT;
+    match small.then(|| fixed_point::solve(map, &claims, facts)) {
+        Some(Some(found)) => *facts = found,
+        Some(None) | None => fall_back(facts, &claims, servers.len()),
     }
+    (!small).then(|| {
+        format!(
+            "The cycle through server {} is too large for programs: {} facts are more than \
+             {CYCLE_LIMIT}. The delays of its servers are those of total flow analysis.",
+            servers[0].0,
+            claims.len(),
+        )
+    })
 }
 
 /// Finds what follows from the delays that are known from elsewhere, hop after
@@ -176,7 +243,7 @@ fn fall_back(facts: &mut Facts, claims: &[Claim], hops: usize) {
     for _ in 0..=hops {
         for claim in claims {
             if facts.value(claim.fact).is_none() {
-                facts.learn(claim.fact, claim.prove(facts).map(|found| found.0));
+                facts.learn(claim.fact, claim.simple(facts));
             }
         }
     }

@@ -5,6 +5,8 @@
 //! A reason that was found for some values of the other facts holds for all:
 //! evaluated anew it gives another bound, perhaps not the best.
 
+use std::cell::OnceCell;
+
 use units::fine::{Data, Rate, Time};
 
 use crate::analysis::{Crossing, FlowId, ServerId};
@@ -24,12 +26,23 @@ pub(super) const PATH_LIMIT: usize = 12;
 
 /// A fact that has to be found.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct Claim<'a> {
     /// Which.
     pub(super) fact: FactId,
     unit: Unit,
-    program: Option<Program>,
+    asked: Option<Asked<'a>>,
+    /// Written when it is needed for the first time.
+    program: OnceCell<Option<Program>>,
     simple: Simple,
+}
+
+/// What a program is asked.
+#[derive(Debug)]
+enum Asked<'a> {
+    /// The delay of a path.
+    Delay(&'a [ServerId]),
+    /// The burst of some flows behind a path that all have taken.
+    Burst(&'a [ServerId], Vec<FlowId>),
 }
 
 /// What a fact counts.
@@ -63,20 +76,17 @@ pub(super) enum Reason {
     Simple,
 }
 
-impl Claim {
+impl<'a> Claim<'a> {
     /// The delay of a server, which may be known to be no more than `known`.
-    pub(super) fn delay(map: &Map, server: ServerId, known: Option<Time>) -> Self {
-        Self {
-            fact: map.delay(server),
-            unit: Unit::Femtoseconds,
-            program: path_program(map, &[server]),
-            simple: Simple::Known(known.map(Time::as_fs)),
-        }
+    pub(super) fn delay(map: &Map, server: &'a ServerId, known: Option<Time>) -> Self {
+        let asked = Asked::Delay(std::slice::from_ref(server));
+        let simple = Simple::Known(known.map(Time::as_fs));
+        Self::new(map.delay(*server), Unit::Femtoseconds, Some(asked), simple)
     }
 
     /// The bursts and peaks of the flows that come over an arc, and of all
     /// together.
-    pub(super) fn over(map: &Map, arc: ArcId) -> Vec<Self> {
+    pub(super) fn over(map: &Map<'a>, arc: ArcId) -> Vec<Self> {
         let crossings = &map.arc(arc).crossings;
         let mut claims = Vec::new();
         for at in crossings {
@@ -92,17 +102,14 @@ impl Claim {
     }
 
     /// Returns the least value that is found for the fact, with the reason.
-    pub(super) fn prove(&self, facts: &Facts) -> Option<(u64, Reason)> {
-        let searched = self.program.as_ref().and_then(|program| {
+    pub(super) fn prove(&self, map: &Map, facts: &Facts) -> Option<(u64, Reason)> {
+        let searched = self.program(map).and_then(|program| {
             let values = program.values(facts);
             let proof = Proof::search(program, &values)?;
             let value = self.in_unit(program, proof.bound(program, &values)?)?;
             Some((value, Reason::Program(proof)))
         });
-        let simple = self
-            .simple
-            .value(facts)
-            .map(|value| (value, Reason::Simple));
+        let simple = self.simple(facts).map(|value| (value, Reason::Simple));
         [searched, simple]
             .into_iter()
             .flatten()
@@ -110,14 +117,38 @@ impl Claim {
     }
 
     /// Returns what a reason shows for other values of the facts.
-    pub(super) fn value(&self, reason: &Reason, facts: &Facts) -> Option<u64> {
+    pub(super) fn value(&self, map: &Map, reason: &Reason, facts: &Facts) -> Option<u64> {
         match reason {
-            Reason::Simple => self.simple.value(facts),
+            Reason::Simple => self.simple(facts),
             Reason::Program(proof) => {
-                let program = self.program.as_ref()?;
+                let program = self.program(map)?;
                 self.in_unit(program, proof.bound(program, &program.values(facts))?)
             }
         }
+    }
+
+    /// Returns what is found without a program.
+    pub(super) fn simple(&self, facts: &Facts) -> Option<u64> {
+        self.simple.value(facts)
+    }
+
+    fn new(fact: FactId, unit: Unit, asked: Option<Asked<'a>>, simple: Simple) -> Self {
+        let program = OnceCell::new();
+        Self {
+            fact,
+            unit,
+            asked,
+            program,
+            simple,
+        }
+    }
+
+    fn program(&self, map: &Map) -> Option<&Program> {
+        let write = || match self.asked.as_ref()? {
+            Asked::Delay(path) => path_program(map, path),
+            Asked::Burst(path, flows) => burst_program(map, path, flows),
+        };
+        self.program.get_or_init(write).as_ref()
     }
 
     fn in_unit(&self, program: &Program, bound: u128) -> Option<u64> {
@@ -127,43 +158,38 @@ impl Claim {
         }
     }
 
-    fn burst(map: &Map, at: Crossing) -> Self {
+    fn burst(map: &Map<'a>, at: Crossing) -> Self {
         let path = &map.network.path(at.flow)[..at.hop as usize];
-        Self {
-            fact: map.burst(at.flow, at.hop),
-            unit: Unit::Microbits,
-            program: burst_program(map, path, &[at.flow]),
-            simple: Simple::Grown {
-                before: map.burst(at.flow, at.hop - 1),
-                rate: map.lasting(at.flow).rate,
-                delay: map.delay(path[path.len() - 1]),
-            },
-        }
+        let asked = Asked::Burst(path, vec![at.flow]);
+        let simple = Simple::Grown {
+            before: map.burst(at.flow, at.hop - 1),
+            rate: map.lasting(at.flow).rate,
+            delay: map.delay(path[path.len() - 1]),
+        };
+        Self::new(
+            map.burst(at.flow, at.hop),
+            Unit::Microbits,
+            Some(asked),
+            simple,
+        )
     }
 
     fn peak(map: &Map, at: Crossing) -> Self {
-        Self {
-            fact: map.peak(at.flow, at.hop),
-            unit: Unit::Microbits,
-            program: None,
-            simple: Simple::Grown {
-                before: map.peak(at.flow, at.hop - 1),
-                rate: map.short_lived(at.flow).rate,
-                delay: map.delay(map.network.path(at.flow)[at.hop as usize - 1]),
-            },
-        }
+        let simple = Simple::Grown {
+            before: map.peak(at.flow, at.hop - 1),
+            rate: map.short_lived(at.flow).rate,
+            delay: map.delay(map.network.path(at.flow)[at.hop as usize - 1]),
+        };
+        Self::new(map.peak(at.flow, at.hop), Unit::Microbits, None, simple)
     }
 
-    fn group(map: &Map, arc: ArcId) -> Self {
+    fn group(map: &Map<'a>, arc: ArcId) -> Self {
         let crossings = &map.arc(arc).crossings;
-        let flows: Vec<FlowId> = crossings.iter().map(|at| at.flow).collect();
+        let flows = crossings.iter().map(|at| at.flow).collect();
+        let asked = Asked::Burst(shared(map, crossings), flows);
         let bursts = crossings.iter().map(|at| map.burst(at.flow, at.hop));
-        Self {
-            fact: map.group(arc),
-            unit: Unit::Microbits,
-            program: burst_program(map, shared(map, crossings), &flows),
-            simple: Simple::Sum(bursts.collect()),
-        }
+        let simple = Simple::Sum(bursts.collect());
+        Self::new(map.group(arc), Unit::Microbits, Some(asked), simple)
     }
 }
 

@@ -19,7 +19,7 @@
 //! only that `g(y) < y` has been seen, in whole numbers.
 
 use super::claim::{Claim, Reason};
-use super::facts::Facts;
+use super::facts::{Facts, Map};
 
 /// How often reasons are searched at most.
 const ROUNDS: usize = 40;
@@ -39,17 +39,17 @@ const CEILING: u64 = 1 << 62;
 
 /// Finds facts of which less follows than they say, or nothing if none are
 /// found. `others` are the facts that no claim is about.
-pub(super) fn solve(claims: &[Claim], others: &Facts) -> Option<Facts> {
+pub(super) fn solve(map: &Map, claims: &[Claim], others: &Facts) -> Option<Facts> {
     let mut facts = others.clone();
     for claim in claims {
         facts.learn(claim.fact, Some(0));
     }
     let mut best: Option<Facts> = None;
     for _ in 0..ROUNDS {
-        let Some(found) = reasons(claims, &facts) else {
+        let Some(found) = reasons(map, claims, &facts) else {
             return best;
         };
-        let Some(next) = settle(claims, &found.reasons, &facts) else {
+        let Some(next) = settle(map, claims, &found.reasons, &facts) else {
             if best.is_some() {
                 return best;
             }
@@ -74,11 +74,11 @@ struct Found {
 }
 
 /// The reasons of the least values, for each claim.
-fn reasons(claims: &[Claim], facts: &Facts) -> Option<Found> {
+fn reasons(map: &Map, claims: &[Claim], facts: &Facts) -> Option<Found> {
     let mut shown = facts.clone();
     let mut reasons = Vec::with_capacity(claims.len());
     for claim in claims {
-        let (value, reason) = claim.prove(facts)?;
+        let (value, reason) = claim.prove(map, facts)?;
         shown.learn(claim.fact, Some(value));
         reasons.push(reason);
     }
@@ -89,7 +89,7 @@ fn reasons(claims: &[Claim], facts: &Facts) -> Option<Found> {
 }
 
 /// Finds facts from which strictly less follows, by the same reasons.
-fn settle(claims: &[Claim], reasons: &[Reason], others: &Facts) -> Option<Facts> {
+fn settle(map: &Map, claims: &[Claim], reasons: &[Reason], others: &Facts) -> Option<Facts> {
     let mut facts = others.clone();
     for claim in claims {
         facts.learn(claim.fact, Some(0));
@@ -98,7 +98,7 @@ fn settle(claims: &[Claim], reasons: &[Reason], others: &Facts) -> Option<Facts>
         let mut holds = true;
         for (claim, reason) in claims.iter().zip(reasons) {
             let value = claim
-                .value(reason, &facts)
+                .value(map, reason, &facts)
                 .filter(|value| *value < CEILING)?;
             let padding = (value >> PADDING_BITS) + 2;
             if facts
@@ -110,16 +110,16 @@ fn settle(claims: &[Claim], reasons: &[Reason], others: &Facts) -> Option<Facts>
             }
         }
         if holds {
-            return holds_strictly(claims, reasons, &facts).then_some(facts);
+            return holds_strictly(map, claims, reasons, &facts).then_some(facts);
         }
     }
     None
 }
 
 /// Whether less follows from the facts than they say, for each of them.
-fn holds_strictly(claims: &[Claim], reasons: &[Reason], facts: &Facts) -> bool {
+fn holds_strictly(map: &Map, claims: &[Claim], reasons: &[Reason], facts: &Facts) -> bool {
     claims.iter().zip(reasons).all(|(claim, reason)| {
-        let (value, fact) = (claim.value(reason, facts), facts.value(claim.fact));
+        let (value, fact) = (claim.value(map, reason, facts), facts.value(claim.fact));
         value.zip(fact).is_some_and(|(value, fact)| value < fact)
     })
 }

@@ -119,6 +119,32 @@ fn a_ring_may_have_a_bound_where_total_flow_analysis_has_none() {
 }
 
 #[test]
+fn a_flow_looked_at_alone_has_the_bound_that_it_has_among_all() {
+    let mut network = ring(3, 4, true);
+    add(&mut network, &[0], 5, 2_000);
+    let all = analyze(&network).unwrap();
+
+    for flow in network.flows() {
+        let alone = analyze_flow(&network, flow).unwrap();
+
+        assert_eq!(alone, all.flows[flow.index()]);
+    }
+}
+
+#[test]
+fn what_is_behind_a_flow_is_not_looked_at_for_it() {
+    let mut network = network(&[(100, 10); 4]);
+    add(&mut network, &[0, 1], 10, 1_000);
+    add(&mut network, &[1, 2], 10, 1_000);
+    add(&mut network, &[3, 2], 10, 1_000);
+    let map = Map::new(&network);
+
+    let needed: Vec<_> = needed(&map, &ids(&[1])).concat();
+
+    assert_eq!(needed, ids(&[0, 1]));
+}
+
+#[test]
 fn a_ring_that_is_asked_too_much_has_no_bound() {
     assert_eq!(delay(&ring(4, 26, true), 0), None);
 }
@@ -168,7 +194,8 @@ proptest! {
         network.packetizer = packetizer;
 
         let unknown = vec![None; network.servers().len()];
-        let alone = Found::from(&network, Vec::new(), &unknown);
+        let servers: Vec<_> = (0..).map(ServerId).take(unknown.len()).collect();
+        let alone = Found::from(&network, Vec::new(), &unknown, &servers);
 
         for (flow, plain) in tfa::analyze(&network).unwrap().flows.iter().enumerate() {
             for hop in &plain.hops {
