@@ -38,12 +38,17 @@
 //! - The burst of a bundle behind a path needs only the path's latency, so it is
 //!   minimised for itself and not together with the delay that it serves.
 //!
+//! # Packetizers
+//!
+//! Behind a packetizer a server is later by the longest packet that crosses it (NC
+//! section 1.7). Only the last server of a flow's own path is not: there the
+//! flow's packets end, and a packetizer delays no last bit.
+//!
 //! # Left out
 //!
 //! Line shaping: a bound without it holds with it too. Of several curves of a
 //! server one is used, and of several buckets of a cross flow the slowest; any
-//! choice is valid. A packetizer counts as a longer latency of its server
-//! (NC section 1.7), also where it is the last one of a path.
+//! choice is valid.
 
 mod path_bounds;
 mod pseudo_affine;

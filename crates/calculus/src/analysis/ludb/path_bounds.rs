@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use units::fine::{Data, Time};
 
 use super::pseudo_affine::PseudoAffine;
+use super::servers::Promise;
 use super::tandem::{self, Decisions, Group, Part, Piece};
 use super::waits::Search;
 use super::{Effort, Tries};
@@ -14,7 +15,7 @@ use crate::analysis::{FlowId, Network, RateLatency, ServerId, TokenBucket};
 #[derive(Debug)]
 pub(super) struct PathBounds<'a> {
     network: &'a Network,
-    servers: Vec<RateLatency>,
+    servers: Vec<Promise>,
     effort: Effort,
     /// By server, and by the flows that leave it together.
     bursts: Vec<BTreeMap<Vec<FlowId>, Option<Data>>>,
@@ -22,9 +23,9 @@ pub(super) struct PathBounds<'a> {
 }
 
 impl<'a> PathBounds<'a> {
-    /// Begins with nothing known, for a network whose servers do at least as
-    /// `servers` say.
-    pub(super) fn new(network: &'a Network, servers: Vec<RateLatency>, effort: Effort) -> Self {
+    /// Begins with nothing known, for a network whose servers promise
+    /// this.
+    pub(super) fn new(network: &'a Network, servers: Vec<Promise>, effort: Effort) -> Self {
         Self {
             network,
             servers,
@@ -35,12 +36,18 @@ impl<'a> PathBounds<'a> {
     }
 
     /// Returns how long a flow takes at most, and how much of it is under way.
+    ///
+    /// A packetizer behind the path delays no packet's last bit, whose delay counts,
+    /// and keeps less than a packet (NC section 1.7).
     pub(super) fn bound(&mut self, flow: FlowId) -> Option<(Time, Data)> {
         let network = self.network;
+        let packet = Some(network.max_packet(flow)).filter(|_| network.packetizer);
+        let packet = packet.unwrap_or_default();
         let (own, buckets) = (self.bucket(flow), network.buckets(flow));
         let tries = self.effort.along_path();
         self.least(network.path(flow), &[flow], Some(own), tries, |curve| {
-            Some((curve.delay(buckets)?, curve.burst_behind(own)?))
+            let under_way = curve.burst_behind(own)?.checked_add(packet)?;
+            Some((curve.delay(buckets)?, under_way))
         })
     }
 
@@ -87,7 +94,8 @@ impl<'a> PathBounds<'a> {
 
     /// Returns the least value of `bound` over several ways to see what others
     /// leave to `flows` along `path`. With `own`, the waits are searched so that
-    /// such traffic is early; without, so that the latency is small.
+    /// such traffic is served early, bit by bit at the last server; without, so
+    /// that the latency is small behind a packetizer.
     fn least<T: Ord>(
         &mut self,
         path: &[ServerId],
@@ -96,7 +104,10 @@ impl<'a> PathBounds<'a> {
         tries: Tries,
         bound: impl Fn(&PseudoAffine) -> Option<T>,
     ) -> Option<T> {
-        let met = Met::new(self, path, flows)?;
+        let mut met = Met::new(self, path, flows)?;
+        if let (Some(_), [.., last]) = (own, path) {
+            met.end_with(self.servers[last.index()].bits);
+        }
         let mut least = None;
         let mut consider = |this: &mut Self, everywhere, decisions: &mut Decisions| {
             let pieces = tandem::nest(&met.groups, everywhere, decisions);
@@ -197,10 +208,18 @@ impl Met {
         let bring = |group: &Group| bounds.arriving(path[group.first], &group.flows);
         let buckets = groups.iter().map(bring).collect::<Option<_>>()?;
         Some(Self {
-            servers: path.iter().map(|id| bounds.servers[id.index()]).collect(),
+            servers: path
+                .iter()
+                .map(|id| bounds.servers[id.index()].packets)
+                .collect(),
             groups,
             buckets,
         })
+    }
+
+    fn end_with(&mut self, last: RateLatency) {
+        self.servers.pop();
+        self.servers.push(last);
     }
 }
 

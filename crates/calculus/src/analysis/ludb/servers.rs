@@ -10,8 +10,18 @@ const MEETINGS_MAX: usize = 2_000_000;
 /// followed back along them, a level of the stack for each.
 const ROW_MAX: usize = 500;
 
-/// Returns one curve for each server, if the method applies.
-pub(super) fn usable(network: &Network) -> Result<Vec<RateLatency>, NotApplicable> {
+/// What a server does at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Promise {
+    /// For bits as they are served.
+    pub bits: RateLatency,
+    /// For bits that go on with the last one of their packet, if there is a
+    /// packetizer: the longest packet later.
+    pub packets: RateLatency,
+}
+
+/// Returns one promise for each server, if the method applies.
+pub(super) fn usable(network: &Network) -> Result<Vec<Promise>, NotApplicable> {
     let ids = || (0..).map(ServerId).take(network.servers().len());
     for id in ids() {
         let multiplexing = network.server(id).multiplexing;
@@ -29,7 +39,7 @@ pub(super) fn usable(network: &Network) -> Result<Vec<RateLatency>, NotApplicabl
     limit("meetings of two flows", meetings, MEETINGS_MAX)?;
     let row = longest_row(network, &order);
     limit("servers in a row", row, ROW_MAX)?;
-    Ok(ids().map(|id| curve(network, id)).collect())
+    Ok(ids().map(|id| promise(network, id)).collect())
 }
 
 fn limit(what: &'static str, size: usize, limit: usize) -> Result<(), NotApplicable> {
@@ -55,10 +65,9 @@ fn longest_row(network: &Network, order: &[ServerId]) -> usize {
 /// Returns the curve of a server that is done first with the bursts that its flows
 /// begin with, among those that keep up with them.
 ///
-/// A packetizer adds the longest packet to the latency. A curve whose latency
-/// is too long for the units of time is none; a server without one serves at no
-/// rate.
-fn curve(network: &Network, id: ServerId) -> RateLatency {
+/// A curve whose latency is too long for the units of time is none; a server
+/// without one serves at no rate.
+fn promise(network: &Network, id: ServerId) -> Promise {
     let flows = || network.crossings(id).iter().map(|crossing| crossing.flow);
     let load = flows().flat_map(|flow| network.buckets(flow).first());
     let load = load.fold(TokenBucket::default(), add);
@@ -68,9 +77,13 @@ fn curve(network: &Network, id: ServerId) -> RateLatency {
     let curves = network.server(id).service.iter().filter_map(|curve| {
         let wait = curve.rate.longest_for(packet)?;
         let latency = curve.latency.checked_add(wait)?;
-        Some(RateLatency { latency, ..*curve })
+        Some(Promise {
+            bits: *curve,
+            packets: RateLatency { latency, ..*curve },
+        })
     });
-    let done = |curve: &RateLatency| {
+    let done = |promise: &Promise| {
+        let curve = promise.packets;
         let wait = curve.rate.longest_for(load.burst);
         let done = wait.and_then(|wait| curve.latency.checked_add(wait));
         (
