@@ -138,6 +138,7 @@ fn the_ring_of_loko_fig_20_accepts_as_the_papers_rule_does() {
     }
     let taktos = share("Taktos, budgets for deadlines, spacing measured", 5);
     assert!(taktos > 4.0 * share("Loko", 5), "{taktos}");
+    assert_eq!(FIG_20.broken, [""; 0]);
 }
 
 #[test]

@@ -165,11 +165,12 @@ impl BoxChart {
                 .child(tip(&reference.label))
         };
         let words = |reference: &Reference| {
-            label(
-                (plane.left() + 6.0, plane.y(reference.value) - 4.0),
-                &reference.label,
-            )
-            .class("axis")
+            let beside = match reference.kind {
+                ReferenceKind::Guarantee => -4.0,
+                ReferenceKind::Least => 13.0,
+            };
+            let at = (plane.left() + 6.0, plane.y(reference.value) + beside);
+            label(at, &reference.label).class("axis")
         };
         let both = self
             .references

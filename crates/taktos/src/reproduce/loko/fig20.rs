@@ -11,6 +11,7 @@ mod experience;
 mod figures;
 mod ring;
 mod rows;
+mod traffic;
 mod variant;
 
 use super::super::side_by_side::side_by_side;
@@ -52,6 +53,6 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
         rows: rows::rows(&tried),
         pictures: figures::pictures(&tried),
         remarks: rows::remarks(runs),
-        ..Outcome::default()
+        broken: rows::broken(&tried),
     }
 }

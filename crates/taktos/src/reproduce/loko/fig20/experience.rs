@@ -1,9 +1,9 @@
 //! What a variant met at one path length, over all runs.
 
-use super::super::super::amounts::mbps;
-use super::super::super::amounts::real;
+use super::super::super::amounts::{mbps, real};
 use super::super::setting::zodiac_fx;
 use super::ring::SWITCHES;
+use super::traffic::Seen;
 
 /// What a variant met.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Experience {
     pub refused_for_rate: u64,
     /// How many requests were refused for what would have to wait.
     pub refused_for_burst: u64,
+    /// The worst that frames of what was admitted met.
+    pub seen: Seen,
 }
 
 impl Experience {
@@ -28,13 +30,13 @@ impl Experience {
     /// switches, and the shares of their bursts that are used.
     pub fn add(
         &mut self,
-        accepted: u64,
+        accepted: usize,
         requests: usize,
         rates: &[f64; SWITCHES],
         bursts: Option<[f64; SWITCHES]>,
     ) {
-        let requests = u64::try_from(requests).unwrap_or(u64::MAX);
-        self.accepted.push(real(accepted) / real(requests));
+        let count = |number: usize| real(u64::try_from(number).unwrap_or(u64::MAX));
+        self.accepted.push(count(accepted) / count(requests));
         self.rates.extend(rates);
         let whole = mbps(zodiac_fx().service.rate);
         let tightness = |at: usize| {

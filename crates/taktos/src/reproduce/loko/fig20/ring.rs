@@ -9,6 +9,7 @@ use units::BitRate;
 use super::super::super::amounts::mbps;
 use super::super::setting::FRAME;
 use super::experience::Experience;
+use super::traffic::{Promised, observe};
 use super::variant::Variant;
 
 /// The switches of the ring.
@@ -17,6 +18,8 @@ pub const SWITCHES: usize = 31;
 pub const LENGTHS: RangeInclusive<usize> = 0..=30;
 /// How many flows ask to be admitted, one after the other.
 const REQUESTS: usize = 100;
+/// After how many runs frames are sent, too.
+const OBSERVED_RUNS: u64 = 20;
 const LEAST_RATE: BitRate = BitRate::from_bps(750_000);
 const MOST_RATE: BitRate = BitRate::from_bps(1_000_000);
 
@@ -71,21 +74,25 @@ pub fn simulate(variant: &Variant, length: usize, runs: u64, seed: u64) -> Exper
     for run in 0..runs {
         let mut network = network.clone();
         let mut rates = [0; SWITCHES];
-        let mut accepted = 0;
-        for request in requests(length, run, seed) {
-            match network.admit(&request) {
-                Ok(()) => {
-                    accepted += 1;
-                    for switch in &request.path {
-                        rates[*switch] += request.rate.as_bps();
+        let mut accepted = Vec::new();
+        for flow in requests(length, run, seed) {
+            match network.admit(&flow) {
+                Ok(guarantee) => {
+                    for switch in &flow.path {
+                        rates[*switch] += flow.rate.as_bps();
                     }
+                    accepted.push(Promised { flow, guarantee });
                 }
                 Err(Refused::Rate) => experience.refused_for_rate += 1,
                 Err(Refused::Burst) => experience.refused_for_burst += 1,
             }
         }
         let rates = rates.map(|bps| BitRate::new(bps).map_or(0.0, mbps));
-        experience.add(accepted, REQUESTS, &rates, network.bursts());
+        experience.add(accepted.len(), REQUESTS, &rates, network.bursts());
+        if run < OBSERVED_RUNS {
+            let seen = observe(&accepted, &mut Random::new(seed ^ run));
+            experience.seen = experience.seen.or_worse(seen);
+        }
     }
     experience
 }

@@ -6,6 +6,7 @@ use super::super::super::amounts::{mbps, ms, real};
 use super::super::setting::zodiac_fx;
 use super::Tried;
 use super::ring::LENGTHS;
+use super::traffic::Seen;
 use super::variant::{self, LOKO, TENFOLD, TENFOLD_DELAY_KEPT};
 
 /// The share that the paper's rule accepts at path lengths 0 to 5: S4-9. The paper
@@ -18,6 +19,7 @@ pub fn rows(tried: &[Tried]) -> Vec<Row> {
     rows.extend(tenfold(&tried[TENFOLD_DELAY_KEPT], &tried[TENFOLD]));
     rows.extend(tried.iter().flat_map(acceptance));
     rows.extend(gains(tried));
+    rows.extend(tried.iter().flat_map(kept));
     rows
 }
 
@@ -116,6 +118,34 @@ fn gains(tried: &[Tried]) -> Vec<Row> {
         Row::new(name, "times Loko's").ours(times)
     };
     ours.map(row).collect()
+}
+
+/// Returns the worst that was seen of a variant's promises.
+fn kept(tried: &Tried) -> [Row; 2] {
+    let seen = worst(tried);
+    let row = |what: &str, unit| Row::new(format!("{}: {what}", tried.variant.label), unit);
+    [
+        row("highest delay that was simulated", "of the guarantee").ours(seen.highest),
+        row("most frames in a switch", "frames")
+            .ours(real(seen.most_held))
+            .note(format!("of {} that fit", tried.variant.buffer_frames())),
+    ]
+}
+
+fn worst(tried: &Tried) -> Seen {
+    let seen = tried.lengths.iter().map(|one| one.seen);
+    seen.fold(Seen::default(), Seen::or_worse)
+}
+
+/// Says which promises of ours did not hold when frames were sent.
+pub fn broken(tried: &[Tried]) -> Vec<String> {
+    let ours = tried.iter().skip(TENFOLD + 1);
+    let broken = ours.filter(|tried| {
+        let seen = worst(tried);
+        seen.highest > 1.0 || seen.most_held > tried.variant.buffer_frames()
+    });
+    let say = |tried: &Tried| format!("{}: {:?}", tried.variant.label, worst(tried));
+    broken.map(say).collect()
 }
 
 /// Returns what is to be known.

@@ -114,6 +114,15 @@ pub fn tenfold() -> Allocation {
 }
 
 impl Variant {
+    /// Returns how many frames each switch can hold.
+    pub fn buffer_frames(&self) -> u64 {
+        let frames = zodiac_fx().buffer_frames;
+        match self.rule {
+            Rule::Loko | Rule::Taktos(..) => frames,
+            Rule::LokoTenfoldDelayKept | Rule::LokoTenfold => frames * MORE_BUFFER,
+        }
+    }
+
     /// Returns the ring with nothing admitted, for flows whose paths have `length`
     /// links.
     pub fn network(&self, length: usize, seed: u64) -> Network {
@@ -205,16 +214,16 @@ impl Network {
         }
     }
 
-    /// Decides on a request.
+    /// Decides on a request, and returns the guarantee.
     ///
     /// # Errors
     ///
     /// Why it is refused.
-    pub fn admit(&mut self, asked: &Asked) -> Result<(), Refused> {
+    pub fn admit(&mut self, asked: &Asked) -> Result<Delay, Refused> {
         match self {
             Self::Loko { switches, burst: _ } => {
                 match switches.admit(asked.traffic(), &asked.path) {
-                    Ok(_) => Ok(()),
+                    Ok(guarantee) => Ok(guarantee),
                     Err(admission::Refusal::Rate { .. }) => Err(Refused::Rate),
                     Err(admission::Refusal::Burst { .. }) => Err(Refused::Burst),
                     Err(admission::Refusal::UnknownSwitch { switch }) => {
@@ -244,7 +253,7 @@ fn admit_to_ledger(
     ledger: &mut Ledger,
     rates: &mut [u64; SWITCHES],
     asked: &Asked,
-) -> Result<(), Refused> {
+) -> Result<Delay, Refused> {
     let request = request(asked);
     let rate = asked.rate.as_bps();
     // To be told more than whether it fits takes many times as long.
@@ -256,9 +265,9 @@ fn admit_to_ledger(
             false => Refused::Burst,
         });
     }
-    ledger.admit(request).map_err(|_| Refused::Burst)?;
+    let admitted = ledger.admit(request).map_err(|_| Refused::Burst)?;
     for switch in &asked.path {
         rates[*switch] += rate;
     }
-    Ok(())
+    Ok(admitted.guarantee)
 }

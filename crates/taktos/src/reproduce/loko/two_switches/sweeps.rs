@@ -22,6 +22,7 @@ struct Printed {
     /// The values at which everything has to arrive in time: what is promised.
     promised: std::ops::RangeInclusive<u64>,
     note: &'static str,
+    late_note: &'static str,
 }
 
 const PRINTED: [Printed; 6] = [
@@ -32,6 +33,7 @@ const PRINTED: [Printed; 6] = [
         late_from: None,
         promised: 0..=100,
         note: "the rate at which frames are lost depends on how steadily hosts send; ours send bursts at random",
+        late_note: "",
     },
     Printed {
         part: "Fig. 17b",
@@ -40,6 +42,7 @@ const PRINTED: [Printed; 6] = [
         late_from: None,
         promised: 0..=100,
         note: "bursts have to meet for it: a matter of chance and of how many are sent",
+        late_note: "",
     },
     Printed {
         part: "Fig. 18a",
@@ -48,6 +51,7 @@ const PRINTED: [Printed; 6] = [
         late_from: Some("1.45"),
         promised: 0..=95,
         note: "at 1 the formula for the throughput is up to 6 % too high, as in the paper",
+        late_note: "once frames are lost the buffers are full, and two full buffers take 3.8 ms: more than 2 D, which counts the bursts that are allowed",
     },
     Printed {
         part: "Fig. 18b",
@@ -56,6 +60,7 @@ const PRINTED: [Printed; 6] = [
         late_from: Some("7"),
         promised: 0..=100,
         note: "bursts have to meet for it: a matter of chance and of how many are sent",
+        late_note: "",
     },
     Printed {
         part: "Fig. 19a",
@@ -64,6 +69,7 @@ const PRINTED: [Printed; 6] = [
         late_from: None,
         promised: 0..=0,
         note: "echo requests that the model leaves out",
+        late_note: "as in Fig. 18a: a full buffer takes longer than what is allowed to be in it",
     },
     Printed {
         part: "Fig. 19b",
@@ -72,6 +78,7 @@ const PRINTED: [Printed; 6] = [
         late_from: None,
         promised: 0..=750,
         note: "750 echo requests a second are in the model; the paper prints none lost up to there",
+        late_note: "",
     },
 ];
 
@@ -178,7 +185,7 @@ fn rows(sweep: &Sweep, printed: &Printed) -> Vec<Row> {
             "late",
             printed.late_from,
             first(|observed| observed.late > 0),
-            "",
+            printed.late_note,
         ),
     ];
     rows.extend(sweep.points.last().map(|(value, observed)| {
