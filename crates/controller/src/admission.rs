@@ -200,6 +200,11 @@ impl Reservations {
         }
     }
 
+    /// Returns the ledger of all reservations.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     /// Gives back what was reserved for a flow.
     pub fn release(&mut self, id: ReservationId) {
         self.ledger.withdraw(id);
@@ -234,7 +239,7 @@ impl Reservations {
     }
 
     /// Returns the processing stage of a switch, or `None` if it has none.
-    fn add_switch(&mut self, datapath: DatapathId) -> Option<StageId> {
+    pub(crate) fn add_switch(&mut self, datapath: DatapathId) -> Option<StageId> {
         let place = Place::Switch(datapath);
         if let Some(stage) = self.stages.get(&place) {
             return Some(*stage);
@@ -263,7 +268,7 @@ impl Reservations {
         Some(id)
     }
 
-    fn add_port(&mut self, port: PortId) -> StageId {
+    pub(crate) fn add_port(&mut self, port: PortId) -> StageId {
         let place = Place::Port(port);
         if let Some(stage) = self.stages.get(&place) {
             return *stage;

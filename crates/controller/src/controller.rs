@@ -15,6 +15,7 @@ mod mobility;
 mod requests;
 mod southbound;
 mod timers;
+mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -49,6 +49,7 @@ pub mod record;
 pub mod refusal;
 pub mod restoration;
 pub mod rules;
+mod search;
 pub mod session;
 mod siphash;
 pub mod store;

@@ -262,6 +262,32 @@ fn a_flow_that_does_not_fit_is_refused_with_what_would() {
     assert!(text.contains("link s1-"), "{text}");
 }
 
+/// Each flow is a burst of ten frames; two of them fill a link's budget.
+#[test]
+fn a_flow_takes_a_longer_way_where_the_shortest_has_no_room() {
+    let mut network = Network::started(5, &RING);
+    let mut admit = |number: u8, to: u64| {
+        let name = format!("flow {number}");
+        let mut flow = requirement(&name, 1, &[to], group(number));
+        flow.traffic.rate = BitRate::from_mbps(1);
+        flow.traffic.burst = flow.traffic.largest_frame * 10;
+        flow.protection = Protection::None;
+        network.admit(flow)
+    };
+
+    let routes = [(1, 2), (2, 3), (3, 2)].map(|(number, to)| {
+        let accepted = admit(number, to).unwrap();
+        accepted.route.switches.join(" ")
+    });
+    let refused = admit(4, 2);
+
+    assert_eq!(routes, ["s1 s2", "s1 s2 s3", "s1 s5 s4 s3 s2"]);
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("s1-s2"), "{text}");
+    let (reached, _) = network.trace(1, group(3));
+    assert_eq!(reached, BTreeMap::from([(2, 1)]));
+}
+
 #[test]
 fn what_cannot_be_is_refused_with_the_reason() {
     let mut network = Network::started(4, &DIAMOND);

@@ -11,16 +11,15 @@ use crate::budgets::Fitted;
 use crate::flows::{BEST_EFFORT, Flow, Installation, MAX_FLOWS, Standing};
 use crate::northbound::{
     Accepted, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING, Promise,
-    PromisedFlow, Promises, Protection, Reply, Request, RequestId, Requirement, Route, Topology,
+    PromisedFlow, Promises, Reply, Request, RequestId, Requirement, Route, Topology,
 };
-use crate::path::{Tree, find_tree};
+use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::refusal::{Refusal, Shortage};
 use crate::rules::Rule;
 use crate::store::{Key, StoreEvent, StoreWrite};
 use crate::view::{Carrier, Control, Host};
-use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
 use super::Controller;
@@ -42,15 +41,6 @@ struct Waiting {
     id: RequestId,
     decisions: Vec<Option<Decision>>,
     unsettled: usize,
-}
-
-/// Where a flow enters the network, and the ways that it may take.
-struct Ways {
-    source: PortId,
-    source_mac: MacAddress,
-    destinations: Vec<PortId>,
-    base: Tree,
-    alternatives: Vec<(LinkEnds, Tree)>,
 }
 
 impl Desk {
@@ -168,31 +158,27 @@ impl Controller {
         id: FlowId,
         requirement: Requirement,
     ) -> Result<(Admission, Option<ReservationId>), Refusal> {
-        let Ways {
-            source,
-            source_mac,
-            destinations,
-            base,
-            alternatives,
-        } = self.ways(&requirement)?;
-        let rule = Rule::new(id, source_mac, &requirement);
-        self.check_distinguishable(source, id, &rule)?;
-        let reserved = match requirement.deadline {
-            None => None,
-            Some(_) => Some(
-                self.reservations
-                    .reserve(&requirement, source, &base, &alternatives)
-                    .map_err(|refused| self.shortage(&requirement, &refused))?,
-            ),
-        };
+        let mut ways = self.ways(&requirement)?;
+        let rule = Rule::new(id, ways.source_mac, &requirement);
+        self.check_distinguishable(ways.source, id, &rule)?;
+        let mut reserved = None;
+        if requirement.deadline.is_some() {
+            let usual = self.reserve(&requirement, &ways);
+            reserved = Some(match usual {
+                Ok(reserved) => reserved,
+                Err(refused) => self
+                    .reserve_elsewhere(&requirement, &mut ways)
+                    .ok_or_else(|| self.shortage(&requirement, &refused))?,
+            });
+        }
         let admission = Admission {
             requirement,
-            source_mac,
-            source,
-            destinations,
+            source_mac: ways.source_mac,
+            source: ways.source,
+            destinations: ways.destinations,
             guarantee: reserved.map(|reserved| reserved.guarantee),
-            base,
-            alternatives,
+            base: ways.base,
+            alternatives: ways.alternatives,
         };
         Ok((admission, reserved.map(|reserved| reserved.id)))
     }
@@ -224,26 +210,8 @@ impl Controller {
         })
     }
 
-    /// Finds where a flow enters the network and which ways it may take.
-    fn ways(&self, requirement: &Requirement) -> Result<Ways, Refusal> {
-        let (source, destinations) = self.check(requirement)?;
-        let (source, source_mac) = (attachment(source)?, source.mac);
-        let destinations: Vec<PortId> = destinations
-            .into_iter()
-            .map(attachment)
-            .collect::<Result<_, Refusal>>()?;
-        let (base, alternatives) = self.find_ways(requirement, source, &destinations)?;
-        Ok(Ways {
-            source,
-            source_mac,
-            destinations,
-            base,
-            alternatives,
-        })
-    }
-
     /// Checks what can be checked without looking for a way; returns the hosts.
-    fn check(&self, requirement: &Requirement) -> Result<(&Host, Vec<&Host>), Refusal> {
+    pub(super) fn check(&self, requirement: &Requirement) -> Result<(&Host, Vec<&Host>), Refusal> {
         let Requirement {
             destinations,
             class,
@@ -286,46 +254,6 @@ impl Controller {
                 other: other.admission.requirement.name.clone(),
             }),
         }
-    }
-
-    /// Finds the base tree and what replaces it when a link of it breaks.
-    fn find_ways(
-        &self,
-        requirement: &Requirement,
-        source: PortId,
-        destinations: &[PortId],
-    ) -> Result<(Tree, Vec<(LinkEnds, Tree)>), Refusal> {
-        let cost = self.cost(requirement.class);
-        let find = |avoid: &[LinkEnds]| find_tree(&self.view, source, destinations, avoid, &cost);
-        let name_of = |port: &PortId| {
-            let mut all = requirement.destinations.iter().zip(destinations);
-            all.find(|(_, at)| *at == port)
-                .map_or_else(String::new, |(name, _)| name.clone())
-        };
-        let from = requirement.source.clone();
-        let base = find(&[]).map_err(|port| Refusal::NoPath {
-            from: from.clone(),
-            to: name_of(&port),
-        })?;
-        let is_promised = requirement.deadline.is_some();
-        let mut alternatives = Vec::new();
-        if is_promised && requirement.protection == Protection::None {
-            return Ok((base, alternatives));
-        }
-        for link in base.links() {
-            match find(&[link]) {
-                Ok(tree) => alternatives.push((link, tree)),
-                Err(port) if is_promised => {
-                    return Err(Refusal::NoAlternative {
-                        link: self.name_of_link(link),
-                        from,
-                        to: name_of(&port),
-                    });
-                }
-                Err(_) => {}
-            }
-        }
-        Ok((base, alternatives))
     }
 
     fn withdraw(&mut self, id: RequestId, name: String) {
@@ -591,7 +519,7 @@ pub(super) fn is_admitted(flow: &Flow) -> bool {
     }
 }
 
-fn attachment(host: &Host) -> Result<PortId, Refusal> {
+pub(super) fn attachment(host: &Host) -> Result<PortId, Refusal> {
     host.attachment.ok_or_else(|| Refusal::HostNotFound {
         name: host.name.clone(),
     })
