@@ -3,8 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod analyze;
 mod bad_input;
 mod captures;
+mod certify;
 mod interruption;
 mod kernel_engine;
 mod listeners;
