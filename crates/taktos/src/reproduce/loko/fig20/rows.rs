@@ -125,7 +125,12 @@ fn kept(tried: &Tried) -> [Row; 2] {
     let seen = worst(tried);
     let row = |what: &str, unit| Row::new(format!("{}: {what}", tried.variant.label), unit);
     [
-        row("highest delay that was simulated", "of the guarantee").ours(seen.highest),
+        row("highest delay that was simulated", "of the guarantee")
+            .ours(seen.highest)
+            .note(match seen.highest > 1.0 {
+                true => "the promise breaks",
+                false => "",
+            }),
         row("most frames in a switch", "frames")
             .ours(real(seen.most_held))
             .note(format!("of {} that fit", tried.variant.buffer_frames())),
