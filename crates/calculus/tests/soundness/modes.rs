@@ -52,28 +52,7 @@ fn change_once(seed: u64) -> Option<u64> {
 
     let changed_ps = random.below(SENDING_PS);
     let sources: Vec<Request> = flows.into_iter().flatten().collect();
-    let mut emissions = Vec::new();
-    for (flow, request) in sources.iter().enumerate() {
-        // A source does not notice a change that leaves it as it is.
-        let sending = match (flow % 2, *request == sources[flow ^ 1]) {
-            (0, true) => 0..SENDING_PS,
-            (_, true) => 0..0,
-            (0, false) => 0..changed_ps,
-            (_, false) => changed_ps..SENDING_PS,
-        };
-        let mut buckets = Bucket::all_of(request, sending.start);
-        let mut now = sending.start;
-        loop {
-            let size = request.largest_frame;
-            now = Bucket::take_from_all(&mut buckets, size, now);
-            if now >= sending.end {
-                break;
-            }
-            let at_ps = now;
-            emissions.push(Emission { flow, at_ps, size });
-        }
-    }
-    emissions.sort_by_key(|emission| emission.at_ps);
+    let emissions = emissions_around(&sources, changed_ps);
     let mut conditions = conditions(&stages, &mut random);
     conditions.detour = None;
 
@@ -100,6 +79,34 @@ fn change_once(seed: u64) -> Option<u64> {
         },
     );
     Some(nearest_percent)
+}
+
+/// Returns what the sources send if those of the second mode take over from those
+/// of the first at `changed_ps`, in the order of time.
+fn emissions_around(sources: &[Request], changed_ps: u64) -> Vec<Emission> {
+    let mut emissions = Vec::new();
+    for (flow, request) in sources.iter().enumerate() {
+        // A source does not notice a change that leaves it as it is.
+        let sending = match (flow % 2, *request == sources[flow ^ 1]) {
+            (0, true) => 0..SENDING_PS,
+            (_, true) => 0..0,
+            (0, false) => 0..changed_ps,
+            (_, false) => changed_ps..SENDING_PS,
+        };
+        let mut buckets = Bucket::all_of(request, sending.start);
+        let mut now = sending.start;
+        loop {
+            let size = request.largest_frame;
+            now = Bucket::take_from_all(&mut buckets, size, now);
+            if now >= sending.end {
+                break;
+            }
+            let at_ps = now;
+            emissions.push(Emission { flow, at_ps, size });
+        }
+    }
+    emissions.sort_by_key(|emission| emission.at_ps);
+    emissions
 }
 
 /// Returns a flow in both modes, the same or with another contract.

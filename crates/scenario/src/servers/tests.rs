@@ -48,137 +48,141 @@ fn a_network_is_read_to_the_last_digit() {
     );
 }
 
+/// What to find in [`TWO_HOPS`], what to write instead, the text that is then
+/// marked, and what is said of it.
+const MISTAKES: &[(&str, &str, &str, &str)] = &[
+    (
+        "\"latency_s\": 1e-5",
+        "\"latency_s\": -1e-5",
+        "-1e-5",
+        "servers[0] (`s1`).latency_s: -1e-5 is out of range",
+    ),
+    (
+        "\"rate_bps\": 4e6",
+        "\"rate_bps\": \"4e6\"",
+        "\"4e6\"",
+        "flows[0] (`f1`).rate_bps: expected a number, found a text",
+    ),
+    (
+        "\"rate_bps\": 4e6",
+        "\"rate_bps\": 1e300",
+        "1e300",
+        "out of range",
+    ),
+    (
+        "\"rate_bps\": 4e6",
+        "\"rate_bps\": null",
+        "null",
+        "expected a number, found null",
+    ),
+    (
+        "\"rate_bps\": 4e6, ",
+        "",
+        "{",
+        "`rate_bps` is missing in flows[0] (`f1`)",
+    ),
+    (
+        "\"priority\": 3",
+        "\"priority\": 3.5",
+        "3.5",
+        "flows[0] (`f1`).priority: 3.5 is out of range",
+    ),
+    (
+        "\"priority\"",
+        "\"prority\"",
+        "3",
+        "unknown key `prority` in flows[0] (`f1`)",
+    ),
+    (
+        "\"id\": \"s2\"",
+        "\"id\": \"s1\"",
+        "{",
+        "server `s1` is given twice",
+    ),
+    (
+        "\"path\": [\"s1\", \"s2\"]",
+        "\"path\": [\"s1\", \"s3\"]",
+        "\"s3\"",
+        "flows[0] (`f1`).path[1]: no server",
+    ),
+    (
+        "\"path\": [\"s1\", \"s2\"]",
+        "\"path\": [\"s1\", \"s1\"]",
+        "\"s1\"",
+        "server on the path `s1` is given twice",
+    ),
+    (
+        "\"path\": [\"s1\", \"s2\"]",
+        "\"path\": [\"s2\", \"s1\"]",
+        "{",
+        "the path steps from `s2` to `s1`, where no link is",
+    ),
+    (
+        "\"path\": [\"s1\", \"s2\"]",
+        "\"path\": []",
+        "{",
+        "the path crosses no server",
+    ),
+    (
+        "\"link_bps\": 1e8",
+        "\"link_bps\": 1e7",
+        "{",
+        "servers[0] (`s1`): serves faster than the link",
+    ),
+    (
+        "\"rate_bps\": 1e8, \"latency_s\": 1e-5",
+        "\"rate_bps\": 0, \"latency_s\": 1e-5",
+        "{",
+        "service rate of zero",
+    ),
+    (
+        "1e8, \"multiplexing\": \"fifo\"",
+        "1e8, \"multiplexing\": \"arbitrary\"",
+        "{",
+        "servers[0] (`s1`): serves in the order `arbitrary`, and the file says `fifo`",
+    ),
+    (
+        "\"multiplexing\": \"fifo\", \"pack",
+        "\"multiplexing\": \"fifi\", \"pack",
+        "\"fifi\"",
+        "unknown multiplexing `fifi`",
+    ),
+    (
+        "\"packetizer\": true",
+        "\"packetizer\": 1",
+        "1",
+        "packetizer: expected true or false, found a number",
+    ),
+    (
+        "\"packetizer\": true",
+        "\"packetizer\": true, \"packetizer\": false",
+        "false",
+        "key `packetizer` is given twice",
+    ),
+    (
+        "\"burst_bit\": 8000",
+        "\"burst_bit\": 1999",
+        "{",
+        "its burst has no room for its largest packet",
+    ),
+    (
+        "\"burst_bit\": 8000",
+        "\"burst_bit\": 8000, \"buckets\": []",
+        "{",
+        "has both `rate_bps` and `buckets`",
+    ),
+    (
+        "\"s1\", \"s2\"]],",
+        "\"s1\"]],",
+        "[\"s1\"]",
+        "links[0]: expected two servers",
+    ),
+    ("\"flows\": [", "\"flows\": {", "", "no JSON"),
+];
+
 #[test]
 fn every_mistake_is_shown_at_its_place() {
-    for (find, replace, place, said) in [
-        (
-            "\"latency_s\": 1e-5",
-            "\"latency_s\": -1e-5",
-            "-1e-5",
-            "servers[0] (`s1`).latency_s: -1e-5 is out of range",
-        ),
-        (
-            "\"rate_bps\": 4e6",
-            "\"rate_bps\": \"4e6\"",
-            "\"4e6\"",
-            "flows[0] (`f1`).rate_bps: expected a number, found a text",
-        ),
-        (
-            "\"rate_bps\": 4e6",
-            "\"rate_bps\": 1e300",
-            "1e300",
-            "out of range",
-        ),
-        (
-            "\"rate_bps\": 4e6",
-            "\"rate_bps\": null",
-            "null",
-            "expected a number, found null",
-        ),
-        (
-            "\"rate_bps\": 4e6, ",
-            "",
-            "{",
-            "`rate_bps` is missing in flows[0] (`f1`)",
-        ),
-        (
-            "\"priority\": 3",
-            "\"priority\": 3.5",
-            "3.5",
-            "flows[0] (`f1`).priority: 3.5 is out of range",
-        ),
-        (
-            "\"priority\"",
-            "\"prority\"",
-            "3",
-            "unknown key `prority` in flows[0] (`f1`)",
-        ),
-        (
-            "\"id\": \"s2\"",
-            "\"id\": \"s1\"",
-            "{",
-            "server `s1` is given twice",
-        ),
-        (
-            "\"path\": [\"s1\", \"s2\"]",
-            "\"path\": [\"s1\", \"s3\"]",
-            "\"s3\"",
-            "flows[0] (`f1`).path[1]: no server",
-        ),
-        (
-            "\"path\": [\"s1\", \"s2\"]",
-            "\"path\": [\"s1\", \"s1\"]",
-            "\"s1\"",
-            "server on the path `s1` is given twice",
-        ),
-        (
-            "\"path\": [\"s1\", \"s2\"]",
-            "\"path\": [\"s2\", \"s1\"]",
-            "{",
-            "the path steps from `s2` to `s1`, where no link is",
-        ),
-        (
-            "\"path\": [\"s1\", \"s2\"]",
-            "\"path\": []",
-            "{",
-            "the path crosses no server",
-        ),
-        (
-            "\"link_bps\": 1e8",
-            "\"link_bps\": 1e7",
-            "{",
-            "servers[0] (`s1`): serves faster than the link",
-        ),
-        (
-            "\"rate_bps\": 1e8, \"latency_s\": 1e-5",
-            "\"rate_bps\": 0, \"latency_s\": 1e-5",
-            "{",
-            "service rate of zero",
-        ),
-        (
-            "1e8, \"multiplexing\": \"fifo\"",
-            "1e8, \"multiplexing\": \"arbitrary\"",
-            "{",
-            "servers[0] (`s1`): serves in the order `arbitrary`, and the file says `fifo`",
-        ),
-        (
-            "\"multiplexing\": \"fifo\", \"pack",
-            "\"multiplexing\": \"fifi\", \"pack",
-            "\"fifi\"",
-            "unknown multiplexing `fifi`",
-        ),
-        (
-            "\"packetizer\": true",
-            "\"packetizer\": 1",
-            "1",
-            "packetizer: expected true or false, found a number",
-        ),
-        (
-            "\"packetizer\": true",
-            "\"packetizer\": true, \"packetizer\": false",
-            "false",
-            "key `packetizer` is given twice",
-        ),
-        (
-            "\"burst_bit\": 8000",
-            "\"burst_bit\": 1999",
-            "{",
-            "its burst has no room for its largest packet",
-        ),
-        (
-            "\"burst_bit\": 8000",
-            "\"burst_bit\": 8000, \"buckets\": []",
-            "{",
-            "has both `rate_bps` and `buckets`",
-        ),
-        (
-            "\"s1\", \"s2\"]],",
-            "\"s1\"]],",
-            "[\"s1\"]",
-            "links[0]: expected two servers",
-        ),
-        ("\"flows\": [", "\"flows\": {", "", "no JSON"),
-    ] {
+    for &(find, replace, place, said) in MISTAKES {
         assert!(TWO_HOPS.contains(find), "{find}");
         let text = TWO_HOPS.replacen(find, replace, 1);
 
