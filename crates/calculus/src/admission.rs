@@ -22,6 +22,7 @@
 //! each counts as if it had the link to itself.
 
 mod allocation;
+mod background;
 mod batch;
 mod budgets;
 mod check;
@@ -33,6 +34,7 @@ mod load;
 pub mod modes;
 mod plan;
 mod refusal;
+mod remedies;
 mod request;
 mod room;
 pub mod routes;
@@ -41,6 +43,7 @@ mod sides;
 mod stage;
 
 pub use allocation::{Allocation, allocate_for_deadlines, allocate_part};
+pub use background::{Background, Met, Network};
 pub use batch::{BatchRefusal, WhatIf};
 pub use budgets::{
     Headroom, Suggestion, suggest_budgets, suggest_budgets_for_most, suggest_roomiest_budgets,
@@ -49,6 +52,7 @@ pub use competitors::Competitor;
 pub use explanation::{Competition, Explanation, HopShare};
 pub use ledger::{Admitted, FlowId, Ledger};
 pub use refusal::{Constraint, Fits, Margin, Refusal};
+pub use remedies::{Change, LargerBudget, Remedy};
 pub use request::{
     Hop, MAX_ALTERNATIVES, MAX_BURST, MAX_DELAY, MAX_HOPS, MAX_RATE, MIN_FRAME, Malformed,
     Redundant, Request, Tree,

@@ -47,11 +47,35 @@ pub fn suggest_budgets(
     requests: &[Request],
     headroom: Headroom,
 ) -> Option<Vec<Stage>> {
-    let mut stages = stages.to_vec();
-    for stage in &mut stages {
-        stage.assert_within_limits();
-        start_from_least(stage);
+    stages.iter().for_each(Stage::assert_within_limits);
+    let mut work = Vec::with_capacity(unpromised.len());
+    for (id, unpromised) in unpromised {
+        match stages.get(id.index())? {
+            Stage::Processing { .. } => work.push((*id, unpromised.frames()?)),
+            Stage::Port { .. } => return None,
+        }
     }
+    grow(stages, &work, requests, headroom)
+}
+
+/// Returns `stages` with the smallest budgets, none smaller than it is, that admit
+/// all `requests` beside `unpromised` frames at processors, or nothing if none do.
+pub(super) fn grown_to_admit(
+    stages: &[Stage],
+    unpromised: &[(StageId, FrameBucket)],
+    requests: &[Request],
+) -> Option<Vec<Stage>> {
+    grow(stages, unpromised, requests, Headroom::default())
+}
+
+fn grow(
+    stages: &[Stage],
+    unpromised: &[(StageId, FrameBucket)],
+    requests: &[Request],
+    headroom: Headroom,
+) -> Option<Vec<Stage>> {
+    let mut stages = stages.to_vec();
+    stages.iter_mut().for_each(start_from_least);
     let mut plan = Plan::new(stages.len());
     for request in requests {
         plan.validate(request, &stages).ok()?;
@@ -162,20 +186,15 @@ pub fn suggest_budgets_for_most(
 
 /// Returns what all flows reserve if the budgets are those of `stages`, or
 /// nothing if one of them misses its deadline or does not fit its link.
-fn loads_of(
+pub(super) fn loads_of(
     stages: &[Stage],
-    unpromised: &[(StageId, Unpromised)],
+    unpromised: &[(StageId, FrameBucket)],
     requests: &[Request],
     plan: &mut Plan,
 ) -> Option<Vec<StageLoad>> {
     let mut loads: Vec<_> = stages.iter().map(StageLoad::nothing).collect();
-    for (id, work) in unpromised {
-        work.validate().ok()?;
-        let frames = FrameBucket::of(work.traffic, work.smallest_frame);
-        match stages.get(id.index())? {
-            Stage::Processing { .. } => loads[id.index()].add_unpromised(frames),
-            Stage::Port { .. } => return None,
-        }
+    for (id, frames) in unpromised {
+        loads[id.index()].add_unpromised(*frames);
     }
     for request in requests {
         plan.draw(request, request.traffic(), stages).ok()?;

@@ -130,6 +130,19 @@ impl Ledger {
     /// Why that cannot be promised, and what could be.
     pub fn admit(&mut self, request: Request) -> Result<Admitted, Refusal> {
         let guarantee = self.check(&request)?;
+        Ok(self.enter(request, guarantee))
+    }
+
+    /// Promises `request`, which is valid, what it asks for, without a look for
+    /// what else could be.
+    pub(super) fn promise(&mut self, request: Request) -> Result<Admitted, Breach> {
+        self.fits(&request, request.traffic())?;
+        let guarantee = self.guarantee();
+        Ok(self.enter(request, guarantee))
+    }
+
+    /// Enters the flow whose plan has just been found to fit.
+    fn enter(&mut self, request: Request, guarantee: Delay) -> Admitted {
         for reservation in &self.plan.reservations {
             let at = reservation.stage.index();
             self.loads[at].reserve(reservation, &self.stages[at]);
@@ -143,7 +156,7 @@ impl Ledger {
             alternatives: self.worst_by_alternative(&request),
         };
         self.flows.insert(id, request);
-        Ok(admitted)
+        admitted
     }
 
     /// Takes a promise back and returns what had been asked for, or nothing if
@@ -168,11 +181,29 @@ impl Ledger {
     /// stage has no processor.
     pub fn declare_unpromised(&mut self, stage: StageId, work: Unpromised) -> Result<(), Refusal> {
         let frames = self.processing_work(stage, work)?;
+        let counted = self.count_unpromised(stage, frames);
+        counted.map_err(|breach| breach.refuse(Fits::default()))
+    }
+
+    /// Counts frames for which nothing is promised at a processing stage, if its
+    /// budget holds.
+    pub(super) fn count_unpromised(
+        &mut self,
+        stage: StageId,
+        frames: FrameBucket,
+    ) -> Result<(), Breach> {
         let at = stage.index();
         self.loads[at].add_unpromised(frames);
-        stage_fits(stage, &self.stages, &self.loads[at], 0).map_err(|breach| {
-            self.loads[at].remove_unpromised(frames);
-            breach.refuse(Fits::default())
+        stage_fits(stage, &self.stages, &self.loads[at], 0)
+            .inspect_err(|_| self.loads[at].remove_unpromised(frames))
+    }
+
+    /// Returns the frames for which nothing is promised, by processing stage.
+    pub(super) fn unpromised_work(&self) -> impl Iterator<Item = (StageId, FrameBucket)> {
+        let stages = (0..).map(StageId).zip(&self.stages).zip(&self.loads);
+        stages.filter_map(|((id, stage), load)| match stage {
+            Stage::Processing { .. } => Some((id, load.unpromised())),
+            Stage::Port { .. } => None,
         })
     }
 
@@ -199,7 +230,7 @@ impl Ledger {
         &self.loads[stage.index()]
     }
 
-    fn fits(&mut self, request: &Request, traffic: TokenBucket) -> Result<(), Breach> {
+    pub(super) fn fits(&mut self, request: &Request, traffic: TokenBucket) -> Result<(), Breach> {
         self.plan.draw(request, traffic, &self.stages)?;
         plan_fits(&self.plan, &self.stages, &self.loads)
     }
@@ -279,7 +310,11 @@ impl PartialEq for Ledger {
 impl Eq for Ledger {}
 
 /// Returns the largest number from `least` to below `most` that fits.
-fn search_largest(least: u64, most: u64, mut fits: impl FnMut(u64) -> bool) -> Option<u64> {
+pub(super) fn search_largest(
+    least: u64,
+    most: u64,
+    mut fits: impl FnMut(u64) -> bool,
+) -> Option<u64> {
     if least >= most || !fits(least) {
         return None;
     }

@@ -3,6 +3,7 @@
 use units::{BitRate, DataSize, Delay};
 
 use super::request::{MAX_BURST, MAX_DELAY, MAX_RATE, MIN_FRAME, Malformed};
+use crate::bounds::processing::FrameBucket;
 use crate::bounds::strict_priority::CLASSES;
 use crate::min_plus::TokenBucket;
 
@@ -137,6 +138,12 @@ pub struct Unpromised {
 }
 
 impl Unpromised {
+    /// Returns the work in frames, or nothing if it makes no sense.
+    pub(super) fn frames(&self) -> Option<FrameBucket> {
+        self.validate().ok()?;
+        Some(FrameBucket::of(self.traffic, self.smallest_frame))
+    }
+
     pub(super) fn validate(&self) -> Result<(), Malformed> {
         let burst = self.traffic.burst();
         let smallest_frame = self.smallest_frame;

@@ -10,8 +10,8 @@ mod simulation;
 mod wiring;
 
 use calculus::admission::{
-    CLASSES, FailureId, Headroom, Hop, Ledger, MAX_DELAY, Redundant, Request, Stage, StageId, Tree,
-    suggest_budgets,
+    Background, CLASSES, FailureId, Headroom, Hop, Ledger, MAX_DELAY, Network, Redundant, Request,
+    Stage, StageId, Tree, suggest_budgets,
 };
 use calculus::min_plus::TokenBucket;
 use simulation::{Caught, Conditions, Detour, Emission, Observation, Outage};
@@ -50,6 +50,7 @@ fn no_frame_is_later_than_promised() {
     if fixed.is_none() {
         assert!(runs > RUNS / 2, "only {runs} runs had budgets");
         assert!(largest.of_budget_percent >= 95, "{largest:?}");
+        assert!(largest.of_now_percent >= 95, "{largest:?}");
         assert!(largest.of_guarantee_percent >= 70, "{largest:?}");
     }
 }
@@ -158,6 +159,44 @@ fn flows_over_one_link_do_not_wait_for_each_other_at_the_next() {
         budget <= frame * 2u64 + Delay::from_ns(10),
         "{budget}, {frame}"
     );
+}
+
+/// Tight: from whatever budgets it begins, the background comes down to the
+/// smallest that admit the same flows.
+#[test]
+fn the_background_ends_where_budgets_could_not_be_smaller() {
+    let mut compared = 0;
+    for seed in 0..100 {
+        let mut random = Prng::new(seed);
+        let switches = 1 + random.below(5);
+        let ring = Ring { switches };
+        let stages = ring.stages(&mut random);
+        let flows: Vec<_> = (0..2 + random.below(12))
+            .map(|_| ring.flow(&mut random))
+            .collect();
+        let with = |percent| suggest_budgets(&stages, &[], &flows, Headroom { percent });
+        let (Some(least), Some(roomy)) = (with(0), with(50)) else {
+            continue;
+        };
+        let mut ledger = Ledger::new(roomy);
+        for flow in &flows {
+            ledger.admit(flow.clone()).unwrap();
+        }
+
+        let background = Background::of(&ledger, Network::AnyFailure);
+
+        for (stage, id) in least.iter().zip((0..).map(StageId)) {
+            for class in 0..8 {
+                let budget = stage.budget(class).unwrap_or_default();
+                let now = background.at(id, class);
+                // Bursts are whole bits: from above they may end with one more.
+                let most = budget + Delay::from_ps(budget.as_ps() / 1_000);
+                assert!(now <= most, "{now} at {id:?}, least budget {budget}");
+                compared += u32::from(budget > Delay::ZERO);
+            }
+        }
+    }
+    assert!(compared > 100, "{compared} budgets");
 }
 
 /// Frames pile up in a slow processor just before or after a change of trees and
@@ -293,6 +332,7 @@ fn the_burst_of_the_slower_way_fits_when_the_quicker_one_breaks() {
 /// How much of what was promised has been used at most.
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
+    of_now_percent: u64,
     of_budget_percent: u64,
     of_guarantee_percent: u64,
 }
@@ -300,6 +340,7 @@ struct Usage {
 impl Usage {
     fn max(self, other: Self) -> Self {
         Self {
+            of_now_percent: self.of_now_percent.max(other.of_now_percent),
             of_budget_percent: self.of_budget_percent.max(other.of_budget_percent),
             of_guarantee_percent: self.of_guarantee_percent.max(other.of_guarantee_percent),
         }
@@ -331,6 +372,11 @@ fn run_flows(stages: &[Stage], flows: &[Request], random: &mut Prng) -> Option<U
         .collect();
     let emissions = emissions(flows, random);
     let conditions = conditions(&stages, random);
+    let network = match conditions.detour {
+        None => Network::Unbroken,
+        Some(_) => Network::AnyFailure,
+    };
+    let background = Background::of(&ledger, network);
 
     let mut usage = Usage::default();
     simulation::run(&stages, flows, &emissions, conditions, |observation| {
@@ -342,7 +388,10 @@ fn run_flows(stages: &[Stage], flows: &[Request], random: &mut Prng) -> Option<U
             } => {
                 let budget = stages[stage].budget(flows[flow].class).unwrap();
                 assert!(sojourn <= budget, "{sojourn} at {stage:?}, budget {budget}");
+                let now = background.at(id(stage.try_into().unwrap()), flows[flow].class);
+                assert!(sojourn <= now, "{sojourn} at {stage:?}, now {now}");
                 Usage {
+                    of_now_percent: percent_of(sojourn, now),
                     of_budget_percent: percent_of(sojourn, budget),
                     ..Usage::default()
                 }
