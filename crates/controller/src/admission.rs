@@ -34,7 +34,7 @@ pub enum Place {
 }
 
 /// Why the ledger refused, with places instead of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Where.
     pub place: Option<Place>,
@@ -44,6 +44,8 @@ pub struct Refused {
     pub constraint: Constraint,
     /// What would have been admitted.
     pub fits: Fits,
+    /// What was asked for.
+    pub asked: Request,
 }
 
 /// What was reserved for a flow.
@@ -139,6 +141,7 @@ impl Reservations {
     ) -> Result<Reserved, Box<Refused>> {
         let request = self.request(requirement, source, base, alternatives);
         let admitted = self.ledger.admit(request).map_err(|refusal| {
+            let asked = self.request(requirement, source, base, alternatives);
             Box::new(Refused {
                 place: refusal.stage.map(|stage| self.places[stage.0 as usize]),
                 after: refusal
@@ -146,6 +149,7 @@ impl Reservations {
                     .map(|failure| self.links[failure.0 as usize]),
                 constraint: refusal.constraint,
                 fits: refusal.fits,
+                asked,
             })
         })?;
         let on_alternatives = admitted.alternatives.iter().map(|(_, delay)| *delay);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use calculus::admission::{Constraint, Fits};
+use calculus::admission::{Constraint, Fits, Request};
 use thiserror::Error;
 use units::BitRate;
 
@@ -96,6 +96,8 @@ pub struct Shortage {
     pub rate: BitRate,
     /// What would have been admitted instead.
     pub fits: Fits,
+    /// What the ledger was asked for, by its own numbers.
+    pub asked: Request,
 }
 
 impl fmt::Display for Shortage {

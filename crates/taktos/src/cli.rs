@@ -5,6 +5,7 @@ mod analyze;
 mod certify;
 mod check;
 mod exit;
+mod explanation;
 mod report_folder;
 mod reproduce;
 mod run;
@@ -81,6 +82,10 @@ struct Run {
 struct Check {
     /// The scenario file.
     file: PathBuf,
+    /// Explain the decision on a flow: each hop with its share, who competes
+    /// there, and what would have to change. May be given several times.
+    #[arg(long, value_name = "FLOW")]
+    explain: Vec<String>,
     /// Print one JSON document, and nothing else.
     #[arg(long)]
     json: bool,

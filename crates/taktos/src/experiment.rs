@@ -11,6 +11,7 @@ mod calculation;
 pub mod capture;
 mod certificate;
 pub mod discovery;
+pub mod explanation;
 mod lab_world;
 mod load;
 mod outcome;

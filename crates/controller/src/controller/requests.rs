@@ -168,7 +168,7 @@ impl Controller {
                 Ok(reserved) => reserved,
                 Err(refused) => self
                     .reserve_elsewhere(&requirement, &mut ways)
-                    .ok_or_else(|| self.shortage(&requirement, &refused))?,
+                    .ok_or_else(|| self.shortage(&requirement, *refused))?,
             });
         }
         let admission = Admission {
@@ -401,13 +401,14 @@ impl Controller {
         }
     }
 
-    fn shortage(&self, requirement: &Requirement, refused: &Refused) -> Refusal {
+    fn shortage(&self, requirement: &Requirement, refused: Refused) -> Refusal {
         Refusal::Shortage(Box::new(Shortage {
             place: refused.place.map(|place| self.name_of_place(place)),
             after: refused.after.map(|link| self.name_of_link(link)),
             constraint: refused.constraint,
             rate: requirement.traffic.rate,
             fits: refused.fits,
+            asked: refused.asked,
         }))
     }
 

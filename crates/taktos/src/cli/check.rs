@@ -1,9 +1,12 @@
 //! `taktos check`: admission alone.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use calculus::admission::{Background, Network, Stage, StageId};
 use comfy_table::{CellAlignment, Table, TableStyle};
+use controller::northbound::{FlowId, Promises};
 use scenario::Scenario;
 use serde_json::{Value, json};
 use units::Delay;
@@ -11,7 +14,8 @@ use units::Delay;
 use super::exit::Exit;
 use super::run::explain;
 use super::screen::{self, say};
-use super::{Check, scenario_file};
+use super::{Check, explanation, scenario_file};
+use crate::experiment::explanation::Explainer;
 use crate::experiment::{Admission, Experiment};
 
 /// Says which flows of a scenario would be admitted.
@@ -20,6 +24,10 @@ pub fn check(arguments: &Check) -> Exit {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
+    if let Some(unknown) = unknown_flow(&scenario, &arguments.explain) {
+        say(format_args!("taktos: {unknown}"));
+        return Exit::BadInput;
+    }
     let stop = AtomicBool::new(false);
     let experiment = Experiment {
         scenario: &scenario,
@@ -27,13 +35,41 @@ pub fn check(arguments: &Check) -> Exit {
         store: PathBuf::new(),
         captures: PathBuf::new(),
     };
-    let admissions = match experiment.check() {
-        Ok(admissions) => admissions,
+    let (admissions, promises) = match experiment.promises() {
+        Ok(found) => found,
         Err(error) => return explain(&error),
     };
+    let unbroken = Background::of(&promises.ledger, Network::Unbroken);
+    let any_failure = Background::of(&promises.ledger, Network::AnyFailure);
+    let found = Found {
+        scenario: &scenario,
+        admissions: &admissions,
+        now: met(&promises, &unbroken),
+        now_any_failure: met(&promises, &any_failure),
+    };
+    let explainer = Explainer::new(&scenario, &promises, &unbroken);
+    let chosen = arguments.explain.iter().filter_map(|name| {
+        let flow = |it: &&Admission| scenario.flows[it.flow].name == *name;
+        let admission = admissions.iter().find(flow)?;
+        Some((name.as_str(), explainer.explain(admission)))
+    });
     let text = match arguments.json {
-        true => format!("{:#}\n", as_json(&scenario, &admissions)),
-        false => as_text(&scenario, &admissions),
+        true => {
+            let explained =
+                chosen.map(|(name, it)| explanation::json::value(name, &it, &explainer));
+            let mut value = as_json(&found);
+            value["stages"] = stages(&explainer, &promises, &unbroken);
+            value["explanations"] = explained.collect();
+            format!("{value:#}\n")
+        }
+        false => {
+            let explained = chosen.map(|(name, it)| explanation::text(name, &it, &explainer));
+            let explained: Vec<_> = explained.collect();
+            match explained.is_empty() {
+                true => as_text(&found),
+                false => explained.join("\n"),
+            }
+        }
     };
     if let Err(error) = screen::print(&text) {
         say(format_args!("taktos: cannot show the result: {error}"));
@@ -45,19 +81,87 @@ pub fn check(arguments: &Check) -> Exit {
     }
 }
 
+/// What was found out about the flows of a scenario.
+struct Found<'a> {
+    scenario: &'a Scenario,
+    admissions: &'a [Admission],
+    /// What flows meet while nothing is broken.
+    now: BTreeMap<FlowId, Delay>,
+    /// What they meet under any failure that is provided for.
+    now_any_failure: BTreeMap<FlowId, Delay>,
+}
+
+fn met(promises: &Promises, background: &Background) -> BTreeMap<FlowId, Delay> {
+    let flows = promises.flows.iter();
+    let met = flows.filter_map(|flow| {
+        let met = background.of_flow(&promises.ledger, flow.reservation)?;
+        Some((flow.id, met.delay))
+    });
+    met.collect()
+}
+
+/// Says which of the names is that of no flow, and which one may be meant.
+fn unknown_flow(scenario: &Scenario, names: &[String]) -> Option<String> {
+    let flows = || scenario.flows.iter().map(|flow| flow.name.as_str());
+    let unknown = names
+        .iter()
+        .find(|name| flows().all(|flow| flow != *name))?;
+    let distance = |flow: &&str| strsim::damerau_levenshtein(unknown, flow);
+    let Some(nearest) = flows().min_by_key(distance) else {
+        return Some(format!(
+            "no flow is named `{unknown}`: the scenario has none"
+        ));
+    };
+    let guess = match distance(&nearest) <= nearest.len() / 2 {
+        true => format!("did you mean `{nearest}`?"),
+        false => format!("`taktos check` lists all flows, the first is `{nearest}`"),
+    };
+    Some(format!("no flow is named `{unknown}`: {guess}"))
+}
+
 fn all_admitted(admissions: &[Admission]) -> bool {
     admissions
         .iter()
         .all(|admission| admission.decision.is_ok())
 }
 
-fn as_json(scenario: &Scenario, admissions: &[Admission]) -> Value {
-    let flows = admissions.iter().map(|Admission { flow, decision }| {
+/// Returns the budgets of all stages that are in use, and how much of them is.
+fn stages(explainer: &Explainer<'_>, promises: &Promises, unbroken: &Background) -> Value {
+    let ns = |delay: Delay| delay.round_up().as_ns();
+    let mut rows = Vec::new();
+    for (stage, id) in promises.ledger.stages().iter().zip((0..).map(StageId)) {
+        let classes = match stage {
+            Stage::Processing { .. } => 0..=0,
+            Stage::Port { .. } => 1..=7,
+        };
+        for class in classes {
+            let Some((budget, needed)) = stage.budget(class).zip(promises.ledger.bound(id, class))
+            else {
+                continue;
+            };
+            if needed > Delay::ZERO {
+                rows.push(json!({
+                    "stage": explainer.place_of(id),
+                    "class": class,
+                    "budget_ns": ns(budget),
+                    "needed_ns": ns(needed),
+                    "now_ns": ns(unbroken.at(id, class)),
+                }));
+            }
+        }
+    }
+    rows.into()
+}
+
+fn as_json(found: &Found<'_>) -> Value {
+    let (scenario, admissions) = (found.scenario, found.admissions);
+    let flows = admissions.iter().map(|Admission { flow, decision, .. }| {
         let flow = &scenario.flows[*flow];
         let deadline_ns = flow.deadline.map(units::Duration::as_ns);
         match decision {
             Ok(accepted) => {
-                let guarantee_ns = accepted.guarantee.map(|delay| delay.round_up().as_ns());
+                let ns = |delay: &Delay| delay.round_up().as_ns();
+                let guarantee_ns = accepted.guarantee.as_ref().map(ns);
                 json!({
                     "name": flow.name,
                     "admitted": true,
@@ -65,6 +169,8 @@ fn as_json(scenario: &Scenario, admissions: &[Admission]) -> Value {
                     "deadline_ns": deadline_ns,
                     "guarantee_ns": guarantee_ns,
                     "slack_ns": deadline_ns.zip(guarantee_ns).map(|(d, g)| d.saturating_sub(g)),
+                    "now_ns": found.now.get(&accepted.id).map(ns),
+                    "now_any_failure_ns": found.now_any_failure.get(&accepted.id).map(ns),
                     "path": accepted.route.switches,
                     "alternatives": accepted.alternatives.len(),
                 })
@@ -76,6 +182,8 @@ fn as_json(scenario: &Scenario, admissions: &[Admission]) -> Value {
                 "deadline_ns": deadline_ns,
                 "guarantee_ns": null,
                 "slack_ns": null,
+                "now_ns": null,
+                "now_any_failure_ns": null,
                 "path": [],
                 "alternatives": 0,
             }),
@@ -88,16 +196,25 @@ fn as_json(scenario: &Scenario, admissions: &[Admission]) -> Value {
     json!({"scenario": scenario.name, "verdict": verdict, "flows": flows.collect::<Vec<_>>()})
 }
 
-fn as_text(scenario: &Scenario, admissions: &[Admission]) -> String {
+fn as_text(found: &Found<'_>) -> String {
+    let (scenario, admissions) = (found.scenario, found.admissions);
     let mut table = Table::new();
     table.load_style(TableStyle::new());
-    table.set_header(["flow", "deadline", "guarantee", "slack", "path", "verdict"]);
-    for column in 1..=3 {
+    table.set_header([
+        "flow",
+        "deadline",
+        "guarantee",
+        "slack",
+        "now",
+        "path",
+        "verdict",
+    ]);
+    for column in 1..=4 {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    for Admission { flow, decision } in admissions {
+    for Admission { flow, decision, .. } in admissions {
         let flow = &scenario.flows[*flow];
         let deadline = flow
             .deadline
@@ -113,11 +230,13 @@ fn as_text(scenario: &Scenario, admissions: &[Admission]) -> String {
                 let path = accepted.route.switches.join(" ");
                 let guarantee = guarantee.map(|delay| delay.to_string()).unwrap_or_default();
                 let slack = slack.unwrap_or_default();
+                let now = found.now.get(&accepted.id).map(Delay::to_string);
                 [
                     flow.name.clone(),
                     deadline,
                     guarantee,
                     slack,
+                    now.unwrap_or_default(),
                     path,
                     "admitted".to_owned(),
                 ]
@@ -125,6 +244,7 @@ fn as_text(scenario: &Scenario, admissions: &[Admission]) -> String {
             Err(reason) => [
                 flow.name.clone(),
                 deadline,
+                none(),
                 none(),
                 none(),
                 none(),
@@ -140,7 +260,7 @@ fn as_text(scenario: &Scenario, admissions: &[Admission]) -> String {
     let lines = table.lines().map(|line| line.trim_start());
     let table = lines.collect::<Vec<_>>().join("\n");
     format!(
-        "{table}\n{admitted} of {} flows would be admitted.\n",
+        "{table}\n{admitted} of {} flows would be admitted. Now: with these flows, while nothing is broken.\n",
         admissions.len()
     )
 }

@@ -1,6 +1,7 @@
 //! Asks the controller to admit the flows of a scenario.
 
 use controller::northbound::{Accepted, Decision, FlowId, Promises, Reply, Request, Saying};
+use controller::refusal::{Refusal, Shortage};
 use units::Duration;
 
 use super::plan::requirements;
@@ -20,6 +21,8 @@ pub struct Admission {
     pub flow: usize,
     /// What was promised, or why nothing was.
     pub decision: Result<Accepted, String>,
+    /// What the network has not enough of, if that is why.
+    pub shortage: Option<Box<Shortage>>,
 }
 
 impl Experiment<'_> {
@@ -39,14 +42,23 @@ impl Experiment<'_> {
                 .take(asked.len())
                 .map(|decision| match decision {
                     Decision::Accepted(accepted) => Ok(accepted),
-                    Decision::Refused { reason, .. } => Err(reason.to_string()),
+                    Decision::Refused { reason, .. } => Err(reason),
                 });
             let first = decided.next().expect("a decision for each requirement");
             // What comes back must be admitted as well.
             let decision = decided.fold(first, |first, further| {
                 first.and_then(|first| further.map(|_| first))
             });
-            Admission { flow, decision }
+            let (decision, shortage) = match decision {
+                Ok(accepted) => (Ok(accepted), None),
+                Err(Refusal::Shortage(short)) => (Err(short.to_string()), Some(short)),
+                Err(reason) => (Err(reason.to_string()), None),
+            };
+            Admission {
+                flow,
+                decision,
+                shortage,
+            }
         });
         Ok(admissions.collect())
     }

@@ -42,6 +42,7 @@ pub fn load(
     for Admission {
         flow: index,
         decision,
+        shortage: _,
     } in admissions
     {
         let Ok(accepted) = decision else { continue };

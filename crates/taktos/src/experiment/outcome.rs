@@ -116,37 +116,40 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
         .map_or_else(Shadows::default, |s| s.shadows());
     let atlas = Atlas::new(scenario);
     let mut records = run.plans.iter().zip(&observed.records);
-    let judged = facts.admissions.iter().map(|Admission { flow, decision }| {
-        let flow = &scenario.flows[*flow];
-        match decision {
-            Err(reason) => {
-                let facts = flow_facts(scenario, flow);
-                (
-                    FlowReport::refused(facts, reason.clone(), flow.deadline),
-                    None,
-                )
+    let judged = facts
+        .admissions
+        .iter()
+        .map(|Admission { flow, decision, .. }| {
+            let flow = &scenario.flows[*flow];
+            match decision {
+                Err(reason) => {
+                    let facts = flow_facts(scenario, flow);
+                    (
+                        FlowReport::refused(facts, reason.clone(), flow.deadline),
+                        None,
+                    )
+                }
+                Ok(accepted) => {
+                    let (plan, record) = records.next().expect("a record for each admitted flow");
+                    let facts = FlowFacts {
+                        path: accepted.route.switches.clone(),
+                        routes: routes(&atlas, scenario, flow, &accepted.route),
+                        alternatives: accepted
+                            .alternatives
+                            .iter()
+                            .flat_map(|(_, route)| routes(&atlas, scenario, flow, route))
+                            .collect(),
+                        calculation: calculation(scenario, facts.config, flow, accepted),
+                        ..flow_facts(scenario, flow)
+                    };
+                    let disturbances = disturbances(&atlas, flow, accepted, happenings);
+                    let plan: &FlowPlan = plan;
+                    let assessment = assess(plan, record, &disturbances, &shadows);
+                    let report = FlowReport::observed(facts, plan, record, &assessment);
+                    (report, Some(assessment))
+                }
             }
-            Ok(accepted) => {
-                let (plan, record) = records.next().expect("a record for each admitted flow");
-                let facts = FlowFacts {
-                    path: accepted.route.switches.clone(),
-                    routes: routes(&atlas, scenario, flow, &accepted.route),
-                    alternatives: accepted
-                        .alternatives
-                        .iter()
-                        .flat_map(|(_, route)| routes(&atlas, scenario, flow, route))
-                        .collect(),
-                    calculation: calculation(scenario, facts.config, flow, accepted),
-                    ..flow_facts(scenario, flow)
-                };
-                let disturbances = disturbances(&atlas, flow, accepted, happenings);
-                let plan: &FlowPlan = plan;
-                let assessment = assess(plan, record, &disturbances, &shadows);
-                let report = FlowReport::observed(facts, plan, record, &assessment);
-                (report, Some(assessment))
-            }
-        }
-    });
+        });
     judged.collect()
 }
 

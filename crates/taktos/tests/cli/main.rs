@@ -7,6 +7,7 @@ mod analyze;
 mod bad_input;
 mod captures;
 mod certify;
+mod explanations;
 mod interruption;
 mod kernel_engine;
 mod listeners;
