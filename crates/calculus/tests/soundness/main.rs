@@ -10,8 +10,8 @@ mod simulation;
 mod wiring;
 
 use calculus::admission::{
-    Background, CLASSES, FailureId, Headroom, Hop, Ledger, MAX_DELAY, Network, Redundant, Request,
-    Stage, StageId, Tree, suggest_budgets,
+    Admitted, Background, CLASSES, FailureId, Headroom, Hop, Ledger, MAX_DELAY, Network, Redundant,
+    Request, Stage, StageId, Tree, suggest_budgets,
 };
 use calculus::min_plus::TokenBucket;
 use simulation::{Caught, Conditions, Detour, Emission, Observation, Outage};
@@ -396,44 +396,52 @@ fn run_flows(stages: &[Stage], flows: &[Request], random: &mut Prng) -> Option<U
                     ..Usage::default()
                 }
             }
-            Observation::Received { flow, latency, .. } if flows[flow].redundant.is_some() => {
-                let guarantee = admitted[flow].guarantee;
-                assert!(
-                    latency <= guarantee,
-                    "{latency}, guarantee {guarantee}, redundant"
-                );
-                Usage::default()
-            }
-            Observation::Received {
-                flow,
-                leaf,
-                on_base: true,
-                latency,
-            } => {
-                let leaves = &admitted[flow].leaves;
-                let guarantee = leaves.iter().find(|(at, _)| *at == leaf).unwrap().1;
-                assert!(latency <= guarantee, "{latency}, guarantee {guarantee}");
-                Usage {
-                    of_guarantee_percent: percent_of(latency, guarantee),
-                    ..Usage::default()
-                }
-            }
-            Observation::Received {
-                flow,
-                on_base: false,
-                latency,
-                ..
-            } => {
-                let (_, guarantee) = admitted[flow].alternatives[0];
-                assert!(
-                    latency <= guarantee,
-                    "{latency}, guarantee {guarantee} on a detour"
-                );
-                Usage::default()
-            }
+            received @ Observation::Received { .. } => hold_guarantee(&received, flows, &admitted),
         });
     });
     Some(usage)
+}
+
+/// Holds what was received against what was promised.
+fn hold_guarantee(received: &Observation, flows: &[Request], admitted: &[Admitted]) -> Usage {
+    match *received {
+        Observation::Left { .. } => Usage::default(),
+        Observation::Received { flow, latency, .. } if flows[flow].redundant.is_some() => {
+            let guarantee = admitted[flow].guarantee;
+            assert!(
+                latency <= guarantee,
+                "{latency}, guarantee {guarantee}, redundant"
+            );
+            Usage::default()
+        }
+        Observation::Received {
+            flow,
+            leaf,
+            on_base: true,
+            latency,
+        } => {
+            let leaves = &admitted[flow].leaves;
+            let guarantee = leaves.iter().find(|(at, _)| *at == leaf).unwrap().1;
+            assert!(latency <= guarantee, "{latency}, guarantee {guarantee}");
+            Usage {
+                of_guarantee_percent: percent_of(latency, guarantee),
+                ..Usage::default()
+            }
+        }
+        Observation::Received {
+            flow,
+            on_base: false,
+            latency,
+            ..
+        } => {
+            let (_, guarantee) = admitted[flow].alternatives[0];
+            assert!(
+                latency <= guarantee,
+                "{latency}, guarantee {guarantee} on a detour"
+            );
+            Usage::default()
+        }
+    }
 }
 
 fn percent_of(part: Delay, whole: Delay) -> u64 {

@@ -14,7 +14,7 @@ fn the_published_bounds_of_a_ring_come_out() {
         (8, true, Some(1_033.175)),
         (8, false, None),
     ] {
-        workplace.write("ring.json", &ring(servers, shaped));
+        workplace.write("ring.json", ring(servers, shaped));
 
         let ended = workplace.run(&["analyze", "ring.json", "--method", "tfa", "--json"]);
 
@@ -35,7 +35,7 @@ fn the_published_bounds_of_a_ring_come_out() {
 #[test]
 fn a_result_has_the_keys_that_programs_rely_on() {
     let workplace = Workplace::new();
-    workplace.write("ring.json", &ring(3, true));
+    workplace.write("ring.json", ring(3, true));
 
     let ended = workplace.run(&[
         "analyze",
@@ -101,7 +101,7 @@ fn the_best_is_the_least_of_all_and_names_its_method() {
 #[test]
 fn a_network_goes_to_saihu_and_back_without_a_change() {
     let workplace = Workplace::new();
-    workplace.write("ring.json", &ring(3, true));
+    workplace.write("ring.json", ring(3, true));
 
     let saihu = workplace.run(&["analyze", "ring.json", "--print-as", "saihu"]);
     workplace.write("saihu.json", &saihu.stdout);
