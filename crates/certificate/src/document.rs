@@ -218,7 +218,7 @@ pub enum Unreadable {
 
 impl Certificate {
     /// Reads a certificate and sees that it is unchanged. Whether it proves
-    /// anything is another question, which [`check`](crate::check) answers.
+    /// anything is another question, which [`check`](crate::check()) answers.
     ///
     /// # Errors
     ///

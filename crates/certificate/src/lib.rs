@@ -13,7 +13,7 @@
 //! | [`document`] | what a certificate holds, and that it is unchanged |
 //! | [`curve`] | bounds on arrivals, and how late and how many they can be at a server |
 //! | [`windows`] | when a frame may reach each stage of its way |
-//! | [`check`] | whether all of it proves the promises |
+//! | [`mod@check`] | whether all of it proves the promises |
 
 pub mod check;
 pub mod curve;

@@ -7,20 +7,20 @@
 //!
 //! | module | does |
 //! |--------|------|
-//! | [`facts`]    | numbers what is found of a network: delays of servers, bursts of flows and of groups |
-//! | [`claim`]    | says how each is found from others |
-//! | [`components`] | orders servers: those before first, those of a cycle together |
-//! | [`fixed_point`] | finds the facts of a cycle |
-//! | [`tree`]     | chooses the servers that a program looks at |
-//! | [`model`]    | writes the program: dates, data between them, constraints |
-//! | [`program`]  | holds it, in the whole numbers of [`scale`] |
-//! | [`simplex`]  | searches its multipliers in floating point, and is not trusted |
-//! | [`proof`]    | computes what the multipliers prove, in whole numbers |
+//! | `facts`    | numbers what is found of a network: delays of servers, bursts of flows and of groups |
+//! | `claim`    | says how each is found from others |
+//! | `components` | orders servers: those before first, those of a cycle together |
+//! | `fixed_point` | finds the facts of a cycle |
+//! | `tree`     | chooses the servers that a program looks at |
+//! | `model`    | writes the program: dates, data between them, constraints |
+//! | `program`  | holds it, in the whole numbers of `scale` |
+//! | `simplex`  | searches its multipliers in floating point, and is not trusted |
+//! | `proof`    | computes what the multipliers prove, in whole numbers |
 //!
 //! # Differs from the paper
 //!
 //! - The paper cuts a network into a forest and cuts no arc twice. Here each
-//!   question has a tree of its own: the path, and up to [`claim::TREE_LIMIT`]
+//!   question has a tree of its own: the path, and up to `TREE_LIMIT`
 //!   servers from which others come. Bursts are known at every hop, so a tree may
 //!   end anywhere.
 //! - All flows of an arc have a burst together, smaller than the sum of theirs:
@@ -40,7 +40,7 @@
 //!   rate and the one of the smallest burst. Behind a server, the latter grows by
 //!   its rate and the server's delay, without a program of its own.
 //! - The backlog is what may arrive within the delay, not a program of its own.
-//! - Paths are cut after [`claim::PATH_LIMIT`] servers.
+//! - Paths are cut after `PATH_LIMIT` servers.
 
 mod claim;
 mod components;
