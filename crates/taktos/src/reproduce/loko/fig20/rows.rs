@@ -164,7 +164,7 @@ pub fn remarks(runs: u64) -> Vec<String> {
          no more than the budget less the least time that it takes. This rests on a least time for each frame, \
          which the paper does not need: here the largest and the least are taken as equal, as it measures \
          deviations too small to show. A switch that may be faster has to be taken with its own least time, down \
-         to the line with spacing unknown."
+         to the line with spacing unknown. As in the paper, the time on the links is left out."
             .to_owned(),
     ]
 }
