@@ -62,6 +62,10 @@ struct Packet {
     /// Where its arrivals begin.
     first: u32,
     end_to_end: u64,
+    /// Its rank where it comes next.
+    rank: u32,
+    /// How much had happened when it was sent or handed on.
+    order: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -87,6 +91,7 @@ struct Ticket {
     urgency: u32,
     arrived_fs: u64,
     rank: u32,
+    order: u64,
     packet: u32,
 }
 
@@ -167,7 +172,7 @@ impl<'a> Simulator<'a> {
             match event.kind {
                 Kind::Leaves => self.leave(event, conditions, observed),
                 Kind::Arrives => self.arrive(event, conditions, observed),
-                Kind::Sends => self.send(event),
+                Kind::Sends => self.send(event, conditions),
                 Kind::Chooses => self.choose(event, conditions),
             }
         }
@@ -237,7 +242,7 @@ impl<'a> Simulator<'a> {
     }
 
     /// Lets a source put its next packet into the network.
-    fn send(&mut self, event: Event) {
+    fn send(&mut self, event: Event, conditions: &Conditions) {
         let source = &mut self.sources[event.subject as usize];
         let emission = source.next().expect("a source sends what it has");
         let next = source.as_slice().first().map(|next| next.at_fs);
@@ -246,6 +251,8 @@ impl<'a> Simulator<'a> {
         }
         let packet = number(self.packets.len());
         self.packets.push(Packet {
+            rank: conditions.ranks[event.subject as usize],
+            order: self.events,
             flow: event.subject,
             hop: 0,
             ubits: emission.ubits,
@@ -275,9 +282,7 @@ impl<'a> Simulator<'a> {
         }
         let path = self.network.path(flow);
         let server = path[packet.hop as usize];
-        let before = packet.hop.checked_sub(1).map(|hop| path[hop as usize]);
-        let rank = self.rank_behind(before, event.at_fs, conditions.ranks[flow.index()]);
-        let ticket = self.ticket(event, rank, conditions.ranks[flow.index()], server);
+        let ticket = self.ticket(event, conditions.ranks[flow.index()], server);
         let state = &mut self.servers[server.index()];
         state.waiting.push(Reverse(ticket));
         state.backlog += packet.ubits;
@@ -291,8 +296,7 @@ impl<'a> Simulator<'a> {
 
     /// Returns the rank of a packet that left a server just now: no lower than that
     /// of one that left at the same time before it.
-    fn rank_behind(&mut self, server: Option<ServerId>, now: u64, rank: u32) -> u32 {
-        let Some(server) = server else { return rank };
+    fn rank_behind(&mut self, server: ServerId, now: u64, rank: u32) -> u32 {
         let last_left = &mut self.servers[server.index()].last_left;
         let rank = match *last_left {
             (at, last) if at == now => rank.max(last),
@@ -302,7 +306,7 @@ impl<'a> Simulator<'a> {
         rank
     }
 
-    fn ticket(&self, event: Event, rank: u32, preference: u32, server: ServerId) -> Ticket {
+    fn ticket(&self, event: Event, preference: u32, server: ServerId) -> Ticket {
         let packet = &self.packets[event.subject as usize];
         let urgency = match self.network.server(server).multiplexing {
             Multiplexing::Fifo => 0,
@@ -312,7 +316,8 @@ impl<'a> Simulator<'a> {
         Ticket {
             urgency,
             arrived_fs: event.at_fs,
-            rank,
+            rank: packet.rank,
+            order: packet.order,
             packet: event.subject,
         }
     }
@@ -369,7 +374,11 @@ impl<'a> Simulator<'a> {
         let server = ServerId(event.subject);
         let state = &mut self.servers[server.index()];
         let id = state.serves.take().expect("what leaves was served");
+        let preference = conditions.ranks[self.packets[id as usize].flow as usize];
+        let rank = self.rank_behind(server, event.at_fs, preference);
+        let (state, order) = (&mut self.servers[server.index()], self.events);
         let packet = &mut self.packets[id as usize];
+        (packet.rank, packet.order) = (rank, order);
         state.backlog -= packet.ubits;
         let (flow, hop) = (packet.flow as usize, packet.hop as usize);
         let arrived = self.arrivals[packet.first as usize + hop];
