@@ -4,7 +4,7 @@ use std::fmt;
 
 use calculus::admission::{Constraint, Fits, Request};
 use thiserror::Error;
-use units::BitRate;
+use units::{BitRate, Delay};
 
 /// Why a requirement cannot be met.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -117,6 +117,12 @@ impl fmt::Display for Shortage {
                     None => write!(f, "has nothing of {allowed} left for its class")?,
                 }
             }
+            // Such a budget has a switch that can promise nothing to anybody.
+            Constraint::Delay { allowed, .. } if *allowed == Delay::ZERO => write!(
+                f,
+                "can promise nothing: probes and traffic without promise alone may exceed its \
+                 processor or its buffer"
+            )?,
             other if self.place.is_some() => write!(f, "cannot take it: {other}")?,
             other => write!(f, "{other}")?,
         }
@@ -128,5 +134,47 @@ impl fmt::Display for Shortage {
             (None, Some(burst)) => write!(f, "; a burst of {burst} would fit"),
             (None, None) => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use calculus::admission::{StageId, Tree};
+    use units::DataSize;
+
+    use super::*;
+
+    #[test]
+    fn a_switch_that_can_promise_nothing_says_so_and_not_that_its_budget_is_zero() {
+        let frame = DataSize::from_bytes(306);
+        let shortage = Shortage {
+            place: Some("s1".to_owned()),
+            after: None,
+            constraint: Constraint::Delay {
+                class: 7,
+                needed: Delay::from_us(257),
+                allowed: Delay::ZERO,
+            },
+            rate: BitRate::from_mbps(1),
+            fits: Fits::default(),
+            asked: Request {
+                class: 7,
+                rate: BitRate::from_mbps(1),
+                burst: frame,
+                peak: None,
+                largest_frame: frame,
+                smallest_frame: frame,
+                deadline: Delay::from_us(5_000),
+                initial: Delay::ZERO,
+                base: Tree::path([StageId(0)]),
+                alternatives: Vec::new(),
+                redundant: None,
+            },
+        };
+
+        let said = shortage.to_string();
+
+        assert!(said.starts_with("s1 can promise nothing: probes"), "{said}");
+        assert!(!said.contains("0 ns"), "{said}");
     }
 }
