@@ -148,7 +148,10 @@ fn a_refusal_names_what_binds_and_ends_with_3() {
         "{refused}"
     );
     let last = ended.stdout.lines().last().unwrap();
-    assert!(last.starts_with("2 of 3 flows would be admitted."), "{last}");
+    assert!(
+        last.starts_with("2 of 3 flows would be admitted."),
+        "{last}"
+    );
     assert!(!workplace.has("out"), "a check writes nothing");
 }
 
