@@ -340,7 +340,8 @@ impl<'a> Load<'a> {
 impl Stage {
     fn name(&self) -> &str {
         match self {
-            Self::Processor { name, .. } | Self::Port { name, .. } => name,
+            Self::Processor(processor) => &processor.name,
+            Self::Port(port) => &port.name,
         }
     }
 }

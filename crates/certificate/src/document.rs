@@ -47,43 +47,53 @@ pub struct Profile {
 
 /// Something that flows pass and wait for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Stage {
     /// The processor of a switch, first in first out, by the frame.
-    Processor {
-        /// Where it is.
-        name: String,
-        /// The longest time before it works at its pace.
-        latency_ps: u64,
-        /// The longest time that a frame occupies it.
-        per_frame_ps: u64,
-        /// The shortest time that a frame occupies it.
-        fastest_per_frame_ps: u64,
-        /// How long a frame may be here.
-        budget_ps: u64,
-        /// How many frames may be here, if that is limited.
-        buffer_frames: Option<u64>,
-        /// Frames without promise, a second.
-        unpromised_millionths_per_second: u64,
-        /// Frames without promise, at once.
-        unpromised_burst_millionths: u64,
-        /// How long a frame is here at most, with what is promised now.
-        bound_ps: u64,
-    },
+    Processor(Processor),
     /// A port with a queue a class, the most urgent served first, no frame
     /// interrupted.
-    Port {
-        /// Where it is.
-        name: String,
-        /// The rate of its link.
-        rate_bps: u64,
-        /// How long its link takes.
-        propagation_ps: u64,
-        /// The largest frame of traffic without promise.
-        largest_unpromised_frame_bit: u64,
-        /// The classes that may have promises here.
-        classes: Vec<Class>,
-    },
+    Port(Port),
+}
+
+/// The processor of a switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Processor {
+    /// Where it is.
+    pub name: String,
+    /// The longest time before it works at its pace.
+    pub latency_ps: u64,
+    /// The longest time that a frame occupies it.
+    pub per_frame_ps: u64,
+    /// The shortest time that a frame occupies it.
+    pub fastest_per_frame_ps: u64,
+    /// How long a frame may be here.
+    pub budget_ps: u64,
+    /// How many frames may be here, if that is limited.
+    pub buffer_frames: Option<u64>,
+    /// Frames without promise, a second.
+    pub unpromised_millionths_per_second: u64,
+    /// Frames without promise, at once.
+    pub unpromised_burst_millionths: u64,
+    /// How long a frame is here at most, with what is promised now.
+    pub bound_ps: u64,
+}
+
+/// A port and its link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// Where it is.
+    pub name: String,
+    /// The rate of its link.
+    pub rate_bps: u64,
+    /// How long its link takes.
+    pub propagation_ps: u64,
+    /// The largest frame of traffic without promise.
+    pub largest_unpromised_frame_bit: u64,
+    /// The classes that may have promises here.
+    pub classes: Vec<Class>,
 }
 
 /// A class of a port.

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use crate::check::Reason;
-use crate::document::{Flow, Redundant, Stage, Step};
+use crate::document::{Flow, Port, Processor, Redundant, Stage, Step};
 
 /// When frames may arrive, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,16 +239,16 @@ fn eliminated(visit: Visit, others: &Others) -> Visit {
 /// Returns when frames may reach what is behind a stage.
 fn behind(visit: Visit, class: u8, stages: &[Stage]) -> Result<Window, Reason> {
     let (least, most) = match &stages[visit.stage] {
-        Stage::Processor {
+        Stage::Processor(Processor {
             fastest_per_frame_ps,
             budget_ps,
             ..
-        } => ((*fastest_per_frame_ps).min(*budget_ps), *budget_ps),
-        Stage::Port {
+        }) => ((*fastest_per_frame_ps).min(*budget_ps), *budget_ps),
+        Stage::Port(Port {
             propagation_ps,
             classes,
             ..
-        } => {
+        }) => {
             let own = classes.iter().find(|known| known.class == class);
             let stage = visit.stage;
             let budget = own.ok_or(Reason::NoBudget { stage, class })?.budget_ps;

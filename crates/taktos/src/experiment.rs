@@ -135,6 +135,19 @@ pub struct Experiment<'a> {
     pub captures: PathBuf,
 }
 
+impl<'a> Experiment<'a> {
+    /// Returns an experiment that decides, and writes no file.
+    #[must_use]
+    pub fn deciding(scenario: &'a Scenario, stop: &'a AtomicBool) -> Self {
+        Self {
+            scenario,
+            stop,
+            store: PathBuf::new(),
+            captures: PathBuf::new(),
+        }
+    }
+}
+
 impl Experiment<'_> {
     /// Carries the experiment out, from discovery to the report.
     ///

@@ -7,7 +7,7 @@ use units::Delay;
 
 use super::{Arrival, Reason, SMALLEST_FRAME};
 use crate::curve::{Arrivals, Exact, Line, Service, Side};
-use crate::document::{Bucket, Class, Flow, Stage};
+use crate::document::{Bucket, Class, Flow, Port, Processor, Stage};
 use crate::windows::Visit;
 
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
@@ -27,11 +27,11 @@ pub(super) fn check_burst(
 ) -> Result<(), Reason> {
     let bits = line_behind(flow.contract, visit.window.length()).burst;
     let (calculated, rounding) = match stages[visit.stage] {
-        Stage::Processor { .. } => {
+        Stage::Processor(_) => {
             let frame = Exact::new(MILLIONTHS.into(), flow.smallest_frame_bit.into());
             (bits * &frame, whole(1) + frame)
         }
-        Stage::Port { .. } => (bits, whole(1)),
+        Stage::Port(_) => (bits, whole(1)),
     };
     let claimed = whole(stated);
     if claimed < calculated || claimed >= &calculated + rounding {
@@ -53,7 +53,7 @@ pub(super) fn check(
     after: Option<String>,
 ) -> Result<(), Reason> {
     let mut sums = Sums::new();
-    let by_class = matches!(stage, Stage::Port { .. });
+    let by_class = matches!(stage, Stage::Port(_));
     for arrival in arrivals {
         let class = if by_class { arrival.flow.class } else { 0 };
         sums.entry((arrival.visit.from, class))
@@ -61,18 +61,18 @@ pub(super) fn check(
             .push(*arrival);
     }
     match stage {
-        Stage::Processor { .. } => check_processor(&sums, stage, stages, after),
-        Stage::Port { .. } => check_port(&sums, stage, stages, after),
+        Stage::Processor(processor) => check_processor(&sums, processor, stages, after),
+        Stage::Port(port) => check_port(&sums, port, stages, after),
     }
 }
 
 fn check_processor(
     sums: &Sums<'_>,
-    stage: &Stage,
+    processor: &Processor,
     stages: &[Stage],
     after: Option<String>,
 ) -> Result<(), Reason> {
-    let Stage::Processor {
+    let Processor {
         latency_ps,
         per_frame_ps,
         budget_ps,
@@ -81,10 +81,7 @@ fn check_processor(
         unpromised_burst_millionths,
         bound_ps,
         ..
-    } = stage
-    else {
-        return Ok(());
-    };
+    } = processor;
     let mut frames = Arrivals::default();
     frames.add(Side::least_of(vec![Line {
         burst: fraction(*unpromised_burst_millionths, MILLIONTHS),
@@ -121,19 +118,16 @@ fn check_processor(
 
 fn check_port(
     sums: &Sums<'_>,
-    stage: &Stage,
+    port: &Port,
     stages: &[Stage],
     after: Option<String>,
 ) -> Result<(), Reason> {
-    let Stage::Port {
+    let Port {
         rate_bps,
         largest_unpromised_frame_bit,
         classes,
         ..
-    } = stage
-    else {
-        return Ok(());
-    };
+    } = port;
     if *rate_bps == 0 {
         let what = "its link has no rate";
         return Err(Reason::Senseless { what });
@@ -277,15 +271,15 @@ fn line_behind(bucket: Bucket, window_ps: u64) -> Line {
 /// Ethernet has them.
 fn densest_frames(stage: &Stage) -> Option<Line> {
     let rate = match stage {
-        Stage::Processor {
+        Stage::Processor(Processor {
             fastest_per_frame_ps: 0,
             ..
-        } => return None,
-        Stage::Processor {
+        }) => return None,
+        Stage::Processor(Processor {
             fastest_per_frame_ps,
             ..
-        } => seconds(*fastest_per_frame_ps).recip(),
-        Stage::Port { rate_bps, .. } => fraction(*rate_bps, SMALLEST_FRAME),
+        }) => seconds(*fastest_per_frame_ps).recip(),
+        Stage::Port(Port { rate_bps, .. }) => fraction(*rate_bps, SMALLEST_FRAME),
     };
     let burst = whole(1);
     Some(Line { burst, rate })
@@ -295,15 +289,15 @@ fn densest_frames(stage: &Stage) -> Option<Line> {
 fn densest_bits(stage: &Stage, largest: u64) -> Option<Line> {
     let burst = whole(largest);
     let rate = match stage {
-        Stage::Processor {
+        Stage::Processor(Processor {
             fastest_per_frame_ps: 0,
             ..
-        } => return None,
-        Stage::Processor {
+        }) => return None,
+        Stage::Processor(Processor {
             fastest_per_frame_ps,
             ..
-        } => &burst / seconds(*fastest_per_frame_ps),
-        Stage::Port { rate_bps, .. } => whole(*rate_bps),
+        }) => &burst / seconds(*fastest_per_frame_ps),
+        Stage::Port(Port { rate_bps, .. }) => whole(*rate_bps),
     };
     Some(Line { burst, rate })
 }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use crate::document::{Bucket, Class, FORMAT, Hop, Unreadable};
+use crate::document::{Bucket, Class, FORMAT, Hop, Port, Processor, Unreadable};
 
 #[test]
 fn a_calculation_by_hand_is_proven() {
@@ -20,7 +20,7 @@ fn a_calculation_by_hand_is_proven() {
 #[test]
 fn a_bound_that_is_stated_too_small_is_refused() {
     let mut too_small = by_hand();
-    let Stage::Port { classes, .. } = &mut too_small.stages[1] else {
+    let Stage::Port(Port { classes, .. }) = &mut too_small.stages[1] else {
         panic!("a port")
     };
     classes[1].bound_ps -= 1;
@@ -57,11 +57,11 @@ fn one_more_flow_that_fits_no_budget_is_noticed() {
 fn more_than_the_link_carries_is_an_overload() {
     let mut overloaded = by_hand();
     overloaded.flows[1].contract.rate_bps = 99_900_000;
-    let Stage::Processor {
+    let Stage::Processor(Processor {
         budget_ps,
         bound_ps,
         ..
-    } = &mut overloaded.stages[0]
+    }) = &mut overloaded.stages[0]
     else {
         panic!("a processor")
     };
@@ -89,17 +89,17 @@ fn more_than_the_link_carries_is_an_overload() {
 fn an_alternative_counts_after_its_failure() {
     let mut protected = by_hand();
     protected.failures = vec!["s1-s2".to_owned()];
-    let Stage::Port { classes, .. } = &protected.stages[1] else {
+    let Stage::Port(Port { classes, .. }) = &protected.stages[1] else {
         panic!("a port")
     };
     let (classes, other) = (classes.clone(), "s1 to s2".to_owned());
-    protected.stages.push(Stage::Port {
+    protected.stages.push(Stage::Port(Port {
         name: other,
         rate_bps: 100_000_000,
         propagation_ps: 50_000,
         largest_unpromised_frame_bit: 12_304,
         classes,
-    });
+    }));
     protected.flows[0].alternatives = vec![crate::document::Alternative {
         failure: 0,
         path: [(0, None), (2, Some(0))]
@@ -110,7 +110,7 @@ fn an_alternative_counts_after_its_failure() {
     assert_eq!(check(&protected).unwrap().cases, 3 + 3);
 
     protected.stages[2] = protected.stages[1].clone();
-    let Stage::Port { classes, .. } = &mut protected.stages[2] else {
+    let Stage::Port(Port { classes, .. }) = &mut protected.stages[2] else {
         panic!("a port")
     };
     classes.retain(|class| class.class == 6);
@@ -131,16 +131,18 @@ fn second_copies_end_at_the_eliminator() {
         burst,
     };
     let mut doubled = by_hand();
-    let fast = |name: &str, budget_ps| Stage::Processor {
-        name: name.to_owned(),
-        latency_ps: 1_000_000,
-        per_frame_ps: 0,
-        fastest_per_frame_ps: 0,
-        budget_ps,
-        buffer_frames: None,
-        unpromised_millionths_per_second: 0,
-        unpromised_burst_millionths: 0,
-        bound_ps: 1_000_000,
+    let fast = |name: &str, budget_ps| {
+        Stage::Processor(Processor {
+            name: name.to_owned(),
+            latency_ps: 1_000_000,
+            per_frame_ps: 0,
+            fastest_per_frame_ps: 0,
+            budget_ps,
+            buffer_frames: None,
+            unpromised_millionths_per_second: 0,
+            unpromised_burst_millionths: 0,
+            bound_ps: 1_000_000,
+        })
     };
     // Two ways, of 1 us and of 50 us, meet at stage 4, and stage 1 is behind it.
     let more = [
@@ -162,7 +164,7 @@ fn second_copies_end_at_the_eliminator() {
         path: vec![step(3, None), step(4, Some(0)), step(1, Some(1))],
         eliminator: Some(4),
     });
-    let Stage::Port { classes, .. } = &mut doubled.stages[1] else {
+    let Stage::Port(Port { classes, .. }) = &mut doubled.stages[1] else {
         panic!("a port")
     };
     classes[0].bound_ps = 152_578_286;
@@ -328,7 +330,7 @@ fn by_hand() -> Certificate {
         network: "by hand".to_owned(),
         profiles: Vec::new(),
         stages: vec![
-            Stage::Processor {
+            Stage::Processor(Processor {
                 name: "s1".to_owned(),
                 latency_ps: 10_000_000,
                 per_frame_ps: 1_000_000,
@@ -338,14 +340,14 @@ fn by_hand() -> Certificate {
                 unpromised_millionths_per_second: 1_000_000_000,
                 unpromised_burst_millionths: 2_000_000,
                 bound_ps: 15_048_397,
-            },
-            Stage::Port {
+            }),
+            Stage::Port(Port {
                 name: "s1 to relay".to_owned(),
                 rate_bps: 100_000_000,
                 propagation_ps: 50_000,
                 largest_unpromised_frame_bit: 12_304,
                 classes: vec![class(7, 200, 152_531_182), class(6, 300, 165_937_868)],
-            },
+            }),
         ],
         failures: Vec::new(),
         flows: vec![

@@ -47,12 +47,7 @@ pub fn certify(arguments: &Certify) -> Exit {
         Err(exit) => return exit,
     };
     let stop = AtomicBool::new(false);
-    let experiment = Experiment {
-        scenario: &scenario,
-        stop: &stop,
-        store: PathBuf::new(),
-        captures: PathBuf::new(),
-    };
+    let experiment = Experiment::deciding(&scenario, &stop);
     let (admissions, promises) = match experiment.promises() {
         Ok(found) => found,
         Err(error) => return explain(&error),

@@ -1,7 +1,6 @@
 //! `taktos check`: admission alone.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use calculus::admission::{Background, Network, Stage, StageId};
@@ -29,12 +28,7 @@ pub fn check(arguments: &Check) -> Exit {
         return Exit::BadInput;
     }
     let stop = AtomicBool::new(false);
-    let experiment = Experiment {
-        scenario: &scenario,
-        stop: &stop,
-        store: PathBuf::new(),
-        captures: PathBuf::new(),
-    };
+    let experiment = Experiment::deciding(&scenario, &stop);
     let (admissions, promises) = match experiment.promises() {
         Ok(found) => found,
         Err(error) => return explain(&error),

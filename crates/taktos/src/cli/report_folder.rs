@@ -176,11 +176,15 @@ fn clear_files(folder: &Path, extension: &str) -> io::Result<()> {
     }
 }
 
-/// Writes a file, or leaves none: half a report could be taken for one.
+/// Writes a file, or leaves none: half a report could be taken for one. What is no
+/// file, such as a device or a pipe, stays.
 pub(super) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text).inspect_err(|_| {
-        // Who cannot remove it is told already that there is no report.
-        let _ = fs::remove_file(path);
+        let kind = path.symlink_metadata().map(|path| path.file_type());
+        if kind.is_ok_and(|kind| kind.is_file() || kind.is_symlink()) {
+            // Who cannot remove it is told already that there is no report.
+            let _ = fs::remove_file(path);
+        }
     })
 }
 

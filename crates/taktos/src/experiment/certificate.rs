@@ -4,8 +4,8 @@ use calculus::admission::{
     Competition, Explanation, FlowId, Request, Stage as LedgerStage, StageId, Tree,
 };
 use certificate::document::{
-    Alternative, Bucket, Certificate, Class, FORMAT, Flow, Hop, Profile, Redundant, Stage, Step,
-    digest_of,
+    Alternative, Bucket, Certificate, Class, FORMAT, Flow, Hop, Port, Processor, Profile,
+    Redundant, Stage, Step, digest_of,
 };
 use controller::northbound::Promises;
 use scenario::Scenario;
@@ -78,7 +78,7 @@ fn stage_of(promises: &Promises, stage: &LedgerStage, id: StageId, name: String)
             buffer_frames,
         } => {
             let unpromised = promises.ledger.unpromised(id);
-            Stage::Processor {
+            Stage::Processor(Processor {
                 name,
                 latency_ps: latency.as_ps(),
                 per_frame_ps: per_frame.as_ps(),
@@ -88,7 +88,7 @@ fn stage_of(promises: &Promises, stage: &LedgerStage, id: StageId, name: String)
                 unpromised_millionths_per_second: unpromised.rate_per_second,
                 unpromised_burst_millionths: unpromised.burst,
                 bound_ps: bound(0),
-            }
+            })
         }
         LedgerStage::Port {
             rate,
@@ -106,13 +106,13 @@ fn stage_of(promises: &Promises, stage: &LedgerStage, id: StageId, name: String)
                     bound_ps: bound(class),
                 })
             });
-            Stage::Port {
+            Stage::Port(Port {
                 name,
                 rate_bps: rate.as_bps(),
                 propagation_ps: propagation.as_ps(),
                 largest_unpromised_frame_bit: largest_frame.as_bits(),
                 classes: classes.collect(),
-            }
+            })
         }
     }
 }

@@ -65,3 +65,18 @@ fn a_certificate_is_written_where_it_was_asked_for() {
     assert!(written.stdout.contains(out), "{}", written.stdout);
     assert!(proven.stdout.contains("Proven: "), "{}", proven.stdout);
 }
+
+#[test]
+fn a_device_that_takes_no_certificate_is_said_and_stays() {
+    let workplace = Workplace::new();
+
+    let ended = workplace.run(&["certify", &scenario("diamond.toml"), "--out", "/dev/full"]);
+
+    assert_eq!(ended.code, Some(2), "{}", ended.stdout);
+    assert!(
+        ended.stderr.contains("cannot write /dev/full"),
+        "{}",
+        ended.stderr
+    );
+    assert!(std::path::Path::new("/dev/full").exists());
+}
