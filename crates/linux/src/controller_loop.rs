@@ -29,6 +29,7 @@ use units::Instant;
 use crate::channel::{Found, Unsent};
 use crate::clock;
 use crate::scheduling::{self, Wish};
+use crate::stream::Stream;
 use crate::waker::Waker;
 use doorway::{Doorway, Knock};
 use store_keeper::{Kept, StoreKeeper};
@@ -103,9 +104,30 @@ pub enum Told {
     },
 }
 
+/// Where whoever made a connection hands it over to the controller: one that does
+/// not come through its listening socket, such as a deciphered one.
+#[derive(Clone, Debug)]
+pub struct SideEntrance {
+    arrivals: Sender<Arrival>,
+    waker: Waker,
+}
+
+/// A connection with the address of the switch at its other end.
+type Arrival = (Stream, SocketAddr);
+
+impl SideEntrance {
+    /// Hands over a connection to the switch at `peer`. A controller that has too
+    /// many, or has ended, closes it.
+    pub fn let_in(&self, stream: impl Into<Stream>, peer: SocketAddr) {
+        let _ = self.arrivals.send((stream.into(), peer));
+        self.waker.wake();
+    }
+}
+
 /// A controller that runs. It ends when this value does.
 #[derive(Debug)]
 pub struct ControllerHandle {
+    side_entrance: SideEntrance,
     requests: Sender<(RequestId, Request)>,
     told: Receiver<Told>,
     waker: Waker,
@@ -115,13 +137,18 @@ pub struct ControllerHandle {
 }
 
 impl ControllerHandle {
-    /// Starts a controller that listens on `listener` and keeps what it must in
-    /// `store`; its thread is run as `wish` says.
+    /// Starts a controller that listens on `listener`, if there is one, and keeps
+    /// what it must in `store`; its thread is run as `wish` says.
     ///
     /// # Errors
     ///
     /// If the process has no descriptors left.
-    pub fn start<S>(listener: TcpListener, config: Config, store: S, wish: Wish) -> io::Result<Self>
+    pub fn start<S>(
+        listener: impl Into<Option<TcpListener>>,
+        config: Config,
+        store: S,
+        wish: Wish,
+    ) -> io::Result<Self>
     where
         S: Store + Send + 'static,
         S::Error: Display,
@@ -131,7 +158,12 @@ impl ControllerHandle {
         let (tell, told) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
         let keeper = StoreKeeper::start(store, waker.clone());
-        let doorway = Doorway::open(listener, &waker)?;
+        let doorway = Doorway::open(listener.into(), &waker)?;
+        let (arrivals, arrived) = mpsc::channel();
+        let side_entrance = SideEntrance {
+            arrivals,
+            waker: waker.clone(),
+        };
         let (should_stop, own_waker) = (Arc::clone(&stop), waker.clone());
         let thread = thread::Builder::new().name("controller".to_owned());
         let thread = thread.spawn(move || {
@@ -139,6 +171,7 @@ impl ControllerHandle {
             let mut carried = Loop {
                 controller: Controller::new(clock::now(), config),
                 doorway,
+                arrived,
                 keeper,
                 requests: asked,
                 tell,
@@ -151,6 +184,7 @@ impl ControllerHandle {
             }
         })?;
         Ok(Self {
+            side_entrance,
             requests,
             told,
             waker,
@@ -158,6 +192,12 @@ impl ControllerHandle {
             stop,
             thread: Some(thread),
         })
+    }
+
+    /// Returns where connections are handed over that were made elsewhere.
+    #[must_use]
+    pub fn side_entrance(&self) -> SideEntrance {
+        self.side_entrance.clone()
     }
 
     /// Asks the controller; the reply comes among what it tells.
@@ -190,6 +230,7 @@ impl Drop for ControllerHandle {
 struct Loop {
     controller: Controller,
     doorway: Doorway,
+    arrived: Receiver<Arrival>,
     keeper: StoreKeeper,
     requests: Receiver<(RequestId, Request)>,
     tell: Sender<Told>,
@@ -211,6 +252,7 @@ impl Loop {
                 Knock::Connection(id) => self.listen_to(id),
             }
         }
+        self.let_in_aside();
         while let Ok((id, request)) = self.requests.try_recv() {
             self.input(Input::Request { id, request });
         }
@@ -232,6 +274,14 @@ impl Loop {
                 return;
             };
             self.input(Input::Connected(id));
+        }
+    }
+
+    fn let_in_aside(&mut self) {
+        while let Ok((stream, peer)) = self.arrived.try_recv() {
+            if let Some(id) = self.doorway.take(stream, peer) {
+                self.input(Input::Connected(id));
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 use std::convert::Infallible;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::time::Duration as StdDuration;
 
 use controller::config::{Application, Metric, PortParameters, SwitchParameters, Timers};
@@ -73,14 +74,18 @@ fn start() -> (ControllerHandle, SocketAddr) {
 fn greet(address: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let mut hello = Vec::new();
-    Hello::OURS.emit(TransactionId(1), &mut hello);
-    stream.write_all(&hello).unwrap();
+    say_hello(&mut stream);
     stream
 }
 
+fn say_hello(stream: &mut impl Write) {
+    let mut hello = Vec::new();
+    Hello::OURS.emit(TransactionId(1), &mut hello);
+    stream.write_all(&hello).unwrap();
+}
+
 /// Reads until the controller asks for the switch's features.
-fn await_features_request(stream: &mut TcpStream) {
+fn await_features_request(stream: &mut impl Read) {
     let (mut framer, mut room) = (Framer::default(), [0; 4096]);
     loop {
         while let Some(message) = framer.next_message().unwrap() {
@@ -153,6 +158,24 @@ fn a_request_is_answered_under_its_number() {
 
     match controller.told().recv_timeout(PATIENCE).unwrap() {
         Told::Reply { id, .. } => assert_eq!(id, asked),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_connection_that_was_made_elsewhere_is_served_as_any() {
+    let controller = ControllerHandle::start(None, config(), Nothing, ORDINARY).unwrap();
+    let (ours, mut switch) = UnixStream::pair().unwrap();
+    switch.set_read_timeout(Some(PATIENCE)).unwrap();
+    let peer = SocketAddr::from(([192, 0, 2, 1], 1024));
+
+    controller.side_entrance().let_in(ours, peer);
+    say_hello(&mut switch);
+    await_features_request(&mut switch);
+    switch.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+
+    match controller.told().recv_timeout(PATIENCE).unwrap() {
+        Told::Closed { peer: closed, .. } => assert_eq!(closed, peer),
         other => panic!("{other:?}"),
     }
 }

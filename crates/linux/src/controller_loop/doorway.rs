@@ -9,6 +9,7 @@ use units::Duration;
 
 use crate::channel::{Channel, Found, Unsent};
 use crate::poller::{Interest, Poller};
+use crate::stream::Stream;
 use crate::waker::Waker;
 
 /// The most connections at once; further ones are closed as they come.
@@ -31,7 +32,7 @@ pub(super) enum Knock {
 /// The listening socket and all connections.
 #[derive(Debug)]
 pub(super) struct Doorway {
-    listener: TcpListener,
+    listener: Option<TcpListener>,
     poller: Poller,
     lines: BTreeMap<ConnectionId, Line>,
     next: u64,
@@ -47,10 +48,12 @@ struct Line {
 
 impl Doorway {
     /// Opens the doorway.
-    pub(super) fn open(listener: TcpListener, waker: &Waker) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
+    pub(super) fn open(listener: Option<TcpListener>, waker: &Waker) -> io::Result<Self> {
         let poller = Poller::new()?;
-        poller.add(&listener, LISTENER)?;
+        if let Some(listener) = &listener {
+            listener.set_nonblocking(true)?;
+            poller.add(listener, LISTENER)?;
+        }
         poller.add(waker, WAKER)?;
         Ok(Self {
             listener,
@@ -77,7 +80,16 @@ impl Doorway {
 
     /// Lets one waiting switch in.
     pub(super) fn accept(&mut self) -> Option<ConnectionId> {
-        let (stream, peer) = self.listener.accept().ok()?;
+        let (stream, peer) = self.listener.as_ref()?.accept().ok()?;
+        self.take(stream, peer)
+    }
+
+    /// Takes over a connection, unless there are too many.
+    pub(super) fn take(
+        &mut self,
+        stream: impl Into<Stream>,
+        peer: SocketAddr,
+    ) -> Option<ConnectionId> {
         if self.lines.len() == MOST_CONNECTIONS {
             return None;
         }
