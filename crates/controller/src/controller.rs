@@ -28,7 +28,7 @@ use crate::discovery::Prober;
 use crate::flows::Flows;
 use crate::forwarding::Forwarding;
 use crate::hosts::Hosts;
-use crate::northbound::{Request, RequestId};
+use crate::northbound::{Asker, Request, RequestId};
 use crate::outbox::{Outbox, Output};
 use crate::place::LinkEnds;
 use crate::session::{ConnectionId, Sessions};
@@ -55,10 +55,12 @@ pub enum Input<'a> {
     Disconnected(ConnectionId),
     /// The store tells something.
     Stored(StoreEvent),
-    /// An application asks something.
+    /// Somebody asks something.
     Request {
         /// By which its reply is known.
         id: RequestId,
+        /// Who asks.
+        by: Asker,
         /// What it asks.
         request: Request,
     },
@@ -165,7 +167,7 @@ impl Controller {
             Input::Received { connection, bytes } => self.received(connection, bytes),
             Input::Disconnected(connection) => self.disconnected(connection),
             Input::Stored(event) => self.stored(event),
-            Input::Request { id, request } => self.requested(id, request),
+            Input::Request { id, by, request } => self.requested(id, &by, request),
             Input::Timeout => {}
         }
         if now >= self.deadline() {

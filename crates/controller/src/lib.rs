@@ -59,7 +59,7 @@ pub mod view;
 
 pub use config::Config;
 pub use controller::{Controller, Counters, Input};
-pub use northbound::{Event, Reply, Request, RequestId, Requirement};
+pub use northbound::{Asker, Event, Reply, Request, RequestId, Requirement};
 pub use outbox::Output;
 pub use session::{CloseReason, ConnectionId};
 pub use store::{Store, StoreEvent, StoreWrite};

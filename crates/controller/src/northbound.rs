@@ -1,6 +1,24 @@
 //! What applications ask of the controller, what it answers, and what it tells
 //! without being asked (S0-6, S1-5).
 
+mod application;
+mod hosts;
+mod intent;
+mod paths;
+mod tables;
+
+pub use application::{
+    ApplicationId, ApplicationKind, ApplicationSummary, Asker, MAX_APPLICATION_NAME,
+    MAX_APPLICATIONS, Manifest, Permission,
+};
+pub use hosts::{HostRefusal, StaticHost};
+pub use intent::{
+    Endpoint, Extent, FrameAction, FrameMatch, Intent, IntentDecision, IntentId, IntentKind,
+    IntentRefusal, IntentState, IntentSummary, MAX_INTENTS, MAX_WAYPOINTS, Scope, Waypoint,
+};
+pub use paths::{FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish};
+pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
+
 use std::net::Ipv4Addr;
 
 use calculus::admission::Ledger;
@@ -10,8 +28,10 @@ use wire::openflow::{DatapathId, ErrorKind};
 
 use crate::admission::{Place, ReservationId};
 use crate::budgets::Fitted;
+use crate::controller::Counters;
 use crate::place::{LinkEnds, PortId};
 use crate::refusal::Refusal;
+use crate::view::View;
 
 /// The most destinations of one flow.
 pub const MAX_DESTINATIONS: usize = 256;
@@ -43,6 +63,10 @@ pub enum Request {
     Topology,
     /// Show what all promises rest on.
     Promises,
+    /// Show switches, ports, links and hosts.
+    View,
+    /// Show what was counted.
+    Statistics,
 }
 
 /// What the controller answers.
@@ -63,12 +87,30 @@ pub enum Reply {
     Topology(Topology),
     /// To [`Request::Promises`].
     Promises(Box<Promises>),
+    /// To [`Request::View`]: a copy that nothing changes.
+    View(Box<View>),
+    /// To [`Request::Statistics`].
+    Statistics(Box<Statistics>),
+    /// Who asks was not granted it; nothing has changed.
+    Denied {
+        /// The application that asked.
+        application: String,
+        /// What it would need.
+        needs: Permission,
+    },
     /// No flow has this name.
     UnknownFlow(String),
     /// The store could not keep the change; nothing has changed.
     NotStored,
     /// Too many requests wait already; nothing has changed.
     Busy,
+}
+
+/// What was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// All together, since the start.
+    pub counters: Counters,
 }
 
 /// Whether a requirement is met.
@@ -322,6 +364,20 @@ pub enum Event {
         from: PortId,
         /// Its port now.
         to: PortId,
+    },
+    /// A flow is in force: the store has kept its admission.
+    Admitted {
+        /// Which.
+        flow: FlowId,
+        /// Its name.
+        name: String,
+    },
+    /// A flow is no more.
+    Withdrawn {
+        /// Which.
+        flow: FlowId,
+        /// Its name.
+        name: String,
     },
     /// Every switch on the way of a flow has confirmed its entries.
     Installed {

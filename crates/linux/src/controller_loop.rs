@@ -15,13 +15,13 @@ use std::fmt::Display;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use controller::{
-    CloseReason, Config, ConnectionId, Controller, Event as Notice, Input, Output, Reply, Request,
-    RequestId, Store,
+    Asker, CloseReason, Config, ConnectionId, Controller, Event as Notice, Input, Output, Reply,
+    Request, RequestId, Store,
 };
 use thiserror::Error;
 use units::Instant;
@@ -124,14 +124,48 @@ impl SideEntrance {
     }
 }
 
+/// Where a controller that runs can be asked, from any thread.
+#[derive(Clone, Debug)]
+pub struct Desk {
+    requests: Sender<Asked>,
+    waker: Waker,
+    asked: Arc<AtomicU64>,
+}
+
+/// A question, by whom it is asked, and by which its reply is known.
+type Asked = (RequestId, Asker, Request);
+
+impl Desk {
+    /// Asks the controller; the reply comes among what the controller tells, and
+    /// never if it has ended.
+    pub fn ask(&self, by: Asker, request: Request) -> RequestId {
+        let id = self.next_id();
+        self.ask_as(id, by, request);
+        id
+    }
+
+    /// Returns a name for a question that nobody has used.
+    #[must_use]
+    pub fn next_id(&self) -> RequestId {
+        RequestId(self.asked.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Asks the controller under a name from [`next_id`](Self::next_id), which was
+    /// noted before so that the reply finds who waits for it.
+    pub fn ask_as(&self, id: RequestId, by: Asker, request: Request) {
+        // A controller that has ended answers nobody.
+        let _ = self.requests.send((id, by, request));
+        self.waker.wake();
+    }
+}
+
 /// A controller that runs. It ends when this value does.
 #[derive(Debug)]
 pub struct ControllerHandle {
     side_entrance: SideEntrance,
-    requests: Sender<(RequestId, Request)>,
+    desk: Desk,
     told: Receiver<Told>,
     waker: Waker,
-    asked: u64,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -183,12 +217,16 @@ impl ControllerHandle {
                 carried.turn();
             }
         })?;
+        let desk = Desk {
+            requests,
+            waker: waker.clone(),
+            asked: Arc::default(),
+        };
         Ok(Self {
             side_entrance,
-            requests,
+            desk,
             told,
             waker,
-            asked: 0,
             stop,
             thread: Some(thread),
         })
@@ -200,14 +238,16 @@ impl ControllerHandle {
         self.side_entrance.clone()
     }
 
-    /// Asks the controller; the reply comes among what it tells.
-    pub fn ask(&mut self, request: Request) -> RequestId {
-        let id = RequestId(self.asked);
-        self.asked += 1;
-        // A controller that has ended answers nobody.
-        let _ = self.requests.send((id, request));
-        self.waker.wake();
-        id
+    /// Asks the controller in the name of the program around it; the reply comes
+    /// among what it tells.
+    pub fn ask(&self, request: Request) -> RequestId {
+        self.desk.ask(Asker::Operator, request)
+    }
+
+    /// Returns where other threads can ask.
+    #[must_use]
+    pub fn desk(&self) -> Desk {
+        self.desk.clone()
     }
 
     /// Returns what the controller tells.
@@ -232,7 +272,7 @@ struct Loop {
     doorway: Doorway,
     arrived: Receiver<Arrival>,
     keeper: StoreKeeper,
-    requests: Receiver<(RequestId, Request)>,
+    requests: Receiver<Asked>,
     tell: Sender<Told>,
     waker: Waker,
     /// The connections for which something was queued and not yet sent.
@@ -253,8 +293,8 @@ impl Loop {
             }
         }
         self.let_in_aside();
-        while let Ok((id, request)) = self.requests.try_recv() {
-            self.input(Input::Request { id, request });
+        while let Ok((id, by, request)) = self.requests.try_recv() {
+            self.input(Input::Request { id, by, request });
         }
         while let Some(kept) = self.keeper.next() {
             match kept {

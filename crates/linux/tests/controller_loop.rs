@@ -152,7 +152,7 @@ fn a_peer_that_closes_in_the_middle_of_a_message_harms_nobody() {
 
 #[test]
 fn a_request_is_answered_under_its_number() {
-    let (mut controller, _) = start();
+    let (controller, _) = start();
 
     let asked = controller.ask(Request::Topology);
 

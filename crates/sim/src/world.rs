@@ -136,8 +136,14 @@ impl World {
     pub fn request(&mut self, request: Request) -> RequestId {
         let id = RequestId(self.requests);
         self.requests += 1;
-        self.controller
-            .handle(self.now, controller::Input::Request { id, request });
+        self.controller.handle(
+            self.now,
+            controller::Input::Request {
+                id,
+                by: controller::Asker::Operator,
+                request,
+            },
+        );
         self.drain_controller();
         id
     }

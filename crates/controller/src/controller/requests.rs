@@ -10,8 +10,9 @@ use crate::admission::{Place, Refused, ReservationId};
 use crate::budgets::Fitted;
 use crate::flows::{BEST_EFFORT, Flow, Installation, MAX_FLOWS, Standing};
 use crate::northbound::{
-    Accepted, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING, Promise,
-    PromisedFlow, Promises, Reply, Request, RequestId, Requirement, Route, Topology,
+    Accepted, Asker, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING,
+    Permission, Promise, PromisedFlow, Promises, Reply, Request, RequestId, Requirement, Route,
+    Statistics, Topology,
 };
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
@@ -75,7 +76,16 @@ impl Desk {
 }
 
 impl Controller {
-    pub(super) fn requested(&mut self, id: RequestId, request: Request) {
+    pub(super) fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
+        if let Asker::Application(name) = by {
+            // None is loaded that asks.
+            let reply = Reply::Denied {
+                application: name.clone(),
+                needs: Permission::to_ask(&request),
+            };
+            self.outbox.reply(id, reply);
+            return;
+        }
         match request {
             Request::Admit(requirements) => self.admit(id, requirements),
             Request::Withdraw(name) => self.withdraw(id, name),
@@ -95,6 +105,15 @@ impl Controller {
             Request::Promises => {
                 let promises = Box::new(self.promises());
                 self.outbox.reply(id, Reply::Promises(promises));
+            }
+            Request::View => {
+                let view = Box::new(self.view.clone());
+                self.outbox.reply(id, Reply::View(view));
+            }
+            Request::Statistics => {
+                let counters = self.counters;
+                let statistics = Box::new(Statistics { counters });
+                self.outbox.reply(id, Reply::Statistics(statistics));
             }
         }
     }
@@ -307,6 +326,8 @@ impl Controller {
         }
         if let Some(flow) = self.flows.get_mut(id) {
             flow.standing = Standing::Admitted;
+            let name = flow.admission.requirement.name.clone();
+            self.outbox.notify(Event::Admitted { flow: id, name });
         }
         self.install(id);
         let Some(flow) = self.flows.get(id) else {
@@ -368,6 +389,8 @@ impl Controller {
                 batch.push(port.datapath, |out| flow.rule.emit_delete(port.port, out));
             }
             self.send(&batch);
+            let name = flow.admission.requirement.name;
+            self.outbox.notify(Event::Withdrawn { flow: id, name });
         }
         for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
             self.outbox.reply(request, Reply::Withdrawn(id));

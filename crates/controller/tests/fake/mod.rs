@@ -204,7 +204,11 @@ impl Network {
     pub fn request(&mut self, request: Request) -> Vec<Reply> {
         self.next_request += 1;
         let id = RequestId(self.next_request);
-        self.input(Input::Request { id, request });
+        self.input(Input::Request {
+            id,
+            by: controller::Asker::Operator,
+            request,
+        });
         self.settle();
         let replies = self.replies.iter().filter(|(to, _)| *to == id);
         replies.map(|(_, reply)| reply.clone()).collect()

@@ -1,0 +1,241 @@
+//! What applications program beside flows with a promise: connectivity, flow
+//! paths, match and action (S1-7). Nothing is reserved for an intent: it travels
+//! with best effort.
+
+use wire::ethernet::MacAddress;
+use wire::openflow::{DatapathId, PortNumber};
+
+use super::{Asker, FlowMatch, Route};
+use crate::place::{LinkEnds, PortId};
+
+/// The most intents at a time.
+pub const MAX_INTENTS: usize = 1 << 16;
+/// The most places through which one flow path is led.
+pub const MAX_WAYPOINTS: usize = 64;
+
+/// An intent that was accepted; never given twice in the life of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IntentId(pub u32);
+
+/// Something that is to hold until it is removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intent {
+    /// Its name, unique among all intents.
+    pub name: String,
+    /// What is to hold.
+    pub kind: IntentKind,
+}
+
+/// What is to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IntentKind {
+    /// Two hosts reach each other, wherever they are.
+    HostToHost {
+        /// The name of one host.
+        one: String,
+        /// The name of the other.
+        other: String,
+    },
+    /// What enters at one place and matches leaves at another.
+    PointToPoint {
+        /// Where frames enter.
+        from: Endpoint,
+        /// Where they leave.
+        to: Endpoint,
+        /// Which frames.
+        matching: FrameMatch,
+    },
+    /// What enters at one place and matches leaves at several.
+    Multicast {
+        /// Where frames enter.
+        from: Endpoint,
+        /// Where they leave.
+        to: Vec<Endpoint>,
+        /// Which frames.
+        matching: FrameMatch,
+    },
+    /// What enters at one place and matches leaves at another and passes certain
+    /// places in this order.
+    Path {
+        /// Where frames enter.
+        from: Endpoint,
+        /// Where they leave.
+        to: Endpoint,
+        /// What they pass.
+        through: Vec<Waypoint>,
+        /// Whether that is the whole path.
+        extent: Extent,
+        /// Which frames.
+        matching: FrameMatch,
+        /// What is done with them at the last switch before they leave.
+        actions: Vec<FrameAction>,
+    },
+    /// Switches do something with the frames that match.
+    MatchAction {
+        /// At which switches.
+        at: Scope,
+        /// Above which others, 0 to 99.
+        priority: u8,
+        /// Which frames.
+        matching: FrameMatch,
+        /// What is done with them, in this order; nothing: they are dropped.
+        actions: Vec<FrameAction>,
+    },
+}
+
+/// Where frames enter or leave the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Where the host of this name is, now and wherever it moves.
+    Host(String),
+    /// A port.
+    Port(PortId),
+}
+
+/// What a path passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waypoint {
+    /// A switch.
+    Switch(DatapathId),
+    /// A link.
+    Link(LinkEnds),
+}
+
+/// Whether what is said of a path is all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// It is: where a link of it breaks, frames wait.
+    Full,
+    /// The rest is found, and found anew when links break.
+    Partial,
+}
+
+/// The switches that are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All, and those to come.
+    Everywhere,
+    /// These.
+    Switches(Vec<DatapathId>),
+}
+
+/// Which frames are meant. Fields that are `None` do not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameMatch {
+    /// The port by which they come in.
+    pub input: Option<PortNumber>,
+    /// The address they come from.
+    pub source: Option<MacAddress>,
+    /// The rest.
+    pub flow: FlowMatch,
+}
+
+/// What a switch does with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameAction {
+    /// Sends it out by a port.
+    Output(PortNumber),
+    /// Sends it out by all ports but the one by which it came in.
+    Flood,
+    /// Hands it to the controller.
+    Controller,
+    /// Puts it into a queue, 0 to 7, wherever it goes out afterwards.
+    Queue(u8),
+    /// Tags it with a VLAN id, or changes that of its tag.
+    SetVlan(u16),
+    /// Takes its VLAN tag away.
+    StripVlan,
+    /// Changes the address it comes from.
+    SetSource(MacAddress),
+    /// Changes the address it goes to.
+    SetDestination(MacAddress),
+}
+
+/// Whether an intent is accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IntentDecision {
+    /// It is, and holds as soon and as long as the network lets it.
+    Accepted {
+        /// Its number.
+        id: IntentId,
+        /// Its name.
+        name: String,
+    },
+    /// It is not.
+    Refused {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: IntentRefusal,
+    },
+}
+
+/// Why an intent is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IntentRefusal {
+    /// Another intent has its name.
+    #[error("another intent is called {name}")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// There are too many.
+    #[error("there are {limit} intents, and there cannot be more")]
+    TooMany {
+        /// The limit.
+        limit: usize,
+    },
+    /// Nobody knows a host of this name.
+    #[error("host {name} is not known")]
+    UnknownHost {
+        /// The name.
+        name: String,
+    },
+    /// It contradicts itself.
+    #[error("{0}")]
+    Senseless(&'static str),
+    /// Its frames are claimed by rules of somebody else, at the same priority.
+    #[error("{owner} has rules for the same frames at switch {datapath:x}, with the same priority")]
+    Conflict {
+        /// Who has them.
+        owner: String,
+        /// Where.
+        datapath: u64,
+    },
+}
+
+/// An intent in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntentSummary {
+    /// Its number.
+    pub id: IntentId,
+    /// What is to hold.
+    pub intent: Intent,
+    /// Who wants it.
+    pub owner: Asker,
+    /// How far it is.
+    pub state: IntentState,
+    /// The ways that its frames take: one for each direction.
+    pub routes: Vec<Route>,
+    /// How many rules it has on all switches.
+    pub rules: usize,
+}
+
+/// How far an intent is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IntentState {
+    /// Every switch has confirmed its rules.
+    Installed,
+    /// Some have not yet.
+    Installing,
+    /// The network does not let it hold now.
+    Waiting {
+        /// Why.
+        reason: String,
+    },
+    /// Switches refuse rules of it; they are asked again.
+    Failed {
+        /// Which switch and why.
+        reason: String,
+    },
+}
