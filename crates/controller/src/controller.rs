@@ -5,7 +5,7 @@
 //! | what happens | where it is handled |
 //! |---|---|
 //! | a connection, a message, a switch that comes or goes | `southbound` |
-//! | a request, a record of the store | `requests` |
+//! | a request, a record of the store | `requests`, `together` |
 //! | a link that is found or lost | `links` |
 //! | a host that moves | `mobility` |
 //! | time | `timers` |
@@ -15,6 +15,7 @@ mod mobility;
 mod requests;
 mod southbound;
 mod timers;
+mod together;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};

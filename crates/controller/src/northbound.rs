@@ -52,6 +52,12 @@ pub struct FlowId(pub u32);
 pub enum Request {
     /// Admit these flows, one by one, in this order.
     Admit(Vec<Requirement>),
+    /// Admit all of these flows, or none of them.
+    AdmitTogether(Vec<Requirement>),
+    /// Say what would be decided about these flows, one by one, in this order.
+    /// Nothing is admitted; the numbers of those that would be accepted mean
+    /// nothing.
+    WhatIf(Vec<Requirement>),
     /// End the flow with this name.
     Withdraw(String),
     /// Choose delay budgets for these flows, the most important first. Nothing
@@ -72,8 +78,9 @@ pub enum Request {
 /// What the controller answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// To [`Request::Admit`]: one decision for each requirement, in order, once
-    /// all are made and kept by the store.
+    /// To [`Request::Admit`] and [`Request::AdmitTogether`]: one decision for each
+    /// requirement, in order, once all are made and kept by the store; to
+    /// [`Request::WhatIf`] what they would be.
     Decisions(Vec<Decision>),
     /// To [`Request::Withdraw`]: the flow is gone from the store; its entries
     /// are on their way out.
@@ -156,6 +163,8 @@ pub struct Route {
 /// A flow in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSummary {
+    /// What was asked for.
+    pub requirement: Requirement,
     /// What was accepted.
     pub accepted: Accepted,
     /// Which way it takes.

@@ -15,6 +15,12 @@ pub enum Refusal {
         /// The name.
         name: String,
     },
+    /// It was to be met together with another one, and that cannot be.
+    #[error("{with} is refused, and it was asked for all or none")]
+    Together {
+        /// The name of the other requirement.
+        with: String,
+    },
     /// There are too many flows.
     #[error("there are {limit} flows, and there cannot be more")]
     TooManyFlows {

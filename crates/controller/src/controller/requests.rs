@@ -40,8 +40,18 @@ pub(super) struct Desk {
 #[derive(Debug)]
 struct Waiting {
     id: RequestId,
+    bond: Bond,
     decisions: Vec<Option<Decision>>,
     unsettled: usize,
+}
+
+/// What the requirements of one request have to do with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bond {
+    /// Nothing: each is decided by itself.
+    Single,
+    /// None is to be met without the others.
+    Together,
 }
 
 impl Desk {
@@ -57,9 +67,44 @@ impl Desk {
         self.held.remove(&flow)
     }
 
+    /// Returns how many flows wait for the store.
+    pub(super) fn proposed(&self) -> usize {
+        self.proposals.len()
+    }
+
+    /// Has a request wait until the store has decided about all of these flows.
+    pub(super) fn wait_for(&mut self, id: RequestId, bond: Bond, flows: &[FlowId]) {
+        let decisions = vec![None; flows.len()];
+        let places = flows.iter().copied().enumerate();
+        self.await_store(id, bond, decisions, places);
+    }
+
+    /// Has a request wait until the store has decided about flows, each of which
+    /// has a place among the decisions.
+    fn await_store(
+        &mut self,
+        id: RequestId,
+        bond: Bond,
+        decisions: Vec<Option<Decision>>,
+        flows: impl Iterator<Item = (usize, FlowId)>,
+    ) {
+        let batch = self.next;
+        self.next += 1;
+        let before = self.proposals.len();
+        self.proposals
+            .extend(flows.map(|(place, flow)| (flow, (batch, place))));
+        let waiting = Waiting {
+            id,
+            bond,
+            decisions,
+            unsettled: self.proposals.len() - before,
+        };
+        self.batches.insert(batch, waiting);
+    }
+
     /// Notes a decision. Returns the request and all its decisions if that was
     /// the last.
-    fn settle(&mut self, flow: FlowId, decision: Decision) -> Option<(RequestId, Vec<Decision>)> {
+    fn settle(&mut self, flow: FlowId, decision: Decision) -> Option<Settled> {
         let (batch, place) = self.proposals.remove(&flow)?;
         let waiting = self.batches.get_mut(&batch)?;
         waiting.decisions[place] = Some(decision);
@@ -68,11 +113,19 @@ impl Desk {
             return None;
         }
         let waiting = self.batches.remove(&batch)?;
-        Some((
-            waiting.id,
-            waiting.decisions.into_iter().flatten().collect(),
-        ))
+        Some(Settled {
+            id: waiting.id,
+            bond: waiting.bond,
+            decisions: waiting.decisions.into_iter().flatten().collect(),
+        })
     }
+}
+
+/// A request of which all is decided.
+struct Settled {
+    id: RequestId,
+    bond: Bond,
+    decisions: Vec<Decision>,
 }
 
 impl Controller {
@@ -88,6 +141,8 @@ impl Controller {
         }
         match request {
             Request::Admit(requirements) => self.admit(id, requirements),
+            Request::AdmitTogether(requirements) => self.admit_together(id, requirements),
+            Request::WhatIf(requirements) => self.what_if(id, requirements),
             Request::Withdraw(name) => self.withdraw(id, name),
             Request::FitBudgets(requirements) => {
                 let fitted = self.fit_budgets(&requirements);
@@ -119,41 +174,35 @@ impl Controller {
     }
 
     fn admit(&mut self, id: RequestId, requirements: Vec<Requirement>) {
-        if self.desk.proposals.len() + requirements.len() > MAX_WAITING {
+        if !self.has_room_for(requirements.len()) {
             self.outbox.reply(id, Reply::Busy);
             return;
         }
-        let batch = self.desk.next;
-        self.desk.next += 1;
         let mut decisions = Vec::with_capacity(requirements.len());
-        let mut unsettled = 0;
+        let mut flows = Vec::new();
         for (place, requirement) in requirements.into_iter().enumerate() {
             let name = requirement.name.clone();
-            match self.propose(requirement) {
+            decisions.push(match self.reserve_flow(requirement) {
                 Ok(flow) => {
-                    self.desk.proposals.insert(flow, (batch, place));
-                    decisions.push(None);
-                    unsettled += 1;
+                    self.propose(flow);
+                    flows.push((place, flow));
+                    None
                 }
-                Err(reason) => decisions.push(Some(Decision::Refused { name, reason })),
-            }
+                Err(reason) => Some(Decision::Refused { name, reason }),
+            });
         }
-        if unsettled == 0 {
+        if flows.is_empty() {
             let decisions = decisions.into_iter().flatten().collect();
             self.outbox.reply(id, Reply::Decisions(decisions));
             return;
         }
-        let waiting = Waiting {
-            id,
-            decisions,
-            unsettled,
-        };
-        self.desk.batches.insert(batch, waiting);
+        self.desk
+            .await_store(id, Bond::Single, decisions, flows.into_iter());
     }
 
-    /// Decides on a requirement; if it can be met, reserves it and asks the
-    /// store to keep it.
-    fn propose(&mut self, requirement: Requirement) -> Result<FlowId, Refusal> {
+    /// Decides on a requirement; if it can be met, reserves it. The store knows
+    /// nothing of it yet.
+    pub(super) fn reserve_flow(&mut self, requirement: Requirement) -> Result<FlowId, Refusal> {
         if self.flows.len() >= MAX_FLOWS {
             return Err(Refusal::TooManyFlows { limit: MAX_FLOWS });
         }
@@ -163,12 +212,31 @@ impl Controller {
         }
         let id = self.flows.next_id();
         let (admission, reservation) = self.decide(id, requirement)?;
-        self.outbox.store(StoreWrite {
-            key: Key::Admission(id.0),
-            value: Some(admission.to_bytes()),
-        });
         self.flows.insert(Flow::new(id, admission, reservation));
         Ok(id)
+    }
+
+    /// Asks the store to keep a flow that is reserved.
+    pub(super) fn propose(&mut self, id: FlowId) {
+        if let Some(flow) = self.flows.get(id) {
+            self.outbox.store(StoreWrite {
+                key: Key::Admission(id.0),
+                value: Some(flow.admission.to_bytes()),
+            });
+        }
+    }
+
+    /// Answers a request of which all is decided.
+    fn answer(&mut self, settled: Settled) {
+        let refused = |decision: &Decision| matches!(decision, Decision::Refused { .. });
+        let reply = match settled.bond {
+            Bond::Together if settled.decisions.iter().any(refused) => {
+                self.undo(&settled.decisions);
+                Reply::NotStored
+            }
+            Bond::Together | Bond::Single => Reply::Decisions(settled.decisions),
+        };
+        self.outbox.reply(settled.id, reply);
     }
 
     /// Finds the ways of a flow and reserves what it requires on them.
@@ -334,8 +402,8 @@ impl Controller {
             return;
         };
         let decision = Decision::Accepted(self.accepted(flow));
-        if let Some((request, decisions)) = self.desk.settle(id, decision) {
-            self.outbox.reply(request, Reply::Decisions(decisions));
+        if let Some(settled) = self.desk.settle(id, decision) {
+            self.answer(settled);
         }
     }
 
@@ -413,8 +481,8 @@ impl Controller {
             name: flow.admission.requirement.name,
             reason: Refusal::NotStored,
         };
-        if let Some((request, decisions)) = self.desk.settle(id, decision) {
-            self.outbox.reply(request, Reply::Decisions(decisions));
+        if let Some(settled) = self.desk.settle(id, decision) {
+            self.answer(settled);
         }
     }
 
@@ -441,6 +509,7 @@ impl Controller {
             promise => promise,
         };
         FlowSummary {
+            requirement: flow.admission.requirement.clone(),
             accepted: self.accepted(flow),
             travels: flow.travels(),
             promise,
@@ -467,7 +536,7 @@ impl Controller {
         }
     }
 
-    fn accepted(&self, flow: &Flow) -> Accepted {
+    pub(super) fn accepted(&self, flow: &Flow) -> Accepted {
         let admission = &flow.admission;
         let alternatives = admission.alternatives.iter();
         Accepted {

@@ -89,8 +89,12 @@ impl Permission {
     #[must_use]
     pub const fn to_ask(request: &Request) -> Self {
         match request {
-            Request::Admit(_) | Request::Withdraw(_) => Self::AdmitFlows,
-            Request::Flows | Request::Promises | Request::FitBudgets(_) => Self::SeeFlows,
+            Request::Admit(_) | Request::AdmitTogether(_) | Request::Withdraw(_) => {
+                Self::AdmitFlows
+            }
+            Request::WhatIf(_) | Request::Flows | Request::Promises | Request::FitBudgets(_) => {
+                Self::SeeFlows
+            }
             Request::Topology | Request::View | Request::Statistics => Self::SeeTopology,
         }
     }

@@ -45,6 +45,8 @@ pub struct Network {
     pub records: BTreeMap<Vec<u8>, StoreWrite>,
     /// Whether the store answers.
     pub store_works: bool,
+    /// Which writes it rejects all the same, counted from now on: 0 is the next.
+    pub rejected_writes: Vec<usize>,
     /// Whether switches answer barriers at once, or when they are released.
     pub barriers_work: bool,
     withheld: Vec<(ConnectionId, Vec<u8>)>,
@@ -101,6 +103,7 @@ impl Network {
             replies: Vec::new(),
             records: BTreeMap::new(),
             store_works: true,
+            rejected_writes: Vec::new(),
             barriers_work: true,
             withheld: Vec::new(),
             delivery_works: true,
@@ -402,7 +405,10 @@ impl Network {
         }
         while self.delivery_works && self.deliver(0) {}
         for write in stored {
-            let event = match self.store_works {
+            let is_rejected = self.rejected_writes.first() == Some(&0);
+            self.rejected_writes.retain(|turn| *turn > 0);
+            self.rejected_writes.iter_mut().for_each(|turn| *turn -= 1);
+            let event = match self.store_works && !is_rejected {
                 true => {
                     let key = write.key.to_bytes().to_vec();
                     match write.value {

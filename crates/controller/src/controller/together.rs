@@ -1,0 +1,112 @@
+//! Requirements that are decided together: all are met or none, or nothing is done
+//! and only the answer given.
+
+use crate::northbound::{Decision, FlowId, MAX_WAITING, Reply, RequestId, Requirement};
+use crate::refusal::Refusal;
+use crate::store::{Key, StoreWrite};
+
+use super::Controller;
+use super::requests::Bond;
+
+impl Controller {
+    /// Admits all of these flows, or none of them.
+    pub(super) fn admit_together(&mut self, id: RequestId, requirements: Vec<Requirement>) {
+        if !self.has_room_for(requirements.len()) {
+            self.outbox.reply(id, Reply::Busy);
+            return;
+        }
+        let names: Vec<String> = requirements.iter().map(|one| one.name.clone()).collect();
+        let reserved = self.reserve_each(requirements);
+        let failed = reserved.iter().position(Result::is_err);
+        let Some(failed) = failed else {
+            let flows: Vec<FlowId> = reserved.into_iter().flatten().collect();
+            self.keep_together(id, &flows);
+            return;
+        };
+        self.take_back(reserved.iter().flatten().copied());
+        let with = names[failed].clone();
+        let decisions = names.into_iter().zip(reserved).map(|(name, reserved)| {
+            let reason = match reserved {
+                Ok(_) => Refusal::Together { with: with.clone() },
+                Err(reason) => reason,
+            };
+            Decision::Refused { name, reason }
+        });
+        let reply = Reply::Decisions(decisions.collect());
+        self.outbox.reply(id, reply);
+    }
+
+    /// Answers what would be decided about these flows, one after the other, and
+    /// leaves everything as it is.
+    pub(super) fn what_if(&mut self, id: RequestId, requirements: Vec<Requirement>) {
+        if !self.has_room_for(requirements.len()) {
+            self.outbox.reply(id, Reply::Busy);
+            return;
+        }
+        let names: Vec<String> = requirements.iter().map(|one| one.name.clone()).collect();
+        let reserved = self.reserve_each(requirements);
+        let decide = |(name, reserved): (String, &Result<FlowId, Refusal>)| match reserved {
+            Ok(flow) => {
+                let flow = self.flows.get(*flow)?;
+                Some(Decision::Accepted(self.accepted(flow)))
+            }
+            Err(reason) => Some(Decision::Refused {
+                name,
+                reason: reason.clone(),
+            }),
+        };
+        let decisions = names.into_iter().zip(&reserved).filter_map(decide);
+        let reply = Reply::Decisions(decisions.collect());
+        self.take_back(reserved.iter().flatten().copied());
+        self.outbox.reply(id, reply);
+    }
+
+    /// Reserves what these flows require, one after the other, as far as that can
+    /// be. The store knows nothing of it yet.
+    fn reserve_each(&mut self, requirements: Vec<Requirement>) -> Vec<Result<FlowId, Refusal>> {
+        let mut reserved = Vec::with_capacity(requirements.len());
+        for requirement in requirements {
+            reserved.push(self.reserve_flow(requirement));
+        }
+        reserved
+    }
+
+    /// Gives back what was reserved for flows that the store does not know.
+    fn take_back(&mut self, flows: impl Iterator<Item = FlowId>) {
+        for flow in flows {
+            if let Some(flow) = self.flows.remove(flow) {
+                self.give_back(&flow);
+            }
+        }
+    }
+
+    /// Asks the store to keep flows of which none is to be in force without the
+    /// others.
+    fn keep_together(&mut self, id: RequestId, flows: &[FlowId]) {
+        if flows.is_empty() {
+            self.outbox.reply(id, Reply::Decisions(Vec::new()));
+            return;
+        }
+        self.desk.wait_for(id, Bond::Together, flows);
+        for flow in flows {
+            self.propose(*flow);
+        }
+    }
+
+    /// Ends the flows that the store has kept of a request of which it could not
+    /// keep all.
+    pub(super) fn undo(&mut self, decisions: &[Decision]) {
+        for decision in decisions {
+            if let Decision::Accepted(accepted) = decision {
+                self.outbox.store(StoreWrite {
+                    key: Key::Admission(accepted.id.0),
+                    value: None,
+                });
+            }
+        }
+    }
+
+    pub(super) fn has_room_for(&self, requirements: usize) -> bool {
+        self.desk.proposed() + requirements <= MAX_WAITING
+    }
+}

@@ -1,0 +1,94 @@
+//! Requirements that are decided together.
+
+use controller::northbound::Decision;
+use controller::refusal::Refusal;
+use controller::{Reply, Request, Requirement};
+use units::BitRate;
+
+use crate::fake::{Network, group, requirement};
+use crate::{DIAMOND, entries};
+
+#[test]
+fn of_requirements_that_cannot_all_be_met_none_is() {
+    let mut network = Network::started(4, &DIAMOND);
+    let before = entries(&network);
+
+    let replies = network.request(Request::AdmitTogether(vec![modest(1), greedy(), modest(2)]));
+
+    let [first, second, third] = &decisions(&replies)[..] else {
+        panic!("{replies:?}")
+    };
+    let reason = |decision: &Decision| match decision {
+        Decision::Refused { reason, .. } => reason.clone(),
+        Decision::Accepted(accepted) => panic!("{accepted:?}"),
+    };
+    let with = "greedy".to_owned();
+    assert_eq!(reason(first), Refusal::Together { with: with.clone() });
+    assert!(matches!(reason(second), Refusal::Shortage(_)));
+    assert_eq!(reason(third), Refusal::Together { with });
+    assert_eq!(entries(&network), before);
+    assert!(network.records.is_empty());
+}
+
+#[test]
+fn requirements_that_can_all_be_met_are() {
+    let mut network = Network::started(4, &DIAMOND);
+
+    let replies = network.request(Request::AdmitTogether(vec![modest(1), modest(2)]));
+
+    let accepted = |decision: &Decision| matches!(decision, Decision::Accepted(_));
+    assert_eq!(decisions(&replies).len(), 2);
+    assert!(decisions(&replies).iter().all(accepted));
+    assert_eq!(network.records.len(), 2);
+}
+
+#[test]
+fn what_the_store_keeps_of_requirements_that_belong_together_it_keeps_whole() {
+    let mut network = Network::started(4, &DIAMOND);
+    network.rejected_writes = vec![1];
+
+    let replies = network.request(Request::AdmitTogether(vec![modest(1), modest(2)]));
+
+    assert_eq!(replies, [Reply::NotStored]);
+    assert!(network.records.is_empty());
+    assert_eq!(network.topology().flows, 0);
+    assert!(network.admit(modest(2)).is_ok());
+}
+
+/// What is asked as a question is answered as it would be decided, and changes
+/// nothing: the same requirements are decided in the same way afterwards.
+#[test]
+fn a_question_is_answered_like_a_requirement_and_changes_nothing() {
+    let mut network = Network::started(4, &DIAMOND);
+    let wanted = vec![modest(1), greedy(), modest(2)];
+
+    let question = network.request(Request::WhatIf(wanted.clone()));
+    let (records, flows) = (network.records.len(), network.topology().flows);
+    let admitted = network.request(Request::Admit(wanted));
+
+    let outcome = |decision: &Decision| match decision {
+        Decision::Accepted(accepted) => Ok((accepted.guarantee, accepted.route.clone())),
+        Decision::Refused { name, reason } => Err((name.clone(), reason.clone())),
+    };
+    let outcomes = |replies: &[Reply]| decisions(replies).iter().map(outcome).collect::<Vec<_>>();
+    assert_eq!((records, flows), (0, 0));
+    assert_eq!(outcomes(&question), outcomes(&admitted));
+}
+
+fn decisions(replies: &[Reply]) -> Vec<Decision> {
+    match replies {
+        [Reply::Decisions(decisions)] => decisions.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn modest(number: u8) -> Requirement {
+    requirement(&format!("modest{number}"), 1, &[4], group(number))
+}
+
+/// Returns a requirement that asks for more than a link has.
+fn greedy() -> Requirement {
+    let mut greedy = requirement("greedy", 1, &[4], group(9));
+    greedy.traffic.rate = BitRate::from_mbps(100_000);
+    greedy
+}
