@@ -2,6 +2,16 @@
 
 use units::{BitRate, Delay};
 
+/// The classes of a file that declares none. Two queues stay free above them
+/// and between them: 7 for the network's own signals, 4, 2 and 1 for classes
+/// that a user adds by declaring all of them.
+pub(crate) const DEFAULT_CLASSES: [(&str, u8); 4] = [
+    ("protection", 6),
+    ("sampled-values", 5),
+    ("control", 3),
+    ("best-effort", 0),
+];
+
 /// Traffic that shares a queue at every port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {

@@ -8,6 +8,20 @@ use crate::limits::MOST_CHANGES;
 use crate::random::Random;
 use crate::{ClassIndex, HostIndex};
 
+/// How late a frame may leave its host if nothing else is said.
+pub(crate) const DEFAULT_JITTER: Duration = Duration::from_us(250);
+/// Beyond this the burst of an absurd rate could not be counted.
+pub(crate) const LONGEST_JITTER: Duration = Duration::from_secs(1);
+pub(crate) const DEFAULT_MIN_TIME: Duration = Duration::from_ms(4);
+pub(crate) const DEFAULT_MAX_TIME: Duration = Duration::from_secs(1);
+/// The mean interval between the state changes of a GOOSE stream.
+pub(crate) const DEFAULT_CHANGES: Duration = Duration::from_secs(1);
+/// Samples are counted within a second, in 16 bits (9-2LE clause 7).
+pub(crate) const SAMPLE_PERIODS: (Duration, Duration) =
+    (Duration::from_ns(15_259), Duration::from_secs(1));
+/// Ethernet 14, IPv4 20, UDP 8.
+pub(crate) const UDP_HEADERS: DataSize = DataSize::from_bytes(42);
+
 /// A flow of frames from one host to one or several others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {

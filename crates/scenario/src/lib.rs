@@ -14,6 +14,7 @@ mod class;
 mod contract;
 mod event;
 mod flow;
+pub mod flow_table;
 mod format;
 mod generate;
 mod import;

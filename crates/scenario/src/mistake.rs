@@ -275,6 +275,15 @@ pub enum Mistake {
 }
 
 impl Mistake {
+    /// Returns the mistake of a file of `size` bytes where `limit` are read.
+    pub(crate) fn too_long(size: usize, limit: usize) -> Self {
+        let bytes = |count| u64::try_from(count).unwrap_or(u64::MAX) & (u64::MAX >> 4);
+        Self::FileTooLong {
+            size: DataSize::from_bytes(bytes(size)),
+            limit: DataSize::from_bytes(bytes(limit)),
+        }
+    }
+
     /// Returns the last part of the code under which the mistake is listed.
     #[must_use]
     pub fn code(&self) -> &'static str {

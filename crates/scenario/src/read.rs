@@ -20,7 +20,7 @@ mod traffic;
 use std::io;
 
 use toml::de::DeTable;
-use units::{DataSize, Duration};
+use units::Duration;
 
 use crate::format::{ADMISSION, CONTROLLER, FILE, MEASUREMENT, SCENARIO};
 use crate::limits::LONGEST_FILE;
@@ -107,11 +107,7 @@ fn read(name: &str, file: &Record<'_>, load: &mut Loader<'_>, problems: &mut Pro
 /// TOML; reports either.
 fn tree<'a>(text: &'a str, table: &'static Table, problems: &mut Problems) -> Option<DeTable<'a>> {
     if text.len() > LONGEST_FILE {
-        let mistake = Mistake::FileTooLong {
-            size: bytes(text.len()),
-            limit: bytes(LONGEST_FILE),
-        };
-        problems.report(start(), mistake);
+        problems.report(start(), Mistake::too_long(text.len(), LONGEST_FILE));
         return None;
     }
     let (tree, errors) = DeTable::parse_recoverable(text);
@@ -146,10 +142,6 @@ fn quote_lines(message: &str) -> String {
 /// Returns the beginning of the file, where messages about the whole point.
 fn start() -> Place {
     0..0
-}
-
-fn bytes(count: usize) -> DataSize {
-    DataSize::from_bytes(u64::try_from(count).unwrap_or(u64::MAX) & (u64::MAX >> 4))
 }
 
 /// Returns the name of a file without folders and ending.

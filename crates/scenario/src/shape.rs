@@ -465,7 +465,8 @@ pub(crate) fn is_name(text: &str) -> bool {
         && text.chars().count() <= LONGEST_NAME
 }
 
-fn parse_mac(text: &str) -> Option<[u8; 6]> {
+/// Returns the hardware address that a text writes in six pairs of digits.
+pub(crate) fn parse_mac(text: &str) -> Option<[u8; 6]> {
     let mut mac = [0; 6];
     let mut parts = text.split(['-', ':']);
     for byte in &mut mac {

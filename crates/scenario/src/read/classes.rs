@@ -3,22 +3,13 @@
 use toml::de::DeValue;
 use units::BitRate;
 
+use crate::class::DEFAULT_CLASSES;
 use crate::format::CLASS;
 use crate::mistake::Mistake;
 use crate::names::Names;
 use crate::problem::{Place, Problems};
 use crate::record::Record;
 use crate::{Budget, Class, ClassIndex};
-
-/// The classes of a file that declares none. Two queues stay free above them
-/// and between them: 7 for the network's own signals, 4, 2 and 1 for classes
-/// that a user adds by declaring all of them.
-const DEFAULT_CLASSES: [(&str, u8); 4] = [
-    ("protection", 6),
-    ("sampled-values", 5),
-    ("control", 3),
-    ("best-effort", 0),
-];
 
 /// Returns the classes, the most urgent first, and their names.
 pub(super) fn read(file: &Record<'_>, problems: &mut Problems) -> (Vec<Class>, Names<ClassIndex>) {

@@ -3,6 +3,10 @@
 use units::{BitRate, DataSize, Delay, Duration};
 
 use crate::contract::{LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, SMALLEST_FRAME};
+use crate::flow::{
+    DEFAULT_CHANGES, DEFAULT_JITTER, DEFAULT_MAX_TIME, DEFAULT_MIN_TIME, LONGEST_JITTER,
+    SAMPLE_PERIODS, UDP_HEADERS,
+};
 use crate::limits::MOST_CHANGES;
 use crate::mistake::Mistake;
 use crate::problem::{Place, Problems};
@@ -11,17 +15,6 @@ use crate::shape::{Shape, Zero, list};
 use crate::{
     BestEffort, Goose, Message, SampledValues, StateChanges, TokenBucket, Traffic, wire_size,
 };
-
-const DEFAULT_JITTER: Duration = Duration::from_us(250);
-/// Beyond this the burst of an absurd rate could not be counted.
-const LONGEST_JITTER: Duration = Duration::from_secs(1);
-const DEFAULT_MIN_TIME: Duration = Duration::from_ms(4);
-const DEFAULT_MAX_TIME: Duration = Duration::from_secs(1);
-const DEFAULT_CHANGES: Duration = Duration::from_secs(1);
-/// Samples are counted within a second, in 16 bits (9-2LE clause 7).
-const SAMPLE_PERIODS: (Duration, Duration) = (Duration::from_ns(15_259), Duration::from_secs(1));
-/// Ethernet 14, IPv4 20, UDP 8.
-const UDP_HEADERS: DataSize = DataSize::from_bytes(42);
 
 /// The kinds of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
