@@ -6,10 +6,12 @@
 //! |---|---|
 //! | a connection, a message, a switch that comes or goes | `southbound` |
 //! | a request, a record of the store | `requests`, `together` |
+//! | rules that somebody wants | `desired` |
 //! | a link that is found or lost | `links` |
 //! | a host that moves | `mobility` |
 //! | time | `timers` |
 
+mod desired;
 mod links;
 mod mobility;
 mod requests;
@@ -25,6 +27,7 @@ use units::Instant;
 use crate::admission::Reservations;
 use crate::config::{Application, Config, Metric, Timers};
 use crate::confirmation::Confirmations;
+use crate::desired::Desired;
 use crate::discovery::Prober;
 use crate::flows::Flows;
 use crate::forwarding::Forwarding;
@@ -107,6 +110,7 @@ pub struct Controller {
     hosts: Hosts,
     prober: Prober,
     flows: Flows,
+    desired: Desired,
     reservations: Reservations,
     desk: Desk,
     confirmations: Confirmations<Operation>,
@@ -143,6 +147,7 @@ impl Controller {
             outbox: Outbox::default(),
             prober: Prober::new(config.probe_key),
             flows: Flows::default(),
+            desired: Desired::default(),
             reservations: Reservations::new(&config),
             hosts: Hosts::new(config.hosts, &mut view),
             view,

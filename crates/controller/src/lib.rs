@@ -20,6 +20,7 @@
 //! | [`admission`], [`unpromised`], [`refusal`] | can its promise be kept there? |
 //! | [`budgets`] | how much delay may each hop add? |
 //! | [`flows`], [`rules`], [`batch`] | which entries does it have? |
+//! | [`desired`] | which entries should each switch have? |
 //! | [`restoration`], [`transition`] | how does it change its way? |
 //! | [`forwarding`] | what if nobody has asked for a flow? |
 //!
@@ -36,6 +37,7 @@ pub mod budgets;
 pub mod config;
 pub mod confirmation;
 pub mod controller;
+pub mod desired;
 pub mod discovery;
 pub mod flows;
 pub mod forwarding;

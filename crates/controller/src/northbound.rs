@@ -29,6 +29,7 @@ use wire::openflow::{DatapathId, ErrorKind};
 use crate::admission::{Place, ReservationId};
 use crate::budgets::Fitted;
 use crate::controller::Counters;
+use crate::desired::{Outcome, Subject};
 use crate::place::{LinkEnds, PortId};
 use crate::refusal::Refusal;
 use crate::view::View;
@@ -475,6 +476,13 @@ pub enum Event {
         added: usize,
         /// How many it had in excess.
         removed: usize,
+    },
+    /// The rules of an intent or an application are in force, or are not.
+    RulesSettled {
+        /// Whose.
+        subject: Subject,
+        /// What became of them.
+        outcome: Outcome,
     },
     /// The store holds an admission that cannot be read. It is left alone.
     RecordUnreadable {

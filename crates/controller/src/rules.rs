@@ -19,20 +19,14 @@
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::{Fields, Masked, VlanMatch};
 use wire::openflow::{
-    Action, Actions, ControllerLength, Cookie, FlowMod, FlowModCommand, Instruction, Instructions,
+    Action, Actions, Cookie, DatapathId, FlowMod, FlowModCommand, Instruction, Instructions,
     MatchField, PortNumber, QueueId, TableId, TransactionId,
 };
 
+use crate::desired::{COOKIE_OURS, PlacedRule, Subject};
 use crate::flows::Entry;
 use crate::northbound::{FlowId, FlowMatch, Requirement, TransportProtocol};
-
-/// The bits of a cookie that say that an entry is one of ours.
-pub const COOKIE_OURS: Cookie = Cookie(0x54 << 56);
-/// Which bits those are.
-pub const COOKIE_MASK_OURS: Cookie = Cookie(0xff << 56);
-
-/// Bit of a transaction id that marks an entry of a flow; the others name it.
-const FLOW_TRANSACTION: u32 = 1 << 31;
+use crate::place::PortId;
 
 const TABLE: TableId = TableId(0);
 const PROBE_PRIORITY: u16 = u16::MAX;
@@ -93,7 +87,7 @@ impl Rule {
             instructions: Instructions::of(&instructions),
             ..FlowMod::add(TABLE)
         };
-        flow_mod.emit(transaction_of(self.flow), out);
+        flow_mod.emit(Subject::Flow(self.flow).transaction(), out);
     }
 
     /// Appends a FlowMod that deletes the entry for frames that come in by
@@ -106,7 +100,7 @@ impl Rule {
             matching: Fields::of(&matching),
             ..FlowMod::add(TABLE)
         };
-        flow_mod.emit(transaction_of(self.flow), out);
+        flow_mod.emit(Subject::Flow(self.flow).transaction(), out);
     }
 
     /// Returns the cookie of the entry for frames that come in by `input`.
@@ -134,63 +128,36 @@ impl Rule {
     }
 }
 
-/// Returns the flow that a FlowMod with this transaction id was for, or `None`
-/// if it was for no flow.
-#[must_use]
-pub const fn flow_of(transaction: TransactionId) -> Option<FlowId> {
-    match transaction.0 & FLOW_TRANSACTION {
-        0 => None,
-        _ => Some(FlowId(transaction.0 & !FLOW_TRANSACTION)),
-    }
-}
-
-const fn transaction_of(flow: FlowId) -> TransactionId {
-    TransactionId(FLOW_TRANSACTION | flow.0)
-}
-
-/// Appends the entries that every switch has, whatever flows it carries: probes
+/// Returns the entries that every switch has, whatever flows it carries: probes
 /// and frames that nobody claims go to the controller. They come whole, so that
 /// the switch does not keep what nobody will ask for.
-pub fn emit_services(out: &mut Vec<u8>) {
-    let matching = [MatchField::EthType(EtherType::LLDP)];
-    emit_punt(&matching, PROBE_PRIORITY, out);
-    emit_punt(&[], MISS_PRIORITY, out);
-}
-
-/// Returns the cookies of the entries that every switch has.
 #[must_use]
-pub fn service_cookies() -> [Cookie; 2] {
-    [PROBE_PRIORITY, MISS_PRIORITY].map(service_cookie)
+pub fn services(datapath: DatapathId) -> [PlacedRule; 2] {
+    let probes = vec![MatchField::EthType(EtherType::LLDP)];
+    [(probes, PROBE_PRIORITY), (Vec::new(), MISS_PRIORITY)].map(|(matching, priority)| PlacedRule {
+        datapath,
+        table: TABLE,
+        priority,
+        matching,
+        actions: vec![Action::output(PortNumber::CONTROLLER)],
+    })
 }
 
-/// Appends an entry that discards what a host sends that nobody claims, once
-/// it is known where the host is: it need not be told again. From another port
-/// it is told.
-pub fn emit_known_host(host: MacAddress, port: PortNumber, out: &mut Vec<u8>) {
-    let matching = [
-        MatchField::InPort(port),
-        MatchField::EthSrc(Masked::exact(host)),
-    ];
-    let flow_mod = FlowMod {
-        cookie: known_host_cookie(host, port),
+/// Returns an entry that discards what a host sends that nobody claims, once it
+/// is known where the host is: it need not be told again. From another port it
+/// is told.
+#[must_use]
+pub fn known_host(host: MacAddress, port: PortId) -> PlacedRule {
+    PlacedRule {
+        datapath: port.datapath,
+        table: TABLE,
         priority: KNOWN_HOST_PRIORITY,
-        matching: Fields::of(&matching),
-        ..FlowMod::add(TABLE)
-    };
-    flow_mod.emit(TransactionId(0), out);
-}
-
-/// Appends a FlowMod that takes back [`emit_known_host`].
-pub fn emit_forget_host(host: MacAddress, port: PortNumber, out: &mut Vec<u8>) {
-    emit_delete_cookie(known_host_cookie(host, port), out);
-}
-
-/// Returns the cookie of the entry of [`emit_known_host`].
-#[must_use]
-pub fn known_host_cookie(host: MacAddress, port: PortNumber) -> Cookie {
-    let mut bytes = host.0.to_vec();
-    bytes.extend(port.0.to_be_bytes());
-    cookie(0, &bytes)
+        matching: vec![
+            MatchField::InPort(port.port),
+            MatchField::EthSrc(Masked::exact(host)),
+        ],
+        actions: Vec::new(),
+    }
 }
 
 /// Appends a FlowMod that deletes all entries with exactly this cookie.
@@ -201,26 +168,6 @@ pub fn emit_delete_cookie(cookie: Cookie, out: &mut Vec<u8>) {
         ..FlowMod::delete(TABLE)
     };
     flow_mod.emit(TransactionId(0), out);
-}
-
-fn emit_punt(fields: &[MatchField], priority: u16, out: &mut Vec<u8>) {
-    let actions = [Action::Output {
-        port: PortNumber::CONTROLLER,
-        max_length: ControllerLength::NO_BUFFER,
-    }];
-    let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
-    let flow_mod = FlowMod {
-        cookie: service_cookie(priority),
-        priority,
-        matching: Fields::of(fields),
-        instructions: Instructions::of(&instructions),
-        ..FlowMod::add(TABLE)
-    };
-    flow_mod.emit(TransactionId(0), out);
-}
-
-fn service_cookie(priority: u16) -> Cookie {
-    cookie(0, &priority.to_be_bytes())
 }
 
 fn cookie(flow: u32, content: &[u8]) -> Cookie {
@@ -275,6 +222,7 @@ mod tests {
     use wire::openflow::Message;
 
     use super::*;
+    use crate::desired::{COOKIE_MASK_OURS, flow_of};
     use crate::northbound::{Protection, Traffic, Transport};
 
     const SOURCE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);

@@ -28,6 +28,7 @@ use crate::view::{Carrier, LinkId, Port};
 use wire::openflow::DatapathId;
 
 use super::Controller;
+use super::desired::Placement;
 
 /// What waits for switches to confirm it.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub(super) enum Operation {
     Restore(Restoration),
     /// One stage of a move; the others follow.
     Move(Move),
+    /// One stage of a change of a subject's entries; the others follow.
+    Place(Placement),
     /// The entries that a switch lacked or had in excess.
     Synchronise {
         /// The switch.
@@ -396,7 +399,10 @@ impl Controller {
                     let Stages { build, clear } = std::mem::take(&mut moving.stages);
                     left.extend(build.into_iter().chain(clear));
                 }
-                Operation::Install(_) | Operation::Restore(_) | Operation::Synchronise { .. } => {}
+                Operation::Install(_)
+                | Operation::Restore(_)
+                | Operation::Place(_)
+                | Operation::Synchronise { .. } => {}
             }
         }
         left.extend(
@@ -464,6 +470,7 @@ impl Controller {
         match operation {
             Operation::Install(flow) => self.installed(flow),
             Operation::Move(moving) => self.advance(moving),
+            Operation::Place(placement) => self.advance_placement(placement),
             Operation::Restore(restoration) => {
                 let confirmed_at = self.now;
                 self.outbox.notify(restoration.into_event(confirmed_at));
@@ -484,6 +491,7 @@ impl Controller {
                 });
                 let pending: Vec<FlowId> = pending.map(|flow| flow.id).collect();
                 pending.into_iter().for_each(|flow| self.installed(flow));
+                self.settle_switch(datapath);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What switches say: connections, messages, ports, frames.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wire::openflow::multipart::{
     FlowStatisticsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
@@ -10,6 +10,7 @@ use wire::openflow::{
     PortStatusReason, TableId, TransactionId,
 };
 
+use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Subject, flow_of};
 use crate::discovery;
 use crate::flows::{Entry, Installation, Standing};
 use crate::forwarding;
@@ -233,7 +234,7 @@ impl Controller {
             datapath,
             ports: count,
         });
-        rules::emit_services(self.outbox.to(slot));
+        self.want_services(slot, datapath);
         for port in ports_up {
             self.probe(PortId::new(datapath, port.number));
         }
@@ -351,17 +352,14 @@ impl Controller {
         let Some(mac) = self.view.host(&name).map(|host| host.mac) else {
             return;
         };
-        if let Some(slot) = self.sessions.of_switch(to.datapath)
-            && self.forwarding.is_none()
-        {
-            rules::emit_known_host(mac, to.port, self.outbox.to(slot));
+        let subject = Subject::KnownHost(mac);
+        match self.forwarding {
+            None => self.set_rules(subject, vec![rules::known_host(mac, to)]),
+            Some(_) => self.clear_rules(subject),
         }
         match from {
             None => self.outbox.notify(Event::HostFound { name, port: to }),
             Some(from) => {
-                if let Some(slot) = self.sessions.of_switch(from.datapath) {
-                    rules::emit_forget_host(mac, from.port, self.outbox.to(slot));
-                }
                 self.host_moved(&name);
                 self.outbox.notify(Event::HostMoved { name, from, to });
             }
@@ -376,8 +374,8 @@ impl Controller {
             session.question = Some(transaction);
         }
         let question = MultipartRequest::new(RequestBody::Flow(FlowStatisticsRequest {
-            cookie: rules::COOKIE_OURS,
-            cookie_mask: rules::COOKIE_MASK_OURS,
+            cookie: COOKIE_OURS,
+            cookie_mask: COOKIE_MASK_OURS,
             ..FlowStatisticsRequest::all(TableId::ALL)
         }));
         question.emit(transaction, self.outbox.to(slot));
@@ -398,8 +396,7 @@ impl Controller {
             .iter()
             .map_while(Result::ok)
             .map(|entry| entry.cookie);
-        let ours =
-            ours.filter(|cookie| cookie.matches(rules::COOKIE_OURS, rules::COOKIE_MASK_OURS));
+        let ours = ours.filter(|cookie| cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS));
         session.reported.extend(ours.take(room));
         if !reply.more {
             self.synchronise(slot, datapath);
@@ -412,35 +409,24 @@ impl Controller {
             return;
         };
         session.question = None;
-        let reported = std::mem::take(&mut session.reported);
+        let reported: BTreeSet<Cookie> = session.reported.drain(..).collect();
         let mut wanted = self.wanted_entries(datapath);
-        let hosts = self.view.hosts().iter();
-        let attached = hosts.filter_map(|host| Some((host.mac, host.attachment?)));
-        let is_told = self.forwarding.is_none();
-        let attached: BTreeMap<Cookie, _> = attached
-            .filter(|(_, port)| port.datapath == datapath && is_told)
-            .map(|(mac, port)| (rules::known_host_cookie(mac, port.port), (mac, port.port)))
-            .collect();
-        let services = rules::service_cookies();
         let out = self.outbox.to(slot);
         let mut removed = 0;
-        for cookie in reported {
-            let is_wanted = wanted.remove(&cookie).is_some()
-                || attached.contains_key(&cookie)
-                || services.contains(&cookie);
+        for cookie in reported.iter().copied() {
+            let is_wanted =
+                wanted.remove(&cookie).is_some() || self.desired.owner(datapath, cookie).is_some();
             if !is_wanted {
                 rules::emit_delete_cookie(cookie, out);
                 removed += 1;
             }
         }
-        let added = wanted.len();
+        let added = wanted.len() + self.send_lacking(slot, datapath, &reported);
+        let out = self.outbox.to(slot);
         for (flow, port, entry) in wanted.into_values() {
             if let Some(flow) = self.flows.get(flow) {
                 flow.rule.emit_add(port.port, &entry, out);
             }
-        }
-        for (mac, port) in attached.into_values() {
-            rules::emit_known_host(mac, port, out);
         }
         let operation = Operation::Synchronise {
             datapath,
@@ -483,7 +469,11 @@ impl Controller {
             self.synchronise(slot, datapath);
             return;
         }
-        let flow = rules::flow_of(transaction);
+        let subject = self.owner_of_refused(datapath, error);
+        if let Some(subject) = subject {
+            self.placement_refused(subject, datapath, error.kind);
+        }
+        let flow = flow_of(transaction);
         if let Some(flow) = flow.and_then(|id| self.flows.get_mut(id)) {
             flow.installation = Installation::Refused;
             if flow.promise == Promise::Holds {

@@ -1,0 +1,418 @@
+//! An entry of a flow table in the one form that all who mean the same write.
+//!
+//! A switch that is asked for an entry may say it in other words than it was
+//! told: fields in another order, a mask that spares nothing, actions that are
+//! none. A [`Form`] leaves no choice: fields stand in the order of their
+//! numbers, a mask is there only where it spares some bits and not all,
+//! instructions stand in the order in which they are carried out, those without
+//! effect are left out, and the length that only the controller's port looks at
+//! is there only for that port. So two forms are equal if and only if their
+//! entries treat the same frames alike.
+
+use wire::openflow::multipart::FlowStatistics;
+use wire::openflow::{
+    Action, Actions, ControllerLength, Cookie, DecodeError, FieldKind, Fields, FlowMod,
+    FlowModCommand, FlowModFlags, Instruction, Instructions, MatchField, PortNumber, TableId,
+    TransactionId,
+};
+
+use crate::siphash::siphash_2_4;
+
+/// The same in every controller, so that the next one knows the entries of the
+/// last.
+const KEY: [u8; 16] = *b"taktos-rule-form";
+/// Class, number and length of a field.
+const FIELD_HEADER_LENGTH: usize = 4;
+
+/// Which entry of a switch: its table, priority and match. The slices of
+/// [`RulePlace::slice`] are contiguous in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RulePlace(pub u64);
+
+impl RulePlace {
+    /// How many slices there are.
+    pub const SLICES: u8 = 64;
+
+    /// Returns the slice of all places that this one is in.
+    #[must_use]
+    pub const fn slice(self) -> u8 {
+        (self.0 >> 58) as u8
+    }
+
+    /// Returns the first place of a slice.
+    #[must_use]
+    pub const fn first_of(slice: u8) -> Self {
+        Self((slice as u64) << 58)
+    }
+}
+
+/// An entry of a flow table, without its cookie.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Form {
+    table: TableId,
+    priority: u16,
+    fields_length: u16,
+    /// The fields, and behind them the instructions.
+    bytes: Box<[u8]>,
+}
+
+impl Form {
+    /// Returns the form of an entry that applies `actions`. Without any it
+    /// discards the frame.
+    #[must_use]
+    pub fn new(table: TableId, priority: u16, fields: &[MatchField], actions: &[Action]) -> Self {
+        let mut bytes = Vec::with_capacity(96);
+        emit_fields(fields.to_vec(), &mut bytes);
+        let fields_length = bytes.len();
+        let actions: Vec<Action> = actions.iter().copied().map(plain).collect();
+        if !actions.is_empty() {
+            let instruction = Instruction::ApplyActions(Actions::of(&actions));
+            Instructions::of(&[instruction]).emit(&mut bytes);
+        }
+        Self::from_parts(table, priority, fields_length, bytes)
+    }
+
+    /// Returns the form of an entry that a switch reports.
+    ///
+    /// # Errors
+    ///
+    /// If a field or an instruction cannot be read.
+    pub fn read(entry: &FlowStatistics<'_>) -> Result<Self, DecodeError> {
+        let mut bytes = Vec::with_capacity(96);
+        let fields = entry.matching.iter().collect::<Result<Vec<_>, _>>()?;
+        emit_fields(fields, &mut bytes);
+        let fields_length = bytes.len();
+        emit_instructions(&entry.instructions, &mut bytes)?;
+        let (table, priority) = (entry.table, entry.priority);
+        Ok(Self::from_parts(table, priority, fields_length, bytes))
+    }
+
+    fn from_parts(table: TableId, priority: u16, fields_length: usize, bytes: Vec<u8>) -> Self {
+        Self {
+            table,
+            priority,
+            fields_length: u16::try_from(fields_length)
+                .expect("40 fields of at most 36 bytes are shorter"),
+            bytes: bytes.into_boxed_slice(),
+        }
+    }
+
+    /// Returns which entry of a switch this is.
+    #[must_use]
+    pub fn place(&self) -> RulePlace {
+        let fields = &self.bytes[..usize::from(self.fields_length)];
+        RulePlace(hash(self.table, self.priority, fields))
+    }
+
+    /// Returns a digest of all that there is.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        hash(self.table, self.priority, &self.bytes)
+    }
+
+    /// Returns the table.
+    #[must_use]
+    pub const fn table(&self) -> TableId {
+        self.table
+    }
+
+    /// Returns the priority.
+    #[must_use]
+    pub const fn priority(&self) -> u16 {
+        self.priority
+    }
+
+    /// Returns the fields.
+    #[must_use]
+    pub fn fields(&self) -> Fields<'_> {
+        Fields::from_bytes(&self.bytes[..usize::from(self.fields_length)])
+    }
+
+    /// Returns the instructions.
+    #[must_use]
+    pub fn instructions(&self) -> Instructions<'_> {
+        Instructions::from_bytes(&self.bytes[usize::from(self.fields_length)..])
+    }
+
+    /// Returns the port at which its frames come in, if it looks at that.
+    #[must_use]
+    pub fn in_port(&self) -> Option<PortNumber> {
+        match self.fields().iter().next() {
+            Some(Ok(MatchField::InPort(port))) => Some(port),
+            Some(_) | None => None,
+        }
+    }
+
+    /// Appends a FlowMod that adds the entry, or writes over it.
+    pub fn emit_add(
+        &self,
+        cookie: Cookie,
+        flags: FlowModFlags,
+        transaction: TransactionId,
+        out: &mut Vec<u8>,
+    ) {
+        let flow_mod = FlowMod {
+            cookie,
+            flags,
+            priority: self.priority,
+            matching: self.fields(),
+            instructions: self.instructions(),
+            ..FlowMod::add(self.table)
+        };
+        flow_mod.emit(transaction, out);
+    }
+
+    /// Appends a FlowMod that deletes the entry, whatever its cookie.
+    pub fn emit_delete(&self, transaction: TransactionId, out: &mut Vec<u8>) {
+        let flow_mod = FlowMod {
+            command: FlowModCommand::DeleteStrict,
+            priority: self.priority,
+            matching: self.fields(),
+            ..FlowMod::add(self.table)
+        };
+        flow_mod.emit(transaction, out);
+    }
+}
+
+fn hash(table: TableId, priority: u16, bytes: &[u8]) -> u64 {
+    let [high, low] = priority.to_be_bytes();
+    let mut key = KEY;
+    for (byte, added) in key.iter_mut().zip([table.0, high, low]) {
+        *byte ^= added;
+    }
+    siphash_2_4(key, bytes)
+}
+
+/// Appends fields in the order of their numbers, none with a needless mask.
+fn emit_fields(mut fields: Vec<MatchField>, out: &mut Vec<u8>) {
+    fields.sort_by_key(MatchField::kind);
+    for field in fields {
+        let start = out.len();
+        field.emit(out);
+        if field.has_mask() {
+            drop_needless_mask(field.kind(), start, out);
+        }
+    }
+}
+
+/// Makes the field at the end of `out` one without a mask if that spares
+/// nothing, and no field if it spares all.
+fn drop_needless_mask(kind: FieldKind, start: usize, out: &mut Vec<u8>) {
+    let payload = start + FIELD_HEADER_LENGTH;
+    let middle = payload + kind.length();
+    let mask = &out[middle..];
+    if mask.iter().all(|byte| *byte == 0) {
+        out.truncate(start);
+        return;
+    }
+    let unused = unused_bits(kind);
+    let spares_nothing = mask
+        .iter()
+        .rev()
+        .zip(unused)
+        .all(|(mask, unused)| mask | unused == 0xff);
+    if spares_nothing {
+        out.truncate(middle);
+        out[start + 2] &= !1;
+        out[start + 3] /= 2;
+    }
+}
+
+/// Returns which bits of a field's bytes, the last byte first, have no meaning.
+fn unused_bits(kind: FieldKind) -> impl Iterator<Item = u8> {
+    let used: u32 = match kind {
+        FieldKind::VlanVid => 13,
+        FieldKind::Ipv6Flabel => 20,
+        FieldKind::Ipv6Exthdr => 9,
+        _ => u32::try_from(kind.length() * 8).unwrap_or(u32::MAX),
+    };
+    (0..).step_by(8).map(move |below: u32| {
+        let used = used.saturating_sub(below).min(8);
+        u8::try_from(0xff_u16 << used & 0xff).unwrap_or(0)
+    })
+}
+
+/// Appends instructions in the order in which they are carried out.
+fn emit_instructions(from: &Instructions<'_>, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    let mut kept = Vec::new();
+    for instruction in from.iter() {
+        let mut bytes = Vec::new();
+        let instruction = instruction?;
+        match instruction {
+            Instruction::ApplyActions(actions) => {
+                let actions = plain_actions(&actions)?;
+                let plain = Instruction::ApplyActions(Actions::of(&actions));
+                emit_unless_empty(plain, &actions, &mut bytes);
+            }
+            Instruction::WriteActions(actions) => {
+                let actions = plain_actions(&actions)?;
+                let plain = Instruction::WriteActions(Actions::of(&actions));
+                emit_unless_empty(plain, &actions, &mut bytes);
+            }
+            Instruction::GotoTable(_)
+            | Instruction::WriteMetadata { .. }
+            | Instruction::ClearActions
+            | Instruction::Meter(_) => Instructions::of(&[instruction]).emit(&mut bytes),
+        }
+        kept.push((turn(&instruction), bytes));
+    }
+    kept.sort();
+    kept.iter()
+        .for_each(|(_, bytes)| out.extend_from_slice(bytes));
+    Ok(())
+}
+
+fn emit_unless_empty(instruction: Instruction<'_>, actions: &[Action], out: &mut Vec<u8>) {
+    if !actions.is_empty() {
+        Instructions::of(&[instruction]).emit(out);
+    }
+}
+
+/// Returns the place of an instruction among those of an entry (OF13 clause
+/// 5.9).
+const fn turn(instruction: &Instruction<'_>) -> u8 {
+    match instruction {
+        Instruction::Meter(_) => 0,
+        Instruction::ApplyActions(_) => 1,
+        Instruction::ClearActions => 2,
+        Instruction::WriteActions(_) => 3,
+        Instruction::WriteMetadata { .. } => 4,
+        Instruction::GotoTable(_) => 5,
+    }
+}
+
+fn plain_actions(actions: &Actions<'_>) -> Result<Vec<Action>, DecodeError> {
+    actions.iter().map(|action| action.map(plain)).collect()
+}
+
+/// Returns an action without what has no meaning in it.
+fn plain(action: Action) -> Action {
+    match action {
+        Action::Output { port, .. } if port != PortNumber::CONTROLLER => Action::Output {
+            port,
+            max_length: ControllerLength::NO_BUFFER,
+        },
+        _ => action,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Duration;
+    use wire::ethernet::{EtherType, MacAddress};
+    use wire::openflow::oxm::{Masked, VlanMatch};
+    use wire::openflow::{Message, QueueId};
+
+    use super::*;
+
+    const MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+
+    #[test]
+    fn the_order_of_fields_and_needless_masks_make_no_difference() {
+        let told = [
+            MatchField::InPort(PortNumber(3)),
+            MatchField::EthSrc(Masked::exact(MAC)),
+            MatchField::EthType(EtherType::GOOSE),
+            MatchField::VlanVid(Masked::exact(VlanMatch::tagged(3))),
+        ];
+        let said = [
+            MatchField::EthType(EtherType::GOOSE),
+            MatchField::EthDst(Masked::under(MacAddress([0; 6]), MacAddress([0; 6]))),
+            MatchField::EthSrc(Masked::under(MAC, MacAddress([0xff; 6]))),
+            MatchField::VlanVid(Masked::under(VlanMatch::tagged(3), VlanMatch(0x1fff))),
+            MatchField::InPort(PortNumber(3)),
+        ];
+
+        assert_eq!(form(&told, &[]), read(&said, &[]));
+    }
+
+    #[test]
+    fn a_mask_that_spares_something_makes_a_difference() {
+        let one = [MatchField::EthSrc(Masked::exact(MAC))];
+        let part = MacAddress([0xff, 0xff, 0xff, 0, 0, 0]);
+        let all = [MatchField::EthSrc(Masked::under(
+            MacAddress([2, 0, 0, 0, 0, 0]),
+            part,
+        ))];
+
+        assert_ne!(form(&one, &[]), read(&all, &[]));
+    }
+
+    #[test]
+    fn instructions_without_effect_make_no_difference() {
+        let nothing = Instruction::ApplyActions(Actions::EMPTY);
+
+        assert_eq!(form(&[], &[]), read(&[], &[nothing]));
+    }
+
+    #[test]
+    fn the_length_for_the_controller_counts_only_at_its_port() {
+        let output = |port, length| Action::Output {
+            port,
+            max_length: ControllerLength(length),
+        };
+        let (port, controller) = (PortNumber(1), PortNumber::CONTROLLER);
+
+        assert_eq!(
+            form(&[], &[output(port, 0)]),
+            form(&[], &[output(port, 128)])
+        );
+        assert_ne!(
+            form(&[], &[output(controller, 0)]),
+            form(&[], &[output(controller, 128)])
+        );
+    }
+
+    #[test]
+    fn what_is_sent_is_the_form() {
+        let fields = [MatchField::InPort(PortNumber(3))];
+        let actions = [Action::SetQueue(QueueId(5)), Action::output(PortNumber(1))];
+        let form = form(&fields, &actions);
+        let mut out = Vec::new();
+
+        form.emit_add(Cookie(7), FlowModFlags::NONE, TransactionId(9), &mut out);
+
+        let Ok((_, Message::FlowMod(flow_mod))) = Message::parse(&out) else {
+            panic!("a FlowMod")
+        };
+        assert_eq!((flow_mod.cookie, flow_mod.priority), (Cookie(7), 10));
+        assert_eq!(flow_mod.matching, Fields::of(&fields));
+        let expected = [Instruction::ApplyActions(Actions::of(&actions))];
+        assert_eq!(flow_mod.instructions, Instructions::of(&expected));
+    }
+
+    #[test]
+    fn a_place_is_the_same_whatever_is_done_with_the_frames() {
+        let fields = [MatchField::InPort(PortNumber(3))];
+        let (one, other) = (
+            form(&fields, &[]),
+            form(&fields, &[Action::output(PortNumber(1))]),
+        );
+
+        assert_eq!(one.place(), other.place());
+        assert_ne!(one.digest(), other.digest());
+        assert_ne!(one.place(), form(&[], &[]).place());
+        assert!(RulePlace::first_of(one.place().slice()) <= one.place());
+    }
+
+    fn form(fields: &[MatchField], actions: &[Action]) -> Form {
+        Form::new(TableId(0), 10, fields, actions)
+    }
+
+    fn read(fields: &[MatchField], instructions: &[Instruction<'_>]) -> Form {
+        let entry = FlowStatistics {
+            table: TableId(0),
+            age: Duration::ZERO,
+            priority: 10,
+            idle_timeout_s: 0,
+            hard_timeout_s: 0,
+            flags: FlowModFlags::NONE,
+            cookie: Cookie(0),
+            packets: 0,
+            bytes: 0,
+            matching: Fields::of(fields),
+            instructions: Instructions::of(instructions),
+        };
+        Form::read(&entry).unwrap()
+    }
+}
