@@ -1,0 +1,27 @@
+//! What travels over the interface for programs, as JSON: one type for each
+//! document, which the server writes and `taktos`'s own client reads.
+//!
+//! Durations are integers of nanoseconds (`_ns`), rates bits per second (`_bps`),
+//! sizes bytes as they occupy the wire (`_bytes`). A datapath id is 16 digits of
+//! hexadecimal, a link is named by its ports, as in `1:2-3:1`. What comes in is
+//! checked against the limits of the controller before it goes on: no number from
+//! outside meets arithmetic that it could overflow.
+
+pub mod event;
+pub mod flow;
+pub mod problem;
+pub mod requirement;
+pub mod topology;
+
+pub use event::{EventDocument, EventKind};
+pub use flow::{
+    Admitted, DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument, RouteDocument,
+};
+pub use problem::{ProblemBody, ProblemDocument};
+pub use requirement::{
+    MatchDocument, ProtectionDocument, RequirementDocument, RequirementsDocument, Unusable,
+};
+pub use topology::{
+    CountsDocument, HostDocument, HostOrigin, LinkDocument, PlaceDocument, PortDocument,
+    SwitchDocument, TopologyDocument,
+};

@@ -1,0 +1,256 @@
+//! What the controller tells without being asked.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::PlaceDocument;
+use super::flow::TravelsDocument;
+
+/// Something that happened. As a server-sent event, its number is the `id:`, its
+/// kind the `event:`, and this document the `data:`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventDocument {
+    /// Its number, counted since the controller started.
+    pub id: u64,
+    /// When, in nanoseconds since the beginning of 1970.
+    pub at_ns: u64,
+    /// What.
+    #[serde(flatten)]
+    pub what: EventKind,
+}
+
+/// What happened. Flows have both a number and, where it is known, a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum EventKind {
+    /// A switch is connected, and its ports are known.
+    SwitchConnected {
+        /// Its datapath id.
+        datapath: String,
+        /// Its name.
+        name: String,
+        /// How many ports it has.
+        ports: usize,
+    },
+    /// The connection of a switch is gone.
+    SwitchLost {
+        /// Its datapath id.
+        datapath: String,
+        /// Its name.
+        name: String,
+    },
+    /// A second connection claimed to be a switch that is connected; it was closed.
+    DuplicateSwitch {
+        /// Its datapath id.
+        datapath: String,
+        /// Its name.
+        name: String,
+    },
+    /// The controller closed a connection.
+    ConnectionClosed {
+        /// The address at the other end.
+        peer: String,
+        /// Why.
+        reason: String,
+    },
+    /// A link was found, or is back.
+    LinkFound {
+        /// Its id.
+        link: String,
+    },
+    /// A link is gone.
+    LinkLost {
+        /// Its id.
+        link: String,
+        /// How that was noticed: `port-status`, `silence` or `recabled`.
+        detection: String,
+    },
+    /// The port of a host is known.
+    HostFound {
+        /// Its name.
+        name: String,
+        /// Its port.
+        at: PlaceDocument,
+    },
+    /// A host appeared at another port.
+    HostMoved {
+        /// Its name.
+        name: String,
+        /// Its port before.
+        from: PlaceDocument,
+        /// Its port now.
+        to: PlaceDocument,
+    },
+    /// A flow is in force.
+    Admitted {
+        /// Its number.
+        flow: u32,
+        /// Its name.
+        name: String,
+    },
+    /// A flow is no more.
+    Withdrawn {
+        /// Its number.
+        flow: u32,
+        /// Its name.
+        name: String,
+    },
+    /// Every switch on the way of a flow has confirmed its entries.
+    Installed {
+        /// Its number.
+        flow: u32,
+    },
+    /// A switch refused an entry.
+    EntryRefused {
+        /// Its datapath id.
+        datapath: String,
+        /// The number of the flow, if the entry was one of a flow.
+        flow: Option<u32>,
+        /// Why.
+        error: String,
+    },
+    /// The precomputed entries for a broken link are about to be sent.
+    RestorationStarted {
+        /// The link's id.
+        link: String,
+    },
+    /// The precomputed entries for a broken link have been sent.
+    RestorationSent {
+        /// The link's id.
+        link: String,
+        /// How many flows were moved.
+        flows: usize,
+        /// How many entries were sent.
+        flow_mods: usize,
+    },
+    /// Every switch has confirmed the entries that were sent for a broken link.
+    Restored {
+        /// The link's id.
+        link: String,
+        /// From the message that reported it to the last confirmation.
+        took_ns: u64,
+        /// How many flows were moved.
+        flows: usize,
+        /// How many entries were sent.
+        flow_mods: usize,
+        /// How many switches got some.
+        switches: usize,
+    },
+    /// Flows are back on the way on which they were admitted.
+    Returned {
+        /// How many.
+        flows: usize,
+    },
+    /// More is broken than the promise of a flow covers.
+    Degraded {
+        /// Its number.
+        flow: u32,
+        /// Which way it takes now.
+        travels: TravelsDocument,
+    },
+    /// A flow was decided upon anew, as one of its hosts has moved.
+    Readmitted {
+        /// Its number.
+        flow: u32,
+    },
+    /// The promise of a flow holds again.
+    Recovered {
+        /// Its number.
+        flow: u32,
+    },
+    /// Links that carry promises are broken at the same time: no promise is in
+    /// force until all but one are back.
+    PromisesSuspended {
+        /// How many are broken.
+        broken: usize,
+    },
+    /// Promises are in force again.
+    PromisesResumed,
+    /// A switch was given exactly the entries that it should have.
+    Synchronised {
+        /// Its datapath id.
+        datapath: String,
+        /// How many entries it lacked.
+        added: usize,
+        /// How many it had in excess.
+        removed: usize,
+    },
+    /// The store holds an admission that cannot be read. It is left alone.
+    RecordUnreadable {
+        /// The number of the flow.
+        flow: u32,
+    },
+    /// The store failed; what was to be kept has not been done.
+    StoreFailed {
+        /// What it says.
+        reason: String,
+    },
+    /// Events are missing before this one: more happened than is kept for clients
+    /// that come back, or than this client took in time.
+    Gap {
+        /// How many are missing at most; nothing if that is not known.
+        missed: Option<u64>,
+    },
+}
+
+impl EventKind {
+    /// Returns the name by which a client may ask for this kind alone.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::SwitchConnected { .. } => "switch-connected",
+            Self::SwitchLost { .. } => "switch-lost",
+            Self::DuplicateSwitch { .. } => "duplicate-switch",
+            Self::ConnectionClosed { .. } => "connection-closed",
+            Self::LinkFound { .. } => "link-found",
+            Self::LinkLost { .. } => "link-lost",
+            Self::HostFound { .. } => "host-found",
+            Self::HostMoved { .. } => "host-moved",
+            Self::Admitted { .. } => "admitted",
+            Self::Withdrawn { .. } => "withdrawn",
+            Self::Installed { .. } => "installed",
+            Self::EntryRefused { .. } => "entry-refused",
+            Self::RestorationStarted { .. } => "restoration-started",
+            Self::RestorationSent { .. } => "restoration-sent",
+            Self::Restored { .. } => "restored",
+            Self::Returned { .. } => "returned",
+            Self::Degraded { .. } => "degraded",
+            Self::Readmitted { .. } => "readmitted",
+            Self::Recovered { .. } => "recovered",
+            Self::PromisesSuspended { .. } => "promises-suspended",
+            Self::PromisesResumed => "promises-resumed",
+            Self::Synchronised { .. } => "synchronised",
+            Self::RecordUnreadable { .. } => "record-unreadable",
+            Self::StoreFailed { .. } => "store-failed",
+            Self::Gap { .. } => "gap",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_flat_object_and_comes_back() {
+        let event = EventDocument {
+            id: 7,
+            at_ns: 8,
+            what: EventKind::Degraded {
+                flow: 3,
+                travels: TravelsDocument::Alternative {
+                    without: "1:2-2:1".to_owned(),
+                },
+            },
+        };
+
+        let text = serde_json::to_string(&event).unwrap();
+
+        assert_eq!(
+            text,
+            r#"{"id":7,"at_ns":8,"kind":"degraded","flow":3,"travels":{"way":"alternative","without":"1:2-2:1"}}"#
+        );
+        assert_eq!(serde_json::from_str::<EventDocument>(&text).unwrap(), event);
+        assert!(text.contains(&format!(r#""kind":"{}""#, event.what.name())));
+    }
+}

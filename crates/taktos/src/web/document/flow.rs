@@ -1,0 +1,116 @@
+//! Flows that were admitted, and decisions on those that want to be.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ProblemBody, RequirementDocument};
+
+/// All flows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowsDocument {
+    /// In the order of their numbers.
+    pub flows: Vec<FlowDocument>,
+}
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowDocument {
+    /// What was accepted.
+    #[serde(flatten)]
+    pub admitted: Admitted,
+    /// Which way it takes.
+    pub travels: TravelsDocument,
+    /// Whether its promise holds.
+    pub promise: PromiseDocument,
+    /// Whether every switch that carries it has confirmed its entries.
+    pub installed: bool,
+    /// What it requires.
+    pub requirement: RequirementDocument,
+}
+
+/// What was accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Admitted {
+    /// Its number.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// The longest time from the first bit on the wire at the source to the last
+    /// bit at any destination, on every path that it may take, rounded up; nothing
+    /// for a best-effort flow.
+    pub guarantee_ns: Option<u64>,
+    /// What it uses while nothing is broken.
+    pub route: RouteDocument,
+    /// What it uses when a link of the route breaks.
+    pub alternatives: Vec<AlternativeDocument>,
+}
+
+/// The switches and links of a path or a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteDocument {
+    /// The names of the switches, from the source on.
+    pub switches: Vec<String>,
+    /// The ids of the links between them.
+    pub links: Vec<String>,
+}
+
+/// What a flow uses when a link breaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AlternativeDocument {
+    /// The id of the link that is broken.
+    pub without: String,
+    /// The way around it.
+    pub route: RouteDocument,
+}
+
+/// Which way a flow takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "way")]
+pub enum TravelsDocument {
+    /// The one it was admitted on.
+    Base,
+    /// The alternative for the failure of a link.
+    Alternative {
+        /// The id of that link.
+        without: String,
+    },
+    /// A way that was found after failures for which nothing was prepared.
+    Detour,
+    /// None: it waits for a link to come back.
+    Nowhere,
+}
+
+/// Whether a promise holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromiseDocument {
+    /// It does.
+    Holds,
+    /// More is broken than it covers.
+    Suspended,
+    /// The flow is best effort: there is none.
+    None,
+}
+
+/// The decisions on all requirements of a request, in their order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DecisionsDocument {
+    /// One for each requirement.
+    pub decisions: Vec<DecisionDocument>,
+    /// Set if nothing was admitted: the first reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ProblemBody>,
+}
+
+/// The decision on one requirement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DecisionDocument {
+    /// The name of the flow.
+    pub name: String,
+    /// What was accepted; nothing if it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admitted: Option<Admitted>,
+    /// Why it was refused; nothing if it was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<ProblemBody>,
+}

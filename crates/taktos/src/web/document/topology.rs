@@ -1,0 +1,110 @@
+//! Switches, ports, links and hosts.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The network as the controller knows it at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TopologyDocument {
+    /// All switches that were ever connected.
+    pub switches: Vec<SwitchDocument>,
+    /// All links that were ever found.
+    pub links: Vec<LinkDocument>,
+    /// All hosts.
+    pub hosts: Vec<HostDocument>,
+    /// How many of them there are now.
+    pub counts: CountsDocument,
+}
+
+/// What there is now: what is gone is not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CountsDocument {
+    /// The switches that are connected.
+    pub switches: usize,
+    /// The links that are up.
+    pub links: usize,
+    /// The hosts whose port is known.
+    pub hosts: usize,
+}
+
+/// A switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SwitchDocument {
+    /// Its datapath id, 16 digits of hexadecimal.
+    pub datapath: String,
+    /// Its name; the short form of its datapath id if nobody named it.
+    pub name: String,
+    /// Whether it listens to the controller.
+    pub connected: bool,
+    /// Its ports, by number.
+    pub ports: Vec<PortDocument>,
+}
+
+/// A port of a switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PortDocument {
+    /// Its number.
+    pub port: u32,
+    /// Its own address.
+    pub mac: String,
+    /// Whether it has a carrier.
+    pub up: bool,
+    /// The id of the link that was last seen to end here, up or down.
+    pub link: Option<String>,
+}
+
+/// A link between two switches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkDocument {
+    /// Its name, made of its ports, as in `1:2-3:1`.
+    pub id: String,
+    /// The ports that it joins.
+    pub ends: [PlaceDocument; 2],
+    /// Whether it carries frames both ways.
+    pub up: bool,
+    /// Since when it is up or down, in nanoseconds since the beginning of 1970.
+    pub since_ns: u64,
+}
+
+/// A port of the network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlaceDocument {
+    /// The switch's datapath id, 16 digits of hexadecimal.
+    pub datapath: String,
+    /// The switch's name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub switch: String,
+    /// The number of the port.
+    pub port: u32,
+}
+
+/// A host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostDocument {
+    /// Its name; its address if nobody named it.
+    pub name: String,
+    /// Its address.
+    pub mac: String,
+    /// Its IPv4 address, if known.
+    pub ipv4: Option<Ipv4Addr>,
+    /// Its IPv6 address, if known.
+    #[serde(default)]
+    pub ipv6: Option<Ipv6Addr>,
+    /// Its port, if known.
+    pub attachment: Option<PlaceDocument>,
+    /// How the controller came to know it.
+    pub origin: HostOrigin,
+}
+
+/// How the controller came to know a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostOrigin {
+    /// Somebody named it.
+    Configured,
+    /// A frame of it arrived.
+    Learned,
+}
