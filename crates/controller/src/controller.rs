@@ -5,7 +5,8 @@
 //! | what happens | where it is handled |
 //! |---|---|
 //! | a connection, a message, a switch that comes or goes | `southbound` |
-//! | a request, a record of the store | `requests`, `together` |
+//! | a request | `requests`, `together` |
+//! | a record of the store | `memory` |
 //! | rules that somebody wants | `desired` |
 //! | a link that is found or lost | `links` |
 //! | a host that moves | `mobility` |
@@ -13,6 +14,7 @@
 
 mod desired;
 mod links;
+mod memory;
 mod mobility;
 mod requests;
 mod southbound;
@@ -32,6 +34,7 @@ use crate::discovery::Prober;
 use crate::flows::Flows;
 use crate::forwarding::Forwarding;
 use crate::hosts::Hosts;
+use crate::inventory::Inventory;
 use crate::northbound::{Asker, Request, RequestId};
 use crate::outbox::{Outbox, Output};
 use crate::place::LinkEnds;
@@ -40,6 +43,7 @@ use crate::store::StoreEvent;
 use crate::view::View;
 
 use links::{Lingering, Operation};
+use memory::Memory;
 use requests::Desk;
 use timers::Schedule;
 
@@ -113,6 +117,10 @@ pub struct Controller {
     desired: Desired,
     reservations: Reservations,
     desk: Desk,
+    /// Whether what was kept is known.
+    memory: Memory,
+    /// What the store knows of the network.
+    inventory: Inventory,
     confirmations: Confirmations<Operation>,
     /// Moves that wait until their old ways are empty.
     lingering: Vec<Lingering>,
@@ -125,7 +133,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Starts with no connection.
+    /// Starts with no connection, and with nothing decided until the store has
+    /// [told all](StoreEvent::Replayed) that it kept.
     ///
     /// # Panics
     ///
@@ -152,6 +161,8 @@ impl Controller {
             hosts: Hosts::new(config.hosts, &mut view),
             view,
             desk: Desk::default(),
+            memory: Memory::Incomplete,
+            inventory: Inventory::default(),
             confirmations: Confirmations::default(),
             lingering: Vec::new(),
             broken: BTreeSet::new(),

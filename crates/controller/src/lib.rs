@@ -12,7 +12,7 @@
 //! | [`controller`] | what goes in and comes out? |
 //! | [`config`] | what is the controller told before it starts? |
 //! | [`northbound`] | what may applications ask, and what are they told? |
-//! | [`store`], [`record`] | what outlives the controller, in which form? |
+//! | [`store`], [`record`], [`inventory`] | what outlives the controller, in which form? |
 //! | [`session`], [`outbox`], [`confirmation`] | how does it speak with switches? |
 //! | [`view`], [`place`] | what is known of the network? |
 //! | [`discovery`], [`hosts`] | how does it become known? |
@@ -42,6 +42,7 @@ pub mod discovery;
 pub mod flows;
 pub mod forwarding;
 pub mod hosts;
+pub mod inventory;
 mod mac_table;
 pub mod northbound;
 pub mod outbox;

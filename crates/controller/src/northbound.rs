@@ -70,6 +70,8 @@ pub enum Request {
     Topology,
     /// Show what all promises rest on.
     Promises,
+    /// Forget a switch that is away and will not come back, with its links.
+    ForgetSwitch(DatapathId),
     /// Show switches, ports, links and hosts.
     View,
     /// Show what was counted.
@@ -95,6 +97,12 @@ pub enum Reply {
     Topology(Topology),
     /// To [`Request::Promises`].
     Promises(Box<Promises>),
+    /// To [`Request::ForgetSwitch`]: it is forgotten until it connects again.
+    Forgotten,
+    /// The switch is connected.
+    StillConnected(DatapathId),
+    /// No switch that is known has this datapath id.
+    UnknownSwitch(DatapathId),
     /// To [`Request::View`]: a copy that nothing changes.
     View(Box<View>),
     /// To [`Request::Statistics`].
@@ -112,6 +120,9 @@ pub enum Reply {
     NotStored,
     /// Too many requests wait already; nothing has changed.
     Busy,
+    /// The store has not told all yet that it kept: ask again after
+    /// [`Event::Ready`]. Nothing has changed.
+    Starting,
 }
 
 /// What was counted.
@@ -329,6 +340,13 @@ pub enum Protection {
 /// What the controller tells without being asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// All that the store kept is known: from now on requests are decided.
+    Ready,
+    /// The store holds a switch that cannot be read. It is left alone.
+    SwitchUnreadable {
+        /// Which.
+        datapath: DatapathId,
+    },
     /// A switch is connected, and its ports are known.
     SwitchConnected {
         /// Which.

@@ -182,7 +182,7 @@ fn shortest_paths(
             let from = PortId::new(datapath, output);
             let record = &view.switches()[next.index()];
             let link = LinkEnds::new(from, PortId::new(record.datapath, input));
-            if record.control == Control::Lost || avoid.contains(&link) {
+            if record.control != Control::Connected || avoid.contains(&link) {
                 continue;
             }
             let step = Step {

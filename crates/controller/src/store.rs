@@ -5,8 +5,12 @@
 //! comes back as a [`StoreEvent`], and only then the controller acts on it. An
 //! instance treats the writes of another instance exactly as its own, which is
 //! what several instances need. At the start the store replays all records as if
-//! they had just been written; so admissions survive a restart with the promises
+//! they had just been written, and says when that is all; so admissions survive a restart with the promises
 //! that were given.
+
+use wire::openflow::{DatapathId, PortNumber};
+
+use crate::place::{LinkEnds, PortId};
 
 /// The longest value of a record.
 pub const MAX_VALUE_LENGTH: usize = 1 << 20;
@@ -16,18 +20,30 @@ pub const MAX_VALUE_LENGTH: usize = 1 << 20;
 pub enum Key {
     /// The admission of the flow with this number.
     Admission(u32),
+    /// A switch that was seen. Sorts before links, which need it.
+    Switch(DatapathId),
+    /// A link that was seen.
+    Link(LinkEnds),
 }
 
 const ADMISSION: u8 = b'a';
+const SWITCH: u8 = b'd';
+const LINK: u8 = b'l';
 
 impl Key {
-    /// Returns the key as a store keeps it. Keys of one kind sort by number.
+    /// Returns the key as a store keeps it. Keys sort by kind, then by number.
     #[must_use]
-    pub fn to_bytes(self) -> [u8; 5] {
+    pub fn to_bytes(self) -> Vec<u8> {
         match self {
-            Self::Admission(flow) => {
-                let [a, b, c, d] = flow.to_be_bytes();
-                [ADMISSION, a, b, c, d]
+            Self::Admission(flow) => [&[ADMISSION][..], &flow.to_be_bytes()].concat(),
+            Self::Switch(datapath) => [&[SWITCH][..], &datapath.0.to_be_bytes()].concat(),
+            Self::Link(link) => {
+                let mut bytes = vec![LINK];
+                for end in link.both() {
+                    bytes.extend(end.datapath.0.to_be_bytes());
+                    bytes.extend(end.port.0.to_be_bytes());
+                }
+                bytes
             }
         }
     }
@@ -37,10 +53,30 @@ impl Key {
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         match bytes {
-            [ADMISSION, a, b, c, d] => Some(Self::Admission(u32::from_be_bytes([*a, *b, *c, *d]))),
+            [ADMISSION, flow @ ..] => {
+                Some(Self::Admission(u32::from_be_bytes(flow.try_into().ok()?)))
+            }
+            [SWITCH, datapath @ ..] => {
+                let datapath = u64::from_be_bytes(datapath.try_into().ok()?);
+                Some(Self::Switch(DatapathId(datapath)))
+            }
+            [LINK, ends @ ..] => {
+                let (lower, higher) = ends.split_at_checked(PORT_LENGTH)?;
+                Some(Self::Link(LinkEnds::new(port(lower)?, port(higher)?)))
+            }
             _ => None,
         }
     }
+}
+
+/// The length of a port in a key.
+const PORT_LENGTH: usize = 12;
+
+fn port(bytes: &[u8]) -> Option<PortId> {
+    let (datapath, number) = bytes.split_at_checked(8)?;
+    let datapath = DatapathId(u64::from_be_bytes(datapath.try_into().ok()?));
+    let number = PortNumber(u32::from_be_bytes(number.try_into().ok()?));
+    Some(PortId::new(datapath, number))
 }
 
 /// A change of the store: a record and its value, or `None` to remove it.
@@ -55,6 +91,8 @@ pub struct StoreWrite {
 /// What the store tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreEvent {
+    /// All records that were there at the start have been told.
+    Replayed,
     /// A change is durable, whoever proposed it. Records that were there at the
     /// start come in this form, too.
     Written(StoreWrite),
@@ -89,11 +127,18 @@ mod tests {
 
     #[test]
     fn keys_come_back_from_their_bytes_and_sort_by_number() {
-        let keys = [Key::Admission(2), Key::Admission(0x0100)];
+        let port = |datapath| PortId::new(DatapathId(datapath), PortNumber(7));
+        let keys = [
+            Key::Admission(2),
+            Key::Admission(0x0100),
+            Key::Switch(DatapathId(1)),
+            Key::Switch(DatapathId(0x0100)),
+            Key::Link(LinkEnds::new(port(3), port(4))),
+        ];
 
         let bytes = keys.map(Key::to_bytes);
 
-        assert!(bytes[0] < bytes[1]);
+        assert!(bytes.is_sorted() && keys.is_sorted());
         assert_eq!(keys.map(Some), bytes.map(|bytes| Key::from_bytes(&bytes)));
     }
 
@@ -101,5 +146,6 @@ mod tests {
     fn a_key_of_another_kind_is_none_of_ours() {
         assert_eq!(Key::from_bytes(b"z0000"), None);
         assert_eq!(Key::from_bytes(b"a"), None);
+        assert_eq!(Key::from_bytes(b"l0123456789"), None);
     }
 }

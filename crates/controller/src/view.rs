@@ -65,8 +65,11 @@ impl HostId {
 pub enum Control {
     /// It answered the handshake and its connection stands.
     Connected,
-    /// Its connection is gone; it may still forward.
+    /// Its connection is gone, or was not there since the start; it may still
+    /// forward.
     Lost,
+    /// Somebody said that it will not come back.
+    Forgotten,
 }
 
 /// Whether a port or a link carries frames.
@@ -310,6 +313,42 @@ impl View {
     /// Marks a switch as out of reach. Its links stay as they are.
     pub fn disconnect(&mut self, switch: SwitchId) {
         self.switches[switch.index()].control = Control::Lost;
+    }
+
+    /// Takes in a switch that was known before the start. One that is there
+    /// already stays as it is.
+    pub fn remember_switch(&mut self, now: Instant, datapath: DatapathId, ports: &[Port]) {
+        if self.switch(datapath).is_some() || ports.len() > MAX_PORTS {
+            return;
+        }
+        if let Some(id) = self.add_switch(datapath) {
+            for port in ports {
+                self.set_port(now, id, *port);
+            }
+        }
+    }
+
+    /// Takes in a link that was known before the start, as one that is down, if
+    /// its ports are there and joined to nothing else.
+    pub fn remember_link(&mut self, now: Instant, ends: LinkEnds) {
+        let is_free = |end: PortId| self.port(end).is_some_and(|port| port.link.is_none());
+        if self.link(ends).is_some() || !ends.both().into_iter().all(is_free) {
+            return;
+        }
+        if let Some(link) = self.add_link(now, ends) {
+            for end in ends.both() {
+                self.join(now, end, link);
+            }
+        }
+    }
+
+    /// Marks a switch that is out of reach as one that will not come back.
+    pub fn forget(&mut self, switch: SwitchId) {
+        let record = &mut self.switches[switch.index()];
+        match record.control {
+            Control::Lost | Control::Forgotten => record.control = Control::Forgotten,
+            Control::Connected => {}
+        }
     }
 
     /// Adds a port, or takes over its carrier and address. Returns the link

@@ -86,6 +86,9 @@ impl World {
             said: Vec::new(),
             events: 0,
         };
+        // The store is new: there is nothing to replay.
+        let replayed = controller::Input::Stored(controller::StoreEvent::Replayed);
+        world.controller.handle(world.now, replayed);
         for switch in 0..world.switches.len() {
             world.unplug_spare_ports(switch);
             world.connect(switch);

@@ -24,7 +24,7 @@ use crate::path::{Tree, find_tree};
 use crate::place::{LinkEnds, PortId};
 use crate::session::Slot;
 use crate::transition::{Course, Stages, Transition};
-use crate::view::{Carrier, LinkId, Port};
+use crate::view::{Carrier, LinkId};
 use wire::openflow::DatapathId;
 
 use super::Controller;
@@ -82,6 +82,7 @@ impl Controller {
     pub(super) fn link_found(&mut self, link: LinkId) {
         let link = self.view.links()[link.index()].ends;
         self.outbox.notify(Event::LinkFound { link });
+        self.keep_link(link);
         self.expected.remove(&link);
         let was_suspended = self.promises_are_suspended();
         self.broken.remove(&link);
@@ -170,13 +171,13 @@ impl Controller {
         let timeout = self.timers.link_timeout;
         let mut broken = Vec::new();
         for (link, since) in &mut self.expected {
-            let ends = link.both().map(|end| self.view.port(end));
-            let is_connected = link
-                .both()
-                .iter()
-                .all(|end| self.sessions.of_switch(end.datapath).is_some());
-            let is_down =
-                |port: &Option<&Port>| port.is_some_and(|port| port.carrier == Carrier::Down);
+            let is_there = |end: &PortId| self.sessions.of_switch(end.datapath).is_some();
+            let ends = link.both();
+            let is_connected = ends.iter().all(is_there);
+            let is_down = |end: &PortId| {
+                let port = self.view.port(*end);
+                is_there(end) && port.is_some_and(|port| port.carrier == Carrier::Down)
+            };
             if ends.iter().any(is_down) {
                 broken.push((*link, Detection::PortStatus));
             } else if is_connected {

@@ -19,7 +19,7 @@ use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::refusal::{Refusal, Shortage};
 use crate::rules::Rule;
-use crate::store::{Key, StoreEvent, StoreWrite};
+use crate::store::{Key, StoreWrite};
 use crate::view::{Carrier, Control, Host};
 use wire::openflow::DatapathId;
 
@@ -139,11 +139,16 @@ impl Controller {
             self.outbox.reply(id, reply);
             return;
         }
+        if !self.is_answerable(&request) {
+            self.outbox.reply(id, Reply::Starting);
+            return;
+        }
         match request {
             Request::Admit(requirements) => self.admit(id, requirements),
             Request::AdmitTogether(requirements) => self.admit_together(id, requirements),
             Request::WhatIf(requirements) => self.what_if(id, requirements),
             Request::Withdraw(name) => self.withdraw(id, name),
+            Request::ForgetSwitch(datapath) => self.forget_switch(id, datapath),
             Request::FitBudgets(requirements) => {
                 let fitted = self.fit_budgets(&requirements);
                 self.outbox.reply(id, Reply::Budgets(fitted));
@@ -363,23 +368,8 @@ impl Controller {
         });
     }
 
-    /// Acts on what the store says.
-    pub(super) fn stored(&mut self, event: StoreEvent) {
-        match event {
-            StoreEvent::Written(StoreWrite {
-                key: Key::Admission(id),
-                value: Some(value),
-            }) => self.admitted(FlowId(id), &value),
-            StoreEvent::Written(StoreWrite {
-                key: Key::Admission(id),
-                value: None,
-            }) => self.withdrawn(FlowId(id)),
-            StoreEvent::Rejected(Key::Admission(id)) => self.rejected(FlowId(id)),
-        }
-    }
-
     /// Puts a flow in force, whichever instance has admitted it.
-    fn admitted(&mut self, id: FlowId, record: &[u8]) {
+    pub(super) fn admitted(&mut self, id: FlowId, record: &[u8]) {
         let is_proposed = self.flows.get(id).is_some_and(|flow| !is_admitted(flow));
         if !is_proposed {
             let Ok(admission) = Admission::from_bytes(record) else {
@@ -448,7 +438,7 @@ impl Controller {
         self.flows.insert(flow);
     }
 
-    fn withdrawn(&mut self, id: FlowId) {
+    pub(super) fn withdrawn(&mut self, id: FlowId) {
         self.let_go(id);
         if let Some(flow) = self.flows.remove(id) {
             self.give_back(&flow);
@@ -465,7 +455,7 @@ impl Controller {
         }
     }
 
-    fn rejected(&mut self, id: FlowId) {
+    pub(super) fn rejected(&mut self, id: FlowId) {
         self.let_go(id);
         for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
             self.outbox.reply(request, Reply::NotStored);

@@ -23,6 +23,7 @@ use crate::view::{Carrier, Confirmed, Port};
 
 use super::Controller;
 use super::links::Operation;
+use super::memory::Memory;
 
 /// The most entries that a switch may report when it is asked.
 pub const MAX_REPORTED: usize = 1 << 20;
@@ -246,7 +247,10 @@ impl Controller {
         }
         self.check_expected();
         self.follow_links();
-        self.ask_for_entries(slot);
+        if self.memory == Memory::Complete {
+            self.keep_switch(datapath);
+            self.ask_for_entries(slot);
+        }
         true
     }
 
@@ -324,6 +328,7 @@ impl Controller {
             Confirmed::OneWay => self.probe(to),
             Confirmed::Up { link, replaced } => {
                 for lost in replaced.into_iter().flatten() {
+                    self.strike_link(self.view.links()[lost.index()].ends);
                     self.link_lost(lost, Detection::Recabled);
                 }
                 self.link_found(link);
@@ -367,7 +372,7 @@ impl Controller {
     }
 
     /// Asks a switch which of our entries it has.
-    fn ask_for_entries(&mut self, slot: Slot) {
+    pub(super) fn ask_for_entries(&mut self, slot: Slot) {
         let transaction = self.confirmations.transaction();
         if let Some(session) = self.sessions.get_mut(slot) {
             session.reported.clear();

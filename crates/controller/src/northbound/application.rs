@@ -95,6 +95,7 @@ impl Permission {
             Request::WhatIf(_) | Request::Flows | Request::Promises | Request::FitBudgets(_) => {
                 Self::SeeFlows
             }
+            Request::ForgetSwitch(_) => Self::Configure,
             Request::Topology | Request::View | Request::Statistics => Self::SeeTopology,
         }
     }

@@ -1,6 +1,7 @@
 //! The controller with a network of the simplest switches.
 
 mod fake;
+mod inventory;
 mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -351,7 +352,7 @@ fn a_withdrawn_flow_leaves_nothing_behind() {
 
     assert_eq!(replies, [Reply::Withdrawn(flow.id)]);
     assert_eq!(entries(&network), before);
-    assert!(network.records.is_empty());
+    assert!(network.admissions() == 0);
     let again = network.request(Request::Withdraw("trip".into()));
     assert_eq!(again, [Reply::UnknownFlow("trip".into())]);
 }

@@ -27,7 +27,7 @@ fn of_requirements_that_cannot_all_be_met_none_is() {
     assert!(matches!(reason(second), Refusal::Shortage(_)));
     assert_eq!(reason(third), Refusal::Together { with });
     assert_eq!(entries(&network), before);
-    assert!(network.records.is_empty());
+    assert!(network.admissions() == 0);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn requirements_that_can_all_be_met_are() {
     let accepted = |decision: &Decision| matches!(decision, Decision::Accepted(_));
     assert_eq!(decisions(&replies).len(), 2);
     assert!(decisions(&replies).iter().all(accepted));
-    assert_eq!(network.records.len(), 2);
+    assert_eq!(network.admissions(), 2);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn what_the_store_keeps_of_requirements_that_belong_together_it_keeps_whole() {
     let replies = network.request(Request::AdmitTogether(vec![modest(1), modest(2)]));
 
     assert_eq!(replies, [Reply::NotStored]);
-    assert!(network.records.is_empty());
+    assert!(network.admissions() == 0);
     assert_eq!(network.topology().flows, 0);
     assert!(network.admit(modest(2)).is_ok());
 }
@@ -63,7 +63,7 @@ fn a_question_is_answered_like_a_requirement_and_changes_nothing() {
     let wanted = vec![modest(1), greedy(), modest(2)];
 
     let question = network.request(Request::WhatIf(wanted.clone()));
-    let (records, flows) = (network.records.len(), network.topology().flows);
+    let (records, flows) = (network.admissions(), network.topology().flows);
     let admitted = network.request(Request::Admit(wanted));
 
     let outcome = |decision: &Decision| match decision {

@@ -51,7 +51,7 @@ const SPARE: usize = 5;
 /// Keeps nothing once it is gone.
 #[derive(Debug, Default)]
 struct Memory {
-    records: BTreeMap<[u8; 5], StoreWrite>,
+    records: BTreeMap<Vec<u8>, StoreWrite>,
 }
 
 impl Store for Memory {

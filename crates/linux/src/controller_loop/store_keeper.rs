@@ -88,12 +88,8 @@ where
     fn replay(&mut self) {
         match self.store.records() {
             Ok(records) => {
-                self.tell(
-                    records
-                        .into_iter()
-                        .map(StoreEvent::Written)
-                        .map(Kept::Event),
-                );
+                let events = records.into_iter().map(StoreEvent::Written);
+                self.tell(events.chain([StoreEvent::Replayed]).map(Kept::Event));
             }
             Err(error) => self.tell([Kept::Failed(error.to_string())]),
         }

@@ -13,6 +13,7 @@ use controller::northbound::{
 };
 use controller::place::{LinkEnds, PortId};
 use controller::refusal::Refusal;
+use controller::store::Key;
 use controller::{
     CloseReason, ConnectionId, Controller, Event, Input, Output, Reply, Request, RequestId,
     StoreEvent, StoreWrite,
@@ -43,6 +44,8 @@ pub struct Network {
     pub closed: Vec<(ConnectionId, CloseReason)>,
     pub replies: Vec<(RequestId, Reply)>,
     pub records: BTreeMap<Vec<u8>, StoreWrite>,
+    /// How many changes the store was asked to keep.
+    pub writes: usize,
     /// Whether the store answers.
     pub store_works: bool,
     /// Which writes it rejects all the same, counted from now on: 0 is the next.
@@ -102,6 +105,7 @@ impl Network {
             closed: Vec::new(),
             replies: Vec::new(),
             records: BTreeMap::new(),
+            writes: 0,
             store_works: true,
             rejected_writes: Vec::new(),
             barriers_work: true,
@@ -129,6 +133,7 @@ impl Network {
             };
             network.switches.insert(switch, fake);
         }
+        network.input(Input::Stored(StoreEvent::Replayed));
         network
     }
 
@@ -228,6 +233,12 @@ impl Network {
         }
     }
 
+    /// Returns how many flows the store keeps.
+    pub fn admissions(&self) -> usize {
+        let keys = self.records.values().map(|record| record.key);
+        keys.filter(|key| matches!(key, Key::Admission(_))).count()
+    }
+
     pub fn topology(&mut self) -> Topology {
         match self.request(Request::Topology)[..] {
             [Reply::Topology(topology)] => topology,
@@ -307,10 +318,40 @@ impl Network {
         self.controller = Controller::new(self.now, config(switches, links));
         self.events.clear();
         self.pending.clear();
+        self.replay();
+        self.connect_all();
+    }
+
+    /// Restarts the controller with what the store has, while some switches are
+    /// switched off.
+    pub fn restart_controller_without(&mut self, off: &[u64]) {
+        self.controller = Controller::new(self.now, config(4, &[]));
+        self.pending.clear();
+        self.replay();
+        for switch in self.switches.keys().copied().collect::<Vec<_>>() {
+            if off.contains(&switch) {
+                self.switches.get_mut(&switch).unwrap().connection = None;
+            } else {
+                self.connect(switch);
+            }
+        }
+    }
+
+    /// Restarts the controller, with switches that are faster than the store.
+    /// Returns what the store has yet to tell.
+    pub fn restart_controller_with_slow_store(&mut self) -> Vec<StoreWrite> {
+        self.controller = Controller::new(self.now, config(4, &[]));
+        self.events.clear();
+        self.pending.clear();
+        self.connect_all();
+        self.records.values().cloned().collect()
+    }
+
+    fn replay(&mut self) {
         for record in self.records.values().cloned().collect::<Vec<_>>() {
             self.input(Input::Stored(StoreEvent::Written(record)));
         }
-        self.connect_all();
+        self.input(Input::Stored(StoreEvent::Replayed));
     }
 
     /// Sends a frame of a host into the network and returns which hosts it
@@ -405,12 +446,13 @@ impl Network {
         }
         while self.delivery_works && self.deliver(0) {}
         for write in stored {
+            self.writes += 1;
             let is_rejected = self.rejected_writes.first() == Some(&0);
             self.rejected_writes.retain(|turn| *turn > 0);
             self.rejected_writes.iter_mut().for_each(|turn| *turn -= 1);
             let event = match self.store_works && !is_rejected {
                 true => {
-                    let key = write.key.to_bytes().to_vec();
+                    let key = write.key.to_bytes();
                     match write.value {
                         Some(_) => self.records.insert(key, write.clone()),
                         None => self.records.remove(&key),

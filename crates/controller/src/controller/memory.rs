@@ -1,0 +1,129 @@
+//! What the store says, at the start and later.
+//!
+//! Until the store has told all that it kept, no switch is compared with what it
+//! should have and nothing is decided: rules of flows that the controller has not
+//! heard of yet would be taken for rules in excess.
+
+use crate::northbound::{Event, FlowId, Reply, Request, RequestId};
+use crate::place::LinkEnds;
+use crate::store::{Key, StoreEvent, StoreWrite};
+use crate::view::Control;
+use wire::openflow::DatapathId;
+
+use super::Controller;
+
+/// Whether the store has told all that it kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// Not yet.
+    Incomplete,
+    /// It has.
+    Complete,
+}
+
+impl Controller {
+    /// Acts on what the store says.
+    pub(super) fn stored(&mut self, event: StoreEvent) {
+        match event {
+            StoreEvent::Replayed => self.replayed(),
+            StoreEvent::Written(StoreWrite { key, value }) => match (key, value) {
+                (Key::Admission(id), Some(record)) => self.admitted(FlowId(id), &record),
+                (Key::Admission(id), None) => self.withdrawn(FlowId(id)),
+                (Key::Switch(datapath), Some(record)) => self.switch_kept(datapath, &record),
+                (Key::Link(link), Some(_)) => self.link_kept(link),
+                (Key::Switch(_) | Key::Link(_), None) => {}
+            },
+            StoreEvent::Rejected(key) => match key {
+                Key::Admission(id) => self.rejected(FlowId(id)),
+                Key::Switch(datapath) => self.inventory.switch_rejected(datapath),
+                Key::Link(link) => self.inventory.link_rejected(link),
+            },
+        }
+    }
+
+    /// Begins to act: all that was kept is known.
+    fn replayed(&mut self) {
+        self.memory = Memory::Complete;
+        let ready: Vec<_> = self.sessions.ready().collect();
+        for (datapath, slot) in ready {
+            self.keep_switch(datapath);
+            self.ask_for_entries(slot);
+        }
+        self.outbox.notify(Event::Ready);
+    }
+
+    /// Returns whether a request can be answered before all that was kept is
+    /// known.
+    pub(super) fn is_answerable(&self, request: &Request) -> bool {
+        match request {
+            Request::View | Request::Topology | Request::Statistics => true,
+            Request::Admit(_)
+            | Request::AdmitTogether(_)
+            | Request::WhatIf(_)
+            | Request::Withdraw(_)
+            | Request::FitBudgets(_)
+            | Request::Flows
+            | Request::Promises
+            | Request::ForgetSwitch(_) => self.memory == Memory::Complete,
+        }
+    }
+
+    /// Has the store keep a switch as it is now, if that is new to it.
+    pub(super) fn keep_switch(&mut self, datapath: DatapathId) {
+        if self.memory == Memory::Incomplete {
+            return;
+        }
+        let Some(switch) = self.view.switch(datapath) else {
+            return;
+        };
+        let switch = &self.view.switches()[switch.index()];
+        if let Some(write) = self.inventory.note_switch(switch) {
+            self.outbox.store(write);
+        }
+    }
+
+    /// Has the store keep a link, if it is new to it.
+    pub(super) fn keep_link(&mut self, link: LinkEnds) {
+        if let Some(write) = self.inventory.note_link(link) {
+            self.outbox.store(write);
+        }
+    }
+
+    /// Has the store forget a link of which an end is joined to another port now.
+    pub(super) fn strike_link(&mut self, link: LinkEnds) {
+        if let Some(write) = self.inventory.strike_link(link) {
+            self.outbox.store(write);
+        }
+    }
+
+    /// Forgets a switch that will not come back.
+    pub(super) fn forget_switch(&mut self, id: RequestId, datapath: DatapathId) {
+        let reply = match self.view.switch(datapath) {
+            None => Reply::UnknownSwitch(datapath),
+            Some(switch) => match self.view.switches()[switch.index()].control {
+                Control::Connected => Reply::StillConnected(datapath),
+                Control::Forgotten => Reply::UnknownSwitch(datapath),
+                Control::Lost => {
+                    self.view.forget(switch);
+                    for write in self.inventory.strike_switch(datapath) {
+                        self.outbox.store(write);
+                    }
+                    Reply::Forgotten
+                }
+            },
+        };
+        self.outbox.reply(id, reply);
+    }
+
+    fn switch_kept(&mut self, datapath: DatapathId, record: &[u8]) {
+        match self.inventory.switch_kept(datapath, record) {
+            Some(ports) => self.view.remember_switch(self.now, datapath, &ports),
+            None => self.outbox.notify(Event::SwitchUnreadable { datapath }),
+        }
+    }
+
+    fn link_kept(&mut self, link: LinkEnds) {
+        self.inventory.link_kept(link);
+        self.view.remember_link(self.now, link);
+    }
+}

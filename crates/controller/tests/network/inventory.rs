@@ -1,0 +1,113 @@
+//! What the store keeps of the network, and what waits for the store.
+
+use controller::northbound::Decision;
+use controller::view::{Carrier, Control, View};
+use controller::{Event, Input, Reply, Request, StoreEvent};
+use wire::openflow::DatapathId;
+
+use crate::DIAMOND;
+use crate::fake::{Network, group, link, requirement};
+
+#[test]
+fn a_switch_that_does_not_come_back_after_a_restart_is_known_and_away() {
+    let mut network = kept();
+
+    network.restart_controller_without(&[4]);
+
+    let view = view(&mut network);
+    let away = view.switch(DatapathId(4)).unwrap();
+    assert_eq!(view.switches()[away.index()].control, Control::Lost);
+    let lost = view.link(link(2, 4)).unwrap();
+    assert_eq!(view.links()[lost.index()].carrier, Carrier::Down);
+    assert!(view.is_up(link(1, 2)));
+}
+
+#[test]
+fn a_network_that_comes_back_as_it_was_writes_nothing_to_the_store() {
+    let mut network = kept();
+    let before = network.writes;
+
+    network.restart_controller(4, &DIAMOND);
+
+    assert_eq!(network.topology().links, 4);
+    assert_eq!(network.writes, before);
+}
+
+#[test]
+fn a_switch_that_is_forgotten_does_not_come_back_by_itself() {
+    let mut network = kept();
+
+    let connected = network.request(Request::ForgetSwitch(DatapathId(4)));
+    network.restart_controller_without(&[4]);
+    let away = network.request(Request::ForgetSwitch(DatapathId(4)));
+    let again = network.request(Request::ForgetSwitch(DatapathId(4)));
+    network.restart_controller_without(&[4]);
+
+    assert_eq!(connected, [Reply::StillConnected(DatapathId(4))]);
+    assert_eq!(away, [Reply::Forgotten]);
+    assert_eq!(again, [Reply::UnknownSwitch(DatapathId(4))]);
+    assert_eq!(view(&mut network).switch(DatapathId(4)), None);
+}
+
+/// A switch that connects before the store has told of its flows keeps their
+/// rules.
+#[test]
+fn no_rule_is_in_excess_before_all_that_was_kept_is_known() {
+    let mut network = kept();
+    network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    let before = crate::entries(&network);
+
+    let records = network.restart_controller_with_slow_store();
+    let early = network.request(Request::Admit(vec![requirement("next", 1, &[4], group(2))]));
+    let meanwhile = crate::entries(&network);
+    for record in records {
+        network.input(Input::Stored(StoreEvent::Written(record)));
+    }
+    network.input(Input::Stored(StoreEvent::Replayed));
+    network.settle();
+
+    assert_eq!(early, [Reply::Starting]);
+    assert_eq!(meanwhile, before);
+    assert_eq!(crate::entries(&network), before);
+    assert!(network.events.contains(&Event::Ready));
+    let late = network.request(Request::Admit(vec![requirement("next", 1, &[4], group(2))]));
+    let [Reply::Decisions(decisions)] = &late[..] else {
+        panic!("{late:?}")
+    };
+    assert!(matches!(decisions[..], [Decision::Accepted(_)]));
+}
+
+#[test]
+fn a_damaged_record_of_a_switch_is_told_and_left_alone() {
+    let mut network = Network::new(1, &[]);
+
+    let record = controller::StoreWrite {
+        key: controller::store::Key::Switch(DatapathId(9)),
+        value: Some(vec![0xff]),
+    };
+    network.input(Input::Stored(StoreEvent::Written(record)));
+
+    let datapath = DatapathId(9);
+    assert!(
+        network
+            .events
+            .contains(&Event::SwitchUnreadable { datapath })
+    );
+    assert_eq!(view(&mut network).switch(datapath), None);
+}
+
+/// Returns a network whose switches and links the store has kept.
+fn kept() -> Network {
+    let network = Network::started(4, &DIAMOND);
+    assert_eq!(network.records.len(), 4 + DIAMOND.len());
+    network
+}
+
+fn view(network: &mut Network) -> View {
+    match &network.request(Request::View)[..] {
+        [Reply::View(view)] => (**view).clone(),
+        other => panic!("{other:?}"),
+    }
+}
