@@ -3,7 +3,7 @@
 //! One thread carries frames and control ([`linux::packet_loop`]). Beside it stand
 //! small threads that wait where it must not: one for each controller that is
 //! dialled and each address that is listened on ([`doors`]), one for each enciphered
-//! connection ([`tls`]), and one that looks after the interfaces ([`port_keeper`]),
+//! connection ([`tls`](crate::tls)), and one that looks after the interfaces ([`port_keeper`]),
 //! which are left as they were found.
 
 pub mod carriage;
@@ -14,7 +14,6 @@ pub mod event;
 pub mod opened_port;
 pub mod port_keeper;
 pub mod port_plan;
-pub mod tls;
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;

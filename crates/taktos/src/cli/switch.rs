@@ -21,8 +21,8 @@ use crate::datapath::carriage::{EngineChoice, KernelPlan};
 use crate::datapath::doors::{Controller, Entrance};
 use crate::datapath::endpoint::{Endpoint, Transport};
 use crate::datapath::port_plan::{self, PortName, PortPlanError, RateChoice};
-use crate::datapath::tls::{TlsError, TlsFiles};
 use crate::datapath::{Datapath, DatapathError, MOST_WAYS, Plan};
+use crate::tls::{TlsError, TlsFiles};
 
 /// How often the program looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
@@ -252,6 +252,7 @@ fn kernel_plan(arguments: &Switch) -> KernelPlan {
 
 fn tls_files(arguments: &Switch) -> TlsFiles {
     TlsFiles {
+        option: "--tls",
         key: arguments.tls_key.clone(),
         certificate: arguments.tls_cert.clone(),
         authority: arguments.tls_ca.clone(),

@@ -18,7 +18,7 @@ use rustls::{ServerConfig, ServerConnection};
 use super::STATION;
 use super::endpoint::Endpoint;
 use super::event::{Event, QUIET, tell};
-use super::tls::{Dialling, relay};
+use crate::tls::{Dialling, courier};
 
 /// How much is told about one controller in [`QUIET`].
 const MOST_TOLD: u32 = 8;
@@ -110,7 +110,7 @@ fn let_in_enciphered(
         return;
     };
     // Without a thread to spare the peer is turned away and comes again.
-    let _ = relay::accept(stream, connection, move |plain| {
+    let _ = courier::accept(stream, connection, move |plain| {
         hand_over(&commands, accepted(plain.into(), lease));
     });
 }
@@ -211,6 +211,6 @@ fn connect(controller: &Controller) -> io::Result<Stream> {
     }
     match &controller.tls {
         None => tried.map(Stream::Tcp),
-        Some(dialling) => relay::dial(tried?, dialling).map(Stream::Unix),
+        Some(dialling) => courier::dial(tried?, dialling).map(Stream::Unix),
     }
 }

@@ -63,7 +63,8 @@ impl FromStr for Endpoint {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (transport, place) = match text.split_once(':') {
             Some(("tcp", place)) => (Transport::Tcp, place),
-            Some(("tls", place)) => (Transport::Tls, place),
+            // Open vSwitch calls it by its old name.
+            Some(("tls" | "ssl", place)) => (Transport::Tls, place),
             Some(_) | None => return Err(ParseEndpointError::Transport),
         };
         let (host, port) = match place.strip_prefix('[') {
@@ -116,6 +117,7 @@ mod tests {
         for (text, shown) in [
             ("tcp:10.0.0.1:6633", "tcp:10.0.0.1:6633"),
             ("tls:controller", "tls:controller:6653"),
+            ("ssl:controller", "tls:controller:6653"),
             ("tcp:[::1]:6653", "tcp:[::1]:6653"),
             ("tcp:[fe80::1]", "tcp:[fe80::1]:6653"),
         ] {

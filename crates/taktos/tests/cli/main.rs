@@ -15,6 +15,8 @@ mod openflow;
 mod privilege;
 mod reproduce;
 mod results;
+#[path = "../site/mod.rs"]
+mod site;
 mod switch;
 mod switch_bad_input;
 mod testbed;

@@ -1,18 +1,26 @@
 //! Encrypted control connections (OF13 clause 6.3.3).
 //!
-//! TLS ends in a thread of its own for each connection ([`relay`]), which passes
-//! plain bytes on to the packet loop over a pair of sockets: the loop does no
-//! cryptography, and cannot be delayed by any.
+//! TLS ends in a thread beside the loop that uses a connection: a [`relay`] passes
+//! plain bytes on over a pair of sockets, so that the loop does no cryptography, and
+//! cannot be delayed by any. A switch, which has few connections, has a thread for
+//! each ([`courier`]); a controller has one for all ([`gate`]).
 //!
 //! Both ends prove who they are by certificates of one authority, which belongs to
 //! the site. A controller's certificate has to bear the name under which it is
 //! dialled, or the one that the user says instead.
 
+pub mod complaints;
+pub mod courier;
+pub mod gate;
+pub mod handshake;
+pub mod refusal;
 pub mod relay;
+pub mod watch;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -20,10 +28,18 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use thiserror::Error;
 
-/// The files that say who this switch is and whom it trusts.
-#[derive(Clone, Debug, Default)]
+/// How long the peer may take to prove who it is.
+pub const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(5);
+/// How long an end may take to take the last bytes of the other.
+pub const PARTING: Duration = Duration::from_secs(2);
+
+/// The files that say who this end is and whom it trusts.
+#[derive(Clone, Debug)]
 pub struct TlsFiles {
-    /// The switch's private key, in PEM.
+    /// How the options are called by which users name the files: `--tls` for
+    /// `--tls-key`.
+    pub option: &'static str,
+    /// The private key, in PEM.
     pub key: Option<PathBuf>,
     /// The certificate of that key, and those between it and the authority.
     pub certificate: Option<PathBuf>,
@@ -39,14 +55,14 @@ pub struct TlsFiles {
 #[non_exhaustive]
 pub enum TlsError {
     /// Whom to trust is not said.
-    #[error("a tls: controller needs --tls-ca, the authority that certified it")]
-    NoAuthority,
-    /// Who the switch is is not said.
-    #[error("listening on tls: needs --tls-key and --tls-cert, to show who this switch is")]
-    NoIdentity,
+    #[error("tls: needs {0}-ca, the authority that certifies those at the other end")]
+    NoAuthority(&'static str),
+    /// Who this end is is not said.
+    #[error("listening on tls: needs {0}-key and {0}-cert, to show who is at this end")]
+    NoIdentity(&'static str),
     /// Only one half of the identity is given.
-    #[error("--tls-key and --tls-cert belong together")]
-    HalfIdentity,
+    #[error("{0}-key and {0}-cert belong together")]
+    HalfIdentity(&'static str),
     /// A file cannot be used.
     #[error("cannot use {}: {reason}", path.display())]
     File {
@@ -63,10 +79,10 @@ pub enum TlsError {
     Contradiction(String),
 }
 
-/// The switch's certificate chain with its key.
+/// A certificate chain with its key.
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-/// How to talk to controllers that the switch dials.
+/// How to talk to a controller that is dialled.
 #[derive(Clone, Debug)]
 pub struct Dialling {
     /// What is trusted and shown.
@@ -82,7 +98,10 @@ impl TlsFiles {
     ///
     /// If the files do not suffice or cannot be read.
     pub fn dialling(&self, host: &str) -> Result<Dialling, TlsError> {
-        let authority = self.authority.as_deref().ok_or(TlsError::NoAuthority)?;
+        let authority = self
+            .authority
+            .as_deref()
+            .ok_or(TlsError::NoAuthority(self.option))?;
         let trusted = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(contradiction)?
@@ -107,7 +126,7 @@ impl TlsFiles {
     ///
     /// If the files do not suffice or cannot be read.
     pub fn listening(&self) -> Result<Arc<ServerConfig>, TlsError> {
-        let (chain, key) = self.identity()?.ok_or(TlsError::NoIdentity)?;
+        let (chain, key) = self.identity()?.ok_or(TlsError::NoIdentity(self.option))?;
         let begun = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(contradiction)?;
@@ -119,15 +138,33 @@ impl TlsFiles {
             }
             None => begun.with_no_client_auth(),
         };
-        let config = checked.with_single_cert(chain, key);
-        config.map(Arc::new).map_err(contradiction)
+        let mut config = checked
+            .with_single_cert(chain, key)
+            .map_err(contradiction)?;
+        // Nobody comes back so often that it pays, and whoever leaves with a ticket
+        // unread resets the connection, which loses its last words.
+        config.send_tls13_tickets = 0;
+        Ok(Arc::new(config))
+    }
+
+    /// Returns how to talk to those who connect, all of whom have to show a
+    /// certificate of the authority.
+    ///
+    /// # Errors
+    ///
+    /// If the files do not suffice or cannot be read.
+    pub fn listening_to_certified(&self) -> Result<Arc<ServerConfig>, TlsError> {
+        match self.authority {
+            Some(_) => self.listening(),
+            None => Err(TlsError::NoAuthority(self.option)),
+        }
     }
 
     fn identity(&self) -> Result<Option<Identity>, TlsError> {
         let (key, certificate) = match (&self.key, &self.certificate) {
             (Some(key), Some(certificate)) => (key, certificate),
             (None, None) => return Ok(None),
-            (Some(_), None) | (None, Some(_)) => return Err(TlsError::HalfIdentity),
+            (Some(_), None) | (None, Some(_)) => return Err(TlsError::HalfIdentity(self.option)),
         };
         let loaded = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, error))?;
         Ok(Some((certificates(certificate)?, loaded)))
@@ -172,4 +209,11 @@ fn contradiction(error: impl ToString) -> TlsError {
 /// Returns a failure of TLS as one of the connection.
 fn broken(error: rustls::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+fn is_for_later(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
 }
