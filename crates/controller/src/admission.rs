@@ -142,21 +142,46 @@ impl Reservations {
         let request = self.request(requirement, source, base, alternatives);
         let admitted = self.ledger.admit(request).map_err(|refusal| {
             let asked = self.request(requirement, source, base, alternatives);
-            Box::new(Refused {
-                place: refusal.stage.map(|stage| self.places[stage.0 as usize]),
-                after: refusal
-                    .failure
-                    .map(|failure| self.links[failure.0 as usize]),
-                constraint: refusal.constraint,
-                fits: refusal.fits,
-                asked,
-            })
+            Box::new(self.refused(refusal, asked))
         })?;
         let on_alternatives = admitted.alternatives.iter().map(|(_, delay)| *delay);
         Ok(Reserved {
             id: admitted.id,
             guarantee: on_alternatives.fold(admitted.guarantee, Delay::max),
         })
+    }
+
+    /// Returns the delay that could be promised to a flow on a tree, without
+    /// promising it.
+    ///
+    /// # Errors
+    ///
+    /// Where and why nothing can be promised, and what could be.
+    ///
+    /// # Panics
+    ///
+    /// If the requirement has no deadline.
+    pub(crate) fn what_if(
+        &mut self,
+        requirement: &Requirement,
+        source: PortId,
+        tree: &Tree,
+    ) -> Result<Delay, Box<Refused>> {
+        let asked = self.request(requirement, source, tree, &[]);
+        let checked = self.ledger.check(&asked);
+        checked.map_err(|refusal| Box::new(self.refused(refusal, asked)))
+    }
+
+    fn refused(&self, refusal: calculus::admission::Refusal, asked: Request) -> Refused {
+        Refused {
+            place: refusal.stage.map(|stage| self.places[stage.0 as usize]),
+            after: refusal
+                .failure
+                .map(|failure| self.links[failure.0 as usize]),
+            constraint: refusal.constraint,
+            fits: refusal.fits,
+            asked,
+        }
     }
 
     /// Returns a copy of the ledger, where its stages are, and the links whose

@@ -10,12 +10,14 @@
 //! | rules that somebody wants | `desired` |
 //! | a link that is found or lost | `links` |
 //! | a host that moves | `mobility` |
+//! | a question for paths | `paths` |
 //! | time | `timers` |
 
 mod desired;
 mod links;
 mod memory;
 mod mobility;
+mod paths;
 mod requests;
 mod southbound;
 mod timers;

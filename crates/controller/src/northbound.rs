@@ -76,6 +76,8 @@ pub enum Request {
     View,
     /// Show what was counted.
     Statistics,
+    /// Find paths. Nothing is reserved.
+    Paths(PathQuery),
 }
 
 /// What the controller answers.
@@ -123,6 +125,8 @@ pub enum Reply {
     /// The store has not told all yet that it kept: ask again after
     /// [`Event::Ready`]. Nothing has changed.
     Starting,
+    /// To [`Request::Paths`].
+    Paths(Result<Vec<FoundPath>, NoPath>),
 }
 
 /// What was counted.

@@ -34,12 +34,23 @@ impl Reservations {
         source: PortId,
         destination: PortId,
     ) -> Option<Tree> {
+        self.find_way_beside(view, requirement, [source, destination], &[])
+    }
+
+    /// Returns the same, over none of the links in `avoid`.
+    pub(crate) fn find_way_beside(
+        &mut self,
+        view: &View,
+        requirement: &Requirement,
+        [source, destination]: [PortId; 2],
+        avoid: &[LinkEnds],
+    ) -> Option<Tree> {
         requirement.deadline?;
         let (from, to) = (
             view.switch(source.datapath)?,
             view.switch(destination.datapath)?,
         );
-        let mut chart = self.chart(view);
+        let mut chart = self.chart(view, avoid);
         let exit = self.add_port(destination);
         let request = self.request(requirement, source, &Tree::default(), &[]);
         let end = End {
@@ -51,8 +62,9 @@ impl Reservations {
         Some(chart.tree(view, &route, source, destination))
     }
 
-    /// Lays the switches that are connected and the links that are up out as a map.
-    fn chart(&mut self, view: &View) -> Chart {
+    /// Lays the switches that are connected and the links that are up out as a map,
+    /// but for the links in `avoid`.
+    fn chart(&mut self, view: &View, avoid: &[LinkEnds]) -> Chart {
         let switches = view.switches();
         let processing: Vec<Option<StageId>> = switches
             .iter()
@@ -62,7 +74,7 @@ impl Reservations {
         for link in view
             .links()
             .iter()
-            .filter(|link| link.carrier == Carrier::Up)
+            .filter(|link| link.carrier == Carrier::Up && !avoid.contains(&link.ends))
         {
             let ends = link.ends.both().map(|port| {
                 let id = view.switch(port.datapath)?;

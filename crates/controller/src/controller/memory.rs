@@ -64,6 +64,7 @@ impl Controller {
             | Request::FitBudgets(_)
             | Request::Flows
             | Request::Promises
+            | Request::Paths(_)
             | Request::ForgetSwitch(_) => self.memory == Memory::Complete,
         }
     }

@@ -166,6 +166,10 @@ impl Controller {
                 let promises = Box::new(self.promises());
                 self.outbox.reply(id, Reply::Promises(promises));
             }
+            Request::Paths(query) => {
+                let paths = self.find_paths(&query);
+                self.outbox.reply(id, Reply::Paths(paths));
+            }
             Request::View => {
                 let view = Box::new(self.view.clone());
                 self.outbox.reply(id, Reply::View(view));
@@ -482,7 +486,7 @@ impl Controller {
         }
     }
 
-    fn shortage(&self, requirement: &Requirement, refused: Refused) -> Refusal {
+    pub(super) fn shortage(&self, requirement: &Requirement, refused: Refused) -> Refusal {
         Refusal::Shortage(Box::new(Shortage {
             place: refused.place.map(|place| self.name_of_place(place)),
             after: refused.after.map(|link| self.name_of_link(link)),
@@ -540,7 +544,7 @@ impl Controller {
         }
     }
 
-    fn route(&self, tree: &Tree) -> Route {
+    pub(super) fn route(&self, tree: &Tree) -> Route {
         let switches = tree.branches.iter();
         Route {
             switches: switches

@@ -96,7 +96,9 @@ impl Permission {
                 Self::SeeFlows
             }
             Request::ForgetSwitch(_) => Self::Configure,
-            Request::Topology | Request::View | Request::Statistics => Self::SeeTopology,
+            Request::Topology | Request::Paths(_) | Request::View | Request::Statistics => {
+                Self::SeeTopology
+            }
         }
     }
 

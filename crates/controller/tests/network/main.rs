@@ -2,6 +2,7 @@
 
 mod fake;
 mod inventory;
+mod paths;
 mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
