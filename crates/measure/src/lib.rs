@@ -5,12 +5,13 @@
 //! the [`recorder`] when each one left and arrived, and at the end a
 //! [`verdict`] compares what was observed with what was promised, and a
 //! [`report`] shows it. What a paper measured is set beside ours by
-//! [`reproduction`]. There is no clock here: time is always an input.
+//! [`reproduction`]. Switches towards a controller are played by [`packet_ins`]. There is no clock here: time is always an input.
 
 pub mod capture;
 pub mod flow;
 pub mod identity;
 pub mod load;
+pub mod packet_ins;
 pub mod recorder;
 pub mod report;
 pub mod reproduction;

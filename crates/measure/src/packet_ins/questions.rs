@@ -1,0 +1,189 @@
+//! The packet-ins that a played switch sends, prepared.
+
+use wire::ethernet::{EtherType, Header, MacAddress, SHORTEST_FRAME};
+
+use super::dialect::Dialect;
+
+/// How many ports a played switch has; its hosts are spread over them.
+pub const PORTS: u16 = 4;
+/// How long the frame of a question is.
+pub const FRAME_LENGTH: usize = SHORTEST_FRAME;
+
+/// What the frames of questions carry: an EtherType for experiments (IEEE 802),
+/// so that no controller takes them for more than frames.
+const ETHER_TYPE: EtherType = EtherType(0x88b5);
+/// By what a frame of a question is known, behind its header.
+const MARK: [u8; 4] = *b"ask?";
+const MARK_AT: usize = 14;
+const NUMBER_AT: usize = 18;
+const NUMBER_END: usize = NUMBER_AT + 8;
+
+/// The hosts of one played switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Population {
+    /// The number of the switch; the hosts of two switches differ.
+    pub switch: u16,
+    /// How many hosts there are.
+    pub hosts: u16,
+}
+
+impl Population {
+    /// Returns the address of a host.
+    #[must_use]
+    pub const fn mac(self, host: u16) -> MacAddress {
+        let ([a, b], [c, d]) = (self.switch.to_be_bytes(), host.to_be_bytes());
+        MacAddress([0x02, 0x4c, a, b, c, d])
+    }
+
+    /// Returns who sends question `number`.
+    pub(super) fn source(self, number: u64) -> u16 {
+        let host = number % u64::from(self.hosts);
+        u16::try_from(host).expect("below a u16")
+    }
+
+    /// Returns to whom question `number` is sent.
+    pub(super) fn destination(self, number: u64) -> u16 {
+        self.source(number + 1)
+    }
+}
+
+/// Returns the port behind which a host is, whichever the switch.
+#[must_use]
+pub const fn host_port(host: u16) -> u16 {
+    host % PORTS + 1
+}
+
+/// The prepared packet-ins of one switch, one a host.
+#[derive(Debug)]
+pub(super) struct Questions {
+    population: Population,
+    dialect: Dialect,
+    /// All of the same length, one behind the other.
+    prepared: Vec<u8>,
+    length: usize,
+}
+
+impl Questions {
+    /// Prepares the questions of a population.
+    ///
+    /// # Panics
+    ///
+    /// If the hosts cannot be spread evenly over the ports: then a host and its
+    /// partner could be behind the same one.
+    pub(super) fn new(population: Population, dialect: Dialect) -> Self {
+        let hosts = population.hosts;
+        assert!(
+            hosts > 0 && hosts.is_multiple_of(PORTS),
+            "{hosts} hosts do not spread evenly over {PORTS} ports"
+        );
+        let mut prepared = Vec::new();
+        for host in 0..hosts {
+            let destination = population.mac(population.destination(u64::from(host)));
+            let frame = frame(population.mac(host), destination, &MARK);
+            dialect.emit_packet_in(host_port(host), &frame, &mut prepared);
+        }
+        let length = prepared.len() / usize::from(hosts);
+        Self {
+            population,
+            dialect,
+            prepared,
+            length,
+        }
+    }
+
+    /// Appends question `number`.
+    #[inline]
+    pub(super) fn emit(&self, number: u64, out: &mut Vec<u8>) {
+        let host = usize::from(self.population.source(number));
+        let question = &self.prepared[host * self.length..][..self.length];
+        out.extend_from_slice(question);
+        let number_at = out.len() - FRAME_LENGTH + NUMBER_AT;
+        out[number_at..][..8].copy_from_slice(&number.to_be_bytes());
+    }
+
+    /// Appends a frame to everybody from each host, which asks nothing.
+    pub(super) fn emit_introductions(&self, out: &mut Vec<u8>) {
+        for host in 0..self.population.hosts {
+            let frame = frame(self.population.mac(host), MacAddress::BROADCAST, &[0; 4]);
+            self.dialect.emit_packet_in(host_port(host), &frame, out);
+        }
+    }
+}
+
+fn frame(source: MacAddress, destination: MacAddress, mark: &[u8; 4]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(FRAME_LENGTH);
+    let header = Header {
+        destination,
+        source,
+        vlan: None,
+        ether_type: ETHER_TYPE,
+    };
+    header.emit(&mut frame);
+    frame.extend_from_slice(mark);
+    frame.resize(FRAME_LENGTH, 0);
+    frame
+}
+
+/// Returns which question of `population` a frame belongs to, if to any.
+#[inline]
+pub(super) fn number_of(population: Population, frame: &[u8]) -> Option<u64> {
+    if frame.len() != FRAME_LENGTH || frame[MARK_AT..NUMBER_AT] != MARK {
+        return None;
+    }
+    let number = frame[NUMBER_AT..NUMBER_END].try_into().ok()?;
+    let number = u64::from_be_bytes(number);
+    let hosts = [population.destination(number), population.source(number)];
+    let [destination, source] = hosts.map(|host| population.mac(host).0);
+    (frame[..6] == destination && frame[6..12] == source).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POPULATION: Population = Population {
+        switch: 3,
+        hosts: 8,
+    };
+
+    #[test]
+    fn every_question_is_known_by_its_frame() {
+        for dialect in [Dialect::OpenFlow10, Dialect::OpenFlow13] {
+            let questions = Questions::new(POPULATION, dialect);
+            for number in [0, 7, 8, u64::from(u32::MAX)] {
+                let mut out = Vec::new();
+
+                questions.emit(number, &mut out);
+
+                let frame = &out[out.len() - FRAME_LENGTH..];
+                assert_eq!(number_of(POPULATION, frame), Some(number));
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_of_another_switch_is_no_question_of_this_one() {
+        let questions = Questions::new(POPULATION, Dialect::OpenFlow13);
+        let mut out = Vec::new();
+        questions.emit(5, &mut out);
+        let other = Population {
+            switch: 4,
+            ..POPULATION
+        };
+
+        let frame = &out[out.len() - FRAME_LENGTH..];
+
+        assert_eq!(number_of(other, frame), None);
+    }
+
+    #[test]
+    fn a_host_and_its_partner_are_behind_different_ports() {
+        for number in 0..64 {
+            let hosts = [POPULATION.source(number), POPULATION.destination(number)];
+
+            let [from, to] = hosts.map(host_port);
+
+            assert_ne!(from, to);
+        }
+    }
+}
