@@ -10,10 +10,15 @@ use crate::workspace::Workspace;
 /// Python environments, by their lists in `neighbours/`.
 const ENVIRONMENTS: [&str; 2] = ["faucet", "os-ken"];
 /// Programs, with arguments that try them out, and the Debian package of each.
-const PROGRAMS: [(&str, &[&str], &str); 4] = [
+const PROGRAMS: [(&str, &[&str], &str); 5] = [
     ("ip", &["-V"], "iproute2"),
     ("ovs-vswitchd", &["--version"], "openvswitch-switch"),
     ("ovs-ofctl", &["--version"], "openvswitch-switch"),
+    (
+        "ovs-testcontroller",
+        &["--version"],
+        "openvswitch-testcontroller",
+    ),
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
 ];
 
