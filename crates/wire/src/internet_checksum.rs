@@ -1,4 +1,4 @@
-//! The checksum of IPv4 and UDP (RFC 1071).
+//! The checksum of IPv4, UDP and ICMPv6 (RFC 1071).
 
 /// The sum of 16-bit words so far. Pieces are added in their order; every piece
 /// but the last has an even length.

@@ -9,18 +9,23 @@
 //! |---|---|---|
 //! | [`ethernet`] | frames, VLAN tags, time on the wire | IEEE 802.3, IEEE 802.1Q |
 //! | [`ipv4`], [`udp`] | packets and datagrams of measurement traffic | RFC 791, RFC 768 |
+//! | [`arp`], [`ipv6`], [`neighbour_discovery`], [`dhcp`] | who has which address | RFC 826, RFC 8200, RFC 4861, RFC 2131 |
 //! | [`message_shim`] | where messages begin | S2-2 |
 //! | [`lldp`] | who is at the other end of a link | IEEE 802.1AB |
 //! | [`goose`], [`sampled_values`] | what protects a substation | IEC 61850-8-1, IEC 61850-9-2 |
 //! | [`openflow`] | messages between switch and controller | OF13 clause 7 |
 //! | [`openflow10`] | the same in version 1.0, for old controllers | OF10 section 5 |
 
+pub mod arp;
+pub mod dhcp;
 pub mod ethernet;
 pub mod goose;
 mod internet_checksum;
 pub mod ipv4;
+pub mod ipv6;
 pub mod lldp;
 pub mod message_shim;
+pub mod neighbour_discovery;
 #[macro_use]
 pub mod openflow;
 pub mod openflow10;
