@@ -9,6 +9,7 @@
 //! | a record of the store | `memory` |
 //! | rules that somebody wants | `desired` |
 //! | a link that is found or lost | `links` |
+//! | a host that is found, named, or removed | `whereabouts` |
 //! | a host that moves | `mobility` |
 //! | a question for paths | `paths` |
 //! | time | `timers` |
@@ -23,6 +24,7 @@ mod southbound;
 mod timers;
 mod together;
 mod ways;
+mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};
 

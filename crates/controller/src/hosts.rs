@@ -1,23 +1,55 @@
-//! Finds out where hosts are: by configuration, and by the frames that they
-//! send (S1-1).
+//! Finds out where hosts are and which addresses they have: by what somebody
+//! names, and by the frames that they send (S1-1).
 //!
 //! A frame that no flow claims and that came in by a port without a link tells
-//! that the host with its source address is there. A host that the configuration
-//! attaches to a port is there as soon as the port is, until a frame of it comes
-//! from elsewhere.
+//! that the host with its source address is there ([`sighting`]). A host that the
+//! configuration attaches to a port is there as soon as the port is, until a frame
+//! of it comes from elsewhere; one that was named while the controller ran, with
+//! its port, stays there whatever frames say. What hosts say of each other's
+//! addresses is not believed: an address stays with the host that had it first,
+//! unless that host is unplugged or a DHCP server gives the address away; the
+//! dispute is told.
+//!
+//! Everything is bounded: hosts of a port ([`MAX_LEARNED_AT_PORT`]), addresses of
+//! a host ([`MAX_ADDRESSES`]), moves of a host ([`moves`]), questions to DHCP
+//! servers ([`MAX_ASKED`]) and disputes that are remembered ([`MAX_DISPUTES`]).
+//!
+//! # Left out
+//!
+//! Hosts do not age: what a host sends by an entry of its switch is not seen here,
+//! so silence says nothing. An address that moves between hosts on purpose (VRRP)
+//! is a dispute.
 
-use std::net::Ipv4Addr;
+pub mod moves;
+pub mod sighting;
 
-use wire::ethernet::{EtherType, Header, MacAddress};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use units::{Duration, Instant};
+use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
 use crate::config::HostParameters;
+use crate::northbound::{HostRefusal, StaticHost};
 use crate::place::PortId;
-use crate::view::{Host, MAX_HOSTS, Origin, View};
+use crate::view::{Carrier, Host, MAX_ADDRESSES, MAX_HOSTS, Origin, View};
+
+use moves::{Moves, Verdict};
+use sighting::{Claim, Sighting};
 
 /// The most hosts that are learned at one port: one that forges addresses fills
 /// no table.
 pub const MAX_LEARNED_AT_PORT: usize = 64;
+/// The most clients that wait for a DHCP server; beyond them, answers are not
+/// believed.
+pub const MAX_ASKED: usize = 4_096;
+/// How long a client waits for a DHCP server.
+pub const ASKED_FOR: Duration = Duration::from_secs(60);
+/// The most disputes for addresses that are remembered; beyond them, none is told.
+pub const MAX_DISPUTES: usize = 1_024;
+/// The time after which a dispute is told again.
+pub const DISPUTE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What became known of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,12 +70,52 @@ pub enum Change {
         /// Its port now.
         to: PortId,
     },
+    /// Its IP addresses.
+    Addressed {
+        /// Its name.
+        name: String,
+        /// Its addresses now.
+        addresses: Vec<IpAddr>,
+    },
+    /// Frames of it come in at several ports alternately, or elsewhere than where
+    /// somebody has said that it is.
+    Doubted {
+        /// Its name.
+        name: String,
+        /// Where the last one came in.
+        at: PortId,
+        /// Where the host is taken to be.
+        stays: PortId,
+    },
+    /// Another host claims its IP address.
+    Disputed {
+        /// The address.
+        address: IpAddr,
+        /// Who has it.
+        holder: String,
+        /// Who claims it.
+        claimant: String,
+    },
 }
 
-/// The hosts of the configuration, and how others are learned.
-#[derive(Clone, Debug)]
+/// What is known of hosts beside the view.
+#[derive(Clone, Debug, Default)]
 pub struct Hosts {
-    configured: Vec<HostParameters>,
+    named: BTreeMap<MacAddress, Named>,
+    moves: Moves,
+    /// Clients that wait for a DHCP server.
+    asked: BTreeMap<MacAddress, (u32, Instant)>,
+    /// When a dispute for an address was last told.
+    disputes: BTreeMap<(IpAddr, MacAddress), Instant>,
+}
+
+/// What somebody has said of a host.
+#[derive(Clone, Debug)]
+struct Named {
+    addresses: Vec<IpAddr>,
+    attachment: Option<PortId>,
+    /// Whether frames cannot move it.
+    is_fixed: bool,
 }
 
 impl Hosts {
@@ -55,226 +127,370 @@ impl Hosts {
     #[must_use]
     pub fn new(configured: Vec<HostParameters>, view: &mut View) -> Self {
         assert!(configured.len() <= MAX_HOSTS, "at most {MAX_HOSTS} hosts");
-        for host in &configured {
+        let mut hosts = Self::default();
+        for host in configured {
+            let addresses: Vec<IpAddr> = host.ipv4.map(IpAddr::V4).into_iter().collect();
+            let is_new = view.host_by_mac(host.mac).is_none();
             let added = view.set_host(Host {
                 name: host.name.clone(),
                 mac: host.mac,
-                ipv4: host.ipv4,
+                addresses: addresses.clone(),
                 attachment: None,
                 origin: Origin::Configured,
             });
-            assert!(added.is_some(), "host {} is configured twice", host.name);
+            assert!(
+                is_new && added.is_some(),
+                "host {} is configured twice",
+                host.name
+            );
+            let named = Named {
+                addresses,
+                attachment: host.attachment,
+                is_fixed: false,
+            };
+            hosts.named.insert(host.mac, named);
         }
-        Self { configured }
+        hosts
     }
 
-    /// Attaches the configured hosts of a switch that is connected now.
+    /// Attaches the hosts that were named at ports of a switch that is connected
+    /// now.
     pub fn attach(&self, view: &mut View, datapath: DatapathId) -> Vec<Change> {
-        let here = |host: &&HostParameters| {
-            host.attachment
-                .is_some_and(|port| port.datapath == datapath)
+        let named = self.named.iter();
+        let here = named.filter_map(|(mac, named)| {
+            let port = named.attachment.filter(|port| port.datapath == datapath)?;
+            Some((*mac, port))
+        });
+        here.filter_map(|(mac, port)| {
+            let known = view.host_by_mac(mac)?;
+            if known.attachment.is_some() {
+                return None;
+            }
+            let name = known.name.clone();
+            let host = Host {
+                attachment: Some(port),
+                ..known.clone()
+            };
+            view.set_host(host)?;
+            Some(Change::Found { name, port })
+        })
+        .collect()
+    }
+
+    /// Takes a host that somebody names, or what he says anew of it.
+    ///
+    /// # Errors
+    ///
+    /// If its name is that of another host, its port leads to a switch or its
+    /// switch has no such port, or there are too many hosts. A switch that is not
+    /// known may come yet.
+    pub fn set(&mut self, view: &mut View, host: StaticHost) -> Result<Vec<Change>, HostRefusal> {
+        let StaticHost {
+            name,
+            mac,
+            ipv4,
+            ipv6,
+            attachment,
+        } = host;
+        if view.host(&name).is_some_and(|other| other.mac != mac) {
+            return Err(HostRefusal::NameTaken { name });
+        }
+        let is_there = |port: &PortId| view.switch(port.datapath).is_some();
+        let there = attachment.filter(is_there);
+        if let Some(port) = there.filter(|port| !view.is_access(*port)) {
+            return Err(HostRefusal::NoAccess { port });
+        }
+        let known = view.host_by_mac(mac);
+        if known.is_none() && view.hosts().len() >= MAX_HOSTS {
+            return Err(HostRefusal::TooMany { limit: MAX_HOSTS });
+        }
+        let before = known.and_then(|host| host.attachment);
+        let addresses: Vec<IpAddr> = ipv4.map(IpAddr::V4).into_iter().collect();
+        let addresses = [addresses, ipv6.map(IpAddr::V6).into_iter().collect()].concat();
+        let mut changes = Vec::new();
+        for address in &addresses {
+            self.free(view, *address, mac, &mut changes);
+        }
+        let now_at = there.or(before.filter(|_| attachment.is_none()));
+        view.set_host(Host {
+            name: name.clone(),
+            mac,
+            addresses: addresses.clone(),
+            attachment: now_at,
+            origin: Origin::Named,
+        });
+        let is_fixed = attachment.is_some();
+        let named = Named {
+            addresses,
+            attachment,
+            is_fixed,
         };
-        let hosts = self.configured.iter().filter(here);
-        hosts
-            .filter_map(|host| {
-                let known = view.host(&host.name)?;
-                if known.attachment.is_some() {
-                    return None;
+        self.named.insert(mac, named);
+        changes.extend(moved(&name, before, now_at));
+        Ok(changes)
+    }
+
+    /// Forgets a host. A frame of it makes it known again.
+    pub fn remove(&mut self, view: &mut View, mac: MacAddress) -> Option<Host> {
+        self.named.remove(&mac);
+        self.asked.remove(&mac);
+        view.remove_host(mac)
+    }
+
+    /// Learns from a frame that came in by `port`. Returns what is new.
+    pub fn learn(
+        &mut self,
+        now: Instant,
+        view: &mut View,
+        port: PortId,
+        frame: &[u8],
+    ) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let Some(sighting) = Sighting::of(frame) else {
+            return changes;
+        };
+        if view.is_access(port) && self.locate(now, view, port, sighting.mac, &mut changes) {
+            self.hear(now, view, sighting, &mut changes);
+        }
+        changes
+    }
+
+    /// Notes where a host was seen. Returns whether it is taken to be there.
+    fn locate(
+        &mut self,
+        now: Instant,
+        view: &mut View,
+        port: PortId,
+        mac: MacAddress,
+        changes: &mut Vec<Change>,
+    ) -> bool {
+        let from = view.host_by_mac(mac).and_then(|host| host.attachment);
+        if from == Some(port) {
+            return true;
+        }
+        match self.judge(now, view, mac, from, port) {
+            Verdict::Believed => {}
+            Verdict::Refused => return false,
+            Verdict::Flapping { home } => {
+                changes.extend(doubted(view, mac, port, home));
+                return home == port;
+            }
+        }
+        if view.hosts_at(port) >= MAX_LEARNED_AT_PORT || !place(view, mac, port) {
+            return false;
+        }
+        let name = view.host_by_mac(mac).map(|host| host.name.clone());
+        changes.extend(name.and_then(|name| moved(&name, from, Some(port))));
+        true
+    }
+
+    fn judge(
+        &mut self,
+        now: Instant,
+        view: &View,
+        mac: MacAddress,
+        from: Option<PortId>,
+        to: PortId,
+    ) -> Verdict {
+        let named = self.named.get(&mac).filter(|named| named.is_fixed);
+        let is_up = |from: &PortId| {
+            let old = view.port(*from);
+            old.is_some_and(|port| port.carrier == Carrier::Up)
+        };
+        match named.and_then(|named| named.attachment) {
+            Some(home) if home == to => Verdict::Believed,
+            Some(home) => self.moves.hold(now, mac, home),
+            None => match from.filter(is_up) {
+                Some(from) => self.moves.judge(now, mac, from),
+                None => Verdict::Believed,
+            },
+        }
+    }
+
+    /// Notes what a host says of addresses.
+    fn hear(
+        &mut self,
+        now: Instant,
+        view: &mut View,
+        sighting: Sighting,
+        changes: &mut Vec<Change>,
+    ) {
+        let mac = sighting.mac;
+        match sighting.claim {
+            Claim::Nothing => {}
+            Claim::Sends(address) => {
+                let family = |known: &IpAddr| known.is_ipv4() == address.is_ipv4();
+                let has_one =
+                    |host: &Host| host.addresses.iter().any(family) || host.origin == Origin::Named;
+                if view.host_by_address(address).is_none()
+                    && !view.host_by_mac(mac).is_some_and(has_one)
+                {
+                    changes.extend(self.give(view, mac, address));
                 }
-                let (name, port) = (host.name.clone(), host.attachment?);
-                let host = Host {
-                    attachment: Some(port),
-                    ..known.clone()
-                };
-                view.set_host(host)?;
-                Some(Change::Found { name, port })
-            })
-            .collect()
+            }
+            Claim::Has(address) => self.claim(now, view, mac, address, changes),
+            Claim::Asks { transaction } => self.ask(now, mac, transaction),
+            Claim::Leaves(address) => {
+                let holder = view.host_by_address(address.into());
+                if holder.is_some_and(|host| host.mac == mac) {
+                    self.free(view, address.into(), MacAddress::ZERO, changes);
+                }
+            }
+            Claim::Gives {
+                station,
+                transaction,
+                address,
+            } => {
+                let asked = self.asked.get(&station).copied();
+                if asked.is_some_and(|(number, _)| number == transaction) {
+                    self.asked.remove(&station);
+                    if !self.is_named(view, address.into()) {
+                        self.free(view, address.into(), station, changes);
+                    }
+                    self.claim(now, view, station, address.into(), changes);
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, now: Instant, mac: MacAddress, transaction: u32) {
+        if self.asked.len() >= MAX_ASKED {
+            self.asked
+                .retain(|_, (_, at)| now.saturating_since(*at) < ASKED_FOR);
+        }
+        if self.asked.len() < MAX_ASKED || self.asked.contains_key(&mac) {
+            self.asked.insert(mac, (transaction, now));
+        }
+    }
+
+    /// Gives an address to the host that says it is its own, or tells that it is
+    /// another one's.
+    fn claim(
+        &mut self,
+        now: Instant,
+        view: &mut View,
+        mac: MacAddress,
+        address: IpAddr,
+        changes: &mut Vec<Change>,
+    ) {
+        let Some(claimant) = view.host_by_mac(mac).map(|host| host.name.clone()) else {
+            return;
+        };
+        let Some(holder) = view.host_by_address(address) else {
+            changes.extend(self.give(view, mac, address));
+            return;
+        };
+        if holder.mac == mac {
+            return;
+        }
+        let port = holder.attachment.and_then(|port| view.port(port));
+        let is_there = port.is_some_and(|port| port.carrier == Carrier::Up);
+        let holder = holder.name.clone();
+        if !is_there && !self.is_named(view, address) {
+            self.free(view, address, mac, changes);
+            changes.extend(self.give(view, mac, address));
+        } else if self.is_to_tell(now, address, mac) {
+            changes.push(Change::Disputed {
+                address,
+                holder,
+                claimant,
+            });
+        }
+    }
+
+    fn is_named(&self, view: &View, address: IpAddr) -> bool {
+        let holder = view.host_by_address(address);
+        let named = holder.and_then(|host| self.named.get(&host.mac));
+        named.is_some_and(|named| named.addresses.contains(&address))
+    }
+
+    /// Returns whether a dispute was not told lately.
+    fn is_to_tell(&mut self, now: Instant, address: IpAddr, claimant: MacAddress) -> bool {
+        let is_recent = |at: &Instant| now.saturating_since(*at) < DISPUTE_INTERVAL;
+        if self.disputes.len() >= MAX_DISPUTES {
+            self.disputes.retain(|_, at| is_recent(at));
+        }
+        let key = (address, claimant);
+        let is_known = self.disputes.get(&key).is_some_and(is_recent);
+        let is_told = !is_known && self.disputes.len() < MAX_DISPUTES;
+        if is_told {
+            self.disputes.insert(key, now);
+        }
+        is_told
+    }
+
+    /// Adds an address to a host; the oldest one that nobody named makes room.
+    fn give(&self, view: &mut View, mac: MacAddress, address: IpAddr) -> Option<Change> {
+        let mut host = view.host_by_mac(mac)?.clone();
+        if host.addresses.len() >= MAX_ADDRESSES {
+            let named = self.named.get(&mac);
+            let is_named = |it: &IpAddr| named.is_some_and(|named| named.addresses.contains(it));
+            let oldest = host.addresses.iter().position(|it| !is_named(it))?;
+            host.addresses.remove(oldest);
+        }
+        host.addresses.push(address);
+        let (name, addresses) = (host.name.clone(), host.addresses.clone());
+        view.set_host(host)?;
+        Some(Change::Addressed { name, addresses })
+    }
+
+    /// Takes an address from the host that has it, unless that is `but`.
+    fn free(&self, view: &mut View, address: IpAddr, but: MacAddress, changes: &mut Vec<Change>) {
+        let holder = view.host_by_address(address).filter(|it| it.mac != but);
+        let Some(mut host) = holder.cloned() else {
+            return;
+        };
+        host.addresses.retain(|it| *it != address);
+        let (name, addresses) = (host.name.clone(), host.addresses.clone());
+        view.set_host(host);
+        changes.push(Change::Addressed { name, addresses });
     }
 }
 
-/// Learns from a frame that came in by `port`. Returns what is new.
-pub fn learn(view: &mut View, port: PortId, frame: &[u8]) -> Option<Change> {
-    let (header, payload) = Header::parse(frame).ok()?;
-    let mac = header.source;
-    if mac.is_multicast() || mac == MacAddress::ZERO || !view.is_access(port) {
-        return None;
-    }
-    let seen = ipv4_source(header.ether_type, payload);
-    let known = view.host_by_mac(mac);
-    if known.is_some_and(|host| host.attachment == Some(port))
-        || view.hosts_at(port) >= MAX_LEARNED_AT_PORT
-    {
-        return None;
-    }
-    let from = known.and_then(|host| host.attachment);
-    let host = match known {
+/// Puts a host at a port; makes it known if it is not. Returns whether it is
+/// there.
+fn place(view: &mut View, mac: MacAddress, port: PortId) -> bool {
+    let host = match view.host_by_mac(mac) {
         Some(host) => Host {
             attachment: Some(port),
-            ipv4: host.ipv4.or(seen),
             ..host.clone()
         },
         None => Host {
             name: mac.to_string(),
             mac,
-            ipv4: seen,
+            addresses: Vec::new(),
             attachment: Some(port),
             origin: Origin::Learned,
         },
     };
-    let name = host.name.clone();
-    view.set_host(host)?;
-    Some(match from {
-        Some(from) => Change::Moved {
-            name,
-            from,
-            to: port,
-        },
-        None => Change::Found { name, port },
-    })
+    view.set_host(host).is_some()
 }
 
-/// Returns the IPv4 address of the sender, if the frame tells it: in the header
-/// of IPv4 (RFC 791 section 3.1) or in an ARP packet (RFC 826).
-fn ipv4_source(ether_type: EtherType, payload: &[u8]) -> Option<Ipv4Addr> {
-    let at = match ether_type {
-        EtherType::IPV4 => 12,
-        EtherType::ARP => 14,
-        _ => return None,
+/// Puts a host back to where it is taken to be, and returns what to tell of it.
+fn doubted(view: &mut View, mac: MacAddress, at: PortId, home: PortId) -> Vec<Change> {
+    let Some(host) = view.host_by_mac(mac) else {
+        return Vec::new();
     };
-    let address: [u8; 4] = payload.get(at..at + 4)?.try_into().ok()?;
-    let address = Ipv4Addr::from(address);
-    (!address.is_unspecified()).then_some(address)
+    let (name, from) = (host.name.clone(), host.attachment);
+    let mut changes = Vec::new();
+    let mut stays = from.unwrap_or(home);
+    if place(view, mac, home) {
+        stays = home;
+        changes.extend(moved(&name, from, Some(home)));
+    }
+    changes.push(Change::Doubted { name, at, stays });
+    changes
+}
+
+/// Returns what to tell of a host that was at one port and is at another now.
+fn moved(name: &str, from: Option<PortId>, to: Option<PortId>) -> Option<Change> {
+    let name = name.to_owned();
+    match (from, to?) {
+        (None, port) => Some(Change::Found { name, port }),
+        (Some(from), to) if from != to => Some(Change::Moved { name, from, to }),
+        (Some(_), _) => None,
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use units::Instant;
-    use wire::openflow::PortNumber;
-
-    use super::*;
-    use crate::view::{Carrier, Port};
-
-    const MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 7]);
-
-    #[test]
-    fn the_first_frame_of_a_host_tells_its_port_and_address() {
-        let mut view = one_switch();
-
-        let change = learn(&mut view, port(1), &arp(MAC, [10, 0, 0, 7]));
-
-        assert!(matches!(change, Some(Change::Found { .. })));
-        let host = view.host_by_mac(MAC).unwrap();
-        assert_eq!(host.attachment, Some(port(1)));
-        assert_eq!(host.ipv4, Some(Ipv4Addr::new(10, 0, 0, 7)));
-    }
-
-    #[test]
-    fn a_second_frame_from_the_same_port_tells_nothing_new() {
-        let mut view = one_switch();
-        learn(&mut view, port(1), &arp(MAC, [10, 0, 0, 7]));
-
-        let change = learn(&mut view, port(1), &arp(MAC, [10, 0, 0, 7]));
-
-        assert_eq!(change, None);
-    }
-
-    #[test]
-    fn a_host_that_appears_elsewhere_has_moved() {
-        let mut view = one_switch();
-        learn(&mut view, port(1), &arp(MAC, [10, 0, 0, 7]));
-
-        let change = learn(&mut view, port(2), &arp(MAC, [10, 0, 0, 7]));
-
-        let moved = Change::Moved {
-            name: MAC.to_string(),
-            from: port(1),
-            to: port(2),
-        };
-        assert_eq!(change, Some(moved));
-    }
-
-    #[test]
-    fn one_port_has_room_for_so_many_hosts_and_no_more() {
-        let mut view = one_switch();
-
-        for number in 0..=u8::MAX {
-            let forged = MacAddress([2, 0, 0, 0, 1, number]);
-            learn(&mut view, port(1), &arp(forged, [10, 0, 1, number]));
-        }
-
-        assert_eq!(view.hosts().len(), MAX_LEARNED_AT_PORT);
-    }
-
-    #[test]
-    fn a_group_address_is_no_host() {
-        let mut view = one_switch();
-
-        let change = learn(
-            &mut view,
-            port(1),
-            &arp(MacAddress::BROADCAST, [10, 0, 0, 7]),
-        );
-
-        assert_eq!(change, None);
-    }
-
-    #[test]
-    fn a_configured_host_is_there_once_its_switch_is() {
-        let mut view = View::default();
-        let hosts = Hosts::new(
-            vec![HostParameters {
-                name: "relay".into(),
-                mac: MAC,
-                ipv4: None,
-                attachment: Some(port(2)),
-                unpromised: None,
-            }],
-            &mut view,
-        );
-        let before = view.host("relay").unwrap().attachment;
-
-        connect(&mut view);
-        let changes = hosts.attach(&mut view, DatapathId(1));
-
-        assert_eq!(before, None);
-        assert_eq!(changes.len(), 1);
-        assert_eq!(view.host("relay").unwrap().attachment, Some(port(2)));
-    }
-
-    fn one_switch() -> View {
-        let mut view = View::default();
-        connect(&mut view);
-        view
-    }
-
-    fn connect(view: &mut View) {
-        let ports = [1, 2].map(|number| Port {
-            number: PortNumber(number),
-            mac: MacAddress::ZERO,
-            carrier: Carrier::Up,
-            link: None,
-        });
-        view.connect(Instant::ZERO, DatapathId(1), &ports);
-    }
-
-    fn port(number: u32) -> PortId {
-        PortId::new(DatapathId(1), PortNumber(number))
-    }
-
-    fn arp(source: MacAddress, ipv4: [u8; 4]) -> Vec<u8> {
-        let mut frame = Vec::new();
-        let header = Header {
-            destination: MacAddress::BROADCAST,
-            source,
-            vlan: None,
-            ether_type: EtherType::ARP,
-        };
-        header.emit(&mut frame);
-        frame.extend([0, 1, 8, 0, 6, 4, 0, 1]);
-        frame.extend(source.0);
-        frame.extend(ipv4);
-        frame.resize(60, 0);
-        frame
-    }
-}
+mod tests;

@@ -19,7 +19,7 @@ pub use intent::{
 pub use paths::{FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish};
 pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use calculus::admission::Ledger;
 use units::{BitRate, DataSize, Delay, Duration, Instant};
@@ -78,6 +78,10 @@ pub enum Request {
     Statistics,
     /// Find paths. Nothing is reserved.
     Paths(PathQuery),
+    /// Name a host, or say anew what is known of it.
+    SetHost(StaticHost),
+    /// Forget the host with this name. A frame of it makes it known again.
+    RemoveHost(String),
 }
 
 /// What the controller answers.
@@ -116,6 +120,14 @@ pub enum Reply {
         /// What it would need.
         needs: Permission,
     },
+    /// To [`Request::SetHost`]: it is known.
+    HostSet,
+    /// To [`Request::RemoveHost`]: it is forgotten.
+    HostRemoved,
+    /// To [`Request::SetHost`] and [`Request::RemoveHost`]; nothing has changed.
+    HostRefused(HostRefusal),
+    /// No host has this name.
+    UnknownHost(String),
     /// No flow has this name.
     UnknownFlow(String),
     /// The store could not keep the change; nothing has changed.
@@ -396,6 +408,38 @@ pub enum Event {
         from: PortId,
         /// Its port now.
         to: PortId,
+    },
+    /// The IP addresses of a host are others now.
+    HostAddressed {
+        /// Its name.
+        name: String,
+        /// Its addresses.
+        addresses: Vec<IpAddr>,
+    },
+    /// A host was removed.
+    HostRemoved {
+        /// Its name.
+        name: String,
+    },
+    /// Frames of a host come in at several ports alternately, or elsewhere than
+    /// where somebody has said that it is: it loops, or its address is forged. It
+    /// is not believed for a while.
+    HostDoubted {
+        /// Its name.
+        name: String,
+        /// Where the last of them came in.
+        at: PortId,
+        /// Where the host is taken to be.
+        stays: PortId,
+    },
+    /// A host claims an IP address that another one has and keeps.
+    AddressDisputed {
+        /// The address.
+        address: IpAddr,
+        /// The name of the host that has it.
+        holder: String,
+        /// The name of the host that claims it.
+        claimant: String,
     },
     /// A flow is in force: the store has kept its admission.
     Admitted {

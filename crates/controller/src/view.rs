@@ -4,10 +4,11 @@
 //! discovery (S1-1). Every mutation leaves the whole consistent: a link joins
 //! two ports that are there, a port names at most one link, and no host sits on
 //! a port whose link is up (S1-2). A record is never renumbered; what goes away
-//! is marked and comes back under its number.
+//! is marked and comes back under its number. Hosts alone can be removed, and
+//! another one takes the number then; nobody keeps numbers of hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use units::Instant;
 use wire::ethernet::MacAddress;
@@ -23,6 +24,8 @@ pub const MAX_PORTS: usize = 4_096;
 pub const MAX_LINKS: usize = 65_536;
 /// The most hosts that a view holds.
 pub const MAX_HOSTS: usize = 65_536;
+/// The most IP addresses of one host.
+pub const MAX_ADDRESSES: usize = 8;
 
 /// A switch of the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,12 +151,31 @@ pub struct Host {
     pub name: String,
     /// Its address.
     pub mac: MacAddress,
-    /// Its IPv4 address, if known.
-    pub ipv4: Option<Ipv4Addr>,
+    /// Its IP addresses, in the order in which they became known; at most
+    /// [`MAX_ADDRESSES`], and none is that of another host.
+    pub addresses: Vec<IpAddr>,
     /// The port that it is attached to, if that is known.
     pub attachment: Option<PortId>,
     /// How the controller came to know it.
     pub origin: Origin,
+}
+
+impl Host {
+    /// Returns its IPv4 addresses.
+    pub fn ipv4(&self) -> impl Iterator<Item = Ipv4Addr> + '_ {
+        self.addresses.iter().filter_map(|address| match address {
+            IpAddr::V4(address) => Some(*address),
+            IpAddr::V6(_) => None,
+        })
+    }
+
+    /// Returns its IPv6 addresses.
+    pub fn ipv6(&self) -> impl Iterator<Item = Ipv6Addr> + '_ {
+        self.addresses.iter().filter_map(|address| match address {
+            IpAddr::V4(_) => None,
+            IpAddr::V6(address) => Some(*address),
+        })
+    }
 }
 
 /// How the controller came to know a host.
@@ -161,6 +183,8 @@ pub struct Host {
 pub enum Origin {
     /// The configuration names it.
     Configured,
+    /// Somebody named it while the controller ran.
+    Named,
     /// A frame of it arrived.
     Learned,
 }
@@ -195,6 +219,7 @@ pub struct View {
     by_mac: BTreeMap<MacAddress, HostId>,
     by_name: BTreeMap<String, HostId>,
     by_attachment: BTreeSet<(PortId, HostId)>,
+    by_address: BTreeMap<IpAddr, HostId>,
 }
 
 impl View {
@@ -238,6 +263,13 @@ impl View {
     #[must_use]
     pub fn host_by_mac(&self, mac: MacAddress) -> Option<&Host> {
         self.by_mac.get(&mac).map(|id| &self.hosts[id.index()])
+    }
+
+    /// Returns the host with this IP address.
+    #[must_use]
+    pub fn host_by_address(&self, address: IpAddr) -> Option<&Host> {
+        let id = self.by_address.get(&address)?;
+        Some(&self.hosts[id.index()])
     }
 
     /// Returns a port, if it is there.
@@ -427,37 +459,78 @@ impl View {
             .map(|(_, id)| LinkId(id))
     }
 
-    /// Adds a host or takes over what is said of it. Returns `None`, and
-    /// changes nothing, if its port is not there or joined to a switch, if its
-    /// name or address belongs to another host, or if the view is full.
+    /// Adds a host or takes over what is said of it; IP addresses of other hosts
+    /// and those above [`MAX_ADDRESSES`] are left out. Returns `None`, and changes
+    /// nothing, if its port is not there or joined to a switch, if its name or
+    /// address belongs to another host, or if the view is full.
     pub fn set_host(&mut self, host: Host) -> Option<HostId> {
         if host.attachment.is_some_and(|port| !self.is_access(port)) {
             return None;
         }
         let known = self.by_mac.get(&host.mac).copied();
-        if self.by_name.get(&host.name).copied() != known {
+        let named = self.by_name.get(&host.name).copied();
+        if named.is_some() && named != known {
             return None;
         }
-        let attachment = host.attachment;
         let id = match known {
             Some(id) => {
-                self.detach(id);
-                self.hosts[id.index()] = host;
+                self.unlist(id);
                 id
             }
-            None if self.hosts.len() < MAX_HOSTS => {
-                let id = HostId(number(self.hosts.len()));
-                self.by_mac.insert(host.mac, id);
-                self.by_name.insert(host.name.clone(), id);
-                self.hosts.push(host);
-                id
-            }
+            None if self.hosts.len() < MAX_HOSTS => HostId(number(self.hosts.len())),
             None => return None,
         };
-        if let Some(port) = attachment {
-            self.by_attachment.insert((port, id));
+        let mut host = host;
+        let (by_address, mut seen) = (&self.by_address, BTreeSet::new());
+        host.addresses
+            .retain(|address| !by_address.contains_key(address) && seen.insert(*address));
+        host.addresses.truncate(MAX_ADDRESSES);
+        match known {
+            Some(id) => self.hosts[id.index()] = host,
+            None => self.hosts.push(host),
         }
+        self.list(id);
         Some(id)
+    }
+
+    /// Removes a host and returns it.
+    pub fn remove_host(&mut self, mac: MacAddress) -> Option<Host> {
+        let id = self.by_mac.get(&mac).copied()?;
+        let last = HostId(number(self.hosts.len() - 1));
+        self.unlist(id);
+        if last != id {
+            self.unlist(last);
+        }
+        let removed = self.hosts.swap_remove(id.index());
+        if last != id {
+            self.list(id);
+        }
+        Some(removed)
+    }
+
+    /// Enters a host into the indices.
+    fn list(&mut self, id: HostId) {
+        let host = &self.hosts[id.index()];
+        self.by_mac.insert(host.mac, id);
+        self.by_name.insert(host.name.clone(), id);
+        let addresses = host.addresses.iter();
+        self.by_address
+            .extend(addresses.map(|address| (*address, id)));
+        self.by_attachment
+            .extend(host.attachment.map(|port| (port, id)));
+    }
+
+    /// Takes a host out of the indices.
+    fn unlist(&mut self, id: HostId) {
+        let host = &self.hosts[id.index()];
+        self.by_mac.remove(&host.mac);
+        self.by_name.remove(&host.name);
+        for address in &host.addresses {
+            self.by_address.remove(address);
+        }
+        if let Some(port) = host.attachment {
+            self.by_attachment.remove(&(port, id));
+        }
     }
 
     /// Returns how many hosts are attached to a port.
@@ -613,7 +686,7 @@ mod tests {
         let host = |attachment| Host {
             name: "h".into(),
             mac: MacAddress([2, 0, 0, 0, 0, 9]),
-            ipv4: None,
+            addresses: Vec::new(),
             attachment,
             origin: Origin::Learned,
         };
@@ -640,13 +713,14 @@ mod tests {
         }
     }
 
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Debug)]
     enum Step {
         Connect(u64),
         Disconnect(u64),
         Port(PortId, Carrier),
         Probe(PortId, PortId),
-        Host(u8, PortId),
+        Host(u8, PortId, Vec<u32>),
+        Remove(u8),
         Age(u64),
     }
 
@@ -660,7 +734,9 @@ mod tests {
             }),
             (port(), port()).prop_map(|(from, to)| Step::Probe(from, to)),
             (port(), port()).prop_map(|(from, to)| Step::Probe(from, to)),
-            (0..6u8, port()).prop_map(|(host, port)| Step::Host(host, port)),
+            (0..6u8, port(), prop::collection::vec(0..12u32, 0..10))
+                .prop_map(|(host, port, addresses)| Step::Host(host, port, addresses)),
+            (0..6u8).prop_map(Step::Remove),
             (0..80u64).prop_map(Step::Age),
         ]
     }
@@ -690,14 +766,18 @@ mod tests {
             Step::Probe(from, to) => {
                 view.confirm(now, from, to);
             }
-            Step::Host(host, port) => {
+            Step::Host(host, port, addresses) => {
+                let addresses = addresses.into_iter().map(Ipv4Addr::from);
                 view.set_host(Host {
                     name: format!("h{host}"),
                     mac: MacAddress([2, 0, 0, 0, 0, host]),
-                    ipv4: None,
+                    addresses: addresses.map(IpAddr::V4).collect(),
                     attachment: Some(port),
                     origin: Origin::Learned,
                 });
+            }
+            Step::Remove(host) => {
+                view.remove_host(MacAddress([2, 0, 0, 0, 0, host]));
             }
             Step::Age(limit) => {
                 let silent: Vec<LinkId> = view.silent_since(at(limit)).collect();
@@ -723,7 +803,17 @@ mod tests {
             assert!(host.attachment.is_none_or(|port| view.is_access(port)));
             assert_eq!(view.host(&host.name), Some(host));
             assert_eq!(view.host_by_mac(host.mac), Some(host));
+            assert!(host.addresses.len() <= MAX_ADDRESSES);
+            for address in &host.addresses {
+                assert_eq!(view.host_by_address(*address), Some(host));
+            }
         }
+        let attached = view.hosts().iter().filter(|host| host.attachment.is_some());
+        assert_eq!(view.by_attachment.len(), attached.count());
+        let addresses = view.hosts().iter().map(|host| host.addresses.len());
+        assert_eq!(view.by_address.len(), addresses.sum::<usize>());
+        let hosts = view.hosts().len();
+        assert_eq!((view.by_mac.len(), view.by_name.len()), (hosts, hosts));
     }
 
     fn two_switches() -> View {

@@ -65,6 +65,8 @@ impl Controller {
             | Request::Flows
             | Request::Promises
             | Request::Paths(_)
+            | Request::SetHost(_)
+            | Request::RemoveHost(_)
             | Request::ForgetSwitch(_) => self.memory == Memory::Complete,
         }
     }

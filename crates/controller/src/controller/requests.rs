@@ -174,6 +174,8 @@ impl Controller {
                 let view = Box::new(self.view.clone());
                 self.outbox.reply(id, Reply::View(view));
             }
+            Request::SetHost(host) => self.set_host(id, host),
+            Request::RemoveHost(name) => self.remove_host(id, name),
             Request::Statistics => {
                 let counters = self.counters;
                 let statistics = Box::new(Statistics { counters });

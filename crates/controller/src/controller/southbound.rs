@@ -10,11 +10,10 @@ use wire::openflow::{
     PortStatusReason, TableId, TransactionId,
 };
 
-use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Subject, flow_of};
+use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, flow_of};
 use crate::discovery;
 use crate::flows::{Entry, Installation, Standing};
 use crate::forwarding;
-use crate::hosts::{self, Change};
 use crate::northbound::{Detection, Event, FlowId, Promise};
 use crate::place::PortId;
 use crate::rules;
@@ -312,8 +311,8 @@ impl Controller {
                 is_taken
             }
         };
-        if may_be_new && let Some(change) = hosts::learn(&mut self.view, port, packet_in.data) {
-            self.tell_of_host(change);
+        if may_be_new {
+            self.learn_from(port, packet_in.data);
         }
     }
 
@@ -344,29 +343,6 @@ impl Controller {
         if forwarding.change(&self.view) {
             for (_, slot) in self.sessions.ready() {
                 forwarding::emit_forget(self.outbox.to(slot));
-            }
-        }
-    }
-
-    /// Tells of a host, and has its switch stop asking about it.
-    fn tell_of_host(&mut self, change: Change) {
-        let (name, from, to) = match change {
-            Change::Found { name, port } => (name, None, port),
-            Change::Moved { name, from, to } => (name, Some(from), to),
-        };
-        let Some(mac) = self.view.host(&name).map(|host| host.mac) else {
-            return;
-        };
-        let subject = Subject::KnownHost(mac);
-        match self.forwarding {
-            None => self.set_rules(subject, vec![rules::known_host(mac, to)]),
-            Some(_) => self.clear_rules(subject),
-        }
-        match from {
-            None => self.outbox.notify(Event::HostFound { name, port: to }),
-            Some(from) => {
-                self.host_moved(&name);
-                self.outbox.notify(Event::HostMoved { name, from, to });
             }
         }
     }

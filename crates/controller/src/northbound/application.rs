@@ -99,6 +99,7 @@ impl Permission {
             Request::Topology | Request::Paths(_) | Request::View | Request::Statistics => {
                 Self::SeeTopology
             }
+            Request::SetHost(_) | Request::RemoveHost(_) => Self::ChangeHosts,
         }
     }
 
