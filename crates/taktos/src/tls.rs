@@ -9,6 +9,7 @@
 //! the site. A controller's certificate has to bear the name under which it is
 //! dialled, or the one that the user says instead.
 
+pub mod claim;
 pub mod complaints;
 pub mod courier;
 pub mod gate;

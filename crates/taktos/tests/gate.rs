@@ -18,9 +18,11 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, ServerConfig, StreamOwned};
 use site::{Papers, Site};
 use taktos::tls::TlsFiles;
+use taktos::tls::claim::Naming;
 use taktos::tls::complaints::Complaint;
-use taktos::tls::gate::{Gate, MOST_HANDSHAKES};
+use taktos::tls::gate::{Gate, MOST_HANDSHAKES, Terms};
 use taktos::tls::refusal::Refusal;
+use wire::openflow::{Capabilities, DatapathId, FeaturesReply, Hello, TransactionId};
 
 const NAME: &str = "controller";
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -38,15 +40,24 @@ type Line = StreamOwned<ClientConnection, TcpStream>;
 
 impl Entrance {
     fn open(most: usize) -> Self {
+        Self::open_for(most, Naming::Any)
+    }
+
+    fn open_for(most: usize, naming: Naming) -> Self {
         let site = Site::new();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (inside, let_in) = mpsc::channel();
         let (tell, told) = mpsc::channel();
+        let config = config(&site);
+        let terms = Terms {
+            config,
+            naming,
+            most,
+        };
         let gate = Gate::open(
             listener,
-            config(&site),
-            most,
+            terms,
             move |plain, _| {
                 plain.set_read_timeout(Some(PATIENCE)).unwrap();
                 let _ = inside.send(plain);
@@ -253,6 +264,39 @@ fn what_was_said_before_one_end_left_reaches_the_other() {
     assert!(read(&mut plain, LENGTH).unwrap() == vec![7; LENGTH]);
     assert_eq!(plain.read(&mut [0]).unwrap(), 0);
     drop(writing.join());
+}
+
+#[test]
+fn a_switch_is_only_the_one_that_its_certificate_names_if_that_is_asked_for() {
+    let entrance = Entrance::open_for(8, Naming::DatapathId);
+    let papers = entrance.site.certify("dpid-00000000000000a1");
+    let state = |datapath| {
+        let mut line = entrance.dial_with(&papers);
+        let mut stated = Vec::new();
+        Hello::OURS.emit(TransactionId(1), &mut stated);
+        features(datapath).emit(TransactionId(2), &mut stated);
+        line.write_all(&stated).unwrap();
+        (line, stated.len())
+    };
+
+    let (_honest, length) = state(DatapathId(0xa1));
+    let mut plain = entrance.let_in.recv_timeout(PATIENCE).unwrap();
+    assert!(read(&mut plain, length).is_ok());
+    let (_impostor, _) = state(DatapathId(0xa2));
+    let mut plain = entrance.let_in.recv_timeout(PATIENCE).unwrap();
+
+    assert_eq!(plain.read(&mut [0]).unwrap(), 0, "an impostor was heard");
+    entrance.complains(&Refusal::Impostor(DatapathId(0xa2)));
+}
+
+fn features(datapath: DatapathId) -> FeaturesReply {
+    FeaturesReply {
+        datapath,
+        buffers: 0,
+        tables: 1,
+        auxiliary: 0,
+        capabilities: Capabilities::default(),
+    }
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn prepare(mut stream: TcpStream, mut connection: Connection) -> io::Result<(Uni
         stream.set_write_timeout(Some(left))?;
         connection.complete_io(&mut stream)?;
     }
-    Relay::new(stream, connection)
+    Relay::new(stream, connection, None)
 }
 
 /// Passes bytes on until an end closes or breaks, and the other one has taken what

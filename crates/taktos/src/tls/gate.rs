@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, eventfd};
 use rustls::ServerConfig;
 
+use super::claim::{Claim, Naming};
 use super::complaints::{Complaint, Complaints};
 use super::handshake::{Handshake, Progress};
 use super::refusal::Refusal;
@@ -43,6 +44,17 @@ const READING: Wish = Wish {
     writing: false,
 };
 
+/// Who is let in.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// What is trusted and shown.
+    pub config: Arc<ServerConfig>,
+    /// What certificates have to name.
+    pub naming: Naming,
+    /// How many at a time.
+    pub most: usize,
+}
+
 /// The thread. It ends when this value does, and with it all connections.
 #[derive(Debug)]
 pub struct Gate {
@@ -52,16 +64,15 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Begins to let in who comes to `listener`, up to `most` at a time; `take` gets
-    /// the plain end of each connection, `tell` who was refused and why.
+    /// Begins to let in who comes to `listener` and satisfies the `terms`; `take`
+    /// gets the plain end of each connection, `tell` who was refused and why.
     ///
     /// # Errors
     ///
     /// If the process has no threads or descriptors left.
     pub fn open(
         listener: TcpListener,
-        config: Arc<ServerConfig>,
-        most: usize,
+        terms: Terms,
         take: impl FnMut(UnixStream, SocketAddr) + Send + 'static,
         tell: impl FnMut(Complaint) + Send + 'static,
     ) -> io::Result<Self> {
@@ -73,8 +84,7 @@ impl Gate {
         let mut keeper = Keeper {
             listener,
             listens: None,
-            config,
-            most,
+            terms,
             take,
             tell,
             watch,
@@ -118,8 +128,7 @@ struct Keeper<T, L> {
     listener: TcpListener,
     /// What is wished of the listener at the moment.
     listens: Option<Wish>,
-    config: Arc<ServerConfig>,
-    most: usize,
+    terms: Terms,
     take: T,
     tell: L,
     watch: Watch,
@@ -225,7 +234,7 @@ where
     }
 
     fn receive(&mut self, stream: TcpStream, peer: SocketAddr) {
-        if self.lines.len() + self.handshakes.len() >= self.most {
+        if self.lines.len() + self.handshakes.len() >= self.terms.most {
             self.refuse(peer, Refusal::Full);
             return;
         }
@@ -234,7 +243,7 @@ where
         {
             self.refuse(oldest.peer, Refusal::Crowded);
         }
-        match Handshake::begin(stream, peer, &self.config) {
+        match Handshake::begin(stream, peer, &self.terms.config) {
             Ok(handshake) => {
                 let number = self.next;
                 self.next += 1;
@@ -284,7 +293,12 @@ where
 
     fn let_in(&mut self, number: Number, handshake: Handshake, wish: Option<Wish>) {
         let peer = handshake.peer;
-        match Relay::new(handshake.stream, handshake.connection.into()) {
+        let shown = handshake.connection.peer_certificates();
+        let claim = match (self.terms.naming, shown.and_then(<[_]>::first)) {
+            (Naming::DatapathId, Some(shown)) => Some(Claim::new(shown.clone().into_owned())),
+            (Naming::DatapathId, None) | (Naming::Any, _) => None,
+        };
+        match Relay::new(handshake.stream, handshake.connection.into(), claim) {
             Ok((plain, relay)) => {
                 (self.take)(plain, peer);
                 let line = Line {

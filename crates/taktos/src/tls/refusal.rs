@@ -4,6 +4,7 @@ use std::io;
 
 use rustls::{AlertDescription, CertificateError, Error};
 use thiserror::Error as ThisError;
+use wire::openflow::DatapathId;
 
 /// Why somebody is not let in.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
@@ -27,6 +28,9 @@ pub enum Refusal {
     /// Its certificate is no good for another reason.
     #[error("its certificate is not valid: {0}")]
     Certificate(String),
+    /// Its certificate is another switch's.
+    #[error("it says that it is switch {_0}, and its certificate does not bear `dpid-{_0}`")]
+    Impostor(DatapathId),
     /// It does not trust us.
     #[error("it does not trust the certificate that is shown here ({0})")]
     Distrust(String),
@@ -51,9 +55,13 @@ impl Refusal {
     /// Returns what was wrong with a connection that broke, unless it just did.
     #[must_use]
     pub fn of_broken(error: io::Error) -> Option<Self> {
-        let reason = error.into_inner()?;
-        let reason = reason.downcast::<Error>().ok()?;
-        Some(Self::Other(format!("the connection was closed: {reason}")))
+        match error.into_inner()?.downcast::<Self>() {
+            Ok(refusal) => Some(*refusal),
+            Err(other) => {
+                let reason = other.downcast::<Error>().ok()?;
+                Some(Self::Other(format!("the connection was closed: {reason}")))
+            }
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use std::os::unix::net::UnixStream;
 
 use rustls::{Connection, IoState};
 
+use super::claim::{self, Claim};
 use super::{broken, is_for_later};
 
 /// How much is read at once.
@@ -26,6 +27,8 @@ pub struct Relay {
     inbound: Pending,
     /// Plain bytes that the connection has not taken.
     outbound: Pending,
+    /// Who the peer is, while that is still to be heard.
+    claim: Option<Claim>,
     stage: Stage,
 }
 
@@ -68,12 +71,16 @@ enum Heard {
 
 impl Relay {
     /// Takes over a connection on which hands were shaken; returns its plain end as
-    /// well.
+    /// well. With a `claim`, the peer has to be who it says.
     ///
     /// # Errors
     ///
     /// If the process has no descriptors left.
-    pub fn new(stream: TcpStream, connection: Connection) -> io::Result<(UnixStream, Self)> {
+    pub fn new(
+        stream: TcpStream,
+        connection: Connection,
+        claim: Option<Claim>,
+    ) -> io::Result<(UnixStream, Self)> {
         let (theirs, plain) = UnixStream::pair()?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
@@ -84,6 +91,7 @@ impl Relay {
             plain,
             inbound: Pending::default(),
             outbound: Pending::default(),
+            claim,
             stage: Stage::Passing,
         };
         Ok((theirs, relay))
@@ -187,6 +195,11 @@ impl Relay {
         self.inbound.bytes.resize(waiting, 0);
         let room = &mut self.inbound.bytes;
         self.connection.reader().read_exact(room)?;
+        if let Some(claim) = &mut self.claim
+            && claim.listen(room).map_err(io::Error::other)? == claim::Heard::Settled
+        {
+            self.claim = None;
+        }
         Ok(match (ended || state.peer_has_closed(), waiting) {
             (true, _) => Heard::End,
             (false, 0) => Heard::Nothing,
