@@ -3,7 +3,7 @@
 use units::Delay;
 
 /// The profiles that the program carries with it.
-pub(crate) const BUILT_IN: [(&str, &str); 5] = [
+pub(crate) const BUILT_IN: [(&str, &str); 6] = [
     (
         "taktos-kernel",
         include_str!("../../../profiles/taktos-kernel.toml"),
@@ -23,6 +23,10 @@ pub(crate) const BUILT_IN: [(&str, &str); 5] = [
     (
         "banana-pi-r1",
         include_str!("../../../profiles/banana-pi-r1.toml"),
+    ),
+    (
+        "unknown-switch",
+        include_str!("../../../profiles/unknown-switch.toml"),
     ),
 ];
 

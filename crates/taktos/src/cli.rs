@@ -4,6 +4,7 @@
 mod analyze;
 mod certify;
 mod check;
+mod controller;
 mod exit;
 mod explanation;
 mod report_folder;
@@ -44,6 +45,9 @@ enum Command {
     Certify(certify::Certify),
     /// Calculate again whether a certificate proves its promises.
     Verify(certify::Verify),
+    /// Run a controller for real switches, and the interface by which programs ask
+    /// it.
+    Controller(Box<controller::Controller>),
     /// Run a switch on existing interfaces, or show what a running one does.
     Switch(Box<switch::Switch>),
     /// Do experiments of the papers again and print their figures beside ours;
@@ -135,6 +139,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(arguments) => analyze::analyze(&arguments),
         Command::Certify(arguments) => certify::certify(&arguments),
         Command::Verify(arguments) => certify::verify(&arguments),
+        Command::Controller(arguments) => controller::controller(&arguments),
         Command::Switch(arguments) => switch::switch(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
     };

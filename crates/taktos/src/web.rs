@@ -1,4 +1,92 @@
 //! The interface for programs of a controller that runs: REST, events, metrics
 //! (S1-5, S1-8).
+//!
+//! HTTP is served by threads of its own. A request becomes a question to the
+//! controller's desk, and waits ([`office`]); the thread that listens to the
+//! controller brings answers to those who wait and events to those who watch
+//! ([`feed`]). So no client, however many and however slow, holds up the
+//! controller's thread; what many ask for is made once and shared ([`kept`]).
 
+pub mod body;
+pub mod describe;
 pub mod document;
+pub mod feed;
+pub mod kept;
+pub mod office;
+pub mod operations;
+pub mod problem;
+pub mod server;
+pub mod site;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use controller::Config;
+use linux::controller_loop::{Desk, Told};
+use tokio::runtime::{Builder, Runtime};
+
+use describe::Names;
+use site::{Inside, Site};
+
+/// How many threads serve HTTP.
+const THREADS: usize = 2;
+/// How long answers that are under way may take when the program ends.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// The interface of a controller that runs. It ends when this value does.
+#[derive(Debug)]
+pub struct Web {
+    site: Site,
+    address: SocketAddr,
+    /// Given up when the interface ends.
+    runtime: Option<Runtime>,
+}
+
+impl Web {
+    /// Serves on `listener` what is asked of the controller at `desk`, which was
+    /// told `config`.
+    ///
+    /// # Errors
+    ///
+    /// If the machine has no threads or descriptors left.
+    pub fn start(listener: TcpListener, desk: Desk, config: &Config) -> io::Result<Self> {
+        let site = Arc::new(Inside::new(desk, Names::of(config)));
+        let address = listener.local_addr()?;
+        listener.set_nonblocking(true)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("web")
+            .enable_all()
+            .build()?;
+        let entered = runtime.enter();
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        drop(entered);
+        runtime.spawn(server::serve(listener, operations::router(site.clone())));
+        Ok(Self {
+            site,
+            address,
+            runtime: Some(runtime),
+        })
+    }
+
+    /// Returns where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Passes on what the controller tells.
+    pub fn take(&self, told: Told) {
+        self.site.take(told);
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(FAREWELL);
+        }
+    }
+}

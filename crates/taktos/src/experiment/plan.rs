@@ -247,6 +247,19 @@ fn switch_parameters(scenario: &Scenario, index: SwitchIndex, open: Open) -> Swi
     }
 }
 
+/// Returns what is assumed of a switch that no scenario names: that it is like the
+/// one at `index`, and that its ports are as slow as Ethernet still is.
+#[must_use]
+pub fn unnamed_switch(scenario: &Scenario, index: SwitchIndex) -> SwitchParameters {
+    let slowest = unknown_port().rate;
+    SwitchParameters {
+        name: String::new(),
+        ports: BTreeMap::new(),
+        other_ports: port_parameters(scenario, index, Open::Usual, slowest),
+        ..switch_parameters(scenario, index, Open::Usual)
+    }
+}
+
 fn port_parameters(
     scenario: &Scenario,
     switch: SwitchIndex,

@@ -1,5 +1,7 @@
 //! What the controller tells without being asked.
 
+use std::net::IpAddr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,13 @@ pub struct EventDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum EventKind {
+    /// All that the store kept is known: from now on requests are decided.
+    Ready,
+    /// The store holds a switch that cannot be read. It is left alone.
+    SwitchUnreadable {
+        /// Its datapath id.
+        datapath: String,
+    },
     /// A switch is connected, and its ports are known.
     SwitchConnected {
         /// Its datapath id.
@@ -80,6 +89,37 @@ pub enum EventKind {
         from: PlaceDocument,
         /// Its port now.
         to: PlaceDocument,
+    },
+    /// The IP addresses of a host are others now.
+    HostAddressed {
+        /// Its name.
+        name: String,
+        /// Its addresses.
+        addresses: Vec<IpAddr>,
+    },
+    /// A host was removed.
+    HostRemoved {
+        /// Its name.
+        name: String,
+    },
+    /// A host is seen elsewhere than where it is: it loops, or its address is
+    /// forged. It is not believed for a while.
+    HostDoubted {
+        /// Its name.
+        name: String,
+        /// Where a frame of it came in.
+        at: PlaceDocument,
+        /// Where it is taken to be.
+        stays: PlaceDocument,
+    },
+    /// A host claims an IP address that another one has and keeps.
+    AddressDisputed {
+        /// The address.
+        address: IpAddr,
+        /// The name of the host that has it.
+        holder: String,
+        /// The name of the host that claims it.
+        claimant: String,
     },
     /// A flow is in force.
     Admitted {
@@ -175,6 +215,13 @@ pub enum EventKind {
         /// How many it had in excess.
         removed: usize,
     },
+    /// The rules of an intent or an application are in force, or are not.
+    RulesSettled {
+        /// Whose: `intent 3`, `application 1`.
+        subject: String,
+        /// What became of them: `confirmed`, or why they are not in force.
+        outcome: String,
+    },
     /// The store holds an admission that cannot be read. It is left alone.
     RecordUnreadable {
         /// The number of the flow.
@@ -198,6 +245,8 @@ impl EventKind {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
+            Self::Ready => "ready",
+            Self::SwitchUnreadable { .. } => "switch-unreadable",
             Self::SwitchConnected { .. } => "switch-connected",
             Self::SwitchLost { .. } => "switch-lost",
             Self::DuplicateSwitch { .. } => "duplicate-switch",
@@ -206,6 +255,10 @@ impl EventKind {
             Self::LinkLost { .. } => "link-lost",
             Self::HostFound { .. } => "host-found",
             Self::HostMoved { .. } => "host-moved",
+            Self::HostAddressed { .. } => "host-addressed",
+            Self::HostRemoved { .. } => "host-removed",
+            Self::HostDoubted { .. } => "host-doubted",
+            Self::AddressDisputed { .. } => "address-disputed",
             Self::Admitted { .. } => "admitted",
             Self::Withdrawn { .. } => "withdrawn",
             Self::Installed { .. } => "installed",
@@ -220,6 +273,7 @@ impl EventKind {
             Self::PromisesSuspended { .. } => "promises-suspended",
             Self::PromisesResumed => "promises-resumed",
             Self::Synchronised { .. } => "synchronised",
+            Self::RulesSettled { .. } => "rules-settled",
             Self::RecordUnreadable { .. } => "record-unreadable",
             Self::StoreFailed { .. } => "store-failed",
             Self::Gap { .. } => "gap",

@@ -1,6 +1,6 @@
 //! Switches, ports, links and hosts.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,11 +88,8 @@ pub struct HostDocument {
     pub name: String,
     /// Its address.
     pub mac: String,
-    /// Its IPv4 address, if known.
-    pub ipv4: Option<Ipv4Addr>,
-    /// Its IPv6 address, if known.
-    #[serde(default)]
-    pub ipv6: Option<Ipv6Addr>,
+    /// Its IP addresses, in the order in which they became known.
+    pub addresses: Vec<IpAddr>,
     /// Its port, if known.
     pub attachment: Option<PlaceDocument>,
     /// How the controller came to know it.
@@ -103,8 +100,10 @@ pub struct HostDocument {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostOrigin {
-    /// Somebody named it.
+    /// The network file names it.
     Configured,
+    /// Somebody named it while the controller ran.
+    Named,
     /// A frame of it arrived.
     Learned,
 }

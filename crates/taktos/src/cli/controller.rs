@@ -1,0 +1,196 @@
+//! `taktos controller`: one controller for real switches, until it is stopped.
+
+mod data;
+mod network;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use controller::Config;
+use controller::config::Application;
+use linux::controller_loop::{self, ControllerHandle, ListenError};
+use linux::scheduling::{Placement, Wish};
+use thiserror::Error;
+
+use self::data::{Data, DataError};
+use super::exit::Exit;
+use super::run::stop_on_signals;
+use super::screen::say;
+use crate::store::MemoryStore;
+use crate::web::Web;
+
+/// How often the program looks whether it is to end.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// Where switches connect (IANA: openflow).
+const OPENFLOW: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 6653);
+/// Where programs ask.
+const HTTP: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8181);
+
+/// The controller's thread is before those that serve its clients, if the machine
+/// grants that.
+const WISH: Wish = Wish {
+    nice: -10,
+    placement: Placement::Anywhere,
+};
+
+/// What `taktos controller` is told.
+#[derive(Debug, clap::Args)]
+pub struct Controller {
+    /// Where switches connect.
+    #[arg(long, value_name = "ADDR:PORT", default_value_t = OPENFLOW)]
+    openflow: SocketAddr,
+    /// Where programs ask, by HTTP.
+    #[arg(long, value_name = "ADDR:PORT", default_value_t = HTTP)]
+    http: SocketAddr,
+    /// The folder in which it keeps what outlives it; without one, it forgets
+    /// everything when it ends.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// What it is called.
+    #[arg(long, value_name = "NAME", default_value = "controller")]
+    id: String,
+    /// What is done with frames that no flow claims; may be repeated.
+    #[arg(
+        long = "app",
+        value_name = "NAME",
+        value_enum,
+        default_value = "reactive-forwarding"
+    )]
+    applications: Vec<ApplicationName>,
+    /// A scenario file: what it says of switches, links, hosts and classes is known
+    /// beforehand; its traffic and events are ignored.
+    #[arg(long, value_name = "FILE")]
+    network: Option<PathBuf>,
+    /// The profile of switches that the network file does not name.
+    #[arg(long, value_name = "NAME", default_value = "unknown-switch")]
+    profile: String,
+}
+
+/// An application that the controller brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ApplicationName {
+    /// Forwards what no flow claims to where its destination was last seen.
+    ReactiveForwarding,
+    /// Forwards what is admitted and nothing else.
+    Deterministic,
+}
+
+/// Why the controller does not start.
+#[derive(Debug, Error)]
+enum StartError {
+    #[error("--http {0} is not a loopback address: others than this machine need TLS and tokens")]
+    Open(SocketAddr),
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error("cannot start: {0}")]
+    Machine(#[from] io::Error),
+}
+
+impl StartError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Open(_) => Exit::BadInput,
+            Self::Listen(_) | Self::Data(_) | Self::Machine(_) => Exit::Lacking,
+        }
+    }
+}
+
+/// Runs a controller until it is told to stop.
+pub fn controller(arguments: &Controller) -> Exit {
+    let config = match config(arguments) {
+        Ok(config) => config,
+        Err(exit) => return exit,
+    };
+    run(arguments, config).unwrap_or_else(|error| {
+        say(format_args!("taktos: {error}"));
+        error.exit()
+    })
+}
+
+fn config(arguments: &Controller) -> Result<Config, Exit> {
+    let reactive = arguments
+        .applications
+        .contains(&ApplicationName::ReactiveForwarding);
+    Ok(Config {
+        application: match reactive {
+            true => Application::ReactiveForwarding,
+            false => Application::Deterministic,
+        },
+        ..network::config(arguments.network.as_deref(), &arguments.profile)?
+    })
+}
+
+fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
+    if !arguments.http.ip().is_loopback() {
+        return Err(StartError::Open(arguments.http));
+    }
+    let stop = stop_on_signals()?;
+    let data = arguments.data.as_deref().map(Data::open).transpose()?;
+    let secrets = match &data {
+        Some(data) => data.secrets()?,
+        None => data::Secrets::random()?,
+    };
+    let config = Config {
+        probe_key: Some(secrets.probe_key),
+        seed: secrets.seed,
+        ..config
+    };
+    let switches = controller_loop::listen(arguments.openflow)?;
+    let programs = controller_loop::listen(arguments.http)?;
+    let openflow = switches.local_addr()?;
+    let handle = start(switches, config.clone(), data)?;
+    let web = Web::start(programs, handle.desk(), &config)?;
+    introduce(arguments, openflow, web.address());
+    while !stop.load(Ordering::Relaxed) {
+        match handle.told().recv_timeout(LOOK_INTERVAL) {
+            Ok(told) => web.take(told),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                say("taktos: the controller has ended by itself");
+                return Ok(Exit::Fault);
+            }
+        }
+    }
+    drop(web);
+    drop(handle);
+    say("stopped");
+    Ok(Exit::Done)
+}
+
+fn start(
+    listener: TcpListener,
+    config: Config,
+    data: Option<Data>,
+) -> Result<ControllerHandle, StartError> {
+    Ok(match data {
+        Some(data) => ControllerHandle::start(listener, config, data.store()?, WISH)?,
+        None => ControllerHandle::start(listener, config, MemoryStore::default(), WISH)?,
+    })
+}
+
+fn introduce(arguments: &Controller, openflow: SocketAddr, http: SocketAddr) {
+    let names = arguments.applications.iter().map(|name| match name {
+        ApplicationName::ReactiveForwarding => "reactive-forwarding",
+        ApplicationName::Deterministic => "deterministic",
+    });
+    let names: Vec<_> = names.collect();
+    say(format_args!("{} · {}", arguments.id, names.join(", ")));
+    match &arguments.data {
+        Some(folder) => say(format_args!("data in {}", folder.display())),
+        None => say("no --data: everything is forgotten when it ends"),
+    }
+    say(format_args!(
+        "switches that no network file names are taken for a `{}`",
+        arguments.profile
+    ));
+    say(format_args!("switches connect to {openflow}"));
+    say(format_args!("programs ask at http://{http}/api/v1"));
+    say("running");
+}

@@ -1,0 +1,172 @@
+//! The folder in which a controller keeps what outlives it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::store::embedded::{EmbeddedStore, EmbeddedStoreError};
+
+const STORE: &str = "store.redb";
+const SECRETS: &str = "secrets";
+/// Readable by nobody but the owner.
+const PRIVATE: u32 = 0o600;
+const KEY_BYTES: usize = 16;
+const SEED_BYTES: usize = 8;
+
+/// Why the folder cannot be used.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// A file or the folder cannot be read or written.
+    #[error("cannot use {}: {reason}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        reason: io::Error,
+    },
+    /// The store does not open.
+    #[error(transparent)]
+    Store(#[from] EmbeddedStoreError),
+    /// The machine gives no random numbers.
+    #[error("the machine gives no random numbers")]
+    Random,
+}
+
+/// What nobody else knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secrets {
+    /// The key of the controller's own probes.
+    pub probe_key: [u8; KEY_BYTES],
+    /// What hashes depend on.
+    pub seed: u64,
+}
+
+impl Secrets {
+    /// Chooses secrets.
+    ///
+    /// # Errors
+    ///
+    /// If the machine gives no random numbers.
+    pub fn random() -> Result<Self, DataError> {
+        let mut bytes = [0; KEY_BYTES + SEED_BYTES];
+        let source = rustls::crypto::ring::default_provider().secure_random;
+        source.fill(&mut bytes).map_err(|_| DataError::Random)?;
+        Ok(Self::from_bytes(&bytes))
+    }
+
+    fn from_bytes(bytes: &[u8; KEY_BYTES + SEED_BYTES]) -> Self {
+        let (key, seed) = bytes.split_at(KEY_BYTES);
+        Self {
+            probe_key: key.try_into().expect("it was cut so"),
+            seed: u64::from_be_bytes(seed.try_into().expect("it was cut so")),
+        }
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        [&self.probe_key[..], &self.seed.to_be_bytes()].concat()
+    }
+}
+
+/// The folder.
+#[derive(Debug)]
+pub struct Data {
+    folder: PathBuf,
+}
+
+impl Data {
+    /// Makes the folder if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made.
+    pub fn open(folder: &Path) -> Result<Self, DataError> {
+        fs::create_dir_all(folder).map_err(|reason| failed(folder, reason))?;
+        let folder = folder.to_owned();
+        Ok(Self { folder })
+    }
+
+    /// Opens the store.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else, or another program uses it.
+    pub fn store(&self) -> Result<EmbeddedStore, DataError> {
+        Ok(EmbeddedStore::open(&self.folder.join(STORE))?)
+    }
+
+    /// Returns the secrets that were chosen when the controller first ran.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read, or not be kept.
+    pub fn secrets(&self) -> Result<Secrets, DataError> {
+        let path = self.folder.join(SECRETS);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let bytes = bytes.as_slice().try_into().map_err(|_| {
+                    let reason = "it has another length than secrets: remove it for new ones";
+                    failed(&path, io::Error::other(reason))
+                })?;
+                Ok(Secrets::from_bytes(bytes))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let secrets = Secrets::random()?;
+                write(&path, &secrets.to_bytes()).map_err(|reason| failed(&path, reason))?;
+                Ok(secrets)
+            }
+            Err(reason) => Err(failed(&path, reason)),
+        }
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(PRIVATE)
+        .open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn failed(path: &Path, reason: io::Error) -> DataError {
+    let path = path.to_owned();
+    DataError::File { path, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_chosen_once_and_are_nobody_elses() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = Data::open(&folder.path().join("data")).unwrap();
+
+        let first = data.secrets().unwrap();
+        let second = data.secrets().unwrap();
+
+        assert_eq!(first, second);
+        assert_ne!(first, Secrets::random().unwrap());
+        let path = folder.path().join("data").join(SECRETS);
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, PRIVATE);
+    }
+
+    #[test]
+    fn secrets_that_are_cut_short_are_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = Data::open(folder.path()).unwrap();
+        fs::write(folder.path().join(SECRETS), b"short").unwrap();
+
+        let error = data.secrets().unwrap_err();
+
+        assert!(error.to_string().contains("remove it"), "{error}");
+    }
+}

@@ -1,0 +1,68 @@
+//! What the controller is told of switches and hosts before it starts.
+
+use std::path::Path;
+
+use controller::Config;
+use scenario::{Scenario, SwitchIndex};
+
+use super::super::exit::Exit;
+use super::super::{scenario_file, text_file};
+use crate::experiment::plan::{Open, controller_config, unnamed_switch};
+
+/// Reads the network file, if there is one, and the profile of switches that it
+/// does not name; or says on standard error why that cannot be.
+pub fn config(network: Option<&Path>, profile: &str) -> Result<Config, Exit> {
+    let unnamed = scenario_with(profile)?;
+    let known = match network {
+        Some(path) => controller_config(&scenario_file::read(path)?, Open::Usual),
+        None => Config {
+            switches: Default::default(),
+            hosts: Vec::new(),
+            ..controller_config(&unnamed, Open::Usual)
+        },
+    };
+    Ok(Config {
+        unknown_switch: unnamed_switch(&unnamed, SwitchIndex(0)),
+        ..known
+    })
+}
+
+/// Returns a scenario with one switch of this profile, which is either built in or
+/// a file.
+fn scenario_with(profile: &str) -> Result<Scenario, Exit> {
+    // A text in quotes is the same in JSON as in TOML.
+    let name = serde_json::Value::from(profile);
+    let text = format!(
+        "[scenario]\ntitle = \"A switch\"\nduration = \"1 s\"\n\n\
+         [switches]\nswitch = {{ profile = {name} }}\n\n\
+         [hosts]\none = {{ at = \"switch\" }}\nother = {{ at = \"switch\" }}\n\n\
+         [flows.any]\nkind = \"sampled-values\"\nfrom = \"one\"\nto = \"other\"\n\
+         frame = \"122 B\"\nperiod = \"1 ms\"\ndeadline = \"10 ms\"\n"
+    );
+    let mut load = |file: &str| text_file::load(Path::new(file), scenario::LONGEST_FILE);
+    Scenario::parse("--profile", &text, &mut load).map_err(|error| text_file::show(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Delay;
+
+    use super::*;
+
+    #[test]
+    fn a_switch_that_nobody_names_is_like_its_profile_and_can_promise_something() {
+        let config = config(None, "unknown-switch").unwrap();
+
+        let unknown = config.unknown_switch;
+        assert!(config.switches.is_empty() && config.hosts.is_empty());
+        assert_eq!(unknown.processing.unwrap().latency, Delay::from_us(1_000));
+        assert!(unknown.other_ports.budgets[7].is_some());
+        assert_eq!(unknown.name, "");
+    }
+
+    #[test]
+    fn a_profile_that_is_not_there_is_bad_input() {
+        assert_eq!(config(None, "no-such").unwrap_err(), Exit::BadInput);
+        assert_eq!(config(None, "x\" }\n[y]").unwrap_err(), Exit::BadInput);
+    }
+}

@@ -1,0 +1,79 @@
+//! Writes down what the controller says, for programs and people outside.
+
+mod event;
+mod flow;
+mod topology;
+
+use std::collections::BTreeMap;
+
+use controller::Config;
+use controller::northbound::Route;
+use controller::place::{LinkEnds, PortId};
+use linux::clock::{self, WallTime};
+use units::Instant;
+use wire::openflow::DatapathId;
+
+use super::document::{PlaceDocument, RouteDocument};
+
+pub use event::why_closed;
+pub use flow::refusal;
+
+/// The names of switches, as the configuration gives them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    switches: BTreeMap<DatapathId, String>,
+}
+
+impl Names {
+    /// Returns the names that a configuration gives.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        let named = config.switches.iter();
+        let named = named.filter(|(_, switch)| !switch.name.is_empty());
+        Self {
+            switches: named
+                .map(|(datapath, switch)| (*datapath, switch.name.clone()))
+                .collect(),
+        }
+    }
+
+    /// Returns the name of a switch; the short form of its datapath id if it has
+    /// none, which is also what the controller calls it.
+    #[must_use]
+    pub fn switch(&self, datapath: DatapathId) -> String {
+        let name = self.switches.get(&datapath);
+        name.cloned().unwrap_or_else(|| format!("{:x}", datapath.0))
+    }
+
+    /// Returns a port with the name of its switch.
+    #[must_use]
+    pub fn place(&self, port: PortId) -> PlaceDocument {
+        PlaceDocument {
+            datapath: port.datapath.to_string(),
+            switch: self.switch(port.datapath),
+            port: port.port.0,
+        }
+    }
+}
+
+/// Returns the id of a link.
+#[must_use]
+pub fn link(ends: LinkEnds) -> String {
+    ends.to_string()
+}
+
+/// Returns a route with the ids of its links.
+#[must_use]
+pub fn route(route: &Route) -> RouteDocument {
+    RouteDocument {
+        switches: route.switches.clone(),
+        links: route.links.iter().copied().map(link).collect(),
+    }
+}
+
+/// Returns the nanoseconds since the beginning of 1970 at a moment that is past.
+#[must_use]
+pub fn unix_ns(moment: Instant) -> u64 {
+    let ago = clock::now().saturating_since(moment);
+    WallTime::now().as_ns().saturating_sub(ago.as_ns())
+}

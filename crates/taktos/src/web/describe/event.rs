@@ -1,0 +1,232 @@
+//! Events, written down.
+
+use controller::desired::{Outcome, Subject};
+use controller::northbound::{Detection, Event, FlowId};
+use controller::place::LinkEnds;
+use controller::session::CloseReason;
+use units::{Duration, Instant};
+use wire::openflow::{DatapathId, ErrorKind};
+
+use super::{Names, link};
+use crate::web::document::EventKind;
+
+impl Names {
+    /// Writes down something that happened.
+    #[must_use]
+    pub fn event(&self, event: &Event) -> EventKind {
+        match event {
+            Event::Ready => EventKind::Ready,
+            Event::SwitchUnreadable { datapath } => EventKind::SwitchUnreadable {
+                datapath: datapath.to_string(),
+            },
+            Event::SwitchConnected { datapath, ports } => self.connected(*datapath, *ports),
+            Event::SwitchLost { datapath } => self.lost(*datapath),
+            Event::DuplicateSwitch { datapath } => self.duplicate(*datapath),
+            Event::LinkFound { link: ends } => EventKind::LinkFound { link: link(*ends) },
+            Event::LinkLost { link, detection } => link_lost(*link, *detection),
+            Event::HostFound { .. }
+            | Event::HostMoved { .. }
+            | Event::HostAddressed { .. }
+            | Event::HostRemoved { .. }
+            | Event::HostDoubted { .. }
+            | Event::AddressDisputed { .. } => self.about_host(event),
+            Event::Admitted { flow, name } => EventKind::Admitted {
+                flow: flow.0,
+                name: name.clone(),
+            },
+            Event::Withdrawn { flow, name } => EventKind::Withdrawn {
+                flow: flow.0,
+                name: name.clone(),
+            },
+            Event::Installed { flow } => EventKind::Installed { flow: flow.0 },
+            Event::EntryRefused {
+                datapath,
+                flow,
+                error,
+            } => entry_refused(*datapath, *flow, *error),
+            Event::RestorationStarted { link: ends, .. } => {
+                EventKind::RestorationStarted { link: link(*ends) }
+            }
+            Event::RestorationSent { .. } | Event::Restored { .. } => restoration(event),
+            Event::Returned { flows } => EventKind::Returned { flows: *flows },
+            Event::Degraded { flow, travels } => EventKind::Degraded {
+                flow: flow.0,
+                travels: (*travels).into(),
+            },
+            Event::Readmitted { flow } => EventKind::Readmitted { flow: flow.0 },
+            Event::Recovered { flow } => EventKind::Recovered { flow: flow.0 },
+            Event::PromisesSuspended { broken } => EventKind::PromisesSuspended { broken: *broken },
+            Event::PromisesResumed => EventKind::PromisesResumed,
+            Event::Synchronised {
+                datapath,
+                added,
+                removed,
+            } => synchronised(*datapath, *added, *removed),
+            Event::RulesSettled { subject, outcome } => self.settled(*subject, *outcome),
+            Event::RecordUnreadable { flow } => EventKind::RecordUnreadable { flow: flow.0 },
+        }
+    }
+
+    fn about_host(&self, event: &Event) -> EventKind {
+        match event {
+            Event::HostFound { name, port } => EventKind::HostFound {
+                name: name.clone(),
+                at: self.place(*port),
+            },
+            Event::HostMoved { name, from, to } => EventKind::HostMoved {
+                name: name.clone(),
+                from: self.place(*from),
+                to: self.place(*to),
+            },
+            Event::HostAddressed { name, addresses } => EventKind::HostAddressed {
+                name: name.clone(),
+                addresses: addresses.clone(),
+            },
+            Event::HostRemoved { name } => EventKind::HostRemoved { name: name.clone() },
+            Event::HostDoubted { name, at, stays } => EventKind::HostDoubted {
+                name: name.clone(),
+                at: self.place(*at),
+                stays: self.place(*stays),
+            },
+            Event::AddressDisputed {
+                address,
+                holder,
+                claimant,
+            } => EventKind::AddressDisputed {
+                address: *address,
+                holder: holder.clone(),
+                claimant: claimant.clone(),
+            },
+            other => unreachable!("{other:?} is not about a host"),
+        }
+    }
+
+    fn connected(&self, datapath: DatapathId, ports: usize) -> EventKind {
+        EventKind::SwitchConnected {
+            datapath: datapath.to_string(),
+            name: self.switch(datapath),
+            ports,
+        }
+    }
+
+    fn lost(&self, datapath: DatapathId) -> EventKind {
+        EventKind::SwitchLost {
+            datapath: datapath.to_string(),
+            name: self.switch(datapath),
+        }
+    }
+
+    fn duplicate(&self, datapath: DatapathId) -> EventKind {
+        EventKind::DuplicateSwitch {
+            datapath: datapath.to_string(),
+            name: self.switch(datapath),
+        }
+    }
+
+    fn settled(&self, subject: Subject, outcome: Outcome) -> EventKind {
+        EventKind::RulesSettled {
+            subject: name_of_subject(subject),
+            outcome: match outcome {
+                Outcome::Confirmed => "confirmed".to_owned(),
+                Outcome::Refused { datapath, error } => {
+                    format!("switch {} refused: {error:?}", self.switch(datapath))
+                }
+                Outcome::Away { datapath } => {
+                    format!("switch {} is not connected", self.switch(datapath))
+                }
+                Outcome::Contested { datapath, with } => {
+                    let (switch, owner) = (self.switch(datapath), name_of_subject(with));
+                    format!("{owner} has rules for the same frames at switch {switch}")
+                }
+                Outcome::TooMany => "there would be too many rules".to_owned(),
+            },
+        }
+    }
+}
+
+fn link_lost(ends: LinkEnds, detection: Detection) -> EventKind {
+    let detection = match detection {
+        Detection::PortStatus => "port-status",
+        Detection::Silence => "silence",
+        Detection::Recabled => "recabled",
+    };
+    EventKind::LinkLost {
+        link: link(ends),
+        detection: detection.to_owned(),
+    }
+}
+
+fn entry_refused(datapath: DatapathId, flow: Option<FlowId>, error: ErrorKind) -> EventKind {
+    EventKind::EntryRefused {
+        datapath: datapath.to_string(),
+        flow: flow.map(|flow| flow.0),
+        error: format!("{error:?}"),
+    }
+}
+
+/// Writes down how far a restoration is.
+fn restoration(event: &Event) -> EventKind {
+    match event {
+        Event::RestorationSent {
+            link: ends,
+            flows,
+            flow_mods,
+            ..
+        } => EventKind::RestorationSent {
+            link: link(*ends),
+            flows: *flows,
+            flow_mods: *flow_mods,
+        },
+        Event::Restored {
+            link: ends,
+            detected_at,
+            confirmed_at,
+            flows,
+            flow_mods,
+            switches,
+        } => EventKind::Restored {
+            link: link(*ends),
+            took_ns: took(*detected_at, *confirmed_at).as_ns(),
+            flows: *flows,
+            flow_mods: *flow_mods,
+            switches: *switches,
+        },
+        other => unreachable!("{other:?} is no step of a restoration"),
+    }
+}
+
+fn took(from: Instant, to: Instant) -> Duration {
+    to.saturating_since(from)
+}
+
+fn synchronised(datapath: DatapathId, added: usize, removed: usize) -> EventKind {
+    EventKind::Synchronised {
+        datapath: datapath.to_string(),
+        added,
+        removed,
+    }
+}
+
+fn name_of_subject(subject: Subject) -> String {
+    match subject {
+        Subject::Service => "the controller".to_owned(),
+        Subject::KnownHost(mac) => format!("host {mac}"),
+        Subject::Flow(flow) => format!("flow {}", flow.0),
+        Subject::Intent(intent) => format!("intent {}", intent.0),
+        Subject::Application(application) => format!("application {}", application.0),
+    }
+}
+
+/// Says why a connection was closed.
+#[must_use]
+pub const fn why_closed(reason: CloseReason) -> &'static str {
+    match reason {
+        CloseReason::TooMany => "there are too many connections",
+        CloseReason::Garbage => "it sent what is no OpenFlow",
+        CloseReason::Version => "it does not speak OpenFlow 1.3",
+        CloseReason::Handshake => "it has not said in time which switch it is",
+        CloseReason::Silence => "it has been silent for too long",
+        CloseReason::Duplicate => "the switch is connected by another connection",
+        CloseReason::TooLarge => "it has too many ports, or is a switch too many",
+    }
+}

@@ -1,0 +1,113 @@
+//! Flows and decisions, written down.
+
+use controller::northbound::{Accepted, Decision, FlowSummary, Promise, Travels};
+use controller::refusal::Refusal;
+
+use super::{link, route};
+use crate::web::document::flow::{
+    Admitted, AlternativeDocument, DecisionDocument, FlowDocument, PromiseDocument, TravelsDocument,
+};
+use crate::web::document::{ProblemBody, RequirementDocument};
+use crate::web::problem::Problem;
+
+impl From<&FlowSummary> for FlowDocument {
+    fn from(flow: &FlowSummary) -> Self {
+        Self {
+            admitted: (&flow.accepted).into(),
+            travels: flow.travels.into(),
+            promise: match flow.promise {
+                Promise::Holds => PromiseDocument::Holds,
+                Promise::Suspended => PromiseDocument::Suspended,
+                Promise::None => PromiseDocument::None,
+            },
+            installed: flow.installed,
+            requirement: RequirementDocument::from(&flow.requirement),
+        }
+    }
+}
+
+impl From<&Accepted> for Admitted {
+    fn from(accepted: &Accepted) -> Self {
+        let alternatives = accepted.alternatives.iter();
+        Self {
+            id: accepted.id.0,
+            name: accepted.name.clone(),
+            guarantee_ns: accepted.guarantee.map(|it| it.round_up().as_ns()),
+            route: route(&accepted.route),
+            alternatives: alternatives
+                .map(|(without, way)| AlternativeDocument {
+                    without: link(*without),
+                    route: route(way),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl From<Travels> for TravelsDocument {
+    fn from(travels: Travels) -> Self {
+        match travels {
+            Travels::Base => Self::Base,
+            Travels::Alternative(without) => Self::Alternative {
+                without: link(without),
+            },
+            Travels::Detour => Self::Detour,
+            Travels::Nowhere => Self::Nowhere,
+        }
+    }
+}
+
+impl From<&Decision> for DecisionDocument {
+    fn from(decision: &Decision) -> Self {
+        match decision {
+            Decision::Accepted(accepted) => Self {
+                name: accepted.name.clone(),
+                admitted: Some(accepted.into()),
+                refused: None,
+            },
+            Decision::Refused { name, reason } => Self {
+                name: name.clone(),
+                admitted: None,
+                refused: Some(refused(reason)),
+            },
+        }
+    }
+}
+
+fn refused(reason: &Refusal) -> ProblemBody {
+    refusal(reason).body()
+}
+
+/// Returns why a requirement is not met, and what could be done.
+#[must_use]
+pub fn refusal(reason: &Refusal) -> Problem {
+    let said = reason.to_string();
+    match reason {
+        Refusal::NameTaken { .. } => Problem::conflict("name-taken", said)
+            .help("choose another name, or withdraw that flow first"),
+        Refusal::Together { .. } => Problem::refused("together", said)
+            .help("leave the other one out, or do not ask for all or none"),
+        Refusal::TooManyFlows { .. } => {
+            Problem::refused("too-many-flows", said).help("withdraw flows that are not needed")
+        }
+        Refusal::UnknownHost { .. } => Problem::refused("unknown-host", said)
+            .help("GET /api/v1/hosts lists those that are; name one with PUT /api/v1/hosts/NAME"),
+        Refusal::HostNotFound { .. } => Problem::refused("host-not-found", said)
+            .help("let it send a frame, or say its port with PUT /api/v1/hosts/NAME"),
+        Refusal::Destinations { .. } => {
+            Problem::refused("destinations", said).help("split the flow into several")
+        }
+        Refusal::Class { .. } => Problem::refused("class", said)
+            .help("leave `class` out, or give a flow with a deadline a class from 1 to 7"),
+        Refusal::Indistinguishable { .. } => Problem::conflict("indistinguishable", said)
+            .help("match on one more field, such as the VLAN or a port"),
+        Refusal::NoPath { .. } => {
+            Problem::refused("no-path", said).help("GET /api/v1/topology shows which links are up")
+        }
+        Refusal::NoAlternative { .. } => Problem::refused("no-alternative", said)
+            .help("ask for the protection `none`, or add a link"),
+        Refusal::Shortage(_) => Problem::refused("shortage", said)
+            .help("ask for less, or withdraw flows that share its path"),
+        Refusal::NotStored => Problem::not_stored(),
+    }
+}
