@@ -142,6 +142,9 @@ pub struct Timers {
     pub handshake_timeout: Duration,
     /// How long a link has to be back before flows return to it.
     pub return_wait: Duration,
+    /// How long an entry that a switch refuses waits until it is sent again the
+    /// first time; twice as long the next.
+    pub retry_wait: Duration,
 }
 
 impl Default for Timers {
@@ -153,6 +156,7 @@ impl Default for Timers {
             echo_timeout: Duration::from_secs(5),
             handshake_timeout: Duration::from_secs(5),
             return_wait: Duration::from_ms(500),
+            retry_wait: Duration::from_secs(1),
         }
     }
 }

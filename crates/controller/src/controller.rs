@@ -7,7 +7,8 @@
 //! | a connection, a message, a switch that comes or goes | `southbound` |
 //! | a request | `requests`, `together` |
 //! | a record of the store | `memory` |
-//! | rules that somebody wants | `desired` |
+//! | rules that somebody wants | `desired`, `moves` |
+//! | rules that a switch refuses | `refusals` |
 //! | a link that is found or lost | `links` |
 //! | a host that is found, named, or removed | `whereabouts` |
 //! | a host that moves | `mobility` |
@@ -18,7 +19,9 @@ mod desired;
 mod links;
 mod memory;
 mod mobility;
+mod moves;
 mod paths;
+mod refusals;
 mod requests;
 mod southbound;
 mod timers;
@@ -39,15 +42,17 @@ use crate::flows::Flows;
 use crate::forwarding::Forwarding;
 use crate::hosts::Hosts;
 use crate::inventory::Inventory;
-use crate::northbound::{Asker, Request, RequestId};
+use crate::northbound::{Asker, FlowId, Request, RequestId};
 use crate::outbox::{Outbox, Output};
 use crate::place::LinkEnds;
 use crate::session::{ConnectionId, Sessions};
 use crate::store::StoreEvent;
 use crate::view::View;
 
-use links::{Lingering, Operation};
+use links::Operation;
 use memory::Memory;
+use moves::Moves;
+use refusals::Refusals;
 use requests::Desk;
 use timers::Schedule;
 
@@ -126,8 +131,11 @@ pub struct Controller {
     /// What the store knows of the network.
     inventory: Inventory,
     confirmations: Confirmations<Operation>,
-    /// Moves that wait until their old ways are empty.
-    lingering: Vec<Lingering>,
+    moves: Moves,
+    refusals: Refusals,
+    /// Flows whose prepared entries were sent and are not in the desired state
+    /// yet.
+    unrecorded: BTreeSet<FlowId>,
     /// The links that went down and did not come back.
     broken: BTreeSet<LinkEnds>,
     /// The links that flows from the store rely on and that are not confirmed
@@ -168,7 +176,9 @@ impl Controller {
             memory: Memory::Incomplete,
             inventory: Inventory::default(),
             confirmations: Confirmations::default(),
-            lingering: Vec::new(),
+            moves: Moves::default(),
+            refusals: Refusals::default(),
+            unrecorded: BTreeSet::new(),
             broken: BTreeSet::new(),
             expected: BTreeMap::new(),
             counters: Counters::default(),
@@ -189,7 +199,7 @@ impl Controller {
             Input::Disconnected(connection) => self.disconnected(connection),
             Input::Stored(event) => self.stored(event),
             Input::Request { id, by, request } => self.requested(id, &by, request),
-            Input::Timeout => {}
+            Input::Timeout => self.record_some(),
         }
         if now >= self.deadline() {
             self.keep_time();
@@ -204,9 +214,10 @@ impl Controller {
     /// Returns when to call [`handle`](Self::handle) if nothing happens before.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        let lingering = self.lingering.iter().map(|lingering| lingering.until);
+        let unrecorded = (!self.unrecorded.is_empty()).then_some(self.now);
+        let others = [unrecorded, self.moves.deadline(), self.refusals.deadline()];
         let due = self.schedule.deadline();
-        lingering.min().map_or(due, |emptied| emptied.min(due))
+        others.into_iter().flatten().fold(due, Instant::min)
     }
 
     /// Returns the network as it is known.

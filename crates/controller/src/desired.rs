@@ -22,9 +22,10 @@
 
 mod form;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
-use thiserror::Error;
 use wire::ethernet::MacAddress;
 use wire::openflow::{
     Action, Cookie, DatapathId, ErrorKind, FlowModFlags, MatchField, TableId, TransactionId,
@@ -48,6 +49,7 @@ const KIND_SHIFT: u32 = 52;
 const SLICE_SHIFT: u32 = 46;
 const DIGEST_SHIFT: u32 = 32;
 const DIGEST_MASK: u64 = 0x3fff;
+const FLAGS: FlowModFlags = FlowModFlags::SEND_FLOW_REMOVED;
 /// Bit of a transaction id that marks an entry of a flow; the others name it.
 const FLOW_TRANSACTION: u32 = 1 << 31;
 
@@ -149,9 +151,22 @@ impl PlacedRule {
         self.form().place()
     }
 
-    fn form(&self) -> Form {
+    /// Returns the one form of it.
+    #[must_use]
+    pub fn form(&self) -> Form {
         Form::new(self.table, self.priority, &self.matching, &self.actions)
     }
+}
+
+/// Whether a switch has an entry that it should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It was sent, or will be when the switch is connected.
+    Sent,
+    /// The switch has confirmed it.
+    Confirmed,
+    /// The switch has refused it.
+    Refused,
 }
 
 /// An entry that a switch should have.
@@ -159,51 +174,82 @@ impl PlacedRule {
 pub struct Rule {
     /// Whose it is.
     pub subject: Subject,
+    /// Its cookie.
+    pub cookie: Cookie,
     /// What it is.
     pub form: Form,
+    /// Whether the switch has it.
+    pub standing: Standing,
 }
 
 impl Rule {
-    /// Returns its cookie.
+    /// Returns an entry that is about to be sent.
     #[must_use]
-    pub fn cookie(&self) -> Cookie {
-        cookie(self.subject, &self.form)
+    pub fn new(subject: Subject, form: Form) -> Self {
+        Self {
+            subject,
+            cookie: cookie(subject, &form),
+            form,
+            standing: Standing::Sent,
+        }
     }
 
     /// Appends a FlowMod that adds it, or writes over what is in its place.
     pub fn emit_add(&self, out: &mut Vec<u8>) {
-        let (cookie, transaction) = (self.cookie(), self.subject.transaction());
-        self.form
-            .emit_add(cookie, FlowModFlags::NONE, transaction, out);
-    }
-
-    /// Appends a FlowMod that deletes what is in its place.
-    pub fn emit_delete(&self, out: &mut Vec<u8>) {
-        self.form.emit_delete(self.subject.transaction(), out);
+        let transaction = self.subject.transaction();
+        self.form.emit_add(self.cookie, FLAGS, transaction, out);
     }
 }
 
 /// Which entry of which switch.
 pub type Spot = (DatapathId, RulePlace);
 
-/// What has to be done for the tables to be what is wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[must_use]
-pub struct Difference {
-    /// Entries whose place is free.
-    pub added: Vec<(DatapathId, Rule)>,
-    /// Entries in whose place is another one, with that one.
-    pub changed: Vec<(DatapathId, Rule, Rule)>,
-    /// Entries that nobody wants any more.
-    pub removed: Vec<(DatapathId, Rule)>,
-    /// Subjects that cannot have an entry, with those that have it.
-    pub contested: Vec<(DatapathId, Subject, Subject)>,
+/// The entries that a subject has or is to have.
+pub type Content = BTreeMap<Spot, Form>;
+
+/// What has to be sent to a switch for a change of what it should have.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Order<'a> {
+    /// Nothing.
+    Nothing,
+    /// Add this, or write it over what is in its place.
+    Add(&'a Rule),
+    /// Delete this.
+    Delete(Form),
+}
+
+/// A subject that cannot have an entry, and the one that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contest {
+    /// Where.
+    pub datapath: DatapathId,
+    /// Who cannot have it.
+    pub loser: Subject,
+    /// Who has it.
+    pub holder: Subject,
+}
+
+/// What one switch should have.
+#[derive(Debug, Default)]
+struct Table {
+    rules: BTreeMap<RulePlace, Rule>,
+    /// What was changed since the switch was asked what it has; `None` if it is
+    /// not being asked.
+    changed: Option<BTreeSet<RulePlace>>,
+}
+
+impl Table {
+    fn note(&mut self, place: RulePlace) {
+        if let Some(changed) = &mut self.changed {
+            changed.insert(place);
+        }
+    }
 }
 
 /// The desired state of all tables.
 #[derive(Debug, Default)]
 pub struct Desired {
-    switches: BTreeMap<DatapathId, BTreeMap<RulePlace, Rule>>,
+    tables: BTreeMap<DatapathId, Table>,
     owned: BTreeMap<Subject, BTreeSet<Spot>>,
     /// Those who want an entry that another one has, the first one first.
     waiting: BTreeMap<Spot, Vec<Rule>>,
@@ -213,20 +259,33 @@ pub struct Desired {
 impl Desired {
     /// Returns the entries that a switch should have, by place.
     pub fn of_switch(&self, datapath: DatapathId) -> impl Iterator<Item = (RulePlace, &Rule)> {
-        let rules = self.switches.get(&datapath).into_iter().flatten();
+        self.range(datapath, RulePlace::ALL)
+    }
+
+    /// Returns those of the entries that a switch should have whose places are
+    /// within `places`.
+    pub fn range(
+        &self,
+        datapath: DatapathId,
+        places: RangeInclusive<RulePlace>,
+    ) -> impl Iterator<Item = (RulePlace, &Rule)> {
+        let table = self.tables.get(&datapath).into_iter();
+        let rules = table.flat_map(move |table| table.rules.range(places.clone()));
         rules.map(|(place, rule)| (*place, rule))
     }
 
     /// Returns the entry that a switch should have at a place.
     #[must_use]
     pub fn get(&self, datapath: DatapathId, place: RulePlace) -> Option<&Rule> {
-        self.switches.get(&datapath)?.get(&place)
+        self.tables.get(&datapath)?.rules.get(&place)
     }
 
     /// Returns how many entries a switch should have.
     #[must_use]
     pub fn count(&self, datapath: DatapathId) -> usize {
-        self.switches.get(&datapath).map_or(0, BTreeMap::len)
+        self.tables
+            .get(&datapath)
+            .map_or(0, |table| table.rules.len())
     }
 
     /// Returns which entries a subject wants.
@@ -234,107 +293,84 @@ impl Desired {
         self.owned.get(&subject).into_iter().flatten().copied()
     }
 
-    /// Returns whose the entry with a cookie is.
+    /// Returns the entries that a subject wants, whether it has them or another.
     #[must_use]
-    pub fn owner(&self, datapath: DatapathId, cookie: Cookie) -> Option<Subject> {
-        let first = RulePlace::first_of(slice_of(cookie));
-        let rules = self.switches.get(&datapath)?.range(first..);
-        let mut rules = rules.take_while(|(place, _)| place.slice() == first.slice());
-        let found = rules.find(|(_, rule)| rule.cookie() == cookie);
-        found.map(|(_, rule)| rule.subject)
+    pub fn content(&self, subject: Subject) -> Content {
+        let form = |spot: Spot| {
+            let present = self.get(spot.0, spot.1);
+            let own = present.filter(|rule| rule.subject == subject).or_else(|| {
+                let mut waiting = self.waiting.get(&spot)?.iter();
+                waiting.find(|rule| rule.subject == subject)
+            })?;
+            Some((spot, own.form.clone()))
+        };
+        self.of_subject(subject).filter_map(form).collect()
     }
 
-    /// Makes these the entries that a subject wants, in place of those it
-    /// wanted, and returns what has to be done for it. Of two for the same place
-    /// the last one counts.
-    ///
-    /// # Errors
-    ///
-    /// If there would be more than [`MAX_RULES`]; nothing has changed then.
-    pub fn replace(
+    /// Returns where the entry with a cookie is, and the entry.
+    #[must_use]
+    pub fn by_cookie(&self, datapath: DatapathId, cookie: Cookie) -> Option<(RulePlace, &Rule)> {
+        let slice = RulePlace::slice_range(slice_of(cookie));
+        let mut rules = self.range(datapath, slice);
+        rules.find(|(_, rule)| rule.cookie == cookie)
+    }
+
+    /// Returns whether a subject that has `before` entries could have `after`.
+    #[must_use]
+    pub const fn has_room(&self, before: usize, after: usize) -> bool {
+        self.count + after <= MAX_RULES + before
+    }
+
+    /// Lets a subject want an entry. Returns what has to be sent for it, and who
+    /// loses one by it.
+    pub fn put(
         &mut self,
         subject: Subject,
-        rules: &[PlacedRule],
-    ) -> Result<Difference, TooManyRules> {
-        let before = self.owned.get(&subject).cloned().unwrap_or_default();
-        if self.count - before.len() + rules.len() > MAX_RULES {
-            return Err(TooManyRules);
-        }
-        let wanted: BTreeMap<Spot, Rule> = rules
-            .iter()
-            .map(|rule| {
-                let form = rule.form();
-                ((rule.datapath, form.place()), Rule { subject, form })
-            })
-            .collect();
-        let mut difference = Difference::default();
-        for spot in before {
-            if !wanted.contains_key(&spot) {
-                self.let_go(subject, spot, &mut difference);
-            }
-        }
-        for (spot, rule) in wanted {
-            self.want(spot, rule, &mut difference);
-        }
-        Ok(difference)
-    }
-
-    /// Adds to the entries that a subject wants.
-    ///
-    /// # Errors
-    ///
-    /// If there would be more than [`MAX_RULES`]; nothing has changed then.
-    pub fn extend(
-        &mut self,
-        subject: Subject,
-        rules: &[PlacedRule],
-    ) -> Result<Difference, TooManyRules> {
-        if self.count + rules.len() > MAX_RULES {
-            return Err(TooManyRules);
-        }
-        let mut difference = Difference::default();
-        for rule in rules {
-            let form = rule.form();
-            let spot = (rule.datapath, form.place());
-            self.want(spot, Rule { subject, form }, &mut difference);
-        }
-        Ok(difference)
-    }
-
-    fn want(&mut self, spot: Spot, rule: Rule, difference: &mut Difference) {
-        let subject = rule.subject;
+        spot: Spot,
+        form: Form,
+    ) -> (Order<'_>, Option<Contest>) {
         if self.owned.entry(subject).or_default().insert(spot) {
             self.count += 1;
         }
         let (datapath, place) = spot;
-        let table = self.switches.entry(datapath).or_default();
-        let Some(present) = table.get_mut(&place) else {
-            table.insert(place, rule.clone());
-            difference.added.push((datapath, rule));
-            return;
+        let table = self.tables.entry(datapath).or_default();
+        table.note(place);
+        let rule = Rule::new(subject, form);
+        let slot = match table.rules.entry(place) {
+            Entry::Vacant(free) => return (Order::Add(free.insert(rule)), None),
+            Entry::Occupied(slot) => slot.into_mut(),
         };
-        if *present == rule {
-            return;
-        }
-        if present.subject == subject || subject.rank() < present.subject.rank() {
-            let former = std::mem::replace(present, rule.clone());
-            if former.subject != subject {
-                self.forget_waiting(subject, spot);
-                difference
-                    .contested
-                    .push((datapath, former.subject, subject));
-                self.waiting.entry(spot).or_default().push(former.clone());
+        let holder = slot.subject;
+        if holder == subject {
+            if slot.form == rule.form {
+                return (Order::Nothing, None);
             }
-            difference.changed.push((datapath, former, rule));
-        } else {
-            let holder = present.subject;
-            self.forget_waiting(subject, spot);
-            self.waiting.entry(spot).or_default().push(rule);
-            difference.contested.push((datapath, subject, holder));
+            *slot = rule;
+            return (Order::Add(slot), None);
         }
+        let waiting = self.waiting.entry(spot).or_default();
+        waiting.retain(|other| other.subject != subject);
+        let is_stronger = subject.rank() < holder.rank();
+        let (loser, holder) = match is_stronger {
+            true => (holder, subject),
+            false => (subject, holder),
+        };
+        let contest = Contest {
+            datapath,
+            loser,
+            holder,
+        };
+        if !is_stronger {
+            waiting.push(rule);
+            return (Order::Nothing, Some(contest));
+        }
+        waiting.push(std::mem::replace(slot, rule));
+        (Order::Add(slot), Some(contest))
     }
 
-    fn let_go(&mut self, subject: Subject, spot: Spot, difference: &mut Difference) {
+    /// Lets a subject want an entry no longer. Returns what has to be sent for
+    /// it: another one may have waited for its place.
+    pub fn take(&mut self, subject: Subject, spot: Spot) -> Order<'_> {
         if let Some(owned) = self.owned.get_mut(&subject)
             && owned.remove(&spot)
         {
@@ -345,28 +381,45 @@ impl Desired {
         }
         self.forget_waiting(subject, spot);
         let (datapath, place) = spot;
-        let successor = self.successor(spot);
-        let Some(table) = self.switches.get_mut(&datapath) else {
-            return;
+        let Some(table) = self.tables.get_mut(&datapath) else {
+            return Order::Nothing;
         };
-        match table.get_mut(&place) {
-            Some(present) if present.subject == subject => {
-                if let Some(next) = successor {
-                    let former = std::mem::replace(present, next.clone());
-                    self.forget_waiting(next.subject, spot);
-                    difference.changed.push((datapath, former, next));
-                } else if let Some(former) = table.remove(&place) {
-                    difference.removed.push((datapath, former));
-                }
+        let Entry::Occupied(mut slot) = table.rules.entry(place) else {
+            return Order::Nothing;
+        };
+        if slot.get().subject != subject {
+            return Order::Nothing;
+        }
+        if let Some(changed) = &mut table.changed {
+            changed.insert(place);
+        }
+        match take_strongest(&mut self.waiting, spot) {
+            Some(next) => {
+                slot.insert(next);
+                Order::Add(slot.into_mut())
             }
-            Some(_) | None => {}
+            None => Order::Delete(slot.remove().form),
         }
     }
 
-    /// Returns the strongest, and of equals the first, that waits for an entry.
-    fn successor(&self, spot: Spot) -> Option<Rule> {
-        let waiting = self.waiting.get(&spot)?.iter();
-        waiting.min_by_key(|rule| rule.subject.rank()).cloned()
+    /// Notes that a switch has an entry, or has refused it.
+    pub fn set_standing(&mut self, (datapath, place): Spot, standing: Standing) {
+        let table = self.tables.get_mut(&datapath);
+        if let Some(rule) = table.and_then(|table| table.rules.get_mut(&place)) {
+            rule.standing = standing;
+        }
+    }
+
+    /// Begins to note what is changed on a switch.
+    pub fn watch(&mut self, datapath: DatapathId) {
+        self.tables.entry(datapath).or_default().changed = Some(BTreeSet::new());
+    }
+
+    /// Returns what was changed on a switch since [`watch`](Self::watch).
+    pub fn unwatch(&mut self, datapath: DatapathId) -> BTreeSet<RulePlace> {
+        let table = self.tables.get_mut(&datapath);
+        let changed = table.and_then(|table| table.changed.take());
+        changed.unwrap_or_default()
     }
 
     fn forget_waiting(&mut self, subject: Subject, spot: Spot) {
@@ -377,6 +430,18 @@ impl Desired {
             }
         }
     }
+}
+
+/// Takes the strongest, and of equals the first, of those that wait for an
+/// entry.
+fn take_strongest(waiting: &mut BTreeMap<Spot, Vec<Rule>>, spot: Spot) -> Option<Rule> {
+    let rules = waiting.get_mut(&spot)?;
+    let place = (0..rules.len()).min_by_key(|place| rules[*place].subject.rank())?;
+    let rule = rules.remove(place);
+    if rules.is_empty() {
+        waiting.remove(&spot);
+    }
+    Some(rule)
 }
 
 /// What became of the entries of a subject.
@@ -406,11 +471,6 @@ pub enum Outcome {
     /// There would be more than [`MAX_RULES`]; the subject has what it had.
     TooMany,
 }
-
-/// There would be more than [`MAX_RULES`] entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("more than {MAX_RULES} entries would be wanted")]
-pub struct TooManyRules;
 
 const fn slice_of(cookie: Cookie) -> u8 {
     (cookie.0 >> SLICE_SHIFT & 0x3f) as u8

@@ -6,12 +6,13 @@ use wire::openflow::{DatapathId, PortNumber};
 
 use crate::admission::ReservationId;
 use crate::batch::Batch;
+use crate::desired::Content;
 use crate::northbound::{FlowId, Promise, Travels};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::restoration;
-use crate::rules::Rule;
+use crate::rules::FlowRule;
 
 /// The most flows at a time.
 pub const MAX_FLOWS: usize = 1 << 20;
@@ -26,7 +27,7 @@ pub struct Flow {
     /// What was decided about it.
     pub admission: Admission,
     /// What its entries have in common.
-    pub rule: Rule,
+    pub rule: FlowRule,
     /// What was reserved for it; `None` for best effort.
     pub reservation: Option<ReservationId>,
     /// The messages that move it from its base tree to each alternative.
@@ -91,7 +92,7 @@ impl Flow {
     /// alternative prepared.
     #[must_use]
     pub fn new(id: FlowId, admission: Admission, reservation: Option<ReservationId>) -> Self {
-        let rule = Rule::new(id, admission.source_mac, &admission.requirement);
+        let rule = FlowRule::new(id, admission.source_mac, &admission.requirement);
         let alternatives = admission.alternatives.iter();
         let restorations = alternatives
             .map(|(_, tree)| {
@@ -121,7 +122,13 @@ impl Flow {
     /// Returns the tree on which its frames travel, `None` if they get nowhere.
     #[must_use]
     pub fn tree(&self) -> Option<&Tree> {
-        match &self.way {
+        self.tree_of(&self.way)
+    }
+
+    /// Returns the tree of a way of it.
+    #[must_use]
+    pub fn tree_of<'a>(&'a self, way: &'a Way) -> Option<&'a Tree> {
+        match way {
             Way::Base => Some(&self.admission.base),
             Way::Alternative(index) => Some(&self.admission.alternatives[*index].1),
             Way::Detour(tree) => Some(tree),
@@ -140,13 +147,13 @@ impl Flow {
         }
     }
 
-    /// Returns all entries that it should have: those of its base tree, which
-    /// stay where they do no harm, and over them those of its present one.
+    /// Returns all entries that it should have on a way: those of its base tree,
+    /// which stay where they do no harm, and over them those of the way.
     #[must_use]
-    pub fn entries(&self) -> Entries {
+    pub fn content(&self, way: &Way) -> Content {
         let class = self.admission.requirement.class;
         let mut entries = entries_of(&self.admission.base, class);
-        match &self.way {
+        match way {
             Way::Base | Way::Nowhere => {}
             Way::Alternative(index) => {
                 entries.extend(entries_of(&self.admission.alternatives[*index].1, class));
@@ -154,7 +161,7 @@ impl Flow {
             // Nothing is reserved there: it must not disturb what is.
             Way::Detour(tree) => entries.extend(entries_of(tree, BEST_EFFORT)),
         }
-        entries
+        self.rule.content(&entries)
     }
 
     /// Returns the switches on which it has entries.

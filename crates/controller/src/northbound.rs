@@ -543,6 +543,16 @@ pub enum Event {
         /// How many it had in excess.
         removed: usize,
     },
+    /// A switch refuses an entry again and again; it is not asked any more until
+    /// it comes back or a reconciliation is asked for.
+    GivenUp {
+        /// The switch.
+        datapath: DatapathId,
+        /// Whose entry.
+        subject: Subject,
+        /// Why.
+        error: ErrorKind,
+    },
     /// The rules of an intent or an application are in force, or are not.
     RulesSettled {
         /// Whose.

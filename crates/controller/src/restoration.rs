@@ -14,12 +14,12 @@
 use crate::batch::Batch;
 use crate::flows::{Entries, Entry};
 use crate::path::Tree;
-use crate::rules::Rule;
+use crate::rules::FlowRule;
 
 /// Returns the messages that give a flow the entries of a tree that it travels
 /// in `class`, as far as it has not `present` ones that are equal.
 #[must_use]
-pub fn prepare(rule: &Rule, present: &Entries, tree: &Tree, class: u8) -> Batch {
+pub fn prepare(rule: &FlowRule, present: &Entries, tree: &Tree, class: u8) -> Batch {
     let mut batch = Batch::default();
     for index in from_receivers(tree) {
         let branch = &tree.branches[index];

@@ -6,25 +6,15 @@
 //! one port or, where a multicast flow branches, of several. The input port is
 //! part of every match: a frame that enters elsewhere, forged or looping, is
 //! nobody's, and entries of different ways through a switch do not collide.
-//!
-//! A cookie (OF13 clause 7.3.4.1) says whose an entry is and what is in it:
-//!
-//! ```text
-//! | 8 bits: 0x54 | 24 bits: digest of the entry | 32 bits: flow, 0: none |
-//! ```
-//!
-//! so that what a switch holds can be compared with what it should hold by
-//! cookies alone.
 
 use wire::ethernet::{EtherType, MacAddress};
-use wire::openflow::oxm::{Fields, Masked, VlanMatch};
+use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::{
-    Action, Actions, Cookie, DatapathId, FlowMod, FlowModCommand, Instruction, Instructions,
-    MatchField, PortNumber, QueueId, TableId, TransactionId,
+    Action, Cookie, DatapathId, FlowMod, MatchField, PortNumber, QueueId, TableId, TransactionId,
 };
 
-use crate::desired::{COOKIE_OURS, PlacedRule, Subject};
-use crate::flows::Entry;
+use crate::desired::{Content, Form, PlacedRule, Rule, Subject};
+use crate::flows::{Entries, Entry};
 use crate::northbound::{FlowId, FlowMatch, Requirement, TransportProtocol};
 use crate::place::PortId;
 
@@ -39,13 +29,13 @@ const IP_PROTO_UDP: u8 = 17;
 
 /// What all entries of one flow have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct FlowRule {
     flow: FlowId,
     /// All but the input port.
     fields: Vec<MatchField>,
 }
 
-impl Rule {
+impl FlowRule {
     /// Returns the rule of a flow whose source has this address.
     #[must_use]
     pub fn new(flow: FlowId, source: MacAddress, requirement: &Requirement) -> Self {
@@ -72,47 +62,30 @@ impl Rule {
         overlap && !within(self, other) && !within(other, self)
     }
 
-    /// Appends a FlowMod that adds the entry for frames that come in by
-    /// `input`, or writes over it.
-    pub fn emit_add(&self, input: PortNumber, entry: &Entry, out: &mut Vec<u8>) {
+    /// Returns the entry for frames that come in by `input`.
+    #[must_use]
+    pub fn form(&self, input: PortNumber, entry: &Entry) -> Form {
         let queue = Action::SetQueue(QueueId(u32::from(entry.class)));
         let outputs = entry.outputs.iter().map(|port| Action::output(*port));
         let actions: Vec<Action> = std::iter::once(queue).chain(outputs).collect();
-        let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
-        let matching = self.matching(input);
-        let flow_mod = FlowMod {
-            cookie: self.cookie(input, entry),
-            priority: self.priority(),
-            matching: Fields::of(&matching),
-            instructions: Instructions::of(&instructions),
-            ..FlowMod::add(TABLE)
-        };
-        flow_mod.emit(Subject::Flow(self.flow).transaction(), out);
+        Form::new(TABLE, self.priority(), &self.matching(input), &actions)
     }
 
-    /// Appends a FlowMod that deletes the entry for frames that come in by
-    /// `input`.
-    pub fn emit_delete(&self, input: PortNumber, out: &mut Vec<u8>) {
-        let matching = self.matching(input);
-        let flow_mod = FlowMod {
-            command: FlowModCommand::DeleteStrict,
-            priority: self.priority(),
-            matching: Fields::of(&matching),
-            ..FlowMod::add(TABLE)
-        };
-        flow_mod.emit(Subject::Flow(self.flow).transaction(), out);
-    }
-
-    /// Returns the cookie of the entry for frames that come in by `input`.
+    /// Returns all entries of the flow as its switches should have them.
     #[must_use]
-    pub fn cookie(&self, input: PortNumber, entry: &Entry) -> Cookie {
-        let mut bytes = Vec::new();
-        Fields::of(&self.matching(input)).emit(&mut bytes);
-        bytes.push(entry.class);
-        for port in &entry.outputs {
-            bytes.extend(port.0.to_be_bytes());
-        }
-        cookie(self.flow.0, &bytes)
+    pub fn content(&self, entries: &Entries) -> Content {
+        let forms = entries.iter().map(|(at, entry)| {
+            let form = self.form(at.port, entry);
+            ((at.datapath, form.place()), form)
+        });
+        forms.collect()
+    }
+
+    /// Appends a FlowMod that adds the entry for frames that come in by
+    /// `input`, or writes over it.
+    pub fn emit_add(&self, input: PortNumber, entry: &Entry, out: &mut Vec<u8>) {
+        let subject = Subject::Flow(self.flow);
+        Rule::new(subject, self.form(input, entry)).emit_add(out);
     }
 
     fn matching(&self, input: PortNumber) -> Vec<MatchField> {
@@ -170,18 +143,6 @@ pub fn emit_delete_cookie(cookie: Cookie, out: &mut Vec<u8>) {
     flow_mod.emit(TransactionId(0), out);
 }
 
-fn cookie(flow: u32, content: &[u8]) -> Cookie {
-    let digest = u64::from(digest(content)) & 0x00ff_ffff;
-    Cookie(COOKIE_OURS.0 | digest << 32 | u64::from(flow))
-}
-
-/// FNV-1a, 32 bits.
-fn digest(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0x811c_9dc5, |hash, byte| {
-        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
-    })
-}
-
 /// Returns the match of a flow without its input port, prerequisites first.
 fn fields(source: MacAddress, matching: &FlowMatch) -> Vec<MatchField> {
     let is_ip = matching.transport.is_some()
@@ -219,10 +180,10 @@ fn fields(source: MacAddress, matching: &FlowMatch) -> Vec<MatchField> {
 mod tests {
     use proptest::prelude::*;
     use units::{BitRate, DataSize};
-    use wire::openflow::Message;
+    use wire::openflow::{Actions, Fields, Instruction, Instructions, Message};
 
     use super::*;
-    use crate::desired::{COOKIE_MASK_OURS, flow_of};
+    use crate::desired::flow_of;
     use crate::northbound::{Protection, Traffic, Transport};
 
     const SOURCE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
@@ -250,22 +211,6 @@ mod tests {
         ];
         let expected = [Instruction::ApplyActions(Actions::of(&actions))];
         assert_eq!(flow_mod.instructions, Instructions::of(&expected));
-    }
-
-    #[test]
-    fn a_cookie_tells_entries_apart_by_flow_port_class_and_outputs() {
-        let (one, other) = (rule(1, FlowMatch::default()), rule(2, FlowMatch::default()));
-        let usual = one.cookie(PortNumber(1), &entry(5, &[1]));
-
-        let others = [
-            other.cookie(PortNumber(1), &entry(5, &[1])),
-            one.cookie(PortNumber(2), &entry(5, &[1])),
-            one.cookie(PortNumber(1), &entry(6, &[1])),
-            one.cookie(PortNumber(1), &entry(5, &[1, 2])),
-        ];
-
-        assert!(usual.matches(COOKIE_OURS, COOKIE_MASK_OURS));
-        assert!(others.iter().all(|cookie| *cookie != usual));
     }
 
     #[test]
@@ -346,7 +291,7 @@ mod tests {
         Entry { class, outputs }
     }
 
-    fn rule(flow: u32, matching: FlowMatch) -> Rule {
+    fn rule(flow: u32, matching: FlowMatch) -> FlowRule {
         let frame = DataSize::from_bytes(84);
         let requirement = Requirement {
             name: String::new(),
@@ -363,6 +308,6 @@ mod tests {
             deadline: None,
             protection: Protection::None,
         };
-        Rule::new(FlowId(flow), SOURCE, &requirement)
+        FlowRule::new(FlowId(flow), SOURCE, &requirement)
     }
 }

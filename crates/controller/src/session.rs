@@ -109,6 +109,8 @@ pub struct Session {
     pub unfinished: Vec<u8>,
     /// The entries that the switch has reported so far, since it was asked.
     pub reported: Vec<Cookie>,
+    /// Whether it was given what it lacked.
+    pub is_synchronised: bool,
     /// The question for its entries that is not answered yet.
     pub question: Option<TransactionId>,
     state: State,
@@ -126,6 +128,7 @@ impl Session {
             unfinished: Vec::new(),
             reported: Vec::new(),
             question: None,
+            is_synchronised: false,
             state: State::Hello,
             bad_messages: 0,
             punts: 0,
@@ -341,6 +344,12 @@ impl Sessions {
     }
 
     /// Returns a session.
+    #[must_use]
+    pub fn get(&self, slot: Slot) -> Option<&Session> {
+        self.slots.get(slot.index())?.as_ref()
+    }
+
+    /// Returns a session, to be changed.
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut Session> {
         self.slots.get_mut(slot.index())?.as_mut()
     }

@@ -1,42 +1,44 @@
 //! Makes the tables of switches what they should be.
 //!
 //! Whoever wants entries says which ones he wants ([`Controller::set_rules`]).
-//! What is new is sent first, then what is written over, then what is deleted;
-//! each waits until the switches have confirmed what stands before it. When all
-//! is done, or cannot be done, the subject is told ([`Outcome`]).
+//! The smallest difference to what he has is planned as a move, so that frames
+//! find a whole way at any time. When all is done, or cannot be done, the subject
+//! is told ([`Outcome`]).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use wire::openflow::{
-    Cookie, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, MessageType,
-};
+use wire::openflow::DatapathId;
 
-use crate::batch::Batch;
-use crate::desired::{Difference, Outcome, PlacedRule, Subject, TooManyRules};
-use crate::northbound::Event;
+use crate::desired::{Content, Outcome, PlacedRule, Spot, Standing, Subject};
+use crate::flows::{Installation, Standing as FlowStanding};
+use crate::northbound::{Event, FlowId};
 use crate::rules;
 use crate::session::Slot;
+use crate::transition::Stages;
 
 use super::Controller;
-use super::links::Operation;
+use super::moves::Part;
 
-/// A change of a subject's entries, of which some stages are sent.
-#[derive(Debug)]
-pub(super) struct Placement {
-    subject: Subject,
-    /// Those that are not sent yet.
-    stages: VecDeque<Batch>,
-    refused: Option<(DatapathId, ErrorKind)>,
-}
+/// How many restored flows are recorded at once, so that nothing waits long
+/// behind them.
+const RECORDED_AT_ONCE: usize = 256;
 
 impl Controller {
     /// Makes these the rules of a subject, in place of those it had: make before
     /// break, smallest difference.
     pub(super) fn set_rules(&mut self, subject: Subject, rules: Vec<PlacedRule>) {
-        match self.desired.replace(subject, &rules) {
-            Ok(difference) => self.carry_out(subject, difference),
-            Err(TooManyRules) => self.rules_settled(subject, Outcome::TooMany),
+        let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
+        let wanted: Content = forms
+            .map(|(datapath, form)| ((datapath, form.place()), form))
+            .collect();
+        self.moves.take(subject);
+        let present = self.desired.content(subject);
+        if !self.desired.has_room(present.len(), wanted.len()) {
+            self.rules_settled(subject, Outcome::TooMany);
+            return;
         }
+        let stages = Stages::plan(&present, &wanted, None, &|port| self.far_end(port));
+        self.begin_move(BTreeMap::from([(subject, Part::new(stages, None))]));
     }
 
     /// Takes all rules of a subject away.
@@ -46,13 +48,11 @@ impl Controller {
 
     /// Gives a switch what every switch has, before anything else.
     pub(super) fn want_services(&mut self, slot: Slot, datapath: DatapathId) {
-        let services = rules::services(datapath);
-        // The least of what can be wanted: there is room for it.
-        let _ = self.desired.extend(Subject::Service, &services);
-        let out = self.outbox.to(slot);
-        for service in services {
-            if let Some(rule) = self.desired.get(datapath, service.place()) {
-                rule.emit_add(out);
+        for service in rules::services(datapath) {
+            let spot = (datapath, service.place());
+            self.desired.put(Subject::Service, spot, service.form());
+            if let Some(rule) = self.desired.get(datapath, spot.1) {
+                rule.emit_add(self.outbox.to(slot));
             }
         }
     }
@@ -71,124 +71,143 @@ impl Controller {
         })
     }
 
-    fn carry_out(&mut self, subject: Subject, difference: Difference) {
-        let (mut make, mut over, mut break_up) =
-            (Batch::default(), Batch::default(), Batch::default());
-        for (datapath, rule) in &difference.added {
-            make.push(*datapath, |out| rule.emit_add(out));
+    /// Brings what the switches should have up to date for a flow whose prepared
+    /// entries were sent.
+    pub(super) fn record(&mut self, id: FlowId) {
+        if !self.unrecorded.remove(&id) {
+            return;
         }
-        for (datapath, _, rule) in &difference.changed {
-            over.push(*datapath, |out| rule.emit_add(out));
-        }
-        for (datapath, rule) in &difference.removed {
-            break_up.push(*datapath, |out| rule.emit_delete(out));
-        }
-        let stages = [make, over, break_up].into_iter();
-        self.advance_placement(Placement {
-            subject,
-            stages: stages.filter(|stage| !stage.is_empty()).collect(),
-            refused: None,
-        });
-        for (datapath, loser, with) in difference.contested {
-            self.rules_settled(loser, Outcome::Contested { datapath, with });
-        }
-    }
-
-    /// Sends the next stage, or tells how it ended if there is none.
-    pub(super) fn advance_placement(&mut self, mut placement: Placement) {
-        while let Some(stage) = placement.stages.pop_front() {
-            let slots = self.send(&stage);
-            if !slots.is_empty() {
-                self.await_all(Operation::Place(placement), slots);
-                return;
-            }
-        }
-        let subject = placement.subject;
-        let away = self.switch_away(subject);
-        let outcome = match (placement.refused, away) {
-            (Some((datapath, error)), _) => Outcome::Refused { datapath, error },
-            (None, Some(datapath)) => Outcome::Away { datapath },
-            (None, None) => Outcome::Confirmed,
+        let Some(flow) = self.flows.get(id) else {
+            return;
         };
-        self.rules_settled(subject, outcome);
+        let subject = Subject::Flow(id);
+        for (spot, form) in flow.content(&flow.way) {
+            self.desired.put(subject, spot, form);
+        }
     }
 
-    /// Returns a switch that should have an entry of a subject and is not
-    /// connected.
-    fn switch_away(&self, subject: Subject) -> Option<DatapathId> {
-        let mut switches = self.desired.of_subject(subject).map(|(at, _)| at);
-        switches.find(|at| self.sessions.of_switch(*at).is_none())
+    /// Does so for some of the flows that were restored.
+    pub(super) fn record_some(&mut self) {
+        for _ in 0..RECORDED_AT_ONCE {
+            let Some(flow) = self.unrecorded.first().copied() else {
+                return;
+            };
+            self.record(flow);
+        }
     }
 
-    /// Returns whose entry a switch refuses: an error quotes the beginning of the
-    /// message that it is about, cookie included.
-    pub(super) fn owner_of_refused(
-        &self,
-        datapath: DatapathId,
-        error: &ErrorMessage<'_>,
-    ) -> Option<Subject> {
-        let cookie = quoted_cookie(error.data)?;
-        self.desired.owner(datapath, cookie)
+    /// Does so for all of them.
+    pub(super) fn record_all(&mut self) {
+        while let Some(flow) = self.unrecorded.first().copied() {
+            self.record(flow);
+        }
     }
 
-    /// Notes that a switch refused an entry of a subject.
-    pub(super) fn placement_refused(
-        &mut self,
-        subject: Subject,
-        datapath: DatapathId,
-        error: ErrorKind,
-    ) {
-        for operation in self.confirmations.waiting_mut() {
-            if let Operation::Place(placement) = operation
-                && placement.subject == subject
-            {
-                placement.refused.get_or_insert((datapath, error));
+    /// Notes that all that a subject was sent has been confirmed.
+    pub(super) fn confirm_entries(&mut self, subject: Subject) {
+        let spots: Vec<Spot> = self.desired.of_subject(subject).collect();
+        for spot in spots {
+            if self.is_synchronised(spot.0) {
+                self.confirm_entry(spot);
             }
+        }
+    }
+
+    /// Returns whether a switch is connected and was given what it lacked.
+    pub(super) fn is_synchronised(&self, datapath: DatapathId) -> bool {
+        let slot = self.sessions.of_switch(datapath);
+        let session = slot.and_then(|slot| self.sessions.get(slot));
+        session.is_some_and(|session| session.is_synchronised)
+    }
+
+    /// Returns what became of the entries of a subject, or `None` if switches
+    /// have not confirmed them all yet.
+    pub(super) fn outcome(&self, subject: Subject) -> Option<Outcome> {
+        let mut is_pending = false;
+        let (mut away, mut contested) = (None, None);
+        for (datapath, place) in self.desired.of_subject(subject) {
+            let Some(rule) = self.desired.get(datapath, place) else {
+                continue;
+            };
+            if rule.subject != subject {
+                let with = rule.subject;
+                contested = contested.or(Some(Outcome::Contested { datapath, with }));
+            } else if !self.is_synchronised(datapath) {
+                away = away.or(Some(Outcome::Away { datapath }));
+            } else if rule.standing == Standing::Refused {
+                return self.refusals.outcome((datapath, place));
+            }
+            is_pending |= rule.standing == Standing::Sent;
+        }
+        let pending = is_pending.then_some(None);
+        contested
+            .or(away)
+            .map(Some)
+            .or(pending)
+            .unwrap_or(Some(Outcome::Confirmed))
+    }
+
+    /// Tells the owner of entries what became of them, if that is settled.
+    pub(super) fn settle(&mut self, subject: Subject) {
+        if let Some(outcome) = self.outcome(subject) {
+            self.rules_settled(subject, outcome);
         }
     }
 
     /// Tells the owner of rules what became of them.
-    fn rules_settled(&mut self, subject: Subject, outcome: Outcome) {
+    pub(super) fn rules_settled(&mut self, subject: Subject, outcome: Outcome) {
         match subject {
-            Subject::Service | Subject::KnownHost(_) | Subject::Flow(_) => {}
+            Subject::Service | Subject::KnownHost(_) => {}
+            Subject::Flow(flow) => self.flow_settled(flow, outcome),
             Subject::Intent(_) | Subject::Application(_) => {
                 self.outbox.notify(Event::RulesSettled { subject, outcome });
             }
         }
     }
 
-    /// Tells those who have rules on a switch that it has them now.
-    pub(super) fn settle_switch(&mut self, datapath: DatapathId) {
-        let rules = self.desired.of_switch(datapath);
-        let subjects: BTreeSet<Subject> = rules.map(|(_, rule)| rule.subject).collect();
-        for subject in subjects {
-            let outcome = match self.switch_away(subject) {
-                Some(datapath) => Outcome::Away { datapath },
-                None => Outcome::Confirmed,
-            };
-            self.rules_settled(subject, outcome);
+    fn flow_settled(&mut self, id: FlowId, outcome: Outcome) {
+        let Some(flow) = self.flows.get_mut(id) else {
+            return;
+        };
+        match outcome {
+            Outcome::Confirmed => {
+                let is_news = flow.installation != Installation::Confirmed
+                    && flow.standing == FlowStanding::Admitted;
+                if is_news {
+                    flow.installation = Installation::Confirmed;
+                    self.outbox.notify(Event::Installed { flow: id });
+                    self.recover_promise(id);
+                }
+            }
+            Outcome::Refused { .. } | Outcome::Contested { .. } | Outcome::TooMany => {
+                flow.installation = Installation::Refused;
+                self.suspend_promise(id);
+            }
+            Outcome::Away { .. } => {}
         }
     }
 
-    /// Sends all entries that a switch should have and that it has not
-    /// reported. Returns how many.
-    pub(super) fn send_lacking(
-        &mut self,
-        slot: Slot,
-        datapath: DatapathId,
-        reported: &BTreeSet<Cookie>,
-    ) -> usize {
-        let out = self.outbox.to(slot);
+    /// Takes in that a switch was given what it lacked: tells those who have
+    /// entries there, and goes on with what waited for it.
+    pub(super) fn synchronised(&mut self, datapath: DatapathId) {
+        if let Some(slot) = self.sessions.of_switch(datapath)
+            && let Some(session) = self.sessions.get_mut(slot)
+        {
+            session.is_synchronised = true;
+        }
         let rules = self.desired.of_switch(datapath);
-        let lacking = rules.filter(|(_, rule)| !reported.contains(&rule.cookie()));
-        lacking.map(|(_, rule)| rule.emit_add(out)).count()
+        let spots: Vec<Spot> = rules.map(|(place, _)| (datapath, place)).collect();
+        spots.into_iter().for_each(|spot| self.confirm_entry(spot));
+        self.retry_all_refused(datapath);
+        self.settle_switch(datapath);
+        self.resume_moves(datapath);
     }
-}
 
-/// Returns the cookie of a FlowMod of which `message` is the beginning.
-fn quoted_cookie(message: &[u8]) -> Option<Cookie> {
-    let kind = Header::parse(message).ok()?.kind;
-    let cookie = message.get(HEADER_LENGTH..HEADER_LENGTH + 8)?;
-    let cookie = u64::from_be_bytes(cookie.try_into().ok()?);
-    (kind == MessageType::FlowMod.number()).then_some(Cookie(cookie))
+    fn settle_switch(&mut self, datapath: DatapathId) {
+        let rules = self.desired.of_switch(datapath);
+        let subjects: BTreeSet<Subject> = rules.map(|(_, rule)| rule.subject).collect();
+        subjects
+            .into_iter()
+            .for_each(|subject| self.settle(subject));
+    }
 }

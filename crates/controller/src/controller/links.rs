@@ -11,36 +11,35 @@
 //! and no promise is in force.
 //!
 //! When a link is back and has stayed for a while, flows return: the new way is
-//! complete before the first frame takes it.
+//! complete before the first frame takes it. What the switches should have is
+//! brought up to date after a restoration has been sent, not before.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use units::{Duration, Instant};
+use units::Instant;
 
-use crate::batch::Batch;
-use crate::flows::{Entries, Flow, Installation, Standing, Way};
+use crate::desired::{Spot, Subject};
+use crate::flows::{Flow, Installation, Standing, Way};
 use crate::northbound::{Detection, Event, FlowId, Promise, Protection};
 use crate::path::{Tree, find_tree};
 use crate::place::{LinkEnds, PortId};
 use crate::session::Slot;
-use crate::transition::{Course, Stages, Transition};
+use crate::transition::Stages;
 use crate::view::{Carrier, LinkId};
 use wire::openflow::DatapathId;
 
 use super::Controller;
-use super::desired::Placement;
+use super::moves::{MoveId, Part, Together};
 
 /// What waits for switches to confirm it.
 #[derive(Debug)]
 pub(super) enum Operation {
-    /// The entries of a new flow.
-    Install(FlowId),
+    /// Entries that were sent at once, with whose they are.
+    Entries(Vec<(Subject, Vec<Spot>)>),
     /// The entries that make up for a broken link.
     Restore(Restoration),
     /// One stage of a move; the others follow.
-    Move(Move),
-    /// One stage of a change of a subject's entries; the others follow.
-    Place(Placement),
+    Move(MoveId),
     /// The entries that a switch lacked or had in excess.
     Synchronise {
         /// The switch.
@@ -57,24 +56,9 @@ pub(super) enum Operation {
 pub(super) struct Restoration {
     link: LinkEnds,
     detected_at: Instant,
-    flows: usize,
+    flows: Vec<FlowId>,
     flow_mods: usize,
     switches: usize,
-}
-
-/// A move of flows in stages.
-#[derive(Debug)]
-pub(super) struct Move {
-    stages: Stages,
-    flows: Vec<FlowId>,
-}
-
-/// What takes old ways away that still carry frames.
-#[derive(Debug)]
-pub(super) struct Lingering {
-    /// When the last of them has arrived.
-    pub(super) until: Instant,
-    left: VecDeque<Batch>,
 }
 
 impl Controller {
@@ -104,9 +88,9 @@ impl Controller {
     /// Moves all flows away from a link that is broken.
     pub(super) fn link_broken(&mut self, link: LinkEnds, detection: Detection) {
         self.expected.remove(&link);
-        self.finish_moves();
         let was_suspended = self.promises_are_suspended();
         self.broken.insert(link);
+        self.end_moves_over(link);
         let unprepared = self.restore(link);
         self.outbox.notify(Event::LinkLost { link, detection });
         if !was_suspended && self.promises_are_suspended() {
@@ -124,6 +108,45 @@ impl Controller {
             flows.any(|flow| flow.reservation.is_some())
         };
         self.broken.len() > 1 && self.broken.iter().filter(carries_promises).nth(1).is_some()
+    }
+
+    /// Ends the moves of flows that a broken link concerns: a flow that would be
+    /// led over it and still travels elsewhere stays there, any other one gets
+    /// the rest of its move at once.
+    fn end_moves_over(&mut self, link: LinkEnds) {
+        if self.moves.is_empty() {
+            return;
+        }
+        let crosses = |tree: Option<&Tree>| {
+            let mut links = tree.into_iter().flat_map(Tree::links);
+            links.any(|crossed| crossed == link)
+        };
+        let concerned = self.flows.over(link).chain(self.flows.displaced());
+        let concerned: BTreeSet<FlowId> = concerned.collect();
+        for id in concerned {
+            let subject = Subject::Flow(id);
+            let Some(flow) = self.flows.get(id) else {
+                continue;
+            };
+            let to = self.moves.way_to(id);
+            let is_led_there = crosses(to.and_then(|way| flow.tree_of(way)));
+            let is_there = crosses(flow.tree());
+            if is_led_there && !is_there && !self.moves.is_switched(subject) {
+                self.stay(id);
+            } else if is_led_there || is_there || flow.way == Way::Base {
+                self.hasten(subject);
+            }
+        }
+    }
+
+    /// Ends the move of a flow before any frame has taken the new way.
+    fn stay(&mut self, id: FlowId) {
+        self.moves.take(Subject::Flow(id));
+        let Some(flow) = self.flows.get(id) else {
+            return;
+        };
+        let wanted = flow.content(&flow.way);
+        self.set_content_at_once(Subject::Flow(id), &wanted);
     }
 
     /// Sends what was prepared for the loss of a link. Returns the flows for
@@ -152,6 +175,7 @@ impl Controller {
         self.send_prepared(link, &prepared);
         for (id, index) in prepared {
             self.flows.set_way(id, Way::Alternative(index));
+            self.unrecorded.insert(id);
         }
         unprepared
     }
@@ -220,7 +244,7 @@ impl Controller {
         let operation = Operation::Restore(Restoration {
             link,
             detected_at,
-            flows,
+            flows: prepared.iter().map(|(id, _)| *id).collect(),
             flow_mods,
             switches,
         });
@@ -235,23 +259,17 @@ impl Controller {
 
     /// Finds ways for flows for which nothing was prepared.
     fn find_detours(&mut self, flows: &[FlowId]) {
-        let mut transition = Transition::default();
+        let mut all = Together::default();
         for id in flows {
             let Some(flow) = self.flows.get(*id) else {
                 continue;
             };
             let way = self.best_way(flow);
-            self.change_way(*id, way, &mut transition);
+            let wanted = flow.content(&way);
+            self.send_content(Subject::Flow(*id), &wanted, &mut all);
+            self.change_way(*id, way);
         }
-        let mut slots = BTreeSet::new();
-        for stage in transition.into_stages() {
-            slots.extend(self.send(&stage));
-        }
-        let operation = Operation::Move(Move {
-            stages: Stages::default(),
-            flows: Vec::new(),
-        });
-        self.await_all(operation, slots);
+        self.await_together(all);
     }
 
     /// Returns the best way that is whole: the base tree, an alternative for
@@ -293,26 +311,12 @@ impl Controller {
         Way::Nowhere
     }
 
-    /// Lets a flow take another way, adds its messages to a transition, and
-    /// tells if its promise ends or begins with that.
-    fn change_way(&mut self, id: FlowId, way: Way, transition: &mut Transition) {
-        let Some(flow) = self.flows.get(id) else {
-            return;
-        };
-        let (before, old) = (flow.entries(), flow.tree().cloned());
+    /// Lets a flow take another way and tells if its promise ends with that.
+    pub(super) fn change_way(&mut self, id: FlowId, way: Way) {
         self.flows.set_way(id, way);
         let Some(flow) = self.flows.get_mut(id) else {
             return;
         };
-        let from = Course {
-            entries: &before,
-            tree: old.as_ref(),
-        };
-        let to = Course {
-            entries: &flow.entries(),
-            tree: flow.tree(),
-        };
-        transition.add(&flow.rule, from, to);
         let is_kept = matches!(flow.way, Way::Base | Way::Alternative(_));
         match flow.promise {
             Promise::Holds if !is_kept => {
@@ -325,129 +329,76 @@ impl Controller {
     }
 
     /// Moves flows that do not take their base tree to the best way there is.
+    /// Those that would pass a switch which is not connected stay where they are.
     pub(super) fn reconsider_displaced(&mut self) {
-        self.finish_moves();
+        self.record_all();
         let displaced: Vec<FlowId> = self.flows.displaced().collect();
-        let mut transition = Transition::default();
-        let mut moved = Vec::new();
+        let mut parts = BTreeMap::new();
         for id in displaced {
             let Some(flow) = self.flows.get(id) else {
                 continue;
             };
             let way = self.best_way(flow);
-            if way != flow.way {
-                self.change_way(id, way, &mut transition);
-                moved.push(id);
+            let present = self.moves.way_to(id).unwrap_or(&flow.way);
+            if way == *present || !self.is_reachable(flow.tree_of(&way)) {
+                continue;
+            }
+            let subject = Subject::Flow(id);
+            self.moves.take(subject);
+            if let Some(part) = self.plan_way(id, way) {
+                parts.insert(subject, part);
             }
         }
-        if !moved.is_empty() {
-            self.advance(Move {
-                stages: transition.into_parts(),
-                flows: moved,
-            });
-        }
+        self.begin_move(parts);
     }
 
-    /// Sends the next stage that builds the new way; waits until the old one is
-    /// empty if there is none.
-    fn advance(&mut self, mut moving: Move) {
-        while let Some(stage) = moving.stages.build.pop_front() {
-            let slots = self.send(&stage);
-            if !slots.is_empty() {
-                self.await_all(Operation::Move(moving), slots);
-                return;
-            }
-        }
-        let until = self.now + self.travel_time(&moving.flows);
-        self.moved(&moving.flows);
-        if !moving.stages.clear.is_empty() {
-            let left = std::mem::take(&mut moving.stages.clear);
-            self.lingering.push(Lingering { until, left });
-        }
+    fn is_reachable(&self, tree: Option<&Tree>) -> bool {
+        let mut switches = tree.into_iter().flat_map(|tree| &tree.branches);
+        switches.all(|branch| self.sessions.of_switch(branch.datapath).is_some())
     }
 
-    /// Returns the longest time for which a frame with a promise may be on its
-    /// way. Frames without one are not waited for.
-    fn travel_time(&self, flows: &[FlowId]) -> Duration {
-        let flows = flows.iter().filter_map(|flow| self.flows.get(*flow));
-        let longest = flows.filter_map(|flow| flow.admission.guarantee).max();
-        longest.unwrap_or_default().round_up()
+    /// Returns the port at the other end of the link at a port.
+    pub(super) fn far_end(&self, port: PortId) -> Option<PortId> {
+        let link = self.view.port(port)?.link?;
+        self.view.links()[link.index()].ends.opposite(port)
     }
 
-    /// Takes the old ways away that have become empty.
-    pub(super) fn clear_old_ways(&mut self) {
-        let now = self.now;
-        let is_empty = |lingering: &mut Lingering| lingering.until <= now;
-        let emptied: Vec<_> = self.lingering.extract_if(.., is_empty).collect();
-        for Lingering { left, .. } in emptied {
-            self.advance(Move {
-                stages: Stages {
-                    build: left,
-                    clear: VecDeque::new(),
-                },
-                flows: Vec::new(),
-            });
-        }
-    }
-
-    /// Sends all that is left of the moves under way: what follows relies on
-    /// entries being what they should be.
-    pub(super) fn finish_moves(&mut self) {
-        let mut left = Vec::new();
-        for operation in self.confirmations.waiting_mut() {
-            match operation {
-                Operation::Move(moving) => {
-                    let Stages { build, clear } = std::mem::take(&mut moving.stages);
-                    left.extend(build.into_iter().chain(clear));
-                }
-                Operation::Install(_)
-                | Operation::Restore(_)
-                | Operation::Place(_)
-                | Operation::Synchronise { .. } => {}
-            }
-        }
-        left.extend(
-            self.lingering
-                .drain(..)
-                .flat_map(|lingering| lingering.left),
-        );
-        for stage in left {
-            self.send(&stage);
-        }
+    /// Plans how a flow comes to another way.
+    pub(super) fn plan_way(&self, id: FlowId, way: Way) -> Option<Part> {
+        let flow = self.flows.get(id)?;
+        let present = self.desired.content(Subject::Flow(id));
+        let source = flow.admission.source;
+        let wanted = flow.content(&way);
+        let stages = Stages::plan(&present, &wanted, Some(source), &|port| self.far_end(port));
+        Some(Part::new(stages, Some(way)))
     }
 
     /// Tells which flows are back, and whose promises hold again.
-    fn moved(&mut self, flows: &[FlowId]) {
+    pub(super) fn moved(&mut self, flows: &[FlowId]) {
         let mut back = 0;
         for id in flows {
-            let Some(flow) = self.flows.get_mut(*id) else {
-                continue;
-            };
-            back += usize::from(flow.way == Way::Base);
-            let is_kept = matches!(flow.way, Way::Base | Way::Alternative(_));
-            let is_reserved = flow.reservation.is_some();
-            let is_installed = flow.installation != Installation::Refused;
-            if flow.promise == Promise::Suspended && is_kept && is_reserved && is_installed {
-                flow.promise = Promise::Holds;
-                self.outbox.notify(Event::Recovered { flow: *id });
-            }
+            let flow = self.flows.get(*id);
+            back += usize::from(flow.is_some_and(|flow| flow.way == Way::Base));
+            self.recover_promise(*id);
         }
         if back > 0 {
             self.outbox.notify(Event::Returned { flows: back });
         }
     }
 
-    /// Copies a batch to the connections of its switches and returns those that
-    /// are connected. The others are given what they lack when they come back.
-    pub(super) fn send(&mut self, batch: &Batch) -> BTreeSet<Slot> {
-        let mut slots = BTreeSet::new();
-        for (datapath, bytes) in batch.pieces() {
-            if let Some(slot) = self.sessions.of_switch(datapath) {
-                self.outbox.to(slot).extend_from_slice(bytes);
-                slots.insert(slot);
-            }
+    /// Lets the promise of a flow hold again that is where it was promised and
+    /// that no switch refuses.
+    pub(super) fn recover_promise(&mut self, id: FlowId) {
+        let Some(flow) = self.flows.get_mut(id) else {
+            return;
+        };
+        let is_kept = matches!(flow.way, Way::Base | Way::Alternative(_));
+        let is_reserved = flow.reservation.is_some();
+        let is_installed = flow.installation != Installation::Refused;
+        if flow.promise == Promise::Suspended && is_kept && is_reserved && is_installed {
+            flow.promise = Promise::Holds;
+            self.outbox.notify(Event::Recovered { flow: id });
         }
-        slots
     }
 
     /// Asks switches to confirm what they were sent; what is confirmed by all is
@@ -469,10 +420,20 @@ impl Controller {
     /// Completes an operation that all its switches have confirmed.
     pub(super) fn confirmed(&mut self, operation: Operation) {
         match operation {
-            Operation::Install(flow) => self.installed(flow),
-            Operation::Move(moving) => self.advance(moving),
-            Operation::Place(placement) => self.advance_placement(placement),
+            Operation::Entries(sent) => {
+                for (subject, spots) in sent {
+                    spots.into_iter().for_each(|spot| self.confirm_entry(spot));
+                    self.settle(subject);
+                    self.resume_subject(subject);
+                }
+            }
+            Operation::Move(moving) => self.move_confirmed(moving),
             Operation::Restore(restoration) => {
+                for flow in &restoration.flows {
+                    self.record(*flow);
+                    self.confirm_entries(Subject::Flow(*flow));
+                    self.settle(Subject::Flow(*flow));
+                }
                 let confirmed_at = self.now;
                 self.outbox.notify(restoration.into_event(confirmed_at));
             }
@@ -486,13 +447,7 @@ impl Controller {
                     added,
                     removed,
                 });
-                let pending = self.flows.iter().filter(|flow| {
-                    flow.installation == Installation::Pending
-                        && flow.switches().any(|visited| visited == datapath)
-                });
-                let pending: Vec<FlowId> = pending.map(|flow| flow.id).collect();
-                pending.into_iter().for_each(|flow| self.installed(flow));
-                self.settle_switch(datapath);
+                self.synchronised(datapath);
             }
         }
     }
@@ -503,50 +458,9 @@ impl Controller {
             return;
         };
         let way = self.best_way(flow);
+        let wanted = flow.content(&way);
         self.flows.set_way(id, way);
-        let Some(flow) = self.flows.get(id) else {
-            return;
-        };
-        let mut transition = Transition::default();
-        let from = Course {
-            entries: &Entries::new(),
-            tree: None,
-        };
-        let to = Course {
-            entries: &flow.entries(),
-            tree: flow.tree(),
-        };
-        transition.add(&flow.rule, from, to);
-        self.install_stages(id, transition);
-    }
-
-    /// Sends all stages at once.
-    pub(super) fn install_stages(&mut self, id: FlowId, transition: Transition) {
-        let mut slots = BTreeSet::new();
-        for stage in transition.into_stages() {
-            slots.extend(self.send(&stage));
-        }
-        self.await_all(Operation::Install(id), slots);
-    }
-
-    /// Notes that the entries of a flow are confirmed, if all its switches are
-    /// there and none has refused.
-    fn installed(&mut self, id: FlowId) {
-        let Some(flow) = self.flows.get(id) else {
-            return;
-        };
-        let is_there = flow
-            .switches()
-            .all(|switch| self.sessions.of_switch(switch).is_some());
-        let is_pending =
-            flow.installation == Installation::Pending && flow.standing == Standing::Admitted;
-        if is_there
-            && is_pending
-            && let Some(flow) = self.flows.get_mut(id)
-        {
-            flow.installation = Installation::Confirmed;
-            self.outbox.notify(Event::Installed { flow: id });
-        }
+        self.set_content_at_once(Subject::Flow(id), &wanted);
     }
 
     /// Returns what it costs a flow of `class` to leave by a port.
@@ -564,7 +478,7 @@ impl Restoration {
             link: self.link,
             detected_at: self.detected_at,
             confirmed_at,
-            flows: self.flows,
+            flows: self.flows.len(),
             flow_mods: self.flow_mods,
             switches: self.switches,
         }

@@ -5,11 +5,13 @@
 //! has, and replaces the old one when it is stored. What cannot be kept loses its
 //! promise and goes nowhere until the host moves to where it can.
 
-use crate::flows::{Flow, Standing, Way};
+use std::collections::BTreeMap;
+
+use crate::desired::Subject;
+use crate::flows::{Standing, Way};
 use crate::northbound::{Event, FlowId, Promise};
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
-use crate::transition::{Course, Transition};
 
 use super::Controller;
 use super::requests::is_admitted;
@@ -73,17 +75,18 @@ impl Controller {
 
     /// Puts a new admission in the place of the one that a flow has.
     pub(super) fn replace(&mut self, id: FlowId, admission: Admission) {
+        self.record(id);
         let Some(old) = self.flows.remove(id) else {
             return;
         };
-        self.finish_moves();
+        self.moves.take(Subject::Flow(id));
         self.give_back(&old);
         self.let_go(id);
         self.adopt(id, admission);
         if let Some(flow) = self.flows.get_mut(id) {
             flow.standing = Standing::Admitted;
         }
-        self.exchange_entries(&old, id);
+        self.exchange_entries(id);
         self.outbox.notify(Event::Readmitted { flow: id });
     }
 
@@ -95,25 +98,15 @@ impl Controller {
         }
     }
 
-    fn exchange_entries(&mut self, old: &Flow, id: FlowId) {
+    /// Replaces the entries that a flow had by those of its new admission.
+    fn exchange_entries(&mut self, id: FlowId) {
         let Some(flow) = self.flows.get(id) else {
             return;
         };
         let way = self.best_way(flow);
-        self.flows.set_way(id, way);
-        let Some(flow) = self.flows.get(id) else {
-            return;
-        };
-        let mut transition = Transition::default();
-        let from = Course {
-            entries: &old.entries(),
-            tree: old.tree(),
-        };
-        let to = Course {
-            entries: &flow.entries(),
-            tree: flow.tree(),
-        };
-        transition.add(&flow.rule, from, to);
-        self.install_stages(id, transition);
+        self.flows.set_way(id, way.clone());
+        if let Some(part) = self.plan_way(id, way) {
+            self.begin_move(BTreeMap::from([(Subject::Flow(id), part)]));
+        }
     }
 }

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::admission::{Place, Refused, ReservationId};
 use crate::budgets::Fitted;
-use crate::flows::{BEST_EFFORT, Flow, Installation, MAX_FLOWS, Standing};
+use crate::desired::{Content, Outcome, Subject};
+use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
 use crate::northbound::{
     Accepted, Asker, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING,
     Permission, Promise, PromisedFlow, Promises, Reply, Request, RequestId, Requirement, Route,
@@ -18,7 +19,7 @@ use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::refusal::{Refusal, Shortage};
-use crate::rules::Rule;
+use crate::rules::FlowRule;
 use crate::store::{Key, StoreWrite};
 use crate::view::{Carrier, Control, Host};
 use wire::openflow::DatapathId;
@@ -257,7 +258,7 @@ impl Controller {
         requirement: Requirement,
     ) -> Result<(Admission, Option<ReservationId>), Refusal> {
         let mut ways = self.ways(&requirement)?;
-        let rule = Rule::new(id, ways.source_mac, &requirement);
+        let rule = FlowRule::new(id, ways.source_mac, &requirement);
         self.check_distinguishable(ways.source, id, &rule)?;
         let mut reserved = None;
         if requirement.deadline.is_some() {
@@ -343,7 +344,7 @@ impl Controller {
         &self,
         source: PortId,
         id: FlowId,
-        rule: &Rule,
+        rule: &FlowRule,
     ) -> Result<(), Refusal> {
         let mut others = self.flows.from_source(source).filter(|flow| flow.id != id);
         match others.find(|other| other.rule.conflicts_with(rule)) {
@@ -446,13 +447,10 @@ impl Controller {
 
     pub(super) fn withdrawn(&mut self, id: FlowId) {
         self.let_go(id);
+        self.record(id);
         if let Some(flow) = self.flows.remove(id) {
             self.give_back(&flow);
-            let mut batch = crate::batch::Batch::default();
-            for port in flow.entries().keys() {
-                batch.push(port.datapath, |out| flow.rule.emit_delete(port.port, out));
-            }
-            self.send(&batch);
+            self.set_content_at_once(Subject::Flow(id), &Content::new());
             let name = flow.admission.requirement.name;
             self.outbox.notify(Event::Withdrawn { flow: id, name });
         }
@@ -509,7 +507,7 @@ impl Controller {
             accepted: self.accepted(flow),
             travels: flow.travels(),
             promise,
-            installed: flow.installation == Installation::Confirmed,
+            installed: self.outcome(Subject::Flow(flow.id)) == Some(Outcome::Confirmed),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What switches say: connections, messages, ports, frames.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use wire::openflow::multipart::{
     FlowStatisticsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
@@ -10,11 +10,10 @@ use wire::openflow::{
     PortStatusReason, TableId, TransactionId,
 };
 
-use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, flow_of};
+use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS};
 use crate::discovery;
-use crate::flows::{Entry, Installation, Standing};
 use crate::forwarding;
-use crate::northbound::{Detection, Event, FlowId, Promise};
+use crate::northbound::{Detection, Event};
 use crate::place::PortId;
 use crate::rules;
 use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
@@ -63,6 +62,7 @@ impl Controller {
         {
             self.view.disconnect(switch);
             self.outbox.notify(Event::SwitchLost { datapath });
+            self.stall_moves(datapath);
         }
         for operation in self.confirmations.abandon(slot) {
             self.confirmed(operation);
@@ -391,47 +391,24 @@ impl Controller {
         };
         session.question = None;
         let reported: BTreeSet<Cookie> = session.reported.drain(..).collect();
-        let mut wanted = self.wanted_entries(datapath);
+        self.record_all();
         let out = self.outbox.to(slot);
         let mut removed = 0;
         for cookie in reported.iter().copied() {
-            let is_wanted =
-                wanted.remove(&cookie).is_some() || self.desired.owner(datapath, cookie).is_some();
-            if !is_wanted {
+            if self.desired.by_cookie(datapath, cookie).is_none() {
                 rules::emit_delete_cookie(cookie, out);
                 removed += 1;
             }
         }
-        let added = wanted.len() + self.send_lacking(slot, datapath, &reported);
-        let out = self.outbox.to(slot);
-        for (flow, port, entry) in wanted.into_values() {
-            if let Some(flow) = self.flows.get(flow) {
-                flow.rule.emit_add(port.port, &entry, out);
-            }
-        }
+        let rules = self.desired.of_switch(datapath);
+        let lacking = rules.filter(|(_, rule)| !reported.contains(&rule.cookie));
+        let added = lacking.map(|(_, rule)| rule.emit_add(out)).count();
         let operation = Operation::Synchronise {
             datapath,
             added,
             removed,
         };
         self.await_all(operation, [slot]);
-    }
-
-    /// Returns the entries that flows should have on a switch, by cookie.
-    fn wanted_entries(&self, datapath: DatapathId) -> BTreeMap<Cookie, (FlowId, PortId, Entry)> {
-        let mut wanted = BTreeMap::new();
-        let flows = self.flows.iter();
-        for flow in flows.filter(|flow| flow.standing == Standing::Admitted) {
-            if !flow.switches().any(|visited| visited == datapath) {
-                continue;
-            }
-            for (port, entry) in flow.entries() {
-                if port.datapath == datapath {
-                    wanted.insert(flow.rule.cookie(port.port, &entry), (flow.id, port, entry));
-                }
-            }
-        }
-        wanted
     }
 
     fn refused(
@@ -450,21 +427,6 @@ impl Controller {
             self.synchronise(slot, datapath);
             return;
         }
-        let subject = self.owner_of_refused(datapath, error);
-        if let Some(subject) = subject {
-            self.placement_refused(subject, datapath, error.kind);
-        }
-        let flow = flow_of(transaction);
-        if let Some(flow) = flow.and_then(|id| self.flows.get_mut(id)) {
-            flow.installation = Installation::Refused;
-            if flow.promise == Promise::Holds {
-                flow.promise = Promise::Suspended;
-            }
-        }
-        self.outbox.notify(Event::EntryRefused {
-            datapath,
-            flow,
-            error: error.kind,
-        });
+        self.entry_refused(datapath, transaction, error);
     }
 }

@@ -9,6 +9,8 @@
 //! is there only for that port. So two forms are equal if and only if their
 //! entries treat the same frames alike.
 
+use std::ops::RangeInclusive;
+
 use wire::openflow::multipart::FlowStatistics;
 use wire::openflow::{
     Action, Actions, ControllerLength, Cookie, DecodeError, FieldKind, Fields, FlowMod,
@@ -39,10 +41,14 @@ impl RulePlace {
         (self.0 >> 58) as u8
     }
 
-    /// Returns the first place of a slice.
+    /// All places.
+    pub const ALL: RangeInclusive<Self> = Self(0)..=Self(u64::MAX);
+
+    /// Returns all places of a slice.
     #[must_use]
-    pub const fn first_of(slice: u8) -> Self {
-        Self((slice as u64) << 58)
+    pub const fn slice_range(slice: u8) -> RangeInclusive<Self> {
+        let first = (slice as u64) << 58;
+        Self(first)..=Self(first | u64::MAX >> 6)
     }
 }
 
@@ -141,6 +147,63 @@ impl Form {
             Some(Ok(MatchField::InPort(port))) => Some(port),
             Some(_) | None => None,
         }
+    }
+
+    /// Returns the ports by which frames go out.
+    pub fn outputs(&self) -> impl Iterator<Item = PortNumber> {
+        let applied = self.instructions().iter().filter_map(Result::ok);
+        let actions = applied.filter_map(|instruction| match instruction {
+            Instruction::ApplyActions(actions) | Instruction::WriteActions(actions) => {
+                Some(actions)
+            }
+            Instruction::GotoTable(_)
+            | Instruction::WriteMetadata { .. }
+            | Instruction::ClearActions
+            | Instruction::Meter(_) => None,
+        });
+        let ports = actions.flat_map(|actions| actions.iter().filter_map(Result::ok));
+        ports.filter_map(|action| match action {
+            Action::Output { port, .. } if port.is_ordinary() => Some(port),
+            _ => None,
+        })
+    }
+
+    /// Returns a digest of which frames it is for, wherever they come in.
+    #[must_use]
+    pub fn kind_of_frames(&self) -> u64 {
+        let fields = &self.bytes[..usize::from(self.fields_length)];
+        let behind_port = match self.in_port() {
+            Some(_) => FIELD_HEADER_LENGTH + FieldKind::InPort.length(),
+            None => 0,
+        };
+        hash(self.table, self.priority, &fields[behind_port..])
+    }
+
+    /// Returns the same entry with frames going out by `ports` as well, after all
+    /// else.
+    #[must_use]
+    pub fn with_outputs(&self, ports: &[PortNumber]) -> Self {
+        let mut actions = Vec::new();
+        let mut others = Vec::new();
+        for instruction in self.instructions().iter().filter_map(Result::ok) {
+            match instruction {
+                Instruction::ApplyActions(applied) => {
+                    actions.extend(applied.iter().filter_map(Result::ok));
+                }
+                Instruction::GotoTable(_)
+                | Instruction::WriteMetadata { .. }
+                | Instruction::WriteActions(_)
+                | Instruction::ClearActions
+                | Instruction::Meter(_) => others.push(instruction),
+            }
+        }
+        actions.extend(ports.iter().copied().map(Action::output));
+        let mut bytes = self.bytes[..usize::from(self.fields_length)].to_vec();
+        others.push(Instruction::ApplyActions(Actions::of(&actions)));
+        others.sort_by_key(turn);
+        Instructions::of(&others).emit(&mut bytes);
+        let fields_length = usize::from(self.fields_length);
+        Self::from_parts(self.table, self.priority, fields_length, bytes)
     }
 
     /// Appends a FlowMod that adds the entry, or writes over it.
@@ -392,7 +455,7 @@ mod tests {
         assert_eq!(one.place(), other.place());
         assert_ne!(one.digest(), other.digest());
         assert_ne!(one.place(), form(&[], &[]).place());
-        assert!(RulePlace::first_of(one.place().slice()) <= one.place());
+        assert!(RulePlace::slice_range(one.place().slice()).contains(&one.place()));
     }
 
     fn form(fields: &[MatchField], actions: &[Action]) -> Form {

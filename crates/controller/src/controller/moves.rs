@@ -1,0 +1,492 @@
+//! Replaces entries by others in stages, so that no frame is lost.
+//!
+//! A move replaces the entries of one subject or of many at once, each by its own
+//! plan ([`Stages`]); all send their next stage together, and go on when every
+//! switch has confirmed. What is sent becomes what the switches should have in
+//! the same moment, so that a switch which is asked what it has, or comes back,
+//! is always brought to where the move is.
+//!
+//! A subject whose entry a switch has refused is taken out of its move and waits
+//! until the switch takes the entry; it stays on its old way. So do subjects with
+//! entries on a switch whose connection is gone.
+//!
+//! When the new ways stand, what only the old ones used stays until the frames on
+//! it have arrived.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use units::{Duration, Instant};
+use wire::openflow::DatapathId;
+
+use crate::desired::{Content, Contest, Order, Outcome, Spot, Standing, Subject};
+use crate::flows::Way;
+use crate::northbound::FlowId;
+use crate::session::Slot;
+use crate::transition::{Change, Stage, Stages};
+
+use super::Controller;
+use super::links::Operation;
+
+/// Names a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct MoveId(u64);
+
+/// What a subject still has to do in a move.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    /// What is left.
+    pub(super) stages: Stages,
+    /// The way that a flow takes when it is built.
+    pub(super) to: Option<Way>,
+    /// What was sent last.
+    sent: Vec<Spot>,
+    /// Whether entries that frames meet have been written over.
+    is_switched: bool,
+}
+
+impl Part {
+    /// Returns a move that has not begun.
+    pub(super) fn new(stages: Stages, to: Option<Way>) -> Self {
+        Self {
+            stages,
+            to,
+            ..Self::default()
+        }
+    }
+}
+
+/// How far a move is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The new ways are being built.
+    Build,
+    /// Frames are still on the old ways.
+    Linger,
+    /// The old ways are being taken away.
+    Clear,
+}
+
+#[derive(Debug)]
+struct Move {
+    parts: BTreeMap<Subject, Part>,
+    phase: Phase,
+    /// The switches that have to confirm what was sent last.
+    asked: BTreeSet<DatapathId>,
+    /// Those of them whose connection is gone.
+    away: BTreeSet<DatapathId>,
+    is_unconfirmed: bool,
+}
+
+/// All moves under way.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    next: u64,
+    all: BTreeMap<MoveId, Move>,
+    of: BTreeMap<Subject, MoveId>,
+    /// When old ways are empty.
+    lingering: BTreeSet<(Instant, MoveId)>,
+}
+
+impl Moves {
+    /// Returns whether nothing moves.
+    pub(super) fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// Returns when the next old way is empty.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.lingering.first().map(|(until, _)| *until)
+    }
+
+    /// Returns the way that a flow is about to take.
+    pub(super) fn way_to(&self, flow: FlowId) -> Option<&Way> {
+        let subject = Subject::Flow(flow);
+        let moving = self.all.get(self.of.get(&subject)?)?;
+        moving.parts.get(&subject)?.to.as_ref()
+    }
+
+    /// Returns whether entries that a subject's frames meet have been written
+    /// over.
+    pub(super) fn is_switched(&self, subject: Subject) -> bool {
+        let moving = self.of.get(&subject).and_then(|id| self.all.get(id));
+        let part = moving.and_then(|moving| moving.parts.get(&subject));
+        part.is_some_and(|part| part.is_switched)
+    }
+
+    /// Takes a subject out of its move.
+    pub(super) fn take(&mut self, subject: Subject) -> Option<Part> {
+        let id = self.of.remove(&subject)?;
+        let moving = self.all.get_mut(&id)?;
+        let part = moving.parts.remove(&subject);
+        if moving.parts.is_empty() {
+            self.all.remove(&id);
+        }
+        part
+    }
+
+    fn insert(&mut self, parts: BTreeMap<Subject, Part>, phase: Phase) -> MoveId {
+        let id = MoveId(self.next);
+        self.next += 1;
+        self.of.extend(parts.keys().map(|subject| (*subject, id)));
+        let moving = Move {
+            parts,
+            phase,
+            asked: BTreeSet::new(),
+            away: BTreeSet::new(),
+            is_unconfirmed: false,
+        };
+        self.all.insert(id, moving);
+        id
+    }
+
+    fn remove(&mut self, id: MoveId) -> Option<Move> {
+        let moving = self.all.remove(&id)?;
+        for subject in moving.parts.keys() {
+            self.of.remove(subject);
+        }
+        Some(moving)
+    }
+}
+
+/// Where a stage has gone.
+#[derive(Debug, Default)]
+pub(super) struct Reached {
+    /// The connections by which it was sent.
+    slots: BTreeSet<Slot>,
+    /// The switches that are concerned.
+    switches: BTreeSet<DatapathId>,
+    /// Those of them that are not connected.
+    away: BTreeSet<DatapathId>,
+    /// Which entries.
+    spots: Vec<Spot>,
+}
+
+/// Changes that are confirmed together.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    slots: BTreeSet<Slot>,
+    sent: Vec<(Subject, Vec<Spot>)>,
+}
+
+impl Together {
+    fn add(&mut self, subject: Subject, mut reached: Reached) {
+        self.slots.append(&mut reached.slots);
+        self.sent.push((subject, reached.spots));
+    }
+}
+
+impl Controller {
+    /// Begins a move.
+    pub(super) fn begin_move(&mut self, parts: BTreeMap<Subject, Part>) {
+        if !parts.is_empty() {
+            let id = self.moves.insert(parts, Phase::Build);
+            self.advance_move(id);
+        }
+    }
+
+    /// Sends the next stages of a move whose last ones are confirmed.
+    fn advance_move(&mut self, id: MoveId) {
+        while let Some(moving) = self.moves.all.get(&id) {
+            let phase = moving.phase;
+            if moving.is_unconfirmed || !moving.away.is_empty() || phase == Phase::Linger {
+                return;
+            }
+            if phase == Phase::Build && !self.hold_up_refused(id) {
+                return;
+            }
+            let reached = self.send_next_stages(id, phase);
+            if reached.spots.is_empty() {
+                match phase {
+                    Phase::Build => self.built(id),
+                    Phase::Clear => drop(self.moves.remove(id)),
+                    Phase::Linger => return,
+                }
+                continue;
+            }
+            let Some(moving) = self.moves.all.get_mut(&id) else {
+                return;
+            };
+            moving.asked = reached.switches;
+            // What an old way leaves behind there is taken when it is back.
+            if phase == Phase::Build {
+                moving.away = reached.away;
+            }
+            if !reached.slots.is_empty() {
+                moving.is_unconfirmed = true;
+                self.await_all(Operation::Move(id), reached.slots);
+                return;
+            }
+        }
+    }
+
+    fn send_next_stages(&mut self, id: MoveId, phase: Phase) -> Reached {
+        let mut all = Reached::default();
+        let Some(moving) = self.moves.all.get_mut(&id) else {
+            return all;
+        };
+        let mut due = Vec::new();
+        for (subject, part) in &mut moving.parts {
+            let stages = match phase {
+                Phase::Build => &mut part.stages.build,
+                Phase::Linger | Phase::Clear => &mut part.stages.clear,
+            };
+            if let Some(stage) = stages.pop_front() {
+                due.push((*subject, stage));
+            }
+        }
+        for (subject, stage) in due {
+            let mut reached = Reached::default();
+            let is_over = stage.iter().any(|(spot, _)| {
+                self.desired
+                    .get(spot.0, spot.1)
+                    .is_some_and(|rule| rule.subject == subject)
+            });
+            self.send_stage(subject, stage, &mut reached);
+            all.slots.append(&mut reached.slots);
+            all.switches.append(&mut reached.switches);
+            all.away.append(&mut reached.away);
+            all.spots.extend(&reached.spots);
+            let moving = self.moves.all.get_mut(&id);
+            if let Some(part) = moving.and_then(|moving| moving.parts.get_mut(&subject)) {
+                part.sent = reached.spots;
+                part.is_switched |= is_over;
+            }
+        }
+        all
+    }
+
+    /// Makes changes what the switches should have, and sends them.
+    pub(super) fn send_stage(&mut self, subject: Subject, stage: Stage, reached: &mut Reached) {
+        for (spot, change) in stage {
+            let (order, contest) = match change {
+                Change::Put(form) => self.desired.put(subject, spot, form),
+                Change::Take => (self.desired.take(subject, spot), None),
+            };
+            let (datapath, _) = spot;
+            reached.spots.push(spot);
+            reached.switches.insert(datapath);
+            match (order, self.sessions.of_switch(datapath)) {
+                (Order::Nothing, _) => {}
+                (_, None) => {
+                    reached.away.insert(datapath);
+                }
+                (Order::Add(rule), Some(slot)) => {
+                    rule.emit_add(self.outbox.to(slot));
+                    reached.slots.insert(slot);
+                }
+                (Order::Delete(form), Some(slot)) => {
+                    form.emit_delete(subject.transaction(), self.outbox.to(slot));
+                    reached.slots.insert(slot);
+                    self.note_room(datapath);
+                }
+            }
+            if let Some(contest) = contest {
+                self.lost_contest(contest);
+            }
+        }
+    }
+
+    /// Goes on with a move, or with what else waits, when all its switches have
+    /// confirmed what they were sent.
+    pub(super) fn move_confirmed(&mut self, id: MoveId) {
+        let Some(moving) = self.moves.all.get_mut(&id) else {
+            return;
+        };
+        moving.is_unconfirmed = false;
+        let away = &moving.away;
+        let sent = moving.parts.values().flat_map(|part| &part.sent);
+        let confirmed = sent.filter(|(datapath, _)| !away.contains(datapath));
+        let confirmed: Vec<Spot> = confirmed.copied().collect();
+        confirmed
+            .into_iter()
+            .for_each(|spot| self.confirm_entry(spot));
+        self.advance_move(id);
+    }
+
+    /// Notes that a switch has an entry, unless it has refused it.
+    pub(super) fn confirm_entry(&mut self, spot: Spot) {
+        let rule = self.desired.get(spot.0, spot.1);
+        if rule.is_some_and(|rule| rule.standing == Standing::Sent) {
+            self.desired.set_standing(spot, Standing::Confirmed);
+            self.accepted_at_last(spot);
+        }
+    }
+
+    /// Tells that the new ways of a move stand, and lets the old ones run empty.
+    fn built(&mut self, id: MoveId) {
+        let Some(mut moving) = self.moves.remove(id) else {
+            return;
+        };
+        let mut flows = Vec::new();
+        for (subject, part) in &mut moving.parts {
+            if let Subject::Flow(flow) = *subject {
+                if let Some(way) = part.to.take() {
+                    self.change_way(flow, way);
+                }
+                flows.push(flow);
+            }
+        }
+        let travel_time = self.travel_time(&flows);
+        self.moved(&flows);
+        for subject in moving.parts.keys() {
+            self.settle(*subject);
+        }
+        moving.parts.retain(|_, part| !part.stages.clear.is_empty());
+        if moving.parts.is_empty() {
+            return;
+        }
+        let id = self.moves.insert(moving.parts, Phase::Linger);
+        self.moves.lingering.insert((self.now + travel_time, id));
+    }
+
+    /// Returns the longest time for which a frame with a promise may be on its
+    /// way. Frames without one are not waited for.
+    fn travel_time(&self, flows: &[FlowId]) -> Duration {
+        let flows = flows.iter().filter_map(|flow| self.flows.get(*flow));
+        let longest = flows.filter_map(|flow| flow.admission.guarantee).max();
+        longest.unwrap_or_default().round_up()
+    }
+
+    /// Takes the old ways away that have become empty.
+    pub(super) fn clear_old_ways(&mut self) {
+        while let Some((until, id)) = self.moves.lingering.first().copied()
+            && until <= self.now
+        {
+            self.moves.lingering.pop_first();
+            if let Some(moving) = self.moves.all.get_mut(&id) {
+                moving.phase = Phase::Clear;
+                self.advance_move(id);
+            }
+        }
+    }
+
+    /// Sends all that is left of a subject's move at once: what follows relies on
+    /// its entries being what they should be.
+    pub(super) fn hasten(&mut self, subject: Subject) {
+        let Some(part) = self.moves.take(subject) else {
+            return;
+        };
+        let mut all = Together::default();
+        let mut reached = Reached::default();
+        for stage in part.stages.build.into_iter().chain(part.stages.clear) {
+            self.send_stage(subject, stage, &mut reached);
+        }
+        if let (Subject::Flow(flow), Some(way)) = (subject, part.to) {
+            self.change_way(flow, way);
+        }
+        all.add(subject, reached);
+        self.await_together(all);
+    }
+
+    /// Replaces the entries of a subject at once, for where frames are lost
+    /// anyway or none flow.
+    pub(super) fn set_content_at_once(&mut self, subject: Subject, wanted: &Content) {
+        let mut all = Together::default();
+        self.send_content(subject, wanted, &mut all);
+        self.await_together(all);
+    }
+
+    /// Does so for one of many subjects.
+    pub(super) fn send_content(&mut self, subject: Subject, wanted: &Content, all: &mut Together) {
+        if let Subject::Flow(flow) = subject {
+            self.record(flow);
+        }
+        self.moves.take(subject);
+        let present = self.desired.content(subject);
+        if !self.desired.has_room(present.len(), wanted.len()) {
+            self.rules_settled(subject, Outcome::TooMany);
+            return;
+        }
+        let source = match subject {
+            Subject::Flow(flow) => self.flows.get(flow).map(|flow| flow.admission.source),
+            Subject::Service
+            | Subject::KnownHost(_)
+            | Subject::Intent(_)
+            | Subject::Application(_) => None,
+        };
+        let stages = Stages::plan(&present, wanted, source, &|port| self.far_end(port));
+        let mut reached = Reached::default();
+        for stage in stages.build.into_iter().chain(stages.clear) {
+            self.send_stage(subject, stage, &mut reached);
+        }
+        all.add(subject, reached);
+    }
+
+    /// Asks the switches that changes have reached to confirm them.
+    pub(super) fn await_together(&mut self, all: Together) {
+        let Together { slots, sent } = all;
+        self.await_all(Operation::Entries(sent), slots);
+    }
+
+    /// Lets those subjects of a move wait of which a switch has refused an entry;
+    /// the others go on. Returns whether there are others.
+    fn hold_up_refused(&mut self, id: MoveId) -> bool {
+        let Some(moving) = self.moves.all.get_mut(&id) else {
+            return false;
+        };
+        let mut held = Vec::new();
+        for (subject, part) in &mut moving.parts {
+            part.sent.retain(|(datapath, place)| {
+                let rule = self.desired.get(*datapath, *place);
+                rule.is_some_and(|rule| rule.standing == Standing::Refused)
+            });
+            if !part.sent.is_empty() {
+                held.push(*subject);
+            }
+        }
+        if held.len() == moving.parts.len() {
+            return false;
+        }
+        for subject in held {
+            if let Some(part) = self.moves.take(subject) {
+                let alone = BTreeMap::from([(subject, part)]);
+                self.moves.insert(alone, Phase::Build);
+            }
+        }
+        true
+    }
+
+    /// Notes that a connection is gone: moves wait for the switch.
+    pub(super) fn stall_moves(&mut self, datapath: DatapathId) {
+        for moving in self.moves.all.values_mut() {
+            let is_asked = moving.is_unconfirmed && moving.asked.contains(&datapath);
+            if is_asked && moving.phase == Phase::Build {
+                moving.away.insert(datapath);
+            }
+        }
+    }
+
+    /// Goes on with the moves that waited for a switch, which has what it should
+    /// have now.
+    pub(super) fn resume_moves(&mut self, datapath: DatapathId) {
+        let waiting = self.moves.all.iter_mut();
+        let mut resumed = Vec::new();
+        for (id, moving) in waiting {
+            if moving.away.remove(&datapath) {
+                resumed.push(*id);
+            }
+        }
+        resumed.into_iter().for_each(|id| self.advance_move(id));
+    }
+
+    /// Goes on with the move of a subject whose refused entries a switch has
+    /// taken.
+    pub(super) fn resume_subject(&mut self, subject: Subject) {
+        if let Some(id) = self.moves.of.get(&subject).copied() {
+            self.advance_move(id);
+        }
+    }
+
+    fn lost_contest(&mut self, contest: Contest) {
+        let Contest {
+            datapath,
+            loser,
+            holder,
+        } = contest;
+        let outcome = Outcome::Contested {
+            datapath,
+            with: holder,
+        };
+        self.rules_settled(loser, outcome);
+    }
+}

@@ -1,0 +1,215 @@
+//! What is done about entries that a switch refuses.
+//!
+//! An error quotes the beginning of the message that it is about (OF13 clause
+//! 7.4.4): the cookie in it says which entry is refused. The entry is sent again
+//! after a while, and after twice the time again; one for which the table was
+//! full also as soon as another entry is deleted there. After
+//! [`MAX_TRIES`] the controller gives up until the switch comes back or somebody
+//! asks for a reconciliation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use units::{Duration, Instant};
+use wire::openflow::{
+    Cookie, DatapathId, ErrorKind, ErrorMessage, FlowModFailed, HEADER_LENGTH, Header, MessageType,
+    TransactionId,
+};
+
+use crate::desired::{Outcome, RulePlace, Spot, Standing, Subject, flow_of};
+use crate::flows::Installation;
+use crate::northbound::{Event, FlowId, Promise};
+
+use super::Controller;
+use super::links::Operation;
+
+/// How often an entry is sent that a switch refuses.
+pub const MAX_TRIES: u32 = 8;
+
+/// A refusal that was not made good yet.
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    error: ErrorKind,
+    tries: u32,
+}
+
+/// The entries that switches refuse.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    all: BTreeMap<Spot, Refusal>,
+    due: BTreeSet<(Instant, Spot)>,
+}
+
+impl Refusals {
+    /// Returns when the next entry is sent again.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Returns what became of an entry, if it was refused.
+    pub(super) fn outcome(&self, spot: Spot) -> Option<Outcome> {
+        let (datapath, _) = spot;
+        let error = self.all.get(&spot)?.error;
+        Some(Outcome::Refused { datapath, error })
+    }
+
+    /// Notes a refusal. Returns how often there was one.
+    fn add(&mut self, spot: Spot, error: ErrorKind) -> u32 {
+        let first = Refusal { error, tries: 0 };
+        let refusal = self.all.entry(spot).or_insert(first);
+        refusal.error = error;
+        refusal.tries += 1;
+        refusal.tries
+    }
+
+    /// Lets those for which the table was full be sent again now.
+    fn room(&mut self, now: Instant, datapath: DatapathId) {
+        let places = RulePlace::ALL;
+        let there = (datapath, *places.start())..=(datapath, *places.end());
+        let full = ErrorKind::FlowModFailed(FlowModFailed::TableFull);
+        let refusals = self.all.range(there);
+        let waiting = refusals.filter(|(_, refusal)| refusal.error == full);
+        self.due.extend(waiting.map(|(spot, _)| (now, *spot)));
+    }
+
+    fn take_due(&mut self, now: Instant) -> Vec<Spot> {
+        let mut due = Vec::new();
+        while let Some((at, spot)) = self.due.first().copied()
+            && at <= now
+        {
+            self.due.pop_first();
+            due.push(spot);
+        }
+        due.dedup();
+        due
+    }
+}
+
+impl Controller {
+    /// Takes the error of a switch about a FlowMod.
+    pub(super) fn entry_refused(
+        &mut self,
+        datapath: DatapathId,
+        transaction: TransactionId,
+        error: &ErrorMessage<'_>,
+    ) {
+        let flow = flow_of(transaction).filter(|id| self.flows.get(*id).is_some());
+        if let Some(flow) = flow {
+            self.record(flow);
+        }
+        let cookie = quoted_cookie(error.data);
+        let entry = cookie.and_then(|cookie| self.desired.by_cookie(datapath, cookie));
+        let subject = entry.map(|(_, rule)| rule.subject);
+        let place = entry.map(|(place, _)| place);
+        self.outbox.notify(Event::EntryRefused {
+            datapath,
+            flow,
+            error: error.kind,
+        });
+        match (subject, place) {
+            (Some(subject), Some(place)) => self.refuse(subject, (datapath, place), error.kind),
+            // The switch does not say which entry.
+            (None, _) | (_, None) => {
+                if let Some(flow) = flow {
+                    self.mark_refused(flow);
+                }
+            }
+        }
+    }
+
+    fn refuse(&mut self, subject: Subject, spot: Spot, error: ErrorKind) {
+        self.desired.set_standing(spot, Standing::Refused);
+        let tries = self.refusals.add(spot, error);
+        let (datapath, _) = spot;
+        if tries < MAX_TRIES {
+            let wait = self.timers.retry_wait.as_ns() << (tries - 1);
+            let at = self.now + Duration::from_ns(wait);
+            self.refusals.due.insert((at, spot));
+        } else {
+            self.outbox.notify(Event::GivenUp {
+                datapath,
+                subject,
+                error,
+            });
+        }
+        self.rules_settled(subject, Outcome::Refused { datapath, error });
+    }
+
+    /// Notes that a switch has taken an entry that it may have refused before.
+    pub(super) fn accepted_at_last(&mut self, spot: Spot) {
+        self.refusals.all.remove(&spot);
+    }
+
+    /// Sends entries again that switches have refused.
+    pub(super) fn retry_refused(&mut self) {
+        for spot in self.refusals.take_due(self.now) {
+            self.retry(spot);
+        }
+    }
+
+    fn retry(&mut self, spot: Spot) {
+        let (datapath, place) = spot;
+        let refused = self.desired.get(datapath, place);
+        let Some(rule) = refused.filter(|rule| rule.standing == Standing::Refused) else {
+            self.refusals.all.remove(&spot);
+            return;
+        };
+        let Some(slot) = self.sessions.of_switch(datapath) else {
+            // It is given what it lacks when it comes back.
+            return;
+        };
+        let subject = rule.subject;
+        rule.emit_add(self.outbox.to(slot));
+        self.desired.set_standing(spot, Standing::Sent);
+        let operation = Operation::Entries(vec![(subject, vec![spot])]);
+        self.await_all(operation, [slot]);
+    }
+
+    /// Sends all entries again that a switch has refused, whatever was given up.
+    pub(super) fn retry_all_refused(&mut self, datapath: DatapathId) {
+        let places = RulePlace::ALL;
+        let there = (datapath, *places.start())..=(datapath, *places.end());
+        let refused: Vec<Spot> = self
+            .refusals
+            .all
+            .range(there)
+            .map(|(spot, _)| *spot)
+            .collect();
+        for spot in refused {
+            if let Some(refusal) = self.refusals.all.get_mut(&spot) {
+                refusal.tries = 0;
+            }
+            self.retry(spot);
+        }
+    }
+
+    /// Notes that an entry of a switch is deleted, which makes room for others.
+    pub(super) fn note_room(&mut self, datapath: DatapathId) {
+        if !self.refusals.all.is_empty() {
+            self.refusals.room(self.now, datapath);
+        }
+    }
+
+    fn mark_refused(&mut self, id: FlowId) {
+        if let Some(flow) = self.flows.get_mut(id) {
+            flow.installation = Installation::Refused;
+        }
+        self.suspend_promise(id);
+    }
+
+    /// Lets the promise of a flow rest that a switch does not carry.
+    pub(super) fn suspend_promise(&mut self, id: FlowId) {
+        if let Some(flow) = self.flows.get_mut(id)
+            && flow.promise == Promise::Holds
+        {
+            flow.promise = Promise::Suspended;
+        }
+    }
+}
+
+/// Returns the cookie of a FlowMod of which `message` is the beginning.
+fn quoted_cookie(message: &[u8]) -> Option<Cookie> {
+    let kind = Header::parse(message).ok()?.kind;
+    let cookie = message.get(HEADER_LENGTH..HEADER_LENGTH + 8)?;
+    let cookie = u64::from_be_bytes(cookie.try_into().ok()?);
+    (kind == MessageType::FlowMod.number()).then_some(Cookie(cookie))
+}
