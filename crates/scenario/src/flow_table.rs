@@ -25,6 +25,7 @@ mod csv;
 mod flow_names;
 mod row_traffic;
 mod rows;
+mod substation;
 mod table;
 
 use std::fmt;
@@ -35,14 +36,21 @@ use units::Duration;
 use crate::problem::Problems;
 use crate::{Contract, Mistake, ScenarioError, Traffic};
 
+/// The longest substation description that is read, in bytes. A table is no
+/// longer than [`LONGEST_FILE`](crate::LONGEST_FILE).
+pub const LONGEST_DESCRIPTION: usize = 64 << 20;
 /// The most remarks of one kind that are kept of one file; more are only
 /// counted.
 pub const MOST_REMARKS: usize = 1_000;
-/// The frequency of the power system if nothing else is said.
+/// The frequency of the power system in Hz if nothing else is said.
 pub const DEFAULT_FREQUENCY_HZ: u32 = 50;
+/// The EtherType of GOOSE (IEC 61850-8-1).
+const GOOSE: u16 = 0x88B8;
+/// The EtherType of Sampled Values (IEC 61850-9-2).
+const SAMPLED_VALUES: u16 = 0x88BA;
 
 /// What the caller knows and the file may not say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The deadline of flows whose file states none.
     pub deadline: Option<Duration>,
@@ -50,31 +58,19 @@ pub struct Options {
     /// does not say; if absent, a default of each kind.
     pub jitter: Option<Duration>,
     /// The frequency of the power system in Hz, by which a rate of samples per
-    /// period is counted.
-    pub frequency_hz: u32,
+    /// period is counted; if absent, the one that the file states, else
+    /// [`DEFAULT_FREQUENCY_HZ`].
+    pub frequency_hz: Option<u32>,
     /// Of a table with columns for several modes of operation (`period_lo_ms`,
     /// `period_hi_ms`), the one to read (`lo`).
     pub mode: Option<String>,
     /// Who sends, if a table has no column for it.
     pub source: Option<String>,
-    /// Who receives, if a table has no column for it.
+    /// Who receives, if a table has no column for it, and what of a substation
+    /// nobody subscribes to.
     pub receivers: Vec<String>,
     /// Of a substation description with several sub-networks, the one to read.
     pub sub_network: Option<String>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            deadline: None,
-            jitter: None,
-            frequency_hz: DEFAULT_FREQUENCY_HZ,
-            mode: None,
-            source: None,
-            receivers: Vec::new(),
-            sub_network: None,
-        }
-    }
 }
 
 /// The flows of a file.
@@ -175,6 +171,7 @@ impl fmt::Display for Remark {
 pub fn read(file: &str, text: &str, options: &Options) -> Result<FlowSet, ScenarioError> {
     match ending(file).as_str() {
         "csv" | "tsv" | "txt" => table::read(file, text, options),
+        "scd" | "cid" | "icd" | "iid" | "sed" | "xml" => substation::read(file, text, options),
         _ => {
             let mut problems = Problems::default();
             let mistake = Mistake::Import {

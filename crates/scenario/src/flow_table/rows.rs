@@ -5,7 +5,7 @@ use units::{BitRate, DataSize, Delay, Duration, ParseQuantityError};
 use super::columns::{Columns, Meaning};
 use super::csv::Row;
 use super::row_traffic::{Kind, RowTraffic};
-use super::{ImportedFlow, Matching, Options};
+use super::{GOOSE, ImportedFlow, Matching, Options, SAMPLED_VALUES};
 use crate::class::DEFAULT_CLASSES;
 use crate::limits::MOST_RECEIVERS;
 use crate::mistake::quote;
@@ -15,8 +15,6 @@ use crate::shape::{HIGHEST_RATE, LARGEST_SIZE, LONGEST_TIME, LOWEST_RATE};
 /// 16 bits (ARINC 664 part 7).
 const VIRTUAL_LINK_PREFIX: [u8; 4] = [0x03, 0, 0, 0];
 const IPV4: u16 = 0x0800;
-const GOOSE: u16 = 0x88B8;
-const SAMPLED_VALUES: u16 = 0x88BA;
 
 /// Why a row is no flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
