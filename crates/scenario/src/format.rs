@@ -9,7 +9,7 @@ mod network;
 pub(crate) mod profile;
 mod settings;
 
-pub(crate) use flows::{FLOW, FLOW_SET, PROTECTION_RESTORE};
+pub(crate) use flows::{FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_RESTORE};
 pub(crate) use network::{HOST, LINK, NETWORK, SWITCH};
 pub(crate) use profile::PROFILE;
 pub(crate) use settings::{ADMISSION, HOSTS_FROM_SCENARIO};
@@ -80,6 +80,12 @@ pub(crate) static FILE: Table = Table {
             Optional,
             Shape::List(&Shape::Table(&FLOW_SET)),
             "many flows at once, between random hosts",
+        ),
+        key(
+            "flow_imports",
+            Optional,
+            Shape::List(&Shape::Table(&FLOW_IMPORT)),
+            "the flows of a substation description or of a table",
         ),
         key(
             "events",

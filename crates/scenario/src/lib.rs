@@ -55,7 +55,7 @@ pub use problem::{MOST_PROBLEMS, Problem, ScenarioError};
 pub use profile::{ControlTimes, Lookup, Origin, Profile, Stated};
 pub use reference::reference;
 pub use scenario::{
-    ClassIndex, FlowIndex, HostIndex, LinkIndex, ProfileIndex, Scenario, SwitchIndex,
+    ClassIndex, FlowIndex, HostIndex, ImportedFile, LinkIndex, ProfileIndex, Scenario, SwitchIndex,
 };
 pub use schema::json_schema;
 pub use settings::{Admission, Capture, Control, HostDiscovery, Measurement};

@@ -10,6 +10,7 @@
 
 mod classes;
 mod events;
+mod flow_imports;
 mod flow_sets;
 mod flows;
 mod network;
@@ -80,6 +81,7 @@ fn read(name: &str, file: &Record<'_>, load: &mut Loader<'_>, problems: &mut Pro
     let mut flows = flows::Flows::new(&network, &class_names, duration);
     flows.read(file, problems);
     flows.read_sets(file, problems);
+    let imports = flows.read_imports(file, load, problems);
     let flows = flows.finish(problems);
     let events = events::read(file, &network, duration, problems);
     let measurement = file.record("measurement", &MEASUREMENT);
@@ -93,6 +95,7 @@ fn read(name: &str, file: &Record<'_>, load: &mut Loader<'_>, problems: &mut Pro
         profiles,
         classes,
         flows,
+        imports,
         events,
         admission: settings::admission(&file.record("admission", &ADMISSION)),
         control: settings::control(&file.record("controller", &CONTROLLER)),

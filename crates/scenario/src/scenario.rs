@@ -2,6 +2,7 @@
 
 use units::Duration;
 
+use crate::flow_table::Remark;
 use crate::{
     Admission, Class, Control, Event, Flow, Host, Link, Measurement, Node, Profile, Switch,
 };
@@ -30,8 +31,11 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// The classes of traffic, the most urgent first.
     pub classes: Vec<Class>,
-    /// The flows, in the order of their declaration; those of flow sets last.
+    /// The flows, in the order of their declaration; those of flow sets and of
+    /// imported files last.
     pub flows: Vec<Flow>,
+    /// The files whose flows were imported.
+    pub imports: Vec<ImportedFile>,
     /// What happens while traffic runs, in order of time.
     pub events: Vec<Event>,
     /// How promises are computed.
@@ -40,6 +44,19 @@ pub struct Scenario {
     pub control: Control,
     /// What is measured, and how.
     pub measurement: Measurement,
+}
+
+/// What the user should know of a file whose flows were imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedFile {
+    /// The file, as the scenario names it.
+    pub file: String,
+    /// How many flows it has.
+    pub flows: usize,
+    /// What of it is not among the flows.
+    pub left_out: Vec<Remark>,
+    /// What was assumed where it does not say.
+    pub assumed: Vec<Remark>,
 }
 
 impl Scenario {

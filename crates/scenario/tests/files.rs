@@ -55,6 +55,35 @@ fn abilene_is_the_real_topology_with_at_least_100_flows() {
 }
 
 #[test]
+fn the_imported_one_has_the_flows_of_its_files() {
+    let scenario = read("imported.toml").unwrap();
+
+    let flows: Vec<_> = scenario.imports.iter().map(|import| import.flows).collect();
+    assert_eq!(flows, [3, 1, 3]);
+    assert_eq!(scenario.flows.len(), 7);
+    let samples = &scenario.flows[3];
+    assert_eq!(scenario.hosts[samples.source.0].name, "mu");
+    assert_eq!(samples.deadline, Some(Duration::from_ms(2)));
+    assert!(
+        scenario
+            .imports
+            .iter()
+            .any(|import| !import.left_out.is_empty())
+    );
+}
+
+#[test]
+fn the_afdx_like_one_has_all_links_to_all_receivers() {
+    let scenario = read("afdx.toml").unwrap();
+
+    let receivers = scenario.flows.iter().map(|flow| flow.receivers.len());
+    assert_eq!(
+        (scenario.flows.len(), receivers.sum::<usize>()),
+        (984, 6412)
+    );
+}
+
+#[test]
 fn the_small_ones_are_right() {
     for name in ["diamond.toml", "refused.toml"] {
         read(name).unwrap();

@@ -3,7 +3,7 @@
 use crate::format::key;
 use crate::limits::{MOST_FLOWS, MOST_RECEIVERS};
 use crate::shape::Need::{Optional, Required};
-use crate::shape::{Choice, Key, Shape, Table, Zero};
+use crate::shape::{Choice, Key, Keys, Shape, Table, Zero};
 
 /// The kinds of flows.
 static KINDS: Choice = Choice {
@@ -176,6 +176,83 @@ pub(crate) static FLOW_SET: Table = Table {
         MAX_TIME,
         CHANGES,
         CLASS_OF_FLOW,
+        CRITICALITY,
+        PROTECTION,
+        INTERRUPTION,
+    ],
+};
+
+pub(crate) static FLOW_IMPORT: Table = Table {
+    title: "a flow import",
+    keys: &[
+        key(
+            "file",
+            Required,
+            Shape::Text,
+            "the substation description (`.scd`) or the table (`.csv`), relative to this file",
+        ),
+        key(
+            "hosts",
+            Optional,
+            Shape::Map(Keys::Names, &Shape::Text),
+            "the hosts that names of the file stand for, where they differ: \
+             `hosts = { IED1 = \"relay1\" }`",
+        ),
+        key(
+            "prefix",
+            Optional,
+            Shape::Text,
+            "what the names of the flows begin with; default nothing",
+        ),
+        key(
+            "deadline",
+            Optional,
+            Shape::Time(Zero::Refused),
+            "the deadline of flows whose file states none; default of a substation description \
+             \"600 us\"",
+        ),
+        JITTER,
+        key(
+            "frequency",
+            Optional,
+            Shape::Integer {
+                least: 1,
+                most: 1000,
+            },
+            "the frequency of the power system in Hz, for samples per period; default what the \
+             description states, else 50",
+        ),
+        key(
+            "mode",
+            Optional,
+            Shape::Text,
+            "of a table with columns for several modes (`period_lo_ms`), the one to read (`lo`)",
+        ),
+        key(
+            "sub_network",
+            Optional,
+            Shape::Text,
+            "of a substation description, the sub-network to read; default all",
+        ),
+        key(
+            "from",
+            Optional,
+            Shape::Text,
+            "who sends, if a table has no column for it",
+        ),
+        key(
+            "to",
+            Optional,
+            ONE_OR_MORE_TEXTS,
+            "who receives, if a table has no column for it, and what of a substation nobody \
+             subscribes to",
+        ),
+        key(
+            "class",
+            Optional,
+            Shape::Text,
+            "the class of all; default by kind and priority, see above",
+        ),
         CRITICALITY,
         PROTECTION,
         INTERRUPTION,

@@ -186,6 +186,21 @@ impl<'a> Flows<'a> {
         }
     }
 
+    /// Returns whether there is a class of this name.
+    pub(super) fn has_class(&self, name: &str) -> bool {
+        self.classes.has(name)
+    }
+
+    /// Returns the class that a text names; reports if it names none.
+    pub(super) fn class(
+        &self,
+        name: &str,
+        place: Place,
+        problems: &mut Problems,
+    ) -> Option<ClassIndex> {
+        self.classes.find(name, place, problems)
+    }
+
     fn source(&self, record: &Record<'_>, problems: &mut Problems) -> Option<HostIndex> {
         if !record.has("from") {
             problems.report(record.place.clone(), record.missing("from"));
@@ -261,7 +276,7 @@ impl<'a> Flows<'a> {
         problems: &mut Problems,
     ) -> Option<Terms> {
         let class = record.text("class").unwrap_or(kind.default_class());
-        let class = self.classes.find(class, record.place_of("class"), problems);
+        let class = self.class(class, record.place_of("class"), problems);
         let criticality = record.integer("criticality").unwrap_or(0);
         let (start, stop) = self.times(record, problems);
         let protection = protection(record, problems);
@@ -416,7 +431,7 @@ fn check_template(template: &Record<'_>, problems: &mut Problems) {
     }
 }
 
-fn protection(record: &Record<'_>, problems: &mut Problems) -> Protection {
+pub(super) fn protection(record: &Record<'_>, problems: &mut Problems) -> Protection {
     let restore = record.choice("protection") == Some(PROTECTION_RESTORE);
     match (restore, record.has("interruption")) {
         (true, false) => {

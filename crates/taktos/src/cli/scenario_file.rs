@@ -2,16 +2,44 @@
 
 use std::path::Path;
 
+use scenario::flow_table::LONGEST_DESCRIPTION;
 use scenario::{LONGEST_FILE, Scenario};
 
 use super::exit::Exit;
+use super::screen::say;
 use super::text_file;
 
+/// The most remarks about an imported file that are shown.
+const MOST_SHOWN: usize = 20;
+
 /// Reads the scenario in `path`, or says on standard error why that cannot be.
+/// What of imported files is not among its flows is said there, too.
 pub fn read(path: &Path) -> Result<Scenario, Exit> {
     let text = text_file::read(path, LONGEST_FILE)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.display().to_string();
-    let mut load = |file: &str| text_file::load(&folder.join(file), LONGEST_FILE);
-    Scenario::parse(&name, &text, &mut load).map_err(|error| text_file::show(&error))
+    let mut load = |file: &str| text_file::load(&folder.join(file), LONGEST_DESCRIPTION);
+    let scenario = Scenario::parse(&name, &text, &mut load);
+    let scenario = scenario.map_err(|error| text_file::show(&error))?;
+    show_imports(&scenario);
+    Ok(scenario)
+}
+
+fn show_imports(scenario: &Scenario) {
+    for import in &scenario.imports {
+        let (file, flows) = (&import.file, import.flows);
+        let left_out = import.left_out.len();
+        say(format_args!(
+            "{file}: {flows} flows imported, {left_out} remarks on what is left out"
+        ));
+        let left_out = import.left_out.iter().map(|remark| ("left out", remark));
+        let assumed = import.assumed.iter().map(|remark| ("assumed", remark));
+        let all = left_out.clone().count() + assumed.clone().count();
+        for (what, remark) in left_out.chain(assumed).take(MOST_SHOWN) {
+            say(format_args!("  {what}: {remark}"));
+        }
+        if all > MOST_SHOWN {
+            say(format_args!("  and {} more", all - MOST_SHOWN));
+        }
+    }
 }
