@@ -62,6 +62,11 @@ impl Names {
                 added,
                 removed,
             } => synchronised(*datapath, *added, *removed),
+            Event::GivenUp {
+                datapath,
+                subject,
+                error,
+            } => given_up(*datapath, *subject, *error),
             Event::RulesSettled { subject, outcome } => self.settled(*subject, *outcome),
             Event::RecordUnreadable { flow } => EventKind::RecordUnreadable { flow: flow.0 },
         }
@@ -160,6 +165,14 @@ fn entry_refused(datapath: DatapathId, flow: Option<FlowId>, error: ErrorKind) -
     EventKind::EntryRefused {
         datapath: datapath.to_string(),
         flow: flow.map(|flow| flow.0),
+        error: format!("{error:?}"),
+    }
+}
+
+fn given_up(datapath: DatapathId, subject: Subject, error: ErrorKind) -> EventKind {
+    EventKind::GivenUp {
+        datapath: datapath.to_string(),
+        subject: name_of_subject(subject),
         error: format!("{error:?}"),
     }
 }

@@ -215,6 +215,16 @@ pub enum EventKind {
         /// How many it had in excess.
         removed: usize,
     },
+    /// A switch refuses an entry again and again; it is not asked any more until it
+    /// comes back or a reconciliation is asked for.
+    GivenUp {
+        /// Its datapath id.
+        datapath: String,
+        /// Whose entry: `intent 3`, `application 1`.
+        subject: String,
+        /// Why.
+        error: String,
+    },
     /// The rules of an intent or an application are in force, or are not.
     RulesSettled {
         /// Whose: `intent 3`, `application 1`.
@@ -273,6 +283,7 @@ impl EventKind {
             Self::PromisesSuspended { .. } => "promises-suspended",
             Self::PromisesResumed => "promises-resumed",
             Self::Synchronised { .. } => "synchronised",
+            Self::GivenUp { .. } => "given-up",
             Self::RulesSettled { .. } => "rules-settled",
             Self::RecordUnreadable { .. } => "record-unreadable",
             Self::StoreFailed { .. } => "store-failed",
