@@ -9,6 +9,7 @@
 //! | a record of the store | `memory` |
 //! | rules that somebody wants | `desired`, `moves` |
 //! | rules that a switch refuses | `refusals` |
+//! | words of version 1.0 | `translation` |
 //! | a link that is found or lost | `links` |
 //! | a host that is found, named, or removed | `whereabouts` |
 //! | a host that moves | `mobility` |
@@ -26,6 +27,7 @@ mod requests;
 mod southbound;
 mod timers;
 mod together;
+mod translation;
 mod ways;
 mod whereabouts;
 
@@ -142,6 +144,8 @@ pub struct Controller {
     /// yet, with the time since when they could have been.
     expected: BTreeMap<LinkEnds, Option<Instant>>,
     counters: Counters,
+    /// What a switch of version 1.0 has said, in words of 1.3; kept for its memory.
+    heard: Vec<u8>,
 }
 
 impl Controller {
@@ -182,6 +186,7 @@ impl Controller {
             broken: BTreeSet::new(),
             expected: BTreeMap::new(),
             counters: Counters::default(),
+            heard: Vec::new(),
         }
     }
 
@@ -204,6 +209,7 @@ impl Controller {
         if now >= self.deadline() {
             self.keep_time();
         }
+        self.translate();
     }
 
     /// Returns the next thing to do, or `None` once all is done.

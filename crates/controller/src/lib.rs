@@ -58,6 +58,7 @@ mod siphash;
 pub mod store;
 pub mod transition;
 pub mod unpromised;
+mod version10;
 pub mod view;
 
 pub use config::Config;

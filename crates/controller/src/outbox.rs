@@ -57,6 +57,8 @@ enum Queued {
 struct Buffer {
     owner: ConnectionId,
     bytes: Vec<u8>,
+    /// How many of the bytes are as they are to be sent.
+    rewritten: usize,
     is_queued: bool,
 }
 
@@ -76,10 +78,12 @@ impl Outbox {
             Some(buffer) => {
                 buffer.owner = owner;
                 buffer.bytes.clear();
+                buffer.rewritten = 0;
             }
             None => self.buffers.push(Buffer {
                 owner,
                 bytes: Vec::new(),
+                rewritten: 0,
                 is_queued: false,
             }),
         }
@@ -97,7 +101,25 @@ impl Outbox {
 
     /// Forgets what waits for a connection that is gone.
     pub fn discard(&mut self, slot: Slot) {
-        self.buffers[slot.index()].bytes.clear();
+        let buffer = &mut self.buffers[slot.index()];
+        buffer.bytes.clear();
+        buffer.rewritten = 0;
+    }
+
+    /// Has what waits for a connection rewritten, as far as it was not before:
+    /// `rewrite` appends to its second argument what is to be sent instead.
+    pub fn rewrite(&mut self, slot: Slot, rewrite: impl FnOnce(&[u8], &mut Vec<u8>)) {
+        let buffer = &mut self.buffers[slot.index()];
+        let fresh = buffer.bytes.split_off(buffer.rewritten);
+        rewrite(&fresh, &mut buffer.bytes);
+        buffer.rewritten = buffer.bytes.len();
+    }
+
+    /// Returns whether something waits for a connection that was not rewritten.
+    #[must_use]
+    pub fn has_fresh(&self, slot: Slot) -> bool {
+        let buffer = &self.buffers[slot.index()];
+        buffer.bytes.len() > buffer.rewritten
     }
 
     /// Closes a connection, after what waits for it.
@@ -106,6 +128,7 @@ impl Outbox {
         let owner = buffer.owner;
         if !buffer.bytes.is_empty() {
             let bytes = std::mem::take(&mut buffer.bytes);
+            buffer.rewritten = 0;
             self.queue.push_back(Queued::LastSend(owner, bytes));
         }
         self.refuse(owner, reason);
@@ -138,6 +161,7 @@ impl Outbox {
                 Queued::Send(slot) => {
                     let buffer = &mut self.buffers[slot.index()];
                     buffer.is_queued = false;
+                    buffer.rewritten = 0;
                     if !buffer.bytes.is_empty() {
                         self.taken.clear();
                         std::mem::swap(&mut self.taken, &mut buffer.bytes);

@@ -1,6 +1,7 @@
 //! One connection to a switch: handshake, sign of life, protection.
 //!
-//! Both sides say hello and agree on OpenFlow 1.3 (OF13 clause 6.3.1), then the
+//! Both sides say hello and agree on OpenFlow 1.3, or on 1.0 if the switch speaks
+//! nothing newer (OF13 clause 6.3.1), then the
 //! switch says who it is and which ports it has; from then on its session is
 //! ready. A peer that stays silent is asked for an echo and closed if it gives
 //! none (OF13 clause 6.3.3).
@@ -19,7 +20,9 @@ use wire::openflow::{
     FragmentHandling, Header, Hello, HelloFailed, Message, MessageType, PortDescription,
     SwitchConfig, TransactionId, VERSION,
 };
+use wire::openflow10;
 
+use crate::version10::Translator;
 use crate::view::{Carrier, MAX_PORTS, Port};
 
 /// The most connections at a time.
@@ -31,6 +34,12 @@ pub const MAX_BAD_MESSAGES: u32 = 16;
 pub const MAX_PUNTS: u32 = 1_000;
 /// The time within which [`MAX_PUNTS`] are taken.
 pub const PUNT_WINDOW: Duration = Duration::from_ms(10);
+
+/// What is spoken: OpenFlow 1.3, and 1.0 with those that speak nothing newer.
+const HELLO: Hello = Hello {
+    version: VERSION,
+    versions: Some(1 << VERSION | 1 << openflow10::VERSION),
+};
 
 /// The longest hello that is taken.
 const MAX_HELLO_LENGTH: u16 = 1_024;
@@ -58,7 +67,7 @@ pub enum CloseReason {
     TooMany,
     /// The peer sent what is no OpenFlow.
     Garbage,
-    /// The peer does not speak OpenFlow 1.3.
+    /// The peer speaks neither OpenFlow 1.3 nor 1.0.
     Version,
     /// The peer has not said in time which switch it is.
     Handshake,
@@ -113,6 +122,8 @@ pub struct Session {
     pub is_synchronised: bool,
     /// The question for its entries that is not answered yet.
     pub question: Option<TransactionId>,
+    /// What stands between, if the switch speaks version 1.0.
+    pub translator: Option<Box<Translator>>,
     state: State,
     bad_messages: u32,
     punts: u32,
@@ -129,6 +140,7 @@ impl Session {
             reported: Vec::new(),
             question: None,
             is_synchronised: false,
+            translator: None,
             state: State::Hello,
             bad_messages: 0,
             punts: 0,
@@ -153,13 +165,16 @@ impl Session {
             State::Hello => {
                 header.kind == MessageType::Hello.number() && header.length <= MAX_HELLO_LENGTH
             }
-            State::Features | State::Ports(..) | State::Ready(_) => header.version == VERSION,
+            State::Features | State::Ports(..) | State::Ready(_) => match self.translator {
+                None => header.version == VERSION,
+                Some(_) => header.version == openflow10::VERSION,
+            },
         }
     }
 
     /// Begins: says hello.
     pub fn greet(out: &mut Vec<u8>) {
-        Hello::OURS.emit(TransactionId(0), out);
+        HELLO.emit(TransactionId(0), out);
     }
 
     /// Takes a message, answers what concerns the session, and says what is left
@@ -223,13 +238,17 @@ impl Session {
     }
 
     fn agree(&mut self, hello: &Hello, transaction: TransactionId, out: &mut Vec<u8>) -> Step {
-        if Hello::OURS.agree(hello).is_none() {
-            let error = ErrorMessage {
-                kind: ErrorKind::HelloFailed(HelloFailed::Incompatible),
-                data: b"OpenFlow 1.3 only",
-            };
-            error.emit(transaction, out);
-            return Step::Close(CloseReason::Version);
+        match HELLO.agree(hello) {
+            Some(VERSION) => {}
+            Some(openflow10::VERSION) => self.translator = Some(Box::default()),
+            Some(_) | None => {
+                let error = ErrorMessage {
+                    kind: ErrorKind::HelloFailed(HelloFailed::Incompatible),
+                    data: b"OpenFlow 1.3 or 1.0 only",
+                };
+                error.emit(transaction, out);
+                return Step::Close(CloseReason::Version);
+            }
         }
         self.state = State::Features;
         FeaturesReply::emit_request(TransactionId(0), out);
@@ -294,6 +313,8 @@ pub struct Sessions {
     slots: Vec<Option<Session>>,
     by_connection: BTreeMap<ConnectionId, Slot>,
     by_datapath: BTreeMap<DatapathId, Slot>,
+    /// Those that lead to switches of version 1.0.
+    narrow: Vec<Slot>,
 }
 
 impl Sessions {
@@ -317,6 +338,7 @@ impl Sessions {
     pub fn close(&mut self, slot: Slot) -> Option<Session> {
         let session = self.slots.get_mut(slot.index())?.take()?;
         self.by_connection.remove(&session.connection);
+        self.narrow.retain(|narrow| *narrow != slot);
         if let Some(datapath) = session.datapath()
             && self.by_datapath.get(&datapath) == Some(&slot)
         {
@@ -329,6 +351,19 @@ impl Sessions {
     /// does already.
     pub fn claim(&mut self, datapath: DatapathId, slot: Slot) -> bool {
         *self.by_datapath.entry(datapath).or_insert(slot) == slot
+    }
+
+    /// Notes that a session leads to a switch of version 1.0.
+    pub fn note_narrow(&mut self, slot: Slot) {
+        if !self.narrow.contains(&slot) {
+            self.narrow.push(slot);
+        }
+    }
+
+    /// Returns the sessions that lead to switches of version 1.0.
+    #[must_use]
+    pub fn narrow(&self) -> &[Slot] {
+        &self.narrow
     }
 
     /// Returns the session of a connection.

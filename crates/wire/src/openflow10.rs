@@ -52,6 +52,7 @@ mod queue;
 pub mod statistics;
 mod switch_config;
 mod vendor;
+mod widened_match;
 
 pub use action::{Action, Actions};
 pub use error::{

@@ -6,8 +6,8 @@ use wire::openflow::multipart::{
     FlowStatisticsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
 };
 use wire::openflow::{
-    Cookie, DatapathId, ErrorMessage, HEADER_LENGTH, Header, Message, PacketIn, PortStatus,
-    PortStatusReason, TableId, TransactionId,
+    Cookie, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PacketIn,
+    PortStatus, PortStatusReason, TableId, TransactionId,
 };
 
 use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS};
@@ -47,6 +47,7 @@ impl Controller {
     /// Closes a connection for what its peer did.
     pub(super) fn close(&mut self, slot: Slot, reason: CloseReason) {
         self.counters.closed += 1;
+        self.translate_last_words(slot);
         self.outbox.close(slot, reason);
         self.forget(slot);
     }
@@ -127,20 +128,25 @@ impl Controller {
     }
 
     /// Takes one message. Returns whether the connection is still there.
-    fn take_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
+    pub(super) fn take_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
+        let Some(session) = self.sessions.get_mut(slot) else {
+            return false;
+        };
+        match session.translator {
+            None => self.take_wide_message(slot, bytes),
+            Some(_) => self.take_narrow_message(slot, bytes),
+        }
+    }
+
+    /// Takes one message of version 1.3. Returns whether the connection is still
+    /// there.
+    pub(super) fn take_wide_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
         let Some(session) = self.sessions.get_mut(slot) else {
             return false;
         };
         let (header, message) = match Message::parse(bytes) {
             Ok(parsed) => parsed,
-            Err(error) => {
-                self.counters.bad_messages += 1;
-                if session.take_bad(bytes, error.kind(), self.outbox.to(slot)) {
-                    self.close(slot, CloseReason::Garbage);
-                    return false;
-                }
-                return true;
-            }
+            Err(error) => return self.take_unreadable(slot, bytes, error.kind()),
         };
         self.counters.messages += 1;
         let step = match &message {
@@ -148,10 +154,14 @@ impl Controller {
             Message::PacketIn(_) if session.datapath().is_some() => Step::Pass,
             _ => session.take(header, &message, || self.outbox.to(slot)),
         };
+        let known = session.datapath();
+        if matches!(message, Message::Hello(_)) && session.translator.is_some() {
+            self.sessions.note_narrow(slot);
+        }
         match step {
             Step::Done => true,
             Step::Pass => {
-                if let Some(datapath) = session.datapath() {
+                if let Some(datapath) = known {
                     self.take_from_switch(slot, datapath, header, &message);
                 }
                 true
@@ -162,6 +172,20 @@ impl Controller {
                 false
             }
         }
+    }
+
+    /// Answers a message that cannot be read. Returns whether the connection is
+    /// still there.
+    pub(super) fn take_unreadable(&mut self, slot: Slot, bytes: &[u8], kind: ErrorKind) -> bool {
+        let Some(session) = self.sessions.get_mut(slot) else {
+            return false;
+        };
+        self.counters.bad_messages += 1;
+        let is_last = session.take_bad(bytes, kind, self.outbox.to(slot));
+        if is_last {
+            self.close(slot, CloseReason::Garbage);
+        }
+        !is_last
     }
 
     /// Takes a message of a switch that is known. What only a switch receives,

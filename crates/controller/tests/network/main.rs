@@ -4,6 +4,7 @@ mod fake;
 mod inventory;
 mod paths;
 mod together;
+mod version10;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -680,7 +680,7 @@ pub fn requirement(name: &str, source: u64, destinations: &[u64], to: MacAddress
     }
 }
 
-fn config(switches: u64, links: &[(u64, u64)]) -> Config {
+pub fn config(switches: u64, links: &[(u64, u64)]) -> Config {
     let hosts = (1..=switches).map(|switch| HostParameters {
         name: format!("h{switch}"),
         mac: mac(switch),

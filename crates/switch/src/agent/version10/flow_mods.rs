@@ -8,7 +8,6 @@ use wire::openflow10::{ErrorKind, FlowMod, FlowModFailed, FlowModFlags};
 
 use super::actions::{Purpose, compile, steps, told};
 use super::errors::narrowed;
-use super::matches::widened;
 use crate::action::Program;
 use crate::agent::Agent;
 use crate::agent::flow_mods::{Missing, Order};
@@ -28,7 +27,7 @@ impl Agent {
         flow_mod: &FlowMod<'_>,
     ) -> Result<(), ErrorKind> {
         check_flags(flow_mod)?;
-        let fields = widened(&flow_mod.matching);
+        let fields = flow_mod.matching.widened();
         let (program, actions) = match flow_mod.command {
             FlowModCommand::Add | FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
                 let steps = steps(&flow_mod.actions, Purpose::Entry)?;

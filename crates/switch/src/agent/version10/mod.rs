@@ -49,7 +49,6 @@
 mod actions;
 mod errors;
 mod flow_mods;
-mod matches;
 mod packet_out;
 mod ports;
 mod replies;

@@ -5,12 +5,11 @@ use wire::openflow::{
     self, FlowRemovedReason, Message, PacketInReason, QueueDescription, Sequence, TransactionId,
 };
 use wire::openflow10::statistics::{self, StatisticsReply};
-use wire::openflow10::{self, PortNumber};
+use wire::openflow10::{self, Match, PortNumber};
 
 use super::actions::narrowed_actions;
 use super::errors;
 use super::flow_mods::TABLE;
-use super::matches::narrowed;
 use super::ports::narrowed_port;
 
 /// Appends a message in version 1.0 to `out`; nothing if that version has no
@@ -87,7 +86,7 @@ fn narrowed_packet_in<'a>(wide: &openflow::PacketIn<'a>) -> openflow10::PacketIn
 
 fn narrowed_removal(wide: &openflow::FlowRemoved<'_>) -> openflow10::FlowRemoved {
     openflow10::FlowRemoved {
-        matching: narrowed(&wide.matching),
+        matching: Match::narrowed(&wide.matching),
         cookie: wide.cookie,
         priority: wide.priority,
         reason: match wide.reason {
@@ -153,7 +152,7 @@ fn narrowed_flow<'a>(
 ) -> statistics::FlowStatistics<'a> {
     statistics::FlowStatistics {
         table: wide.table,
-        matching: narrowed(&wide.matching),
+        matching: Match::narrowed(&wide.matching),
         age: wide.age,
         priority: wide.priority,
         idle_timeout_s: wide.idle_timeout_s,

@@ -10,7 +10,6 @@ use wire::openflow10::{self, BadRequest, ErrorKind, Message, Wildcards};
 
 use super::errors::narrowed;
 use super::flow_mods::TABLE;
-use super::matches::widened;
 use crate::agent::Agent;
 use crate::agent::dump::Dump;
 use crate::agent::session::ConnectionId;
@@ -122,7 +121,7 @@ fn select(
     if request.table != TABLE && request.table != TableId::ALL {
         return Ok(None);
     }
-    let fields = widened(&request.matching);
+    let fields = request.matching.widened();
     Ok(Some(Selection {
         table: TABLE,
         rule: matching::compile(&Fields::of(&fields), 0).map_err(narrowed)?,

@@ -4,30 +4,46 @@
 //! EtherType and the protocol that it names. The others are dropped here, so
 //! that two matches that mean the same are the same.
 
-use wire::ethernet::{EtherType, MacAddress};
-use wire::openflow::oxm::{Masked, VlanMatch};
-use wire::openflow::{Fields, MatchField};
-use wire::openflow10::{Match, Network, PortNumber};
-
-use crate::headers::{PROTO_ICMP, PROTO_TCP, PROTO_UDP};
+use super::{Match, Network, PortNumber};
+use crate::ethernet::{EtherType, MacAddress};
+use crate::openflow::oxm::{Masked, VlanMatch};
+use crate::openflow::{Fields, MatchField};
 
 /// Which bits of the type of service are the code point.
 const DSCP_SHIFT: u32 = 2;
+const PROTO_ICMP: u8 = 1;
+const PROTO_TCP: u8 = 6;
+const PROTO_UDP: u8 = 17;
 
-/// Returns the fields of version 1.3 that match the same frames.
-pub(super) fn widened(narrow: &Match) -> Vec<MatchField> {
-    let mut fields = Vec::new();
-    fields.extend(narrow.in_port.map(|it| MatchField::InPort(it.widened())));
-    fields.extend(narrow.dl_dst.map(|it| MatchField::EthDst(it.into())));
-    fields.extend(narrow.dl_src.map(|it| MatchField::EthSrc(it.into())));
-    fields.extend(narrow.dl_type.map(MatchField::EthType));
-    widen_vlan(narrow, &mut fields);
-    match narrow.dl_type {
-        Some(EtherType::IPV4) => widen_ipv4(narrow, &mut fields),
-        Some(EtherType::ARP) => widen_arp(narrow, &mut fields),
-        Some(_) | None => {}
+impl Match {
+    /// Returns the fields of version 1.3 that match the same frames.
+    #[must_use]
+    pub fn widened(&self) -> Vec<MatchField> {
+        let mut fields = Vec::new();
+        fields.extend(self.in_port.map(|it| MatchField::InPort(it.widened())));
+        fields.extend(self.dl_dst.map(|it| MatchField::EthDst(it.into())));
+        fields.extend(self.dl_src.map(|it| MatchField::EthSrc(it.into())));
+        fields.extend(self.dl_type.map(MatchField::EthType));
+        widen_vlan(self, &mut fields);
+        match self.dl_type {
+            Some(EtherType::IPV4) => widen_ipv4(self, &mut fields),
+            Some(EtherType::ARP) => widen_arp(self, &mut fields),
+            Some(_) | None => {}
+        }
+        fields
     }
-    fields
+
+    /// Returns what version 1.0 can say of a match. A field or a part of a mask
+    /// that it cannot is left out, so that the match looks wider than it is.
+    #[must_use]
+    pub fn narrowed(wide: &Fields<'_>) -> Self {
+        let mut narrow = Self::ANY;
+        for field in wide.iter() {
+            let Ok(field) = field else { break };
+            narrow_field(&mut narrow, field);
+        }
+        narrow
+    }
 }
 
 fn widen_vlan(narrow: &Match, fields: &mut Vec<MatchField>) {
@@ -85,17 +101,6 @@ fn masked(network: Network) -> Option<Masked<std::net::Ipv4Addr>> {
         32 => Some(network.address().into()),
         _ => Some(Masked::under(network.address(), network.mask())),
     }
-}
-
-/// Returns what version 1.0 can say of a match. A field or a part of a mask that
-/// it cannot is left out, so that the match looks wider than it is.
-pub(super) fn narrowed(wide: &Fields<'_>) -> Match {
-    let mut narrow = Match::ANY;
-    for field in wide.iter() {
-        let Ok(field) = field else { break };
-        narrow_field(&mut narrow, field);
-    }
-    narrow
 }
 
 fn narrow_field(narrow: &mut Match, field: MatchField) {
@@ -206,10 +211,10 @@ mod tests {
             ..Match::ANY
         };
         for narrow in [ethernet, ip, ports(1), ports(6), ports(17), arp, untagged] {
-            let wide = widened(&narrow);
+            let wide = narrow.widened();
 
             assert!(Fields::of(&wide).check().is_ok(), "{wide:?}");
-            assert_eq!(narrowed(&Fields::of(&wide)), narrow);
+            assert_eq!(Match::narrowed(&Fields::of(&wide)), narrow);
         }
     }
 
@@ -231,7 +236,7 @@ mod tests {
             (everything(EtherType::IPV4, 47), 5),
             (everything(EtherType::IPV4, 17), 6),
         ] {
-            assert_eq!(widened(&narrow).len(), fields, "{narrow:?}");
+            assert_eq!(narrow.widened().len(), fields, "{narrow:?}");
         }
     }
 
@@ -248,7 +253,7 @@ mod tests {
             )),
         ];
 
-        let narrow = narrowed(&Fields::of(&wide));
+        let narrow = Match::narrowed(&Fields::of(&wide));
 
         let expected = Match {
             dl_type: Some(EtherType::IPV4),

@@ -1,0 +1,303 @@
+//! What the switch says, in the words of version 1.3.
+
+use wire::openflow::multipart::{
+    self, AggregateStatistics, MultipartReply, MultipartType, ReplyBody, ReplyWriter,
+};
+use wire::openflow::{
+    self, BadAction, BadRequest, Capabilities, Cookie, DecodeError, ErrorKind, ErrorMessage,
+    FeaturesReply, Fields, FlowModCommand, FlowModFailed, Instruction, Instructions, MatchField,
+    Message, PacketIn, PortConfig, PortDescription, PortState, PortStatus, Sequence, TableId,
+    TransactionId,
+};
+use wire::openflow10::statistics::{self, FlowStatistics};
+use wire::openflow10::{self, ActionKinds, FlowMod};
+
+use super::matches::widen_actions;
+use super::{Cookies, Counted, Enqueue, Question, Sides, Translator};
+
+const TABLE: TableId = TableId(0);
+
+impl Translator {
+    /// Puts one whole message of the switch into the words of the controller.
+    ///
+    /// # Errors
+    ///
+    /// If it is no message of version 1.0.
+    #[inline]
+    pub(super) fn hear_message(
+        &mut self,
+        message: &[u8],
+        sides: &mut Sides<'_>,
+    ) -> Result<(), DecodeError> {
+        let (header, narrow) = openflow10::Message::parse(message)?;
+        let transaction = header.transaction;
+        if let openflow10::Message::PacketIn(packet_in) = narrow {
+            widen_packet_in(transaction, &packet_in, sides.controller);
+            return Ok(());
+        }
+        self.widen(transaction, &narrow, message, sides);
+        Ok(())
+    }
+
+    fn widen(
+        &mut self,
+        transaction: TransactionId,
+        narrow: &openflow10::Message<'_>,
+        bytes: &[u8],
+        sides: &mut Sides<'_>,
+    ) {
+        use openflow10::Message as Narrow;
+        let wide = match narrow {
+            Narrow::Hello(_) => return sides.controller.extend_from_slice(bytes),
+            Narrow::Error(error) => {
+                // A question that is refused is answered with that.
+                self.questions.remove(&transaction);
+                Message::Error(ErrorMessage {
+                    kind: widen_error(error.kind),
+                    data: error.data,
+                })
+            }
+            Narrow::EchoRequest(echo) => Message::EchoRequest(*echo),
+            Narrow::EchoReply(echo) => Message::EchoReply(*echo),
+            Narrow::FeaturesReply(features) => Message::FeaturesReply(self.introduce(features)),
+            Narrow::PacketIn(packet_in) => {
+                return widen_packet_in(transaction, packet_in, sides.controller);
+            }
+            Narrow::FlowRemoved(removed) => return widen_removal(transaction, removed, sides),
+            Narrow::PortStatus(status) => Message::PortStatus(PortStatus {
+                reason: status.reason,
+                port: widen_port(&status.port),
+            }),
+            Narrow::BarrierReply => Message::BarrierReply,
+            Narrow::StatisticsReply(reply) => return self.answer(transaction, reply, sides),
+            // Nobody asks for these, and what only a switch receives is no concern.
+            Narrow::Vendor(_)
+            | Narrow::FeaturesRequest
+            | Narrow::GetConfigRequest
+            | Narrow::GetConfigReply(_)
+            | Narrow::SetConfig(_)
+            | Narrow::PacketOut(_)
+            | Narrow::FlowMod(_)
+            | Narrow::PortMod(_)
+            | Narrow::StatisticsRequest(_)
+            | Narrow::BarrierRequest
+            | Narrow::QueueGetConfigRequest(_)
+            | Narrow::QueueGetConfigReply(_) => return,
+        };
+        wide.emit(transaction, sides.controller);
+    }
+
+    /// Notes which ports the switch has and what it can do.
+    fn introduce(&mut self, narrow: &openflow10::FeaturesReply<'_>) -> FeaturesReply {
+        self.enqueue = match narrow.actions.contains(ActionKinds::ENQUEUE) {
+            true => Enqueue::Able,
+            false => Enqueue::Unable,
+        };
+        let ports = narrow.ports.iter().map_while(Result::ok);
+        self.ports = ports.map(|port| widen_port(&port)).collect();
+        FeaturesReply {
+            datapath: narrow.datapath,
+            buffers: narrow.buffers,
+            tables: 1,
+            auxiliary: 0,
+            capabilities: Capabilities::NONE,
+        }
+    }
+
+    fn answer(
+        &mut self,
+        transaction: TransactionId,
+        reply: &statistics::StatisticsReply<'_>,
+        sides: &mut Sides<'_>,
+    ) {
+        let statistics::ReplyBody::Flow(entries) = reply.body else {
+            return;
+        };
+        let Some(question) = self.questions.get_mut(&transaction) else {
+            return;
+        };
+        let entries = entries.iter().map_while(Result::ok);
+        match question {
+            Question::List(cookies) => {
+                let meant = entries.filter(|entry| cookies.contain(entry.cookie));
+                list(transaction, meant, reply.more, sides.controller);
+            }
+            Question::Count(cookies, counted) => {
+                for entry in entries.filter(|entry| cookies.contain(entry.cookie)) {
+                    counted.add(&entry);
+                }
+                if !reply.more {
+                    let total = ReplyBody::Aggregate((*counted).into());
+                    MultipartReply::new(total).emit(transaction, sides.controller);
+                }
+            }
+            Question::Delete(cookies) => delete(*cookies, entries, sides.switch),
+        }
+        if !reply.more {
+            self.questions.remove(&transaction);
+        }
+    }
+}
+
+impl Counted {
+    fn add(&mut self, entry: &FlowStatistics<'_>) {
+        self.packets = self.packets.saturating_add(entry.packets);
+        self.bytes = self.bytes.saturating_add(entry.bytes);
+        self.flows = self.flows.saturating_add(1);
+    }
+}
+
+impl From<Counted> for AggregateStatistics {
+    fn from(counted: Counted) -> Self {
+        Self {
+            packets: counted.packets,
+            bytes: counted.bytes,
+            flows: counted.flows,
+        }
+    }
+}
+
+/// Writes entries as a part of an answer.
+fn list<'a>(
+    transaction: TransactionId,
+    entries: impl Iterator<Item = FlowStatistics<'a>>,
+    more: bool,
+    out: &mut Vec<u8>,
+) {
+    let start = out.len();
+    let mut writer = ReplyWriter::new(MultipartType::Flow, transaction, out);
+    for entry in entries {
+        let fields = entry.matching.widened();
+        let actions = widen_actions(&entry.actions);
+        let instructions = [Instruction::ApplyActions(openflow::Actions::of(&actions))];
+        writer.push(&multipart::FlowStatistics {
+            table: TABLE,
+            age: entry.age,
+            priority: entry.priority,
+            idle_timeout_s: entry.idle_timeout_s,
+            hard_timeout_s: entry.hard_timeout_s,
+            flags: openflow::FlowModFlags::NONE,
+            cookie: entry.cookie,
+            packets: entry.packets,
+            bytes: entry.bytes,
+            matching: Fields::of(&fields),
+            instructions: match actions.is_empty() {
+                true => Instructions::EMPTY,
+                false => Instructions::of(&instructions),
+            },
+        });
+    }
+    writer.finish();
+    if more {
+        mark_unfinished(&mut out[start..]);
+    }
+}
+
+/// Says of the last message of an answer that more follows.
+fn mark_unfinished(mut messages: &mut [u8]) {
+    const FLAGS_OFFSET: usize = 10;
+    while let Ok(header) = openflow::Header::parse(messages) {
+        let length = usize::from(header.length);
+        messages[FLAGS_OFFSET + 1] |= 1;
+        messages = &mut messages[length..];
+    }
+}
+
+/// Deletes the entries that are meant, one by one.
+fn delete<'a>(
+    cookies: Cookies,
+    entries: impl Iterator<Item = FlowStatistics<'a>>,
+    out: &mut Vec<u8>,
+) {
+    for entry in entries.filter(|entry| cookies.contain(entry.cookie)) {
+        let flow_mod = FlowMod {
+            matching: entry.matching,
+            command: FlowModCommand::DeleteStrict,
+            priority: entry.priority,
+            ..FlowMod::ADD
+        };
+        flow_mod.emit(TransactionId(0), out);
+    }
+}
+
+#[inline]
+fn widen_packet_in(
+    transaction: TransactionId,
+    narrow: &openflow10::PacketIn<'_>,
+    out: &mut Vec<u8>,
+) {
+    let fields = [MatchField::InPort(narrow.in_port.widened())];
+    let packet_in = PacketIn {
+        buffer: narrow.buffer,
+        total_length: narrow.total_length,
+        reason: narrow.reason,
+        table: TABLE,
+        cookie: Cookie::NONE,
+        fields: Sequence::of(&fields),
+        data: narrow.data,
+    };
+    packet_in.emit(transaction, out);
+}
+
+fn widen_removal(
+    transaction: TransactionId,
+    narrow: &openflow10::FlowRemoved,
+    sides: &mut Sides<'_>,
+) {
+    let fields = narrow.matching.widened();
+    let removed = openflow::FlowRemoved {
+        cookie: narrow.cookie,
+        priority: narrow.priority,
+        reason: narrow.reason,
+        table: TABLE,
+        age: narrow.age,
+        idle_timeout_s: narrow.idle_timeout_s,
+        hard_timeout_s: 0,
+        packets: narrow.packets,
+        bytes: narrow.bytes,
+        matching: Fields::of(&fields),
+    };
+    removed.emit(transaction, sides.controller);
+}
+
+/// Takes over what both versions say of a port by the same bits: its name, whether
+/// it is switched off, whether its link is down.
+fn widen_port(narrow: &openflow10::PortDescription) -> PortDescription {
+    PortDescription {
+        config: PortConfig(narrow.config.0 & PortConfig::PORT_DOWN.0),
+        state: PortState(narrow.state.0 & PortState::LINK_DOWN.0),
+        ..PortDescription::new(narrow.number.widened(), narrow.address, narrow.name)
+    }
+}
+
+fn widen_error(narrow: openflow10::ErrorKind) -> ErrorKind {
+    use openflow10::ErrorKind as Narrow;
+    match narrow {
+        Narrow::HelloFailed(code) => ErrorKind::HelloFailed(code),
+        Narrow::QueueOpFailed(code) => ErrorKind::QueueOpFailed(code),
+        // The first codes of these are the same in both versions.
+        Narrow::BadRequest(code) => ErrorKind::BadRequest(
+            BadRequest::from_number(code.number()).unwrap_or(BadRequest::BadType),
+        ),
+        Narrow::BadAction(code) => ErrorKind::BadAction(
+            BadAction::from_number(code.number()).unwrap_or(BadAction::BadType),
+        ),
+        Narrow::FlowModFailed(code) => ErrorKind::FlowModFailed(widen_flow_mod_failed(code)),
+        Narrow::PortModFailed(_) => {
+            ErrorKind::PortModFailed(openflow::PortModFailed::PermissionDenied)
+        }
+        Narrow::Unknown { kind, code } => ErrorKind::Unknown { kind, code },
+    }
+}
+
+const fn widen_flow_mod_failed(narrow: openflow10::FlowModFailed) -> FlowModFailed {
+    use openflow10::FlowModFailed as Narrow;
+    match narrow {
+        Narrow::AllTablesFull => FlowModFailed::TableFull,
+        Narrow::Overlap => FlowModFailed::Overlap,
+        Narrow::PermissionDenied => FlowModFailed::PermissionDenied,
+        Narrow::BadEmergencyTimeout => FlowModFailed::BadTimeout,
+        Narrow::BadCommand => FlowModFailed::BadCommand,
+        Narrow::Unsupported => FlowModFailed::Unknown,
+    }
+}
