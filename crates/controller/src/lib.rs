@@ -1,6 +1,7 @@
 //! What should the network do? The controller core.
 //!
-//! [`Controller`] speaks OpenFlow 1.3 to switches, finds the links between them
+//! [`Controller`] speaks OpenFlow 1.3 to switches, and 1.0 to those that know
+//! nothing newer, finds the links between them
 //! and the hosts at them, admits flows with a deadline only if their promises
 //! can be kept on every way they may take, installs their entries, and moves
 //! them to ways prepared beforehand when a link breaks. It is a state machine:
