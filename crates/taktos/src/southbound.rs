@@ -32,7 +32,7 @@ pub struct OpenFlowOptions {
         long = "openflow",
         value_name = "[tcp|ssl:]ADDR[:PORT]",
         value_delimiter = ',',
-        default_value = "127.0.0.1:6653"
+        default_value = "0.0.0.0:6653"
     )]
     addresses: Vec<Address>,
     /// The controller's certificate for ssl: addresses, in PEM.

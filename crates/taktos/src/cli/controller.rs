@@ -21,13 +21,12 @@ use self::data::{Data, DataError};
 use super::exit::Exit;
 use super::run::stop_on_signals;
 use super::screen::say;
+use crate::southbound::{OpenFlowOptions, SouthboundError};
 use crate::store::MemoryStore;
 use crate::web::Web;
 
 /// How often the program looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// Where switches connect (IANA: openflow).
-const OPENFLOW: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 6653);
 /// Where programs ask.
 const HTTP: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8181);
 
@@ -41,9 +40,8 @@ const WISH: Wish = Wish {
 /// What `taktos controller` is told.
 #[derive(Debug, clap::Args)]
 pub struct Controller {
-    /// Where switches connect.
-    #[arg(long, value_name = "ADDR:PORT", default_value_t = OPENFLOW)]
-    openflow: SocketAddr,
+    #[command(flatten)]
+    openflow: OpenFlowOptions,
     /// Where programs ask, by HTTP.
     #[arg(long, value_name = "ADDR:PORT", default_value_t = HTTP)]
     http: SocketAddr,
@@ -86,6 +84,8 @@ enum StartError {
     #[error("--http {0} is not a loopback address: others than this machine need TLS and tokens")]
     Open(SocketAddr),
     #[error(transparent)]
+    Southbound(#[from] SouthboundError),
+    #[error(transparent)]
     Listen(#[from] ListenError),
     #[error(transparent)]
     Data(#[from] DataError),
@@ -97,6 +97,8 @@ impl StartError {
     fn exit(&self) -> Exit {
         match self {
             Self::Open(_) => Exit::BadInput,
+            Self::Southbound(error) if !error.is_of_the_machine() => Exit::BadInput,
+            Self::Southbound(_) => Exit::Lacking,
             Self::Listen(_) | Self::Data(_) | Self::Machine(_) => Exit::Lacking,
         }
     }
@@ -142,12 +144,13 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
         seed: secrets.seed,
         ..config
     };
-    let switches = controller_loop::listen(arguments.openflow)?;
+    let mut doors = arguments.openflow.open()?;
     let programs = controller_loop::listen(arguments.http)?;
-    let openflow = switches.local_addr()?;
-    let handle = start(switches, config.clone(), data)?;
+    let announced = doors.announce();
+    let handle = start(doors.take_plain(), config.clone(), data)?;
+    let gates = doors.serve(&handle.side_entrance(), say)?;
     let web = Web::start(programs, handle.desk(), &config)?;
-    introduce(arguments, openflow, web.address());
+    introduce(arguments, &announced, web.address());
     while !stop.load(Ordering::Relaxed) {
         match handle.told().recv_timeout(LOOK_INTERVAL) {
             Ok(told) => web.take(told),
@@ -158,6 +161,7 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
             }
         }
     }
+    drop(gates);
     drop(web);
     drop(handle);
     say("stopped");
@@ -165,7 +169,7 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
 }
 
 fn start(
-    listener: TcpListener,
+    listener: Option<TcpListener>,
     config: Config,
     data: Option<Data>,
 ) -> Result<ControllerHandle, StartError> {
@@ -175,7 +179,7 @@ fn start(
     })
 }
 
-fn introduce(arguments: &Controller, openflow: SocketAddr, http: SocketAddr) {
+fn introduce(arguments: &Controller, switches: &[String], http: SocketAddr) {
     let names = arguments.applications.iter().map(|name| match name {
         ApplicationName::ReactiveForwarding => "reactive-forwarding",
         ApplicationName::Deterministic => "deterministic",
@@ -190,7 +194,9 @@ fn introduce(arguments: &Controller, openflow: SocketAddr, http: SocketAddr) {
         "switches that no network file names are taken for a `{}`",
         arguments.profile
     ));
-    say(format_args!("switches connect to {openflow}"));
+    for line in switches {
+        say(line);
+    }
     say(format_args!("programs ask at http://{http}/api/v1"));
     say("running");
 }
