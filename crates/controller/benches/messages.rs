@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use controller::config::{Application, Metric, PortParameters, SwitchParameters, Timers};
-use controller::session::PUNT_WINDOW;
+use controller::punts::PUNT_WINDOW;
 use controller::{Config, ConnectionId, Controller, Input, Output};
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};

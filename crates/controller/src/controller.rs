@@ -5,6 +5,7 @@
 //! | what happens | where it is handled |
 //! |---|---|
 //! | a connection, a message, a switch that comes or goes | `southbound` |
+//! | a frame that a switch hands over | `frames` |
 //! | a request | `requests`, `together` |
 //! | a record of the store | `memory` |
 //! | rules that somebody wants | `desired`, `moves` |
@@ -17,6 +18,7 @@
 //! | time | `timers` |
 
 mod desired;
+mod frames;
 mod links;
 mod memory;
 mod mobility;
@@ -47,6 +49,7 @@ use crate::inventory::Inventory;
 use crate::northbound::{Asker, FlowId, Request, RequestId};
 use crate::outbox::{Outbox, Output};
 use crate::place::LinkEnds;
+use crate::punts::{Budgets, Punts};
 use crate::session::{ConnectionId, Sessions};
 use crate::store::StoreEvent;
 use crate::view::View;
@@ -94,8 +97,11 @@ pub struct Counters {
     pub messages: u64,
     /// Messages that could not.
     pub bad_messages: u64,
-    /// Frames beyond the budget of their switch.
+    /// Frames beyond the budget of their class at their switch.
     pub punts_dropped: u64,
+    /// Frames of hosts that would have been flooded, beyond the budget of their
+    /// switch.
+    pub floods_dropped: u64,
     /// LLDP frames that were no probes of ours.
     pub foreign_probes: u64,
     /// Connections that were closed for what their peer did.
@@ -146,6 +152,10 @@ pub struct Controller {
     counters: Counters,
     /// What a switch of version 1.0 has said, in words of 1.3; kept for its memory.
     heard: Vec<u8>,
+    /// The frames of switches whose connections are gone.
+    punts: Punts,
+    /// What is taken of the frames that switches hand over.
+    budgets: Budgets,
 }
 
 impl Controller {
@@ -187,6 +197,11 @@ impl Controller {
             expected: BTreeMap::new(),
             counters: Counters::default(),
             heard: Vec::new(),
+            punts: Punts::new(now),
+            budgets: match config.application {
+                Application::Deterministic => Budgets::LEARNING,
+                Application::ReactiveForwarding => Budgets::FORWARDING,
+            },
         }
     }
 

@@ -8,7 +8,7 @@
 //! With a key, a probe carries a tag that only its holder can compute: SipHash
 //! over the port's name. A host that forges probes then makes no links.
 
-use wire::ethernet::{EtherType, Header, MacAddress};
+use wire::ethernet::MacAddress;
 use wire::lldp::{Lldp, Origin};
 use wire::openflow::{Action, Actions, BufferId, PacketOut, PortNumber, QueueId, TransactionId};
 
@@ -59,14 +59,10 @@ impl Prober {
         packet_out.emit(TransactionId(0), out);
     }
 
-    /// Returns the port by which a probe left, or `None` if the frame is no
-    /// probe of ours.
+    /// Returns the port by which a probe left, or `None` if what stands behind
+    /// the header of an LLDP frame is no probe of ours.
     #[must_use]
-    pub fn origin(&self, frame: &[u8]) -> Option<PortId> {
-        let (header, payload) = Header::parse(frame).ok()?;
-        if header.ether_type != EtherType::LLDP {
-            return None;
-        }
+    pub fn origin(&self, payload: &[u8]) -> Option<PortId> {
         let origin = Lldp::parse(payload).ok()?.origin?;
         let port = PortId::new(origin.datapath, origin.port);
         let is_ours = self.key.is_none() || origin.tag == self.tag(port);
@@ -82,14 +78,9 @@ impl Prober {
     }
 }
 
-/// Returns whether a frame is LLDP, ours or not.
-#[must_use]
-pub fn is_lldp(frame: &[u8]) -> bool {
-    Header::parse(frame).is_ok_and(|(header, _)| header.ether_type == EtherType::LLDP)
-}
-
 #[cfg(test)]
 mod tests {
+    use wire::ethernet::Header;
     use wire::openflow::{DatapathId, Message};
 
     use super::*;
@@ -121,7 +112,10 @@ mod tests {
         let mut out = Vec::new();
         prober.emit(port(), MacAddress([2; 6]), 7, &mut out);
         match Message::parse(&out).unwrap().1 {
-            Message::PacketOut(packet_out) => packet_out.data.to_vec(),
+            Message::PacketOut(packet_out) => {
+                let (_, payload) = Header::parse(packet_out.data).unwrap();
+                payload.to_vec()
+            }
             other => panic!("{other:?}"),
         }
     }

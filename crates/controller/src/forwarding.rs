@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use units::Instant;
 use wire::ethernet::{Header, MacAddress};
 use wire::openflow::oxm::Masked;
 use wire::openflow::{
@@ -19,6 +20,7 @@ use wire::openflow::{
 
 use crate::mac_table::MacTable;
 use crate::place::PortId;
+use crate::punts::PUNT_WINDOW;
 use crate::session::ConnectionId;
 use crate::view::{Carrier, SwitchId, View};
 
@@ -30,12 +32,45 @@ const PRIORITY: u16 = 100;
 /// An entry that nobody uses goes, so that tables do not fill up with the past.
 const IDLE_TIMEOUT_S: u16 = 60;
 
+/// How many frames of hosts at one switch with links are flooded within
+/// [`PUNT_WINDOW`]: each occupies all other switches.
+pub const MAX_FLOODS: u32 = 200;
+
 /// The application.
 #[derive(Debug)]
 pub struct Forwarding {
     table: MacTable,
-    /// Where a switch that has links may flood to. The others may to all ports.
-    flood_ports: BTreeMap<DatapathId, Vec<PortNumber>>,
+    /// The switches that have links. The others may flood to all ports, as often
+    /// as they like: that reaches nobody else.
+    floods: BTreeMap<DatapathId, Floods>,
+}
+
+/// What one switch with links may flood.
+#[derive(Debug)]
+struct Floods {
+    /// Where to.
+    ports: FloodPorts,
+    /// How many frames of hosts were flooded since.
+    spent: u32,
+    since: Instant,
+}
+
+/// The ports of one switch with links.
+#[derive(Debug, PartialEq, Eq)]
+struct FloodPorts {
+    /// Those that lead to no switch, and those whose link is on the tree.
+    open: Vec<PortNumber>,
+    /// Those that lead to a switch.
+    trunks: Vec<PortNumber>,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Whether it was not known that its source is there.
+    pub is_news: bool,
+    /// Whether it would have been flooded, and was one too many.
+    pub is_dropped: bool,
 }
 
 impl Forwarding {
@@ -44,68 +79,101 @@ impl Forwarding {
     pub fn new(seed: u64) -> Self {
         Self {
             table: MacTable::new(seed),
-            flood_ports: BTreeMap::new(),
+            floods: BTreeMap::new(),
         }
     }
 
-    /// Takes a frame and appends what its switch has to do. Returns whether it
-    /// was not known that its source is there.
+    /// Takes a frame of a station that may be forwarded, and appends what its
+    /// switch has to do.
     #[inline]
     pub fn take(
         &mut self,
+        now: Instant,
         owner: ConnectionId,
         at: PortId,
+        header: &Header,
         packet_in: &PacketIn<'_>,
         out: &mut Vec<u8>,
-    ) -> bool {
-        let Ok((header, _)) = Header::parse(packet_in.data) else {
-            return false;
-        };
-        if header.source.is_multicast() || header.destination.is_link_local() {
-            return false;
-        }
+    ) -> Taken {
         let is_news = self.table.learn(owner, header.source, at.port);
         let known = match header.destination.is_multicast() {
             true => None,
             false => self.table.port(owner, header.destination),
         };
+        let mut is_dropped = false;
         match known {
             Some(port) if port == at.port => {}
             Some(port) => {
-                emit_entry(&header, at.port, port, out);
+                emit_entry(header, at.port, port, out);
                 emit_frame(packet_in, at.port, &[Action::output(port)], out);
             }
-            None => self.flood(at, packet_in, out),
+            None => is_dropped = !self.flood(now, at, packet_in, out),
         }
-        is_news
+        Taken {
+            is_news,
+            is_dropped,
+        }
     }
 
     /// Takes a change of the links or of a switch's ports: floods follow the new
     /// tree. Returns whether all that was learned is forgotten for it; then every
     /// switch has to be sent [`emit_forget`].
-    pub fn change(&mut self, view: &View) -> bool {
-        let flood_ports = flood_ports(view);
-        if flood_ports == self.flood_ports {
+    pub fn change(&mut self, now: Instant, view: &View) -> bool {
+        let ports = flood_ports(view);
+        let is_same = ports.len() == self.floods.len()
+            && ports.iter().all(|(datapath, ports)| {
+                let known = self.floods.get(datapath);
+                known.is_some_and(|known| known.ports == *ports)
+            });
+        if is_same {
             return false;
         }
-        self.flood_ports = flood_ports;
+        let floods = ports.into_iter().map(|(datapath, ports)| {
+            let floods = Floods {
+                ports,
+                spent: 0,
+                since: now,
+            };
+            (datapath, floods)
+        });
+        self.floods = floods.collect();
         self.table.clear();
         true
     }
 
-    fn flood(&self, at: PortId, packet_in: &PacketIn<'_>, out: &mut Vec<u8>) {
-        let Some(ports) = self.flood_ports.get(&at.datapath) else {
-            emit_frame(
-                packet_in,
-                at.port,
-                &[Action::output(PortNumber::FLOOD)],
-                out,
-            );
-            return;
+    /// Floods a frame. Returns whether it was within the budget of its switch.
+    fn flood(
+        &mut self,
+        now: Instant,
+        at: PortId,
+        packet_in: &PacketIn<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Some(floods) = self.floods.get_mut(&at.datapath) else {
+            let everywhere = [Action::output(PortNumber::FLOOD)];
+            emit_frame(packet_in, at.port, &everywhere, out);
+            return true;
         };
-        let others = ports.iter().filter(|port| **port != at.port);
+        if !floods.ports.trunks.contains(&at.port) && !floods.take(now) {
+            return false;
+        }
+        let others = floods.ports.open.iter().filter(|port| **port != at.port);
         let actions: Vec<Action> = others.map(|port| Action::output(*port)).collect();
         emit_frame(packet_in, at.port, &actions, out);
+        true
+    }
+}
+
+impl Floods {
+    /// Counts a frame of a host. Returns whether it may be flooded.
+    fn take(&mut self, now: Instant) -> bool {
+        if now.saturating_since(self.since) >= PUNT_WINDOW {
+            self.since = now;
+            self.spent = 0;
+        }
+        let is_within = self.spent < MAX_FLOODS;
+        self.spent += u32::from(is_within);
+        is_within
     }
 }
 
@@ -155,29 +223,22 @@ fn emit_frame(packet_in: &PacketIn<'_>, input: PortNumber, actions: &[Action], o
     packet_out.emit(TransactionId(0), out);
 }
 
-/// Returns, for each switch with a link, its ports that lead to no switch and
-/// those whose link is on the tree.
-fn flood_ports(view: &View) -> BTreeMap<DatapathId, Vec<PortNumber>> {
+/// Returns where each switch with a link may flood to.
+fn flood_ports(view: &View) -> BTreeMap<DatapathId, FloodPorts> {
     let on_tree = tree_ports(view);
     let mut ports = BTreeMap::new();
     for switch in view.switches() {
-        let trunks = switch
-            .ports
-            .iter()
-            .map(|port| PortId::new(switch.datapath, port.number));
-        let is_alone = trunks.clone().all(|port| view.is_access(port));
-        if is_alone {
+        let up = switch.ports.iter();
+        let up = up.filter(|port| port.carrier == Carrier::Up);
+        let ports_up = up.map(|port| PortId::new(switch.datapath, port.number));
+        let trunks = ports_up.clone().filter(|port| !view.is_access(*port));
+        let trunks: Vec<PortNumber> = trunks.map(|port| port.port).collect();
+        if trunks.is_empty() {
             continue;
         }
-        let up = switch
-            .ports
-            .iter()
-            .filter(|port| port.carrier == Carrier::Up);
-        let open = up.map(|port| port.number).filter(|number| {
-            let port = PortId::new(switch.datapath, *number);
-            view.is_access(port) || on_tree.contains(&port)
-        });
-        ports.insert(switch.datapath, open.collect());
+        let open = ports_up.filter(|port| view.is_access(*port) || on_tree.contains(port));
+        let open = open.map(|port| port.port).collect();
+        ports.insert(switch.datapath, FloodPorts { open, trunks });
     }
     ports
 }

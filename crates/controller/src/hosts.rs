@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use units::{Duration, Instant};
-use wire::ethernet::MacAddress;
+use wire::ethernet::{Header, MacAddress};
 use wire::openflow::DatapathId;
 
 use crate::config::HostParameters;
@@ -243,10 +243,11 @@ impl Hosts {
         now: Instant,
         view: &mut View,
         port: PortId,
-        frame: &[u8],
+        header: &Header,
+        payload: &[u8],
     ) -> Vec<Change> {
         let mut changes = Vec::new();
-        let Some(sighting) = Sighting::of(frame) else {
+        let Some(sighting) = Sighting::of(header, payload) else {
             return changes;
         };
         if view.is_access(port) && self.locate(now, view, port, sighting.mac, &mut changes) {

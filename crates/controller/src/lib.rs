@@ -17,6 +17,7 @@
 //! | [`session`], [`outbox`], [`confirmation`] | how does it speak with switches? |
 //! | [`view`], [`place`] | what is known of the network? |
 //! | [`discovery`], [`hosts`] | how does it become known? |
+//! | [`punts`] | which frames are taken from switches? |
 //! | [`path`] | which way should a flow take? |
 //! | [`admission`], [`unpromised`], [`refusal`] | can its promise be kept there? |
 //! | [`budgets`] | how much delay may each hop add? |
@@ -49,6 +50,7 @@ pub mod northbound;
 pub mod outbox;
 pub mod path;
 pub mod place;
+pub mod punts;
 pub mod record;
 pub mod refusal;
 pub mod restoration;

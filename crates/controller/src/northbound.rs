@@ -31,6 +31,7 @@ use crate::budgets::Fitted;
 use crate::controller::Counters;
 use crate::desired::{Outcome, Subject};
 use crate::place::{LinkEnds, PortId};
+pub use crate::punts::{ClassCount, FrameClass};
 use crate::refusal::Refusal;
 use crate::view::View;
 
@@ -146,6 +147,19 @@ pub enum Reply {
 pub struct Statistics {
     /// All together, since the start.
     pub counters: Counters,
+    /// The frames that switches have handed over since the start, by class.
+    pub frames: Vec<ClassCount>,
+    /// The switches that are connected.
+    pub switches: Vec<SwitchStatistics>,
+}
+
+/// What was counted of one switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchStatistics {
+    /// Which.
+    pub datapath: DatapathId,
+    /// The frames that it has handed over since it is connected, by class.
+    pub frames: Vec<ClassCount>,
 }
 
 /// Whether a requirement is met.

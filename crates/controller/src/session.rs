@@ -8,12 +8,11 @@
 //!
 //! A peer harms only itself. It can make the controller keep no more than one
 //! message, it is closed when it sends what is no OpenFlow, and the frames that
-//! it hands over are taken up to a budget, beside which probes for links count
-//! as nothing: a storm of frames cannot make a link seem lost.
+//! it hands over are taken up to budgets ([`crate::punts`]).
 
 use std::collections::BTreeMap;
 
-use units::{Duration, Instant};
+use units::Instant;
 use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
 use wire::openflow::{
     ControllerLength, Cookie, DatapathId, Echo, ErrorKind, ErrorMessage, FeaturesReply,
@@ -22,6 +21,7 @@ use wire::openflow::{
 };
 use wire::openflow10;
 
+use crate::punts::Punts;
 use crate::version10::Translator;
 use crate::view::{Carrier, MAX_PORTS, Port};
 
@@ -29,11 +29,6 @@ use crate::view::{Carrier, MAX_PORTS, Port};
 pub const MAX_CONNECTIONS: usize = 4_096;
 /// The most messages that cannot be read before a connection is closed.
 pub const MAX_BAD_MESSAGES: u32 = 16;
-/// The most frames that a switch may hand over within [`PUNT_WINDOW`], beside
-/// probes.
-pub const MAX_PUNTS: u32 = 1_000;
-/// The time within which [`MAX_PUNTS`] are taken.
-pub const PUNT_WINDOW: Duration = Duration::from_ms(10);
 
 /// What is spoken: OpenFlow 1.3, and 1.0 with those that speak nothing newer.
 const HELLO: Hello = Hello {
@@ -126,8 +121,8 @@ pub struct Session {
     pub translator: Option<Box<Translator>>,
     state: State,
     bad_messages: u32,
-    punts: u32,
-    punts_since: Instant,
+    /// The frames that the switch has handed over.
+    pub punts: Punts,
 }
 
 impl Session {
@@ -143,8 +138,7 @@ impl Session {
             translator: None,
             state: State::Hello,
             bad_messages: 0,
-            punts: 0,
-            punts_since: now,
+            punts: Punts::new(now),
         }
     }
 
@@ -219,17 +213,6 @@ impl Session {
             ErrorMessage::about(message, kind).emit(header.transaction, out);
         }
         self.bad_messages > MAX_BAD_MESSAGES || self.datapath().is_none()
-    }
-
-    /// Counts a frame that the switch handed over. Returns whether it is within
-    /// the budget.
-    pub fn take_punt(&mut self, now: Instant) -> bool {
-        if now.saturating_since(self.punts_since) >= PUNT_WINDOW {
-            self.punts_since = now;
-            self.punts = 0;
-        }
-        self.punts = self.punts.saturating_add(1);
-        self.punts <= MAX_PUNTS
     }
 
     /// Asks for a sign of life.

@@ -13,7 +13,7 @@ use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
 use crate::northbound::{
     Accepted, Asker, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING,
     Permission, Promise, PromisedFlow, Promises, Reply, Request, RequestId, Requirement, Route,
-    Statistics, Topology,
+    Statistics, SwitchStatistics, Topology,
 };
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
@@ -178,8 +178,7 @@ impl Controller {
             Request::SetHost(host) => self.set_host(id, host),
             Request::RemoveHost(name) => self.remove_host(id, name),
             Request::Statistics => {
-                let counters = self.counters;
-                let statistics = Box::new(Statistics { counters });
+                let statistics = Box::new(self.statistics());
                 self.outbox.reply(id, Reply::Statistics(statistics));
             }
         }
@@ -565,6 +564,24 @@ impl Controller {
             links: links.filter(|link| link.carrier == Carrier::Up).count(),
             hosts: hosts.filter(|host| host.attachment.is_some()).count(),
             flows: self.flows.iter().filter(|flow| is_admitted(flow)).count(),
+        }
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut all = self.punts;
+        let mut switches = Vec::new();
+        for (_, session) in self.sessions.iter() {
+            all.add(&session.punts);
+            switches.extend(session.datapath().map(|datapath| SwitchStatistics {
+                datapath,
+                frames: session.punts.counts().collect(),
+            }));
+        }
+        switches.sort_by_key(|switch| switch.datapath);
+        Statistics {
+            counters: self.counters,
+            frames: all.counts().collect(),
+            switches,
         }
     }
 

@@ -6,18 +6,16 @@ use wire::openflow::multipart::{
     FlowStatisticsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
 };
 use wire::openflow::{
-    Cookie, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PacketIn,
-    PortStatus, PortStatusReason, TableId, TransactionId,
+    Cookie, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
+    PortStatusReason, TableId, TransactionId,
 };
 
 use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS};
-use crate::discovery;
-use crate::forwarding;
 use crate::northbound::{Detection, Event};
 use crate::place::PortId;
 use crate::rules;
 use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
-use crate::view::{Carrier, Confirmed, Port};
+use crate::view::{Carrier, Port};
 
 use super::Controller;
 use super::links::Operation;
@@ -56,6 +54,7 @@ impl Controller {
         let Some(session) = self.sessions.close(slot) else {
             return;
         };
+        self.punts.add(&session.punts);
         let datapath = session.datapath();
         let is_lost = |datapath: &DatapathId| self.sessions.of_switch(*datapath).is_none();
         if let Some(datapath) = datapath.filter(is_lost)
@@ -309,66 +308,6 @@ impl Controller {
             self.probe(PortId::new(datapath, port.number));
         }
         self.follow_links();
-    }
-
-    /// Takes a frame that a switch handed over.
-    fn punted(&mut self, slot: Slot, datapath: DatapathId, packet_in: &PacketIn<'_>) {
-        let Some(input) = packet_in.in_port() else {
-            return;
-        };
-        let port = PortId::new(datapath, input);
-        if discovery::is_lldp(packet_in.data) {
-            self.probe_arrived(port, packet_in.data);
-            return;
-        }
-        let Some(session) = self.sessions.get_mut(slot) else {
-            return;
-        };
-        let may_be_new = match &mut self.forwarding {
-            Some(forwarding) => {
-                let out = self.outbox.to(slot);
-                forwarding.take(session.connection, port, packet_in, out)
-            }
-            None => {
-                let is_taken = session.take_punt(self.now);
-                self.counters.punts_dropped += u64::from(!is_taken);
-                is_taken
-            }
-        };
-        if may_be_new {
-            self.learn_from(port, packet_in.data);
-        }
-    }
-
-    fn probe_arrived(&mut self, to: PortId, frame: &[u8]) {
-        let Some(from) = self.prober.origin(frame) else {
-            self.counters.foreign_probes += 1;
-            return;
-        };
-        match self.view.confirm(self.now, from, to) {
-            Confirmed::Known | Confirmed::Ignored => {}
-            // The other side may have been deaf when this side was probed.
-            Confirmed::OneWay => self.probe(to),
-            Confirmed::Up { link, replaced } => {
-                for lost in replaced.into_iter().flatten() {
-                    self.strike_link(self.view.links()[lost.index()].ends);
-                    self.link_lost(lost, Detection::Recabled);
-                }
-                self.link_found(link);
-            }
-        }
-    }
-
-    /// Lets floods follow the links that are up now.
-    pub(super) fn follow_links(&mut self) {
-        let Some(forwarding) = &mut self.forwarding else {
-            return;
-        };
-        if forwarding.change(&self.view) {
-            for (_, slot) in self.sessions.ready() {
-                forwarding::emit_forget(self.outbox.to(slot));
-            }
-        }
     }
 
     /// Asks a switch which of our entries it has.

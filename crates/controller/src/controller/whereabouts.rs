@@ -6,12 +6,15 @@ use crate::northbound::{Event, HostRefusal, Reply, RequestId, StaticHost};
 use crate::place::PortId;
 use crate::rules;
 
+use wire::ethernet::Header;
+
 use super::Controller;
 
 impl Controller {
     /// Learns from a frame that came in by `port`.
-    pub(super) fn learn_from(&mut self, port: PortId, frame: &[u8]) {
-        for change in self.hosts.learn(self.now, &mut self.view, port, frame) {
+    pub(super) fn learn_from(&mut self, port: PortId, header: &Header, payload: &[u8]) {
+        let (now, view) = (self.now, &mut self.view);
+        for change in self.hosts.learn(now, view, port, header, payload) {
             self.tell_of_host(change);
         }
     }

@@ -62,10 +62,10 @@ pub enum Claim {
 }
 
 impl Sighting {
-    /// Reads a frame. Returns `None` if no host can have sent it.
+    /// Reads what stands behind the header of a frame. Returns `None` if no host
+    /// can have sent it.
     #[must_use]
-    pub fn of(frame: &[u8]) -> Option<Self> {
-        let (header, payload) = Header::parse(frame).ok()?;
+    pub fn of(header: &Header, payload: &[u8]) -> Option<Self> {
         let mac = header.source;
         if mac.is_multicast() || mac == MacAddress::ZERO {
             return None;
@@ -271,14 +271,19 @@ mod tests {
         ) {
             let mut frame = ethernet(ether_type);
             frame.extend(&payload);
-            let _ = Sighting::of(&frame);
-            let _ = Sighting::of(&frame[..cut.index(frame.len())]);
-            let _ = Sighting::of(&payload);
+            let _ = sighting(&frame);
+            let _ = sighting(&frame[..cut.index(frame.len())]);
+            let _ = sighting(&payload);
         }
     }
 
+    fn sighting(frame: &[u8]) -> Option<Sighting> {
+        let (header, payload) = Header::parse(frame).ok()?;
+        Sighting::of(&header, payload)
+    }
+
     fn claim(frame: &[u8]) -> Claim {
-        let sighting = Sighting::of(frame).unwrap();
+        let sighting = sighting(frame).unwrap();
         assert_eq!(sighting.mac, MAC);
         sighting.claim
     }

@@ -315,7 +315,11 @@ impl Net {
     }
 
     fn hear(&mut self, at: u32, frame: &[u8]) -> Vec<Change> {
-        self.hosts.learn(self.now, &mut self.view, port(at), frame)
+        let Ok((header, payload)) = Header::parse(frame) else {
+            return Vec::new();
+        };
+        let view = &mut self.view;
+        self.hosts.learn(self.now, view, port(at), &header, payload)
     }
 
     fn set(&mut self, name: &str, attachment: Option<PortId>) -> Result<Vec<Change>, HostRefusal> {

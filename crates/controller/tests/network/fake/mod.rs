@@ -64,6 +64,8 @@ pub struct Network {
     /// frames travelled in, since the last trace began.
     reached: BTreeMap<u64, usize>,
     queues: BTreeSet<u32>,
+    /// The probe that last left by each port.
+    pub probes: BTreeMap<PortId, Vec<u8>>,
     next_connection: u64,
     next_request: u64,
 }
@@ -116,6 +118,7 @@ impl Network {
             travelling: VecDeque::new(),
             reached: BTreeMap::new(),
             queues: BTreeSet::new(),
+            probes: BTreeMap::new(),
             next_connection: 0,
             next_request: 0,
         };
@@ -408,6 +411,10 @@ impl Network {
 
     fn transmit(&mut self, datapath: DatapathId, output: u32, frame: &[u8]) {
         let out = PortId::new(datapath, PortNumber(output));
+        let (header, _) = Header::parse(frame).unwrap();
+        if header.ether_type == EtherType::LLDP {
+            self.probes.insert(out, frame.to_vec());
+        }
         if output == HOST_PORT {
             *self.reached.entry(datapath.0).or_insert(0) += 1;
         } else if let Some(to) = self.links.get(&out).filter(|_| !self.cut.contains(&out)) {

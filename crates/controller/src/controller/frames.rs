@@ -1,0 +1,97 @@
+//! What happens to the frames that switches hand over.
+
+use wire::ethernet::{EtherType, Header};
+use wire::openflow::{DatapathId, PacketIn};
+
+use crate::forwarding;
+use crate::northbound::Detection;
+use crate::place::PortId;
+use crate::punts::FrameClass;
+use crate::session::Slot;
+use crate::view::Confirmed;
+
+use super::Controller;
+
+impl Controller {
+    /// Takes a frame that a switch handed over.
+    pub(super) fn punted(&mut self, slot: Slot, datapath: DatapathId, packet_in: &PacketIn<'_>) {
+        let Some(input) = packet_in.in_port() else {
+            return;
+        };
+        let port = PortId::new(datapath, input);
+        let Some(session) = self.sessions.get_mut(slot) else {
+            return;
+        };
+        let (header, payload) = match Header::parse(packet_in.data) {
+            Ok(parsed) => parsed,
+            Err(_) => {
+                session
+                    .punts
+                    .take(self.now, FrameClass::Other, &self.budgets);
+                self.counters.punts_dropped += 1;
+                return;
+            }
+        };
+        if header.ether_type == EtherType::LLDP {
+            self.probe_arrived(slot, port, payload);
+            return;
+        }
+        let class = FrameClass::of(&header, payload);
+        if !session.punts.take(self.now, class, &self.budgets) {
+            self.counters.punts_dropped += 1;
+            return;
+        }
+        let may_be_new = match &mut self.forwarding {
+            Some(forwarding) => {
+                let out = self.outbox.to(slot);
+                let owner = session.connection;
+                let taken = forwarding.take(self.now, owner, port, &header, packet_in, out);
+                self.counters.floods_dropped += u64::from(taken.is_dropped);
+                taken.is_news || class.tells_addresses()
+            }
+            None => true,
+        };
+        if may_be_new {
+            self.learn_from(port, &header, payload);
+        }
+    }
+
+    fn probe_arrived(&mut self, slot: Slot, to: PortId, payload: &[u8]) {
+        let origin = self.prober.origin(payload);
+        let class = match origin {
+            Some(_) => FrameClass::LinkProbe,
+            None => FrameClass::ForeignLldp,
+        };
+        if let Some(session) = self.sessions.get_mut(slot) {
+            session.punts.take(self.now, class, &self.budgets);
+        }
+        let Some(from) = origin else {
+            self.counters.foreign_probes += 1;
+            return;
+        };
+        match self.view.confirm(self.now, from, to) {
+            Confirmed::Known | Confirmed::Ignored => {}
+            // The other side may have been deaf when this side was probed.
+            Confirmed::OneWay => self.probe(to),
+            Confirmed::Up { link, replaced } => {
+                for lost in replaced.into_iter().flatten() {
+                    self.strike_link(self.view.links()[lost.index()].ends);
+                    self.link_lost(lost, Detection::Recabled);
+                }
+                self.link_found(link);
+            }
+        }
+    }
+
+    /// Lets floods follow the links that are up now.
+    pub(super) fn follow_links(&mut self) {
+        let Some(forwarding) = &mut self.forwarding else {
+            return;
+        };
+        if forwarding.change(self.now, &self.view) {
+            for (_, slot) in self.sessions.ready() {
+                forwarding::emit_forget(self.outbox.to(slot));
+            }
+        }
+    }
+}
