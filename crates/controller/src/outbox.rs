@@ -3,14 +3,20 @@
 //!
 //! Messages for a connection are appended to its buffer; the first of them takes
 //! a place in the order of outputs, and all that follow until the driver has
-//! taken it travel with it. Buffers keep their memory, so that sending allocates
-//! nothing.
+//! taken it travel with it. Buffers that were taken are used again, so that sending
+//! allocates nothing, and there are no more of them than were ever full at once: a
+//! connection to which nothing is said has none.
 
 use std::collections::VecDeque;
 
 use crate::northbound::{Event, Reply, RequestId};
 use crate::session::{CloseReason, ConnectionId, Slot};
 use crate::store::StoreWrite;
+
+/// The most empty buffers that are kept to be used again.
+const MOST_SPARE: usize = 64;
+/// A buffer that has grown beyond this is not kept.
+const LARGEST_SPARE_BYTES: usize = 1 << 20;
 
 /// What the controller asks of its driver.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,6 +75,8 @@ pub struct Outbox {
     buffers: Vec<Buffer>,
     /// What was taken last.
     taken: Vec<u8>,
+    /// Empty buffers.
+    spare: Vec<Vec<u8>>,
 }
 
 impl Outbox {
@@ -95,6 +103,9 @@ impl Outbox {
         if !buffer.is_queued {
             buffer.is_queued = true;
             self.queue.push_back(Queued::Send(slot));
+            if buffer.bytes.capacity() == 0 {
+                buffer.bytes = self.spare.pop().unwrap_or_default();
+            }
         }
         &mut buffer.bytes
     }
@@ -162,9 +173,11 @@ impl Outbox {
                     let buffer = &mut self.buffers[slot.index()];
                     buffer.is_queued = false;
                     buffer.rewritten = 0;
-                    if !buffer.bytes.is_empty() {
-                        self.taken.clear();
-                        std::mem::swap(&mut self.taken, &mut buffer.bytes);
+                    let bytes = std::mem::take(&mut buffer.bytes);
+                    let is_empty = bytes.is_empty();
+                    let before = std::mem::replace(&mut self.taken, bytes);
+                    keep(&mut self.spare, before);
+                    if !is_empty {
                         break Queued::Send(slot);
                     }
                 }
@@ -188,5 +201,65 @@ impl Outbox {
             Queued::Notify(event) => Output::Notify(event),
             Queued::Reply(id, reply) => Output::Reply { id, reply },
         })
+    }
+}
+
+/// Keeps a buffer to be used again, unless there are enough or it is too large.
+fn keep(spare: &mut Vec<Vec<u8>>, mut buffer: Vec<u8>) {
+    if spare.len() < MOST_SPARE && (1..=LARGEST_SPARE_BYTES).contains(&buffer.capacity()) {
+        buffer.clear();
+        spare.push(buffer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Instant;
+
+    use super::*;
+    use crate::session::Sessions;
+
+    #[test]
+    fn a_connection_to_which_nothing_is_said_any_more_keeps_no_memory() {
+        let (mut outbox, slots) = outbox_of(3);
+
+        for slot in &slots {
+            outbox.to(*slot).extend([7; 1_000]);
+            while outbox.pop().is_some() {}
+        }
+
+        let kept = outbox.buffers.iter().map(|buffer| buffer.bytes.capacity());
+        assert_eq!(kept.sum::<usize>(), 0);
+        assert!(outbox.spare.len() <= 1, "{} spare", outbox.spare.len());
+    }
+
+    #[test]
+    fn speaking_in_turn_uses_the_same_memory_again() {
+        let (mut outbox, slots) = outbox_of(2);
+        let say = |outbox: &mut Outbox, slot: Slot| {
+            let bytes = outbox.to(slot);
+            bytes.extend([7; 1_000]);
+            let place = bytes.as_ptr();
+            while outbox.pop().is_some() {}
+            place
+        };
+        let first = say(&mut outbox, slots[0]);
+        let second = say(&mut outbox, slots[1]);
+
+        let later = [say(&mut outbox, slots[0]), say(&mut outbox, slots[1])];
+
+        assert!(later.iter().all(|place| [first, second].contains(place)));
+    }
+
+    fn outbox_of(connections: u64) -> (Outbox, Vec<Slot>) {
+        let (mut outbox, mut sessions) = (Outbox::default(), Sessions::default());
+        let open = |number| {
+            let slot = sessions.open(Instant::ZERO, ConnectionId(number));
+            let slot = slot.expect("there is room");
+            outbox.open(slot, ConnectionId(number));
+            slot
+        };
+        let slots = (0..connections).map(open).collect();
+        (outbox, slots)
     }
 }
