@@ -72,6 +72,8 @@ pub enum CloseReason {
     Duplicate,
     /// The peer has more ports than a switch may have, or is a switch too many.
     TooLarge,
+    /// The peer does not read what it is sent.
+    Unread,
 }
 
 /// How far a session is.

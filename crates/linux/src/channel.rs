@@ -6,9 +6,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::stream::Stream;
 
-/// The most bytes that wait to be sent. A peer that lets more pile up does not
-/// read; its connection is closed.
+/// The most bytes that wait to be sent, unless somebody says otherwise. A peer that
+/// lets more pile up does not read; its connection is closed.
 pub const BACKLOG_BYTES: usize = 4 << 20;
+/// So much that was sent already is forgotten before more is kept.
+const SENT_BYTES: usize = 1 << 16;
 
 /// One connection.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub struct Channel {
     backlog: Vec<u8>,
     /// How much of the backlog has been sent already.
     sent: usize,
+    /// The most that may wait.
+    most: usize,
 }
 
 /// What a read found.
@@ -37,7 +41,9 @@ pub enum Unsent {
     Nothing,
     /// Something: call [`Channel::flush`] when the connection is writable.
     Something,
-    /// The connection is of no more use: it broke, or the peer does not read.
+    /// More than may be: the peer does not read.
+    TooMuch,
+    /// The connection is of no more use: it broke.
     Closed,
 }
 
@@ -54,7 +60,21 @@ impl Channel {
             stream,
             backlog: Vec::new(),
             sent: 0,
+            most: BACKLOG_BYTES,
         })
+    }
+
+    /// Lets so many bytes wait, in place of [`BACKLOG_BYTES`].
+    #[must_use]
+    pub fn holding(mut self, most: usize) -> Self {
+        self.most = most;
+        self
+    }
+
+    /// Returns how many bytes wait to be sent.
+    #[must_use]
+    pub const fn waiting(&self) -> usize {
+        self.backlog.len() - self.sent
     }
 
     /// Reads what is there into `room`.
@@ -72,11 +92,24 @@ impl Channel {
 
     /// Appends `bytes` to what [`flush`](Self::flush) sends.
     pub fn queue(&mut self, bytes: &[u8]) {
-        if self.sent == self.backlog.len() {
-            self.backlog.clear();
-            self.sent = 0;
-        }
+        self.forget_sent();
         self.backlog.extend_from_slice(bytes);
+    }
+
+    /// Sends `bytes` behind what waits, without a copy as far as the connection takes
+    /// them at once.
+    pub fn send(&mut self, bytes: &[u8]) -> Unsent {
+        let mut rest = bytes;
+        while self.waiting() == 0 && !rest.is_empty() {
+            match self.stream.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => return Unsent::Closed,
+            }
+        }
+        self.queue(rest);
+        self.unsent()
     }
 
     /// Sends as much as the connection takes.
@@ -93,10 +126,22 @@ impl Channel {
     }
 
     fn unsent(&self) -> Unsent {
-        match self.backlog.len() - self.sent {
+        match self.waiting() {
             0 => Unsent::Nothing,
-            waiting if waiting > BACKLOG_BYTES => Unsent::Closed,
+            waiting if waiting > self.most => Unsent::TooMuch,
             _ => Unsent::Something,
+        }
+    }
+
+    /// Gives up the memory of what was sent, where that moves less than it frees.
+    fn forget_sent(&mut self) {
+        if self.waiting() == 0 {
+            self.backlog.clear();
+            self.sent = 0;
+            self.backlog.shrink_to(SENT_BYTES);
+        } else if self.sent >= self.waiting().max(SENT_BYTES) {
+            self.backlog.drain(..self.sent);
+            self.sent = 0;
         }
     }
 }
@@ -144,10 +189,43 @@ mod tests {
 
         let gave_up = (0..64).any(|_| {
             channel.queue(&chunk);
-            channel.flush() == Unsent::Closed
+            channel.flush() == Unsent::TooMuch
         });
 
         assert!(gave_up);
+    }
+
+    #[test]
+    fn what_was_sent_takes_no_memory_while_more_waits() {
+        let (mut channel, mut peer) = pair();
+        let chunk = vec![7; 1 << 18];
+        let mut room = vec![0; chunk.len()];
+
+        // More than may wait passes through, many times, and something always waits.
+        for _ in 0..16 * BACKLOG_BYTES / chunk.len() {
+            channel.send(&chunk);
+            while channel.waiting() > chunk.len() {
+                assert_ne!(peer.read(&mut room).unwrap(), 0);
+                channel.flush();
+            }
+
+            let kept = channel.backlog.capacity();
+            assert!(kept <= 8 * chunk.len(), "{kept} bytes kept");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_at_once_stays_behind_what_waits() {
+        let (mut channel, mut peer) = pair();
+        channel.queue(b"first ");
+
+        let unsent = channel.send(b"second");
+
+        assert_eq!(unsent, Unsent::Something);
+        assert_eq!(channel.flush(), Unsent::Nothing);
+        let mut received = [0; 12];
+        peer.read_exact(&mut received).unwrap();
+        assert_eq!(&received, b"first second");
     }
 
     #[test]

@@ -325,85 +325,141 @@ impl Loop {
         }
     }
 
+    /// Takes what a switch has said. What could not be sent before may go now, and
+    /// goes first.
     fn listen_to(&mut self, id: ConnectionId) {
+        if self.doorway.is_behind(id) {
+            let unsent = self.doorway.flush(id);
+            self.settle(id, unsent);
+        }
         let mut room = std::mem::take(&mut self.room);
         match self.doorway.read(id, &mut room) {
             Found::Bytes(count) => {
                 let bytes = &room[..count];
-                self.input(Input::Received {
-                    connection: id,
-                    bytes,
-                });
+                self.hear(id, bytes);
             }
-            // What could not be sent before may go now.
-            Found::Nothing => {
-                self.spoken_to.insert(id);
+            Found::Nothing => {}
+            Found::Closed => {
+                self.lose(id);
             }
-            Found::Closed => self.lose(id),
         }
         self.room = room;
     }
 
-    /// Sends what was queued.
-    fn speak(&mut self) {
-        while let Some(id) = self.spoken_to.pop_first() {
-            match self.doorway.flush(id) {
-                Unsent::Nothing | Unsent::Something => {}
-                Unsent::Closed => self.lose(id),
-            }
-        }
-    }
-
-    fn lose(&mut self, id: ConnectionId) {
-        self.spoken_to.remove(&id);
-        if self.doorway.close(id).is_some() {
-            self.input(Input::Disconnected(id));
-        }
-    }
-
-    fn input(&mut self, input: Input<'_>) {
+    /// Hands over what a switch has said; what it is answered is sent at once.
+    fn hear(&mut self, connection: ConnectionId, bytes: &[u8]) {
+        let input = Input::Received { connection, bytes };
         self.controller.handle(clock::now(), input);
         while let Some(output) = self.controller.poll() {
             match output {
-                Output::Send { connection, bytes } => {
-                    self.doorway.queue(connection, bytes);
-                    self.spoken_to.insert(connection);
-                }
-                Output::Close { connection, reason } => {
-                    // The last words, such as an error message, as far as they fit.
-                    self.doorway.flush(connection);
-                    self.spoken_to.remove(&connection);
-                    if let Some(peer) = self.doorway.close(connection) {
-                        tell(&self.tell, Told::Closed { peer, reason });
+                Output::Send {
+                    connection: to,
+                    bytes,
+                } if to == connection => {
+                    let unsent = self.doorway.send(to, bytes);
+                    match unsent {
+                        Unsent::Nothing | Unsent::Something => {}
+                        // It is dealt with at the end of the turn.
+                        Unsent::TooMuch | Unsent::Closed => {
+                            self.spoken_to.insert(to);
+                        }
                     }
                 }
-                Output::Store(write) => self.keeper.write(write),
-                Output::Notify(notice) => {
-                    // What was to be sent before is sent before, so that the time
-                    // of the notice is that of the sending.
-                    flush(&mut self.doorway, &self.spoken_to);
-                    tell(
-                        &self.tell,
-                        Told::Notice {
-                            at: clock::now(),
-                            notice,
-                        },
-                    );
-                }
-                Output::Reply { id, reply } => tell(
+                other => carry_out(
+                    other,
+                    &mut self.doorway,
+                    &mut self.spoken_to,
+                    &self.keeper,
                     &self.tell,
-                    Told::Reply {
-                        at: clock::now(),
-                        id,
-                        reply,
-                    },
                 ),
             }
         }
     }
 
+    /// Sends what was queued.
+    fn speak(&mut self) {
+        while let Some(id) = self.spoken_to.pop_first() {
+            let unsent = self.doorway.flush(id);
+            self.settle(id, unsent);
+        }
+    }
+
+    /// Parts with a connection that is of no more use.
+    fn settle(&mut self, id: ConnectionId, unsent: Unsent) {
+        match unsent {
+            Unsent::Nothing | Unsent::Something => {}
+            Unsent::TooMuch => {
+                if let Some(peer) = self.lose(id) {
+                    let reason = CloseReason::Unread;
+                    self.tell(Told::Closed { peer, reason });
+                }
+            }
+            Unsent::Closed => {
+                self.lose(id);
+            }
+        }
+    }
+
+    /// Parts with a connection, and returns whose it was.
+    fn lose(&mut self, id: ConnectionId) -> Option<SocketAddr> {
+        self.spoken_to.remove(&id);
+        let peer = self.doorway.close(id)?;
+        self.input(Input::Disconnected(id));
+        Some(peer)
+    }
+
+    fn input(&mut self, input: Input<'_>) {
+        self.controller.handle(clock::now(), input);
+        while let Some(output) = self.controller.poll() {
+            carry_out(
+                output,
+                &mut self.doorway,
+                &mut self.spoken_to,
+                &self.keeper,
+                &self.tell,
+            );
+        }
+    }
+
     fn tell(&self, told: Told) {
         tell(&self.tell, told);
+    }
+}
+
+/// Does what the controller asks for. What is sent is queued: a turn that speaks to a
+/// switch many times writes to it once.
+fn carry_out(
+    output: Output<'_>,
+    doorway: &mut Doorway,
+    spoken_to: &mut BTreeSet<ConnectionId>,
+    keeper: &StoreKeeper,
+    told: &Sender<Told>,
+) {
+    match output {
+        Output::Send { connection, bytes } => {
+            doorway.queue(connection, bytes);
+            spoken_to.insert(connection);
+        }
+        Output::Close { connection, reason } => {
+            // The last words, such as an error message, as far as they fit.
+            doorway.flush(connection);
+            spoken_to.remove(&connection);
+            if let Some(peer) = doorway.close(connection) {
+                tell(told, Told::Closed { peer, reason });
+            }
+        }
+        Output::Store(write) => keeper.write(write),
+        Output::Notify(notice) => {
+            // What was to be sent before is sent before, so that the time of the
+            // notice is that of the sending.
+            flush(doorway, spoken_to);
+            let at = clock::now();
+            tell(told, Told::Notice { at, notice });
+        }
+        Output::Reply { id, reply } => {
+            let at = clock::now();
+            tell(told, Told::Reply { at, id, reply });
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) enum Interest {
     Reading,
     /// Something to read, or room to write.
     ReadingAndWriting,
+    /// Room to write.
+    Writing,
 }
 
 impl Interest {
@@ -26,6 +28,7 @@ impl Interest {
         match self {
             Self::Reading => EventFlags::IN,
             Self::ReadingAndWriting => EventFlags::IN | EventFlags::OUT,
+            Self::Writing => EventFlags::OUT,
         }
     }
 }

@@ -3,17 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::convert::Infallible;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::thread;
 use std::time::Duration as StdDuration;
 
 use controller::config::{Application, Metric, PortParameters, SwitchParameters, Timers};
-use controller::{Config, Request, Store, StoreWrite};
+use controller::{CloseReason, Config, Request, Store, StoreWrite};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
 use linux::scheduling::{Placement, Wish};
-use units::{BitRate, DataSize, Delay};
-use wire::openflow::{Framer, Hello, Message, TransactionId};
+use units::{BitRate, DataSize, Delay, Duration};
+use wire::openflow::{Echo, Framer, Hello, Message, TransactionId};
 
 const PATIENCE: StdDuration = StdDuration::from_secs(5);
 const ORDINARY: Wish = Wish {
@@ -62,12 +63,26 @@ fn config() -> Config {
 }
 
 fn start() -> (ControllerHandle, SocketAddr) {
+    start_with(config())
+}
+
+fn start_with(config: Config) -> (ControllerHandle, SocketAddr) {
     let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
     let address = listener.local_addr().unwrap();
     (
-        ControllerHandle::start(listener, config(), Nothing, ORDINARY).unwrap(),
+        ControllerHandle::start(listener, config, Nothing, ORDINARY).unwrap(),
         address,
     )
+}
+
+/// Returns what the controller tells next that is no notice.
+fn next_beside_notices(controller: &ControllerHandle) -> Told {
+    loop {
+        match controller.told().recv_timeout(PATIENCE).unwrap() {
+            Told::Notice { .. } => {}
+            told => return told,
+        }
+    }
 }
 
 /// Connects and says hello, as a switch does.
@@ -125,7 +140,7 @@ fn garbage_closes_its_own_session_only() {
     let mut rest = Vec::new();
     // Closing with bytes unread resets the connection, which is as good.
     let _ = vandal.read_to_end(&mut rest);
-    match controller.told().recv_timeout(PATIENCE).unwrap() {
+    match next_beside_notices(&controller) {
         Told::Closed { peer, .. } => assert_eq!(peer, vandal.local_addr().unwrap()),
         other => panic!("{other:?}"),
     }
@@ -151,12 +166,48 @@ fn a_peer_that_closes_in_the_middle_of_a_message_harms_nobody() {
 }
 
 #[test]
+fn a_switch_that_asks_without_reading_is_heard_no_longer_and_then_closed() {
+    /// Far above what the two sockets and the controller keep.
+    const MUCH: usize = 64 << 20;
+    let mut config = config();
+    config.timers.echo_interval = Duration::from_ms(50);
+    config.timers.echo_timeout = Duration::from_ms(300);
+    let (controller, address) = start_with(config);
+    let mut greedy = greet(address);
+    await_features_request(&mut greedy);
+    let mut question = Vec::new();
+    let data = &[7; 60_000];
+    Echo { data }.emit_request(TransactionId(2), &mut question);
+    greedy.set_nonblocking(true).unwrap();
+
+    let (mut asked, mut rest) = (0, &question[..]);
+    let reason = loop {
+        match greedy.write(rest) {
+            Ok(count) => (asked, rest) = (asked + count, &rest[count..]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::yield_now(),
+            // Closed, as it should be: what was told says why.
+            Err(_) => {}
+        }
+        if rest.is_empty() {
+            rest = &question;
+        }
+        assert!(asked < MUCH, "whoever does not read is heard for ever");
+        if let Ok(Told::Closed { reason, .. }) = controller.told().try_recv() {
+            break reason;
+        }
+    };
+
+    assert_eq!(reason, CloseReason::Silence);
+    await_features_request(&mut greet(address));
+}
+
+#[test]
 fn a_request_is_answered_under_its_number() {
     let (controller, _) = start();
 
     let asked = controller.ask(Request::Topology);
 
-    match controller.told().recv_timeout(PATIENCE).unwrap() {
+    match next_beside_notices(&controller) {
         Told::Reply { id, .. } => assert_eq!(id, asked),
         other => panic!("{other:?}"),
     }
@@ -174,7 +225,7 @@ fn a_connection_that_was_made_elsewhere_is_served_as_any() {
     await_features_request(&mut switch);
     switch.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
 
-    match controller.told().recv_timeout(PATIENCE).unwrap() {
+    match next_beside_notices(&controller) {
         Told::Closed { peer: closed, .. } => assert_eq!(closed, peer),
         other => panic!("{other:?}"),
     }

@@ -14,6 +14,15 @@ use crate::waker::Waker;
 
 /// The most connections at once; further ones are closed as they come.
 pub const MOST_CONNECTIONS: usize = 4096;
+/// The most bytes that wait for one switch, such as the entries that it lacks. One
+/// that lets more pile up does not read; its connection is closed.
+pub const MOST_UNSENT_BYTES: usize = 64 << 20;
+/// The most bytes that wait for all switches together. Beyond, whoever has more than
+/// an equal share of them is closed.
+pub const MOST_UNSENT_BYTES_OF_ALL: usize = 512 << 20;
+/// With so much unsent, a switch is heard only as fast as it reads: what it sends is
+/// answered, and answers that nobody reads would pile up.
+const UNHEARD_BYTES: usize = 1 << 20;
 /// The marks of what is no connection; those count up from zero.
 const LISTENER: u64 = u64::MAX;
 const WAKER: u64 = u64::MAX - 1;
@@ -36,14 +45,16 @@ pub(super) struct Doorway {
     poller: Poller,
     lines: BTreeMap<ConnectionId, Line>,
     next: u64,
+    /// How many bytes wait for all together.
+    unsent: usize,
 }
 
 #[derive(Debug)]
 struct Line {
     channel: Channel,
     peer: SocketAddr,
-    /// Whether the kernel is asked to report room to write.
-    awaits_room: bool,
+    /// What the kernel is asked to report.
+    interest: Interest,
 }
 
 impl Doorway {
@@ -60,6 +71,7 @@ impl Doorway {
             poller,
             lines: BTreeMap::new(),
             next: 0,
+            unsent: 0,
         })
     }
 
@@ -93,19 +105,16 @@ impl Doorway {
         if self.lines.len() == MOST_CONNECTIONS {
             return None;
         }
-        let channel = Channel::new(stream).ok()?;
+        let channel = Channel::new(stream).ok()?.holding(MOST_UNSENT_BYTES);
         self.poller.add(&channel, self.next).ok()?;
         let id = ConnectionId(self.next);
         self.next += 1;
-        let awaits_room = false;
-        self.lines.insert(
-            id,
-            Line {
-                channel,
-                peer,
-                awaits_room,
-            },
-        );
+        let line = Line {
+            channel,
+            peer,
+            interest: Interest::Reading,
+        };
+        self.lines.insert(id, line);
         Some(id)
     }
 
@@ -120,33 +129,105 @@ impl Doorway {
     pub(super) fn queue(&mut self, id: ConnectionId, bytes: &[u8]) {
         if let Some(line) = self.lines.get_mut(&id) {
             line.channel.queue(bytes);
+            self.unsent += bytes.len();
         }
+    }
+
+    /// Sends `bytes` now, behind what waits.
+    pub(super) fn send(&mut self, id: ConnectionId, bytes: &[u8]) -> Unsent {
+        self.work(id, |channel| channel.send(bytes))
     }
 
     /// Sends what waits, as far as it fits.
     pub(super) fn flush(&mut self, id: ConnectionId) -> Unsent {
+        self.work(id, Channel::flush)
+    }
+
+    /// Tells whether something waits for a connection.
+    pub(super) fn is_behind(&self, id: ConnectionId) -> bool {
+        let line = self.lines.get(&id);
+        line.is_some_and(|line| line.channel.waiting() > 0)
+    }
+
+    /// Lets a channel send, and has the kernel report what matters afterwards.
+    fn work(&mut self, id: ConnectionId, send: impl FnOnce(&mut Channel) -> Unsent) -> Unsent {
+        let connections = self.lines.len();
         let Some(line) = self.lines.get_mut(&id) else {
             return Unsent::Nothing;
         };
-        let unsent = line.channel.flush();
-        let awaits_room = unsent == Unsent::Something;
-        if awaits_room != line.awaits_room {
-            line.awaits_room = awaits_room;
-            let interest = match unsent {
-                Unsent::Something => Interest::ReadingAndWriting,
-                Unsent::Nothing | Unsent::Closed => Interest::Reading,
-            };
+        let before = line.channel.waiting();
+        let unsent = send(&mut line.channel);
+        let waiting = line.channel.waiting();
+        self.unsent = self.unsent + waiting - before;
+        let interest = match waiting {
+            0 => Interest::Reading,
+            1..=UNHEARD_BYTES => Interest::ReadingAndWriting,
+            _ => Interest::Writing,
+        };
+        if interest != line.interest {
+            line.interest = interest;
             if self.poller.change(&line.channel, id.0, interest).is_err() {
                 return Unsent::Closed;
             }
         }
-        unsent
+        let has_its_share = waiting <= MOST_UNSENT_BYTES_OF_ALL / connections;
+        match unsent {
+            Unsent::Something if self.unsent > MOST_UNSENT_BYTES_OF_ALL && !has_its_share => {
+                Unsent::TooMuch
+            }
+            Unsent::Nothing | Unsent::Something | Unsent::TooMuch | Unsent::Closed => unsent,
+        }
     }
 
     /// Closes a connection and returns whose it was.
     pub(super) fn close(&mut self, id: ConnectionId) -> Option<SocketAddr> {
         let line = self.lines.remove(&id)?;
+        self.unsent -= line.channel.waiting();
         self.poller.remove(&line.channel);
         Some(line.peer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    fn doorway_with_one() -> (Doorway, ConnectionId, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut doorway = Doorway::open(None, &Waker::new().unwrap()).unwrap();
+        let peer = TcpStream::connect(address).unwrap();
+        let (stream, from) = listener.accept().unwrap();
+        let id = doorway.take(stream, from).unwrap();
+        (doorway, id, peer)
+    }
+
+    #[test]
+    fn what_waits_for_all_is_known_while_it_comes_and_goes() {
+        let (mut doorway, id, _peer) = doorway_with_one();
+        let bytes = vec![0; MOST_UNSENT_BYTES / 2];
+
+        doorway.queue(id, &bytes);
+        let queued = doorway.unsent;
+        doorway.flush(id);
+        let flushed = doorway.unsent;
+        doorway.close(id);
+
+        assert_eq!(queued, bytes.len());
+        assert!(0 < flushed && flushed < queued, "{flushed}");
+        assert_eq!(doorway.unsent, 0);
+    }
+
+    #[test]
+    fn for_one_switch_waits_so_much_and_no_more() {
+        let (mut doorway, id, _peer) = doorway_with_one();
+        let bytes = vec![0; MOST_UNSENT_BYTES];
+
+        let first = doorway.send(id, &bytes);
+        let second = doorway.send(id, &bytes);
+
+        assert_eq!((first, second), (Unsent::Something, Unsent::TooMuch));
     }
 }

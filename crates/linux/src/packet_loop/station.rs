@@ -419,7 +419,7 @@ impl Station {
                     n += 1;
                 }
                 (Phase::Closing(_), _) => self.part_with(n, poller),
-                (Phase::Broken, _) | (Phase::Open, Unsent::Closed) => {
+                (Phase::Broken, _) | (Phase::Open, Unsent::TooMuch | Unsent::Closed) => {
                     self.part_with(n, poller);
                     self.input(now, Input::Disconnected(connection));
                 }

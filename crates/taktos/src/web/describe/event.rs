@@ -241,5 +241,6 @@ pub const fn why_closed(reason: CloseReason) -> &'static str {
         CloseReason::Silence => "it has been silent for too long",
         CloseReason::Duplicate => "the switch is connected by another connection",
         CloseReason::TooLarge => "it has too many ports, or is a switch too many",
+        CloseReason::Unread => "it does not read what it is sent",
     }
 }
