@@ -6,6 +6,7 @@
 //! who they are, [`web`], by which programs ask a controller, and [`reproduce`], which does the experiments of papers again.
 
 pub mod cli;
+pub mod client;
 pub mod datapath;
 pub mod experiment;
 pub mod inspection;
