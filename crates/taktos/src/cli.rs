@@ -4,6 +4,7 @@
 mod analyze;
 mod certify;
 mod check;
+mod client;
 mod controller;
 mod exit;
 mod explanation;
@@ -50,6 +51,16 @@ enum Command {
     Controller(Box<controller::Controller>),
     /// Run a switch on existing interfaces, or show what a running one does.
     Switch(Box<switch::Switch>),
+    /// Show the network that a running controller knows.
+    Topology(client::topology::Topology),
+    /// Show the flows that are admitted, and how their promises stand.
+    Flows(client::flows::Flows),
+    /// Ask for flows that arrive in time: one, or those of a file.
+    Admit(Box<client::admit::Admit>),
+    /// End flows.
+    Withdraw(client::withdraw::Withdraw),
+    /// Show what happened in the network, or what happens.
+    Events(client::events::Events),
     /// Do experiments of the papers again and print their figures beside ours;
     /// without arguments, list them.
     Reproduce(reproduce::Reproduce),
@@ -141,6 +152,11 @@ pub fn main() -> ExitCode {
         Command::Verify(arguments) => certify::verify(&arguments),
         Command::Controller(arguments) => controller::controller(&arguments),
         Command::Switch(arguments) => switch::switch(&arguments),
+        Command::Topology(arguments) => client::topology::topology(&arguments),
+        Command::Flows(arguments) => client::flows::flows(&arguments),
+        Command::Admit(arguments) => client::admit::admit(&arguments),
+        Command::Withdraw(arguments) => client::withdraw::withdraw(&arguments),
+        Command::Events(arguments) => client::events::events(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
     };
     exit.into()

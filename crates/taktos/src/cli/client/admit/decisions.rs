@@ -1,0 +1,108 @@
+//! What a controller decided about flows.
+
+use serde_json::json;
+
+use super::super::failure;
+use super::super::flows::time;
+use super::super::sheet::{Head, count, draw, harmless_document};
+use crate::web::document::{DecisionDocument, DecisionsDocument, RequirementDocument};
+
+/// The decisions on flows, in the order in which they were asked for.
+pub struct Decided {
+    dry_run: bool,
+    decisions: Vec<DecisionDocument>,
+}
+
+impl Decided {
+    /// Returns those on no flow yet.
+    pub const fn new(dry_run: bool) -> Self {
+        Self {
+            dry_run,
+            decisions: Vec::new(),
+        }
+    }
+
+    /// Adds some.
+    pub fn take(&mut self, document: DecisionsDocument) {
+        self.decisions.extend(document.decisions);
+    }
+
+    /// Returns how many there are.
+    pub const fn len(&self) -> usize {
+        self.decisions.len()
+    }
+
+    /// Tells whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.decisions.is_empty()
+    }
+
+    /// Tells whether a flow was refused.
+    pub fn any_refused(&self) -> bool {
+        self.decisions.iter().any(|it| it.admitted.is_none())
+    }
+
+    /// Returns them as one document.
+    pub fn json(&self) -> String {
+        let verdict = match self.any_refused() {
+            true => "refused",
+            false => "admitted",
+        };
+        let document = json!({
+            "dry_run": self.dry_run,
+            "verdict": verdict,
+            "decisions": self.decisions,
+        });
+        harmless_document(&format!("{document:#}\n"))
+    }
+
+    /// Returns what people read.
+    pub fn text(&self, wanted: &[RequirementDocument]) -> String {
+        let rows = self.decisions.iter().zip(wanted);
+        let rows: Vec<_> = rows
+            .map(|(decision, wanted)| row(decision, wanted))
+            .collect();
+        let heads = [
+            Head::Text("flow"),
+            Head::Amount("deadline"),
+            Head::Amount("guarantee"),
+            Head::Amount("slack"),
+            Head::Text("path"),
+            Head::Text("verdict"),
+        ];
+        let admitted = self.decisions.iter().filter(|it| it.admitted.is_some());
+        let would_be = match (self.dry_run, self.decisions.len()) {
+            (true, _) => "would be",
+            (false, 1) => "was",
+            (false, _) => "were",
+        };
+        format!(
+            "{}{} of {} {would_be} admitted\n",
+            draw(heads, &rows),
+            admitted.count(),
+            count(self.decisions.len(), "flow")
+        )
+    }
+}
+
+fn row(decision: &DecisionDocument, wanted: &RequirementDocument) -> [String; 6] {
+    let deadline = wanted.deadline_ns;
+    let admitted = decision.admitted.as_ref();
+    let guarantee = admitted.and_then(|it| it.guarantee_ns);
+    let slack = deadline.zip(guarantee);
+    let slack = slack.map(|(deadline, guarantee)| time(deadline.saturating_sub(guarantee)));
+    let refused = decision.refused.as_ref().map(|it| match failure::help(it) {
+        None => format!("refused: {}", it.message),
+        Some(help) => format!("refused: {}; {help}", it.message),
+    });
+    [
+        decision.name.clone(),
+        deadline.map(time).unwrap_or_default(),
+        guarantee.map(time).unwrap_or_default(),
+        slack.unwrap_or_default(),
+        admitted
+            .map(|it| it.route.switches.join(" "))
+            .unwrap_or_default(),
+        refused.unwrap_or_else(|| "admitted".to_owned()),
+    ]
+}

@@ -1,0 +1,267 @@
+//! What happened at a controller, in words.
+
+use std::net::IpAddr;
+
+use units::Duration;
+
+use super::sheet::count;
+use crate::web::document::flow::TravelsDocument;
+use crate::web::document::{EventKind, PlaceDocument};
+
+/// What a happening is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Switches and their connections.
+    Switches,
+    /// Links, and so the ways of everything.
+    Links,
+    /// Hosts, and so the ways of what goes to them.
+    Hosts,
+    /// Flows and their promises.
+    Flows,
+    /// The rules of switches.
+    Rules,
+    /// Anything: something was missed, or is not known to us.
+    Unknown,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// What it is about.
+    pub about: About,
+    /// What happened.
+    pub words: String,
+}
+
+/// Tells what happened.
+pub fn told(event: &EventKind) -> Told {
+    let (about, words) = match event {
+        EventKind::SwitchConnected { .. }
+        | EventKind::SwitchLost { .. }
+        | EventKind::SwitchUnreadable { .. }
+        | EventKind::DuplicateSwitch { .. }
+        | EventKind::ConnectionClosed { .. } => (About::Switches, of_switch(event)),
+        EventKind::LinkFound { .. }
+        | EventKind::LinkLost { .. }
+        | EventKind::RestorationStarted { .. }
+        | EventKind::RestorationSent { .. }
+        | EventKind::Restored { .. }
+        | EventKind::Returned { .. }
+        | EventKind::PromisesSuspended { .. }
+        | EventKind::PromisesResumed => (About::Links, of_link(event)),
+        EventKind::HostFound { .. }
+        | EventKind::HostMoved { .. }
+        | EventKind::HostAddressed { .. }
+        | EventKind::HostRemoved { .. }
+        | EventKind::HostDoubted { .. }
+        | EventKind::AddressDisputed { .. } => (About::Hosts, of_host(event)),
+        EventKind::Admitted { .. }
+        | EventKind::Withdrawn { .. }
+        | EventKind::Installed { .. }
+        | EventKind::Degraded { .. }
+        | EventKind::Readmitted { .. }
+        | EventKind::Recovered { .. }
+        | EventKind::RecordUnreadable { .. } => (About::Flows, of_flow(event)),
+        EventKind::EntryRefused { .. }
+        | EventKind::Synchronised { .. }
+        | EventKind::GivenUp { .. }
+        | EventKind::RulesSettled { .. } => (About::Rules, of_rules(event)),
+        EventKind::Ready => (About::Unknown, "ready to decide on flows".to_owned()),
+        EventKind::StoreFailed { reason } => {
+            (About::Unknown, format!("the store failed: {reason}"))
+        }
+        EventKind::Gap { missed } => (About::Unknown, gap(*missed)),
+    };
+    Told { about, words }
+}
+
+fn of_switch(event: &EventKind) -> String {
+    match event {
+        EventKind::SwitchConnected { name, ports, .. } => {
+            format!("switch {name} connected, {}", count(*ports, "port"))
+        }
+        EventKind::SwitchLost { name, .. } => format!("switch {name} lost"),
+        EventKind::SwitchUnreadable { datapath } => {
+            format!("what is stored of switch {datapath} cannot be read: left alone")
+        }
+        EventKind::DuplicateSwitch { name, .. } => {
+            format!("a second connection claimed to be switch {name}: closed")
+        }
+        EventKind::ConnectionClosed { peer, reason } => {
+            format!("connection from {peer} closed: {reason}")
+        }
+        other => unspoken(other),
+    }
+}
+
+fn of_link(event: &EventKind) -> String {
+    match event {
+        EventKind::LinkFound { link } => format!("link {link} found"),
+        EventKind::LinkLost { link, detection } => format!("link {link} lost ({detection})"),
+        EventKind::RestorationStarted { link } => {
+            format!("moving flows away from link {link}")
+        }
+        EventKind::RestorationSent { link, flows, .. } => {
+            format!("{} told to leave link {link}", count(*flows, "flow"))
+        }
+        EventKind::Restored {
+            link,
+            took_ns,
+            flows,
+            switches,
+            ..
+        } => format!(
+            "{} moved away from link {link} in {}, {} confirmed it",
+            count(*flows, "flow"),
+            Duration::from_ns(*took_ns),
+            count(*switches, "switch")
+        ),
+        EventKind::Returned { flows } => {
+            format!("{} back on the usual way", count(*flows, "flow"))
+        }
+        EventKind::PromisesSuspended { broken } => {
+            format!(
+                "promises suspended: {} broken at once",
+                count(*broken, "link")
+            )
+        }
+        EventKind::PromisesResumed => "promises in force again".to_owned(),
+        other => unspoken(other),
+    }
+}
+
+fn of_host(event: &EventKind) -> String {
+    match event {
+        EventKind::HostFound { name, at } => format!("host {name} is at {}", place(at)),
+        EventKind::HostMoved { name, from, to } => {
+            format!("host {name} moved from {} to {}", place(from), place(to))
+        }
+        EventKind::HostAddressed { name, addresses } => {
+            format!("host {name} has {}", list(addresses))
+        }
+        EventKind::HostRemoved { name } => format!("host {name} removed"),
+        EventKind::HostDoubted { name, at, stays } => format!(
+            "host {name} was seen at {} and is taken to be at {}: a loop, or a forged address",
+            place(at),
+            place(stays)
+        ),
+        EventKind::AddressDisputed {
+            address,
+            holder,
+            claimant,
+        } => format!("host {claimant} claims {address}, which host {holder} has"),
+        other => unspoken(other),
+    }
+}
+
+/// Returns addresses on one line.
+pub fn list(addresses: &[IpAddr]) -> String {
+    let addresses = addresses.iter().map(IpAddr::to_string);
+    addresses.collect::<Vec<_>>().join(" ")
+}
+
+fn of_flow(event: &EventKind) -> String {
+    match event {
+        EventKind::Admitted { flow, name } => format!("flow {name} admitted, number {flow}"),
+        EventKind::Withdrawn { flow, name } => format!("flow {name} withdrawn, number {flow}"),
+        EventKind::Installed { flow } => format!("flow {flow} installed"),
+        EventKind::Degraded { flow, travels } => {
+            format!("flow {flow} has no promise now: {}", way(travels))
+        }
+        EventKind::Readmitted { flow } => {
+            format!("flow {flow} decided upon anew: a host of it moved")
+        }
+        EventKind::Recovered { flow } => format!("flow {flow} has its promise again"),
+        EventKind::RecordUnreadable { flow } => {
+            format!("what is stored of flow {flow} cannot be read: left alone")
+        }
+        other => unspoken(other),
+    }
+}
+
+fn of_rules(event: &EventKind) -> String {
+    match event {
+        EventKind::EntryRefused {
+            datapath,
+            flow,
+            error,
+        } => match flow {
+            Some(flow) => format!("switch {datapath} refused an entry of flow {flow}: {error}"),
+            None => format!("switch {datapath} refused an entry: {error}"),
+        },
+        EventKind::Synchronised {
+            datapath,
+            added,
+            removed,
+        } => format!(
+            "switch {datapath} has its rules: {} added, {removed} removed",
+            count(*added, "rule")
+        ),
+        EventKind::GivenUp {
+            datapath,
+            subject,
+            error,
+        } => format!("switch {datapath} refuses an entry of {subject} for good: {error}"),
+        EventKind::RulesSettled { subject, outcome } => {
+            format!("rules of {subject}: {outcome}")
+        }
+        other => unspoken(other),
+    }
+}
+
+fn gap(missed: Option<u64>) -> String {
+    match missed {
+        Some(missed) => format!("up to {missed} events are missing here"),
+        None => "events are missing here".to_owned(),
+    }
+}
+
+/// Returns which way a flow takes.
+pub fn way(travels: &TravelsDocument) -> String {
+    match travels {
+        TravelsDocument::Base => "the usual way".to_owned(),
+        TravelsDocument::Alternative { without } => format!("around {without}"),
+        TravelsDocument::Detour => "a detour".to_owned(),
+        TravelsDocument::Nowhere => "nowhere".to_owned(),
+    }
+}
+
+/// Returns a port, by the name of its switch if that is known.
+pub fn place(place: &PlaceDocument) -> String {
+    match place.switch.as_str() {
+        "" => format!("{}:{}", place.datapath, place.port),
+        switch => format!("{switch}:{}", place.port),
+    }
+}
+
+fn unspoken(event: &EventKind) -> String {
+    event.name().replace('-', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_is_told_in_words() {
+        let lost = EventKind::LinkLost {
+            link: "1:2-2:1".to_owned(),
+            detection: "silence".to_owned(),
+        };
+        let restored = EventKind::Restored {
+            link: "1:2-2:1".to_owned(),
+            took_ns: 1_250_000,
+            flows: 1,
+            flow_mods: 4,
+            switches: 2,
+        };
+
+        assert_eq!(told(&lost).words, "link 1:2-2:1 lost (silence)");
+        assert_eq!(
+            told(&restored).words,
+            "1 flow moved away from link 1:2-2:1 in 1.25 ms, 2 switches confirmed it"
+        );
+        assert_eq!(told(&restored).about, About::Links);
+    }
+}

@@ -1,0 +1,135 @@
+//! `taktos topology`: the switches, links and hosts that a controller knows.
+
+use std::fmt::Write;
+
+use super::super::exit::Exit;
+use super::happening::{About, list, place};
+use super::sheet::{Head, count, draw};
+use super::{Page, Target};
+use crate::web::document::{HostDocument, HostOrigin, SwitchDocument, TopologyDocument};
+
+/// What `taktos topology` is told.
+#[derive(Debug, clap::Args)]
+pub struct Topology {
+    #[command(flatten)]
+    target: Target,
+    /// Show it again whenever it changes, until Ctrl-C.
+    #[arg(long, short)]
+    watch: bool,
+}
+
+/// Shows the network.
+pub fn topology(arguments: &Topology) -> Exit {
+    let page = Page {
+        title: "network",
+        path: "/api/v1/topology".to_owned(),
+        text: &text,
+    };
+    match arguments.watch {
+        true => arguments.target.watch(&page, concerns),
+        false => arguments.target.show(&page),
+    }
+}
+
+const fn concerns(about: About) -> bool {
+    match about {
+        About::Switches | About::Links | About::Hosts | About::Unknown => true,
+        About::Flows | About::Rules => false,
+    }
+}
+
+fn text(topology: &TopologyDocument) -> String {
+    if topology.switches.is_empty() {
+        return "no switch has connected yet: point one at the controller's OpenFlow address\n"
+            .to_owned();
+    }
+    let counts = topology.counts;
+    let mut text = switches(&topology.switches);
+    if !topology.links.is_empty() {
+        text = format!("{text}\n{}", links(topology));
+    }
+    if !topology.hosts.is_empty() {
+        text = format!("{text}\n{}", hosts(&topology.hosts));
+    }
+    let _ = writeln!(
+        text,
+        "\n{} connected, {} up, {} at known ports",
+        count(counts.switches, "switch"),
+        count(counts.links, "link"),
+        count(counts.hosts, "host")
+    );
+    text
+}
+
+fn switches(switches: &[SwitchDocument]) -> String {
+    let rows = switches.iter().map(|switch| {
+        let up = switch.ports.iter().filter(|port| port.up).count();
+        let linked = switch.ports.iter().filter(|port| port.link.is_some());
+        let state = match switch.connected {
+            true => "connected",
+            false => "away",
+        };
+        [
+            switch.name.clone(),
+            switch.datapath.clone(),
+            state.to_owned(),
+            switch.ports.len().to_string(),
+            up.to_string(),
+            linked.count().to_string(),
+        ]
+    });
+    let heads = [
+        Head::Text("switch"),
+        Head::Text("datapath id"),
+        Head::Text("state"),
+        Head::Amount("ports"),
+        Head::Amount("up"),
+        Head::Amount("to switches"),
+    ];
+    draw(heads, &rows.collect::<Vec<_>>())
+}
+
+fn links(topology: &TopologyDocument) -> String {
+    let rows = topology.links.iter().map(|link| {
+        let [a, b] = &link.ends;
+        let state = if link.up { "up" } else { "down" };
+        [link.id.clone(), place(a), place(b), state.to_owned()]
+    });
+    let heads = [
+        Head::Text("link"),
+        Head::Text("from"),
+        Head::Text("to"),
+        Head::Text("state"),
+    ];
+    draw(heads, &rows.collect::<Vec<_>>())
+}
+
+/// Draws the hosts.
+pub fn hosts(hosts: &[HostDocument]) -> String {
+    let rows = hosts.iter().map(|host| {
+        let origin = match host.origin {
+            HostOrigin::Configured => "configured",
+            HostOrigin::Named => "named",
+            HostOrigin::Learned => "learned",
+        };
+        let mac = match host.name == host.mac {
+            true => String::new(),
+            false => host.mac.clone(),
+        };
+        [
+            host.name.clone(),
+            mac,
+            list(&host.addresses),
+            host.attachment.as_ref().map(place).unwrap_or_default(),
+            origin.to_owned(),
+        ]
+    });
+    let heads = [
+        Head::Text("host"),
+        Head::Text("address"),
+        Head::Text("IP"),
+        Head::Text("port"),
+        Head::Text("known as"),
+    ];
+    draw(heads, &rows.collect::<Vec<_>>())
+}
