@@ -1,6 +1,7 @@
 //! The flows that are admitted, and which way each of them takes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use wire::openflow::{DatapathId, PortNumber};
 
@@ -217,6 +218,12 @@ impl Flows {
     /// Returns all of them, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Flow> {
         self.flows.values()
+    }
+
+    /// Returns those with numbers above `after`, by number.
+    pub fn after(&self, after: FlowId) -> impl Iterator<Item = &Flow> {
+        let above = (Bound::Excluded(after), Bound::Unbounded);
+        self.flows.range(above).map(|(_, flow)| flow)
     }
 
     /// Returns one.

@@ -41,6 +41,9 @@ pub const MAX_DESTINATIONS: usize = 256;
 /// that wait for the store.
 pub const MAX_WAITING: usize = 65_536;
 
+/// The most flows in one part of a list.
+pub const MAX_FLOWS_AT_ONCE: usize = 1_024;
+
 /// Pairs a request with its reply; chosen by who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
@@ -67,6 +70,17 @@ pub enum Request {
     FitBudgets(Vec<Requirement>),
     /// List the flows.
     Flows,
+    /// List the flows with numbers above this one (0 for all), at most so many and
+    /// at most [`MAX_FLOWS_AT_ONCE`]: a list of any length costs the network nothing
+    /// if it is asked for in parts.
+    FlowsAfter {
+        /// The last number of the part before.
+        after: FlowId,
+        /// How many at most.
+        most: usize,
+    },
+    /// Show the flow with this name.
+    Flow(String),
     /// Count what the view holds.
     Topology,
     /// Show what all promises rest on.
@@ -98,7 +112,8 @@ pub enum Reply {
     /// To [`Request::FitBudgets`]: the budgets, or nothing if the network is too
     /// slow even without flows.
     Budgets(Option<Fitted>),
-    /// To [`Request::Flows`].
+    /// To [`Request::Flows`] and [`Request::FlowsAfter`], by number; to
+    /// [`Request::Flow`] with one flow.
     Flows(Vec<FlowSummary>),
     /// To [`Request::Topology`].
     Topology(Topology),

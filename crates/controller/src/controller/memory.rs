@@ -63,6 +63,8 @@ impl Controller {
             | Request::Withdraw(_)
             | Request::FitBudgets(_)
             | Request::Flows
+            | Request::FlowsAfter { .. }
+            | Request::Flow(_)
             | Request::Promises
             | Request::Paths(_)
             | Request::SetHost(_)

@@ -11,9 +11,9 @@ use crate::budgets::Fitted;
 use crate::desired::{Content, Outcome, Subject};
 use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
 use crate::northbound::{
-    Accepted, Asker, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_WAITING,
-    Permission, Promise, PromisedFlow, Promises, Reply, Request, RequestId, Requirement, Route,
-    Statistics, SwitchStatistics, Topology,
+    Accepted, Asker, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_FLOWS_AT_ONCE,
+    MAX_WAITING, Permission, Promise, PromisedFlow, Promises, Reply, Request, RequestId,
+    Requirement, Route, Statistics, SwitchStatistics, Topology,
 };
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
@@ -158,6 +158,20 @@ impl Controller {
                 let admitted = self.flows.iter().filter(|flow| is_admitted(flow));
                 let flows = admitted.map(|flow| self.summary(flow)).collect();
                 self.outbox.reply(id, Reply::Flows(flows));
+            }
+            Request::FlowsAfter { after, most } => {
+                let admitted = self.flows.after(after).filter(|flow| is_admitted(flow));
+                let part = admitted.take(most.min(MAX_FLOWS_AT_ONCE));
+                let flows = part.map(|flow| self.summary(flow)).collect();
+                self.outbox.reply(id, Reply::Flows(flows));
+            }
+            Request::Flow(name) => {
+                let known = self.flows.by_name(&name).and_then(|id| self.flows.get(id));
+                let reply = match known.filter(|flow| is_admitted(flow)) {
+                    Some(flow) => Reply::Flows(vec![self.summary(flow)]),
+                    None => Reply::UnknownFlow(name),
+                };
+                self.outbox.reply(id, reply);
             }
             Request::Topology => {
                 let reply = Reply::Topology(self.topology());

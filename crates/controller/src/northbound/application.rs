@@ -92,9 +92,12 @@ impl Permission {
             Request::Admit(_) | Request::AdmitTogether(_) | Request::Withdraw(_) => {
                 Self::AdmitFlows
             }
-            Request::WhatIf(_) | Request::Flows | Request::Promises | Request::FitBudgets(_) => {
-                Self::SeeFlows
-            }
+            Request::WhatIf(_)
+            | Request::Flows
+            | Request::FlowsAfter { .. }
+            | Request::Flow(_)
+            | Request::Promises
+            | Request::FitBudgets(_) => Self::SeeFlows,
             Request::ForgetSwitch(_) => Self::Configure,
             Request::Topology | Request::Paths(_) | Request::View | Request::Statistics => {
                 Self::SeeTopology

@@ -1,6 +1,6 @@
 //! Requirements that are decided together.
 
-use controller::northbound::Decision;
+use controller::northbound::{Decision, FlowId};
 use controller::refusal::Refusal;
 use controller::{Reply, Request, Requirement};
 use units::BitRate;
@@ -91,4 +91,44 @@ fn greedy() -> Requirement {
     let mut greedy = requirement("greedy", 1, &[4], group(9));
     greedy.traffic.rate = BitRate::from_mbps(100_000);
     greedy
+}
+
+#[test]
+fn a_list_in_parts_is_the_whole_list() {
+    let mut network = Network::started(4, &DIAMOND);
+    for number in 1..=5 {
+        network.admit(modest(number)).unwrap();
+    }
+    let mut listed = Vec::new();
+
+    let mut after = FlowId(0);
+    loop {
+        let most = 2;
+        let replies = network.request(Request::FlowsAfter { after, most });
+        let [Reply::Flows(part)] = &replies[..] else {
+            panic!("{replies:?}")
+        };
+        let Some(last) = part.last() else { break };
+        assert!(part.len() <= most);
+        after = last.accepted.id;
+        listed.extend(part.clone());
+    }
+
+    assert_eq!(network.request(Request::Flows), [Reply::Flows(listed)]);
+}
+
+#[test]
+fn one_flow_is_shown_by_its_name() {
+    let mut network = Network::started(4, &DIAMOND);
+    network.admit(modest(1)).unwrap();
+    let accepted = network.admit(modest(2)).unwrap();
+
+    let known = network.request(Request::Flow("modest2".into()));
+    let unknown = network.request(Request::Flow("modest3".into()));
+
+    let [Reply::Flows(flows)] = &known[..] else {
+        panic!("{known:?}")
+    };
+    assert_eq!((flows.len(), &flows[0].accepted), (1, &accepted));
+    assert_eq!(unknown, [Reply::UnknownFlow("modest3".into())]);
 }
