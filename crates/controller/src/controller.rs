@@ -6,7 +6,7 @@
 //! |---|---|
 //! | a connection, a message, a switch that comes or goes | `southbound` |
 //! | a frame that a switch hands over | `frames` |
-//! | a request | `requests`, `together` |
+//! | a request | `requests`, `together`, `listing` |
 //! | a record of the store | `memory` |
 //! | rules that somebody wants | `desired`, `moves` |
 //! | rules that a switch refuses | `refusals` |
@@ -20,9 +20,11 @@
 mod desired;
 mod frames;
 mod links;
+mod listing;
 mod memory;
 mod mobility;
 mod moves;
+mod names;
 mod paths;
 mod refusals;
 mod requests;

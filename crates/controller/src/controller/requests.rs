@@ -6,23 +6,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::admission::{Place, Refused, ReservationId};
+use crate::admission::{Refused, ReservationId};
 use crate::budgets::Fitted;
-use crate::desired::{Content, Outcome, Subject};
+use crate::desired::{Content, Subject};
 use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
 use crate::northbound::{
-    Accepted, Asker, Decision, Event, FlowId, FlowSummary, MAX_DESTINATIONS, MAX_FLOWS_AT_ONCE,
-    MAX_WAITING, Permission, Promise, PromisedFlow, Promises, Reply, Request, RequestId,
-    Requirement, Route, Statistics, SwitchStatistics, Topology,
+    Asker, Decision, Event, FlowId, MAX_DESTINATIONS, MAX_FLOWS_AT_ONCE, MAX_WAITING, Permission,
+    Promise, Reply, Request, RequestId, Requirement,
 };
-use crate::path::Tree;
-use crate::place::{LinkEnds, PortId};
+use crate::place::PortId;
 use crate::record::Admission;
 use crate::refusal::{Refusal, Shortage};
 use crate::rules::FlowRule;
 use crate::store::{Key, StoreWrite};
-use crate::view::{Carrier, Control, Host};
-use wire::openflow::DatapathId;
+use crate::view::Host;
 
 use super::Controller;
 
@@ -508,125 +505,6 @@ impl Controller {
             fits: refused.fits,
             asked: refused.asked,
         }))
-    }
-
-    fn summary(&self, flow: &Flow) -> FlowSummary {
-        let promise = match flow.promise {
-            Promise::Holds if self.promises_are_suspended() => Promise::Suspended,
-            promise => promise,
-        };
-        FlowSummary {
-            requirement: flow.admission.requirement.clone(),
-            accepted: self.accepted(flow),
-            travels: flow.travels(),
-            promise,
-            installed: self.outcome(Subject::Flow(flow.id)) == Some(Outcome::Confirmed),
-        }
-    }
-
-    fn promises(&self) -> Promises {
-        let admitted = self.flows.iter().filter(|flow| is_admitted(flow));
-        let flows = admitted.filter_map(|flow| {
-            Some(PromisedFlow {
-                id: flow.id,
-                name: flow.admission.requirement.name.clone(),
-                reservation: flow.reservation?,
-                guarantee: flow.admission.guarantee?,
-            })
-        });
-        let (ledger, places, failures) = self.reservations.copy();
-        Promises {
-            ledger,
-            places,
-            failures,
-            flows: flows.collect(),
-        }
-    }
-
-    pub(super) fn accepted(&self, flow: &Flow) -> Accepted {
-        let admission = &flow.admission;
-        let alternatives = admission.alternatives.iter();
-        Accepted {
-            id: flow.id,
-            name: admission.requirement.name.clone(),
-            guarantee: admission.guarantee,
-            route: self.route(&admission.base),
-            alternatives: alternatives
-                .map(|(link, tree)| (*link, self.route(tree)))
-                .collect(),
-        }
-    }
-
-    pub(super) fn route(&self, tree: &Tree) -> Route {
-        let switches = tree.branches.iter();
-        Route {
-            switches: switches
-                .map(|branch| self.name_of_switch(branch.datapath))
-                .collect(),
-            links: tree.links().collect(),
-        }
-    }
-
-    fn topology(&self) -> Topology {
-        let switches = self.view.switches().iter();
-        let links = self.view.links().iter();
-        let hosts = self.view.hosts().iter();
-        Topology {
-            switches: switches
-                .filter(|switch| switch.control == Control::Connected)
-                .count(),
-            links: links.filter(|link| link.carrier == Carrier::Up).count(),
-            hosts: hosts.filter(|host| host.attachment.is_some()).count(),
-            flows: self.flows.iter().filter(|flow| is_admitted(flow)).count(),
-        }
-    }
-
-    fn statistics(&self) -> Statistics {
-        let mut all = self.punts;
-        let mut switches = Vec::new();
-        for (_, session) in self.sessions.iter() {
-            all.add(&session.punts);
-            switches.extend(session.datapath().map(|datapath| SwitchStatistics {
-                datapath,
-                frames: session.punts.counts().collect(),
-            }));
-        }
-        switches.sort_by_key(|switch| switch.datapath);
-        Statistics {
-            counters: self.counters,
-            frames: all.counts().collect(),
-            switches,
-        }
-    }
-
-    fn name_of_switch(&self, datapath: DatapathId) -> String {
-        match self.reservations.parameters(datapath).name.as_str() {
-            "" => format!("{:x}", datapath.0),
-            name => name.to_owned(),
-        }
-    }
-
-    /// Names a link as people do: by what it joins.
-    pub(super) fn name_of_link(&self, link: LinkEnds) -> String {
-        let [one, other] = link.both().map(|end| self.name_of_switch(end.datapath));
-        format!("link {one}-{other}")
-    }
-
-    fn name_of_place(&self, place: Place) -> String {
-        let port = match place {
-            Place::Switch(datapath) => return format!("switch {}", self.name_of_switch(datapath)),
-            Place::Port(port) => port,
-        };
-        let link = self.view.port(port).and_then(|port| port.link);
-        if let Some(link) = link {
-            return self.name_of_link(self.view.links()[link.index()].ends);
-        }
-        let switch = self.name_of_switch(port.datapath);
-        let mut hosts = self.view.hosts().iter();
-        match hosts.find(|host| host.attachment == Some(port)) {
-            Some(host) => format!("link {switch}-{}", host.name),
-            None => format!("port {} of {switch}", port.port),
-        }
     }
 }
 

@@ -1,0 +1,104 @@
+//! What is told of flows and of the whole when somebody asks.
+
+use crate::desired::{Outcome, Subject};
+use crate::flows::Flow;
+use crate::northbound::{
+    Accepted, FlowSummary, Promise, PromisedFlow, Promises, Route, Statistics, SwitchStatistics,
+    Topology,
+};
+use crate::path::Tree;
+use crate::view::{Carrier, Control};
+
+use super::Controller;
+use super::requests::is_admitted;
+
+impl Controller {
+    pub(super) fn summary(&self, flow: &Flow) -> FlowSummary {
+        let promise = match flow.promise {
+            Promise::Holds if self.promises_are_suspended() => Promise::Suspended,
+            promise => promise,
+        };
+        FlowSummary {
+            requirement: flow.admission.requirement.clone(),
+            accepted: self.accepted(flow),
+            travels: flow.travels(),
+            promise,
+            installed: self.outcome(Subject::Flow(flow.id)) == Some(Outcome::Confirmed),
+        }
+    }
+
+    pub(super) fn promises(&self) -> Promises {
+        let admitted = self.flows.iter().filter(|flow| is_admitted(flow));
+        let flows = admitted.filter_map(|flow| {
+            Some(PromisedFlow {
+                id: flow.id,
+                name: flow.admission.requirement.name.clone(),
+                reservation: flow.reservation?,
+                guarantee: flow.admission.guarantee?,
+            })
+        });
+        let (ledger, places, failures) = self.reservations.copy();
+        Promises {
+            ledger,
+            places,
+            failures,
+            flows: flows.collect(),
+        }
+    }
+
+    pub(super) fn accepted(&self, flow: &Flow) -> Accepted {
+        let admission = &flow.admission;
+        let alternatives = admission.alternatives.iter();
+        Accepted {
+            id: flow.id,
+            name: admission.requirement.name.clone(),
+            guarantee: admission.guarantee,
+            route: self.route(&admission.base),
+            alternatives: alternatives
+                .map(|(link, tree)| (*link, self.route(tree)))
+                .collect(),
+        }
+    }
+
+    pub(super) fn route(&self, tree: &Tree) -> Route {
+        let switches = tree.branches.iter();
+        Route {
+            switches: switches
+                .map(|branch| self.name_of_switch(branch.datapath))
+                .collect(),
+            links: tree.links().collect(),
+        }
+    }
+
+    pub(super) fn topology(&self) -> Topology {
+        let switches = self.view.switches().iter();
+        let links = self.view.links().iter();
+        let hosts = self.view.hosts().iter();
+        Topology {
+            switches: switches
+                .filter(|switch| switch.control == Control::Connected)
+                .count(),
+            links: links.filter(|link| link.carrier == Carrier::Up).count(),
+            hosts: hosts.filter(|host| host.attachment.is_some()).count(),
+            flows: self.flows.iter().filter(|flow| is_admitted(flow)).count(),
+        }
+    }
+
+    pub(super) fn statistics(&self) -> Statistics {
+        let mut all = self.punts;
+        let mut switches = Vec::new();
+        for (_, session) in self.sessions.iter() {
+            all.add(&session.punts);
+            switches.extend(session.datapath().map(|datapath| SwitchStatistics {
+                datapath,
+                frames: session.punts.counts().collect(),
+            }));
+        }
+        switches.sort_by_key(|switch| switch.datapath);
+        Statistics {
+            counters: self.counters,
+            frames: all.counts().collect(),
+            switches,
+        }
+    }
+}

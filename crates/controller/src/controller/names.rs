@@ -1,0 +1,40 @@
+//! The names by which people know switches, links and places.
+
+use wire::openflow::DatapathId;
+
+use crate::admission::Place;
+use crate::place::LinkEnds;
+
+use super::Controller;
+
+impl Controller {
+    pub(super) fn name_of_switch(&self, datapath: DatapathId) -> String {
+        match self.reservations.parameters(datapath).name.as_str() {
+            "" => format!("{:x}", datapath.0),
+            name => name.to_owned(),
+        }
+    }
+
+    /// Names a link as people do: by what it joins.
+    pub(super) fn name_of_link(&self, link: LinkEnds) -> String {
+        let [one, other] = link.both().map(|end| self.name_of_switch(end.datapath));
+        format!("link {one}-{other}")
+    }
+
+    pub(super) fn name_of_place(&self, place: Place) -> String {
+        let port = match place {
+            Place::Switch(datapath) => return format!("switch {}", self.name_of_switch(datapath)),
+            Place::Port(port) => port,
+        };
+        let link = self.view.port(port).and_then(|port| port.link);
+        if let Some(link) = link {
+            return self.name_of_link(self.view.links()[link.index()].ends);
+        }
+        let switch = self.name_of_switch(port.datapath);
+        let mut hosts = self.view.hosts().iter();
+        match hosts.find(|host| host.attachment == Some(port)) {
+            Some(host) => format!("link {switch}-{}", host.name),
+            None => format!("port {} of {switch}", port.port),
+        }
+    }
+}
