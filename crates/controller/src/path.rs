@@ -7,23 +7,29 @@
 //! | `simple_path` | what is a way from one switch to another? |
 //! | `search` | which is the shortest, beside what it must not touch? |
 //! | `ranking` | which are the shortest, one after the other? |
+//! | `atlas` | what do thousands of searches in the same network have in common? |
+//! | `through` | which passes given places in a given order? |
 //! | `disjoint` | which are the shortest together that share nothing? |
 //!
 //! Shorter means less cost, then fewer links. What is still equal is told apart
 //! by datapath ids and port numbers, never by the order in which the network was
 //! discovered, so the same network always gives the same ways.
 
+mod atlas;
 mod disjoint;
 mod graph;
 mod ranking;
 mod search;
 mod simple_path;
+mod through;
 mod tree;
 
+pub use atlas::Atlas;
 pub use disjoint::{Apart, find_disjoint};
 pub use graph::Graph;
 pub use ranking::Ranking;
 pub use simple_path::{Crossing, SimplePath};
+pub use through::Impassable;
 pub use tree::{Branch, Cost, Tree, find_tree, one_each};
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ impl Residual {
         }
         for (number, arc) in graph.arcs().iter().enumerate() {
             // What leads nowhere is no part of any way.
-            if guide.left(arc.to).is_some() {
+            if arc.is_open && guide.left(arc.to).is_some() {
                 let ends = (exit(arc.from), entry(arc.to));
                 residual.add(ends.0, ends.1, signed(arc.weight), Some(number));
             }

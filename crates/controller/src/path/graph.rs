@@ -1,15 +1,15 @@
-//! The part of the view that frames can be sent through, laid out for searches.
+//! Switches and links laid out for searches.
 //!
 //! Switches are numbered in the order of their datapath ids and arcs in the order
 //! of the port by which they leave, so that comparing numbers compares places. An
-//! arc is one direction of a link that is up, between two switches that are
-//! connected.
+//! arc is one direction of a link. It is open while the link is up and both of its
+//! switches are connected: where no entry can be installed, no flow can pass.
 
 use wire::openflow::DatapathId;
 
 use super::tree::Cost;
 use crate::place::{LinkEnds, PortId};
-use crate::view::{Control, SwitchId, View};
+use crate::view::{Carrier, Control, View};
 
 /// What a way weighs: its cost, and in the lower half how many links it has. The
 /// lighter of two ways is the shorter one.
@@ -39,60 +39,81 @@ pub(super) struct Arc {
     pub(super) leaves: PortId,
     pub(super) enters: PortId,
     pub(super) weight: Weight,
+    pub(super) is_open: bool,
 }
 
 impl Graph {
-    /// Lays out what is up and connected and what `is_open` lets pass: it is asked
-    /// for each direction of each link, named by the port by which frames leave
-    /// and by the link.
+    /// Lays out what is open and what `is_wanted` lets pass: it is asked for each
+    /// direction of each link, named by the port by which frames leave and by the
+    /// link.
     #[must_use]
-    pub fn new(view: &View, cost: Cost<'_>, is_open: &dyn Fn(PortId, LinkEnds) -> bool) -> Self {
-        let switches = view.switches();
-        let connected = |switch: &&crate::view::Switch| switch.control == Control::Connected;
-        let mut datapaths: Vec<DatapathId> = switches
-            .iter()
-            .filter(connected)
-            .map(|switch| switch.datapath)
-            .collect();
+    pub fn new(view: &View, cost: Cost<'_>, is_wanted: &dyn Fn(PortId, LinkEnds) -> bool) -> Self {
+        let connected = |datapath: &DatapathId| is_connected(view, *datapath);
+        Self::lay_out(view, cost, &connected, &|leaves, link| {
+            (is_open(view, link) && is_wanted(leaves, link)).then_some(true)
+        })
+    }
+
+    /// Lays out all that was ever found, open or not.
+    pub(super) fn of_all(view: &View, cost: Cost<'_>) -> Self {
+        Self::lay_out(view, cost, &|_| true, &|_, link| Some(is_open(view, link)))
+    }
+
+    /// Lays out the switches that `is_part` lets pass, and the arcs of which
+    /// `opening` says whether they are open.
+    fn lay_out(
+        view: &View,
+        cost: Cost<'_>,
+        is_part: &dyn Fn(&DatapathId) -> bool,
+        opening: &dyn Fn(PortId, LinkEnds) -> Option<bool>,
+    ) -> Self {
+        let switches = view.switches().iter().map(|switch| switch.datapath);
+        let mut datapaths: Vec<DatapathId> = switches.filter(is_part).collect();
         datapaths.sort_unstable();
-        let ids: Vec<SwitchId> = datapaths.iter().filter_map(|at| view.switch(*at)).collect();
-        let mut places = vec![None; switches.len()];
-        for (place, id) in ids.iter().enumerate() {
-            places[id.index()] = Some(place);
-        }
-        let mut graph = Self {
-            leaving: vec![Vec::new(); ids.len()],
-            entering: vec![Vec::new(); ids.len()],
-            arcs: Vec::new(),
-            datapaths,
-        };
-        for (from, id) in ids.into_iter().enumerate() {
-            for (output, next, input) in view.neighbours(id) {
-                let Some(to) = places[next.index()] else {
-                    continue;
-                };
-                let leaves = PortId::new(graph.datapaths[from], output);
-                let enters = PortId::new(graph.datapaths[to], input);
-                if is_open(leaves, LinkEnds::new(leaves, enters)) {
-                    let weight = Weight::from(cost(leaves)) * COST + LINK;
-                    graph.add(Arc {
+        let node = |datapath| datapaths.binary_search(&datapath).ok();
+        let mut arcs = Vec::with_capacity(2 * view.links().len());
+        for link in view.links() {
+            let [lower, higher] = link.ends.both();
+            for (leaves, enters) in [(lower, higher), (higher, lower)] {
+                if let Some(from) = node(leaves.datapath)
+                    && let Some(to) = node(enters.datapath)
+                    && let Some(is_open) = opening(leaves, link.ends)
+                {
+                    arcs.push(Arc {
                         from,
                         to,
                         leaves,
                         enters,
-                        weight,
+                        weight: Weight::from(cost(leaves)) * COST + LINK,
+                        is_open,
                     });
                 }
             }
         }
-        graph
+        arcs.sort_unstable_by_key(|arc| (arc.from, arc.leaves, arc.enters));
+        let mut leaving = vec![Vec::new(); datapaths.len()];
+        let mut entering = vec![Vec::new(); datapaths.len()];
+        for (number, arc) in arcs.iter().enumerate() {
+            leaving[arc.from].push(number);
+            entering[arc.to].push(number);
+        }
+        Self {
+            datapaths,
+            arcs,
+            leaving,
+            entering,
+        }
     }
 
-    fn add(&mut self, arc: Arc) {
-        let number = self.arcs.len();
-        self.leaving[arc.from].push(number);
-        self.entering[arc.to].push(number);
-        self.arcs.push(arc);
+    /// Takes over which of the arcs at a switch are open now.
+    pub(super) fn refresh(&mut self, view: &View, datapath: DatapathId) {
+        let Some(node) = self.node(datapath) else {
+            return;
+        };
+        for number in self.leaving[node].iter().chain(&self.entering[node]) {
+            let arc = &mut self.arcs[*number];
+            arc.is_open = is_open(view, LinkEnds::new(arc.leaves, arc.enters));
+        }
     }
 
     /// Returns how many switches there are.
@@ -101,7 +122,7 @@ impl Graph {
         self.datapaths.len()
     }
 
-    /// Returns the number of a switch, if it is connected.
+    /// Returns the number of a switch.
     pub(super) fn node(&self, datapath: DatapathId) -> Option<usize> {
         self.datapaths.binary_search(&datapath).ok()
     }
@@ -130,4 +151,21 @@ impl Graph {
 /// Returns the cost that is part of a weight.
 pub(super) fn cost_of(weight: Weight) -> u64 {
     u64::try_from(weight / COST).unwrap_or(u64::MAX)
+}
+
+/// Returns whether a switch is connected.
+pub(super) fn is_connected(view: &View, datapath: DatapathId) -> bool {
+    let switch = view.switch(datapath);
+    switch.is_some_and(|switch| view.switches()[switch.index()].control == Control::Connected)
+}
+
+fn is_open(view: &View, link: LinkEnds) -> bool {
+    let is_up = view
+        .link(link)
+        .is_some_and(|id| view.links()[id.index()].carrier == Carrier::Up);
+    is_up
+        && link
+            .both()
+            .iter()
+            .all(|end| is_connected(view, end.datapath))
 }

@@ -29,6 +29,9 @@ pub struct Ranking<'g> {
     most: usize,
     found: Vec<Vec<usize>>,
     candidates: BTreeSet<Candidate>,
+    /// The switches that no way may visit.
+    barred: Vec<bool>,
+    /// Those and the ones that the way at hand has visited.
     closed: Vec<bool>,
 }
 
@@ -46,20 +49,41 @@ impl<'g> Ranking<'g> {
     /// part of the graph.
     #[must_use]
     pub fn new(graph: &'g Graph, from: DatapathId, to: DatapathId, most: usize) -> Self {
-        let ends = graph.node(from).zip(graph.node(to));
-        let (from, to) = ends.unwrap_or((0, 0));
+        let barred = vec![false; graph.switches()];
+        match graph.node(from).zip(graph.node(to)) {
+            Some((from, to)) => Self::beside(Search::new(graph, to), from, most, barred),
+            None => Self {
+                search: Search::new(graph, 0),
+                from: 0,
+                most: 0,
+                found: Vec::new(),
+                candidates: BTreeSet::new(),
+                closed: barred.clone(),
+                barred,
+            },
+        }
+    }
+
+    /// Prepares to list ways beside switches that are barred.
+    pub(super) fn beside(search: Search<'g>, from: usize, most: usize, barred: Vec<bool>) -> Self {
         let mut ranking = Self {
-            closed: vec![false; graph.switches()],
-            candidates: BTreeSet::new(),
-            found: Vec::new(),
-            most,
+            search,
             from,
-            search: Search::new(graph, to),
+            most,
+            found: Vec::new(),
+            candidates: BTreeSet::new(),
+            closed: barred.clone(),
+            barred,
         };
-        if ends.is_some() && most > 0 {
+        if most > 0 {
             ranking.deviate(&[], 0);
         }
         ranking
+    }
+
+    /// Returns how many switches were left so far.
+    pub(super) const fn visits(&self) -> usize {
+        self.search.visits()
     }
 
     /// Looks for the shortest way that goes along the first `common` arcs of a way
@@ -120,7 +144,7 @@ impl Iterator for Ranking<'_> {
     fn next(&mut self) -> Option<SimplePath> {
         let Candidate { arcs, common, .. } = self.candidates.pop_first()?;
         self.found.push(arcs.clone());
-        self.closed.fill(false);
+        self.closed.copy_from_slice(&self.barred);
         for arc in &arcs[..common] {
             self.closed[self.search.graph.arc(*arc).from] = true;
         }

@@ -12,6 +12,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use super::graph::{Graph, Weight};
 
@@ -23,8 +24,7 @@ pub(super) const MAX_VISITS: usize = 2_000_000;
 pub(super) struct Search<'g> {
     pub(super) graph: &'g Graph,
     to: usize,
-    /// The least weight from each switch to the destination, if it is reached.
-    left: Vec<Option<Weight>>,
+    guide: Arc<Guide>,
     reached: Vec<Reached>,
     /// The number of the present search: what others have reached is void.
     round: u32,
@@ -53,10 +53,15 @@ pub(super) struct Limits<'a> {
 
 impl<'g> Search<'g> {
     pub(super) fn new(graph: &'g Graph, to: usize) -> Self {
+        Self::guided(graph, to, Arc::new(Guide::to(graph, to)))
+    }
+
+    /// Begins with a guide that was made before.
+    pub(super) fn guided(graph: &'g Graph, to: usize, guide: Arc<Guide>) -> Self {
         Self {
             graph,
             to,
-            left: least_to(graph, to),
+            guide,
             reached: vec![Reached::default(); graph.switches()],
             round: 0,
             visits: 0,
@@ -66,7 +71,12 @@ impl<'g> Search<'g> {
     /// Returns the least weight from a switch to the destination while nothing is
     /// closed.
     pub(super) fn left(&self, node: usize) -> Option<Weight> {
-        self.left[node]
+        self.guide.left(node)
+    }
+
+    /// Returns how many switches were left.
+    pub(super) const fn visits(&self) -> usize {
+        self.visits
     }
 
     /// Returns whether as much was searched as may be.
@@ -80,7 +90,7 @@ impl<'g> Search<'g> {
         self.round += 1;
         let mut open = BinaryHeap::new();
         self.reach(from, 0, None);
-        open.push(Reverse((self.left[from]?, 0, from)));
+        open.push(Reverse((self.left(from)?, 0, from)));
         while let Some(Reverse((total, so_far, here))) = open.pop() {
             if self.is_exhausted() || limits.below.is_some_and(|below| total >= below) {
                 return None;
@@ -95,7 +105,10 @@ impl<'g> Search<'g> {
             for number in self.graph.leaving(here) {
                 let arc = self.graph.arc(*number);
                 let is_refused = here == from && limits.refused.contains(number);
-                let Some(left) = self.left[arc.to].filter(|_| !is_refused) else {
+                if !arc.is_open || is_refused {
+                    continue;
+                }
+                let Some(left) = self.left(arc.to) else {
                     continue;
                 };
                 let weight = so_far + arc.weight;
@@ -135,22 +148,51 @@ impl<'g> Search<'g> {
     }
 }
 
-/// Returns the least weight from each switch to one, by Dijkstra's algorithm
-/// against the direction of the arcs.
-fn least_to(graph: &Graph, to: usize) -> Vec<Option<Weight>> {
-    let mut least = vec![None; graph.switches()];
-    let mut open = BinaryHeap::from([Reverse((0, to))]);
-    while let Some(Reverse((weight, here))) = open.pop() {
-        if least[here].is_some() {
-            continue;
-        }
-        least[here] = Some(weight);
-        for number in graph.entering(here) {
-            let arc = graph.arc(*number);
-            if least[arc.from].is_none() {
-                open.push(Reverse((weight + arc.weight, arc.from)));
+/// The least weight from each switch to one, over all links, open or not. That is
+/// never more than it takes over those that are open.
+#[derive(Debug)]
+pub(super) struct Guide {
+    /// The cost, and in the lower sixteen bits how many links.
+    left: Box<[u64]>,
+}
+
+/// What stands for a switch from which no way leads.
+const UNREACHED: u64 = u64::MAX;
+const LINK_BITS: u32 = 16;
+
+impl Guide {
+    /// Computes them by Dijkstra's algorithm against the direction of the arcs.
+    pub(super) fn to(graph: &Graph, to: usize) -> Self {
+        let mut left = vec![UNREACHED; graph.switches()].into_boxed_slice();
+        let start = (to < graph.switches()).then_some(Reverse((0, to)));
+        let mut open: BinaryHeap<_> = start.into_iter().collect();
+        while let Some(Reverse((weight, here))) = open.pop() {
+            if left[here] != UNREACHED {
+                continue;
+            }
+            left[here] = packed(weight);
+            for number in graph.entering(here) {
+                let arc = graph.arc(*number);
+                if left[arc.from] == UNREACHED {
+                    open.push(Reverse((weight + arc.weight, arc.from)));
+                }
             }
         }
+        Self { left }
     }
-    least
+
+    fn left(&self, node: usize) -> Option<Weight> {
+        let packed = self.left[node];
+        let links = packed & ((1 << LINK_BITS) - 1);
+        let weight = Weight::from(packed >> LINK_BITS) << 64 | Weight::from(links);
+        (packed != UNREACHED).then_some(weight)
+    }
+}
+
+/// Returns a weight in 64 bits, less than it is if it is beyond them.
+fn packed(weight: Weight) -> u64 {
+    let cost = super::graph::cost_of(weight).min((1 << (64 - LINK_BITS)) - 1);
+    let links = weight & Weight::from(u64::MAX);
+    let links = u64::try_from(links).map_or(0, |links| links.min((1 << LINK_BITS) - 2));
+    cost << LINK_BITS | links
 }
