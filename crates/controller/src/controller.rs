@@ -15,10 +15,12 @@
 //! | a host that is found, named, or removed | `whereabouts` |
 //! | a host that moves | `mobility` |
 //! | a question for paths | `paths` |
+//! | what else is programmed, and what it needs when the network changes | `intents`, `upkeep` |
 //! | time | `timers` |
 
 mod desired;
 mod frames;
+mod intents;
 mod links;
 mod listing;
 mod memory;
@@ -32,6 +34,7 @@ mod southbound;
 mod timers;
 mod together;
 mod translation;
+mod upkeep;
 mod ways;
 mod whereabouts;
 
@@ -47,15 +50,18 @@ use crate::discovery::Prober;
 use crate::flows::Flows;
 use crate::forwarding::Forwarding;
 use crate::hosts::Hosts;
+use crate::intents::Intents;
 use crate::inventory::Inventory;
 use crate::northbound::{Asker, FlowId, Request, RequestId};
 use crate::outbox::{Outbox, Output};
+use crate::path::Atlas;
 use crate::place::LinkEnds;
 use crate::punts::{Budgets, Punts};
 use crate::session::{ConnectionId, Sessions};
 use crate::store::StoreEvent;
 use crate::view::View;
 
+use intents::IntentDesk;
 use links::Operation;
 use memory::Memory;
 use moves::Moves;
@@ -136,6 +142,10 @@ pub struct Controller {
     desired: Desired,
     reservations: Reservations,
     desk: Desk,
+    intents: Intents,
+    intent_desk: IntentDesk,
+    /// The network as the searches for intents see it, by this metric.
+    atlas: Option<(Metric, Atlas)>,
     /// Whether what was kept is known.
     memory: Memory,
     /// What the store knows of the network.
@@ -189,6 +199,9 @@ impl Controller {
             hosts: Hosts::new(config.hosts, &mut view),
             view,
             desk: Desk::default(),
+            intents: Intents::default(),
+            intent_desk: IntentDesk::default(),
+            atlas: None,
             memory: Memory::Incomplete,
             inventory: Inventory::default(),
             confirmations: Confirmations::default(),
@@ -238,7 +251,12 @@ impl Controller {
     #[must_use]
     pub fn deadline(&self) -> Instant {
         let unrecorded = (!self.unrecorded.is_empty()).then_some(self.now);
-        let others = [unrecorded, self.moves.deadline(), self.refusals.deadline()];
+        let others = [
+            unrecorded,
+            self.moves.deadline(),
+            self.refusals.deadline(),
+            self.intents_deadline(),
+        ];
         let due = self.schedule.deadline();
         others.into_iter().flatten().fold(due, Instant::min)
     }

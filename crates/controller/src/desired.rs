@@ -66,6 +66,8 @@ pub enum Subject {
     Intent(IntentId),
     /// An application.
     Application(ApplicationId),
+    /// What a host sends to all whom intents connect it with.
+    Gathering(MacAddress),
 }
 
 impl Subject {
@@ -77,6 +79,7 @@ impl Subject {
             Self::Flow(_) => 2,
             Self::Intent(_) => 3,
             Self::Application(_) => 4,
+            Self::Gathering(_) => 5,
         }
     }
 
@@ -84,7 +87,8 @@ impl Subject {
     const fn number(self) -> u32 {
         match self {
             Self::Service => 0,
-            Self::KnownHost(MacAddress([_, _, a, b, c, d])) => u32::from_be_bytes([a, b, c, d]),
+            Self::KnownHost(MacAddress([_, _, a, b, c, d]))
+            | Self::Gathering(MacAddress([_, _, a, b, c, d])) => u32::from_be_bytes([a, b, c, d]),
             Self::Flow(flow) => flow.0,
             Self::Intent(intent) => intent.0,
             Self::Application(application) => application.0 as u32,
@@ -96,9 +100,11 @@ impl Subject {
     pub const fn transaction(self) -> TransactionId {
         match self {
             Self::Flow(flow) => TransactionId(FLOW_TRANSACTION | flow.0),
-            Self::Service | Self::KnownHost(_) | Self::Intent(_) | Self::Application(_) => {
-                TransactionId(0)
-            }
+            Self::Service
+            | Self::KnownHost(_)
+            | Self::Intent(_)
+            | Self::Application(_)
+            | Self::Gathering(_) => TransactionId(0),
         }
     }
 }

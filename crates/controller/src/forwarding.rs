@@ -20,6 +20,7 @@ use wire::openflow::{
 
 use crate::mac_table::MacTable;
 use crate::place::PortId;
+use crate::priority;
 use crate::punts::PUNT_WINDOW;
 use crate::session::ConnectionId;
 use crate::view::{Carrier, SwitchId, View};
@@ -27,8 +28,6 @@ use crate::view::{Carrier, SwitchId, View};
 /// The cookie of all entries of this application.
 const COOKIE: Cookie = Cookie(0x52 << 56);
 const COOKIE_MASK: Cookie = Cookie(0xff << 56);
-/// Below the flows that are admitted.
-const PRIORITY: u16 = 100;
 /// An entry that nobody uses goes, so that tables do not fill up with the past.
 const IDLE_TIMEOUT_S: u16 = 60;
 
@@ -198,7 +197,7 @@ fn emit_entry(header: &Header, input: PortNumber, output: PortNumber, out: &mut 
     let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
     let flow_mod = FlowMod {
         cookie: COOKIE,
-        priority: PRIORITY,
+        priority: priority::REACTIVE_FORWARDING,
         idle_timeout_s: IDLE_TIMEOUT_S,
         matching: Fields::of(&matching),
         instructions: Instructions::of(&instructions),

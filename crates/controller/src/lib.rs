@@ -23,6 +23,8 @@
 //! | [`budgets`] | how much delay may each hop add? |
 //! | [`flows`], [`rules`], [`batch`] | which entries does it have? |
 //! | [`desired`] | which entries should each switch have? |
+//! | [`priority`] | which of the entries that match a frame wins? |
+//! | [`intents`] | what else was programmed, and how is it kept? |
 //! | [`restoration`], [`transition`] | how does it change its way? |
 //! | [`forwarding`] | what if nobody has asked for a flow? |
 //!
@@ -44,12 +46,14 @@ pub mod discovery;
 pub mod flows;
 pub mod forwarding;
 pub mod hosts;
+pub mod intents;
 pub mod inventory;
 mod mac_table;
 pub mod northbound;
 pub mod outbox;
 pub mod path;
 pub mod place;
+pub mod priority;
 pub mod punts;
 pub mod record;
 pub mod refusal;

@@ -97,6 +97,12 @@ pub enum Request {
     SetHost(StaticHost),
     /// Forget the host with this name. A frame of it makes it known again.
     RemoveHost(String),
+    /// Accept these intents, one by one, in this order.
+    AddIntents(Vec<Intent>),
+    /// End the intent with this name.
+    RemoveIntent(String),
+    /// List the intents.
+    Intents,
 }
 
 /// What the controller answers.
@@ -155,6 +161,16 @@ pub enum Reply {
     Starting,
     /// To [`Request::Paths`].
     Paths(Result<Vec<FoundPath>, NoPath>),
+    /// To [`Request::AddIntents`]: one decision for each intent, in order, once all
+    /// are made and kept by the store.
+    IntentDecisions(Vec<IntentDecision>),
+    /// To [`Request::RemoveIntent`]: the intent is gone from the store; its rules are
+    /// on their way out.
+    IntentRemoved(IntentId),
+    /// No intent of this name is there, or it is somebody else's.
+    UnknownIntent(String),
+    /// To [`Request::Intents`].
+    Intents(Vec<IntentSummary>),
 }
 
 /// What was counted.
@@ -593,6 +609,20 @@ pub enum Event {
     RecordUnreadable {
         /// Which.
         flow: FlowId,
+    },
+    /// An intent is in another state than before.
+    IntentChanged {
+        /// Which.
+        intent: IntentId,
+        /// Its name.
+        name: String,
+        /// How far it is.
+        state: IntentState,
+    },
+    /// The store holds an intent that cannot be read. It is left alone.
+    IntentUnreadable {
+        /// Which.
+        intent: IntentId,
     },
 }
 

@@ -17,13 +17,9 @@ use crate::desired::{Content, Form, PlacedRule, Rule, Subject};
 use crate::flows::{Entries, Entry};
 use crate::northbound::{FlowId, FlowMatch, Requirement, TransportProtocol};
 use crate::place::PortId;
+use crate::priority;
 
 const TABLE: TableId = TableId(0);
-const PROBE_PRIORITY: u16 = u16::MAX;
-/// Above all services but the probes; each field of a match adds one.
-const FLOW_PRIORITY: u16 = 1_000;
-const KNOWN_HOST_PRIORITY: u16 = 1;
-const MISS_PRIORITY: u16 = 0;
 const IP_PROTO_TCP: u8 = 6;
 const IP_PROTO_UDP: u8 = 17;
 
@@ -39,7 +35,7 @@ impl FlowRule {
     /// Returns the rule of a flow whose source has this address.
     #[must_use]
     pub fn new(flow: FlowId, source: MacAddress, requirement: &Requirement) -> Self {
-        let fields = fields(source, &requirement.matching);
+        let fields = fields(Some(source), &requirement.matching);
         Self { flow, fields }
     }
 
@@ -97,7 +93,7 @@ impl FlowRule {
 
     /// The more special of two rules goes first.
     fn priority(&self) -> u16 {
-        FLOW_PRIORITY + u16::try_from(self.fields.len()).expect("a match has at most 40 fields")
+        priority::FLOW + u16::try_from(self.fields.len()).expect("a match has at most 40 fields")
     }
 }
 
@@ -107,12 +103,14 @@ impl FlowRule {
 #[must_use]
 pub fn services(datapath: DatapathId) -> [PlacedRule; 2] {
     let probes = vec![MatchField::EthType(EtherType::LLDP)];
-    [(probes, PROBE_PRIORITY), (Vec::new(), MISS_PRIORITY)].map(|(matching, priority)| PlacedRule {
-        datapath,
-        table: TABLE,
-        priority,
-        matching,
-        actions: vec![Action::output(PortNumber::CONTROLLER)],
+    [(probes, priority::PROBE), (Vec::new(), priority::MISS)].map(|(matching, priority)| {
+        PlacedRule {
+            datapath,
+            table: TABLE,
+            priority,
+            matching,
+            actions: vec![Action::output(PortNumber::CONTROLLER)],
+        }
     })
 }
 
@@ -124,7 +122,7 @@ pub fn known_host(host: MacAddress, port: PortId) -> PlacedRule {
     PlacedRule {
         datapath: port.datapath,
         table: TABLE,
-        priority: KNOWN_HOST_PRIORITY,
+        priority: priority::KNOWN_HOST,
         matching: vec![
             MatchField::InPort(port.port),
             MatchField::EthSrc(Masked::exact(host)),
@@ -144,12 +142,13 @@ pub fn emit_delete_cookie(cookie: Cookie, out: &mut Vec<u8>) {
 }
 
 /// Returns the match of a flow without its input port, prerequisites first.
-fn fields(source: MacAddress, matching: &FlowMatch) -> Vec<MatchField> {
+pub(crate) fn fields(source: Option<MacAddress>, matching: &FlowMatch) -> Vec<MatchField> {
     let is_ip = matching.transport.is_some()
         || matching.ipv4_source.is_some()
         || matching.ipv4_destination.is_some();
     let ether_type = matching.ether_type.or(is_ip.then_some(EtherType::IPV4));
-    let mut fields = vec![MatchField::EthSrc(Masked::exact(source))];
+    let source = source.map(|source| MatchField::EthSrc(Masked::exact(source)));
+    let mut fields: Vec<MatchField> = source.into_iter().collect();
     let destination = matching.destination.map(Masked::exact);
     fields.extend(destination.map(MatchField::EthDst));
     let vlan = matching.vlan.map(|id| Masked::exact(VlanMatch::tagged(id)));

@@ -22,11 +22,14 @@ pub enum Key {
     Admission(u32),
     /// A switch that was seen. Sorts before links, which need it.
     Switch(DatapathId),
+    /// The intent with this number.
+    Intent(u32),
     /// A link that was seen.
     Link(LinkEnds),
 }
 
 const ADMISSION: u8 = b'a';
+const INTENT: u8 = b'i';
 const SWITCH: u8 = b'd';
 const LINK: u8 = b'l';
 
@@ -36,6 +39,7 @@ impl Key {
     pub fn to_bytes(self) -> Vec<u8> {
         match self {
             Self::Admission(flow) => [&[ADMISSION][..], &flow.to_be_bytes()].concat(),
+            Self::Intent(intent) => [&[INTENT][..], &intent.to_be_bytes()].concat(),
             Self::Switch(datapath) => [&[SWITCH][..], &datapath.0.to_be_bytes()].concat(),
             Self::Link(link) => {
                 let mut bytes = vec![LINK];
@@ -55,6 +59,9 @@ impl Key {
         match bytes {
             [ADMISSION, flow @ ..] => {
                 Some(Self::Admission(u32::from_be_bytes(flow.try_into().ok()?)))
+            }
+            [INTENT, intent @ ..] => {
+                Some(Self::Intent(u32::from_be_bytes(intent.try_into().ok()?)))
             }
             [SWITCH, datapath @ ..] => {
                 let datapath = u64::from_be_bytes(datapath.try_into().ok()?);
@@ -133,6 +140,8 @@ mod tests {
             Key::Admission(0x0100),
             Key::Switch(DatapathId(1)),
             Key::Switch(DatapathId(0x0100)),
+            Key::Intent(1),
+            Key::Intent(0x0100),
             Key::Link(LinkEnds::new(port(3), port(4))),
         ];
 

@@ -59,7 +59,6 @@ impl Controller {
 
     /// Returns who has one of these rules already, and where: the same frames
     /// with the same priority.
-    #[allow(dead_code, reason = "asked by whoever adds intents")]
     pub(super) fn holder(
         &self,
         subject: Subject,
@@ -157,9 +156,10 @@ impl Controller {
     /// Tells the owner of rules what became of them.
     pub(super) fn rules_settled(&mut self, subject: Subject, outcome: Outcome) {
         match subject {
-            Subject::Service | Subject::KnownHost(_) => {}
+            Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) => {}
             Subject::Flow(flow) => self.flow_settled(flow, outcome),
-            Subject::Intent(_) | Subject::Application(_) => {
+            Subject::Intent(intent) => self.intent_settled(intent, outcome),
+            Subject::Application(_) => {
                 self.outbox.notify(Event::RulesSettled { subject, outcome });
             }
         }

@@ -85,6 +85,7 @@ impl Controller {
 
     /// Lets floods follow the links that are up now.
     pub(super) fn follow_links(&mut self) {
+        self.try_waiting_intents();
         let Some(forwarding) = &mut self.forwarding else {
             return;
         };

@@ -76,6 +76,7 @@ impl Controller {
         if self.flows.displaced().next().is_some() {
             self.schedule.returns = Some(self.now + self.timers.return_wait);
         }
+        self.intents_gain(link);
         self.follow_links();
     }
 
@@ -98,6 +99,7 @@ impl Controller {
             self.outbox.notify(Event::PromisesSuspended { broken });
         }
         self.find_detours(&unprepared);
+        self.intents_lose(link);
         self.follow_links();
     }
 

@@ -4,7 +4,7 @@
 //! should have and nothing is decided: rules of flows that the controller has not
 //! heard of yet would be taken for rules in excess.
 
-use crate::northbound::{Event, FlowId, Reply, Request, RequestId};
+use crate::northbound::{Event, FlowId, IntentId, Reply, Request, RequestId};
 use crate::place::LinkEnds;
 use crate::store::{Key, StoreEvent, StoreWrite};
 use crate::view::Control;
@@ -29,12 +29,15 @@ impl Controller {
             StoreEvent::Written(StoreWrite { key, value }) => match (key, value) {
                 (Key::Admission(id), Some(record)) => self.admitted(FlowId(id), &record),
                 (Key::Admission(id), None) => self.withdrawn(FlowId(id)),
+                (Key::Intent(id), Some(record)) => self.intent_kept(IntentId(id), &record),
+                (Key::Intent(id), None) => self.intent_struck(IntentId(id)),
                 (Key::Switch(datapath), Some(record)) => self.switch_kept(datapath, &record),
                 (Key::Link(link), Some(_)) => self.link_kept(link),
                 (Key::Switch(_) | Key::Link(_), None) => {}
             },
             StoreEvent::Rejected(key) => match key {
                 Key::Admission(id) => self.rejected(FlowId(id)),
+                Key::Intent(id) => self.intent_rejected(IntentId(id)),
                 Key::Switch(datapath) => self.inventory.switch_rejected(datapath),
                 Key::Link(link) => self.inventory.link_rejected(link),
             },
@@ -67,6 +70,9 @@ impl Controller {
             | Request::Flow(_)
             | Request::Promises
             | Request::Paths(_)
+            | Request::AddIntents(_)
+            | Request::RemoveIntent(_)
+            | Request::Intents
             | Request::SetHost(_)
             | Request::RemoveHost(_)
             | Request::ForgetSwitch(_) => self.memory == Memory::Complete,

@@ -169,7 +169,7 @@ pub(super) struct Together {
 }
 
 impl Together {
-    fn add(&mut self, subject: Subject, mut reached: Reached) {
+    pub(super) fn add(&mut self, subject: Subject, mut reached: Reached) {
         self.slots.append(&mut reached.slots);
         self.sent.push((subject, reached.spots));
     }
@@ -402,7 +402,8 @@ impl Controller {
             Subject::Service
             | Subject::KnownHost(_)
             | Subject::Intent(_)
-            | Subject::Application(_) => None,
+            | Subject::Application(_)
+            | Subject::Gathering(_) => None,
         };
         let stages = Stages::plan(&present, wanted, source, &|port| self.far_end(port));
         let mut reached = Reached::default();

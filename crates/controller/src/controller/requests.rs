@@ -178,6 +178,12 @@ impl Controller {
                 let promises = Box::new(self.promises());
                 self.outbox.reply(id, Reply::Promises(promises));
             }
+            Request::AddIntents(intents) => self.add_intents(id, by, intents),
+            Request::RemoveIntent(name) => self.remove_intent(id, by, name),
+            Request::Intents => {
+                let intents = self.intent_summaries();
+                self.outbox.reply(id, Reply::Intents(intents));
+            }
             Request::Paths(query) => {
                 let paths = self.find_paths(&query);
                 self.outbox.reply(id, Reply::Paths(paths));

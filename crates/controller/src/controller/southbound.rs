@@ -61,6 +61,7 @@ impl Controller {
             && let Some(switch) = self.view.switch(datapath)
         {
             self.view.disconnect(switch);
+            self.switch_concerns_intents(datapath);
             self.outbox.notify(Event::SwitchLost { datapath });
             self.stall_moves(datapath);
         }
@@ -268,6 +269,8 @@ impl Controller {
             self.tell_of_host(change);
         }
         self.check_expected();
+        self.switch_concerns_intents(datapath);
+        self.extend_intents(datapath);
         self.follow_links();
         if self.memory == Memory::Complete {
             self.keep_switch(datapath);

@@ -45,6 +45,7 @@ impl Controller {
     pub(super) fn keep_time(&mut self) {
         self.clear_old_ways();
         self.retry_refused();
+        self.keep_intents();
         if self.now >= self.schedule.probes {
             let part = self.timers.probe_interval.as_ns() / PROBE_PHASES;
             self.schedule.probes = self.now + units::Duration::from_ns(part.max(1));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::Request;
+use super::{Intent, IntentKind, Request};
 
 /// The longest name of an application.
 pub const MAX_APPLICATION_NAME: usize = 64;
@@ -87,7 +87,7 @@ impl Permission {
 
     /// Returns what it takes to ask this.
     #[must_use]
-    pub const fn to_ask(request: &Request) -> Self {
+    pub fn to_ask(request: &Request) -> Self {
         match request {
             Request::Admit(_) | Request::AdmitTogether(_) | Request::Withdraw(_) => {
                 Self::AdmitFlows
@@ -97,7 +97,13 @@ impl Permission {
             | Request::FlowsAfter { .. }
             | Request::Flow(_)
             | Request::Promises
-            | Request::FitBudgets(_) => Self::SeeFlows,
+            | Request::FitBudgets(_)
+            | Request::Intents => Self::SeeFlows,
+            Request::AddIntents(intents) => match intents.iter().any(is_match_action) {
+                true => Self::WriteRules,
+                false => Self::WriteIntents,
+            },
+            Request::RemoveIntent(_) => Self::WriteIntents,
             Request::ForgetSwitch(_) => Self::Configure,
             Request::Topology | Request::Paths(_) | Request::View | Request::Statistics => {
                 Self::SeeTopology
@@ -110,6 +116,16 @@ impl Permission {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+fn is_match_action(intent: &Intent) -> bool {
+    match intent.kind {
+        IntentKind::MatchAction { .. } => true,
+        IntentKind::HostToHost { .. }
+        | IntentKind::PointToPoint { .. }
+        | IntentKind::Multicast { .. }
+        | IntentKind::Path { .. } => false,
     }
 }
 

@@ -194,6 +194,9 @@ pub enum IntentRefusal {
     /// It contradicts itself.
     #[error("{0}")]
     Senseless(&'static str),
+    /// The store did not keep it.
+    #[error("the store could not keep it")]
+    NotStored,
     /// Its frames are claimed by rules of somebody else, at the same priority.
     #[error("{owner} has rules for the same frames at switch {datapath:x}, with the same priority")]
     Conflict {

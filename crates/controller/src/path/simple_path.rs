@@ -70,6 +70,20 @@ impl SimplePath {
         last.map_or(self.first, |crossing| crossing.enters.datapath)
     }
 
+    /// Returns the same links in the other direction, at the same cost.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let crossings = self.crossings.iter().rev().map(|crossing| Crossing {
+            leaves: crossing.enters,
+            enters: crossing.leaves,
+        });
+        Self {
+            cost: self.cost,
+            first: self.last(),
+            crossings: crossings.collect(),
+        }
+    }
+
     /// Returns it as the tree of a flow that comes in by `source` and goes out by
     /// `destination`.
     #[must_use]

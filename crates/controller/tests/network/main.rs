@@ -1,6 +1,7 @@
 //! The controller with a network of the simplest switches.
 
 mod fake;
+mod intents;
 mod inventory;
 mod paths;
 mod protection;

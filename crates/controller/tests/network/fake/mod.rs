@@ -23,6 +23,7 @@ use wire::ethernet::{EtherType, Header, MacAddress};
 use wire::openflow::multipart::{
     FlowStatistics, MultipartReply, MultipartType, ReplyBody, ReplyWriter, RequestBody,
 };
+use wire::openflow::oxm::Masked;
 use wire::openflow::{
     Action, BufferId, Capabilities, Cookie, DatapathId, FeaturesReply, FlowMod, FlowModCommand,
     FlowModFlags, Hello, Instruction, Instructions, MatchField, Message, PacketIn, PacketInReason,
@@ -500,8 +501,8 @@ impl FakeSwitch {
         let matching = self.entries.iter().filter(|entry| {
             entry.matching.iter().all(|field| match field {
                 MatchField::InPort(port) => *port == input,
-                MatchField::EthSrc(mac) => mac.value == header.source,
-                MatchField::EthDst(mac) => mac.value == header.destination,
+                MatchField::EthSrc(mac) => is_under(*mac, header.source),
+                MatchField::EthDst(mac) => is_under(*mac, header.destination),
                 MatchField::EthType(ether_type) => *ether_type == header.ether_type,
                 other => panic!("{other:?}"),
             })
@@ -613,6 +614,14 @@ impl FakeSwitch {
             .iter()
             .filter(|entry| entry.priority >= 1_000 && entry.priority < u16::MAX)
     }
+}
+
+fn is_under(wanted: Masked<MacAddress>, found: MacAddress) -> bool {
+    let mask = wanted.mask.map_or([0xff; 6], |mask| mask.0);
+    let pairs = wanted.value.0.iter().zip(found.0).zip(mask);
+    pairs
+        .into_iter()
+        .all(|((wanted, found), mask)| *wanted == found & mask)
 }
 
 fn statistics(entry: &FakeEntry) -> FlowStatistics<'_> {

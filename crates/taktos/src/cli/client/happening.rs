@@ -66,7 +66,9 @@ pub fn told(event: &EventKind) -> Told {
         EventKind::EntryRefused { .. }
         | EventKind::Synchronised { .. }
         | EventKind::GivenUp { .. }
-        | EventKind::RulesSettled { .. } => (About::Rules, of_rules(event)),
+        | EventKind::RulesSettled { .. }
+        | EventKind::IntentChanged { .. }
+        | EventKind::IntentUnreadable { .. } => (About::Rules, of_rules(event)),
         EventKind::Ready => (About::Unknown, "ready to decide on flows".to_owned()),
         EventKind::StoreFailed { reason } => {
             (About::Unknown, format!("the store failed: {reason}"))
@@ -205,6 +207,18 @@ fn of_rules(event: &EventKind) -> String {
         } => format!("switch {datapath} refuses an entry of {subject} for good: {error}"),
         EventKind::RulesSettled { subject, outcome } => {
             format!("rules of {subject}: {outcome}")
+        }
+        EventKind::IntentChanged {
+            name,
+            state,
+            reason,
+            ..
+        } => match reason {
+            Some(reason) => format!("intent {name} {state}: {reason}"),
+            None => format!("intent {name} {state}"),
+        },
+        EventKind::IntentUnreadable { intent } => {
+            format!("what is stored of intent {intent} cannot be read: left alone")
         }
         other => unspoken(other),
     }

@@ -1,7 +1,7 @@
 //! Events, written down.
 
 use controller::desired::{Outcome, Subject};
-use controller::northbound::{Detection, Event, FlowId};
+use controller::northbound::{Detection, Event, FlowId, IntentId, IntentState};
 use controller::place::LinkEnds;
 use controller::session::CloseReason;
 use units::{Duration, Instant};
@@ -69,6 +69,12 @@ impl Names {
             } => given_up(*datapath, *subject, *error),
             Event::RulesSettled { subject, outcome } => self.settled(*subject, *outcome),
             Event::RecordUnreadable { flow } => EventKind::RecordUnreadable { flow: flow.0 },
+            Event::IntentChanged {
+                intent,
+                name,
+                state,
+            } => intent_changed(*intent, name, state),
+            Event::IntentUnreadable { intent } => EventKind::IntentUnreadable { intent: intent.0 },
         }
     }
 
@@ -220,6 +226,21 @@ fn synchronised(datapath: DatapathId, added: usize, removed: usize) -> EventKind
     }
 }
 
+fn intent_changed(intent: IntentId, name: &str, state: &IntentState) -> EventKind {
+    let (state, reason) = match state {
+        IntentState::Installed => ("installed", None),
+        IntentState::Installing => ("installing", None),
+        IntentState::Waiting { reason } => ("waiting", Some(reason.clone())),
+        IntentState::Failed { reason } => ("failed", Some(reason.clone())),
+    };
+    EventKind::IntentChanged {
+        intent: intent.0,
+        name: name.to_owned(),
+        state: state.to_owned(),
+        reason,
+    }
+}
+
 fn name_of_subject(subject: Subject) -> String {
     match subject {
         Subject::Service => "the controller".to_owned(),
@@ -227,6 +248,7 @@ fn name_of_subject(subject: Subject) -> String {
         Subject::Flow(flow) => format!("flow {}", flow.0),
         Subject::Intent(intent) => format!("intent {}", intent.0),
         Subject::Application(application) => format!("application {}", application.0),
+        Subject::Gathering(mac) => format!("what host {mac} sends to all"),
     }
 }
 

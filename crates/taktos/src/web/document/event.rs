@@ -237,6 +237,22 @@ pub enum EventKind {
         /// The number of the flow.
         flow: u32,
     },
+    /// An intent is in another state than before.
+    IntentChanged {
+        /// Its number.
+        intent: u32,
+        /// Its name.
+        name: String,
+        /// How far it is: `installed`, `installing`, `waiting` or `failed`.
+        state: String,
+        /// Why it waits or has failed.
+        reason: Option<String>,
+    },
+    /// The store holds an intent that cannot be read. It is left alone.
+    IntentUnreadable {
+        /// Its number.
+        intent: u32,
+    },
     /// The store failed; what was to be kept has not been done.
     StoreFailed {
         /// What it says.
@@ -286,6 +302,8 @@ impl EventKind {
             Self::GivenUp { .. } => "given-up",
             Self::RulesSettled { .. } => "rules-settled",
             Self::RecordUnreadable { .. } => "record-unreadable",
+            Self::IntentChanged { .. } => "intent-changed",
+            Self::IntentUnreadable { .. } => "intent-unreadable",
             Self::StoreFailed { .. } => "store-failed",
             Self::Gap { .. } => "gap",
         }

@@ -1,0 +1,340 @@
+//! What is asked of intents, and what the store says to it (S1-7).
+//!
+//! An intent that makes sense is proposed to the store; when the store has kept it,
+//! it is in force, whatever the network lets it do. A request with several intents is
+//! answered when all are settled. Who may not see another's intents cannot end them.
+
+use std::collections::BTreeMap;
+
+use crate::desired::{Outcome, Subject};
+use crate::intents::{Held, Item, MAX_EVERYWHERE, Standing, compile, is_everywhere, record, sense};
+use crate::northbound::{
+    Asker, Event, Intent, IntentDecision, IntentId, IntentKind, IntentRefusal, IntentState,
+    IntentSummary, MAX_INTENTS, MAX_WAITING, Reply, RequestId,
+};
+use crate::store::{Key, StoreWrite};
+
+use super::Controller;
+
+/// Requests that wait for the store.
+#[derive(Debug, Default)]
+pub(super) struct IntentDesk {
+    next: u64,
+    batches: BTreeMap<u64, Waiting>,
+    proposals: BTreeMap<IntentId, (u64, usize)>,
+    removals: BTreeMap<IntentId, Vec<RequestId>>,
+}
+
+/// A request of which not all is settled.
+#[derive(Debug)]
+struct Waiting {
+    id: RequestId,
+    decisions: Vec<Option<IntentDecision>>,
+    unsettled: usize,
+}
+
+impl IntentDesk {
+    /// Notes a decision. Returns the request and all its decisions if that was the
+    /// last.
+    fn settle(
+        &mut self,
+        intent: IntentId,
+        decision: IntentDecision,
+    ) -> Option<(RequestId, Vec<IntentDecision>)> {
+        let (batch, place) = self.proposals.remove(&intent)?;
+        let waiting = self.batches.get_mut(&batch)?;
+        waiting.decisions[place] = Some(decision);
+        waiting.unsettled -= 1;
+        if waiting.unsettled > 0 {
+            return None;
+        }
+        let waiting = self.batches.remove(&batch)?;
+        let decisions = waiting.decisions.into_iter().flatten().collect();
+        Some((waiting.id, decisions))
+    }
+
+    fn removals(&self) -> usize {
+        self.removals.values().map(Vec::len).sum()
+    }
+}
+
+impl Controller {
+    pub(super) fn add_intents(&mut self, id: RequestId, by: &Asker, intents: Vec<Intent>) {
+        if self.intent_desk.proposals.len() + intents.len() > MAX_WAITING {
+            self.outbox.reply(id, Reply::Busy);
+            return;
+        }
+        let batch = self.intent_desk.next;
+        self.intent_desk.next += 1;
+        let mut decisions = Vec::with_capacity(intents.len());
+        let mut unsettled = 0;
+        for (place, intent) in intents.into_iter().enumerate() {
+            let name = intent.name.clone();
+            match self.propose_intent(by, intent) {
+                Ok(proposed) => {
+                    self.intent_desk.proposals.insert(proposed, (batch, place));
+                    decisions.push(None);
+                    unsettled += 1;
+                }
+                Err(reason) => decisions.push(Some(IntentDecision::Refused { name, reason })),
+            }
+        }
+        if unsettled == 0 {
+            let decisions = decisions.into_iter().flatten().collect();
+            self.outbox.reply(id, Reply::IntentDecisions(decisions));
+            return;
+        }
+        let waiting = Waiting {
+            id,
+            decisions,
+            unsettled,
+        };
+        self.intent_desk.batches.insert(batch, waiting);
+    }
+
+    /// Checks an intent and asks the store to keep it.
+    fn propose_intent(&mut self, by: &Asker, intent: Intent) -> Result<IntentId, IntentRefusal> {
+        self.check_intent(&intent)?;
+        if let Some((datapath, holder)) = self.conflict_of_new(by, &intent.kind) {
+            return Err(IntentRefusal::Conflict {
+                owner: self.name_of_subject(holder),
+                datapath: datapath.0,
+            });
+        }
+        let id = self.intents.next_id();
+        self.outbox.store(StoreWrite {
+            key: Key::Intent(id.0),
+            value: Some(record::to_bytes(by, &intent)),
+        });
+        self.intents.insert(id, new(by.clone(), intent));
+        Ok(id)
+    }
+
+    fn check_intent(&self, intent: &Intent) -> Result<(), IntentRefusal> {
+        sense::check(intent).map_err(IntentRefusal::Senseless)?;
+        if self.intents.by_name(&intent.name).is_some() {
+            let name = intent.name.clone();
+            return Err(IntentRefusal::NameTaken { name });
+        }
+        let limit = MAX_INTENTS;
+        if self.intents.len() >= limit {
+            return Err(IntentRefusal::TooMany { limit });
+        }
+        let limit = MAX_EVERYWHERE;
+        if is_everywhere(&intent.kind) && self.intents.count_everywhere() >= limit {
+            return Err(IntentRefusal::TooMany { limit });
+        }
+        let mut hosts = compile::hosts(&intent.kind).into_iter();
+        match hosts.find(|host| self.view.host(host).is_none()) {
+            None => Ok(()),
+            Some(host) => Err(IntentRefusal::UnknownHost {
+                name: host.to_owned(),
+            }),
+        }
+    }
+
+    pub(super) fn remove_intent(&mut self, id: RequestId, by: &Asker, name: String) {
+        let found = self.intents.by_name(&name).filter(|intent| {
+            let held = self.intents.get(*intent);
+            held.is_some_and(|held| {
+                held.standing == Standing::Accepted && (*by == Asker::Operator || held.owner == *by)
+            })
+        });
+        let Some(intent) = found else {
+            self.outbox.reply(id, Reply::UnknownIntent(name));
+            return;
+        };
+        if self.intent_desk.removals() >= MAX_WAITING {
+            self.outbox.reply(id, Reply::Busy);
+            return;
+        }
+        self.intent_desk
+            .removals
+            .entry(intent)
+            .or_default()
+            .push(id);
+        self.outbox.store(StoreWrite {
+            key: Key::Intent(intent.0),
+            value: None,
+        });
+    }
+
+    pub(super) fn intent_summaries(&self) -> Vec<IntentSummary> {
+        let summary = |(id, held): (IntentId, &Held)| {
+            let course = self.intents.course(Item::Intent(id));
+            let trees = course.map_or(&[][..], |course| &course.trees);
+            IntentSummary {
+                id,
+                intent: held.intent.clone(),
+                owner: held.owner.clone(),
+                state: held.state.clone(),
+                routes: trees.iter().map(|tree| self.route(tree)).collect(),
+                rules: self.desired.of_subject(Subject::Intent(id)).count(),
+            }
+        };
+        self.intents.accepted().map(summary).collect()
+    }
+
+    /// Puts an intent in force, whichever instance has accepted it.
+    pub(super) fn intent_kept(&mut self, id: IntentId, bytes: &[u8]) {
+        let is_proposed = self
+            .intents
+            .get(id)
+            .is_some_and(|held| held.standing == Standing::Proposed);
+        if !is_proposed {
+            let Ok((owner, intent)) = record::from_bytes(bytes) else {
+                self.outbox.notify(Event::IntentUnreadable { intent: id });
+                return;
+            };
+            match self.intents.get(id) {
+                Some(held) if held.owner == owner && held.intent == intent => return,
+                Some(_) => self.let_intent_go(id),
+                None => {}
+            }
+            self.intents.insert(id, new(owner, intent));
+        }
+        let Some(held) = self.intents.get_mut(id) else {
+            return;
+        };
+        held.standing = Standing::Accepted;
+        let (name, kind) = (held.intent.name.clone(), held.intent.kind.clone());
+        self.intents.mark(Item::Intent(id));
+        self.mark_gatherings(&kind);
+        let decision = IntentDecision::Accepted { id, name };
+        if let Some((request, decisions)) = self.intent_desk.settle(id, decision) {
+            self.outbox
+                .reply(request, Reply::IntentDecisions(decisions));
+        }
+    }
+
+    /// Ends an intent that the store holds no longer.
+    pub(super) fn intent_struck(&mut self, id: IntentId) {
+        self.let_intent_go(id);
+        let requests = self.intent_desk.removals.remove(&id);
+        for request in requests.into_iter().flatten() {
+            self.outbox.reply(request, Reply::IntentRemoved(id));
+        }
+    }
+
+    pub(super) fn intent_rejected(&mut self, id: IntentId) {
+        let requests = self.intent_desk.removals.remove(&id);
+        for request in requests.into_iter().flatten() {
+            self.outbox.reply(request, Reply::NotStored);
+        }
+        let is_proposed = |held: &Held| held.standing == Standing::Proposed;
+        if !self.intents.get(id).is_some_and(is_proposed) {
+            return;
+        }
+        let Some(held) = self.intents.remove(id) else {
+            return;
+        };
+        let decision = IntentDecision::Refused {
+            name: held.intent.name,
+            reason: IntentRefusal::NotStored,
+        };
+        if let Some((request, decisions)) = self.intent_desk.settle(id, decision) {
+            self.outbox
+                .reply(request, Reply::IntentDecisions(decisions));
+        }
+    }
+
+    /// Takes away the rules of an intent, and what its hosts sent to each other by.
+    fn let_intent_go(&mut self, id: IntentId) {
+        let Some(held) = self.intents.remove(id) else {
+            return;
+        };
+        self.clear_rules(Subject::Intent(id));
+        self.mark_gatherings(&held.intent.kind);
+    }
+
+    /// Marks what the hosts of an intent send to all.
+    pub(super) fn mark_gatherings(&mut self, kind: &IntentKind) {
+        if let IntentKind::HostToHost { one, other } = kind {
+            for name in [one, other] {
+                if let Some(host) = self.view.host(name) {
+                    self.intents.mark(Item::Gathering(host.mac));
+                }
+            }
+        }
+    }
+
+    /// Takes in what became of the rules of an intent.
+    pub(super) fn intent_settled(&mut self, id: IntentId, outcome: Outcome) {
+        let Some(held) = self.intents.get(id) else {
+            return;
+        };
+        if matches!(held.state, IntentState::Waiting { .. }) {
+            // What it had is gone.
+            return;
+        }
+        let state = match outcome {
+            Outcome::Confirmed => IntentState::Installed,
+            Outcome::Away { .. } => IntentState::Installing,
+            Outcome::Refused { datapath, error } => IntentState::Failed {
+                reason: format!("switch {:x} refuses a rule: {error:?}", datapath.0),
+            },
+            Outcome::Contested { datapath, with } => IntentState::Failed {
+                reason: format!(
+                    "{} has a rule for the same frames at switch {:x}",
+                    self.name_of_subject(with),
+                    datapath.0
+                ),
+            },
+            Outcome::TooMany => IntentState::Failed {
+                reason: "there would be more rules than can be kept".to_owned(),
+            },
+        };
+        self.set_intent_state(id, state);
+    }
+
+    /// Notes how far an intent is, and tells if that is new.
+    pub(super) fn set_intent_state(&mut self, id: IntentId, state: IntentState) {
+        let Some(held) = self.intents.get_mut(id) else {
+            return;
+        };
+        if held.state == state {
+            return;
+        }
+        held.state = state.clone();
+        let name = held.intent.name.clone();
+        self.outbox.notify(Event::IntentChanged {
+            intent: id,
+            name,
+            state,
+        });
+    }
+
+    /// Names whose a rule is, for people.
+    pub(super) fn name_of_subject(&self, subject: Subject) -> String {
+        match subject {
+            Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) => {
+                "the controller".to_owned()
+            }
+            Subject::Flow(flow) => match self.flows.get(flow) {
+                Some(flow) => format!("flow {}", flow.admission.requirement.name),
+                None => format!("flow {}", flow.0),
+            },
+            Subject::Intent(id) => match self.intents.get(id) {
+                Some(held) => format!("intent {} of {}", held.intent.name, owner(&held.owner)),
+                None => format!("intent {}", id.0),
+            },
+            Subject::Application(application) => format!("application {}", application.0),
+        }
+    }
+}
+
+fn new(owner: Asker, intent: Intent) -> Held {
+    Held {
+        intent,
+        owner,
+        standing: Standing::Proposed,
+        state: IntentState::Installing,
+    }
+}
+
+fn owner(asker: &Asker) -> String {
+    match asker {
+        Asker::Operator => "the operator".to_owned(),
+        Asker::Application(name) => format!("application {name}"),
+    }
+}

@@ -1,0 +1,369 @@
+//! Keeps intents as the network changes.
+//!
+//! What a change concerns is marked, and kept anew in slices: at once as much as a
+//! slice holds, the rest whenever the driver comes back, which is asked for at once.
+//! Between two slices switches and applications are heard.
+
+use std::collections::BTreeMap;
+
+use units::{Duration, Instant};
+use wire::ethernet::MacAddress;
+use wire::openflow::{DatapathId, MatchField};
+
+use crate::desired::{Content, PlacedRule, Subject};
+use crate::flows::BEST_EFFORT;
+use crate::intents::compile::{Plan, compile, match_action};
+use crate::intents::frame::overlap;
+use crate::intents::{Course, Item, Standing, gathering};
+use crate::northbound::{Asker, IntentId, IntentKind, IntentState};
+use crate::path::Atlas;
+use crate::place::{LinkEnds, PortId};
+use crate::transition::{Change, Stages};
+
+use super::Controller;
+use super::memory::Memory;
+use super::moves::{Part, Reached, Together};
+
+/// The most that is kept anew between two inputs.
+const SLICE_ITEMS: usize = 256;
+/// About how many switches the searches of a slice visit.
+const SLICE_VISITS: usize = 20_000;
+/// How long what waits is not tried again after something has changed: a network
+/// that comes up changes thousands of times a second.
+const RETRY_WAIT: Duration = Duration::from_ms(20);
+
+/// What a slice works with.
+struct Slice {
+    atlas: Atlas,
+    /// What is sent at once.
+    at_once: Together,
+    /// What is moved in stages.
+    moves: BTreeMap<Subject, Part>,
+}
+
+impl Controller {
+    /// Returns when intents need time.
+    pub(super) fn intents_deadline(&self) -> Option<Instant> {
+        if self.memory == Memory::Incomplete {
+            return None;
+        }
+        let now = self.intents.is_stale().then_some(self.now);
+        let timers = [now, self.intents.retry_at, self.intents.return_at];
+        timers.into_iter().flatten().min()
+    }
+
+    /// Keeps a slice of what is stale.
+    pub(super) fn keep_intents(&mut self) {
+        if self.memory == Memory::Incomplete {
+            return;
+        }
+        if self.intents.retry_at.is_some_and(|at| self.now >= at) {
+            self.intents.retry_at = None;
+            self.intents.mark_waiting();
+        }
+        if self.intents.return_at.is_some_and(|at| self.now >= at) {
+            self.intents.return_at = None;
+            self.intents.mark_displaced();
+        }
+        if !self.intents.is_stale() {
+            return;
+        }
+        let mut slice = Slice {
+            atlas: self.take_atlas(),
+            at_once: Together::default(),
+            moves: BTreeMap::new(),
+        };
+        let start = slice.atlas.visits();
+        for _ in 0..SLICE_ITEMS {
+            let Some(item) = self.intents.take_stale() else {
+                break;
+            };
+            match item {
+                Item::Intent(id) => self.keep_intent(id, &mut slice),
+                Item::Gathering(host) => self.keep_gathering(host, &mut slice),
+            }
+            if slice.atlas.visits() - start >= SLICE_VISITS {
+                break;
+            }
+        }
+        self.atlas = Some((self.metric, slice.atlas));
+        self.await_together(slice.at_once);
+        self.begin_move(slice.moves);
+    }
+
+    /// Gives a subject its rules: in stages if frames are on a way of it that is
+    /// whole, at once if there is nothing to lose.
+    fn place(&mut self, subject: Subject, item: Item, rules: &[PlacedRule], slice: &mut Slice) {
+        let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
+        let wanted: Content = forms
+            .map(|(datapath, form)| ((datapath, form.place()), form))
+            .collect();
+        if !self.is_travelled(item) {
+            self.send_content(subject, &wanted, &mut slice.at_once);
+            return;
+        }
+        self.moves.take(subject);
+        let present = self.desired.content(subject);
+        let stages = Stages::plan(&present, &wanted, None, &|port| self.far_end(port));
+        slice.moves.insert(subject, Part::new(stages, None));
+    }
+
+    /// Returns whether something has a way, and the way is whole.
+    fn is_travelled(&self, item: Item) -> bool {
+        let course = self.intents.course(item);
+        course.is_some_and(|course| course.links().all(|link| self.view.is_up(link)))
+    }
+
+    /// Returns the network as searches see it, laid out anew if it has grown.
+    fn take_atlas(&mut self) -> Atlas {
+        match self.atlas.take() {
+            Some((metric, atlas)) if metric == self.metric && atlas.is_of(&self.view) => atlas,
+            Some(_) | None => Atlas::new(&self.view, &self.cost(BEST_EFFORT)),
+        }
+    }
+
+    fn keep_intent(&mut self, id: IntentId, slice: &mut Slice) {
+        let Some(held) = self.intents.get(id) else {
+            return;
+        };
+        if held.standing == Standing::Proposed {
+            return;
+        }
+        let kind = held.intent.kind.clone();
+        let plan = match compile(&kind, &self.view, &mut slice.atlas) {
+            Ok(plan) => plan,
+            Err(obstacle) => return self.suspend_intent(id, obstacle.to_string(), slice),
+        };
+        if let Some((datapath, holder)) = self.conflict(id, &plan.rules) {
+            let holder = self.name_of_subject(holder);
+            let reason = format!("{holder} has rules for the same frames at {:x}", datapath.0);
+            return self.suspend_intent(id, reason, slice);
+        }
+        let Plan { trees, cost, rules } = plan;
+        let course = Course { trees, cost };
+        let item = Item::Intent(id);
+        if self.is_kept(item, &course) {
+            self.intents.settle_in(item);
+            return;
+        }
+        self.set_intent_state(id, IntentState::Installing);
+        self.place(Subject::Intent(id), item, &rules, slice);
+        self.intents.set_course(item, Some(course));
+    }
+
+    /// Returns whether something has a way that is whole and no dearer than the best
+    /// one: then it stays where it is.
+    fn is_kept(&self, item: Item, best: &Course) -> bool {
+        let Some(present) = self.intents.course(item) else {
+            return false;
+        };
+        let is_whole = present.links().all(|link| self.view.is_up(link));
+        is_whole
+            && !present.trees.is_empty()
+            && present.joins_the_same(best)
+            && present.cost <= best.cost
+    }
+
+    fn suspend_intent(&mut self, id: IntentId, reason: String, slice: &mut Slice) {
+        self.intents.set_course(Item::Intent(id), None);
+        self.set_intent_state(id, IntentState::Waiting { reason });
+        let nothing = Content::new();
+        self.send_content(Subject::Intent(id), &nothing, &mut slice.at_once);
+    }
+
+    /// Leads what a host sends to all to those that intents connect it with.
+    fn keep_gathering(&mut self, mac: MacAddress, slice: &mut Slice) {
+        let (item, subject) = (Item::Gathering(mac), Subject::Gathering(mac));
+        let nothing = Content::new();
+        let Some((source, peers)) = self.peers(mac).filter(|_| self.forwarding.is_none()) else {
+            self.intents.forget_item(item);
+            self.send_content(subject, &nothing, &mut slice.at_once);
+            return;
+        };
+        let Some((tree, cost, is_whole)) =
+            gathering::gather(&self.view, &mut slice.atlas, source, &peers)
+        else {
+            self.intents.set_course(item, None);
+            self.send_content(subject, &nothing, &mut slice.at_once);
+            return;
+        };
+        let rules = gathering::rules(&tree, mac);
+        let course = Course {
+            trees: vec![tree],
+            cost,
+        };
+        if self.is_kept(item, &course) {
+            self.intents.settle_in(item);
+        } else {
+            self.place(subject, item, &rules, slice);
+            self.intents.set_course(item, Some(course));
+        }
+        if !is_whole {
+            self.intents.mark_unfinished(item);
+        }
+    }
+
+    /// Returns where a host is and where those are that intents connect it with, if
+    /// there are any.
+    fn peers(&self, mac: MacAddress) -> Option<(PortId, Vec<PortId>)> {
+        let host = self.view.host_by_mac(mac)?;
+        let source = host.attachment?;
+        let intents = self.intents.of_host(&host.name);
+        let mut peers: Vec<_> = intents
+            .filter_map(|id| {
+                let held = self.intents.get(id)?;
+                let IntentKind::HostToHost { one, other } = &held.intent.kind else {
+                    return None;
+                };
+                let peer = if *one == host.name { other } else { one };
+                let is_accepted = held.standing == Standing::Accepted;
+                self.view.host(peer).filter(|_| is_accepted)?.attachment
+            })
+            .collect();
+        peers.sort_unstable();
+        peers.dedup();
+        (!peers.is_empty()).then_some((source, peers))
+    }
+
+    /// Takes in that a link is gone.
+    pub(super) fn intents_lose(&mut self, link: LinkEnds) {
+        self.refresh_atlas_link(link);
+        self.intents.lose_link(link);
+    }
+
+    /// Takes in that a link is up.
+    pub(super) fn intents_gain(&mut self, link: LinkEnds) {
+        self.refresh_atlas_link(link);
+        if self.intents.gain_link(link) {
+            self.intents.return_at = Some(self.now + self.timers.return_wait);
+        }
+    }
+
+    /// Takes in that a switch is connected, or is not any more.
+    pub(super) fn switch_concerns_intents(&mut self, datapath: DatapathId) {
+        if let Some((_, atlas)) = &mut self.atlas {
+            atlas.refresh(&self.view, datapath);
+        }
+    }
+
+    fn refresh_atlas_link(&mut self, link: LinkEnds) {
+        if let Some((_, atlas)) = &mut self.atlas {
+            atlas.refresh_link(&self.view, link);
+        }
+    }
+
+    /// Takes in that a host was found or has moved.
+    pub(super) fn host_concerns_intents(&mut self, name: &str) {
+        let concerned: Vec<IntentId> = self.intents.of_host(name).collect();
+        for id in concerned {
+            self.intents.mark(Item::Intent(id));
+            if let Some(held) = self.intents.get(id) {
+                let kind = held.intent.kind.clone();
+                self.mark_gatherings(&kind);
+            }
+        }
+    }
+
+    /// Has what waits tried again soon.
+    pub(super) fn try_waiting_intents(&mut self) {
+        if self.intents.is_anything_waiting() && self.intents.retry_at.is_none() {
+            self.intents.retry_at = Some(self.now + RETRY_WAIT);
+        }
+    }
+
+    /// Gives a switch the rules of what holds at all switches.
+    pub(super) fn extend_intents(&mut self, datapath: DatapathId) {
+        let everywhere: Vec<IntentId> = self.intents.everywhere().collect();
+        let mut all = Together::default();
+        for id in everywhere {
+            let Some(held) = self.intents.get(id) else {
+                continue;
+            };
+            if held.standing == Standing::Accepted
+                && self.intents.course(Item::Intent(id)).is_some()
+                && let IntentKind::MatchAction {
+                    priority,
+                    matching,
+                    actions,
+                    ..
+                } = &held.intent.kind
+            {
+                let rules = match_action(datapath, *priority, matching, actions);
+                let stage = rules.iter().map(|rule| {
+                    let spot = (datapath, rule.place());
+                    (spot, Change::Put(rule.form()))
+                });
+                let (subject, stage) = (Subject::Intent(id), stage.collect());
+                let mut reached = Reached::default();
+                self.send_stage(subject, stage, &mut reached);
+                all.add(subject, reached);
+            }
+        }
+        self.await_together(all);
+    }
+
+    /// Returns who has rules for frames of an intent that is not there yet, and where.
+    pub(super) fn conflict_of_new(
+        &mut self,
+        owner: &Asker,
+        kind: &IntentKind,
+    ) -> Option<(DatapathId, Subject)> {
+        if !self.intents.has_others(owner) {
+            return None;
+        }
+        let mut atlas = self.take_atlas();
+        let plan = compile(kind, &self.view, &mut atlas);
+        self.atlas = Some((self.metric, atlas));
+        self.conflict_with_others(owner, &plan.ok()?.rules)
+    }
+
+    fn conflict(&self, id: IntentId, rules: &[PlacedRule]) -> Option<(DatapathId, Subject)> {
+        let owner = &self.intents.get(id)?.owner;
+        match self.intents.has_others(owner) {
+            true => self.conflict_with_others(owner, rules),
+            false => None,
+        }
+    }
+
+    /// Returns an intent of another owner that has a rule for some of the same frames,
+    /// with the same priority and other actions, and where.
+    fn conflict_with_others(
+        &self,
+        owner: &Asker,
+        rules: &[PlacedRule],
+    ) -> Option<(DatapathId, Subject)> {
+        let mine = Subject::Intent(IntentId(0));
+        let by_application = self.holder(mine, rules).filter(|(_, holder)| match holder {
+            Subject::Application(_) => true,
+            Subject::Service
+            | Subject::KnownHost(_)
+            | Subject::Flow(_)
+            | Subject::Intent(_)
+            | Subject::Gathering(_) => false,
+        });
+        let clashes = || {
+            rules.iter().find_map(|rule| {
+                let present = self.desired.of_switch(rule.datapath);
+                let mut same = present.map(|(_, present)| present).filter(|present| {
+                    present.form.priority() == rule.priority && present.form != rule.form()
+                });
+                let clashing = same.find(|present| {
+                    let Subject::Intent(id) = present.subject else {
+                        return false;
+                    };
+                    let is_others = self
+                        .intents
+                        .get(id)
+                        .is_some_and(|held| held.owner != *owner);
+                    is_others && {
+                        let fields = present.form.fields();
+                        let fields: Vec<MatchField> = fields.iter().flatten().collect();
+                        overlap(&fields, &rule.matching)
+                    }
+                });
+                clashing.map(|present| (rule.datapath, present.subject))
+            })
+        };
+        by_application.or_else(clashes)
+    }
+}
