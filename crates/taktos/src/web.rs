@@ -7,33 +7,54 @@
 //! ([`feed`]). So no client, however many and however slow, holds up the
 //! controller's thread; what many ask for is made once and shared ([`kept`]).
 
+pub mod audit;
 pub mod body;
 pub mod describe;
 pub mod document;
 pub mod feed;
+pub mod gate;
 pub mod kept;
+pub mod metrics;
 pub mod office;
 pub mod operations;
 pub mod problem;
+pub mod query;
 pub mod server;
 pub mod site;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use controller::Config;
 use linux::controller_loop::{Desk, Told};
+use rustls::ServerConfig;
 use tokio::runtime::{Builder, Runtime};
 
+use audit::Audit;
 use describe::Names;
+use gate::Gate;
 use site::{Inside, Site};
 
 /// How many threads serve HTTP.
 const THREADS: usize = 2;
 /// How long answers that are under way may take when the program ends.
 const FAREWELL: Duration = Duration::from_millis(500);
+
+/// How the interface is served.
+#[derive(Debug)]
+pub struct Terms {
+    /// What the controller is called.
+    pub id: String,
+    /// Who is let in.
+    pub gate: Gate,
+    /// How the connection is enciphered, if it is.
+    pub tls: Option<Arc<ServerConfig>>,
+    /// The file for the audit log, if it outlives the program.
+    pub audit: Option<PathBuf>,
+}
 
 /// The interface of a controller that runs. It ends when this value does.
 #[derive(Debug)]
@@ -51,8 +72,15 @@ impl Web {
     /// # Errors
     ///
     /// If the machine has no threads or descriptors left.
-    pub fn start(listener: TcpListener, desk: Desk, config: &Config) -> io::Result<Self> {
-        let site = Arc::new(Inside::new(desk, Names::of(config)));
+    pub fn start(
+        listener: TcpListener,
+        desk: Desk,
+        config: &Config,
+        terms: Terms,
+    ) -> io::Result<Self> {
+        let names = Names::of(config);
+        let audit = Audit::open(terms.audit);
+        let site = Arc::new(Inside::new(desk, names, terms.id, terms.gate, audit));
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let runtime = Builder::new_multi_thread()
@@ -63,7 +91,11 @@ impl Web {
         let entered = runtime.enter();
         let listener = tokio::net::TcpListener::from_std(listener)?;
         drop(entered);
-        runtime.spawn(server::serve(listener, operations::router(site.clone())));
+        runtime.spawn(server::serve(
+            listener,
+            terms.tls,
+            operations::router(&site),
+        ));
         Ok(Self {
             site,
             address,

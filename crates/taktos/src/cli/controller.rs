@@ -2,9 +2,11 @@
 
 mod data;
 mod network;
+mod programs;
+mod token;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
@@ -18,17 +20,16 @@ use linux::scheduling::{Placement, Wish};
 use thiserror::Error;
 
 use self::data::{Data, DataError};
+use self::programs::{Programs, ProgramsError};
 use super::exit::Exit;
 use super::run::stop_on_signals;
 use super::screen::say;
 use crate::southbound::{OpenFlowOptions, SouthboundError};
 use crate::store::MemoryStore;
-use crate::web::Web;
+use crate::web::{Terms, Web};
 
 /// How often the program looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// Where programs ask.
-const HTTP: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8181);
 
 /// The controller's thread is before those that serve its clients, if the machine
 /// grants that.
@@ -39,12 +40,14 @@ const WISH: Wish = Wish {
 
 /// What `taktos controller` is told.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Controller {
+    #[command(subcommand)]
+    instead: Option<Instead>,
     #[command(flatten)]
     openflow: OpenFlowOptions,
-    /// Where programs ask, by HTTP.
-    #[arg(long, value_name = "ADDR:PORT", default_value_t = HTTP)]
-    http: SocketAddr,
+    #[command(flatten)]
+    programs: Programs,
     /// The folder in which it keeps what outlives it; without one, it forgets
     /// everything when it ends.
     #[arg(long, value_name = "DIR")]
@@ -69,6 +72,13 @@ pub struct Controller {
     profile: String,
 }
 
+/// What else can be done about controllers.
+#[derive(Debug, clap::Subcommand)]
+enum Instead {
+    /// Make a token by which a client shows who it is, and print it.
+    Token(token::Token),
+}
+
 /// An application that the controller brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ApplicationName {
@@ -81,8 +91,8 @@ enum ApplicationName {
 /// Why the controller does not start.
 #[derive(Debug, Error)]
 enum StartError {
-    #[error("--http {0} is not a loopback address: others than this machine need TLS and tokens")]
-    Open(SocketAddr),
+    #[error(transparent)]
+    Programs(#[from] ProgramsError),
     #[error(transparent)]
     Southbound(#[from] SouthboundError),
     #[error(transparent)]
@@ -96,7 +106,7 @@ enum StartError {
 impl StartError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Open(_) => Exit::BadInput,
+            Self::Programs(_) => Exit::BadInput,
             Self::Southbound(error) if !error.is_of_the_machine() => Exit::BadInput,
             Self::Southbound(_) => Exit::Lacking,
             Self::Listen(_) | Self::Data(_) | Self::Machine(_) => Exit::Lacking,
@@ -104,8 +114,15 @@ impl StartError {
     }
 }
 
-/// Runs a controller until it is told to stop.
+/// Runs a controller until it is told to stop, or does what is asked instead.
 pub fn controller(arguments: &Controller) -> Exit {
+    match &arguments.instead {
+        Some(Instead::Token(arguments)) => token::token(arguments),
+        None => serve(arguments),
+    }
+}
+
+fn serve(arguments: &Controller) -> Exit {
     let config = match config(arguments) {
         Ok(config) => config,
         Err(exit) => return exit,
@@ -130,9 +147,7 @@ fn config(arguments: &Controller) -> Result<Config, Exit> {
 }
 
 fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
-    if !arguments.http.ip().is_loopback() {
-        return Err(StartError::Open(arguments.http));
-    }
+    let terms = arguments.programs.terms()?;
     let stop = stop_on_signals()?;
     let data = arguments.data.as_deref().map(Data::open).transpose()?;
     let secrets = match &data {
@@ -145,11 +160,16 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
         ..config
     };
     let mut doors = arguments.openflow.open()?;
-    let programs = controller_loop::listen(arguments.http)?;
+    let programs = controller_loop::listen(arguments.programs.address())?;
     let announced = doors.announce();
+    let terms = Terms {
+        id: arguments.id.clone(),
+        audit: data.as_ref().map(Data::audit),
+        ..terms
+    };
     let handle = start(doors.take_plain(), config.clone(), data)?;
     let gates = doors.serve(&handle.side_entrance(), say)?;
-    let web = Web::start(programs, handle.desk(), &config)?;
+    let web = Web::start(programs, handle.desk(), &config, terms)?;
     introduce(arguments, &announced, web.address());
     while !stop.load(Ordering::Relaxed) {
         match handle.told().recv_timeout(LOOK_INTERVAL) {
@@ -197,6 +217,7 @@ fn introduce(arguments: &Controller, switches: &[String], http: SocketAddr) {
     for line in switches {
         say(line);
     }
-    say(format_args!("programs ask at http://{http}/api/v1"));
+    let url = arguments.programs.url(http);
+    say(format_args!("programs ask at {url}"));
     say("running");
 }

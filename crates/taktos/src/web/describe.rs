@@ -25,16 +25,26 @@ pub struct Names {
 }
 
 impl Names {
+    /// Returns these names.
+    pub fn new(switches: impl IntoIterator<Item = (DatapathId, String)>) -> Self {
+        let switches = switches.into_iter().collect();
+        Self { switches }
+    }
+
     /// Returns the names that a configuration gives.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let named = config.switches.iter();
         let named = named.filter(|(_, switch)| !switch.name.is_empty());
-        Self {
-            switches: named
-                .map(|(datapath, switch)| (*datapath, switch.name.clone()))
-                .collect(),
-        }
+        Self::new(named.map(|(datapath, switch)| (*datapath, switch.name.clone())))
+    }
+
+    /// Returns the switch with this name, if one has it.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<DatapathId> {
+        let mut switches = self.switches.iter();
+        let found = switches.find(|(_, it)| *it == name);
+        found.map(|(datapath, _)| *datapath)
     }
 
     /// Returns the name of a switch; the short form of its datapath id if it has

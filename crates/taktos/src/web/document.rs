@@ -7,20 +7,31 @@
 //! checked against the limits of the controller before it goes on: no number from
 //! outside meets arithmetic that it could overflow.
 
+pub mod audit;
 pub mod event;
 pub mod flow;
+pub mod host;
+pub mod instance;
+pub mod path;
+pub mod place;
 pub mod problem;
 pub mod requirement;
+pub mod statistics;
 pub mod topology;
 
-pub use event::{EventDocument, EventKind};
+pub use audit::{AuditDocument, AuditEntry};
+pub use event::{EventDocument, EventKind, EventsDocument};
 pub use flow::{
     Admitted, DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument, RouteDocument,
 };
+pub use host::{HostRequestDocument, HostsDocument};
+pub use instance::InstanceDocument;
+pub use path::{EndpointDocument, PathDocument, PathQueryDocument, PathsDocument};
 pub use problem::{ProblemBody, ProblemDocument};
 pub use requirement::{
     MatchDocument, ProtectionDocument, RequirementDocument, RequirementsDocument, Unusable,
 };
+pub use statistics::{CountersDocument, StatisticsDocument};
 pub use topology::{
     CountsDocument, HostDocument, HostOrigin, LinkDocument, PlaceDocument, PortDocument,
     SwitchDocument, TopologyDocument,

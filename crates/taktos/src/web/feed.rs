@@ -26,19 +26,22 @@ pub struct Published {
     pub kind: &'static str,
     /// Its text, as one server-sent event.
     pub text: Arc<str>,
+    /// What it says.
+    pub document: Arc<EventDocument>,
 }
 
 impl Published {
     /// Writes an event down.
     #[must_use]
-    pub fn new(document: &EventDocument) -> Self {
+    pub fn new(document: EventDocument) -> Self {
         let kind = document.what.name();
-        let data = serde_json::to_string(document).expect("events have text keys alone");
+        let data = serde_json::to_string(&document).expect("events have text keys alone");
         let id = document.id;
         Self {
             id,
             kind,
             text: format!("id: {id}\nevent: {kind}\ndata: {data}\n\n").into(),
+            document: Arc::new(document),
         }
     }
 }
@@ -85,7 +88,7 @@ impl Feed {
         let mut ring = self.ring();
         let id = ring.next;
         ring.next += 1;
-        let published = Published::new(&EventDocument { id, at_ns, what });
+        let published = Published::new(EventDocument { id, at_ns, what });
         if ring.kept.len() >= KEPT {
             ring.kept.pop_front();
         }
@@ -106,6 +109,14 @@ impl Feed {
             missed,
             coming: self.queue.subscribe(),
         }
+    }
+
+    /// Returns the last events, at most so many, the latest last.
+    #[must_use]
+    pub fn latest(&self, most: usize) -> Vec<Published> {
+        let ring = self.ring();
+        let left_out = ring.kept.len().saturating_sub(most);
+        ring.kept.iter().skip(left_out).cloned().collect()
     }
 
     /// Returns the number of the newest event.
@@ -147,7 +158,7 @@ impl Ring {
 #[must_use]
 pub fn gap(id: u64, at_ns: u64, missed: Option<u64>) -> Published {
     let what = EventKind::Gap { missed };
-    Published::new(&EventDocument { id, at_ns, what })
+    Published::new(EventDocument { id, at_ns, what })
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::problem::Problem;
 /// The most requests that wait for an answer at a time.
 pub const MOST_WAITING: usize = 1_024;
 /// How long a request waits for its answer.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where requests wait for answers.
 #[derive(Clone, Debug)]
@@ -55,6 +55,7 @@ impl Office {
             Err(_) => Err(Problem::late(PATIENCE)),
             Ok(Err(_)) => Err(Problem::ended()),
             Ok(Ok(Reply::Busy)) => Err(Problem::busy()),
+            Ok(Ok(Reply::Starting)) => Err(Problem::starting()),
             Ok(Ok(Reply::NotStored)) => Err(Problem::not_stored()),
             Ok(Ok(Reply::Denied { application, needs })) => {
                 Err(Problem::denied(&application, needs))

@@ -77,6 +77,14 @@ impl Problem {
             .help("nothing has changed: ask again in a second")
     }
 
+    /// The store has not told all that it kept.
+    #[must_use]
+    pub fn starting() -> Self {
+        let message = "the controller has not read all yet that its store kept";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "starting", message)
+            .help("nothing has changed: ask again in a second")
+    }
+
     /// The store failed.
     #[must_use]
     pub fn not_stored() -> Self {
@@ -142,6 +150,10 @@ impl Problem {
     }
 }
 
+/// The code of the problem that an answer tells, for those who count and log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code(pub &'static str);
+
 impl From<Unusable> for Problem {
     fn from(unusable: Unusable) -> Self {
         Self::bad("unusable-value", unusable.to_string())
@@ -152,6 +164,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
         let document = ProblemDocument { error: self.body() };
         let mut response = json(self.status, &document);
+        response.extensions_mut().insert(Code(self.code));
         let headers = response.headers_mut();
         match self.status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {

@@ -1,9 +1,8 @@
-//! Serves HTTP/1.1 to a bounded number of clients, none of which can hold up the
-//! others: who is slow to ask or does not read is let go.
+//! Serves HTTP/1.1, enciphered or not, to a bounded number of clients, none of which
+//! can hold up the others: who is slow to ask or does not read is let go.
 
 mod guarded;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,9 +10,14 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
+use crate::tls::HANDSHAKE_PATIENCE;
 use guarded::Guarded;
 
 /// The most clients at a time.
@@ -28,36 +32,49 @@ const LONGEST_HEAD: usize = 32 << 10;
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until the task is dropped.
-pub async fn serve(listener: TcpListener, router: Router) {
+pub async fn serve(listener: TcpListener, tls: Option<Arc<ServerConfig>>, router: Router) {
     let places = Arc::new(Semaphore::new(MOST_CLIENTS));
+    let acceptor = tls.map(TlsAcceptor::from);
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             return;
         };
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                tokio::spawn(serve_one(stream, peer, router.clone(), place));
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(SHORTAGE_PAUSE).await;
+            continue;
+        };
+        let (acceptor, router) = (acceptor.clone(), router.clone());
+        tokio::spawn(async move {
+            serve_one(stream, acceptor, router).await;
+            drop(place);
+        });
+    }
+}
+
+async fn serve_one(stream: TcpStream, acceptor: Option<TlsAcceptor>, router: Router) {
+    // An answer is one write: waiting for more only delays it.
+    let _ = stream.set_nodelay(true);
+    let guarded = Guarded::new(stream, STALL_TIMEOUT);
+    match acceptor {
+        None => converse(guarded, router).await,
+        Some(acceptor) => {
+            let handshake = timeout(HANDSHAKE_PATIENCE, acceptor.accept(guarded));
+            if let Ok(Ok(enciphered)) = handshake.await {
+                converse(enciphered, router).await;
             }
-            Err(_) => tokio::time::sleep(SHORTAGE_PAUSE).await,
         }
     }
 }
 
-async fn serve_one(
-    stream: TcpStream,
-    _peer: SocketAddr,
-    router: Router,
-    place: OwnedSemaphorePermit,
-) {
-    // An answer is one write: waiting for more only delays it.
-    let _ = stream.set_nodelay(true);
-    let guarded = TokioIo::new(Guarded::new(stream, STALL_TIMEOUT));
+async fn converse<S>(stream: S, router: Router)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(LONGEST_HEAD)
-        .serve_connection(guarded, TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     // Whatever ended it, nobody else noticed.
     let _ = connection.await;
-    drop(place);
 }

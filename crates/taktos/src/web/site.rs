@@ -1,17 +1,21 @@
 //! What all requests share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use controller::northbound::{Asker, Reply, Request};
-use linux::clock;
+use controller::northbound::{Asker, Event, Reply, Request};
+use linux::clock::{self, WallTime};
 use linux::controller_loop::{Desk, Told};
 
+use super::audit::Audit;
 use super::describe::{self, Names};
 use super::document::EventKind;
 use super::feed::Feed;
+use super::gate::Gate;
 use super::kept::Kept;
+use super::metrics::Meters;
 use super::office::Office;
+use super::operations;
 use super::problem::Problem;
 
 /// What all requests share.
@@ -24,6 +28,16 @@ pub struct Inside {
     pub office: Office,
     /// The events.
     pub feed: Feed,
+    /// Who is let in.
+    pub gate: Gate,
+    /// Who changed what.
+    pub audit: Audit,
+    /// What is counted.
+    pub meters: Meters,
+    /// What the controller is called.
+    pub id: String,
+    /// Since when it runs, in nanoseconds since the beginning of 1970.
+    pub since_ns: u64,
     /// What switches are called.
     pub names: Names,
     /// The topology, written down.
@@ -32,19 +46,28 @@ pub struct Inside {
     pub flows: Kept,
     /// How often something was told.
     changes: AtomicU64,
+    /// Whether all that the store kept is known.
+    ready: AtomicBool,
 }
 
 impl Inside {
-    /// Returns what is behind the interface of a controller.
+    /// Returns what is behind the interface of a controller that is called `id`.
     #[must_use]
-    pub fn new(desk: Desk, names: Names) -> Self {
+    pub fn new(desk: Desk, names: Names, id: String, gate: Gate, audit: Audit) -> Self {
+        let operations: Vec<_> = operations::all().iter().map(|it| it.id).collect();
         Self {
             office: Office::new(desk),
             feed: Feed::default(),
+            gate,
+            audit,
+            meters: Meters::new(&operations),
+            id,
+            since_ns: WallTime::now().as_ns(),
             names,
             topology: Kept::default(),
             flows: Kept::default(),
             changes: AtomicU64::new(0),
+            ready: AtomicBool::new(false),
         }
     }
 
@@ -54,7 +77,12 @@ impl Inside {
         let now = clock::now();
         let (at, what) = match told {
             Told::Reply { id, reply, .. } => return self.office.answer(id, reply),
-            Told::Notice { at, notice } => (at, self.names.event(&notice)),
+            Told::Notice { at, notice } => {
+                if notice == Event::Ready {
+                    self.ready.store(true, Ordering::Relaxed);
+                }
+                (at, self.names.event(&notice))
+            }
             Told::Closed { peer, reason } => {
                 let (peer, reason) = (peer.to_string(), describe::why_closed(reason).to_owned());
                 (now, EventKind::ConnectionClosed { peer, reason })
@@ -69,6 +97,12 @@ impl Inside {
     #[must_use]
     pub fn change(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether all that the store kept is known.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Relaxed)
     }
 
     /// Asks the controller.

@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::store::embedded::{EmbeddedStore, EmbeddedStoreError};
 
 const STORE: &str = "store.redb";
+const AUDIT: &str = "audit.log";
 const SECRETS: &str = "secrets";
 /// Readable by nobody but the owner.
 const PRIVATE: u32 = 0o600;
@@ -95,6 +96,12 @@ impl Data {
     /// If it is something else, or another program uses it.
     pub fn store(&self) -> Result<EmbeddedStore, DataError> {
         Ok(EmbeddedStore::open(&self.folder.join(STORE))?)
+    }
+
+    /// Returns where the audit log is.
+    #[must_use]
+    pub fn audit(&self) -> PathBuf {
+        self.folder.join(AUDIT)
     }
 
     /// Returns the secrets that were chosen when the controller first ran.

@@ -18,7 +18,7 @@ impl Names {
         let mut document = TopologyDocument {
             switches: switches.map(|it| self.switch_of(view, it)).collect(),
             links: links.map(|it| self.link_of(it)).collect(),
-            hosts: hosts.map(|it| self.host_of(it)).collect(),
+            hosts: hosts.map(|it| self.host(it)).collect(),
             counts: CountsDocument::default(),
         };
         document.counts = CountsDocument {
@@ -52,7 +52,9 @@ impl Names {
         }
     }
 
-    fn host_of(&self, host: &Host) -> HostDocument {
+    /// Writes down one host.
+    #[must_use]
+    pub fn host(&self, host: &Host) -> HostDocument {
         HostDocument {
             name: host.name.clone(),
             mac: host.mac.to_string(),

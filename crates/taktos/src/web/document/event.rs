@@ -21,6 +21,13 @@ pub struct EventDocument {
     pub what: EventKind,
 }
 
+/// Events that happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventsDocument {
+    /// The latest last.
+    pub events: Vec<EventDocument>,
+}
+
 /// What happened. Flows have both a number and, where it is known, a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -267,6 +274,45 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// The kind of the notice that events are missing.
+    pub const GAP: &'static str = "gap";
+    /// The names of all kinds.
+    pub const NAMES: [&'static str; 33] = [
+        "ready",
+        "switch-unreadable",
+        "switch-connected",
+        "switch-lost",
+        "duplicate-switch",
+        "connection-closed",
+        "link-found",
+        "link-lost",
+        "host-found",
+        "host-moved",
+        "host-addressed",
+        "host-removed",
+        "host-doubted",
+        "address-disputed",
+        "admitted",
+        "withdrawn",
+        "installed",
+        "entry-refused",
+        "restoration-started",
+        "restoration-sent",
+        "restored",
+        "returned",
+        "degraded",
+        "readmitted",
+        "recovered",
+        "promises-suspended",
+        "promises-resumed",
+        "synchronised",
+        "given-up",
+        "rules-settled",
+        "record-unreadable",
+        "store-failed",
+        "gap",
+    ];
+
     /// Returns the name by which a client may ask for this kind alone.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -313,6 +359,16 @@ impl EventKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_kind_is_among_the_names() {
+        let schema = schemars::schema_for!(EventKind).to_value();
+
+        let kinds = schema["oneOf"].as_array().unwrap().iter();
+        let kinds = kinds.map(|kind| kind["properties"]["kind"]["const"].as_str().unwrap());
+
+        assert_eq!(kinds.collect::<Vec<_>>(), EventKind::NAMES);
+    }
 
     #[test]
     fn an_event_is_one_flat_object_and_comes_back() {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ProblemBody, RequirementDocument};
+use super::{ProblemBody, RequirementDocument, RequirementsDocument};
 
 /// All flows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +90,16 @@ pub enum PromiseDocument {
     Suspended,
     /// The flow is best effort: there is none.
     None,
+}
+
+/// What can be sent to be admitted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AskedDocument {
+    /// Several.
+    Several(RequirementsDocument),
+    /// One.
+    One(Box<RequirementDocument>),
 }
 
 /// The decisions on all requirements of a request, in their order.

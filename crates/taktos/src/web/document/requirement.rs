@@ -137,7 +137,13 @@ impl TryFrom<RequirementDocument> for Requirement {
     type Error = Unusable;
 
     fn try_from(document: RequirementDocument) -> Result<Self, Unusable> {
-        let traffic = traffic(&document)?;
+        let traffic = TrafficDocument {
+            rate_bps: document.rate_bps,
+            burst_bytes: document.burst_bytes,
+            largest_frame_bytes: document.largest_frame_bytes,
+            smallest_frame_bytes: document.smallest_frame_bytes,
+        };
+        let traffic = traffic.traffic()?;
         check_name("name", &document.name)?;
         check_name("source", &document.source)?;
         for (place, name) in document.destinations.iter().enumerate() {
@@ -162,36 +168,50 @@ impl TryFrom<RequirementDocument> for Requirement {
     }
 }
 
-fn traffic(document: &RequirementDocument) -> Result<Traffic, Unusable> {
-    let most = LARGEST_JUMBO.bytes_up();
-    let largest = document.largest_frame_bytes;
-    let largest = largest.unwrap_or(LARGEST_FRAME.bytes_up());
-    within(
-        "largest_frame_bytes",
-        largest,
-        SMALLEST_FRAME.bytes_up(),
-        most,
-    )?;
-    let smallest = document.smallest_frame_bytes;
-    let smallest = smallest.unwrap_or(SMALLEST_FRAME.bytes_up());
-    within(
-        "smallest_frame_bytes",
-        smallest,
-        SMALLEST_FRAME.bytes_up(),
-        largest,
-    )?;
-    let burst = document.burst_bytes.unwrap_or(largest);
-    within("burst_bytes", burst, largest, MAX_BURST.as_bits() / 8)?;
-    within("rate_bps", document.rate_bps, 1, MAX_RATE.as_bps())?;
-    Ok(Traffic {
-        rate: BitRate::from_bps(document.rate_bps),
-        burst: DataSize::from_bytes(burst),
-        largest_frame: DataSize::from_bytes(largest),
-        smallest_frame: DataSize::from_bytes(smallest),
-    })
+/// What a flow never exceeds, as documents say it.
+#[derive(Clone, Copy, Debug)]
+pub struct TrafficDocument {
+    /// The rate.
+    pub rate_bps: u64,
+    /// The amount by which it may exceed the rate.
+    pub burst_bytes: Option<u64>,
+    /// Its largest frame.
+    pub largest_frame_bytes: Option<u64>,
+    /// Its smallest frame.
+    pub smallest_frame_bytes: Option<u64>,
 }
 
-fn deadline(ns: u64) -> Result<Delay, Unusable> {
+impl TrafficDocument {
+    /// Returns what is meant, with what was left out.
+    ///
+    /// # Errors
+    ///
+    /// If a number is beyond what can be computed with.
+    pub fn traffic(self) -> Result<Traffic, Unusable> {
+        let (least, most) = (SMALLEST_FRAME.bytes_up(), LARGEST_JUMBO.bytes_up());
+        let largest = self.largest_frame_bytes;
+        let largest = largest.unwrap_or(LARGEST_FRAME.bytes_up());
+        within("largest_frame_bytes", largest, least, most)?;
+        let smallest = self.smallest_frame_bytes.unwrap_or(least);
+        within("smallest_frame_bytes", smallest, least, largest)?;
+        let burst = self.burst_bytes.unwrap_or(largest);
+        within("burst_bytes", burst, largest, MAX_BURST.as_bits() / 8)?;
+        within("rate_bps", self.rate_bps, 1, MAX_RATE.as_bps())?;
+        Ok(Traffic {
+            rate: BitRate::from_bps(self.rate_bps),
+            burst: DataSize::from_bytes(burst),
+            largest_frame: DataSize::from_bytes(largest),
+            smallest_frame: DataSize::from_bytes(smallest),
+        })
+    }
+}
+
+/// Reads a deadline.
+///
+/// # Errors
+///
+/// If it is zero, or longer than can be computed with.
+pub fn deadline(ns: u64) -> Result<Delay, Unusable> {
     within("deadline_ns", ns, 1, MAX_DELAY.round_up().as_ns())?;
     Ok(Delay::from_ns(ns))
 }

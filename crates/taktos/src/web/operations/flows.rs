@@ -2,47 +2,64 @@
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
-use axum::http::{Method, Response, StatusCode};
+use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 use controller::northbound::{Asker, Decision, FlowSummary, Reply, Request, Requirement};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{Operation, kept, written};
+use super::{About, Operation, kept, written};
 use crate::web::body::{self, Raw};
 use crate::web::describe;
 use crate::web::document::flow::{
-    DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument,
+    AskedDocument, DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument,
 };
 use crate::web::document::{RequirementsDocument, Unusable};
-use crate::web::problem::{Problem, json};
+use crate::web::gate::Caller;
+use crate::web::problem::{Code, Problem, json};
+use crate::web::query::Query;
 use crate::web::site::Site;
+
+const ADMITTED: [(&str, &str); 2] = [
+    ("dry_run", "say what would be decided, and admit nothing"),
+    ("together", "admit all of them, or none"),
+];
 
 /// Returns what can be asked about them.
 #[must_use]
 pub fn operations() -> Vec<Operation> {
     let (all, one) = ("/api/v1/flows", "/api/v1/flows/{name}");
+    let admitted = "Admit one flow, or several one by one. 201: all are admitted; 200: some are; \
+                    otherwise none, and `error` says why the first is not.";
     vec![
-        Operation::new(Method::GET, all, "List the flows.", list),
-        Operation::new(Method::POST, all, "Admit one flow or several.", admit),
-        Operation::new(Method::GET, one, "Show one flow.", show),
-        Operation::new(Method::DELETE, one, "Withdraw a flow.", withdraw),
+        Operation::get("list-flows", all, "List the flows.", list)
+            .gives::<FlowsDocument>(StatusCode::OK),
+        Operation::post("admit-flows", all, admitted, admit)
+            .parameters(&ADMITTED)
+            .takes::<AskedDocument>()
+            .gives::<DecisionsDocument>(StatusCode::CREATED),
+        Operation::get("show-flow", one, "Show one flow.", show)
+            .gives::<FlowDocument>(StatusCode::OK),
+        Operation::delete("withdraw-flow", one, "Withdraw a flow.", withdraw),
     ]
 }
 
-async fn list(State(site): State<Site>) -> Result<Response<Body>, Problem> {
-    let text = site.flows.get(site.change(), look(&site)).await?;
+async fn list(State(site): State<Site>, caller: Caller) -> Result<Response<Body>, Problem> {
+    let text = match &caller.asker {
+        Asker::Operator => site.flows.get(site.change(), look(&site, &caller)).await?,
+        Asker::Application(_) => look(&site, &caller).await?,
+    };
     Ok(kept(text))
 }
 
-async fn look(site: &Site) -> Result<Bytes, Problem> {
-    let flows = flows(site).await?;
+async fn look(site: &Site, caller: &Caller) -> Result<Bytes, Problem> {
+    let flows = flows(site, caller).await?;
     let flows = flows.iter().map(FlowDocument::from).collect();
     Ok(written(&FlowsDocument { flows }))
 }
 
-async fn flows(site: &Site) -> Result<Vec<FlowSummary>, Problem> {
-    match site.ask(Asker::Operator, Request::Flows).await? {
+async fn flows(site: &Site, caller: &Caller) -> Result<Vec<FlowSummary>, Problem> {
+    match site.ask(caller.asker.clone(), Request::Flows).await? {
         Reply::Flows(flows) => Ok(flows),
         _ => Err(Problem::fault()),
     }
@@ -50,24 +67,45 @@ async fn flows(site: &Site) -> Result<Vec<FlowSummary>, Problem> {
 
 async fn show(
     State(site): State<Site>,
+    caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Response<Body>, Problem> {
-    let flows = flows(&site).await?;
+    let flows = flows(&site, &caller).await?;
     let found = flows.iter().find(|flow| flow.accepted.name == name);
     let flow = found.ok_or_else(|| unknown(&name))?;
     Ok(json(StatusCode::OK, &FlowDocument::from(flow)))
 }
 
-async fn admit(State(site): State<Site>, Raw(body): Raw) -> Result<Response<Body>, Problem> {
+async fn admit(
+    State(site): State<Site>,
+    caller: Caller,
+    query: Query,
+    Raw(body): Raw,
+) -> Result<Response<Body>, Problem> {
+    query.only(&ADMITTED.map(|(name, _)| name))?;
+    let (dry_run, together) = (query.flag("dry_run")?, query.flag("together")?);
     let documents = match asks_for_several(&body) {
         true => body::parse::<RequirementsDocument>(&body)?.requirements,
         false => vec![body::parse(&body)?],
     };
+    let about = About(documents.iter().map(|it| it.name.clone()).collect());
     let requirements: Result<Vec<Requirement>, Unusable> =
         documents.into_iter().map(TryInto::try_into).collect();
-    let request = Request::Admit(requirements?);
-    match site.ask(Asker::Operator, request).await? {
-        Reply::Decisions(decisions) => Ok(decided(&decisions)),
+    let request = match (dry_run, together) {
+        (false, false) => Request::Admit(requirements?),
+        (false, true) => Request::AdmitTogether(requirements?),
+        (true, false) => Request::WhatIf(requirements?),
+        (true, true) => {
+            let message = "what all of them together would get is not known without admitting them";
+            return Err(Problem::bad("unusable-value", message).help("leave out one of the two"));
+        }
+    };
+    match site.ask(caller.asker, request).await? {
+        Reply::Decisions(decisions) => {
+            let mut response = decided(&site, &decisions);
+            response.extensions_mut().insert(about);
+            Ok(response)
+        }
         _ => Err(Problem::fault()),
     }
 }
@@ -85,12 +123,14 @@ fn asks_for_several(body: &[u8]) -> bool {
 
 /// Answers with the decisions: 201 if all are admitted, 200 if some are, and the
 /// status of the first refusal if none is.
-fn decided(decisions: &[Decision]) -> Response<Body> {
+fn decided(site: &Site, decisions: &[Decision]) -> Response<Body> {
     let refusals = decisions.iter().filter_map(|decision| match decision {
         Decision::Accepted(_) => None,
         Decision::Refused { reason, .. } => Some(reason),
     });
     let refusals: Vec<_> = refusals.collect();
+    let accepted = decisions.len() - refusals.len();
+    site.meters.decided(accepted, refusals.len());
     let first = refusals.first().map(|reason| describe::refusal(reason));
     let none = !decisions.is_empty() && refusals.len() == decisions.len();
     let status = match &first {
@@ -100,17 +140,26 @@ fn decided(decisions: &[Decision]) -> Response<Body> {
     };
     let document = DecisionsDocument {
         decisions: decisions.iter().map(DecisionDocument::from).collect(),
-        error: first.filter(|_| none).map(|first| first.body()),
+        error: first.as_ref().filter(|_| none).map(Problem::body),
     };
-    json(status, &document)
+    let mut response = json(status, &document);
+    let code = first.map(|first| Code(first.code()));
+    code.map(|code| response.extensions_mut().insert(code));
+    response
 }
 
 async fn withdraw(
     State(site): State<Site>,
+    caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Response<Body>, Problem> {
-    match site.ask(Asker::Operator, Request::Withdraw(name)).await? {
-        Reply::Withdrawn(_) => Ok(StatusCode::NO_CONTENT.into_response()),
+    let request = Request::Withdraw(name.clone());
+    match site.ask(caller.asker, request).await? {
+        Reply::Withdrawn(_) => {
+            let mut response = StatusCode::NO_CONTENT.into_response();
+            response.extensions_mut().insert(About(vec![name]));
+            Ok(response)
+        }
         Reply::UnknownFlow(name) => Err(unknown(&name)),
         _ => Err(Problem::fault()),
     }

@@ -1,33 +1,51 @@
-//! Whether the controller lives, and whether it can be used.
+//! Which controller this is, whether it lives, and whether it can be used.
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{Method, Response, StatusCode};
+use axum::http::{Response, StatusCode};
 use controller::northbound::{Asker, Request};
-use serde_json::json;
 
 use super::Operation;
+use crate::web::document::InstanceDocument;
 use crate::web::problem::{Problem, json};
 use crate::web::site::Site;
 
 /// Returns what can be asked about it.
 #[must_use]
 pub fn operations() -> Vec<Operation> {
-    let (alive, ready) = (
-        "Say that the program runs.",
-        "Say whether the controller answers.",
-    );
+    let which = "Say which controller this is.";
+    let alive = "Say that the program runs.";
+    let ready = "Say whether the controller knows all that its store kept, and answers.";
     vec![
-        Operation::new(Method::GET, "/healthz", alive, healthz),
-        Operation::new(Method::GET, "/readyz", ready, readyz),
+        Operation::get("show-instance", "/api/v1/instance", which, instance)
+            .gives::<InstanceDocument>(StatusCode::OK),
+        Operation::get("health", "/healthz", alive, healthz)
+            .gives_text("text/plain")
+            .open(),
+        Operation::get("readiness", "/readyz", ready, readyz)
+            .gives_text("text/plain")
+            .open(),
     ]
 }
 
-async fn healthz() -> Response<Body> {
-    json(StatusCode::OK, &json!({"alive": true}))
+async fn instance(State(site): State<Site>) -> Response<Body> {
+    let document = InstanceDocument {
+        id: site.id.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        since_ns: site.since_ns,
+        ready: site.is_ready(),
+    };
+    json(StatusCode::OK, &document)
 }
 
-async fn readyz(State(site): State<Site>) -> Result<Response<Body>, Problem> {
+async fn healthz() -> &'static str {
+    "alive\n"
+}
+
+async fn readyz(State(site): State<Site>) -> Result<&'static str, Problem> {
+    if !site.is_ready() {
+        return Err(Problem::starting());
+    }
     site.ask(Asker::Operator, Request::Topology).await?;
-    Ok(json(StatusCode::OK, &json!({"ready": true})))
+    Ok("ready\n")
 }

@@ -1,34 +1,90 @@
-//! Switches, ports, links and hosts.
+//! Switches, ports and links.
 
 use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::{Method, Response};
+use axum::extract::{Path, State};
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse;
 use controller::northbound::{Asker, Reply, Request};
+use controller::view::View;
 
-use super::{Operation, kept, written};
+use super::{About, Operation, kept, written};
+use crate::web::document::{TopologyDocument, place};
+use crate::web::gate::{Caller, Role};
 use crate::web::problem::Problem;
 use crate::web::site::Site;
 
 /// Returns what can be asked about them.
 #[must_use]
 pub fn operations() -> Vec<Operation> {
-    let summary = "Show switches, ports, links and hosts.";
-    vec![Operation::new(
-        Method::GET,
-        "/api/v1/topology",
-        summary,
-        topology,
-    )]
+    let show = "Show switches, ports, links and hosts.";
+    let forget = "Forget a switch that is away and will not come back, with its links.";
+    vec![
+        Operation::get("show-topology", "/api/v1/topology", show, topology)
+            .gives::<TopologyDocument>(StatusCode::OK),
+        Operation::delete(
+            "forget-switch",
+            "/api/v1/switches/{switch}",
+            forget,
+            forgotten,
+        )
+        .role(Role::Administer),
+    ]
 }
 
-async fn topology(State(site): State<Site>) -> Result<Response<Body>, Problem> {
-    let text = site.topology.get(site.change(), look(&site)).await?;
+async fn topology(State(site): State<Site>, caller: Caller) -> Result<Response<Body>, Problem> {
+    let text = match &caller.asker {
+        Asker::Operator => {
+            site.topology
+                .get(site.change(), look(&site, &caller))
+                .await?
+        }
+        Asker::Application(_) => look(&site, &caller).await?,
+    };
     Ok(kept(text))
 }
 
-async fn look(site: &Site) -> Result<Bytes, Problem> {
-    match site.ask(Asker::Operator, Request::View).await? {
-        Reply::View(view) => Ok(written(&site.names.topology(&view))),
+async fn look(site: &Site, caller: &Caller) -> Result<Bytes, Problem> {
+    let view = view(site, caller).await?;
+    Ok(written(&site.names.topology(&view)))
+}
+
+/// Returns the view of the controller.
+///
+/// # Errors
+///
+/// If it does not answer, or not this caller.
+pub async fn view(site: &Site, caller: &Caller) -> Result<Box<View>, Problem> {
+    match site.ask(caller.asker.clone(), Request::View).await? {
+        Reply::View(view) => Ok(view),
+        _ => Err(Problem::fault()),
+    }
+}
+
+async fn forgotten(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(switch): Path<String>,
+) -> Result<Response<Body>, Problem> {
+    let unknown = || {
+        Problem::not_found("unknown-switch", format!("no switch is called {switch}"))
+            .help("GET /api/v1/topology lists those that are")
+    };
+    let datapath = place::switch("switch", &switch, &site.names).map_err(|_| unknown())?;
+    match site
+        .ask(caller.asker, Request::ForgetSwitch(datapath))
+        .await?
+    {
+        Reply::Forgotten => {
+            let mut response = StatusCode::NO_CONTENT.into_response();
+            response.extensions_mut().insert(About(vec![switch]));
+            Ok(response)
+        }
+        Reply::StillConnected(_) => {
+            let message = format!("switch {switch} is connected");
+            Err(Problem::conflict("still-connected", message)
+                .help("one that is connected would be found again: take it off first"))
+        }
+        Reply::UnknownSwitch(_) => Err(unknown()),
         _ => Err(Problem::fault()),
     }
 }

@@ -1,0 +1,225 @@
+//! What is counted, as Prometheus reads it (its text format, version 0.0.4).
+//!
+//! Counting costs a few additions a request and takes no lock.
+
+use std::fmt::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+
+/// The upper ends of the parts in which times are counted, in microseconds.
+const TIMES_US: [u64; 12] = [
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_500_000, 10_000_000,
+];
+const US_PER_SECOND: f64 = 1e6;
+
+/// What is counted of each operation.
+#[derive(Debug)]
+pub struct Meters {
+    operations: Vec<Meter>,
+    /// Requirements that were accepted, and those that were not.
+    accepted: AtomicU64,
+    refused: AtomicU64,
+    /// Events that watchers missed.
+    missed: AtomicU64,
+}
+
+/// What is counted of one operation.
+#[derive(Debug, Default)]
+struct Meter {
+    name: &'static str,
+    /// By hundreds of the status: 2xx, 3xx, 4xx, 5xx.
+    answers: [AtomicU64; 4],
+    times: [AtomicU64; TIMES_US.len()],
+    microseconds: AtomicU64,
+}
+
+impl Meters {
+    /// Counts these operations.
+    #[must_use]
+    pub fn new(names: &[&'static str]) -> Self {
+        let operations = names.iter().map(|name| Meter {
+            name,
+            ..Meter::default()
+        });
+        Self {
+            operations: operations.collect(),
+            accepted: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            missed: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts a request that was answered.
+    pub fn answered(&self, operation: usize, status: StatusCode, took: Duration) {
+        let Some(meter) = self.operations.get(operation) else {
+            return;
+        };
+        let hundreds = usize::from(status.as_u16() / 100).clamp(2, 5) - 2;
+        add(&meter.answers[hundreds], 1);
+        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        add(&meter.microseconds, us);
+        if let Some(part) = TIMES_US.iter().position(|end| us <= *end) {
+            add(&meter.times[part], 1);
+        }
+    }
+
+    /// Counts decisions on requirements.
+    pub fn decided(&self, accepted: usize, refused: usize) {
+        add(&self.accepted, accepted as u64);
+        add(&self.refused, refused as u64);
+    }
+
+    /// Counts events that a watcher missed.
+    pub fn missed(&self, events: u64) {
+        add(&self.missed, events);
+    }
+
+    /// Writes it all down.
+    pub fn write(&self, page: &mut Page) {
+        self.write_answers(page);
+        self.write_times(page);
+        page.begin(
+            "taktos_admission_decisions_total",
+            "counter",
+            "Requirements that were decided upon over HTTP.",
+        );
+        page.line("{decision=\"accepted\"}", load(&self.accepted));
+        page.line("{decision=\"refused\"}", load(&self.refused));
+        page.begin(
+            "taktos_events_missed_total",
+            "counter",
+            "Events that watchers missed as they did not keep up.",
+        );
+        page.line("", load(&self.missed));
+    }
+
+    fn write_answers(&self, page: &mut Page) {
+        page.begin(
+            "taktos_http_requests_total",
+            "counter",
+            "Requests that were answered.",
+        );
+        for meter in &self.operations {
+            for (hundreds, count) in (2..).zip(&meter.answers) {
+                let count = load(count);
+                if count > 0 {
+                    let name = meter.name;
+                    let labels = format!("{{operation=\"{name}\",status=\"{hundreds}xx\"}}");
+                    page.line(&labels, count);
+                }
+            }
+        }
+    }
+
+    fn write_times(&self, page: &mut Page) {
+        page.begin(
+            "taktos_http_request_duration_seconds",
+            "histogram",
+            "From the head of a request to its answer.",
+        );
+        for meter in &self.operations {
+            let all: u64 = meter.answers.iter().map(load).sum();
+            if all > 0 {
+                meter.write_times(page, all);
+            }
+        }
+    }
+}
+
+impl Meter {
+    fn write_times(&self, page: &mut Page, all: u64) {
+        let name = self.name;
+        let mut below = 0;
+        for (end, count) in TIMES_US.iter().zip(&self.times) {
+            below += load(count);
+            let end = *end as f64 / US_PER_SECOND;
+            let labels = format!("_bucket{{operation=\"{name}\",le=\"{end}\"}}");
+            page.line(&labels, below);
+        }
+        page.line(
+            &format!("_bucket{{operation=\"{name}\",le=\"+Inf\"}}"),
+            all.max(below),
+        );
+        let seconds = load(&self.microseconds) as f64 / US_PER_SECOND;
+        page.line(&format!("_sum{{operation=\"{name}\"}}"), seconds);
+        page.line(&format!("_count{{operation=\"{name}\"}}"), all.max(below));
+    }
+}
+
+/// A page of metrics.
+#[derive(Debug, Default)]
+pub struct Page {
+    text: String,
+    name: &'static str,
+}
+
+impl Page {
+    /// Begins a metric: what follows are its lines.
+    pub fn begin(&mut self, name: &'static str, kind: &str, help: &str) {
+        self.name = name;
+        self.put(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    }
+
+    /// Adds a line of the metric, with what follows its name.
+    pub fn line(&mut self, labels: &str, value: impl fmt::Display) {
+        let name = self.name;
+        self.put(format_args!("{name}{labels} {value}\n"));
+    }
+
+    /// Adds a metric that has one line.
+    pub fn single(&mut self, name: &'static str, kind: &str, help: &str, value: u64) {
+        self.begin(name, kind, help);
+        self.line("", value);
+    }
+
+    /// Returns the page.
+    #[must_use]
+    pub fn text(self) -> String {
+        self.text
+    }
+
+    fn put(&mut self, arguments: fmt::Arguments<'_>) {
+        let written = self.text.write_fmt(arguments);
+        written.expect("memory takes every text");
+    }
+}
+
+fn add(counter: &AtomicU64, more: u64) {
+    counter.fetch_add(more, Ordering::Relaxed);
+}
+
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_add_up_from_part_to_part() {
+        let meters = Meters::new(&["show-topology", "list-flows"]);
+        for us in [50, 300, 300, 60_000_000] {
+            meters.answered(0, StatusCode::OK, Duration::from_micros(us));
+        }
+        meters.answered(0, StatusCode::NOT_FOUND, Duration::from_micros(1));
+
+        let mut page = Page::default();
+        meters.write(&mut page);
+        let text = page.text();
+
+        let part = |end: &str| {
+            format!(
+                "taktos_http_request_duration_seconds_bucket{{operation=\"show-topology\",le=\"{end}\"}}"
+            )
+        };
+        assert!(text.contains(&format!("{} 2\n", part("0.0001"))), "{text}");
+        assert!(text.contains(&format!("{} 4\n", part("0.0005"))), "{text}");
+        assert!(text.contains(&format!("{} 4\n", part("10"))), "{text}");
+        assert!(text.contains(&format!("{} 5\n", part("+Inf"))), "{text}");
+        assert!(text.contains("_requests_total{operation=\"show-topology\",status=\"4xx\"} 1\n"));
+        assert!(!text.contains("list-flows"), "{text}");
+    }
+}

@@ -1,0 +1,112 @@
+//! What Prometheus reads.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::Response;
+use controller::northbound::{Reply, Request, Topology};
+
+use super::statistics::{described, statistics};
+use super::{Operation, texted};
+use crate::web::document::CountersDocument;
+use crate::web::gate::Caller;
+use crate::web::metrics::Page;
+use crate::web::problem::Problem;
+use crate::web::site::Site;
+
+/// The kind of text that Prometheus reads.
+const KIND: &str = "text/plain; version=0.0.4";
+
+/// Returns what can be asked about it.
+#[must_use]
+pub fn operations() -> Vec<Operation> {
+    let summary = "Show counters and gauges, as Prometheus reads them.";
+    vec![Operation::get("metrics", "/metrics", summary, show).gives_text(KIND)]
+}
+
+async fn show(State(site): State<Site>, caller: Caller) -> Result<Response<Body>, Problem> {
+    let topology = match site.ask(caller.asker.clone(), Request::Topology).await? {
+        Reply::Topology(topology) => topology,
+        _ => return Err(Problem::fault()),
+    };
+    let statistics = statistics(&site, &caller).await?;
+    let mut page = Page::default();
+    write_topology(&mut page, topology);
+    write_counters(&mut page, &described(&statistics).counters);
+    write_interface(&mut page, &site);
+    site.meters.write(&mut page);
+    Ok(texted(page.text(), KIND))
+}
+
+fn write_topology(page: &mut Page, topology: Topology) {
+    let mut gauge = |name, help, value: usize| page.single(name, "gauge", help, value as u64);
+    gauge(
+        "taktos_switches",
+        "Switches that are connected.",
+        topology.switches,
+    );
+    gauge("taktos_links", "Links that are up.", topology.links);
+    gauge("taktos_hosts", "Hosts whose port is known.", topology.hosts);
+    gauge("taktos_flows", "Flows that are admitted.", topology.flows);
+}
+
+fn write_counters(page: &mut Page, counters: &CountersDocument) {
+    let mut count = |name, help, value| page.single(name, "counter", help, value);
+    count(
+        "taktos_openflow_messages_total",
+        "Messages of switches that could be read.",
+        counters.messages,
+    );
+    count(
+        "taktos_openflow_bad_messages_total",
+        "Messages of switches that could not be read.",
+        counters.bad_messages,
+    );
+    count(
+        "taktos_packet_ins_dropped_total",
+        "Frames beyond the budget of their switch.",
+        counters.punts_dropped,
+    );
+    count(
+        "taktos_foreign_probes_total",
+        "LLDP frames that were no probes of this controller.",
+        counters.foreign_probes,
+    );
+    count(
+        "taktos_connections_closed_total",
+        "Connections that were closed for what their peer did.",
+        counters.closed,
+    );
+}
+
+fn write_interface(page: &mut Page, site: &Site) {
+    page.single(
+        "taktos_ready",
+        "gauge",
+        "1 once all that the store kept is known.",
+        u64::from(site.is_ready()),
+    );
+    page.single(
+        "taktos_http_requests_waiting",
+        "gauge",
+        "Requests that wait for the controller.",
+        site.office.waiting() as u64,
+    );
+    page.single(
+        "taktos_events_total",
+        "counter",
+        "Events that were told.",
+        site.feed.newest(),
+    );
+    page.single(
+        "taktos_event_watchers",
+        "gauge",
+        "Clients that watch events.",
+        site.feed.watchers() as u64,
+    );
+    page.single(
+        "taktos_audit_failures_total",
+        "counter",
+        "Changes that could not be written to the audit log.",
+        site.audit.failures(),
+    );
+}
