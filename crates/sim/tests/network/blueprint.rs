@@ -169,6 +169,28 @@ impl Blueprint {
         }
     }
 
+    /// Returns the same ring with Sampled Values and GOOSE from the first host to all
+    /// others.
+    pub fn measurements() -> Self {
+        let mut blueprint = Self::one_flow();
+        let publish = |kind, frame, rate| Wish {
+            source: 0,
+            receivers: vec![1, 2, 3],
+            kind,
+            frame,
+            rate,
+            burst: 2,
+            class: BEST_EFFORT,
+            phase: Duration::ZERO,
+        };
+        let samples = BitRate::from_bps(4_000 * wire_size(160).as_bits());
+        blueprint.wishes = vec![
+            publish(Kind::SampledValues, 160, samples),
+            publish(Kind::Goose, 200, BitRate::from_mbps(2)),
+        ];
+        blueprint
+    }
+
     fn wish(&self, dice: &mut Dice, phases: Phases) -> Wish {
         let source = dice.below(self.hosts.len());
         let receivers: Vec<_> = (1..self.hosts.len())
@@ -443,7 +465,7 @@ pub fn datapath(switch: usize) -> DatapathId {
     DatapathId(switch as u64 + 1)
 }
 
-fn host_name(host: usize) -> String {
+pub fn host_name(host: usize) -> String {
     format!("h{host}")
 }
 

@@ -1,7 +1,8 @@
 //! Builds a network from a blueprint, lets its flows be admitted, and runs it.
 
 use controller::northbound::{
-    Accepted, Decision, Event, FlowSummary, Reply, Request, Said, Saying, Topology,
+    Accepted, Decision, Event, FlowId, FlowSummary, Intent, IntentDecision, IntentState, Reply,
+    Request, Route, Said, Saying, Topology,
 };
 use measure::capture::Captures;
 use measure::identity::{Catalogue, FlowKey, Numbering};
@@ -57,6 +58,33 @@ pub fn run(blueprint: &Blueprint, faults: &[(Duration, Fault)], duration: Durati
     let mut world = World::new(blueprint.parts());
     discover(blueprint, &mut world);
     let admitted = admit(blueprint, &mut world);
+    observe(blueprint, world, admitted, faults, duration)
+}
+
+/// Does the same with intents in place of flows: nothing is promised to the traffic
+/// that is wished for, and only what intents connect arrives.
+pub fn run_intents(
+    blueprint: &Blueprint,
+    intents: Vec<Intent>,
+    faults: &[(Duration, Fault)],
+    duration: Duration,
+) -> Outcome {
+    let mut world = World::new(blueprint.parts());
+    discover(blueprint, &mut world);
+    program(intents, &mut world);
+    let wishes = 0..blueprint.wishes.len();
+    let unpromised = wishes.map(|flow| (flow, without_promise(flow)));
+    observe(blueprint, world, unpromised.collect(), faults, duration)
+}
+
+/// Sends the traffic and lets things go wrong.
+fn observe(
+    blueprint: &Blueprint,
+    mut world: World,
+    admitted: Vec<(usize, Accepted)>,
+    faults: &[(Duration, Fault)],
+    duration: Duration,
+) -> Outcome {
     let start = world.now() + Duration::from_ms(10);
     world.said();
     world.begin(load(blueprint, &admitted, start, start + duration));
@@ -128,6 +156,43 @@ fn admit(blueprint: &Blueprint, world: &mut World) -> Vec<(usize, Accepted)> {
         }
         assert!(world.now() < end, "the flows were not installed");
         world.run_until(world.now() + STEP);
+    }
+}
+
+/// Adds intents and waits until they are installed.
+fn program(intents: Vec<Intent>, world: &mut World) {
+    let Reply::IntentDecisions(decisions) = ask(world, Request::AddIntents(intents)) else {
+        panic!("decisions were asked for");
+    };
+    let is_accepted =
+        |decision: &IntentDecision| matches!(decision, IntentDecision::Accepted { .. });
+    assert!(decisions.iter().all(is_accepted), "{decisions:?}");
+    let end = world.now() + PATIENCE;
+    loop {
+        let Reply::Intents(intents) = ask(world, Request::Intents) else {
+            panic!("a list of intents was asked for");
+        };
+        if intents
+            .iter()
+            .all(|intent| intent.state == IntentState::Installed)
+        {
+            return;
+        }
+        assert!(
+            world.now() < end,
+            "the intents were not installed: {intents:?}"
+        );
+        world.run_until(world.now() + STEP);
+    }
+}
+
+fn without_promise(flow: usize) -> Accepted {
+    Accepted {
+        id: FlowId(u32::try_from(flow).unwrap()),
+        name: format!("flow-{flow}"),
+        guarantee: None,
+        route: Route::default(),
+        alternatives: Vec::new(),
     }
 }
 
