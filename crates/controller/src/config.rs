@@ -7,6 +7,7 @@ use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
+use crate::northbound::ForeignRules;
 use crate::place::PortId;
 
 /// Everything that the controller is told before it starts.
@@ -26,6 +27,8 @@ pub struct Config {
     pub timers: Timers,
     /// With a key, only probes that were made with it are believed.
     pub probe_key: Option<[u8; 16]>,
+    /// What is done with entries that are not the controller's.
+    pub foreign_rules: ForeignRules,
     /// What hashes depend on; best unknown to others.
     pub seed: u64,
 }
@@ -145,6 +148,9 @@ pub struct Timers {
     /// How long an entry that a switch refuses waits until it is sent again the
     /// first time; twice as long the next.
     pub retry_wait: Duration,
+    /// The time between two looks at what a switch has: at how many entries it
+    /// has, and at a 64th of them.
+    pub audit_interval: Duration,
 }
 
 impl Default for Timers {
@@ -157,6 +163,7 @@ impl Default for Timers {
             handshake_timeout: Duration::from_secs(5),
             return_wait: Duration::from_ms(500),
             retry_wait: Duration::from_secs(1),
+            audit_interval: Duration::from_secs(5),
         }
     }
 }

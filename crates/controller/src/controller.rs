@@ -10,6 +10,7 @@
 //! | a record of the store | `memory` |
 //! | rules that somebody wants | `desired`, `moves` |
 //! | rules that a switch refuses | `refusals` |
+//! | rules that a switch has or has not | `reconciliation`, `repairs`, `inspection` |
 //! | words of version 1.0 | `translation` |
 //! | a link that is found or lost | `links` |
 //! | a host that is found, named, or removed | `whereabouts` |
@@ -20,6 +21,7 @@
 
 mod desired;
 mod frames;
+mod inspection;
 mod intents;
 mod links;
 mod listing;
@@ -28,7 +30,9 @@ mod mobility;
 mod moves;
 mod names;
 mod paths;
+mod reconciliation;
 mod refusals;
+mod repairs;
 mod requests;
 mod southbound;
 mod timers;
@@ -41,6 +45,7 @@ mod whereabouts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use units::Instant;
+use wire::openflow::TransactionId;
 
 use crate::admission::Reservations;
 use crate::config::{Application, Config, Metric, Timers};
@@ -57,7 +62,7 @@ use crate::outbox::{Outbox, Output};
 use crate::path::Atlas;
 use crate::place::LinkEnds;
 use crate::punts::{Budgets, Punts};
-use crate::session::{ConnectionId, Sessions};
+use crate::session::{ConnectionId, Sessions, Slot};
 use crate::store::StoreEvent;
 use crate::view::View;
 
@@ -65,6 +70,7 @@ use intents::IntentDesk;
 use links::Operation;
 use memory::Memory;
 use moves::Moves;
+use reconciliation::Reconciliation;
 use refusals::Refusals;
 use requests::Desk;
 use timers::Schedule;
@@ -153,6 +159,9 @@ pub struct Controller {
     confirmations: Confirmations<Operation>,
     moves: Moves,
     refusals: Refusals,
+    reconciliation: Reconciliation,
+    /// Bundles that failed, whose errors may still arrive.
+    refused_bundles: BTreeSet<(Slot, TransactionId)>,
     /// Flows whose prepared entries were sent and are not in the desired state
     /// yet.
     unrecorded: BTreeSet<FlowId>,
@@ -207,6 +216,8 @@ impl Controller {
             confirmations: Confirmations::default(),
             moves: Moves::default(),
             refusals: Refusals::default(),
+            reconciliation: Reconciliation::new(config.foreign_rules),
+            refused_bundles: BTreeSet::new(),
             unrecorded: BTreeSet::new(),
             broken: BTreeSet::new(),
             expected: BTreeMap::new(),
@@ -256,6 +267,7 @@ impl Controller {
             self.moves.deadline(),
             self.refusals.deadline(),
             self.intents_deadline(),
+            self.reconciliation.deadline(),
         ];
         let due = self.schedule.deadline();
         others.into_iter().flatten().fold(due, Instant::min)

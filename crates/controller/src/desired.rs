@@ -478,7 +478,9 @@ pub enum Outcome {
     TooMany,
 }
 
-const fn slice_of(cookie: Cookie) -> u8 {
+/// Returns the slice that an entry with this cookie is in.
+#[must_use]
+pub const fn slice_of(cookie: Cookie) -> u8 {
     (cookie.0 >> SLICE_SHIFT & 0x3f) as u8
 }
 

@@ -176,6 +176,12 @@ impl Floods {
     }
 }
 
+/// Returns whether an entry with this cookie is one of this application.
+#[must_use]
+pub const fn is_learned(cookie: Cookie) -> bool {
+    cookie.matches(COOKIE, COOKIE_MASK)
+}
+
 /// Appends the order to delete all entries of this application.
 pub fn emit_forget(out: &mut Vec<u8>) {
     let flow_mod = FlowMod {

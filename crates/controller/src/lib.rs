@@ -22,7 +22,7 @@
 //! | [`admission`], [`unpromised`], [`refusal`] | can its promise be kept there? |
 //! | [`budgets`] | how much delay may each hop add? |
 //! | [`flows`], [`rules`], [`batch`] | which entries does it have? |
-//! | [`desired`] | which entries should each switch have? |
+//! | [`desired`], [`audit`] | which entries should each switch have, and has it? |
 //! | [`priority`] | which of the entries that match a frame wins? |
 //! | [`intents`] | what else was programmed, and how is it kept? |
 //! | [`restoration`], [`transition`] | how does it change its way? |
@@ -36,6 +36,7 @@
 //! one that only passes is moved when the neighbours' ports go down.
 
 pub mod admission;
+pub mod audit;
 pub mod batch;
 pub mod budgets;
 pub mod config;

@@ -89,6 +89,14 @@ pub enum Request {
     ForgetSwitch(DatapathId),
     /// Show switches, ports, links and hosts.
     View,
+    /// List the rules of a switch: those that it should have, and whether it has
+    /// them, and those that it has beside them.
+    Rules(DatapathId),
+    /// Compare the rules of this switch, or of all, with what they should be, and
+    /// mend them.
+    Reconcile(Option<DatapathId>),
+    /// Treat rules that are not the controller's like this from now on.
+    SetForeignRules(ForeignRules),
     /// Show what was counted.
     Statistics,
     /// Find paths. Nothing is reserved.
@@ -133,6 +141,13 @@ pub enum Reply {
     UnknownSwitch(DatapathId),
     /// To [`Request::View`]: a copy that nothing changes.
     View(Box<View>),
+    /// To [`Request::Rules`].
+    Rules(Vec<RuleSummary>),
+    /// To [`Request::Reconcile`] and [`Request::SetForeignRules`]: it has begun.
+    Reconciling {
+        /// How many switches are compared.
+        switches: usize,
+    },
     /// To [`Request::Statistics`].
     Statistics(Box<Statistics>),
     /// Who asks was not granted it; nothing has changed.
@@ -587,6 +602,43 @@ pub enum Event {
         added: usize,
         /// How many it had in excess.
         removed: usize,
+    },
+    /// A switch had other entries than it should, and has those now.
+    Mended {
+        /// Which.
+        datapath: DatapathId,
+        /// How many entries it lacked.
+        added: usize,
+        /// How many it had otherwise.
+        changed: usize,
+        /// How many it had in excess.
+        removed: usize,
+    },
+    /// A switch was looked at again after it was mended: it has what it should
+    /// have.
+    Consistent {
+        /// Which.
+        datapath: DatapathId,
+    },
+    /// A switch was mended several times in a row, and has not what it should
+    /// have. It is left until the next round.
+    NotMended {
+        /// Which.
+        datapath: DatapathId,
+        /// How many entries it lacks.
+        lacking: usize,
+        /// How many it has otherwise.
+        different: usize,
+        /// How many it has in excess.
+        excess: usize,
+    },
+    /// A switch says entries in words of its own, even after they were written
+    /// over. Its words are taken for them from now on. Told once a connection.
+    Dialect {
+        /// Which.
+        datapath: DatapathId,
+        /// How many entries.
+        entries: usize,
     },
     /// A switch refuses an entry again and again; it is not asked any more until
     /// it comes back or a reconciliation is asked for.

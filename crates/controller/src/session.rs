@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 use units::Instant;
 use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
 use wire::openflow::{
-    ControllerLength, Cookie, DatapathId, Echo, ErrorKind, ErrorMessage, FeaturesReply,
-    FragmentHandling, Header, Hello, HelloFailed, Message, MessageType, PortDescription,
-    SwitchConfig, TransactionId, VERSION,
+    ControllerLength, DatapathId, Echo, ErrorKind, ErrorMessage, FeaturesReply, FragmentHandling,
+    Header, Hello, HelloFailed, Message, MessageType, PortDescription, SwitchConfig, TransactionId,
+    VERSION,
 };
 use wire::openflow10;
 
@@ -113,12 +113,8 @@ pub struct Session {
     pub heard_at: Instant,
     /// The beginning of a message whose end has not arrived.
     pub unfinished: Vec<u8>,
-    /// The entries that the switch has reported so far, since it was asked.
-    pub reported: Vec<Cookie>,
     /// Whether it was given what it lacked.
     pub is_synchronised: bool,
-    /// The question for its entries that is not answered yet.
-    pub question: Option<TransactionId>,
     /// What stands between, if the switch speaks version 1.0.
     pub translator: Option<Box<Translator>>,
     state: State,
@@ -134,8 +130,6 @@ impl Session {
             opened_at: now,
             heard_at: now,
             unfinished: Vec::new(),
-            reported: Vec::new(),
-            question: None,
             is_synchronised: false,
             translator: None,
             state: State::Hello,

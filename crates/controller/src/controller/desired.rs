@@ -38,7 +38,8 @@ impl Controller {
             return;
         }
         let stages = Stages::plan(&present, &wanted, None, &|port| self.far_end(port));
-        self.begin_move(BTreeMap::from([(subject, Part::new(stages, None))]));
+        let part = Part::new(stages, None, self.unconfirmed(subject, &wanted));
+        self.begin_move(BTreeMap::from([(subject, part)]));
     }
 
     /// Takes all rules of a subject away.
@@ -206,8 +207,9 @@ impl Controller {
     fn settle_switch(&mut self, datapath: DatapathId) {
         let rules = self.desired.of_switch(datapath);
         let subjects: BTreeSet<Subject> = rules.map(|(_, rule)| rule.subject).collect();
-        subjects
-            .into_iter()
-            .for_each(|subject| self.settle(subject));
+        for subject in subjects {
+            self.settle(subject);
+            self.resume_subject(subject);
+        }
     }
 }

@@ -30,6 +30,7 @@ use wire::openflow::DatapathId;
 
 use super::Controller;
 use super::moves::{MoveId, Part, Together};
+use super::repairs::Repair;
 
 /// What waits for switches to confirm it.
 #[derive(Debug)]
@@ -40,15 +41,8 @@ pub(super) enum Operation {
     Restore(Restoration),
     /// One stage of a move; the others follow.
     Move(MoveId),
-    /// The entries that a switch lacked or had in excess.
-    Synchronise {
-        /// The switch.
-        datapath: DatapathId,
-        /// How many it lacked.
-        added: usize,
-        /// How many it had in excess.
-        removed: usize,
-    },
+    /// What a switch lacked or had otherwise.
+    Repair(DatapathId, Repair),
 }
 
 /// What was done about a broken link.
@@ -372,7 +366,8 @@ impl Controller {
         let source = flow.admission.source;
         let wanted = flow.content(&way);
         let stages = Stages::plan(&present, &wanted, Some(source), &|port| self.far_end(port));
-        Some(Part::new(stages, Some(way)))
+        let relies_on = self.unconfirmed(Subject::Flow(id), &wanted);
+        Some(Part::new(stages, Some(way), relies_on))
     }
 
     /// Tells which flows are back, and whose promises hold again.
@@ -435,22 +430,12 @@ impl Controller {
                     self.record(*flow);
                     self.confirm_entries(Subject::Flow(*flow));
                     self.settle(Subject::Flow(*flow));
+                    self.resume_subject(Subject::Flow(*flow));
                 }
                 let confirmed_at = self.now;
                 self.outbox.notify(restoration.into_event(confirmed_at));
             }
-            Operation::Synchronise {
-                datapath,
-                added,
-                removed,
-            } => {
-                self.outbox.notify(Event::Synchronised {
-                    datapath,
-                    added,
-                    removed,
-                });
-                self.synchronised(datapath);
-            }
+            Operation::Repair(datapath, repair) => self.mended(datapath, repair),
         }
     }
 

@@ -48,9 +48,9 @@ impl Controller {
     fn replayed(&mut self) {
         self.memory = Memory::Complete;
         let ready: Vec<_> = self.sessions.ready().collect();
-        for (datapath, slot) in ready {
+        for (datapath, _) in ready {
             self.keep_switch(datapath);
-            self.ask_for_entries(slot);
+            self.ask_for_entries(datapath);
         }
         self.outbox.notify(Event::Ready);
     }
@@ -59,7 +59,7 @@ impl Controller {
     /// known.
     pub(super) fn is_answerable(&self, request: &Request) -> bool {
         match request {
-            Request::View | Request::Topology | Request::Statistics => true,
+            Request::View | Request::Topology | Request::Statistics | Request::Rules(_) => true,
             Request::Admit(_)
             | Request::AdmitTogether(_)
             | Request::WhatIf(_)
@@ -69,6 +69,8 @@ impl Controller {
             | Request::FlowsAfter { .. }
             | Request::Flow(_)
             | Request::Promises
+            | Request::Reconcile(_)
+            | Request::SetForeignRules(_)
             | Request::Paths(_)
             | Request::AddIntents(_)
             | Request::RemoveIntent(_)

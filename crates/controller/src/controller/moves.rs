@@ -38,18 +38,20 @@ pub(super) struct Part {
     pub(super) stages: Stages,
     /// The way that a flow takes when it is built.
     pub(super) to: Option<Way>,
-    /// What was sent last.
-    sent: Vec<Spot>,
+    /// Entries that have to be confirmed before the next stage is sent.
+    relies_on: Vec<Spot>,
     /// Whether entries that frames meet have been written over.
     is_switched: bool,
 }
 
 impl Part {
-    /// Returns a move that has not begun.
-    pub(super) fn new(stages: Stages, to: Option<Way>) -> Self {
+    /// Returns a move that has not begun, and that relies on some entries which
+    /// stay.
+    pub(super) fn new(stages: Stages, to: Option<Way>, relies_on: Vec<Spot>) -> Self {
         Self {
             stages,
             to,
+            relies_on,
             ..Self::default()
         }
     }
@@ -176,6 +178,17 @@ impl Together {
 }
 
 impl Controller {
+    /// Returns those entries of a subject that are to stay and that its switches
+    /// have not confirmed.
+    pub(super) fn unconfirmed(&self, subject: Subject, wanted: &Content) -> Vec<Spot> {
+        let is_unconfirmed = |spot: &Spot| {
+            let rule = self.desired.get(spot.0, spot.1);
+            let own = rule.filter(|rule| rule.subject == subject);
+            own.is_some_and(|rule| rule.standing != Standing::Confirmed)
+        };
+        wanted.keys().copied().filter(is_unconfirmed).collect()
+    }
+
     /// Begins a move.
     pub(super) fn begin_move(&mut self, parts: BTreeMap<Subject, Part>) {
         if !parts.is_empty() {
@@ -191,7 +204,7 @@ impl Controller {
             if moving.is_unconfirmed || !moving.away.is_empty() || phase == Phase::Linger {
                 return;
             }
-            if phase == Phase::Build && !self.hold_up_refused(id) {
+            if phase == Phase::Build && !self.hold_up_unconfirmed(id) {
                 return;
             }
             let reached = self.send_next_stages(id, phase);
@@ -248,7 +261,7 @@ impl Controller {
             all.spots.extend(&reached.spots);
             let moving = self.moves.all.get_mut(&id);
             if let Some(part) = moving.and_then(|moving| moving.parts.get_mut(&subject)) {
-                part.sent = reached.spots;
+                part.relies_on = reached.spots;
                 part.is_switched |= is_over;
             }
         }
@@ -294,7 +307,7 @@ impl Controller {
         };
         moving.is_unconfirmed = false;
         let away = &moving.away;
-        let sent = moving.parts.values().flat_map(|part| &part.sent);
+        let sent = moving.parts.values().flat_map(|part| &part.relies_on);
         let confirmed = sent.filter(|(datapath, _)| !away.contains(datapath));
         let confirmed: Vec<Spot> = confirmed.copied().collect();
         confirmed
@@ -419,19 +432,21 @@ impl Controller {
         self.await_all(Operation::Entries(sent), slots);
     }
 
-    /// Lets those subjects of a move wait of which a switch has refused an entry;
-    /// the others go on. Returns whether there are others.
-    fn hold_up_refused(&mut self, id: MoveId) -> bool {
+    /// Lets those subjects of a move wait that rely on an entry which its switch
+    /// has refused or not confirmed; the others go on. Returns whether there are
+    /// others.
+    fn hold_up_unconfirmed(&mut self, id: MoveId) -> bool {
         let Some(moving) = self.moves.all.get_mut(&id) else {
             return false;
         };
         let mut held = Vec::new();
         for (subject, part) in &mut moving.parts {
-            part.sent.retain(|(datapath, place)| {
+            part.relies_on.retain(|(datapath, place)| {
                 let rule = self.desired.get(*datapath, *place);
-                rule.is_some_and(|rule| rule.standing == Standing::Refused)
+                let own = rule.filter(|rule| rule.subject == *subject);
+                own.is_some_and(|rule| rule.standing != Standing::Confirmed)
             });
-            if !part.sent.is_empty() {
+            if !part.relies_on.is_empty() {
                 held.push(*subject);
             }
         }

@@ -52,6 +52,11 @@ impl Refusals {
         Some(Outcome::Refused { datapath, error })
     }
 
+    /// Returns why an entry is refused, if it is.
+    pub(super) fn error(&self, spot: Spot) -> Option<ErrorKind> {
+        self.all.get(&spot).map(|refusal| refusal.error)
+    }
+
     /// Notes a refusal. Returns how often there was one.
     fn add(&mut self, spot: Spot, error: ErrorKind) -> u32 {
         let first = Refusal { error, tries: 0 };

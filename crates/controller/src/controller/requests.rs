@@ -194,6 +194,9 @@ impl Controller {
             }
             Request::SetHost(host) => self.set_host(id, host),
             Request::RemoveHost(name) => self.remove_host(id, name),
+            Request::Rules(datapath) => self.list_rules(id, datapath),
+            Request::Reconcile(datapath) => self.reconcile(id, datapath),
+            Request::SetForeignRules(foreign) => self.set_foreign_rules(id, foreign),
             Request::Statistics => {
                 let statistics = Box::new(self.statistics());
                 self.outbox.reply(id, Reply::Statistics(statistics));

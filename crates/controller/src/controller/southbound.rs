@@ -1,28 +1,17 @@
 //! What switches say: connections, messages, ports, frames.
 
-use std::collections::BTreeSet;
-
-use wire::openflow::multipart::{
-    FlowStatisticsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
-};
 use wire::openflow::{
-    Cookie, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
-    PortStatusReason, TableId, TransactionId,
+    DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
+    PortStatusReason, TransactionId,
 };
 
-use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS};
 use crate::northbound::{Detection, Event};
 use crate::place::PortId;
-use crate::rules;
 use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
 use crate::view::{Carrier, Port};
 
 use super::Controller;
-use super::links::Operation;
 use super::memory::Memory;
-
-/// The most entries that a switch may report when it is asked.
-pub const MAX_REPORTED: usize = 1 << 20;
 
 impl Controller {
     pub(super) fn connected(&mut self, connection: ConnectionId) {
@@ -64,7 +53,9 @@ impl Controller {
             self.switch_concerns_intents(datapath);
             self.outbox.notify(Event::SwitchLost { datapath });
             self.stall_moves(datapath);
+            self.stop_watching(datapath);
         }
+        self.refused_bundles.retain(|(at, _)| *at != slot);
         for operation in self.confirmations.abandon(slot) {
             self.confirmed(operation);
         }
@@ -205,20 +196,24 @@ impl Controller {
                     self.confirmed(operation);
                 }
             }
+            Message::FlowRemoved(removed) => self.entry_gone(datapath, removed),
+            Message::BundleControl(said) => {
+                self.bundle_controlled(slot, datapath, header.transaction, said);
+            }
             Message::Error(error) => self.refused(slot, datapath, header.transaction, error),
-            Message::MultipartReply(reply) => self.reported(slot, datapath, reply),
+            Message::MultipartReply(reply) => {
+                self.reported(datapath, header.transaction, reply);
+            }
             Message::Hello(_)
             | Message::EchoRequest(_)
             | Message::EchoReply(_)
             | Message::Experimenter(_)
-            | Message::BundleControl(_)
             | Message::BundleAdd(_)
             | Message::FeaturesRequest
             | Message::FeaturesReply(_)
             | Message::GetConfigRequest
             | Message::GetConfigReply(_)
             | Message::SetConfig(_)
-            | Message::FlowRemoved(_)
             | Message::PacketOut(_)
             | Message::FlowMod(_)
             | Message::GroupMod(_)
@@ -274,7 +269,7 @@ impl Controller {
         self.follow_links();
         if self.memory == Memory::Complete {
             self.keep_switch(datapath);
-            self.ask_for_entries(slot);
+            self.ask_for_entries(datapath);
         }
         true
     }
@@ -313,70 +308,6 @@ impl Controller {
         self.follow_links();
     }
 
-    /// Asks a switch which of our entries it has.
-    pub(super) fn ask_for_entries(&mut self, slot: Slot) {
-        let transaction = self.confirmations.transaction();
-        if let Some(session) = self.sessions.get_mut(slot) {
-            session.reported.clear();
-            session.question = Some(transaction);
-        }
-        let question = MultipartRequest::new(RequestBody::Flow(FlowStatisticsRequest {
-            cookie: COOKIE_OURS,
-            cookie_mask: COOKIE_MASK_OURS,
-            ..FlowStatisticsRequest::all(TableId::ALL)
-        }));
-        question.emit(transaction, self.outbox.to(slot));
-    }
-
-    fn reported(&mut self, slot: Slot, datapath: DatapathId, reply: &MultipartReply<'_>) {
-        let ReplyBody::Flow(entries) = reply.body else {
-            return;
-        };
-        let Some(session) = self.sessions.get_mut(slot) else {
-            return;
-        };
-        if session.question.is_none() {
-            return;
-        }
-        let room = MAX_REPORTED - session.reported.len();
-        let ours = entries
-            .iter()
-            .map_while(Result::ok)
-            .map(|entry| entry.cookie);
-        let ours = ours.filter(|cookie| cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS));
-        session.reported.extend(ours.take(room));
-        if !reply.more {
-            self.synchronise(slot, datapath);
-        }
-    }
-
-    /// Gives a switch what it lacks and takes from it what it should not have.
-    fn synchronise(&mut self, slot: Slot, datapath: DatapathId) {
-        let Some(session) = self.sessions.get_mut(slot) else {
-            return;
-        };
-        session.question = None;
-        let reported: BTreeSet<Cookie> = session.reported.drain(..).collect();
-        self.record_all();
-        let out = self.outbox.to(slot);
-        let mut removed = 0;
-        for cookie in reported.iter().copied() {
-            if self.desired.by_cookie(datapath, cookie).is_none() {
-                rules::emit_delete_cookie(cookie, out);
-                removed += 1;
-            }
-        }
-        let rules = self.desired.of_switch(datapath);
-        let lacking = rules.filter(|(_, rule)| !reported.contains(&rule.cookie));
-        let added = lacking.map(|(_, rule)| rule.emit_add(out)).count();
-        let operation = Operation::Synchronise {
-            datapath,
-            added,
-            removed,
-        };
-        self.await_all(operation, [slot]);
-    }
-
     fn refused(
         &mut self,
         slot: Slot,
@@ -384,15 +315,10 @@ impl Controller {
         transaction: TransactionId,
         error: &ErrorMessage<'_>,
     ) {
-        let question = self
-            .sessions
-            .get_mut(slot)
-            .and_then(|session| session.question);
-        if question == Some(transaction) {
-            // It cannot tell: what it should have is written over what it has.
-            self.synchronise(slot, datapath);
-            return;
+        let is_other = self.question_refused(datapath, transaction)
+            || self.bundle_refused(slot, datapath, transaction);
+        if !is_other {
+            self.entry_refused(datapath, transaction, error);
         }
-        self.entry_refused(datapath, transaction, error);
     }
 }

@@ -10,6 +10,7 @@ use crate::session::{CloseReason, Session, Slot};
 use crate::view::{Carrier, LinkId};
 
 use super::Controller;
+use super::reconciliation::ROUND_PHASES;
 
 /// Ports are not probed all at once, but in this many parts of the interval.
 const PROBE_PHASES: u64 = 8;
@@ -20,6 +21,8 @@ pub(super) struct Schedule {
     probes: Instant,
     phase: u64,
     echoes: Instant,
+    rounds: Instant,
+    round: u64,
     /// When flows may return to links that are back.
     pub(super) returns: Option<Instant>,
 }
@@ -30,12 +33,14 @@ impl Schedule {
             probes: now + timers.probe_interval,
             phase: 0,
             echoes: now + timers.echo_interval,
+            rounds: now + timers.audit_interval,
+            round: 0,
             returns: None,
         }
     }
 
     pub(super) fn deadline(&self) -> Instant {
-        let next = self.probes.min(self.echoes);
+        let next = self.probes.min(self.echoes).min(self.rounds);
         self.returns.map_or(next, |returns| returns.min(next))
     }
 }
@@ -46,6 +51,13 @@ impl Controller {
         self.clear_old_ways();
         self.retry_refused();
         self.keep_intents();
+        self.look_at_losses();
+        if self.now >= self.schedule.rounds {
+            let part = self.timers.audit_interval.as_ns() / ROUND_PHASES;
+            self.schedule.rounds = self.now + units::Duration::from_ns(part.max(1));
+            self.schedule.round = (self.schedule.round + 1) % ROUND_PHASES;
+            self.begin_rounds(self.schedule.round);
+        }
         if self.now >= self.schedule.probes {
             let part = self.timers.probe_interval.as_ns() / PROBE_PHASES;
             self.schedule.probes = self.now + units::Duration::from_ns(part.max(1));
@@ -57,6 +69,7 @@ impl Controller {
         if self.now >= self.schedule.echoes {
             self.schedule.echoes = self.now + self.timers.echo_interval;
             self.check_sessions();
+            self.give_up_questions();
         }
         if self
             .schedule

@@ -105,7 +105,9 @@ impl Controller {
         self.moves.take(subject);
         let present = self.desired.content(subject);
         let stages = Stages::plan(&present, &wanted, None, &|port| self.far_end(port));
-        slice.moves.insert(subject, Part::new(stages, None));
+        let relies_on = self.unconfirmed(subject, &wanted);
+        let part = Part::new(stages, None, relies_on);
+        slice.moves.insert(subject, part);
     }
 
     /// Returns whether something has a way, and the way is whole.

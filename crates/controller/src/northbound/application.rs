@@ -104,7 +104,10 @@ impl Permission {
                 false => Self::WriteIntents,
             },
             Request::RemoveIntent(_) => Self::WriteIntents,
-            Request::ForgetSwitch(_) => Self::Configure,
+            Request::Rules(_) => Self::SeeRules,
+            Request::ForgetSwitch(_) | Request::Reconcile(_) | Request::SetForeignRules(_) => {
+                Self::Configure
+            }
             Request::Topology | Request::Paths(_) | Request::View | Request::Statistics => {
                 Self::SeeTopology
             }

@@ -64,6 +64,12 @@ pub enum RuleState {
     Away,
     /// The switch refuses it.
     Refused(ErrorKind),
+    /// The switch had it and has not any more: it is about to be mended.
+    Missing,
+    /// The switch has another one in its place: it is about to be mended.
+    Different,
+    /// The switch has it, and nobody wants it any more.
+    Excess,
 }
 
 /// What is done with rules that are not the controller's.

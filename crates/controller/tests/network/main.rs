@@ -5,6 +5,7 @@ mod intents;
 mod inventory;
 mod paths;
 mod protection;
+mod rules;
 mod together;
 mod version10;
 

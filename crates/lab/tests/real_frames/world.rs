@@ -146,6 +146,7 @@ fn controller_config() -> controller::Config {
             ..Timers::default()
         },
         probe_key: None,
+        foreign_rules: controller::northbound::ForeignRules::Keep,
         seed: 1,
     }
 }

@@ -377,6 +377,7 @@ impl Blueprint {
             metric: Metric::Links,
             timers: Timers::default(),
             probe_key: None,
+            foreign_rules: controller::northbound::ForeignRules::Keep,
             seed: self.seed,
         }
     }

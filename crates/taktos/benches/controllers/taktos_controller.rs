@@ -62,6 +62,7 @@ fn config() -> Config {
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: None,
+        foreign_rules: controller::northbound::ForeignRules::Keep,
         seed: 1,
     }
 }

@@ -156,6 +156,7 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
     };
     let config = Config {
         probe_key: Some(secrets.probe_key),
+        foreign_rules: controller::northbound::ForeignRules::Keep,
         seed: secrets.seed,
         ..config
     };

@@ -63,6 +63,7 @@ pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
         metric: Metric::Links,
         timers: timers(scenario.control.probe_interval),
         probe_key: None,
+        foreign_rules: controller::northbound::ForeignRules::Keep,
         seed: scenario.seed,
     }
 }

@@ -2,7 +2,12 @@
 //! store in memory, and time that passes by hand.
 #![expect(clippy::unwrap_used, reason = "only tests use this")]
 
+mod switch;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use switch::Said;
+pub use switch::{FakeEntry, FakeSwitch, Habits};
 
 use controller::config::{
     Application, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
@@ -20,15 +25,10 @@ use controller::{
 };
 use units::{BitRate, DataSize, Delay, Duration, Instant};
 use wire::ethernet::{EtherType, Header, MacAddress};
-use wire::openflow::multipart::{
-    FlowStatistics, MultipartReply, MultipartType, ReplyBody, ReplyWriter, RequestBody,
-};
-use wire::openflow::oxm::Masked;
 use wire::openflow::{
-    Action, BufferId, Capabilities, Cookie, DatapathId, FeaturesReply, FlowMod, FlowModCommand,
-    FlowModFlags, Hello, Instruction, Instructions, MatchField, Message, PacketIn, PacketInReason,
-    PortDescription, PortName, PortNumber, PortState, PortStatus, PortStatusReason, Sequence,
-    TableId, TransactionId, first_message,
+    BufferId, Cookie, DatapathId, Hello, MatchField, PacketIn, PacketInReason, PortDescription,
+    PortName, PortNumber, PortState, PortStatus, PortStatusReason, Sequence, TableId,
+    TransactionId, first_message,
 };
 
 /// Hosts are attached to this port of their switch.
@@ -69,23 +69,6 @@ pub struct Network {
     pub probes: BTreeMap<PortId, Vec<u8>>,
     next_connection: u64,
     next_request: u64,
-}
-
-#[derive(Default)]
-pub struct FakeSwitch {
-    pub connection: Option<ConnectionId>,
-    pub ports: BTreeMap<u32, bool>,
-    pub entries: Vec<FakeEntry>,
-    pub flow_mods: usize,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FakeEntry {
-    pub cookie: Cookie,
-    pub priority: u16,
-    pub matching: Vec<MatchField>,
-    pub outputs: Vec<u32>,
-    pub queue: Option<u32>,
 }
 
 impl Network {
@@ -488,159 +471,7 @@ pub fn emit_packet_in(port: PortNumber, frame: &[u8], out: &mut Vec<u8>) {
     packet_in.emit(TransactionId(0), out);
 }
 
-/// What a switch says to what it was sent.
-#[derive(Default)]
-struct Said {
-    answers: Vec<u8>,
-    barriers: Vec<u8>,
-    frames: Vec<(u32, Vec<u8>)>,
-}
-
-impl FakeSwitch {
-    fn lookup(&self, input: PortNumber, header: &Header) -> Option<FakeEntry> {
-        let matching = self.entries.iter().filter(|entry| {
-            entry.matching.iter().all(|field| match field {
-                MatchField::InPort(port) => *port == input,
-                MatchField::EthSrc(mac) => is_under(*mac, header.source),
-                MatchField::EthDst(mac) => is_under(*mac, header.destination),
-                MatchField::EthType(ether_type) => *ether_type == header.ether_type,
-                other => panic!("{other:?}"),
-            })
-        });
-        matching.max_by_key(|entry| entry.priority).cloned()
-    }
-
-    fn take(&mut self, datapath: u64, bytes: &[u8], said: &mut Said) {
-        let (header, message) = Message::parse(bytes).unwrap();
-        let answers = &mut said.answers;
-        let transaction = header.transaction;
-        match message {
-            Message::FeaturesRequest => FeaturesReply {
-                datapath: DatapathId(datapath),
-                buffers: 0,
-                tables: 1,
-                auxiliary: 0,
-                capabilities: Capabilities::NONE,
-            }
-            .emit(transaction, answers),
-            Message::MultipartRequest(request) => match request.body {
-                RequestBody::PortDescription => {
-                    let ports = self.ports.iter();
-                    let ports: Vec<_> = ports.map(|(port, up)| description(*port, *up)).collect();
-                    let body = ReplyBody::PortDescription(Sequence::of(&ports));
-                    MultipartReply::new(body).emit(transaction, answers);
-                }
-                RequestBody::Flow(_) => {
-                    let mut reply = ReplyWriter::new(MultipartType::Flow, transaction, answers);
-                    for entry in &self.entries {
-                        reply.push(&statistics(entry));
-                    }
-                    reply.finish();
-                }
-                other => panic!("{other:?}"),
-            },
-            Message::BarrierRequest => {
-                Message::BarrierReply.emit(transaction, &mut said.barriers);
-            }
-            Message::EchoRequest(echo) => echo.emit_reply(transaction, answers),
-            Message::FlowMod(flow_mod) => {
-                self.flow_mods += 1;
-                self.change(&flow_mod);
-            }
-            Message::PacketOut(packet_out) => {
-                let ports: Vec<u32> = self.ports.keys().copied().collect();
-                for action in packet_out.actions {
-                    let frame = packet_out.data.to_vec();
-                    match action.unwrap() {
-                        Action::Output { port, .. } if port == PortNumber::FLOOD => {
-                            let others = ports.iter().filter(|port| **port != packet_out.in_port.0);
-                            let copies = others.map(|port| (*port, frame.clone()));
-                            said.frames.extend(copies);
-                        }
-                        Action::Output { port, .. } => said.frames.push((port.0, frame)),
-                        Action::SetQueue(_) => {}
-                        other => panic!("{other:?}"),
-                    }
-                }
-            }
-            Message::Hello(_)
-            | Message::SetConfig(_)
-            | Message::EchoReply(_)
-            | Message::Error(_) => {}
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn change(&mut self, flow_mod: &FlowMod<'_>) {
-        flow_mod.matching.check().unwrap();
-        let matching: Vec<MatchField> = flow_mod.matching.iter().map(Result::unwrap).collect();
-        let same =
-            |entry: &FakeEntry| entry.matching == matching && entry.priority == flow_mod.priority;
-        match flow_mod.command {
-            FlowModCommand::Add => {
-                self.entries.retain(|entry| !same(entry));
-                let mut entry = FakeEntry {
-                    cookie: flow_mod.cookie,
-                    priority: flow_mod.priority,
-                    matching: matching.clone(),
-                    outputs: Vec::new(),
-                    queue: None,
-                };
-                for instruction in flow_mod.instructions {
-                    let Instruction::ApplyActions(actions) = instruction.unwrap() else {
-                        panic!("only actions that apply")
-                    };
-                    for action in actions {
-                        match action.unwrap() {
-                            Action::Output { port, .. } => entry.outputs.push(port.0),
-                            Action::SetQueue(queue) => entry.queue = Some(queue.0),
-                            other => panic!("{other:?}"),
-                        }
-                    }
-                }
-                self.entries.push(entry);
-            }
-            FlowModCommand::DeleteStrict => self.entries.retain(|entry| !same(entry)),
-            FlowModCommand::Delete => self
-                .entries
-                .retain(|entry| !entry.cookie.matches(flow_mod.cookie, flow_mod.cookie_mask)),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// Returns the entries of flows.
-    pub fn flow_entries(&self) -> impl Iterator<Item = &FakeEntry> {
-        self.entries
-            .iter()
-            .filter(|entry| entry.priority >= 1_000 && entry.priority < u16::MAX)
-    }
-}
-
-fn is_under(wanted: Masked<MacAddress>, found: MacAddress) -> bool {
-    let mask = wanted.mask.map_or([0xff; 6], |mask| mask.0);
-    let pairs = wanted.value.0.iter().zip(found.0).zip(mask);
-    pairs
-        .into_iter()
-        .all(|((wanted, found), mask)| *wanted == found & mask)
-}
-
-fn statistics(entry: &FakeEntry) -> FlowStatistics<'_> {
-    FlowStatistics {
-        table: TableId(0),
-        age: Duration::ZERO,
-        priority: entry.priority,
-        idle_timeout_s: 0,
-        hard_timeout_s: 0,
-        flags: FlowModFlags::NONE,
-        cookie: entry.cookie,
-        packets: 0,
-        bytes: 0,
-        matching: Sequence::of(&entry.matching),
-        instructions: Instructions::EMPTY,
-    }
-}
-
-fn description(number: u32, up: bool) -> PortDescription {
+pub fn description(number: u32, up: bool) -> PortDescription {
     let mut description = PortDescription::new(
         PortNumber(number),
         MacAddress([2, 0, 0, 0, 1, 1]),
@@ -735,6 +566,7 @@ pub fn config(switches: u64, links: &[(u64, u64)]) -> Config {
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: Some([3; 16]),
+        foreign_rules: controller::northbound::ForeignRules::Keep,
         seed: 1,
     }
 }

@@ -65,6 +65,10 @@ pub fn told(event: &EventKind) -> Told {
         | EventKind::RecordUnreadable { .. } => (About::Flows, of_flow(event)),
         EventKind::EntryRefused { .. }
         | EventKind::Synchronised { .. }
+        | EventKind::Mended { .. }
+        | EventKind::Consistent { .. }
+        | EventKind::NotMended { .. }
+        | EventKind::Dialect { .. }
         | EventKind::GivenUp { .. }
         | EventKind::RulesSettled { .. }
         | EventKind::IntentChanged { .. }
@@ -199,6 +203,31 @@ fn of_rules(event: &EventKind) -> String {
         } => format!(
             "switch {datapath} has its rules: {} added, {removed} removed",
             count(*added, "rule")
+        ),
+        EventKind::Mended {
+            datapath,
+            added,
+            changed,
+            removed,
+        } => format!(
+            "switch {datapath} is mended: {} added, {changed} changed, {removed} removed",
+            count(*added, "rule")
+        ),
+        EventKind::Consistent { datapath } => {
+            format!("switch {datapath} has the rules that it should have")
+        }
+        EventKind::NotMended {
+            datapath,
+            lacking,
+            different,
+            excess,
+        } => format!(
+            "switch {datapath} cannot be mended: {} lacking, {different} different, {excess} in excess",
+            count(*lacking, "rule")
+        ),
+        EventKind::Dialect { datapath, entries } => format!(
+            "switch {datapath} says {} in words of its own",
+            count(*entries, "rule")
         ),
         EventKind::GivenUp {
             datapath,

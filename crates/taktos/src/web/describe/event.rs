@@ -62,6 +62,10 @@ impl Names {
                 added,
                 removed,
             } => synchronised(*datapath, *added, *removed),
+            Event::Mended { .. }
+            | Event::Consistent { .. }
+            | Event::NotMended { .. }
+            | Event::Dialect { .. } => about_rules(event),
             Event::GivenUp {
                 datapath,
                 subject,
@@ -238,6 +242,41 @@ fn intent_changed(intent: IntentId, name: &str, state: &IntentState) -> EventKin
         name: name.to_owned(),
         state: state.to_owned(),
         reason,
+    }
+}
+
+fn about_rules(event: &Event) -> EventKind {
+    match event {
+        Event::Mended {
+            datapath,
+            added,
+            changed,
+            removed,
+        } => EventKind::Mended {
+            datapath: datapath.to_string(),
+            added: *added,
+            changed: *changed,
+            removed: *removed,
+        },
+        Event::Consistent { datapath } => EventKind::Consistent {
+            datapath: datapath.to_string(),
+        },
+        Event::NotMended {
+            datapath,
+            lacking,
+            different,
+            excess,
+        } => EventKind::NotMended {
+            datapath: datapath.to_string(),
+            lacking: *lacking,
+            different: *different,
+            excess: *excess,
+        },
+        Event::Dialect { datapath, entries } => EventKind::Dialect {
+            datapath: datapath.to_string(),
+            entries: *entries,
+        },
+        other => unreachable!("{other:?} is not about rules"),
     }
 }
 

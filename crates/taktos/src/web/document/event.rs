@@ -222,6 +222,41 @@ pub enum EventKind {
         /// How many it had in excess.
         removed: usize,
     },
+    /// A switch had other entries than it should, and has those now.
+    Mended {
+        /// Its datapath id.
+        datapath: String,
+        /// How many entries it lacked.
+        added: usize,
+        /// How many it had otherwise.
+        changed: usize,
+        /// How many it had in excess.
+        removed: usize,
+    },
+    /// A switch was looked at again after it was mended: it has what it should have.
+    Consistent {
+        /// Its datapath id.
+        datapath: String,
+    },
+    /// A switch was mended several times in a row and has not what it should have.
+    NotMended {
+        /// Its datapath id.
+        datapath: String,
+        /// How many entries it lacks.
+        lacking: usize,
+        /// How many it has otherwise.
+        different: usize,
+        /// How many it has in excess.
+        excess: usize,
+    },
+    /// A switch says entries in words of its own, which are taken for them from now
+    /// on.
+    Dialect {
+        /// Its datapath id.
+        datapath: String,
+        /// How many entries.
+        entries: usize,
+    },
     /// A switch refuses an entry again and again; it is not asked any more until it
     /// comes back or a reconciliation is asked for.
     GivenUp {
@@ -345,6 +380,10 @@ impl EventKind {
             Self::PromisesSuspended { .. } => "promises-suspended",
             Self::PromisesResumed => "promises-resumed",
             Self::Synchronised { .. } => "synchronised",
+            Self::Mended { .. } => "mended",
+            Self::Consistent { .. } => "consistent",
+            Self::NotMended { .. } => "not-mended",
+            Self::Dialect { .. } => "dialect",
             Self::GivenUp { .. } => "given-up",
             Self::RulesSettled { .. } => "rules-settled",
             Self::RecordUnreadable { .. } => "record-unreadable",

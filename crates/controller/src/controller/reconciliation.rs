@@ -1,0 +1,490 @@
+//! Finds out whether switches have what they should have.
+//!
+//! A switch is asked for all of our entries when it connects. From then on it is
+//! asked two small questions a round: how many of our entries it has, and what is
+//! in one slice of them, so that in as many rounds as there are slices everything
+//! was looked at. If the number is wrong, or a switch says that an entry is gone,
+//! it is asked for more. A switch is asked one question at a time, and only so
+//! many switches at once, so that a thousand that come back together are served
+//! one after the other.
+//!
+//! What was changed between a question and its answer is left out of the
+//! comparison ([`Audit::finish`]); `repairs` mends the rest.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use units::{Duration, Instant};
+use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
+use wire::openflow::{Cookie, DatapathId, FlowRemoved, Message, TransactionId};
+
+use crate::audit::{Audit, Dialect, MAX_KEPT, Reported, Scope};
+use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, RulePlace, slice_of};
+use crate::forwarding;
+use crate::northbound::{Event, ForeignRules, Reply, RequestId};
+use crate::session::Slot;
+
+use super::Controller;
+use super::repairs::{Bundles, Repair};
+
+/// The most switches that are asked, or mended, at the same time.
+pub const MAX_ASKED: usize = 32;
+/// How often a switch is mended in a row before it is left until the next round.
+pub const MAX_REPAIRS: u8 = 3;
+/// The most slices that are looked at one by one when entries are gone; if there
+/// are more, all entries are.
+const MAX_SUSPECTS: usize = 8;
+/// How long a switch that says that an entry is gone may say so of others before
+/// it is asked.
+const LOSS_WAIT: Duration = Duration::from_ms(10);
+/// Rounds are not begun for all switches at once, but in this many parts.
+pub(super) const ROUND_PHASES: u64 = 8;
+
+/// What a switch is to be asked, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Task {
+    /// All of our entries, as it has just connected.
+    Connect,
+    /// All entries, for somebody who wants to see them.
+    Inspect(RequestId),
+    /// Again what was mended, for the last time with this number.
+    Verify(u8, Option<u8>),
+    /// All of our entries.
+    Whole,
+    /// A slice of them.
+    Slice(u8),
+    /// How many there are.
+    Count,
+}
+
+/// A question that is not answered yet.
+#[derive(Debug)]
+struct Question {
+    transaction: TransactionId,
+    task: Task,
+    about: About,
+    /// When something of the answer arrived last.
+    heard_at: Instant,
+}
+
+#[derive(Debug)]
+enum About {
+    Entries(Audit),
+    Rows(Vec<Reported>),
+    Count,
+}
+
+/// What is known of the entries of a switch that is connected.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    pub(super) tasks: BTreeSet<Task>,
+    question: Option<Question>,
+    pub(super) repair: Option<Repair>,
+    pub(super) bundles: Bundles,
+    pub(super) dialect: Dialect,
+    is_dialect_told: bool,
+    next_slice: u8,
+    /// Whether it does not count, or not as it is asked to.
+    is_countless: bool,
+    /// Whether it cannot say what it has.
+    is_mute: bool,
+    /// Whether its count was wrong and all of its entries are looked at for it.
+    is_count_off: bool,
+    /// The slices of entries that it said are gone.
+    suspects: BTreeSet<u8>,
+    pub(super) mended_at: Option<Instant>,
+}
+
+/// All switches that are asked what they have.
+#[derive(Debug, Default)]
+pub(super) struct Reconciliation {
+    pub(super) switches: BTreeMap<DatapathId, Watched>,
+    /// Those that are being asked or mended.
+    busy: BTreeSet<DatapathId>,
+    /// Those whose turn has not come.
+    waiting: VecDeque<DatapathId>,
+    /// When those are asked that said that entries are gone.
+    due: BTreeSet<(Instant, DatapathId)>,
+    /// What is done with entries that are not ours.
+    pub(super) foreign: ForeignRules,
+}
+
+impl Reconciliation {
+    /// Begins with no switch.
+    pub(super) fn new(foreign: ForeignRules) -> Self {
+        Self {
+            foreign,
+            ..Self::default()
+        }
+    }
+
+    /// Returns when a switch is asked next about what it said.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+}
+
+impl Controller {
+    /// Asks a switch that has connected which of our entries it has.
+    pub(super) fn ask_for_entries(&mut self, datapath: DatapathId) {
+        let fresh = Watched::default();
+        self.reconciliation.switches.insert(datapath, fresh);
+        self.want_task(datapath, Task::Connect);
+    }
+
+    /// Lets a switch be asked something when its turn comes.
+    pub(super) fn want_task(&mut self, datapath: DatapathId, task: Task) {
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+            return;
+        };
+        let was_idle = watched.tasks.is_empty() && !self.reconciliation.busy.contains(&datapath);
+        watched.tasks.insert(task);
+        if was_idle {
+            self.reconciliation.waiting.push_back(datapath);
+        }
+        self.ask_waiting();
+    }
+
+    fn ask_waiting(&mut self) {
+        while self.reconciliation.busy.len() < MAX_ASKED {
+            let Some(datapath) = self.reconciliation.waiting.pop_front() else {
+                return;
+            };
+            let watched = self.reconciliation.switches.get_mut(&datapath);
+            let task = watched.and_then(|watched| watched.tasks.pop_first());
+            if let (Some(task), Some(slot)) = (task, self.sessions.of_switch(datapath)) {
+                self.reconciliation.busy.insert(datapath);
+                self.ask(slot, datapath, task);
+            }
+        }
+    }
+
+    /// Lets the next switch be asked, and this one again if there is more to ask.
+    pub(super) fn task_done(&mut self, datapath: DatapathId) {
+        if !self.reconciliation.busy.remove(&datapath) {
+            return;
+        }
+        let watched = self.reconciliation.switches.get(&datapath);
+        if watched.is_some_and(|watched| !watched.tasks.is_empty()) {
+            self.reconciliation.waiting.push_back(datapath);
+        }
+        self.ask_waiting();
+    }
+
+    fn ask(&mut self, slot: Slot, datapath: DatapathId, task: Task) {
+        self.record_all();
+        self.desired.watch(datapath);
+        let barrier = self.confirmations.transaction();
+        let transaction = self.confirmations.transaction();
+        let all = match self.reconciliation.foreign {
+            ForeignRules::Keep => Scope::Ours,
+            ForeignRules::Remove => Scope::All,
+        };
+        let scope = match task {
+            Task::Connect | Task::Whole | Task::Verify(_, None) => all,
+            Task::Inspect(_) => Scope::All,
+            Task::Slice(slice) | Task::Verify(_, Some(slice)) => Scope::Slice(slice),
+            Task::Count => Scope::Ours,
+        };
+        let (about, question) = match task {
+            Task::Inspect(_) => (About::Rows(Vec::new()), RequestBody::Flow(scope.question())),
+            Task::Count => (About::Count, RequestBody::Aggregate(scope.question())),
+            Task::Connect | Task::Whole | Task::Slice(_) | Task::Verify(..) => {
+                let audit = Audit::new(scope);
+                (About::Entries(audit), RequestBody::Flow(scope.question()))
+            }
+        };
+        // What was sent before is done before it answers.
+        Message::BarrierRequest.emit(barrier, self.outbox.to(slot));
+        MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
+        if let Some(watched) = self.reconciliation.switches.get_mut(&datapath) {
+            watched.question = Some(Question {
+                transaction,
+                task,
+                about,
+                heard_at: self.now,
+            });
+        }
+    }
+
+    /// Takes a part of a switch's answer.
+    pub(super) fn reported(
+        &mut self,
+        datapath: DatapathId,
+        transaction: TransactionId,
+        reply: &MultipartReply<'_>,
+    ) {
+        let watched = self.reconciliation.switches.get_mut(&datapath);
+        let Some(watched) = watched else {
+            return;
+        };
+        let question = watched.question.as_mut();
+        let Some(question) = question.filter(|question| question.transaction == transaction) else {
+            return;
+        };
+        question.heard_at = self.now;
+        let mut count = None;
+        match (&mut question.about, &reply.body) {
+            (About::Entries(audit), ReplyBody::Flow(entries)) => {
+                for entry in entries.iter().map_while(Result::ok) {
+                    audit.take(datapath, &entry, &self.desired);
+                }
+            }
+            (About::Rows(rows), ReplyBody::Flow(entries)) => {
+                let entries = entries.iter().map_while(Result::ok);
+                rows.extend(entries.take(MAX_KEPT - rows.len()).map(|entry| Reported {
+                    cookie: entry.cookie,
+                    form: Form::read(&entry).ok(),
+                }));
+            }
+            (About::Count, ReplyBody::Aggregate(aggregate)) => count = Some(aggregate.flows),
+            (About::Entries(_) | About::Rows(_) | About::Count, _) => return,
+        }
+        if reply.more {
+            return;
+        }
+        if let Some(question) = watched.question.take() {
+            self.answered(datapath, question, count);
+        }
+    }
+
+    fn answered(&mut self, datapath: DatapathId, question: Question, count: Option<u32>) {
+        self.record_all();
+        let changed = self.desired.unwatch(datapath);
+        match question.about {
+            About::Entries(audit) => self.compare(datapath, question.task, audit, &changed),
+            About::Rows(rows) => {
+                if let Task::Inspect(id) = question.task {
+                    self.show_rules(id, datapath, Some(&rows));
+                }
+                self.task_done(datapath);
+            }
+            About::Count => {
+                self.counted(datapath, count.unwrap_or(0), changed.is_empty());
+                self.task_done(datapath);
+            }
+        }
+    }
+
+    fn compare(
+        &mut self,
+        datapath: DatapathId,
+        task: Task,
+        audit: Audit,
+        changed: &BTreeSet<RulePlace>,
+    ) {
+        let is_removing = self.reconciliation.foreign == ForeignRules::Remove;
+        let is_forwarding = self.forwarding.is_some();
+        let is_to_go = |cookie: Cookie| {
+            let is_learned = is_forwarding && forwarding::is_learned(cookie);
+            cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS) || is_removing && !is_learned
+        };
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+            return;
+        };
+        let dialect = &mut watched.dialect;
+        let finding = audit.finish(datapath, &self.desired, dialect, changed, is_to_go);
+        if finding.words > 0 && !std::mem::replace(&mut watched.is_dialect_told, true) {
+            let entries = finding.words;
+            self.outbox.notify(Event::Dialect { datapath, entries });
+        }
+        if finding.is_empty() && task == Task::Whole && watched.is_count_off {
+            watched.is_countless = true;
+        }
+        watched.is_count_off = false;
+        self.mend(datapath, task, finding);
+    }
+
+    /// Compares how many entries a switch has; goes on with a slice if that is
+    /// right or nobody knows.
+    fn counted(&mut self, datapath: DatapathId, count: u32, is_unchanged: bool) {
+        let wanted = self.desired.count(datapath);
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+            return;
+        };
+        if is_unchanged && count as usize != wanted {
+            watched.is_count_off = true;
+            watched.tasks.insert(Task::Whole);
+            return;
+        }
+        watched.take_next_slice();
+    }
+
+    /// Takes the refusal of a question. Returns whether it was one.
+    pub(super) fn question_refused(
+        &mut self,
+        datapath: DatapathId,
+        transaction: TransactionId,
+    ) -> bool {
+        let watched = self.reconciliation.switches.get_mut(&datapath);
+        let Some(watched) = watched else {
+            return false;
+        };
+        let is_it = |question: &mut Question| question.transaction == transaction;
+        let Some(question) = watched.question.take_if(is_it) else {
+            return false;
+        };
+        self.unanswered(datapath, &question);
+        true
+    }
+
+    /// Does without the answer to a question. A switch that cannot say what it
+    /// has is given all that it should have.
+    fn unanswered(&mut self, datapath: DatapathId, question: &Question) {
+        self.record_all();
+        self.desired.unwatch(datapath);
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+            return;
+        };
+        match question.task {
+            Task::Count => {
+                watched.is_countless = true;
+                watched.take_next_slice();
+                self.task_done(datapath);
+            }
+            Task::Inspect(id) => {
+                self.show_rules(id, datapath, None);
+                self.task_done(datapath);
+            }
+            Task::Slice(_) | Task::Verify(..) | Task::Whole => {
+                watched.is_mute = true;
+                self.task_done(datapath);
+            }
+            Task::Connect => {
+                watched.is_mute = true;
+                let nothing = Audit::new(Scope::Ours);
+                self.compare(datapath, Task::Connect, nothing, &BTreeSet::new());
+            }
+        }
+    }
+
+    /// Notes that a switch says that an entry is gone.
+    pub(super) fn entry_gone(&mut self, datapath: DatapathId, removed: &FlowRemoved<'_>) {
+        let is_ours = removed.cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
+        if !is_ours || self.desired.by_cookie(datapath, removed.cookie).is_none() {
+            return;
+        }
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+            return;
+        };
+        if watched.suspects.is_empty() {
+            let rested = watched.mended_at.map(|at| at + self.timers.retry_wait);
+            let soon = self.now + LOSS_WAIT;
+            let at = rested.map_or(soon, |rested| rested.max(soon));
+            self.reconciliation.due.insert((at, datapath));
+        }
+        watched.suspects.insert(slice_of(removed.cookie));
+    }
+
+    /// Asks the switches that said a while ago that entries are gone.
+    pub(super) fn look_at_losses(&mut self) {
+        while let Some((at, datapath)) = self.reconciliation.due.first().copied()
+            && at <= self.now
+        {
+            self.reconciliation.due.pop_first();
+            let watched = self.reconciliation.switches.get_mut(&datapath);
+            let suspects = watched.map(|watched| std::mem::take(&mut watched.suspects));
+            let suspects = suspects.unwrap_or_default();
+            if suspects.len() > MAX_SUSPECTS {
+                self.want_task(datapath, Task::Whole);
+            } else {
+                for slice in suspects {
+                    self.want_task(datapath, Task::Slice(slice));
+                }
+            }
+        }
+    }
+
+    /// Begins a round for the switches whose turn it is.
+    pub(super) fn begin_rounds(&mut self, turn: u64) {
+        let is_due = |slot: Slot| slot.index() as u64 % ROUND_PHASES == turn;
+        let ready = self.sessions.ready().filter(|(_, slot)| is_due(*slot));
+        let due: Vec<DatapathId> = ready.map(|(datapath, _)| datapath).collect();
+        for datapath in due {
+            let is_synchronised = self.is_synchronised(datapath);
+            let watched = self.reconciliation.switches.get_mut(&datapath);
+            let Some(watched) = watched.filter(|watched| is_synchronised && !watched.is_mute)
+            else {
+                continue;
+            };
+            let task = match watched.is_countless {
+                true => watched.turn_slice(),
+                false => Task::Count,
+            };
+            if watched.tasks.is_empty() {
+                self.want_task(datapath, task);
+            }
+        }
+    }
+
+    /// Gives up questions that are not answered for long.
+    pub(super) fn give_up_questions(&mut self) {
+        let (now, limit) = (self.now, self.timers.echo_timeout);
+        let switches = self.reconciliation.switches.iter_mut();
+        let late = switches.filter_map(|(datapath, watched)| {
+            let is_late =
+                |question: &mut Question| now.saturating_since(question.heard_at) >= limit;
+            Some((*datapath, watched.question.take_if(is_late)?))
+        });
+        let late: Vec<_> = late.collect();
+        for (datapath, question) in late {
+            self.unanswered(datapath, &question);
+        }
+        self.give_up_repairs();
+    }
+
+    /// Forgets what was asked of a switch whose connection is gone.
+    pub(super) fn stop_watching(&mut self, datapath: DatapathId) {
+        self.desired.unwatch(datapath);
+        let watched = self.reconciliation.switches.remove(&datapath);
+        self.reconciliation.busy.remove(&datapath);
+        self.reconciliation.waiting.retain(|at| *at != datapath);
+        let Some(watched) = watched else {
+            return;
+        };
+        let asked = watched.question.map(|question| question.task);
+        for task in watched.tasks.into_iter().chain(asked) {
+            if let Task::Inspect(id) = task {
+                self.show_rules(id, datapath, None);
+            }
+        }
+        self.ask_waiting();
+    }
+
+    /// Compares one switch, or all, with what it should have.
+    pub(super) fn reconcile(&mut self, id: RequestId, datapath: Option<DatapathId>) {
+        if let Some(datapath) = datapath
+            && self.view.switch(datapath).is_none()
+        {
+            self.outbox.reply(id, Reply::UnknownSwitch(datapath));
+            return;
+        }
+        let ready = self.sessions.ready().map(|(at, _)| at);
+        let asked = ready.filter(|at| datapath.is_none_or(|only| only == *at));
+        let asked: Vec<DatapathId> = asked.collect();
+        let switches = asked.len();
+        for datapath in asked {
+            self.retry_all_refused(datapath);
+            self.want_task(datapath, Task::Whole);
+        }
+        self.outbox.reply(id, Reply::Reconciling { switches });
+    }
+
+    /// Changes what is done with entries that are not ours.
+    pub(super) fn set_foreign_rules(&mut self, id: RequestId, foreign: ForeignRules) {
+        self.reconciliation.foreign = foreign;
+        self.reconcile(id, None);
+    }
+}
+
+impl Watched {
+    fn turn_slice(&mut self) -> Task {
+        let slice = self.next_slice;
+        self.next_slice = (slice + 1) % RulePlace::SLICES;
+        Task::Slice(slice)
+    }
+
+    fn take_next_slice(&mut self) {
+        let task = self.turn_slice();
+        self.tasks.insert(task);
+    }
+}

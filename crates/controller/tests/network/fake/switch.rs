@@ -1,0 +1,357 @@
+//! The simplest switch that answers a controller truthfully, if it has no habit
+//! that keeps it from that.
+
+use std::collections::BTreeMap;
+
+use controller::ConnectionId;
+use units::Duration;
+use wire::ethernet::{Header, MacAddress};
+use wire::openflow::multipart::{
+    AggregateStatistics, FlowStatistics, FlowStatisticsRequest, MultipartReply, MultipartType,
+    ReplyBody, ReplyWriter, RequestBody,
+};
+use wire::openflow::oxm::Masked;
+use wire::openflow::{
+    Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
+    Cookie, DatapathId, ErrorKind, ErrorMessage, FeaturesReply, FlowMod, FlowModCommand,
+    FlowModFailed, FlowModFlags, FlowRemoved, FlowRemovedReason, Instruction, Instructions,
+    MatchField, Message, PortNumber, Sequence, TableId, TransactionId,
+};
+
+use super::description;
+
+#[derive(Default)]
+pub struct FakeSwitch {
+    pub connection: Option<ConnectionId>,
+    pub ports: BTreeMap<u32, bool>,
+    pub entries: Vec<FakeEntry>,
+    /// How many FlowMods it was sent, in bundles or not.
+    pub flow_mods: usize,
+    /// How many messages it was sent.
+    pub messages: usize,
+    /// How many bundles it has committed.
+    pub bundles: usize,
+    pub habits: Habits,
+    /// What is in the bundle that it is told.
+    pub bundle: Vec<Vec<u8>>,
+}
+
+/// What a switch does otherwise than the truthful one.
+#[derive(Clone, Debug, Default)]
+pub struct Habits {
+    /// Has room for so many entries.
+    pub capacity: Option<usize>,
+    /// Has bundles.
+    pub has_bundles: bool,
+    /// Ignores every FlowMod whose number this divides.
+    pub drops_every: Option<usize>,
+    /// Says that it cannot list entries.
+    pub is_mute: bool,
+    /// Says entries in words of its own: without their queues, and with another
+    /// port of entrance.
+    pub has_dialect: bool,
+    /// Tells when entries go.
+    pub tells_removals: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FakeEntry {
+    pub cookie: Cookie,
+    pub priority: u16,
+    pub matching: Vec<MatchField>,
+    pub actions: Vec<Action>,
+    pub outputs: Vec<u32>,
+    pub queue: Option<u32>,
+}
+
+/// What a switch says to what it was sent.
+#[derive(Default)]
+pub struct Said {
+    pub answers: Vec<u8>,
+    pub barriers: Vec<u8>,
+    pub frames: Vec<(u32, Vec<u8>)>,
+}
+
+impl FakeSwitch {
+    pub fn lookup(&self, input: PortNumber, header: &Header) -> Option<FakeEntry> {
+        let matching = self.entries.iter().filter(|entry| {
+            entry.matching.iter().all(|field| match field {
+                MatchField::InPort(port) => *port == input,
+                MatchField::EthSrc(mac) => is_under(*mac, header.source),
+                MatchField::EthDst(mac) => is_under(*mac, header.destination),
+                MatchField::EthType(ether_type) => *ether_type == header.ether_type,
+                other => panic!("{other:?}"),
+            })
+        });
+        matching.max_by_key(|entry| entry.priority).cloned()
+    }
+
+    pub fn take(&mut self, datapath: u64, bytes: &[u8], said: &mut Said) {
+        let (header, message) = Message::parse(bytes).unwrap();
+        let answers = &mut said.answers;
+        let transaction = header.transaction;
+        self.messages += 1;
+        match message {
+            Message::FeaturesRequest => FeaturesReply {
+                datapath: DatapathId(datapath),
+                buffers: 0,
+                tables: 1,
+                auxiliary: 0,
+                capabilities: Capabilities::NONE,
+            }
+            .emit(transaction, answers),
+            Message::MultipartRequest(request) => {
+                self.answer(&request.body, transaction, bytes, answers);
+            }
+            Message::BarrierRequest => {
+                Message::BarrierReply.emit(transaction, &mut said.barriers);
+            }
+            Message::EchoRequest(echo) => echo.emit_reply(transaction, answers),
+            Message::FlowMod(flow_mod) => {
+                if let Err(kind) = self.change(&flow_mod, answers) {
+                    ErrorMessage::about(bytes, kind).emit(transaction, answers);
+                }
+            }
+            Message::BundleControl(_) | Message::BundleAdd(_) if !self.habits.has_bundles => {
+                let kind = ErrorKind::BadRequest(BadRequest::BadExperimenter);
+                ErrorMessage::about(bytes, kind).emit(transaction, answers);
+            }
+            Message::BundleAdd(add) => self.bundle.push(add.message.to_vec()),
+            Message::BundleControl(control) => self.control(&control, transaction, bytes, answers),
+            Message::PacketOut(packet_out) => self.send_out(&packet_out, said),
+            Message::Hello(_)
+            | Message::SetConfig(_)
+            | Message::EchoReply(_)
+            | Message::Error(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn answer(
+        &self,
+        question: &RequestBody<'_>,
+        transaction: TransactionId,
+        bytes: &[u8],
+        answers: &mut Vec<u8>,
+    ) {
+        match question {
+            RequestBody::PortDescription => {
+                let ports = self.ports.iter();
+                let ports: Vec<_> = ports.map(|(port, up)| description(*port, *up)).collect();
+                let body = ReplyBody::PortDescription(Sequence::of(&ports));
+                MultipartReply::new(body).emit(transaction, answers);
+            }
+            RequestBody::Flow(_) | RequestBody::Aggregate(_) if self.habits.is_mute => {
+                let kind = ErrorKind::BadRequest(BadRequest::BadMultipart);
+                ErrorMessage::about(bytes, kind).emit(transaction, answers);
+            }
+            RequestBody::Flow(request) => {
+                let mut reply = ReplyWriter::new(MultipartType::Flow, transaction, answers);
+                for entry in self.asked(request) {
+                    let entry = self.in_its_words(entry);
+                    let instructions = [Instruction::ApplyActions(Actions::of(&entry.actions))];
+                    reply.push(&statistics(&entry, &instructions));
+                }
+                reply.finish();
+            }
+            RequestBody::Aggregate(request) => {
+                let flows = self.asked(request).count().try_into().unwrap();
+                let body = ReplyBody::Aggregate(AggregateStatistics {
+                    packets: 0,
+                    bytes: 0,
+                    flows,
+                });
+                MultipartReply::new(body).emit(transaction, answers);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn asked(&self, request: &FlowStatisticsRequest<'_>) -> impl Iterator<Item = &FakeEntry> {
+        let (cookie, mask) = (request.cookie, request.cookie_mask);
+        let entries = self.entries.iter();
+        entries.filter(move |entry| entry.cookie.matches(cookie, mask))
+    }
+
+    fn in_its_words(&self, entry: &FakeEntry) -> FakeEntry {
+        let mut entry = entry.clone();
+        if self.habits.has_dialect {
+            let is_queue = |action: &Action| matches!(action, Action::SetQueue(_));
+            entry.actions.retain(|action| !is_queue(action));
+            if let Some(MatchField::InPort(port)) = entry.matching.first_mut() {
+                port.0 += 1_000;
+            }
+        }
+        entry
+    }
+
+    fn control(
+        &mut self,
+        control: &BundleControl<'_>,
+        transaction: TransactionId,
+        bytes: &[u8],
+        answers: &mut Vec<u8>,
+    ) {
+        let kind = match control.kind {
+            BundleControlKind::OpenRequest => {
+                self.bundle.clear();
+                BundleControlKind::OpenReply
+            }
+            BundleControlKind::CloseRequest => BundleControlKind::CloseReply,
+            BundleControlKind::DiscardRequest => BundleControlKind::DiscardReply,
+            BundleControlKind::CommitRequest => {
+                if !self.commit() {
+                    let kind = BundleFailed::MessageFailed.into();
+                    ErrorMessage::about(bytes, kind).emit(transaction, answers);
+                    return;
+                }
+                BundleControlKind::CommitReply
+            }
+            other => panic!("{other:?}"),
+        };
+        let reply = BundleControl { kind, ..*control };
+        reply.emit(transaction, answers);
+    }
+
+    /// Does all that is in the bundle, or nothing.
+    fn commit(&mut self) -> bool {
+        let before = self.entries.clone();
+        for message in std::mem::take(&mut self.bundle) {
+            let Ok((_, Message::FlowMod(flow_mod))) = Message::parse(&message) else {
+                panic!("only FlowMods")
+            };
+            if self.change(&flow_mod, &mut Vec::new()).is_err() {
+                self.entries = before;
+                return false;
+            }
+        }
+        self.bundles += 1;
+        true
+    }
+
+    fn send_out(&self, packet_out: &wire::openflow::PacketOut<'_>, said: &mut Said) {
+        let ports: Vec<u32> = self.ports.keys().copied().collect();
+        for action in packet_out.actions {
+            let frame = packet_out.data.to_vec();
+            match action.unwrap() {
+                Action::Output { port, .. } if port == PortNumber::FLOOD => {
+                    let others = ports.iter().filter(|port| **port != packet_out.in_port.0);
+                    let copies = others.map(|port| (*port, frame.clone()));
+                    said.frames.extend(copies);
+                }
+                Action::Output { port, .. } => said.frames.push((port.0, frame)),
+                Action::SetQueue(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn change(&mut self, flow_mod: &FlowMod<'_>, answers: &mut Vec<u8>) -> Result<(), ErrorKind> {
+        self.flow_mods += 1;
+        let number = self.flow_mods;
+        if self
+            .habits
+            .drops_every
+            .is_some_and(|every| number.is_multiple_of(every))
+        {
+            return Ok(());
+        }
+        flow_mod.matching.check().unwrap();
+        let matching: Vec<MatchField> = flow_mod.matching.iter().map(Result::unwrap).collect();
+        let same =
+            |entry: &FakeEntry| entry.matching == matching && entry.priority == flow_mod.priority;
+        match flow_mod.command {
+            FlowModCommand::Add => {
+                let is_new = !self.entries.iter().any(same);
+                if is_new && self.habits.capacity == Some(self.entries.len()) {
+                    return Err(ErrorKind::FlowModFailed(FlowModFailed::TableFull));
+                }
+                self.entries.retain(|entry| !same(entry));
+                self.entries.push(entry_of(flow_mod, matching));
+            }
+            FlowModCommand::DeleteStrict => self.delete(same, answers),
+            FlowModCommand::Delete => {
+                let (cookie, mask) = (flow_mod.cookie, flow_mod.cookie_mask);
+                self.delete(|entry| entry.cookie.matches(cookie, mask), answers);
+            }
+            other => panic!("{other:?}"),
+        }
+        Ok(())
+    }
+
+    /// Deletes entries, and tells of that if it does so.
+    pub fn delete(&mut self, is_it: impl Fn(&FakeEntry) -> bool, answers: &mut Vec<u8>) {
+        let gone: Vec<FakeEntry> = self.entries.extract_if(.., |entry| is_it(entry)).collect();
+        for entry in gone.iter().filter(|_| self.habits.tells_removals) {
+            let removed = FlowRemoved {
+                cookie: entry.cookie,
+                priority: entry.priority,
+                reason: FlowRemovedReason::Delete,
+                table: TableId(0),
+                age: Duration::ZERO,
+                idle_timeout_s: 0,
+                hard_timeout_s: 0,
+                packets: 0,
+                bytes: 0,
+                matching: Sequence::of(&entry.matching),
+            };
+            removed.emit(TransactionId(0), answers);
+        }
+    }
+
+    /// Returns the entries of flows.
+    pub fn flow_entries(&self) -> impl Iterator<Item = &FakeEntry> {
+        self.entries
+            .iter()
+            .filter(|entry| entry.priority >= 1_000 && entry.priority < u16::MAX)
+    }
+}
+
+fn is_under(wanted: Masked<MacAddress>, found: MacAddress) -> bool {
+    let mask = wanted.mask.map_or([0xff; 6], |mask| mask.0);
+    let pairs = wanted.value.0.iter().zip(found.0).zip(mask);
+    pairs
+        .into_iter()
+        .all(|((wanted, found), mask)| *wanted == found & mask)
+}
+
+fn entry_of(flow_mod: &FlowMod<'_>, matching: Vec<MatchField>) -> FakeEntry {
+    let mut entry = FakeEntry {
+        cookie: flow_mod.cookie,
+        priority: flow_mod.priority,
+        matching,
+        actions: Vec::new(),
+        outputs: Vec::new(),
+        queue: None,
+    };
+    for instruction in flow_mod.instructions {
+        let Instruction::ApplyActions(actions) = instruction.unwrap() else {
+            panic!("only actions that apply")
+        };
+        entry.actions.extend(actions.iter().map(Result::unwrap));
+    }
+    for action in &entry.actions {
+        match action {
+            Action::Output { port, .. } => entry.outputs.push(port.0),
+            Action::SetQueue(queue) => entry.queue = Some(queue.0),
+            other => panic!("{other:?}"),
+        }
+    }
+    entry
+}
+
+fn statistics<'a>(entry: &'a FakeEntry, instructions: &'a [Instruction<'a>]) -> FlowStatistics<'a> {
+    FlowStatistics {
+        table: TableId(0),
+        age: Duration::ZERO,
+        priority: entry.priority,
+        idle_timeout_s: 0,
+        hard_timeout_s: 0,
+        flags: FlowModFlags::NONE,
+        cookie: entry.cookie,
+        packets: 0,
+        bytes: 0,
+        matching: Sequence::of(&entry.matching),
+        instructions: Instructions::of(instructions),
+    }
+}
