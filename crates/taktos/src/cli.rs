@@ -53,12 +53,16 @@ enum Command {
     Switch(Box<switch::Switch>),
     /// Show the network that a running controller knows.
     Topology(client::topology::Topology),
+    /// Show the hosts that a running controller knows, name some, or forget some.
+    Hosts(client::hosts::Hosts),
     /// Show the flows that are admitted, and how their promises stand.
     Flows(client::flows::Flows),
     /// Ask for flows that arrive in time: one, or those of a file.
     Admit(Box<client::admit::Admit>),
     /// End flows.
     Withdraw(client::withdraw::Withdraw),
+    /// Find ways through the network, with room for a flow if that is wanted.
+    Paths(client::paths::Paths),
     /// Show what happened in the network, or what happens.
     Events(client::events::Events),
     /// Do experiments of the papers again and print their figures beside ours;
@@ -153,6 +157,8 @@ pub fn main() -> ExitCode {
         Command::Controller(arguments) => controller::controller(&arguments),
         Command::Switch(arguments) => switch::switch(&arguments),
         Command::Topology(arguments) => client::topology::topology(&arguments),
+        Command::Hosts(arguments) => client::hosts::hosts(&arguments),
+        Command::Paths(arguments) => client::paths::paths(&arguments),
         Command::Flows(arguments) => client::flows::flows(&arguments),
         Command::Admit(arguments) => client::admit::admit(&arguments),
         Command::Withdraw(arguments) => client::withdraw::withdraw(&arguments),

@@ -8,10 +8,14 @@
 pub mod admit;
 pub mod events;
 pub mod flows;
+pub mod hosts;
+pub mod paths;
 pub mod topology;
 pub mod withdraw;
 
+mod endpoint;
 mod failure;
+mod frames;
 mod happening;
 mod live;
 mod moment;
@@ -30,22 +34,26 @@ use super::screen::{self, say};
 use crate::client::access::{self, Access, AccessError, DEFAULT_URL};
 use crate::client::{ClientError, Controller};
 
+/// The queue of flows with a deadline: the most urgent one of the classes that a
+/// network has unless it declares others.
+const USUAL_CLASS: u8 = 6;
+
 /// Where the controller is, by what right we ask, and how we want the answer.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Controller")]
 pub struct Target {
     /// Where the controller is.
-    #[arg(long, value_name = "URL", env = "TAKTOS_URL", default_value = DEFAULT_URL)]
+    #[arg(long, global = true, value_name = "URL", env = "TAKTOS_URL", default_value = DEFAULT_URL)]
     url: String,
     /// The file with the token that says who asks [default: what the environment
     /// variable TAKTOS_TOKEN holds].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// The certificate of the authority that certified the controller, in PEM.
-    #[arg(long, value_name = "FILE", env = "TAKTOS_CA")]
+    #[arg(long, global = true, value_name = "FILE", env = "TAKTOS_CA")]
     ca: Option<PathBuf>,
     /// Print one JSON document, and nothing else.
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
 }
 

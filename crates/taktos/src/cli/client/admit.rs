@@ -6,22 +6,19 @@
 mod decisions;
 mod file;
 
-use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use scenario::flow_table::Remark;
 use serde_json::Value;
 use units::{BitRate, DataSize, Duration};
 
 use self::decisions::Decided;
 use super::super::exit::Exit;
 use super::super::screen::{Steps, say};
-use super::{Target, failure, put};
+use super::frames::Frames;
+use super::{Target, USUAL_CLASS, failure, put};
 use crate::client::{ClientError, Controller};
-use crate::web::document::requirement::ProtocolDocument;
-use crate::web::document::{
-    MatchDocument, ProtectionDocument, RequirementDocument, RequirementsDocument,
-};
+use crate::web::document::{ProtectionDocument, RequirementDocument, RequirementsDocument};
 
 /// How many flows are decided upon in one question: an answer comes soon, and shows
 /// how far we are.
@@ -36,7 +33,7 @@ pub struct Admit {
     name: Option<String>,
     /// A file with flows: a substation description (.scd), a table of virtual links
     /// or of streams (.csv).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["Contract", "Frames"])]
     from: Option<PathBuf>,
     /// The host that sends; with --from, where the file does not say.
     #[arg(long, value_name = "HOST")]
@@ -71,61 +68,30 @@ pub struct Admit {
 struct Contract {
     /// The rate that it never exceeds for long, as in "4 Mbit/s", headers and gaps
     /// between frames included.
-    #[arg(long, conflicts_with = "from")]
+    #[arg(long)]
     rate: Option<BitRate>,
     /// By how much it may exceed the rate at any time, as in "3 kB"
     /// [default: its largest frame].
-    #[arg(long, conflicts_with = "from")]
+    #[arg(long)]
     burst: Option<DataSize>,
     /// Its largest frame as it occupies the wire, header, check sequence and gap
     /// included, as in "150 B" [default: 1542 B].
-    #[arg(long, value_name = "SIZE", conflicts_with = "from")]
+    #[arg(long, value_name = "SIZE")]
     frame: Option<DataSize>,
     /// The queue in which it travels, 7 is the most urgent
-    /// [default: 7 with a deadline, else 0].
-    #[arg(long, value_name = "0-7", conflicts_with = "from")]
+    /// [default: 6 with a deadline, else 0].
+    #[arg(long, value_name = "0-7")]
     class: Option<u8>,
 }
 
-/// How the frames of one flow are recognised.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Its frames [default: all from the source to the destination]")]
-struct Frames {
-    /// Where they go: the address of a host or a group.
-    #[arg(long, value_name = "MAC", conflicts_with = "from")]
-    to_address: Option<String>,
-    /// What they carry, as in 0x88ba for Sampled Values.
-    #[arg(long, value_name = "NUMBER", value_parser = ether_type, conflicts_with = "from")]
-    ether_type: Option<u16>,
-    /// The VLAN id of their tag.
-    #[arg(long, value_name = "ID", conflicts_with = "from")]
-    vlan: Option<u16>,
-    /// The IPv4 address they go to.
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "from")]
-    ipv4: Option<Ipv4Addr>,
-    /// The transport protocol; needs --port or --ipv4 to tell flows apart.
-    #[arg(long, value_enum, conflicts_with = "from")]
-    protocol: Option<ProtocolName>,
-    /// The transport port they go to.
-    #[arg(long, value_name = "PORT", requires = "protocol")]
-    port: Option<u16>,
-}
-
-/// A transport protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ProtocolName {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-}
-
-fn ether_type(text: &str) -> Result<u16, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u16::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| "expected a number of two bytes, as in 0x88ba".to_owned())
+/// What is asked for.
+#[derive(Default)]
+struct Wanted {
+    requirements: Vec<RequirementDocument>,
+    /// What of a file is not asked for.
+    left_out: Vec<Remark>,
+    /// What a file does not say.
+    assumed: Vec<Remark>,
 }
 
 /// Asks for one flow, or for those of a file.
@@ -135,10 +101,13 @@ pub fn admit(arguments: &Admit) -> Exit {
             Ok(wanted) => wanted,
             Err(exit) => return exit,
         },
-        (None, Some(name)) => vec![single(name, arguments)],
-        (None, None) => Vec::new(),
+        (None, Some(name)) => Wanted {
+            requirements: vec![single(name, arguments)],
+            ..Wanted::default()
+        },
+        (None, None) => Wanted::default(),
     };
-    if wanted.is_empty() {
+    if wanted.requirements.is_empty() {
         say("taktos: there is no flow to admit");
         return Exit::BadInput;
     }
@@ -147,30 +116,18 @@ pub fn admit(arguments: &Admit) -> Exit {
         Err(exit) => return exit,
     };
     let mut decided = Decided::new(arguments.dry_run);
-    let outcome = ask(&controller, arguments, &wanted, &mut decided);
+    let outcome = ask(&controller, arguments, &wanted.requirements, &mut decided);
     conclude(arguments, &wanted, &decided, outcome)
 }
 
 fn single(name: &str, arguments: &Admit) -> RequirementDocument {
-    let (contract, frames) = (&arguments.contract, &arguments.frames);
+    let contract = &arguments.contract;
     RequirementDocument {
         name: name.to_owned(),
         source: arguments.source.clone().unwrap_or_default(),
         destinations: arguments.destination.clone(),
-        matching: MatchDocument {
-            ether_type: frames.ether_type,
-            destination_mac: frames.to_address.clone(),
-            vlan: frames.vlan,
-            ipv4_source: None,
-            ipv4_destination: frames.ipv4,
-            protocol: frames.protocol.map(|it| match it {
-                ProtocolName::Tcp => ProtocolDocument::Tcp,
-                ProtocolName::Udp => ProtocolDocument::Udp,
-            }),
-            source_port: None,
-            destination_port: frames.port,
-        },
-        class: contract.class,
+        matching: arguments.frames.document(),
+        class: contract.class.or(arguments.deadline.map(|_| USUAL_CLASS)),
         deadline_ns: arguments.deadline.map(Duration::as_ns),
         rate_bps: contract.rate.map_or(0, BitRate::as_bps),
         burst_bytes: contract.burst.or(contract.frame).map(DataSize::bytes_up),
@@ -224,7 +181,7 @@ fn ask(
 /// Shows the decisions, also where the questions did not come to their end.
 fn conclude(
     arguments: &Admit,
-    wanted: &[RequirementDocument],
+    wanted: &Wanted,
     decided: &Decided,
     outcome: Result<(), ClientError>,
 ) -> Exit {
@@ -238,14 +195,14 @@ fn conclude(
             say(format_args!(
                 "taktos: {} of {} flows were decided upon before that; the others were not",
                 decided.len(),
-                wanted.len()
+                wanted.requirements.len()
             ));
             Some(exit)
         }
     };
     let shown = put(&match arguments.target.json {
-        true => decided.json(),
-        false => decided.text(wanted),
+        true => decided.json(wanted),
+        false => decided.text(&wanted.requirements),
     });
     match (failed, shown) {
         (Some(exit), _) => exit,

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, sync_channel};
 
+use clap::builder::PossibleValuesParser;
+
 use super::super::exit::Exit;
 use super::super::screen::say;
 use super::live::{self, Notice};
@@ -10,12 +12,10 @@ use super::sheet::{harmless, harmless_document};
 use super::{Page, Target, failure, happening, moment};
 use crate::client::event_stream::ServerEvent;
 use crate::client::watcher::{self, Heard};
-use crate::web::document::EventDocument;
+use crate::web::document::{EventDocument, EventKind, EventsDocument};
 
 /// How many events may wait to be printed.
 const WAITING: usize = 1_024;
-/// The kind of the notice that events are missing.
-const GAP: &str = "gap";
 
 /// What `taktos events` is told.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,12 @@ pub struct Events {
     #[arg(long, short)]
     follow: bool,
     /// Print events of this kind alone, as in `link-lost`; may be repeated.
-    #[arg(long, value_name = "KIND")]
+    #[arg(
+        long,
+        value_name = "KIND",
+        value_parser = PossibleValuesParser::new(EventKind::NAMES),
+        hide_possible_values = true
+    )]
     kind: Vec<String>,
     #[command(flatten)]
     target: Target,
@@ -40,22 +45,15 @@ pub fn events(arguments: &Events) -> Exit {
 
 impl Events {
     fn wants(&self, kind: &str) -> bool {
-        self.kind.is_empty() || kind == GAP || self.kind.iter().any(|it| it == kind)
+        self.kind.is_empty() || kind == EventKind::GAP || self.kind.iter().any(|it| it == kind)
     }
-}
-
-/// The latest events.
-#[derive(serde::Deserialize)]
-struct Latest {
-    /// In the order in which they happened.
-    events: Vec<EventDocument>,
 }
 
 fn latest(arguments: &Events) -> Exit {
     arguments.target.show(&Page {
         title: "events",
         path: "/api/v1/events/latest".to_owned(),
-        text: &|document: &Latest| {
+        text: &|document: &EventsDocument| {
             let wanted = document.events.iter();
             let wanted = wanted.filter(|event| arguments.wants(event.what.name()));
             let lines: String = wanted.map(line).collect();

@@ -69,11 +69,17 @@ pub fn exit(error: &ClientError) -> Exit {
     match error {
         ClientError::Unreachable { .. } => Exit::Lacking,
         ClientError::Refused(refusal) if refusal.status.is_server_error() => Exit::Fault,
+        ClientError::Refused(refusal) if is_no(&refusal.problem.code) => Exit::Broken,
         ClientError::Untrusted { .. }
         | ClientError::Refused(_)
         | ClientError::Stranger { .. }
         | ClientError::Unaskable(_) => Exit::BadInput,
     }
+}
+
+/// Tells whether the network has been asked properly, and has said no.
+fn is_no(code: &str) -> bool {
+    matches!(code, "too-few-paths" | "no-room")
 }
 
 #[cfg(test)]

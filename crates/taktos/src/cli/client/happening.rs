@@ -173,7 +173,13 @@ fn of_flow(event: &EventKind) -> String {
         EventKind::Withdrawn { flow, name } => format!("flow {name} withdrawn, number {flow}"),
         EventKind::Installed { flow } => format!("flow {flow} installed"),
         EventKind::Degraded { flow, travels } => {
-            format!("flow {flow} has no promise now: {}", way(travels))
+            let way = match travels {
+                TravelsDocument::Nowhere => "it waits for a link".to_owned(),
+                TravelsDocument::Base
+                | TravelsDocument::Alternative { .. }
+                | TravelsDocument::Detour => format!("it takes {}", way(travels)),
+            };
+            format!("flow {flow} has no promise now: {way}")
         }
         EventKind::Readmitted { flow } => {
             format!("flow {flow} decided upon anew: a host of it moved")
@@ -264,7 +270,7 @@ fn gap(missed: Option<u64>) -> String {
 pub fn way(travels: &TravelsDocument) -> String {
     match travels {
         TravelsDocument::Base => "the usual way".to_owned(),
-        TravelsDocument::Alternative { without } => format!("around {without}"),
+        TravelsDocument::Alternative { without } => format!("the way around {without}"),
         TravelsDocument::Detour => "a detour".to_owned(),
         TravelsDocument::Nowhere => "nowhere".to_owned(),
     }

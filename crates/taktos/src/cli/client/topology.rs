@@ -6,7 +6,9 @@ use super::super::exit::Exit;
 use super::happening::{About, list, place};
 use super::sheet::{Head, count, draw};
 use super::{Page, Target};
-use crate::web::document::{HostDocument, HostOrigin, SwitchDocument, TopologyDocument};
+use crate::web::document::{
+    HostDocument, HostOrigin, LinkDocument, SwitchDocument, TopologyDocument,
+};
 
 /// What `taktos topology` is told.
 #[derive(Debug, clap::Args)]
@@ -44,7 +46,9 @@ fn text(topology: &TopologyDocument) -> String {
             .to_owned();
     }
     let counts = topology.counts;
-    let mut text = switches(&topology.switches);
+    let mut list = topology.switches.clone();
+    list.sort_by(|a, b| a.datapath.cmp(&b.datapath));
+    let mut text = switches(&list);
     if !topology.links.is_empty() {
         text = format!("{text}\n{}", links(topology));
     }
@@ -90,7 +94,10 @@ fn switches(switches: &[SwitchDocument]) -> String {
 }
 
 fn links(topology: &TopologyDocument) -> String {
-    let rows = topology.links.iter().map(|link| {
+    let mut links: Vec<_> = topology.links.iter().collect();
+    let place_of = |link: &LinkDocument| (link.ends[0].datapath.clone(), link.ends[0].port);
+    links.sort_by_key(|link| place_of(link));
+    let rows = links.into_iter().map(|link| {
         let [a, b] = &link.ends;
         let state = if link.up { "up" } else { "down" };
         [link.id.clone(), place(a), place(b), state.to_owned()]
@@ -106,7 +113,9 @@ fn links(topology: &TopologyDocument) -> String {
 
 /// Draws the hosts.
 pub fn hosts(hosts: &[HostDocument]) -> String {
-    let rows = hosts.iter().map(|host| {
+    let mut hosts: Vec<_> = hosts.iter().collect();
+    hosts.sort_by(|a, b| a.name.cmp(&b.name));
+    let rows = hosts.into_iter().map(|host| {
         let origin = match host.origin {
             HostOrigin::Configured => "configured",
             HostOrigin::Named => "named",

@@ -1,10 +1,12 @@
 //! What a controller decided about flows.
 
-use serde_json::json;
+use scenario::flow_table::Remark;
+use serde_json::{Value, json};
 
 use super::super::failure;
 use super::super::flows::time;
 use super::super::sheet::{Head, count, draw, harmless_document};
+use super::Wanted;
 use crate::web::document::{DecisionDocument, DecisionsDocument, RequirementDocument};
 
 /// The decisions on flows, in the order in which they were asked for.
@@ -42,8 +44,8 @@ impl Decided {
         self.decisions.iter().any(|it| it.admitted.is_none())
     }
 
-    /// Returns them as one document.
-    pub fn json(&self) -> String {
+    /// Returns them as one document, with what of a file was not asked for.
+    pub fn json(&self, wanted: &Wanted) -> String {
         let verdict = match self.any_refused() {
             true => "refused",
             false => "admitted",
@@ -52,6 +54,8 @@ impl Decided {
             "dry_run": self.dry_run,
             "verdict": verdict,
             "decisions": self.decisions,
+            "left_out": remarks(&wanted.left_out),
+            "assumed": remarks(&wanted.assumed),
         });
         harmless_document(&format!("{document:#}\n"))
     }
@@ -83,6 +87,18 @@ impl Decided {
             count(self.decisions.len(), "flow")
         )
     }
+}
+
+fn remarks(remarks: &[Remark]) -> Value {
+    let remarks = remarks.iter().map(|remark| {
+        json!({
+            "line": remark.line,
+            "subject": remark.subject,
+            "reason": remark.reason,
+            "help": remark.help,
+        })
+    });
+    remarks.collect()
 }
 
 fn row(decision: &DecisionDocument, wanted: &RequirementDocument) -> [String; 6] {

@@ -13,7 +13,7 @@ use super::super::super::exit::Exit;
 use super::super::super::screen::say;
 use super::super::super::text_file;
 use super::super::sheet::{count, harmless};
-use super::{Admit, protection};
+use super::{Admit, Wanted, protection};
 use crate::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 use crate::web::document::requirement::ProtocolDocument;
 use crate::web::document::{MatchDocument, RequirementDocument};
@@ -58,7 +58,7 @@ fn renamed(text: &str) -> Result<(String, String), String> {
 }
 
 /// Reads the flows of a file, and says what of it cannot be used.
-pub fn read(path: &Path, arguments: &Admit) -> Result<Vec<RequirementDocument>, Exit> {
+pub fn read(path: &Path, arguments: &Admit) -> Result<Wanted, Exit> {
     let text = text_file::read(path, LONGEST_DESCRIPTION)?;
     let options = Options {
         deadline: arguments.deadline,
@@ -78,7 +78,11 @@ pub fn read(path: &Path, arguments: &Admit) -> Result<Vec<RequirementDocument>, 
         protection: protection.clone(),
         ..requirement(flow, &hosts)
     });
-    Ok(requirements.collect())
+    Ok(Wanted {
+        requirements: requirements.collect(),
+        left_out: set.left_out,
+        assumed: set.assumed,
+    })
 }
 
 /// Says what of a file is not asked for, and what is assumed.
