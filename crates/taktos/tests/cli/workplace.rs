@@ -141,13 +141,19 @@ impl Running {
 
     /// Waits for a line with `words` on standard error; says whether it came.
     pub fn says(&mut self, words: &str) -> bool {
+        self.line_with(words).is_some()
+    }
+
+    /// Waits for a line with `words` on standard error and returns it.
+    pub fn line_with(&mut self, words: &str) -> Option<String> {
         loop {
             let before = self.said.len();
             if self.stderr.read_line(&mut self.said).unwrap() == 0 {
-                return false;
+                return None;
             }
-            if self.said[before..].contains(words) {
-                return true;
+            let line = &self.said[before..];
+            if line.contains(words) {
+                return Some(line.to_owned());
             }
         }
     }
