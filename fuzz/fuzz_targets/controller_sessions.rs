@@ -7,7 +7,8 @@ mod script;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use controller::config::{Application, Metric, PortParameters, SwitchParameters, Timers};
+use controller::northbound::{ApplicationKind, Manifest};
+use controller::config::{Metric, PortParameters, SwitchParameters, Timers};
 use controller::{Config, ConnectionId, Controller, Input, Output, Request, RequestId, StoreEvent};
 use libfuzzer_sys::fuzz_target;
 use script::{Script, hello};
@@ -23,8 +24,8 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let application = match first % 2 {
-        0 => Application::Deterministic,
-        _ => Application::ReactiveForwarding,
+        0 => ApplicationKind::Deterministic,
+        _ => ApplicationKind::ReactiveForwarding,
     };
     let mut world = World::new(application);
     let mut script = Script(script);
@@ -41,7 +42,7 @@ struct World {
 }
 
 impl World {
-    fn new(application: Application) -> Self {
+    fn new(application: ApplicationKind) -> Self {
         Self {
             controller: Controller::new(Instant::ZERO, config(application)),
             now: Instant::ZERO,
@@ -152,7 +153,7 @@ fn greeting_of(datapath: DatapathId) -> Vec<u8> {
     bytes
 }
 
-fn config(application: Application) -> Config {
+fn config(application: ApplicationKind) -> Config {
     let unknown_switch = SwitchParameters {
         name: String::new(),
         processing: None,
@@ -169,7 +170,7 @@ fn config(application: Application) -> Config {
         switches: BTreeMap::new(),
         unknown_switch,
         hosts: Vec::new(),
-        application,
+        applications: vec![Manifest::built_in(application)],
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: None,

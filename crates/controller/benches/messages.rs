@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use controller::config::{Application, Metric, PortParameters, SwitchParameters, Timers};
+use controller::config::{Metric, PortParameters, SwitchParameters, Timers};
+use controller::northbound::{ApplicationKind, Manifest};
 use controller::punts::PUNT_WINDOW;
 use controller::{Config, ConnectionId, Controller, Input, Output};
 use divan::counter::ItemsCount;
@@ -191,7 +192,7 @@ fn config() -> Config {
         switches: BTreeMap::new(),
         unknown_switch,
         hosts: Vec::new(),
-        application: Application::ReactiveForwarding,
+        applications: vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)],
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: None,

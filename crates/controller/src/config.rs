@@ -7,7 +7,7 @@ use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
-use crate::northbound::ForeignRules;
+use crate::northbound::{ForeignRules, Manifest};
 use crate::place::PortId;
 
 /// Everything that the controller is told before it starts.
@@ -19,8 +19,9 @@ pub struct Config {
     pub unknown_switch: SwitchParameters,
     /// The hosts that are known by name.
     pub hosts: Vec<HostParameters>,
-    /// What is done with frames that no flow claims.
-    pub application: Application,
+    /// The applications that are loaded from the start on; at most one of those of
+    /// the same priority that decide about frames which no flow claims.
+    pub applications: Vec<Manifest>,
     /// Which paths are short.
     pub metric: Metric,
     /// How often and how long.
@@ -31,17 +32,6 @@ pub struct Config {
     pub foreign_rules: ForeignRules,
     /// What hashes depend on; best unknown to others.
     pub seed: u64,
-}
-
-/// What is done with frames that no flow claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Application {
-    /// They tell where a host is, and go nowhere: what is not admitted is not
-    /// forwarded.
-    Deterministic,
-    /// They are forwarded to where their destination was last seen, and
-    /// everywhere if that is not known.
-    ReactiveForwarding,
 }
 
 /// Which paths are short.

@@ -5,6 +5,7 @@
 //! | what happens | where it is handled |
 //! |---|---|
 //! | a connection, a message, a switch that comes or goes | `southbound` |
+//! | applications that come and go | `applications` |
 //! | a frame that a switch hands over | `frames` |
 //! | a request | `requests`, `together`, `listing` |
 //! | a record of the store | `memory` |
@@ -19,6 +20,7 @@
 //! | what else is programmed, and what it needs when the network changes | `intents`, `upkeep` |
 //! | time | `timers` |
 
+mod applications;
 mod desired;
 mod frames;
 mod inspection;
@@ -48,7 +50,8 @@ use units::Instant;
 use wire::openflow::TransactionId;
 
 use crate::admission::Reservations;
-use crate::config::{Application, Config, Metric, Timers};
+use crate::applications::Applications;
+use crate::config::{Config, Metric, Timers};
 use crate::confirmation::Confirmations;
 use crate::desired::Desired;
 use crate::discovery::Prober;
@@ -66,6 +69,7 @@ use crate::session::{ConnectionId, Sessions, Slot};
 use crate::store::StoreEvent;
 use crate::view::View;
 
+use applications::Loading;
 use intents::IntentDesk;
 use links::Operation;
 use memory::Memory;
@@ -136,6 +140,10 @@ pub struct Controller {
     now: Instant,
     /// The application that forwards what no flow claims, if one is to.
     forwarding: Option<Forwarding>,
+    applications: Applications,
+    /// Applications that wait for the store.
+    loading: Loading,
+    seed: u64,
     metric: Metric,
     timers: Timers,
     schedule: Schedule,
@@ -185,17 +193,19 @@ impl Controller {
     ///
     /// # Panics
     ///
-    /// If two hosts of the configuration share a name or an address, or a stage
-    /// is beyond the limits of [`calculus::admission`].
+    /// If two hosts of the configuration share a name or an address, its
+    /// applications cannot be loaded together, or a stage is beyond the limits of [`calculus::admission`].
     #[must_use]
     pub fn new(now: Instant, config: Config) -> Self {
         let mut view = View::default();
-        Self {
+        let reservations = Reservations::new(&config);
+        let mut controller = Self {
             now,
-            forwarding: match config.application {
-                Application::Deterministic => None,
-                Application::ReactiveForwarding => Some(Forwarding::new(config.seed)),
-            },
+            forwarding: None,
+            applications: Applications::configured(config.applications)
+                .unwrap_or_else(|error| panic!("the configuration cannot be: {error}")),
+            loading: Loading::default(),
+            seed: config.seed,
             metric: config.metric,
             timers: config.timers,
             schedule: Schedule::new(now, &config.timers),
@@ -204,7 +214,7 @@ impl Controller {
             prober: Prober::new(config.probe_key),
             flows: Flows::default(),
             desired: Desired::default(),
-            reservations: Reservations::new(&config),
+            reservations,
             hosts: Hosts::new(config.hosts, &mut view),
             view,
             desk: Desk::default(),
@@ -224,11 +234,10 @@ impl Controller {
             counters: Counters::default(),
             heard: Vec::new(),
             punts: Punts::new(now),
-            budgets: match config.application {
-                Application::Deterministic => Budgets::LEARNING,
-                Application::ReactiveForwarding => Budgets::FORWARDING,
-            },
-        }
+            budgets: Budgets::LEARNING,
+        };
+        controller.follow_applications();
+        controller
     }
 
     /// Takes one input, at the time it happened.

@@ -71,6 +71,19 @@ pub enum Subject {
 }
 
 impl Subject {
+    /// Returns the intent whose it is, if it is that of one.
+    #[must_use]
+    pub const fn intent(self) -> Option<IntentId> {
+        match self {
+            Self::Intent(id) => Some(id),
+            Self::Service
+            | Self::KnownHost(_)
+            | Self::Flow(_)
+            | Self::Gathering(_)
+            | Self::Application(_) => None,
+        }
+    }
+
     /// Returns how strong it is; the lower is the stronger.
     const fn rank(self) -> u8 {
         match self {

@@ -114,6 +114,11 @@ impl Forwarding {
         }
     }
 
+    /// Forgets what was learned. Entries stay where they are.
+    pub fn begin_anew(&mut self) {
+        self.table.clear();
+    }
+
     /// Takes a change of the links or of a switch's ports: floods follow the new
     /// tree. Returns whether all that was learned is forgotten for it; then every
     /// switch has to be sent [`emit_forget`].

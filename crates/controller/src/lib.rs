@@ -27,6 +27,7 @@
 //! | [`intents`] | what else was programmed, and how is it kept? |
 //! | [`restoration`], [`transition`] | how does it change its way? |
 //! | [`forwarding`] | what if nobody has asked for a flow? |
+//! | [`applications`] | who may ask what? |
 //!
 //! # Left out
 //!
@@ -36,6 +37,7 @@
 //! one that only passes is moved when the neighbours' ports go down.
 
 pub mod admission;
+pub mod applications;
 pub mod audit;
 pub mod batch;
 pub mod budgets;

@@ -103,6 +103,14 @@ pub enum Request {
     Paths(PathQuery),
     /// Name a host, or say anew what is known of it.
     SetHost(StaticHost),
+    /// Load an application.
+    Load(Manifest),
+    /// Unload the application with this name, with its rules and intents.
+    Unload(String),
+    /// Let the application with this name begin anew; its rules stay.
+    Reload(String),
+    /// List the applications.
+    Applications,
     /// Forget the host with this name. A frame of it makes it known again.
     RemoveHost(String),
     /// Accept these intents, one by one, in this order.
@@ -165,6 +173,18 @@ pub enum Reply {
     HostRefused(HostRefusal),
     /// No host has this name.
     UnknownHost(String),
+    /// To [`Request::Load`]: the store has kept it.
+    Loaded(ApplicationId),
+    /// To [`Request::Load`]: why not; nothing has changed.
+    ApplicationRefused(String),
+    /// To [`Request::Unload`].
+    Unloaded,
+    /// To [`Request::Reload`].
+    Reloaded,
+    /// To [`Request::Applications`].
+    Applications(Vec<ApplicationSummary>),
+    /// No application has this name.
+    UnknownApplication(String),
     /// No flow has this name.
     UnknownFlow(String),
     /// The store could not keep the change; nothing has changed.
@@ -453,6 +473,20 @@ pub enum Event {
         /// How that was noticed.
         detection: Detection,
     },
+    /// A link is lost again and again; it is taken to be down for a while, also if
+    /// it is not, so that flows do not move forever.
+    LinkFlaps {
+        /// Which.
+        link: LinkEnds,
+        /// For how long.
+        wait: Duration,
+    },
+    /// Probes say that there is a link where hosts are, though no port and no
+    /// switch came up: somebody relays them. The link is not believed.
+    LinkDoubted {
+        /// Which.
+        link: LinkEnds,
+    },
     /// The port of a host is known.
     HostFound {
         /// Its name.
@@ -468,6 +502,20 @@ pub enum Event {
         from: PortId,
         /// Its port now.
         to: PortId,
+    },
+    /// An application was loaded while the controller ran, or by the store.
+    ApplicationLoaded {
+        /// Its number.
+        id: ApplicationId,
+        /// Its name.
+        name: String,
+    },
+    /// An application was unloaded, and its rules and intents with it.
+    ApplicationUnloaded {
+        /// Its number.
+        id: ApplicationId,
+        /// Its name.
+        name: String,
     },
     /// The IP addresses of a host are others now.
     HostAddressed {

@@ -10,6 +10,7 @@
 
 use wire::openflow::{DatapathId, PortNumber};
 
+use crate::northbound::ApplicationId;
 use crate::place::{LinkEnds, PortId};
 
 /// The longest value of a record.
@@ -26,12 +27,15 @@ pub enum Key {
     Intent(u32),
     /// A link that was seen.
     Link(LinkEnds),
+    /// The manifest of an application that was loaded while the controller ran.
+    Application(ApplicationId),
 }
 
 const ADMISSION: u8 = b'a';
 const INTENT: u8 = b'i';
 const SWITCH: u8 = b'd';
 const LINK: u8 = b'l';
+const APPLICATION: u8 = b'p';
 
 impl Key {
     /// Returns the key as a store keeps it. Keys sort by kind, then by number.
@@ -40,6 +44,7 @@ impl Key {
         match self {
             Self::Admission(flow) => [&[ADMISSION][..], &flow.to_be_bytes()].concat(),
             Self::Intent(intent) => [&[INTENT][..], &intent.to_be_bytes()].concat(),
+            Self::Application(id) => [&[APPLICATION][..], &id.0.to_be_bytes()].concat(),
             Self::Switch(datapath) => [&[SWITCH][..], &datapath.0.to_be_bytes()].concat(),
             Self::Link(link) => {
                 let mut bytes = vec![LINK];
@@ -62,6 +67,10 @@ impl Key {
             }
             [INTENT, intent @ ..] => {
                 Some(Self::Intent(u32::from_be_bytes(intent.try_into().ok()?)))
+            }
+            [APPLICATION, id @ ..] => {
+                let id = u16::from_be_bytes(id.try_into().ok()?);
+                Some(Self::Application(ApplicationId(id)))
             }
             [SWITCH, datapath @ ..] => {
                 let datapath = u64::from_be_bytes(datapath.try_into().ok()?);
@@ -143,6 +152,8 @@ mod tests {
             Key::Intent(1),
             Key::Intent(0x0100),
             Key::Link(LinkEnds::new(port(3), port(4))),
+            Key::Application(ApplicationId(1)),
+            Key::Application(ApplicationId(0x0100)),
         ];
 
         let bytes = keys.map(Key::to_bytes);

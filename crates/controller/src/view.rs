@@ -493,6 +493,15 @@ impl View {
         Some(id)
     }
 
+    /// Forgets all hosts, as for somebody who may not see them.
+    pub fn hide_hosts(&mut self) {
+        self.hosts.clear();
+        self.by_mac.clear();
+        self.by_name.clear();
+        self.by_address.clear();
+        self.by_attachment.clear();
+    }
+
     /// Removes a host and returns it.
     pub fn remove_host(&mut self, mac: MacAddress) -> Option<Host> {
         let id = self.by_mac.get(&mac).copied()?;

@@ -9,7 +9,8 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration as StdDuration;
 
-use controller::config::{Application, Metric, PortParameters, SwitchParameters, Timers};
+use controller::config::{Metric, PortParameters, SwitchParameters, Timers};
+use controller::northbound::{ApplicationKind, Manifest};
 use controller::{CloseReason, Config, Request, Store, StoreWrite};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
 use linux::scheduling::{Placement, Wish};
@@ -54,7 +55,7 @@ fn config() -> Config {
             other_ports,
         },
         hosts: Vec::new(),
-        application: Application::Deterministic,
+        applications: vec![Manifest::built_in(ApplicationKind::Deterministic)],
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: None,

@@ -58,19 +58,6 @@ impl Controller {
         }
     }
 
-    /// Returns who has one of these rules already, and where: the same frames
-    /// with the same priority.
-    pub(super) fn holder(
-        &self,
-        subject: Subject,
-        rules: &[PlacedRule],
-    ) -> Option<(DatapathId, Subject)> {
-        rules.iter().find_map(|rule| {
-            let holder = self.desired.get(rule.datapath, rule.place())?.subject;
-            (holder != subject).then_some((rule.datapath, holder))
-        })
-    }
-
     /// Brings what the switches should have up to date for a flow whose prepared
     /// entries were sent.
     pub(super) fn record(&mut self, id: FlowId) {

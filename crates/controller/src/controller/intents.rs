@@ -245,6 +245,33 @@ impl Controller {
         };
         self.clear_rules(Subject::Intent(id));
         self.mark_gatherings(&held.intent.kind);
+        // Intents of others may have given way to it.
+        self.try_waiting_intents();
+    }
+
+    /// Returns how many intents an application has.
+    pub(super) fn intents_of(&self, application: &str) -> usize {
+        self.all_intents_of(application).count()
+    }
+
+    /// Ends all intents of an application that is not loaded any more.
+    pub(super) fn end_intents_of(&mut self, application: &str) {
+        let ended: Vec<IntentId> = self.all_intents_of(application).collect();
+        for id in ended {
+            self.outbox.store(StoreWrite {
+                key: Key::Intent(id.0),
+                value: None,
+            });
+        }
+    }
+
+    fn all_intents_of(&self, application: &str) -> impl Iterator<Item = IntentId> {
+        let all = self.intents.accepted();
+        let of = all.filter(move |(_, held)| match &held.owner {
+            Asker::Application(name) => name == application,
+            Asker::Operator => false,
+        });
+        of.map(|(id, _)| id)
     }
 
     /// Marks what the hosts of an intent send to all.
@@ -318,7 +345,10 @@ impl Controller {
                 Some(held) => format!("intent {} of {}", held.intent.name, owner(&held.owner)),
                 None => format!("intent {}", id.0),
             },
-            Subject::Application(application) => format!("application {}", application.0),
+            Subject::Application(id) => match self.applications.get(id) {
+                Some(loaded) => format!("application {}", loaded.manifest.name),
+                None => format!("application {}", id.0),
+            },
         }
     }
 }

@@ -33,6 +33,8 @@ impl Controller {
                 (Key::Intent(id), None) => self.intent_struck(IntentId(id)),
                 (Key::Switch(datapath), Some(record)) => self.switch_kept(datapath, &record),
                 (Key::Link(link), Some(_)) => self.link_kept(link),
+                (Key::Application(id), Some(record)) => self.application_kept(id, &record),
+                (Key::Application(id), None) => self.application_struck(id),
                 (Key::Switch(_) | Key::Link(_), None) => {}
             },
             StoreEvent::Rejected(key) => match key {
@@ -40,6 +42,7 @@ impl Controller {
                 Key::Intent(id) => self.intent_rejected(IntentId(id)),
                 Key::Switch(datapath) => self.inventory.switch_rejected(datapath),
                 Key::Link(link) => self.inventory.link_rejected(link),
+                Key::Application(id) => self.application_rejected(id),
             },
         }
     }
@@ -59,7 +62,11 @@ impl Controller {
     /// known.
     pub(super) fn is_answerable(&self, request: &Request) -> bool {
         match request {
-            Request::View | Request::Topology | Request::Statistics | Request::Rules(_) => true,
+            Request::View
+            | Request::Topology
+            | Request::Statistics
+            | Request::Rules(_)
+            | Request::Applications => true,
             Request::Admit(_)
             | Request::AdmitTogether(_)
             | Request::WhatIf(_)
@@ -76,6 +83,9 @@ impl Controller {
             | Request::RemoveIntent(_)
             | Request::Intents
             | Request::SetHost(_)
+            | Request::Load(_)
+            | Request::Unload(_)
+            | Request::Reload(_)
             | Request::RemoveHost(_)
             | Request::ForgetSwitch(_) => self.memory == Memory::Complete,
         }

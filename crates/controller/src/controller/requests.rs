@@ -128,12 +128,8 @@ struct Settled {
 
 impl Controller {
     pub(super) fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
-        if let Asker::Application(name) = by {
-            // None is loaded that asks.
-            let reply = Reply::Denied {
-                application: name.clone(),
-                needs: Permission::to_ask(&request),
-            };
+        if let Some((application, needs)) = self.applications.lack(by, &request) {
+            let reply = Reply::Denied { application, needs };
             self.outbox.reply(id, reply);
             return;
         }
@@ -189,10 +185,20 @@ impl Controller {
                 self.outbox.reply(id, Reply::Paths(paths));
             }
             Request::View => {
-                let view = Box::new(self.view.clone());
+                let mut view = Box::new(self.view.clone());
+                if !self.applications.is_granted(by, Permission::SeeHosts) {
+                    view.hide_hosts();
+                }
                 self.outbox.reply(id, Reply::View(view));
             }
             Request::SetHost(host) => self.set_host(id, host),
+            Request::Load(manifest) => self.load(id, manifest),
+            Request::Unload(name) => self.unload(id, name),
+            Request::Reload(name) => self.reload(id, name),
+            Request::Applications => {
+                let applications = self.application_summaries();
+                self.outbox.reply(id, Reply::Applications(applications));
+            }
             Request::RemoveHost(name) => self.remove_host(id, name),
             Request::Rules(datapath) => self.list_rules(id, datapath),
             Request::Reconcile(datapath) => self.reconcile(id, datapath),

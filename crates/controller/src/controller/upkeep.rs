@@ -4,7 +4,7 @@
 //! slice holds, the rest whenever the driver comes back, which is asked for at once.
 //! Between two slices switches and applications are heard.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
@@ -144,6 +144,7 @@ impl Controller {
         let Plan { trees, cost, rules } = plan;
         let course = Course { trees, cost };
         let item = Item::Intent(id);
+        self.displace_weaker(id, &rules, slice);
         if self.is_kept(item, &course) {
             self.intents.settle_in(item);
             return;
@@ -327,45 +328,74 @@ impl Controller {
         }
     }
 
-    /// Returns an intent of another owner that has a rule for some of the same frames,
-    /// with the same priority and other actions, and where.
+    /// Returns somebody else who has a rule for some of the same frames, with the same
+    /// priority and other actions, and where, unless he has to give way: the declared
+    /// priorities of applications decide, and nobody's are before the operator's.
     fn conflict_with_others(
         &self,
         owner: &Asker,
         rules: &[PlacedRule],
     ) -> Option<(DatapathId, Subject)> {
-        let mine = Subject::Intent(IntentId(0));
-        let by_application = self.holder(mine, rules).filter(|(_, holder)| match holder {
-            Subject::Application(_) => true,
-            Subject::Service
-            | Subject::KnownHost(_)
-            | Subject::Flow(_)
-            | Subject::Intent(_)
-            | Subject::Gathering(_) => false,
-        });
-        let clashes = || {
-            rules.iter().find_map(|rule| {
-                let present = self.desired.of_switch(rule.datapath);
-                let mut same = present.map(|(_, present)| present).filter(|present| {
-                    present.form.priority() == rule.priority && present.form != rule.form()
-                });
-                let clashing = same.find(|present| {
-                    let Subject::Intent(id) = present.subject else {
-                        return false;
-                    };
-                    let is_others = self
-                        .intents
-                        .get(id)
-                        .is_some_and(|held| held.owner != *owner);
-                    is_others && {
-                        let fields = present.form.fields();
-                        let fields: Vec<MatchField> = fields.iter().flatten().collect();
-                        overlap(&fields, &rule.matching)
-                    }
-                });
-                clashing.map(|present| (rule.datapath, present.subject))
-            })
+        let own = self.applications.priority(owner);
+        let mut clashes = rules.iter().flat_map(|rule| self.clashes(owner, rule));
+        let first = clashes.find(|(_, _, theirs)| *theirs >= own);
+        first.map(|(datapath, subject, _)| (datapath, subject))
+    }
+
+    /// Has intents of others give way to new rules for the same frames.
+    fn displace_weaker(&mut self, id: IntentId, rules: &[PlacedRule], slice: &mut Slice) {
+        let Some(held) = self.intents.get(id) else {
+            return;
         };
-        by_application.or_else(clashes)
+        let owner = held.owner.clone();
+        if !self.intents.has_others(&owner) {
+            return;
+        }
+        let own = self.applications.priority(&owner);
+        let clashes = rules.iter().flat_map(|rule| self.clashes(&owner, rule));
+        let weaker: BTreeSet<(IntentId, DatapathId)> = clashes
+            .filter(|(_, _, theirs)| *theirs < own)
+            .filter_map(|(datapath, subject, _)| Some((subject.intent()?, datapath)))
+            .collect();
+        let stronger = self.name_of_subject(Subject::Intent(id));
+        for (weaker, datapath) in weaker {
+            let reason = format!(
+                "{stronger} has rules for the same frames at {:x}, with a higher priority",
+                datapath.0
+            );
+            self.suspend_intent(weaker, reason, slice);
+        }
+    }
+
+    /// Returns the rules of others for some of the frames of a rule, with the same
+    /// priority and other actions: where, whose, and of which declared priority.
+    fn clashes(
+        &self,
+        owner: &Asker,
+        rule: &PlacedRule,
+    ) -> impl Iterator<Item = (DatapathId, Subject, u16)> {
+        let form = rule.form();
+        let present = self.desired.of_switch(rule.datapath);
+        let same = present.map(|(_, present)| present).filter(move |present| {
+            present.form.priority() == form.priority() && present.form != form
+        });
+        same.filter_map(move |present| {
+            let theirs = match present.subject {
+                Subject::Intent(id) => {
+                    let others = self.intents.get(id).map(|held| &held.owner);
+                    self.applications
+                        .priority(others.filter(|it| *it != owner)?)
+                }
+                Subject::Application(id) => u16::from(self.applications.get(id)?.manifest.priority),
+                Subject::Service
+                | Subject::KnownHost(_)
+                | Subject::Flow(_)
+                | Subject::Gathering(_) => return None,
+            };
+            let fields = present.form.fields();
+            let fields: Vec<MatchField> = fields.iter().flatten().collect();
+            let is_clash = overlap(&fields, &rule.matching);
+            is_clash.then_some((rule.datapath, present.subject, theirs))
+        })
     }
 }

@@ -105,9 +105,13 @@ impl Permission {
             },
             Request::RemoveIntent(_) => Self::WriteIntents,
             Request::Rules(_) => Self::SeeRules,
-            Request::ForgetSwitch(_) | Request::Reconcile(_) | Request::SetForeignRules(_) => {
-                Self::Configure
-            }
+            Request::ForgetSwitch(_)
+            | Request::Reconcile(_)
+            | Request::SetForeignRules(_)
+            | Request::Load(_)
+            | Request::Unload(_)
+            | Request::Reload(_) => Self::Configure,
+            Request::Applications => Self::SeeTopology,
             Request::Topology | Request::Paths(_) | Request::View | Request::Statistics => {
                 Self::SeeTopology
             }
@@ -160,6 +164,33 @@ impl ApplicationKind {
         Self::ProactiveRoutes,
     ];
 
+    /// Returns the kind with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::External].into_iter().chain(Self::BUILT_IN);
+        all.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Returns what a built-in application does, and so has to declare.
+    #[must_use]
+    pub const fn needs(self) -> &'static [Permission] {
+        match self {
+            Self::ReactiveForwarding => &[
+                Permission::SeeTopology,
+                Permission::ReceiveFrames,
+                Permission::SendFrames,
+                Permission::WriteRules,
+            ],
+            Self::Deterministic => &[Permission::ReceiveFrames, Permission::WriteRules],
+            Self::ProactiveRoutes => &[
+                Permission::SeeTopology,
+                Permission::SeeHosts,
+                Permission::WriteIntents,
+            ],
+            Self::External => &[],
+        }
+    }
+
     /// Returns its name; a built-in application is called like its kind.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -184,6 +215,20 @@ pub struct Manifest {
     /// Whose rules go first where they conflict: the higher one's. Two of the same
     /// priority that conflict are refused.
     pub priority: u8,
+}
+
+impl Manifest {
+    /// Returns the manifest of a built-in application: it declares what it needs,
+    /// and the lowest priority.
+    #[must_use]
+    pub fn built_in(kind: ApplicationKind) -> Self {
+        Self {
+            name: kind.name().to_owned(),
+            kind,
+            permissions: kind.needs().iter().copied().collect(),
+            priority: 0,
+        }
+    }
 }
 
 /// An application in a list.

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use controller::intents::record;
 use controller::northbound::{
-    Asker, Endpoint, Extent, FlowMatch, FrameAction, FrameMatch, Intent, IntentDecision, IntentId,
+    Endpoint, Extent, FlowMatch, FrameAction, FrameMatch, Intent, IntentDecision, IntentId,
     IntentKind, IntentRefusal, IntentState, IntentSummary, Scope, Waypoint,
 };
 use controller::store::Key;
@@ -285,27 +284,6 @@ fn a_match_action_holds_at_switches_to_come() {
     assert_eq!(rules(&network), [1, 1, 1, 1]);
 }
 
-/// Another owner's frames are not taken by whoever comes later.
-#[test]
-fn rules_for_the_same_frames_are_refused_with_the_owner_named() {
-    let mut network = Network::started(4, &DIAMOND);
-    let theirs = match_action(Scope::Switches(vec![DatapathId(2)]), Vec::new());
-    keep(
-        &mut network,
-        77,
-        &Asker::Application("plant".into()),
-        &theirs,
-    );
-    let mut ours = match_action(Scope::Everywhere, vec![FrameAction::Output(HOST)]);
-    ours.name = "ours".into();
-
-    let refused = add(&mut network, ours);
-
-    let owner = "intent mirror of application plant".to_owned();
-    let datapath = 2;
-    assert_eq!(refused, Err(IntentRefusal::Conflict { owner, datapath }));
-}
-
 #[test]
 fn a_record_that_cannot_be_read_is_told_of_and_left_alone() {
     let mut network = Network::started(4, &DIAMOND);
@@ -453,15 +431,6 @@ fn add(network: &mut Network, intent: Intent) -> Result<IntentId, IntentRefusal>
 fn remove(network: &mut Network, name: &str) {
     let replies = network.request(Request::RemoveIntent(name.into()));
     assert!(matches!(replies[..], [Reply::IntentRemoved(_)]));
-}
-
-/// Has the store tell of an intent that somebody else has added.
-fn keep(network: &mut Network, id: u32, owner: &Asker, intent: &Intent) {
-    network.input(Input::Stored(StoreEvent::Written(StoreWrite {
-        key: Key::Intent(id),
-        value: Some(record::to_bytes(owner, intent)),
-    })));
-    network.settle();
 }
 
 fn summary(network: &mut Network, id: IntentId) -> IntentSummary {

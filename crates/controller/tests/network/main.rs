@@ -1,5 +1,6 @@
 //! The controller with a network of the simplest switches.
 
+mod applications;
 mod fake;
 mod intents;
 mod inventory;
@@ -11,8 +12,7 @@ mod version10;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use controller::config::Application;
-use controller::northbound::{FlowId, Promise, Protection, Travels};
+use controller::northbound::{ApplicationKind, FlowId, Manifest, Promise, Protection, Travels};
 use controller::refusal::Refusal;
 use controller::{CloseReason, ConnectionId, Event, Input, Reply, Request, Requirement};
 use fake::{Network, PROMISED, group, link, mac, requirement};
@@ -579,7 +579,7 @@ fn a_peer_that_claims_to_be_another_switch_is_closed() {
 #[test]
 fn forwarding_floods_without_loops_and_then_follows_what_it_learned() {
     let mut network = Network::with(5, &RING, |config| {
-        config.application = Application::ReactiveForwarding;
+        config.applications = vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)];
     });
     network.connect_all();
 
@@ -599,7 +599,7 @@ fn forwarding_floods_without_loops_and_then_follows_what_it_learned() {
 #[test]
 fn forwarding_finds_another_way_when_a_link_breaks() {
     let mut network = Network::with(5, &RING, |config| {
-        config.application = Application::ReactiveForwarding;
+        config.applications = vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)];
     });
     network.connect_all();
     network.trace(1, mac(3));

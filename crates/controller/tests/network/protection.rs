@@ -1,7 +1,6 @@
 //! What a switch that floods, lies, flaps or stalls does to the others: nothing.
 
-use controller::config::Application;
-use controller::northbound::{ClassCount, FrameClass, Statistics};
+use controller::northbound::{ApplicationKind, ClassCount, FrameClass, Manifest, Statistics};
 use controller::{Reply, Request};
 use units::Duration;
 use wire::ethernet::{EtherType, Header, MacAddress};
@@ -50,7 +49,7 @@ fn a_probe_within_a_storm_is_taken_out_of_the_same_read() {
 #[test]
 fn a_storm_of_one_class_at_one_switch_takes_nothing_from_others() {
     let mut network = Network::with(5, &RING, |config| {
-        config.application = Application::ReactiveForwarding;
+        config.applications = vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)];
     });
     network.connect_all();
     let [one, other] = [1, 2].map(|switch| network.switches[&switch].connection.unwrap());

@@ -1,6 +1,6 @@
 //! A switch that speaks OpenFlow 1.0 and nothing newer.
 
-use controller::config::Application;
+use controller::northbound::{ApplicationKind, Manifest};
 use controller::{CloseReason, ConnectionId, Controller, Input, Output, StoreEvent};
 use units::Instant;
 use wire::ethernet::{EtherType, Header, MacAddress};
@@ -110,7 +110,7 @@ fn one_that_speaks_neither_version_is_sent_away() {
 
 fn started() -> Controller {
     let mut config = fake::config(1, &[]);
-    config.application = Application::ReactiveForwarding;
+    config.applications = vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)];
     let mut controller = Controller::new(Instant::ZERO, config);
     controller.handle(Instant::ZERO, Input::Stored(StoreEvent::Replayed));
     controller.handle(Instant::ZERO, Input::Connected(SWITCH));

@@ -6,12 +6,11 @@ use std::io;
 use std::net::Ipv4Addr;
 
 use controller::config::{
-    Application, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters,
-    Timers,
+    HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
 };
 use controller::northbound::{
-    Decision, Event, FlowMatch, Protection, Reply, Request, Requirement, Said, Saying, Traffic,
-    Transport, TransportProtocol,
+    ApplicationKind, Decision, Event, FlowMatch, Manifest, Protection, Reply, Request, Requirement,
+    Said, Saying, Traffic, Transport, TransportProtocol,
 };
 use controller::place::PortId;
 use controller::{Store, StoreWrite};
@@ -139,7 +138,7 @@ fn controller_config() -> controller::Config {
         switches: BTreeMap::new(),
         unknown_switch: parameters,
         hosts: vec![host("h1", 1, 1), host("h2", 2, 2)],
-        application: Application::Deterministic,
+        applications: vec![Manifest::built_in(ApplicationKind::Deterministic)],
         metric: Metric::Links,
         timers: Timers {
             probe_interval: Duration::from_ms(100),

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use controller::config::{
-    Application, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
-    SwitchParameters, Timers, UnpromisedTraffic,
+    Config, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
+    UnpromisedTraffic,
 };
 use controller::northbound::{
-    FlowMatch, Protection, Requirement, Traffic, Transport, TransportProtocol,
+    ApplicationKind, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
+    TransportProtocol,
 };
 use controller::place::{LinkEnds, PortId};
 use rand_core::{Rng, SeedableRng};
@@ -373,7 +374,7 @@ impl Blueprint {
                 other_ports: self.port_parameters(HOST_RATE),
             },
             hosts: (0..self.hosts.len()).map(|host| self.host(host)).collect(),
-            application: Application::Deterministic,
+            applications: vec![Manifest::built_in(ApplicationKind::Deterministic)],
             metric: Metric::Links,
             timers: Timers::default(),
             probe_key: None,

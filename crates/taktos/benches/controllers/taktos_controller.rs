@@ -6,7 +6,8 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use controller::config::{Application, Config, Metric, PortParameters, SwitchParameters, Timers};
+use controller::config::{Config, Metric, PortParameters, SwitchParameters, Timers};
+use controller::northbound::{ApplicationKind, Manifest};
 use controller::{Store, StoreWrite};
 use linux::controller_loop::{self, ControllerHandle};
 use linux::scheduling::{HIGHEST_NICE, Placement, Wish};
@@ -58,7 +59,7 @@ fn config() -> Config {
         switches: BTreeMap::new(),
         unknown_switch,
         hosts: Vec::new(),
-        application: Application::ReactiveForwarding,
+        applications: vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)],
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: None,

@@ -5,6 +5,7 @@ mod network;
 mod programs;
 mod token;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -14,7 +15,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use controller::Config;
-use controller::config::Application;
+use controller::applications::Applications;
+use controller::northbound::{ApplicationKind, Manifest};
 use linux::controller_loop::{self, ControllerHandle, ListenError};
 use linux::scheduling::{Placement, Wish};
 use thiserror::Error;
@@ -88,6 +90,15 @@ enum ApplicationName {
     Deterministic,
 }
 
+impl ApplicationName {
+    const fn kind(self) -> ApplicationKind {
+        match self {
+            Self::ReactiveForwarding => ApplicationKind::ReactiveForwarding,
+            Self::Deterministic => ApplicationKind::Deterministic,
+        }
+    }
+}
+
 /// Why the controller does not start.
 #[derive(Debug, Error)]
 enum StartError {
@@ -134,14 +145,15 @@ fn serve(arguments: &Controller) -> Exit {
 }
 
 fn config(arguments: &Controller) -> Result<Config, Exit> {
-    let reactive = arguments
-        .applications
-        .contains(&ApplicationName::ReactiveForwarding);
+    let kinds: BTreeSet<ApplicationKind> =
+        arguments.applications.iter().map(|it| it.kind()).collect();
+    let applications: Vec<Manifest> = kinds.into_iter().map(Manifest::built_in).collect();
+    if let Err(error) = Applications::configured(applications.clone()) {
+        say(format_args!("taktos: --app: {error}"));
+        return Err(Exit::BadInput);
+    }
     Ok(Config {
-        application: match reactive {
-            true => Application::ReactiveForwarding,
-            false => Application::Deterministic,
-        },
+        applications,
         ..network::config(arguments.network.as_deref(), &arguments.profile)?
     })
 }
@@ -201,10 +213,7 @@ fn start(
 }
 
 fn introduce(arguments: &Controller, switches: &[String], http: SocketAddr) {
-    let names = arguments.applications.iter().map(|name| match name {
-        ApplicationName::ReactiveForwarding => "reactive-forwarding",
-        ApplicationName::Deterministic => "deterministic",
-    });
+    let names = arguments.applications.iter().map(|it| it.kind().name());
     let names: Vec<_> = names.collect();
     say(format_args!("{} · {}", arguments.id, names.join(", ")));
     match &arguments.data {

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use controller::config::{
-    Application, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
-    SwitchParameters, Timers, UnpromisedTraffic,
+    Config, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
+    UnpromisedTraffic,
 };
 use controller::northbound::{
-    FlowMatch, Protection, Requirement, Traffic, Transport, TransportProtocol,
+    ApplicationKind, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
+    TransportProtocol,
 };
 use controller::place::PortId;
 use measure::traffic::best_effort::FRAMES_PER_ANSWER;
@@ -59,7 +60,7 @@ pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
         hosts: (0..scenario.hosts.len())
             .map(|index| host_parameters(scenario, index))
             .collect(),
-        application: Application::Deterministic,
+        applications: vec![Manifest::built_in(ApplicationKind::Deterministic)],
         metric: Metric::Links,
         timers: timers(scenario.control.probe_interval),
         probe_key: None,

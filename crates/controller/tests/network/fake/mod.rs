@@ -10,11 +10,11 @@ use switch::Said;
 pub use switch::{FakeEntry, FakeSwitch, Habits};
 
 use controller::config::{
-    Application, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
-    SwitchParameters, Timers,
+    Config, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
 };
 use controller::northbound::{
-    Accepted, Decision, FlowMatch, Protection, Requirement, Topology, Traffic,
+    Accepted, ApplicationKind, Decision, FlowMatch, Manifest, Protection, Requirement, Topology,
+    Traffic,
 };
 use controller::place::{LinkEnds, PortId};
 use controller::refusal::Refusal;
@@ -562,7 +562,7 @@ pub fn config(switches: u64, links: &[(u64, u64)]) -> Config {
             .collect(),
         unknown_switch: parameters(0),
         hosts: hosts.collect(),
-        application: Application::Deterministic,
+        applications: vec![Manifest::built_in(ApplicationKind::Deterministic)],
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: Some([3; 16]),

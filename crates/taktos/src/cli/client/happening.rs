@@ -50,6 +50,20 @@ pub fn told(event: &EventKind) -> Told {
         | EventKind::Returned { .. }
         | EventKind::PromisesSuspended { .. }
         | EventKind::PromisesResumed => (About::Links, of_link(event)),
+        EventKind::LinkFlaps { link, .. } => (
+            About::Links,
+            format!("link {link} is lost again and again, and taken to be down for a while"),
+        ),
+        EventKind::LinkDoubted { link } => (
+            About::Links,
+            format!("link {link} is not believed: hosts are there, and nothing was plugged"),
+        ),
+        EventKind::ApplicationLoaded { name } => {
+            (About::Unknown, format!("application {name} loaded"))
+        }
+        EventKind::ApplicationUnloaded { name } => {
+            (About::Unknown, format!("application {name} unloaded"))
+        }
         EventKind::HostFound { .. }
         | EventKind::HostMoved { .. }
         | EventKind::HostAddressed { .. }

@@ -24,6 +24,17 @@ impl Names {
             Event::DuplicateSwitch { datapath } => self.duplicate(*datapath),
             Event::LinkFound { link: ends } => EventKind::LinkFound { link: link(*ends) },
             Event::LinkLost { link, detection } => link_lost(*link, *detection),
+            Event::LinkFlaps { link: ends, wait } => EventKind::LinkFlaps {
+                link: link(*ends),
+                wait_ns: wait.as_ns(),
+            },
+            Event::LinkDoubted { link: ends } => EventKind::LinkDoubted { link: link(*ends) },
+            Event::ApplicationLoaded { name, .. } => {
+                EventKind::ApplicationLoaded { name: name.clone() }
+            }
+            Event::ApplicationUnloaded { name, .. } => {
+                EventKind::ApplicationUnloaded { name: name.clone() }
+            }
             Event::HostFound { .. }
             | Event::HostMoved { .. }
             | Event::HostAddressed { .. }

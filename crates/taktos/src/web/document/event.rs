@@ -81,6 +81,28 @@ pub enum EventKind {
         /// How that was noticed: `port-status`, `silence` or `recabled`.
         detection: String,
     },
+    /// A link is lost again and again, and is taken to be down for a while.
+    LinkFlaps {
+        /// Its id.
+        link: String,
+        /// For how long.
+        wait_ns: u64,
+    },
+    /// Probes say that there is a link where hosts are; it is not believed.
+    LinkDoubted {
+        /// Its id.
+        link: String,
+    },
+    /// An application was loaded.
+    ApplicationLoaded {
+        /// Its name.
+        name: String,
+    },
+    /// An application was unloaded, and its rules and intents with it.
+    ApplicationUnloaded {
+        /// Its name.
+        name: String,
+    },
     /// The port of a host is known.
     HostFound {
         /// Its name.
@@ -363,6 +385,10 @@ impl EventKind {
             Self::HostFound { .. } => "host-found",
             Self::HostMoved { .. } => "host-moved",
             Self::HostAddressed { .. } => "host-addressed",
+            Self::LinkFlaps { .. } => "link-flaps",
+            Self::LinkDoubted { .. } => "link-doubted",
+            Self::ApplicationLoaded { .. } => "application-loaded",
+            Self::ApplicationUnloaded { .. } => "application-unloaded",
             Self::HostRemoved { .. } => "host-removed",
             Self::HostDoubted { .. } => "host-doubted",
             Self::AddressDisputed { .. } => "address-disputed",

@@ -1,0 +1,217 @@
+//! Loads, reloads and unloads applications while the network runs (S1-9).
+//!
+//! What was loaded while the controller ran is kept by the store, and loaded again
+//! after a restart; what the configuration loads, it loads again. An application
+//! that is unloaded takes its rules and intents with it. One that is reloaded
+//! begins anew with what it knows, while its rules stay where they are: traffic
+//! does not notice.
+
+use std::collections::BTreeMap;
+
+use crate::applications::{Applications, from_bytes, to_bytes};
+use crate::desired::Subject;
+use crate::forwarding::{self, Forwarding};
+use crate::northbound::{
+    ApplicationId, ApplicationKind, ApplicationSummary, Event, Manifest, Reply, RequestId,
+};
+use crate::punts::Budgets;
+use crate::rules;
+use crate::store::{Key, StoreWrite};
+
+use super::Controller;
+
+/// What waits for the store.
+#[derive(Debug, Default)]
+pub(super) struct Loading {
+    loads: BTreeMap<ApplicationId, (RequestId, Manifest)>,
+    unloads: BTreeMap<ApplicationId, Vec<RequestId>>,
+}
+
+impl Controller {
+    pub(super) fn load(&mut self, id: RequestId, manifest: Manifest) {
+        let is_waiting = |(_, other): &(RequestId, Manifest)| other.name == manifest.name;
+        if self.loading.loads.values().any(is_waiting) {
+            self.outbox.reply(id, Reply::Busy);
+            return;
+        }
+        if let Err(error) = self.applications.check(&manifest) {
+            let reply = Reply::ApplicationRefused(error.to_string());
+            self.outbox.reply(id, reply);
+            return;
+        }
+        let application = self.applications.next_id();
+        self.outbox.store(StoreWrite {
+            key: Key::Application(application),
+            value: Some(to_bytes(&manifest)),
+        });
+        self.loading.loads.insert(application, (id, manifest));
+    }
+
+    pub(super) fn unload(&mut self, id: RequestId, name: String) {
+        let Some(application) = self.applications.by_name(&name) else {
+            self.outbox.reply(id, Reply::UnknownApplication(name));
+            return;
+        };
+        if !Applications::is_later(application) {
+            self.drop_application(application);
+            self.outbox.reply(id, Reply::Unloaded);
+            return;
+        }
+        let waiting = self.loading.unloads.entry(application).or_default();
+        waiting.push(id);
+        self.outbox.store(StoreWrite {
+            key: Key::Application(application),
+            value: None,
+        });
+    }
+
+    /// Lets an application begin anew.
+    pub(super) fn reload(&mut self, id: RequestId, name: String) {
+        let application = self.applications.by_name(&name);
+        let known = application.and_then(|application| {
+            let loaded = self.applications.get(application)?;
+            Some((application, loaded.manifest.kind))
+        });
+        let Some((application, kind)) = known else {
+            self.outbox.reply(id, Reply::UnknownApplication(name));
+            return;
+        };
+        self.applications.absolve(application);
+        match kind {
+            ApplicationKind::ReactiveForwarding => {
+                if let Some(forwarding) = &mut self.forwarding {
+                    forwarding.begin_anew();
+                }
+            }
+            ApplicationKind::Deterministic => self.want_known_hosts(),
+            ApplicationKind::ProactiveRoutes | ApplicationKind::External => {}
+        }
+        self.outbox.reply(id, Reply::Reloaded);
+    }
+
+    pub(super) fn application_summaries(&self) -> Vec<ApplicationSummary> {
+        let all = self.applications.iter();
+        let summary = |(id, loaded): (ApplicationId, &crate::applications::Loaded)| {
+            let subject = Subject::Application(id);
+            ApplicationSummary {
+                id,
+                manifest: loaded.manifest.clone(),
+                intents: self.intents_of(&loaded.manifest.name),
+                rules: self.desired.of_subject(subject).count(),
+                denied: loaded.denied,
+            }
+        };
+        all.map(summary).collect()
+    }
+
+    /// Loads what the store has kept, whoever asked for it.
+    pub(super) fn application_kept(&mut self, application: ApplicationId, record: &[u8]) {
+        let waiting = self.loading.loads.remove(&application);
+        if self.applications.get(application).is_some() {
+            return;
+        }
+        let result = match from_bytes(record) {
+            Some(manifest) => {
+                let checked = self.applications.check(&manifest);
+                checked.map(|()| manifest).map_err(|it| it.to_string())
+            }
+            None => Err("its manifest cannot be read".to_owned()),
+        };
+        match result {
+            Ok(manifest) => {
+                let name = manifest.name.clone();
+                self.applications.insert(application, manifest);
+                self.follow_applications();
+                self.outbox.notify(Event::ApplicationLoaded {
+                    id: application,
+                    name,
+                });
+                if let Some((id, _)) = waiting {
+                    self.outbox.reply(id, Reply::Loaded(application));
+                }
+            }
+            Err(reason) => {
+                self.outbox.store(StoreWrite {
+                    key: Key::Application(application),
+                    value: None,
+                });
+                if let Some((id, _)) = waiting {
+                    self.outbox.reply(id, Reply::ApplicationRefused(reason));
+                }
+            }
+        }
+    }
+
+    /// Unloads what the store has forgotten.
+    pub(super) fn application_struck(&mut self, application: ApplicationId) {
+        self.drop_application(application);
+        let waiting = self.loading.unloads.remove(&application);
+        for id in waiting.into_iter().flatten() {
+            self.outbox.reply(id, Reply::Unloaded);
+        }
+    }
+
+    pub(super) fn application_rejected(&mut self, application: ApplicationId) {
+        let load = self.loading.loads.remove(&application);
+        let unloads = self.loading.unloads.remove(&application);
+        let waiting = load.map(|(id, _)| id).into_iter();
+        for id in waiting.chain(unloads.into_iter().flatten()) {
+            self.outbox.reply(id, Reply::NotStored);
+        }
+    }
+
+    fn drop_application(&mut self, application: ApplicationId) {
+        let Some(manifest) = self.applications.remove(application) else {
+            return;
+        };
+        self.clear_rules(Subject::Application(application));
+        self.end_intents_of(&manifest.name);
+        self.follow_applications();
+        self.outbox.notify(Event::ApplicationUnloaded {
+            id: application,
+            name: manifest.name,
+        });
+    }
+
+    /// Lets the application decide about frames that no flow claims which is to.
+    pub(super) fn follow_applications(&mut self) {
+        match (self.applications.decider(), &self.forwarding) {
+            (ApplicationKind::ReactiveForwarding, None) => {
+                self.forwarding = Some(Forwarding::new(self.seed));
+                self.budgets = Budgets::FORWARDING;
+                self.want_known_hosts();
+                self.follow_links();
+            }
+            (ApplicationKind::Deterministic, Some(_)) => {
+                self.forwarding = None;
+                self.budgets = Budgets::LEARNING;
+                for (_, slot) in self.sessions.ready() {
+                    forwarding::emit_forget(self.outbox.to(slot));
+                }
+                self.want_known_hosts();
+            }
+            (
+                ApplicationKind::ReactiveForwarding
+                | ApplicationKind::Deterministic
+                | ApplicationKind::ProactiveRoutes
+                | ApplicationKind::External,
+                _,
+            ) => {}
+        }
+    }
+
+    /// Has switches discard what known hosts send that nobody claims, unless it is
+    /// forwarded.
+    fn want_known_hosts(&mut self) {
+        let hosts = self.view.hosts().iter();
+        let attached = hosts.filter_map(|host| Some((host.mac, host.attachment?)));
+        let attached: Vec<_> = attached.collect();
+        for (mac, port) in attached {
+            let subject = Subject::KnownHost(mac);
+            match self.forwarding {
+                None => self.set_rules(subject, vec![rules::known_host(mac, port)]),
+                Some(_) => self.clear_rules(subject),
+            }
+        }
+    }
+}
