@@ -40,7 +40,7 @@ pub(super) enum Operation {
     /// The entries that make up for a broken link.
     Restore(Restoration),
     /// One stage of a move; the others follow.
-    Move(MoveId),
+    Move(MoveId, Vec<(Subject, Vec<Spot>)>),
     /// What a switch lacked or had otherwise.
     Repair(DatapathId, Repair),
 }
@@ -424,7 +424,7 @@ impl Controller {
                     self.resume_subject(subject);
                 }
             }
-            Operation::Move(moving) => self.move_confirmed(moving),
+            Operation::Move(id, sent) => self.move_confirmed(id, sent),
             Operation::Restore(restoration) => {
                 for flow in &restoration.flows {
                     self.record(*flow);

@@ -161,6 +161,8 @@ pub(super) struct Reached {
     away: BTreeSet<DatapathId>,
     /// Which entries.
     spots: Vec<Spot>,
+    /// The same, if they are those of several subjects.
+    sent: Vec<(Subject, Vec<Spot>)>,
 }
 
 /// Changes that are confirmed together.
@@ -208,7 +210,7 @@ impl Controller {
                 return;
             }
             let reached = self.send_next_stages(id, phase);
-            if reached.spots.is_empty() {
+            if reached.sent.is_empty() {
                 match phase {
                     Phase::Build => self.built(id),
                     Phase::Clear => drop(self.moves.remove(id)),
@@ -226,7 +228,7 @@ impl Controller {
             }
             if !reached.slots.is_empty() {
                 moving.is_unconfirmed = true;
-                self.await_all(Operation::Move(id), reached.slots);
+                self.await_all(Operation::Move(id, reached.sent), reached.slots);
                 return;
             }
         }
@@ -258,7 +260,7 @@ impl Controller {
             all.slots.append(&mut reached.slots);
             all.switches.append(&mut reached.switches);
             all.away.append(&mut reached.away);
-            all.spots.extend(&reached.spots);
+            all.sent.push((subject, reached.spots.clone()));
             let moving = self.moves.all.get_mut(&id);
             if let Some(part) = moving.and_then(|moving| moving.parts.get_mut(&subject)) {
                 part.relies_on = reached.spots;
@@ -301,23 +303,26 @@ impl Controller {
 
     /// Goes on with a move, or with what else waits, when all its switches have
     /// confirmed what they were sent.
-    pub(super) fn move_confirmed(&mut self, id: MoveId) {
+    pub(super) fn move_confirmed(&mut self, id: MoveId, sent: Vec<(Subject, Vec<Spot>)>) {
+        for (subject, spots) in sent {
+            spots.into_iter().for_each(|spot| self.confirm_entry(spot));
+            if !self.moves.of.contains_key(&subject) {
+                self.settle(subject);
+            }
+        }
         let Some(moving) = self.moves.all.get_mut(&id) else {
             return;
         };
         moving.is_unconfirmed = false;
-        let away = &moving.away;
-        let sent = moving.parts.values().flat_map(|part| &part.relies_on);
-        let confirmed = sent.filter(|(datapath, _)| !away.contains(datapath));
-        let confirmed: Vec<Spot> = confirmed.copied().collect();
-        confirmed
-            .into_iter()
-            .for_each(|spot| self.confirm_entry(spot));
         self.advance_move(id);
     }
 
-    /// Notes that a switch has an entry, unless it has refused it.
+    /// Notes that a switch has an entry, unless it has refused it. One that is
+    /// gone, or has come back and was not compared yet, may have lost it.
     pub(super) fn confirm_entry(&mut self, spot: Spot) {
+        if !self.is_synchronised(spot.0) {
+            return;
+        }
         let rule = self.desired.get(spot.0, spot.1);
         if rule.is_some_and(|rule| rule.standing == Standing::Sent) {
             self.desired.set_standing(spot, Standing::Confirmed);

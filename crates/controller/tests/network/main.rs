@@ -4,6 +4,7 @@ mod applications;
 mod fake;
 mod intents;
 mod inventory;
+mod many_moves;
 mod paths;
 mod protection;
 mod rules;
