@@ -56,7 +56,7 @@ mod tests {
         let unknown = config.unknown_switch;
         assert!(config.switches.is_empty() && config.hosts.is_empty());
         assert_eq!(unknown.processing.unwrap().latency, Delay::from_us(1_000));
-        assert!(unknown.other_ports.budgets[7].is_some());
+        assert!(unknown.other_ports.budgets[6].is_some());
         assert_eq!(unknown.name, "");
     }
 

@@ -18,6 +18,9 @@ use crate::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 pub const LONGEST_NAME: usize = 256;
 /// The most urgent queue.
 const MOST_URGENT: u8 = 7;
+/// The queue of a flow with a deadline that asks for none: the most urgent one that
+/// has a budget where no file declares classes.
+const USUAL: u8 = 6;
 /// The largest frame that a flow may announce, as on the wire: jumbo frames.
 const LARGEST_JUMBO: DataSize = DataSize::from_bytes(16_384);
 const LARGEST_VLAN: u16 = 4_094;
@@ -63,7 +66,7 @@ pub struct RequirementDocument {
     #[serde(rename = "match", default)]
     pub matching: MatchDocument,
     /// The queue in which it travels: 7 is the most urgent, 0 best effort. If left
-    /// out, 7 with a deadline and 0 without.
+    /// out, 6 with a deadline and 0 without.
     #[serde(default)]
     pub class: Option<u8>,
     /// How late a frame may be; left out for best effort.
@@ -152,7 +155,7 @@ impl TryFrom<RequirementDocument> for Requirement {
         let count = document.destinations.len() as u64;
         within("destinations", count, 1, MAX_DESTINATIONS as u64)?;
         let deadline = document.deadline_ns.map(deadline).transpose()?;
-        let usual = deadline.map_or(0, |_| MOST_URGENT);
+        let usual = deadline.map_or(0, |_| USUAL);
         let class = document.class.unwrap_or(usual);
         within("class", u64::from(class), 0, u64::from(MOST_URGENT))?;
         Ok(Self {
@@ -396,7 +399,7 @@ mod tests {
 
         let written = serde_json::to_value(RequirementDocument::from(&requirement)).unwrap();
 
-        assert_eq!(requirement.class, MOST_URGENT);
+        assert_eq!(requirement.class, USUAL);
         assert_eq!(read(written).unwrap(), requirement);
     }
 
