@@ -10,8 +10,9 @@ use crate::workspace::Workspace;
 /// Python environments, by their lists in `neighbours/`.
 const ENVIRONMENTS: [&str; 2] = ["faucet", "os-ken"];
 /// Programs, with arguments that try them out, and the Debian package of each.
-const PROGRAMS: [(&str, &[&str], &str); 5] = [
+const PROGRAMS: [(&str, &[&str], &str); 7] = [
     ("ip", &["-V"], "iproute2"),
+    ("mn", &["--version"], "mininet"),
     ("ovs-vswitchd", &["--version"], "openvswitch-switch"),
     ("ovs-ofctl", &["--version"], "openvswitch-switch"),
     (
@@ -19,6 +20,7 @@ const PROGRAMS: [(&str, &[&str], &str); 5] = [
         &["--version"],
         "openvswitch-testcontroller",
     ),
+    ("ping", &["-V"], "iputils-ping"),
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
 ];
 

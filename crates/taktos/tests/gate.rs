@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod site;
+#[path = "site/trust.rs"]
+mod trust;
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};

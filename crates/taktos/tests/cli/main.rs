@@ -24,4 +24,6 @@ mod switch_bad_input;
 mod terminal;
 mod testbed;
 mod tls;
+#[path = "../site/trust.rs"]
+mod trust;
 mod workplace;

@@ -9,8 +9,9 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, StreamOwned};
 
 use crate::openflow::Client;
-use crate::site::{Papers, Site, provider};
+use crate::site::{Papers, Site};
 use crate::testbed::{PATIENCE, Testbed, stop};
+use crate::trust::provider;
 
 const NAME: &str = "localhost";
 

@@ -1,5 +1,5 @@
-//! Other projects' controllers and tools, unchanged, with `taktos switch`: what
-//! they expect of a switch is what a switch has to do.
+//! Other projects' controllers and tools, unchanged, with `taktos switch`, and their
+//! switches with `taktos controller`: what they expect is what ours has to do.
 //!
 //! Each test has namespaces of its own: one with the switch and the controller,
 //! and one for each host. Without the privilege, or without the other project, it
@@ -9,7 +9,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod controller;
+mod encrypted;
 mod faucet;
+mod mininet;
+mod one_network;
+mod open_vswitch;
 mod os_ken;
 mod ovs_ofctl;
+#[path = "../site/mod.rs"]
+mod site;
 mod workbench;

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,7 @@ pub struct Workbench {
     namespace: Namespace,
     hosts: Vec<Host>,
     programs: Vec<Child>,
+    cables: u8,
     folder: TempDir,
 }
 
@@ -54,36 +55,65 @@ impl Workbench {
             namespace,
             hosts,
             programs: Vec::new(),
+            cables: 0,
             folder: tempfile::tempdir().unwrap(),
         })
+    }
+
+    /// Lays a cable between two ports of switches.
+    pub fn lay_cable(&mut self, names: [&str; 2]) {
+        let mut netlink = self.namespace.run(Netlink::open).unwrap();
+        self.cables += 1;
+        let end = |name, index, kind| End {
+            namespace: &self.namespace,
+            name,
+            index: index + u32::from(self.cables),
+            mac: MacAddress([2, 0, 0, 0, kind, self.cables]),
+        };
+        let ends = [end(names[0], 300, 2), end(names[1], 400, 3)];
+        veth::lay(&mut netlink, ends).unwrap();
+        for end in ends {
+            veth::switch(&mut netlink, end.index, Power::On).unwrap();
+        }
     }
 
     /// Starts the switch, with a port for each host.
     pub fn start_switch(&mut self, arguments: &[&str]) {
         let ports: Vec<_> = (1..=self.hosts.len()).map(port_name).collect();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_taktos"));
+        let ports = ports.join(",");
+        let first = ["--dpid", "1", "--ports", &ports];
+        self.start_switch_with(&[&first, arguments].concat());
+    }
+
+    /// Starts a switch that is just as the arguments say, and returns its place.
+    pub fn start_switch_with(&mut self, arguments: &[&str]) -> usize {
+        let mut command = taktos("switch");
         command
-            .args([
-                "switch",
-                "--control",
-                "control.sock",
-                "--dpid",
-                "1",
-                "--sleep",
-                "--ports",
-                &ports.join(","),
-            ])
+            .args(["--control", "control.sock", "--sleep"])
             .args(arguments);
-        self.start("switch", command);
+        self.start("switch", command)
     }
 
     /// Starts a program beside the switch, and returns its place.
-    pub fn start(&mut self, name: &str, mut command: Command) -> usize {
-        let log = File::create(self.log_path(name)).unwrap();
+    pub fn start(&mut self, name: &str, command: Command) -> usize {
+        self.start_reading(name, command, Stdio::null())
+    }
+
+    /// Starts a program that is told what to do while it runs.
+    pub fn start_interactive(&mut self, name: &str, command: Command) -> (usize, ChildStdin) {
+        let program = self.start_reading(name, command, Stdio::piped());
+        let input = self.programs[program].stdin.take().expect("it is piped");
+        (program, input)
+    }
+
+    fn start_reading(&mut self, name: &str, mut command: Command, input: Stdio) -> usize {
+        let mut log = File::options();
+        let log = log.create(true).append(true).open(self.log_path(name));
+        let log = log.unwrap();
         let complaints = log.try_clone().unwrap();
         command
             .current_dir(self.folder.path())
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(log)
             .stderr(complaints);
         let program = self.namespace.run(|| command.spawn()).unwrap();
@@ -101,6 +131,22 @@ impl Workbench {
     pub fn kill(&mut self, program: usize) {
         self.programs[program].kill().unwrap();
         self.programs[program].wait().unwrap();
+    }
+
+    /// Waits until a program ends by itself.
+    pub fn await_end(&mut self, program: usize) {
+        let ended = self.programs[program].wait().unwrap();
+        assert!(ended.success(), "{ended}{}", self.logs());
+    }
+
+    /// Runs `work` where the programs run.
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.namespace.run(work)
+    }
+
+    /// Returns what a program has said so far.
+    pub fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.log_path(name)).unwrap_or_default()
     }
 
     /// Waits until somebody listens where controllers do.
@@ -223,6 +269,13 @@ fn echo(socket: &UdpSocket) -> io::Result<()> {
         let (length, from) = socket.recv_from(&mut datagram)?;
         let _ = socket.send_to(&datagram[..length], from);
     }
+}
+
+/// Returns the program, about to be started as `command`.
+pub fn taktos(command: &str) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_taktos"));
+    program.arg(command);
+    program
 }
 
 fn port_name(number: usize) -> String {

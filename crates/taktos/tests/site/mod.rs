@@ -1,13 +1,8 @@
 //! An authority for tests, and what it certifies.
 
-use std::sync::Arc;
-
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
 };
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore};
 
 /// An authority and what it certified, as files and as text.
 pub struct Site {
@@ -58,37 +53,4 @@ impl Site {
             certificate: certificate.pem(),
         }
     }
-
-    pub fn roots(&self) -> Arc<RootCertStore> {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.authority.der().clone()).unwrap();
-        Arc::new(roots)
-    }
-
-    /// Returns how a controller with these papers connects.
-    pub fn client(&self, papers: Option<&Papers>) -> Arc<ClientConfig> {
-        let builder = ClientConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(self.roots());
-        Arc::new(match papers {
-            Some(papers) => {
-                let (chain, key) = papers.read();
-                builder.with_client_auth_cert(chain, key).unwrap()
-            }
-            None => builder.with_no_client_auth(),
-        })
-    }
-}
-
-impl Papers {
-    pub fn read(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
-        let certificate = CertificateDer::from_pem_slice(self.certificate.as_bytes());
-        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes());
-        (vec![certificate.unwrap()], key.unwrap())
-    }
-}
-
-pub fn provider() -> Arc<rustls::crypto::CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
 }

@@ -1,0 +1,123 @@
+//! Mininet under `taktos controller`, alone and beside Open vSwitch and Taktos.
+//!
+//! `mn` runs in a process and mount namespace of its own: when it fails, it ends
+//! processes by their names and removes files of others.
+
+use std::io::Write;
+use std::process::{ChildStdin, Command};
+
+use crate::open_vswitch::OpenVswitch;
+use crate::workbench::{Workbench, has_or_skip};
+
+/// What a user types, apart from `sudo`.
+const MN: &str = "mn --topo linear,2 --mac --ipbase 10.0.0.100/24 \
+                  --controller remote,ip=127.0.0.1,port=6653 --switch ovs,datapath=user";
+/// Keeps `mn` from everything but the network and the folder of the test.
+const ROOM: &str = "mount --bind . /mnt && mount -t tmpfs tmpfs /tmp && \
+                    mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && \
+                    cd /mnt && exec env OVS_RUNDIR=/mnt ";
+
+/// Mininet, waiting for commands.
+struct Mininet {
+    program: usize,
+    input: ChildStdin,
+    asked: usize,
+}
+
+impl Mininet {
+    /// Starts it and waits until it takes commands.
+    fn start(bench: &mut Workbench) -> Self {
+        let mut command = Command::new("unshare");
+        let isolated = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
+        command.args(isolated).args(["sh", "-c"]);
+        command.arg(format!("{ROOM}{MN}"));
+        let (program, input) = bench.start_interactive("mininet", command);
+        let mut mininet = Self {
+            program,
+            input,
+            asked: 0,
+        };
+        mininet.tell(bench, "");
+        mininet
+    }
+
+    /// Has it do something and returns what it has said so far.
+    fn tell(&mut self, bench: &Workbench, command: &str) -> String {
+        self.asked += 1;
+        let done = format!("done-{}-{}", self.program, self.asked);
+        write!(self.input, "{command}\nsh echo {done}\n").unwrap();
+        bench.until(&done, || bench.log("mininet").contains(&done));
+        bench.log("mininet")
+    }
+
+    fn exit(mut self, bench: &mut Workbench) {
+        self.input.write_all(b"exit\n").unwrap();
+        bench.await_end(self.program);
+    }
+}
+
+/// Returns a workbench with a controller and an Open vSwitch, or says why not.
+fn bench_or_skip(test: &str, hosts: u8) -> Option<(Workbench, OpenVswitch)> {
+    if !has_or_skip(test, "mn", "mininet") || !has_or_skip(test, "ping", "iputils-ping") {
+        return None;
+    }
+    let mut bench = Workbench::new(test, hosts)?;
+    let open_vswitch = OpenVswitch::or_skip(test, &mut bench)?;
+    bench.start_controller(&["--openflow", "127.0.0.1:6653"]);
+    Some((bench, open_vswitch))
+}
+
+#[test]
+fn mininet_pings_and_pings_again_when_it_is_started_anew() {
+    let test = "mininet_pings_and_pings_again_when_it_is_started_anew";
+    let Some((mut bench, _open_vswitch)) = bench_or_skip(test, 0) else {
+        return;
+    };
+
+    for _ in 0..2 {
+        let mut mininet = Mininet::start(&mut bench);
+        bench.await_network(2, 1);
+        let said = mininet.tell(&bench, "pingall");
+        mininet.exit(&mut bench);
+
+        let last = said.lines().rfind(|line| line.contains("Results"));
+        assert!(
+            last.unwrap().contains(" 0% dropped (2/2 received)"),
+            "{said}"
+        );
+        bench.await_network(0, 0);
+    }
+}
+
+#[test]
+fn mininet_open_vswitch_and_taktos_make_one_network() {
+    let test = "mininet_open_vswitch_and_taktos_make_one_network";
+    let Some((mut bench, open_vswitch)) = bench_or_skip(test, 1) else {
+        return;
+    };
+    // host 1 - Taktos - Open vSwitch alone - s2 of Mininet - s1
+    bench.lay_cable(["taktos-2", "alone-1"]);
+    bench.lay_cable(["alone-2", "s2-eth9"]);
+    let mut mininet = Mininet::start(&mut bench);
+    open_vswitch.vsctl(&bench, "add-port s2 s2-eth9");
+    open_vswitch.vsctl(
+        &bench,
+        "add-br alone -- set bridge alone datapath_type=netdev fail_mode=secure \
+             other-config:disable-in-band=true \
+         other-config:datapath-id=00000000000000b1 -- add-port alone alone-1 -- \
+         add-port alone alone-2 -- set-controller alone tcp:127.0.0.1:6653",
+    );
+    bench.start_switch_with(&[
+        "--ports",
+        "port1,taktos-2",
+        "--dpid",
+        "0xa1",
+        "--controller",
+        "tcp:127.0.0.1:6653",
+    ]);
+    bench.await_network(4, 3);
+
+    let said = mininet.tell(&bench, "h1 ping -c 3 -W 5 10.0.0.1");
+    assert!(said.contains("3 received, 0% packet loss"), "{said}");
+    mininet.exit(&mut bench);
+}

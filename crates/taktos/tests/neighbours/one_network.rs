@@ -1,0 +1,189 @@
+//! A switch of Taktos and one of Open vSwitch side by side under `taktos
+//! controller`: what is found between them, what they are told, and what comes back
+//! after something was killed.
+
+use serde_json::{Value, json};
+
+use crate::open_vswitch::OpenVswitch;
+use crate::workbench::{Workbench, taktos};
+
+const CONTROLLER: &str = "tcp:127.0.0.1:6653";
+/// The entries of the service, without which nothing is found: the first lines of
+/// every table that the controller keeps.
+const PROBES: &str = "dl_type=0x88cc actions=CONTROLLER";
+const MACS: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+
+/// host 1 - Taktos, 0xa1 - Open vSwitch, 0xb1 - host 2
+struct Plant {
+    bench: Workbench,
+    open_vswitch: OpenVswitch,
+    controller: usize,
+    switch: usize,
+}
+
+impl Plant {
+    fn or_skip(test: &str, controller: &[&str]) -> Option<Self> {
+        let mut bench = Workbench::new(test, 2)?;
+        let open_vswitch = OpenVswitch::or_skip(test, &mut bench)?;
+        bench.lay_cable(["uplink-a", "uplink-b"]);
+        let controller = start_controller(&mut bench, controller);
+        open_vswitch.vsctl(
+            &bench,
+            "add-br ovs -- set bridge ovs datapath_type=netdev fail_mode=secure \
+             other-config:disable-in-band=true \
+             other-config:datapath-id=00000000000000b1 -- add-port ovs port2 -- \
+             add-port ovs uplink-b -- set-controller ovs tcp:127.0.0.1:6653",
+        );
+        let switch = start_switch(&mut bench);
+        bench.await_network(2, 1);
+        Some(Self {
+            bench,
+            open_vswitch,
+            controller,
+            switch,
+        })
+    }
+
+    /// Waits until the hosts reach each other.
+    #[track_caller]
+    fn await_traffic(&self) {
+        self.bench
+            .until("answer of host 2", || self.bench.reaches(1, 2));
+    }
+
+    fn flows(&self) -> String {
+        self.open_vswitch.flows(&self.bench, "ovs")
+    }
+
+    /// Returns the entries of the switch of Taktos.
+    fn flows_of_ours(&self) -> Value {
+        let mut show = taktos("switch");
+        show.args(["show", "flows", "--json", "--control", "control.sock"]);
+        let output = self.bench.run(show);
+        serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
+    }
+}
+
+fn start_controller(bench: &mut Workbench, more: &[&str]) -> usize {
+    bench.start_controller(&[&["--openflow", "127.0.0.1:6653"], more].concat())
+}
+
+fn start_switch(bench: &mut Workbench) -> usize {
+    let ports = "port1,uplink-a";
+    bench.start_switch_with(&[
+        "--ports",
+        ports,
+        "--dpid",
+        "0xa1",
+        "--controller",
+        CONTROLLER,
+    ])
+}
+
+#[test]
+fn switches_that_were_killed_get_their_entries_back() {
+    let test = "switches_that_were_killed_get_their_entries_back";
+    let Some(mut plant) = Plant::or_skip(test, &[]) else {
+        return;
+    };
+    plant.await_traffic();
+
+    plant.bench.kill(plant.switch);
+    // The link stays: a switch out of reach goes on as it was told.
+    plant.bench.await_network(1, 1);
+    plant.switch = start_switch(&mut plant.bench);
+    plant.bench.await_network(2, 1);
+    plant.await_traffic();
+
+    plant.open_vswitch.crash(&mut plant.bench);
+    plant.bench.until("entries of a switch that came back", || {
+        plant.flows().contains(PROBES)
+    });
+    plant.bench.await_network(2, 1);
+    plant.await_traffic();
+}
+
+#[test]
+fn what_is_deleted_behind_the_controllers_back_comes_back() {
+    let test = "what_is_deleted_behind_the_controllers_back_comes_back";
+    let Some(plant) = Plant::or_skip(test, &[]) else {
+        return;
+    };
+    plant.await_traffic();
+
+    plant.open_vswitch.delete_flows(&plant.bench, "ovs");
+
+    plant.bench.until("entries that were deleted", || {
+        plant.flows().contains(PROBES)
+    });
+    plant.await_traffic();
+}
+
+#[test]
+fn traffic_goes_on_while_the_controller_is_away_and_when_it_is_back() {
+    let test = "traffic_goes_on_while_the_controller_is_away_and_when_it_is_back";
+    let Some(mut plant) = Plant::or_skip(test, &["--data", "data"]) else {
+        return;
+    };
+    plant.await_traffic();
+
+    plant.bench.kill(plant.controller);
+    assert!(
+        plant.bench.reaches(1, 2),
+        "no traffic without the controller"
+    );
+    plant.controller = start_controller(&mut plant.bench, &["--data", "data"]);
+    plant.bench.await_network(2, 1);
+    plant.await_traffic();
+}
+
+#[test]
+fn an_admitted_flow_has_its_entries_in_every_switch_of_its_way() {
+    let test = "an_admitted_flow_has_its_entries_in_every_switch_of_its_way";
+    let Some(plant) = Plant::or_skip(test, &[]) else {
+        return;
+    };
+    plant.await_traffic();
+    let [source, destination] = MACS.map(|mac| plant.bench.host_named(mac).unwrap());
+
+    let (status, decisions) = plant.bench.ask(
+        "POST",
+        "flows",
+        &json!({"requirements": [{
+            "name": "measurements",
+            "source": source,
+            "destinations": [destination],
+            "match": {
+                "ipv4_destination": "10.0.0.2", "protocol": "udp", "destination_port": 5_000
+            },
+            "deadline_ns": 100_000_000,
+            "rate_bps": 100_000,
+            "largest_frame_bytes": 128,
+        }]}),
+    );
+
+    assert_eq!(status, 201, "{decisions}");
+    plant.bench.until("flow that is installed", || {
+        let (_, flows) = plant.bench.ask("GET", "flows", &Value::Null);
+        flows["flows"][0]["installed"] == true
+    });
+    plant
+        .bench
+        .until("frames of the flow at both switches", || {
+            plant.await_traffic();
+            has_carried(&plant.flows()) && has_carried_ours(&plant.flows_of_ours())
+        });
+}
+
+/// Returns whether the flow's entry in Open vSwitch has matched.
+fn has_carried(flows: &str) -> bool {
+    let mut entries = flows.lines().filter(|line| line.contains("tp_dst=5000"));
+    entries.any(|line| !line.contains("n_packets=0,"))
+}
+
+/// Returns whether the flow's entry in the switch of Taktos has matched.
+fn has_carried_ours(flows: &Value) -> bool {
+    let entries = flows["flows"].as_array().into_iter().flatten();
+    let mut entries = entries.filter(|entry| entry["match"].to_string().contains("5000"));
+    entries.any(|entry| entry["packets"].as_u64() > Some(0))
+}
