@@ -3,8 +3,8 @@
 use crate::desired::{Outcome, Subject};
 use crate::flows::Flow;
 use crate::northbound::{
-    Accepted, FlowSummary, Promise, PromisedFlow, Promises, Route, Statistics, SwitchStatistics,
-    Topology,
+    Accepted, Asker, FlowId, FlowSummary, Permission, Promise, PromisedFlow, Promises, Reply,
+    RequestId, Route, Statistics, SwitchStatistics, Topology,
 };
 use crate::path::Tree;
 use crate::view::{Carrier, Control};
@@ -13,6 +13,32 @@ use super::Controller;
 use super::requests::is_admitted;
 
 impl Controller {
+    /// Lists the flows with numbers above `after`, at most so many.
+    pub(super) fn list_flows(&mut self, id: RequestId, after: FlowId, most: usize) {
+        let admitted = self.flows.after(after).filter(|flow| is_admitted(flow));
+        let flows = admitted.take(most).map(|flow| self.summary(flow)).collect();
+        self.outbox.reply(id, Reply::Flows(flows));
+    }
+
+    /// Shows the flow with this name.
+    pub(super) fn show_flow(&mut self, id: RequestId, name: String) {
+        let known = self.flows.by_name(&name).and_then(|id| self.flows.get(id));
+        let reply = match known.filter(|flow| is_admitted(flow)) {
+            Some(flow) => Reply::Flows(vec![self.summary(flow)]),
+            None => Reply::UnknownFlow(name),
+        };
+        self.outbox.reply(id, reply);
+    }
+
+    /// Shows the network, without its hosts to whom was not granted to see them.
+    pub(super) fn show_view(&mut self, id: RequestId, by: &Asker) {
+        let mut view = Box::new(self.view.clone());
+        if !self.applications.is_granted(by, Permission::SeeHosts) {
+            view.hide_hosts();
+        }
+        self.outbox.reply(id, Reply::View(view));
+    }
+
     pub(super) fn summary(&self, flow: &Flow) -> FlowSummary {
         let promise = match flow.promise {
             Promise::Holds if self.promises_are_suspended() => Promise::Suspended,

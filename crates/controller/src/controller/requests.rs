@@ -147,25 +147,11 @@ impl Controller {
                 let fitted = self.fit_budgets(&requirements);
                 self.outbox.reply(id, Reply::Budgets(fitted));
             }
-            Request::Flows => {
-                let admitted = self.flows.iter().filter(|flow| is_admitted(flow));
-                let flows = admitted.map(|flow| self.summary(flow)).collect();
-                self.outbox.reply(id, Reply::Flows(flows));
-            }
+            Request::Flows => self.list_flows(id, FlowId(0), usize::MAX),
             Request::FlowsAfter { after, most } => {
-                let admitted = self.flows.after(after).filter(|flow| is_admitted(flow));
-                let part = admitted.take(most.min(MAX_FLOWS_AT_ONCE));
-                let flows = part.map(|flow| self.summary(flow)).collect();
-                self.outbox.reply(id, Reply::Flows(flows));
+                self.list_flows(id, after, most.min(MAX_FLOWS_AT_ONCE));
             }
-            Request::Flow(name) => {
-                let known = self.flows.by_name(&name).and_then(|id| self.flows.get(id));
-                let reply = match known.filter(|flow| is_admitted(flow)) {
-                    Some(flow) => Reply::Flows(vec![self.summary(flow)]),
-                    None => Reply::UnknownFlow(name),
-                };
-                self.outbox.reply(id, reply);
-            }
+            Request::Flow(name) => self.show_flow(id, name),
             Request::Topology => {
                 let reply = Reply::Topology(self.topology());
                 self.outbox.reply(id, reply);
@@ -184,13 +170,7 @@ impl Controller {
                 let paths = self.find_paths(&query);
                 self.outbox.reply(id, Reply::Paths(paths));
             }
-            Request::View => {
-                let mut view = Box::new(self.view.clone());
-                if !self.applications.is_granted(by, Permission::SeeHosts) {
-                    view.hide_hosts();
-                }
-                self.outbox.reply(id, Reply::View(view));
-            }
+            Request::View => self.show_view(id, by),
             Request::SetHost(host) => self.set_host(id, host),
             Request::Load(manifest) => self.load(id, manifest),
             Request::Unload(name) => self.unload(id, name),
