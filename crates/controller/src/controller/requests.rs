@@ -11,8 +11,8 @@ use crate::budgets::Fitted;
 use crate::desired::{Content, Subject};
 use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
 use crate::northbound::{
-    Asker, Decision, Event, FlowId, MAX_DESTINATIONS, MAX_FLOWS_AT_ONCE, MAX_WAITING, Permission,
-    Promise, Reply, Request, RequestId, Requirement,
+    Asker, Decision, Event, FlowId, MAX_DESTINATIONS, MAX_FLOWS_AT_ONCE, MAX_WAITING, Promise,
+    Reply, Request, RequestId, Requirement,
 };
 use crate::place::PortId;
 use crate::record::Admission;
