@@ -170,6 +170,35 @@ impl Blueprint {
         }
     }
 
+    /// Returns three parallel ways between two switches with many hosts each, and
+    /// hundreds of datagram flows from one side to the other. All take the way
+    /// over the first link.
+    pub fn crowd() -> Self {
+        let (switches, links) = diamond(3);
+        let wish = |flow: usize| Wish {
+            source: flow % 8,
+            receivers: vec![8 + flow / 8 % 8],
+            kind: Kind::Greedy,
+            frame: 80,
+            rate: BitRate::from_bps(300_000),
+            burst: 1,
+            class: 5,
+            phase: Duration::from_us(7) * flow as u64,
+        };
+        Self {
+            seed: 1,
+            links,
+            hosts: (0..16).map(|host| host / 8).collect(),
+            wishes: (0..240).map(wish).collect(),
+            loss_ppm: 0,
+            budgets: Budgets {
+                processing: Delay::from_us(2_500),
+                port: Delay::from_us(1_300),
+            },
+            switches,
+        }
+    }
+
     /// Returns the same ring with Sampled Values and GOOSE from the first host to all
     /// others.
     pub fn measurements() -> Self {

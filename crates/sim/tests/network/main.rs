@@ -8,6 +8,7 @@
 
 mod blueprint;
 mod intents;
+mod moves;
 mod run;
 
 use std::ops::RangeInclusive;

@@ -58,7 +58,20 @@ pub fn run(blueprint: &Blueprint, faults: &[(Duration, Fault)], duration: Durati
     let mut world = World::new(blueprint.parts());
     discover(blueprint, &mut world);
     let admitted = admit(blueprint, &mut world);
-    observe(blueprint, world, admitted, faults, duration)
+    observe(blueprint, world, admitted, (faults, &[]), duration)
+}
+
+/// Does the same while things are asked for at times after traffic begins.
+pub fn run_asking(
+    blueprint: &Blueprint,
+    faults: &[(Duration, Fault)],
+    asked: &[(Duration, Request)],
+    duration: Duration,
+) -> Outcome {
+    let mut world = World::new(blueprint.parts());
+    discover(blueprint, &mut world);
+    let admitted = admit(blueprint, &mut world);
+    observe(blueprint, world, admitted, (faults, asked), duration)
 }
 
 /// Does the same with intents in place of flows: nothing is promised to the traffic
@@ -74,15 +87,19 @@ pub fn run_intents(
     program(intents, &mut world);
     let wishes = 0..blueprint.wishes.len();
     let unpromised = wishes.map(|flow| (flow, without_promise(flow)));
+    let faults = (faults, &[][..]);
     observe(blueprint, world, unpromised.collect(), faults, duration)
 }
 
-/// Sends the traffic and lets things go wrong.
+/// What goes wrong and what is asked for, at times after traffic begins.
+type Happenings<'a> = (&'a [(Duration, Fault)], &'a [(Duration, Request)]);
+
+/// Sends the traffic and lets things happen.
 fn observe(
     blueprint: &Blueprint,
     mut world: World,
     admitted: Vec<(usize, Accepted)>,
-    faults: &[(Duration, Fault)],
+    (faults, asked): Happenings<'_>,
     duration: Duration,
 ) -> Outcome {
     let start = world.now() + Duration::from_ms(10);
@@ -96,6 +113,10 @@ fn observe(
         })
         .collect();
     world.plan(&faults);
+    for (after, request) in asked {
+        world.run_until(start + *after);
+        world.request(request.clone());
+    }
     world.run_until(start + duration + DRAIN);
     let notices = world.said().into_iter().filter_map(notice).collect();
     let Reply::Flows(summaries) = ask(&mut world, Request::Flows) else {
