@@ -62,6 +62,47 @@ impl Plant {
         let output = self.bench.run(show);
         serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
     }
+
+    /// Has a flow admitted from host 1 to host 2, and waits until it is installed.
+    #[track_caller]
+    fn admit(&self) {
+        let [source, destination] = MACS.map(|mac| self.bench.host_named(mac).unwrap());
+
+        let (status, decisions) = self.bench.ask(
+            "POST",
+            "flows",
+            &json!({"requirements": [{
+                "name": "measurements",
+                "source": source,
+                "destinations": [destination],
+                "match": {
+                    "ipv4_destination": "10.0.0.2", "protocol": "udp", "destination_port": 5_000
+                },
+                "deadline_ns": 100_000_000,
+                "rate_bps": 100_000,
+                "largest_frame_bytes": 128,
+            }]}),
+        );
+        assert_eq!(status, 201, "{decisions}");
+        self.await_installation();
+    }
+
+    #[track_caller]
+    fn await_installation(&self) {
+        self.bench.until("flow that is installed", || {
+            let (_, flows) = self.bench.ask("GET", "flows", &Value::Null);
+            flows["flows"][0]["installed"] == true
+        });
+    }
+
+    /// Waits until frames of the flow have passed both switches.
+    #[track_caller]
+    fn await_flow(&self) {
+        self.bench.until("frames of the flow at both switches", || {
+            self.await_traffic();
+            has_carried(&self.flows()) && has_carried_ours(&self.flows_of_ours())
+        });
+    }
 }
 
 fn start_controller(bench: &mut Workbench, more: &[&str]) -> usize {
@@ -110,22 +151,26 @@ fn what_is_deleted_behind_the_controllers_back_comes_back() {
         return;
     };
     plant.await_traffic();
+    plant.admit();
 
     plant.open_vswitch.delete_flows(&plant.bench, "ovs");
 
     plant.bench.until("entries that were deleted", || {
         plant.flows().contains(PROBES)
     });
-    plant.await_traffic();
+    plant.await_flow();
 }
 
 #[test]
-fn traffic_goes_on_while_the_controller_is_away_and_when_it_is_back() {
-    let test = "traffic_goes_on_while_the_controller_is_away_and_when_it_is_back";
+fn flows_go_on_while_the_controller_is_away_and_are_not_sent_again_when_it_is_back() {
+    let test = "flows_go_on_while_the_controller_is_away_and_are_not_sent_again_when_it_is_back";
     let Some(mut plant) = Plant::or_skip(test, &["--data", "data"]) else {
         return;
     };
     plant.await_traffic();
+    plant.admit();
+    plant.await_flow();
+    let before = age_of_entry(&plant.flows());
 
     plant.bench.kill(plant.controller);
     assert!(
@@ -134,7 +179,18 @@ fn traffic_goes_on_while_the_controller_is_away_and_when_it_is_back() {
     );
     plant.controller = start_controller(&mut plant.bench, &["--data", "data"]);
     plant.bench.await_network(2, 1);
-    plant.await_traffic();
+    plant.await_installation();
+
+    plant.await_flow();
+    let after = age_of_entry(&plant.flows());
+    assert!(after > before, "{after} s old, and {before} s before");
+}
+
+/// Returns how long the flow's entry has been in Open vSwitch, in seconds.
+fn age_of_entry(flows: &str) -> f64 {
+    let entry = flows.lines().find(|line| line.contains("tp_dst=5000"));
+    let (_, duration) = entry.unwrap().split_once("duration=").unwrap();
+    duration.split_once('s').unwrap().0.parse().unwrap()
 }
 
 #[test]
@@ -144,35 +200,10 @@ fn an_admitted_flow_has_its_entries_in_every_switch_of_its_way() {
         return;
     };
     plant.await_traffic();
-    let [source, destination] = MACS.map(|mac| plant.bench.host_named(mac).unwrap());
 
-    let (status, decisions) = plant.bench.ask(
-        "POST",
-        "flows",
-        &json!({"requirements": [{
-            "name": "measurements",
-            "source": source,
-            "destinations": [destination],
-            "match": {
-                "ipv4_destination": "10.0.0.2", "protocol": "udp", "destination_port": 5_000
-            },
-            "deadline_ns": 100_000_000,
-            "rate_bps": 100_000,
-            "largest_frame_bytes": 128,
-        }]}),
-    );
+    plant.admit();
 
-    assert_eq!(status, 201, "{decisions}");
-    plant.bench.until("flow that is installed", || {
-        let (_, flows) = plant.bench.ask("GET", "flows", &Value::Null);
-        flows["flows"][0]["installed"] == true
-    });
-    plant
-        .bench
-        .until("frames of the flow at both switches", || {
-            plant.await_traffic();
-            has_carried(&plant.flows()) && has_carried_ours(&plant.flows_of_ours())
-        });
+    plant.await_flow();
 }
 
 /// Returns whether the flow's entry in Open vSwitch has matched.
