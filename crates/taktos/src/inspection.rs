@@ -15,7 +15,7 @@ mod groups;
 mod meters;
 mod ports;
 mod table;
-mod words;
+pub mod words;
 
 use serde_json::{Map, Value, json};
 use wire::openflow::DecodeError;

@@ -22,6 +22,12 @@ pub fn matching(fields: &Fields<'_>) -> Result<Value, DecodeError> {
     members.collect::<Result<Map<_, _>, _>>().map(Value::Object)
 }
 
+/// Returns a field of a match: its name and its value.
+#[must_use]
+pub fn field(field: &MatchField) -> (String, Value) {
+    (field_name(field.kind()).to_owned(), value(field))
+}
+
 /// Returns what an entry does, one word for each action or instruction.
 ///
 /// # Errors
@@ -60,7 +66,9 @@ pub fn actions(actions: &Actions<'_>) -> Result<Vec<String>, DecodeError> {
     actions.iter().map(|it| it.map(|it| action(&it))).collect()
 }
 
-fn action(action: &Action) -> String {
+/// Returns a word for an action.
+#[must_use]
+pub fn action(action: &Action) -> String {
     match action {
         Action::Output {
             port: PortNumber::CONTROLLER,

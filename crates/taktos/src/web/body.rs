@@ -1,9 +1,11 @@
 //! Reads what clients send, and says where it is wrong.
 
+use std::collections::BTreeMap;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::problem::Problem;
 
@@ -62,6 +64,14 @@ fn is_too_long(error: &axum::Error) -> bool {
         source = error.source();
     }
     false
+}
+
+/// Tells whether a body is an object that has this key. One that cannot be read has
+/// none.
+#[must_use]
+pub fn has_key(text: &[u8], key: &str) -> bool {
+    let object = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(text);
+    object.is_ok_and(|object| object.contains_key(key))
 }
 
 /// Reads a document.

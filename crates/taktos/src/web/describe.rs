@@ -7,13 +7,13 @@ mod topology;
 use std::collections::BTreeMap;
 
 use controller::Config;
-use controller::northbound::Route;
+use controller::northbound::{Endpoint, Route};
 use controller::place::{LinkEnds, PortId};
 use linux::clock::{self, WallTime};
 use units::Instant;
 use wire::openflow::DatapathId;
 
-use super::document::{PlaceDocument, RouteDocument};
+use super::document::{EndpointDocument, PlaceDocument, RouteDocument};
 
 pub use event::why_closed;
 pub use flow::refusal;
@@ -53,6 +53,15 @@ impl Names {
     pub fn switch(&self, datapath: DatapathId) -> String {
         let name = self.switches.get(&datapath);
         name.cloned().unwrap_or_else(|| format!("{:x}", datapath.0))
+    }
+
+    /// Writes down an endpoint.
+    #[must_use]
+    pub fn endpoint(&self, endpoint: &Endpoint) -> EndpointDocument {
+        match endpoint {
+            Endpoint::Host(name) => EndpointDocument::Host(name.clone()),
+            Endpoint::Port(port) => EndpointDocument::Port(self.place(*port)),
+        }
     }
 
     /// Returns a port with the name of its switch.

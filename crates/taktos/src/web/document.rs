@@ -7,15 +7,18 @@
 //! checked against the limits of the controller before it goes on: no number from
 //! outside meets arithmetic that it could overflow.
 
+pub mod application;
 pub mod audit;
 pub mod event;
 pub mod flow;
 pub mod host;
 pub mod instance;
+pub mod intent;
 pub mod path;
 pub mod place;
 pub mod problem;
 pub mod requirement;
+pub mod rule;
 pub mod statistics;
 pub mod topology;
 

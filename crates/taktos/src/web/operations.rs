@@ -1,6 +1,7 @@
 //! Everything that can be asked over the interface: the one table from which the
 //! paths, the roles they need and their description (`/api/v1/openapi.json`) follow.
 
+pub mod applications;
 mod attend;
 pub mod audit;
 pub mod description;
@@ -8,8 +9,10 @@ pub mod events;
 pub mod flows;
 pub mod health;
 pub mod hosts;
+pub mod intents;
 pub mod metrics;
 pub mod paths;
+pub mod rules;
 pub mod statistics;
 pub mod topology;
 
@@ -19,6 +22,7 @@ use axum::handler::Handler;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{Method, Response, StatusCode, Uri};
 use axum::middleware;
+use axum::response::IntoResponse;
 use axum::routing::{MethodFilter, MethodRouter};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -199,6 +203,9 @@ pub fn all() -> Vec<Operation> {
         topology::operations(),
         hosts::operations(),
         flows::operations(),
+        intents::operations(),
+        rules::operations(),
+        applications::operations(),
         paths::operations(),
         events::operations(),
         statistics::operations(),
@@ -237,6 +244,13 @@ async fn not_so(method: Method, uri: Uri) -> Problem {
     let message = format!("{method} is not possible on {}", uri.path());
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "no-such-method", message)
         .help("/api/v1/openapi.json lists what is")
+}
+
+/// Answers that it is done, with nothing more to say.
+fn done(about: String) -> Response<Body> {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    response.extensions_mut().insert(About(vec![about]));
+    response
 }
 
 /// Returns an answer from text that is JSON already.

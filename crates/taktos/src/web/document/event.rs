@@ -334,7 +334,7 @@ impl EventKind {
     /// The kind of the notice that events are missing.
     pub const GAP: &'static str = "gap";
     /// The names of all kinds.
-    pub const NAMES: [&'static str; 33] = [
+    pub const NAMES: [&'static str; 43] = [
         "ready",
         "switch-unreadable",
         "switch-connected",
@@ -346,6 +346,10 @@ impl EventKind {
         "host-found",
         "host-moved",
         "host-addressed",
+        "link-flaps",
+        "link-doubted",
+        "application-loaded",
+        "application-unloaded",
         "host-removed",
         "host-doubted",
         "address-disputed",
@@ -363,9 +367,15 @@ impl EventKind {
         "promises-suspended",
         "promises-resumed",
         "synchronised",
+        "mended",
+        "consistent",
+        "not-mended",
+        "dialect",
         "given-up",
         "rules-settled",
         "record-unreadable",
+        "intent-changed",
+        "intent-unreadable",
         "store-failed",
         "gap",
     ];

@@ -3,12 +3,11 @@
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse;
-use controller::northbound::{Asker, Decision, FlowSummary, Reply, Request, Requirement};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use controller::northbound::{
+    Asker, Decision, FlowId, FlowSummary, MAX_FLOWS_AT_ONCE, Reply, Request, Requirement,
+};
 
-use super::{About, Operation, kept, written};
+use super::{About, Operation, done, kept, written};
 use crate::web::body::{self, Raw};
 use crate::web::describe;
 use crate::web::document::flow::{
@@ -58,10 +57,22 @@ async fn look(site: &Site, caller: &Caller) -> Result<Bytes, Problem> {
     Ok(written(&FlowsDocument { flows }))
 }
 
+/// Returns all flows, asked for in parts: the network does not wait for a long list.
 async fn flows(site: &Site, caller: &Caller) -> Result<Vec<FlowSummary>, Problem> {
-    match site.ask(caller.asker.clone(), Request::Flows).await? {
-        Reply::Flows(flows) => Ok(flows),
-        _ => Err(Problem::fault()),
+    let most = MAX_FLOWS_AT_ONCE;
+    let (mut all, mut after) = (Vec::new(), FlowId(0));
+    loop {
+        let request = Request::FlowsAfter { after, most };
+        let part = match site.ask(caller.asker.clone(), request).await? {
+            Reply::Flows(part) => part,
+            _ => return Err(Problem::fault()),
+        };
+        let is_last = part.len() < most;
+        after = part.last().map_or(after, |flow| flow.accepted.id);
+        all.extend(part);
+        if is_last {
+            return Ok(all);
+        }
     }
 }
 
@@ -70,10 +81,14 @@ async fn show(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Response<Body>, Problem> {
-    let flows = flows(&site, &caller).await?;
-    let found = flows.iter().find(|flow| flow.accepted.name == name);
-    let flow = found.ok_or_else(|| unknown(&name))?;
-    Ok(json(StatusCode::OK, &FlowDocument::from(flow)))
+    match site.ask(caller.asker, Request::Flow(name)).await? {
+        Reply::Flows(flows) => match flows.first() {
+            Some(flow) => Ok(json(StatusCode::OK, &FlowDocument::from(flow))),
+            None => Err(Problem::fault()),
+        },
+        Reply::UnknownFlow(name) => Err(unknown(&name)),
+        _ => Err(Problem::fault()),
+    }
 }
 
 async fn admit(
@@ -84,7 +99,7 @@ async fn admit(
 ) -> Result<Response<Body>, Problem> {
     query.only(&ADMITTED.map(|(name, _)| name))?;
     let (dry_run, together) = (query.flag("dry_run")?, query.flag("together")?);
-    let documents = match asks_for_several(&body) {
+    let documents = match body::has_key(&body, "requirements") {
         true => body::parse::<RequirementsDocument>(&body)?.requirements,
         false => vec![body::parse(&body)?],
     };
@@ -108,17 +123,6 @@ async fn admit(
         }
         _ => Err(Problem::fault()),
     }
-}
-
-/// Tells whether a body is a list of requirements. One that cannot be read is read
-/// as a single one, which says why.
-fn asks_for_several(body: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Several {
-        #[expect(dead_code, reason = "it matters that it is there")]
-        requirements: IgnoredAny,
-    }
-    serde_json::from_slice::<Several>(body).is_ok()
 }
 
 /// Answers with the decisions: 201 if all are admitted, 200 if some are, and the
@@ -155,11 +159,7 @@ async fn withdraw(
 ) -> Result<Response<Body>, Problem> {
     let request = Request::Withdraw(name.clone());
     match site.ask(caller.asker, request).await? {
-        Reply::Withdrawn(_) => {
-            let mut response = StatusCode::NO_CONTENT.into_response();
-            response.extensions_mut().insert(About(vec![name]));
-            Ok(response)
-        }
+        Reply::Withdrawn(_) => Ok(done(name)),
         Reply::UnknownFlow(name) => Err(unknown(&name)),
         _ => Err(Problem::fault()),
     }

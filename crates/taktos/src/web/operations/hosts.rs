@@ -3,11 +3,10 @@
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse;
 use controller::northbound::{HostRefusal, Reply, Request, StaticHost};
 
 use super::topology::view;
-use super::{About, Operation};
+use super::{Operation, done};
 use crate::web::body::Sent;
 use crate::web::document::requirement::{check_name, mac};
 use crate::web::document::{HostDocument, HostRequestDocument, HostsDocument, place};
@@ -82,13 +81,6 @@ async fn remove(
         Reply::HostRefused(reason) => Err(refused(&reason)),
         _ => Err(Problem::fault()),
     }
-}
-
-/// Answers that it is done.
-fn done(name: String) -> Response<Body> {
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    response.extensions_mut().insert(About(vec![name]));
-    response
 }
 
 fn unknown(name: &str) -> Problem {

@@ -5,9 +5,9 @@ use axum::extract::State;
 use axum::http::Response;
 use controller::northbound::{Reply, Request, Topology};
 
-use super::statistics::{described, statistics};
+use super::statistics::statistics;
 use super::{Operation, texted};
-use crate::web::document::CountersDocument;
+use crate::web::document::{CountersDocument, StatisticsDocument};
 use crate::web::gate::Caller;
 use crate::web::metrics::Page;
 use crate::web::problem::Problem;
@@ -29,9 +29,11 @@ async fn show(State(site): State<Site>, caller: Caller) -> Result<Response<Body>
         _ => return Err(Problem::fault()),
     };
     let statistics = statistics(&site, &caller).await?;
+    let statistics = site.names.statistics(&statistics);
     let mut page = Page::default();
     write_topology(&mut page, topology);
-    write_counters(&mut page, &described(&statistics).counters);
+    write_counters(&mut page, &statistics.counters);
+    write_frames(&mut page, &statistics);
     write_interface(&mut page, &site);
     site.meters.write(&mut page);
     Ok(texted(page.text(), KIND))
@@ -76,6 +78,29 @@ fn write_counters(page: &mut Page, counters: &CountersDocument) {
         "Connections that were closed for what their peer did.",
         counters.closed,
     );
+}
+
+/// Writes down the frames that connected switches have handed over, by class. Those
+/// of which there were none are left out: a thousand switches have many classes.
+fn write_frames(page: &mut Page, statistics: &StatisticsDocument) {
+    page.begin(
+        "taktos_packet_ins_total",
+        "counter",
+        "Frames that a switch has handed over since it is connected.",
+    );
+    for switch in &statistics.switches {
+        for count in &switch.frames {
+            for (fate, frames) in [("taken", count.taken), ("dropped", count.dropped)] {
+                if frames > 0 {
+                    let (switch, class) = (&switch.datapath, &count.class);
+                    page.line(
+                        &format!("{{switch=\"{switch}\",class=\"{class}\",fate=\"{fate}\"}}"),
+                        frames,
+                    );
+                }
+            }
+        }
+    }
 }
 
 fn write_interface(page: &mut Page, site: &Site) {

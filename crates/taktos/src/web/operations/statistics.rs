@@ -4,10 +4,12 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use controller::Counters;
-use controller::northbound::{Reply, Request, Statistics};
+use controller::northbound::{ClassCount, Reply, Request, Statistics};
 
 use super::Operation;
-use crate::web::document::{CountersDocument, StatisticsDocument};
+use crate::web::describe::Names;
+use crate::web::document::StatisticsDocument;
+use crate::web::document::statistics::{ClassDocument, CountersDocument, SwitchStatisticsDocument};
 use crate::web::gate::Caller;
 use crate::web::problem::{Problem, json};
 use crate::web::site::Site;
@@ -24,7 +26,7 @@ pub fn operations() -> Vec<Operation> {
 
 async fn show(State(site): State<Site>, caller: Caller) -> Result<Response<Body>, Problem> {
     let statistics = statistics(&site, &caller).await?;
-    Ok(json(StatusCode::OK, &described(&statistics)))
+    Ok(json(StatusCode::OK, &site.names.statistics(&statistics)))
 }
 
 /// Returns what was counted.
@@ -39,24 +41,43 @@ pub async fn statistics(site: &Site, caller: &Caller) -> Result<Box<Statistics>,
     }
 }
 
-/// Writes down what was counted.
-#[must_use]
-pub fn described(statistics: &Statistics) -> StatisticsDocument {
-    let Counters {
-        messages,
-        bad_messages,
-        punts_dropped,
-        foreign_probes,
-        closed,
-        ..
-    } = statistics.counters;
-    StatisticsDocument {
-        counters: CountersDocument {
+impl Names {
+    /// Writes down what was counted.
+    #[must_use]
+    pub fn statistics(&self, statistics: &Statistics) -> StatisticsDocument {
+        let Counters {
             messages,
             bad_messages,
             punts_dropped,
             foreign_probes,
             closed,
-        },
+            ..
+        } = statistics.counters;
+        let switches = statistics.switches.iter();
+        StatisticsDocument {
+            counters: CountersDocument {
+                messages,
+                bad_messages,
+                punts_dropped,
+                foreign_probes,
+                closed,
+            },
+            frames: statistics.frames.iter().map(class).collect(),
+            switches: switches
+                .map(|switch| SwitchStatisticsDocument {
+                    datapath: switch.datapath.to_string(),
+                    name: self.switch(switch.datapath),
+                    frames: switch.frames.iter().map(class).collect(),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn class(count: &ClassCount) -> ClassDocument {
+    ClassDocument {
+        class: count.class.name().to_owned(),
+        taken: count.taken(),
+        dropped: count.dropped,
     }
 }

@@ -3,12 +3,11 @@
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse;
 use controller::northbound::{Asker, Reply, Request};
 use controller::view::View;
 
-use super::{About, Operation, kept, written};
-use crate::web::document::{TopologyDocument, place};
+use super::{Operation, done, kept, rules, written};
+use crate::web::document::TopologyDocument;
 use crate::web::gate::{Caller, Role};
 use crate::web::problem::Problem;
 use crate::web::site::Site;
@@ -65,26 +64,18 @@ async fn forgotten(
     caller: Caller,
     Path(switch): Path<String>,
 ) -> Result<Response<Body>, Problem> {
-    let unknown = || {
-        Problem::not_found("unknown-switch", format!("no switch is called {switch}"))
-            .help("GET /api/v1/topology lists those that are")
-    };
-    let datapath = place::switch("switch", &switch, &site.names).map_err(|_| unknown())?;
+    let datapath = rules::known(&site, &switch)?;
     match site
         .ask(caller.asker, Request::ForgetSwitch(datapath))
         .await?
     {
-        Reply::Forgotten => {
-            let mut response = StatusCode::NO_CONTENT.into_response();
-            response.extensions_mut().insert(About(vec![switch]));
-            Ok(response)
-        }
+        Reply::Forgotten => Ok(done(switch)),
         Reply::StillConnected(_) => {
             let message = format!("switch {switch} is connected");
             Err(Problem::conflict("still-connected", message)
                 .help("one that is connected would be found again: take it off first"))
         }
-        Reply::UnknownSwitch(_) => Err(unknown()),
+        Reply::UnknownSwitch(_) => Err(rules::unknown(&switch)),
         _ => Err(Problem::fault()),
     }
 }

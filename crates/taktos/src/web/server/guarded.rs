@@ -75,3 +75,43 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
         self.watch(context, polled).map(Result::flatten)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    fn run<T>(what: impl Future<Output = T>) -> T {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_time().build().unwrap().block_on(what)
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_is_let_go() {
+        let written = run(async {
+            let (near, _far) = tokio::io::duplex(16);
+            let mut guarded = Guarded::new(near, Duration::from_millis(20));
+            guarded.write_all(&[7; 64]).await
+        });
+
+        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn a_client_that_takes_a_little_now_and_then_is_served() {
+        let taken = run(async {
+            let (near, mut far) = tokio::io::duplex(16);
+            let mut guarded = Guarded::new(near, Duration::from_secs(60));
+            let reader = tokio::spawn(async move {
+                let mut taken = Vec::new();
+                far.read_to_end(&mut taken).await.map(|_| taken)
+            });
+            guarded.write_all(&[7; 640]).await.unwrap();
+            drop(guarded);
+            reader.await.unwrap().unwrap()
+        });
+
+        assert_eq!(taken, [7; 640]);
+    }
+}

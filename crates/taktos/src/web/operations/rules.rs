@@ -1,0 +1,164 @@
+//! The rules of switches: as they should be, as they are, and made so.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{Response, StatusCode};
+use controller::northbound::{ForeignRules, Reply, Request, RuleOwner, RuleState, RuleSummary};
+use wire::openflow::DatapathId;
+
+use super::Operation;
+use crate::inspection::words;
+use crate::web::body::Sent;
+use crate::web::document::place;
+use crate::web::document::rule::{
+    ForeignRulesChoice, ForeignRulesDocument, ReconcilingDocument, RuleDocument, RuleOwnerDocument,
+    RuleStateDocument, RulesDocument,
+};
+use crate::web::gate::{Caller, Role};
+use crate::web::problem::{Problem, json};
+use crate::web::query::Query;
+use crate::web::site::Site;
+
+const RECONCILED: [(&str, &str); 1] = [("switch", "only this one: its name or its datapath id")];
+
+/// Returns what can be asked about them.
+#[must_use]
+pub fn operations() -> Vec<Operation> {
+    let list = "List the rules that a switch should have, and whether it has them.";
+    let reconcile = "Compare switches with what they should have, whole, and mend them.";
+    let foreign = "Say what is done with rules that are not the controller's.";
+    vec![
+        Operation::get("list-rules", "/api/v1/switches/{switch}/rules", list, rules)
+            .gives::<RulesDocument>(StatusCode::OK),
+        Operation::post("reconcile", "/api/v1/reconcile", reconcile, reconciled)
+            .parameters(&RECONCILED)
+            .gives::<ReconcilingDocument>(StatusCode::ACCEPTED),
+        Operation::put("set-foreign-rules", "/api/v1/settings", foreign, settled)
+            .role(Role::Administer)
+            .takes::<ForeignRulesDocument>()
+            .gives::<ReconcilingDocument>(StatusCode::ACCEPTED),
+    ]
+}
+
+async fn rules(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(switch): Path<String>,
+) -> Result<Response<Body>, Problem> {
+    let datapath = known(&site, &switch)?;
+    match site.ask(caller.asker, Request::Rules(datapath)).await? {
+        Reply::Rules(rules) => {
+            let document = RulesDocument {
+                datapath: datapath.to_string(),
+                name: site.names.switch(datapath),
+                rules: rules.iter().map(rule).collect(),
+            };
+            Ok(json(StatusCode::OK, &document))
+        }
+        Reply::UnknownSwitch(_) => Err(unknown(&switch)),
+        _ => Err(Problem::fault()),
+    }
+}
+
+async fn reconciled(
+    State(site): State<Site>,
+    caller: Caller,
+    query: Query,
+) -> Result<Response<Body>, Problem> {
+    query.only(&RECONCILED.map(|(name, _)| name))?;
+    let switch = query.one("switch")?;
+    let which = switch.map(|switch| known(&site, switch)).transpose()?;
+    begun(
+        &site,
+        caller,
+        Request::Reconcile(which),
+        switch.unwrap_or_default(),
+    )
+    .await
+}
+
+async fn settled(
+    State(site): State<Site>,
+    caller: Caller,
+    Sent(document): Sent<ForeignRulesDocument>,
+) -> Result<Response<Body>, Problem> {
+    let foreign = match document.foreign_rules {
+        ForeignRulesChoice::Keep => ForeignRules::Keep,
+        ForeignRulesChoice::Remove => ForeignRules::Remove,
+    };
+    begun(&site, caller, Request::SetForeignRules(foreign), "").await
+}
+
+/// Asks for something that makes the controller look at switches.
+async fn begun(
+    site: &Site,
+    caller: Caller,
+    request: Request,
+    switch: &str,
+) -> Result<Response<Body>, Problem> {
+    match site.ask(caller.asker, request).await? {
+        Reply::Reconciling { switches } => Ok(json(
+            StatusCode::ACCEPTED,
+            &ReconcilingDocument { switches },
+        )),
+        Reply::UnknownSwitch(_) => Err(unknown(switch)),
+        _ => Err(Problem::fault()),
+    }
+}
+
+/// Returns the switch that is called so.
+///
+/// # Errors
+///
+/// If that is no name of one.
+pub fn known(site: &Site, switch: &str) -> Result<DatapathId, Problem> {
+    place::switch("switch", switch, &site.names).map_err(|_| unknown(switch))
+}
+
+/// Says that no switch is called so.
+#[must_use]
+pub fn unknown(switch: &str) -> Problem {
+    Problem::not_found("unknown-switch", format!("no switch is called {switch}"))
+        .help("GET /api/v1/topology lists those that are")
+}
+
+fn rule(summary: &RuleSummary) -> RuleDocument {
+    let (state, error) = match summary.state {
+        RuleState::Present => (RuleStateDocument::Present, None),
+        RuleState::Pending => (RuleStateDocument::Pending, None),
+        RuleState::Away => (RuleStateDocument::Away, None),
+        RuleState::Missing => (RuleStateDocument::Missing, None),
+        RuleState::Different => (RuleStateDocument::Different, None),
+        RuleState::Excess => (RuleStateDocument::Excess, None),
+        RuleState::Refused(error) => (RuleStateDocument::Refused, Some(format!("{error:?}"))),
+    };
+    RuleDocument {
+        table: summary.table.0,
+        priority: summary.priority,
+        matching: summary.matching.iter().map(words::field).collect(),
+        actions: summary.actions.iter().map(words::action).collect(),
+        cookie: format!("{:#x}", summary.cookie.0),
+        owner: owner(&summary.owner),
+        state,
+        error,
+    }
+}
+
+fn owner(owner: &RuleOwner) -> RuleOwnerDocument {
+    match owner {
+        RuleOwner::Controller => RuleOwnerDocument::Controller,
+        RuleOwner::Flow { id, name } => RuleOwnerDocument::Flow {
+            id: id.0,
+            name: name.clone(),
+        },
+        RuleOwner::Intent { id, name } => RuleOwnerDocument::Intent {
+            id: id.0,
+            name: name.clone(),
+        },
+        RuleOwner::Application { id, name } => RuleOwnerDocument::Application {
+            id: id.0,
+            name: name.clone(),
+        },
+        RuleOwner::Foreign => RuleOwnerDocument::Foreign,
+    }
+}
