@@ -60,6 +60,7 @@ use crate::forwarding::Forwarding;
 use crate::hosts::Hosts;
 use crate::intents::Intents;
 use crate::inventory::Inventory;
+use crate::link_trust::LinkTrust;
 use crate::northbound::{Asker, FlowId, Request, RequestId};
 use crate::outbox::{Outbox, Output};
 use crate::path::Atlas;
@@ -152,6 +153,7 @@ pub struct Controller {
     view: View,
     hosts: Hosts,
     prober: Prober,
+    link_trust: LinkTrust,
     flows: Flows,
     desired: Desired,
     reservations: Reservations,
@@ -211,7 +213,8 @@ impl Controller {
             schedule: Schedule::new(now, &config.timers),
             sessions: Sessions::default(),
             outbox: Outbox::default(),
-            prober: Prober::new(config.probe_key),
+            prober: Prober::new(config.probe_key, config.seed),
+            link_trust: LinkTrust::default(),
             flows: Flows::default(),
             desired: Desired::default(),
             reservations,

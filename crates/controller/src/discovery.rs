@@ -6,8 +6,12 @@
 //! other neighbour never forwards it (IEEE 802.1AB-2016 clause 7.1).
 //!
 //! With a key, a probe carries a tag that only its holder can compute: SipHash
-//! over the port's name. A host that forges probes then makes no links.
+//! over the port's name and the time. A host that forges probes then makes no
+//! links, nor does one that recorded a probe and sends it later, or to a controller
+//! that was restarted with another seed. One that relays probes at once is the
+//! concern of [`crate::link_trust`].
 
+use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::lldp::{Lldp, Origin};
 use wire::openflow::{Action, Actions, BufferId, PacketOut, PortNumber, QueueId, TransactionId};
@@ -18,10 +22,15 @@ use crate::siphash::siphash_2_4;
 /// How long a neighbour that keeps what LLDP tells may believe a probe.
 const TIME_TO_LIVE_S: u16 = 10;
 
+/// A probe is believed in the epoch in which it was sent, and in the next one.
+pub const EPOCH: Duration = Duration::from_secs(2);
+
 /// Makes probes and recognises them.
 #[derive(Clone, Debug)]
 pub struct Prober {
     key: Option<[u8; 16]>,
+    /// Tells this run of the controller from others.
+    seed: u64,
     /// The frame that is sent; kept for its memory.
     frame: Vec<u8>,
 }
@@ -29,20 +38,28 @@ pub struct Prober {
 impl Prober {
     /// Makes probes with or without a key.
     #[must_use]
-    pub const fn new(key: Option<[u8; 16]>) -> Self {
+    pub const fn new(key: Option<[u8; 16]>, seed: u64) -> Self {
         Self {
             key,
+            seed,
             frame: Vec::new(),
         }
     }
 
     /// Appends the order to send a probe from a port with this address, by the
     /// queue of `class`.
-    pub fn emit(&mut self, port: PortId, mac: MacAddress, class: u8, out: &mut Vec<u8>) {
+    pub fn emit(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        mac: MacAddress,
+        class: u8,
+        out: &mut Vec<u8>,
+    ) {
         let origin = Origin {
             datapath: port.datapath,
             port: port.port,
-            tag: self.tag(port),
+            tag: self.tag(epoch(now), port),
         };
         self.frame.clear();
         origin.emit_frame(mac, TIME_TO_LIVE_S, &mut self.frame);
@@ -60,22 +77,31 @@ impl Prober {
     }
 
     /// Returns the port by which a probe left, or `None` if what stands behind
-    /// the header of an LLDP frame is no probe of ours.
+    /// the header of an LLDP frame is no probe of ours, or one of another time.
     #[must_use]
-    pub fn origin(&self, payload: &[u8]) -> Option<PortId> {
+    pub fn origin(&self, now: Instant, payload: &[u8]) -> Option<PortId> {
         let origin = Lldp::parse(payload).ok()?.origin?;
         let port = PortId::new(origin.datapath, origin.port);
-        let is_ours = self.key.is_none() || origin.tag == self.tag(port);
+        let epoch = epoch(now);
+        let is_ours = self.key.is_none()
+            || origin.tag == self.tag(epoch, port)
+            || epoch > 0 && origin.tag == self.tag(epoch - 1, port);
         is_ours.then_some(port)
     }
 
-    fn tag(&self, port: PortId) -> Option<u64> {
+    fn tag(&self, epoch: u64, port: PortId) -> Option<u64> {
         let key = self.key?;
-        let mut name = [0; 12];
+        let mut name = [0; 28];
         name[..8].copy_from_slice(&port.datapath.0.to_be_bytes());
-        name[8..].copy_from_slice(&port.port.0.to_be_bytes());
+        name[8..12].copy_from_slice(&port.port.0.to_be_bytes());
+        name[12..20].copy_from_slice(&epoch.to_be_bytes());
+        name[20..].copy_from_slice(&self.seed.to_be_bytes());
         Some(siphash_2_4(key, &name))
     }
+}
+
+fn epoch(now: Instant) -> u64 {
+    now.as_ns() / EPOCH.as_ns()
 }
 
 #[cfg(test)]
@@ -86,31 +112,44 @@ mod tests {
     use super::*;
 
     const KEY: [u8; 16] = [7; 16];
+    const NOW: Instant = Instant::from_ns(100_000_000_000);
+
+    #[test]
+    fn a_probe_that_was_recorded_is_not_believed_later_or_in_another_run() {
+        let mut prober = Prober::new(Some(KEY), 1);
+        let recorded = probe(&mut prober);
+
+        let soon = prober.origin(NOW + EPOCH, &recorded);
+        let later = prober.origin(NOW + EPOCH + EPOCH, &recorded);
+        let restarted = Prober::new(Some(KEY), 2).origin(NOW, &recorded);
+
+        assert_eq!((soon, later, restarted), (Some(port()), None, None));
+    }
 
     #[test]
     fn a_probe_names_the_port_by_which_it_left() {
-        let mut prober = Prober::new(None);
+        let mut prober = Prober::new(None, 1);
 
         let frame = probe(&mut prober);
 
-        assert_eq!(prober.origin(&frame), Some(port()));
+        assert_eq!(prober.origin(NOW, &frame), Some(port()));
     }
 
     #[test]
     fn a_probe_without_the_key_is_not_believed() {
-        let forged = probe(&mut Prober::new(None));
-        let mistaken = probe(&mut Prober::new(Some([8; 16])));
-        let mut prober = Prober::new(Some(KEY));
+        let forged = probe(&mut Prober::new(None, 1));
+        let mistaken = probe(&mut Prober::new(Some([8; 16]), 1));
+        let mut prober = Prober::new(Some(KEY), 1);
         let own = probe(&mut prober);
 
-        assert_eq!(prober.origin(&forged), None);
-        assert_eq!(prober.origin(&mistaken), None);
-        assert_eq!(prober.origin(&own), Some(port()));
+        assert_eq!(prober.origin(NOW, &forged), None);
+        assert_eq!(prober.origin(NOW, &mistaken), None);
+        assert_eq!(prober.origin(NOW, &own), Some(port()));
     }
 
     fn probe(prober: &mut Prober) -> Vec<u8> {
         let mut out = Vec::new();
-        prober.emit(port(), MacAddress([2; 6]), 7, &mut out);
+        prober.emit(NOW, port(), MacAddress([2; 6]), 7, &mut out);
         match Message::parse(&out).unwrap().1 {
             Message::PacketOut(packet_out) => {
                 let (_, payload) = Header::parse(packet_out.data).unwrap();

@@ -17,6 +17,7 @@
 //! | [`session`], [`outbox`], [`confirmation`] | how does it speak with switches? |
 //! | [`view`], [`place`] | what is known of the network? |
 //! | [`discovery`], [`hosts`] | how does it become known? |
+//! | [`link_trust`] | which links are believed? |
 //! | [`punts`] | which frames are taken from switches? |
 //! | [`path`] | which way should a flow take? |
 //! | [`admission`], [`unpromised`], [`refusal`] | can its promise be kept there? |
@@ -51,6 +52,7 @@ pub mod forwarding;
 pub mod hosts;
 pub mod intents;
 pub mod inventory;
+pub mod link_trust;
 mod mac_table;
 pub mod northbound;
 pub mod outbox;

@@ -4,8 +4,8 @@ use wire::ethernet::{EtherType, Header};
 use wire::openflow::{DatapathId, PacketIn};
 
 use crate::forwarding;
-use crate::northbound::Detection;
-use crate::place::PortId;
+use crate::northbound::{Detection, Event};
+use crate::place::{LinkEnds, PortId};
 use crate::punts::FrameClass;
 use crate::session::Slot;
 use crate::view::Confirmed;
@@ -57,7 +57,7 @@ impl Controller {
     }
 
     fn probe_arrived(&mut self, slot: Slot, to: PortId, payload: &[u8]) {
-        let origin = self.prober.origin(payload);
+        let origin = self.prober.origin(self.now, payload);
         let class = match origin {
             Some(_) => FrameClass::LinkProbe,
             None => FrameClass::ForeignLldp,
@@ -69,6 +69,9 @@ impl Controller {
             self.counters.foreign_probes += 1;
             return;
         };
+        if !self.is_believed(LinkEnds::new(from, to)) {
+            return;
+        }
         match self.view.confirm(self.now, from, to) {
             Confirmed::Known | Confirmed::Ignored => {}
             // The other side may have been deaf when this side was probed.
@@ -81,6 +84,22 @@ impl Controller {
                 self.link_found(link);
             }
         }
+    }
+
+    /// Returns whether a link may be there, as probes say.
+    fn is_believed(&mut self, link: LinkEnds) -> bool {
+        if self.view.is_up(link) {
+            return true;
+        }
+        if self.link_trust.is_held(self.now, link) {
+            return false;
+        }
+        let is_new = self.view.link(link).is_none();
+        let is_doubtful = is_new && self.link_trust.is_doubtful(self.now, link);
+        if is_doubtful && self.link_trust.is_to_tell(self.now, link) {
+            self.outbox.notify(Event::LinkDoubted { link });
+        }
+        !is_doubtful
     }
 
     /// Lets floods follow the links that are up now.

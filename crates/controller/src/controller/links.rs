@@ -60,6 +60,7 @@ impl Controller {
     pub(super) fn link_found(&mut self, link: LinkId) {
         let link = self.view.links()[link.index()].ends;
         self.outbox.notify(Event::LinkFound { link });
+        self.link_trust.found(link);
         self.keep_link(link);
         self.expected.remove(&link);
         let was_suspended = self.promises_are_suspended();
@@ -78,6 +79,13 @@ impl Controller {
     pub(super) fn link_lost(&mut self, link: LinkId, detection: Detection) {
         let link = self.view.links()[link.index()].ends;
         self.link_broken(link, detection);
+        let wait = match detection {
+            Detection::PortStatus | Detection::Silence => self.link_trust.lost(self.now, link),
+            Detection::Recabled => None,
+        };
+        if let Some(wait) = wait {
+            self.outbox.notify(Event::LinkFlaps { link, wait });
+        }
     }
 
     /// Moves all flows away from a link that is broken.

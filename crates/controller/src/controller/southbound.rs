@@ -249,6 +249,7 @@ impl Controller {
         };
         let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);
         let count = ports.len();
+        self.link_trust.switch_up(self.now, datapath);
         self.outbox.notify(Event::SwitchConnected {
             datapath,
             ports: count,
@@ -284,7 +285,7 @@ impl Controller {
         };
         let class = self.reservations.probe_class(port);
         let out = self.outbox.to(slot);
-        self.prober.emit(port, known.mac, class, out);
+        self.prober.emit(self.now, port, known.mac, class, out);
     }
 
     fn port_changed(&mut self, datapath: DatapathId, status: &PortStatus) {
@@ -298,6 +299,12 @@ impl Controller {
         match status.reason {
             PortStatusReason::Delete => port.carrier = Carrier::Down,
             PortStatusReason::Add | PortStatusReason::Modify => {}
+        }
+        let id = PortId::new(datapath, port.number);
+        match port.carrier {
+            Carrier::Down => self.link_trust.port_down(id),
+            Carrier::Up if self.view.port(id).is_some_and(is_up) => {}
+            Carrier::Up => self.link_trust.port_up(self.now, id),
         }
         if let Some(link) = self.view.set_port(self.now, switch, port) {
             self.link_lost(link, Detection::PortStatus);
@@ -321,4 +328,8 @@ impl Controller {
             self.entry_refused(datapath, transaction, error);
         }
     }
+}
+
+fn is_up(port: &Port) -> bool {
+    port.carrier == Carrier::Up
 }

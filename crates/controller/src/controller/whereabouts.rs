@@ -4,6 +4,7 @@ use crate::desired::Subject;
 use crate::hosts::Change;
 use crate::northbound::{Event, HostRefusal, Reply, RequestId, StaticHost};
 use crate::place::PortId;
+use crate::punts::FrameClass;
 use crate::rules;
 
 use wire::ethernet::Header;
@@ -13,6 +14,9 @@ use super::Controller;
 impl Controller {
     /// Learns from a frame that came in by `port`.
     pub(super) fn learn_from(&mut self, port: PortId, header: &Header, payload: &[u8]) {
+        if self.view.is_access(port) && FrameClass::of(header, payload) != FrameClass::Other {
+            self.link_trust.host_seen(self.now, port);
+        }
         let (now, view) = (self.now, &mut self.view);
         for change in self.hosts.learn(now, view, port, header, payload) {
             self.tell_of_host(change);

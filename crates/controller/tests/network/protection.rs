@@ -1,12 +1,14 @@
 //! What a switch that floods, lies, flaps or stalls does to the others: nothing.
 
+use std::collections::BTreeMap;
+
 use controller::northbound::{ApplicationKind, ClassCount, FrameClass, Manifest, Statistics};
-use controller::{Reply, Request};
+use controller::{Event, Reply, Request};
 use units::Duration;
 use wire::ethernet::{EtherType, Header, MacAddress};
 use wire::openflow::PortNumber;
 
-use super::fake::{self, HOST_PORT, Network};
+use super::fake::{self, HOST_PORT, Network, group, requirement};
 use super::{DIAMOND, RING};
 
 #[test]
@@ -82,6 +84,81 @@ fn what_was_counted_of_a_switch_outlives_its_connection() {
 
     assert_eq!(count(&mut network, FrameClass::Unicast).offered, 7);
     assert_eq!(statistics(&mut network).switches.len(), 3);
+}
+
+#[test]
+fn a_link_that_flaps_is_left_alone_until_it_has_stayed() {
+    let mut network = Network::started(4, &DIAMOND);
+    network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+
+    for _ in 0..50 {
+        network.cut(1, 2);
+        network.heal(1, 2);
+        network.pass(Duration::from_ms(100));
+    }
+    let losses = count_of(&network, |event| matches!(event, Event::LinkLost { .. }));
+    let told = count_of(&network, |event| matches!(event, Event::LinkFlaps { .. }));
+    let held = network.topology().links;
+    let reached = network.trace(1, group(1)).0;
+    network.pass(Duration::from_secs(25));
+
+    assert_eq!((losses, told, held), (7, 1, 3));
+    assert_eq!(reached, BTreeMap::from([(4, 1)]));
+    assert_eq!(network.topology().links, 4);
+}
+
+/// Two hosts that pass probes on to each other are no link.
+#[test]
+fn a_link_that_appears_between_hosts_is_not_believed() {
+    let mut network = Network::started(4, &DIAMOND);
+    network.pass(Duration::from_secs(20));
+    let relay = |network: &mut Network| {
+        for (from, to) in [(1, 3), (3, 1), (1, 3)] {
+            let [from, to] = [from, to].map(|at| fake::port(at, u64::from(HOST_PORT)));
+            let connection = network.switches[&to.datapath.0].connection.unwrap();
+            let mut bytes = Vec::new();
+            fake::emit_packet_in(to.port, &network.probes[&from], &mut bytes);
+            network.receive(connection, &bytes);
+        }
+    };
+
+    // Their frames were discarded by their switches: a frame of a stranger that
+    // they carry is what is seen.
+    for switch in [1, 3] {
+        let connection = network.switches[&switch].connection.unwrap();
+        network.receive(connection, &storm(1, mac(2), EtherType::GOOSE));
+    }
+    relay(&mut network);
+    relay(&mut network);
+
+    assert_eq!(network.topology().links, 4);
+    let told = count_of(&network, |event| matches!(event, Event::LinkDoubted { .. }));
+    assert_eq!(told, 1);
+    assert!(count(&mut network, FrameClass::LinkProbe).taken() > 0);
+}
+
+#[test]
+fn a_probe_that_was_recorded_makes_no_link_later() {
+    let mut network = Network::started(4, &DIAMOND);
+    let recorded = network.probes[&fake::port(1, 2)].clone();
+    let foreign = count(&mut network, FrameClass::ForeignLldp).offered;
+    network.pass(Duration::from_secs(10));
+    let connection = network.switches[&3].connection.unwrap();
+    let mut bytes = Vec::new();
+    fake::emit_packet_in(PortNumber(HOST_PORT), &recorded, &mut bytes);
+
+    network.receive(connection, &bytes);
+
+    assert_eq!(
+        count(&mut network, FrameClass::ForeignLldp).offered,
+        foreign + 1
+    );
+}
+
+fn count_of(network: &Network, is_it: impl Fn(&Event) -> bool) -> usize {
+    network.events.iter().filter(|event| is_it(event)).count()
 }
 
 fn statistics(network: &mut Network) -> Statistics {
