@@ -12,6 +12,7 @@ use crate::openflow::Client;
 use crate::site::{Papers, Site};
 use crate::testbed::{PATIENCE, Testbed, stop};
 use crate::trust::provider;
+use crate::workplace::Workplace;
 
 const NAME: &str = "localhost";
 
@@ -158,4 +159,39 @@ fn a_controller_is_served_if_its_certificate_bears_its_name() {
     assert!(impostor.is_err(), "{impostor:?}");
     assert_eq!(bed.show("flows")["flows"][0]["actions"][0], "output:2");
     assert_eq!(stop(running).code, Some(0));
+}
+
+#[test]
+fn addresses_for_switches_that_make_no_sense_are_refused_before_anything_starts() {
+    let place = Workplace::new();
+    let enciphered = ["--openflow", "ssl:127.0.0.1:0"];
+    let key = ["--openflow-tls-key", "key.pem"];
+    let file = [
+        "--openflow-tls-cert",
+        "cert.pem",
+        "--openflow-tls-ca",
+        "ca.pem",
+    ];
+
+    for (options, saying) in [
+        (
+            &["--openflow", "127.0.0.1:0,tcp:[::1]:0"][..],
+            "are both plain",
+        ),
+        (
+            &["--openflow", "controller:6653"],
+            "no address of this machine",
+        ),
+        (&enciphered, "needs --openflow-tls-ca"),
+        (&key, "--openflow has none"),
+        (&[enciphered, key].concat(), "needs --openflow-tls-ca"),
+        (&[&enciphered[..], &file].concat(), "belong together"),
+        (
+            &[&enciphered[..], &key, &file].concat(),
+            "cannot use key.pem",
+        ),
+    ] {
+        let arguments = [&["controller", "--http", "127.0.0.1:0"], options].concat();
+        place.run(&arguments).is_refused(saying);
+    }
 }
