@@ -63,6 +63,15 @@ enum Command {
     Withdraw(client::withdraw::Withdraw),
     /// Find ways through the network, with room for a flow if that is wanted.
     Paths(client::paths::Paths),
+    /// Show intents (connectivity, paths, match and action), add or remove some.
+    Intents(Box<client::intents::Intents>),
+    /// Show the rules that switches should have and whether they have them, or have
+    /// them mended.
+    Rules(client::rules::Rules),
+    /// Show the applications of a running controller, load, unload or reload some.
+    Apps(client::apps::Apps),
+    /// Change how a running controller goes about its work.
+    Settings(client::settings::Settings),
     /// Show what happened in the network, or what happens.
     Events(client::events::Events),
     /// Do experiments of the papers again and print their figures beside ours;
@@ -162,6 +171,10 @@ pub fn main() -> ExitCode {
         Command::Flows(arguments) => client::flows::flows(&arguments),
         Command::Admit(arguments) => client::admit::admit(&arguments),
         Command::Withdraw(arguments) => client::withdraw::withdraw(&arguments),
+        Command::Intents(arguments) => client::intents::intents(&arguments),
+        Command::Rules(arguments) => client::rules::rules(&arguments),
+        Command::Apps(arguments) => client::apps::apps(&arguments),
+        Command::Settings(arguments) => client::settings::settings(&arguments),
         Command::Events(arguments) => client::events::events(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
     };

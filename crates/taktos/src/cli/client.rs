@@ -6,10 +6,14 @@
 //! for instance: [`sheet`] shows none of it without making it harmless.
 
 pub mod admit;
+pub mod apps;
 pub mod events;
 pub mod flows;
 pub mod hosts;
+pub mod intents;
 pub mod paths;
+pub mod rules;
+pub mod settings;
 pub mod topology;
 pub mod withdraw;
 
@@ -33,10 +37,6 @@ use super::exit::Exit;
 use super::screen::{self, say};
 use crate::client::access::{self, Access, AccessError, DEFAULT_URL};
 use crate::client::{ClientError, Controller};
-
-/// The queue of flows with a deadline: the most urgent one of the classes that a
-/// network has unless it declares others.
-const USUAL_CLASS: u8 = 6;
 
 /// Where the controller is, by what right we ask, and how we want the answer.
 #[derive(Debug, clap::Args)]
@@ -101,7 +101,7 @@ impl Target {
         };
         let fetch = || match reader {
             Reader::Program => {
-                let document: Value = controller.get(&page.path)?;
+                let document = (page.ask)(&controller)?;
                 Ok(format!(
                     "{}\n",
                     sheet::harmless_document(&document.to_string())
@@ -125,7 +125,7 @@ impl Target {
         controller: &Controller,
         page: &Page<'_, T>,
     ) -> Result<String, ClientError> {
-        self.shown(controller.get(&page.path)?, page.text)
+        self.shown((page.ask)(controller)?, page.text)
     }
 
     /// Returns what is shown of a document.
@@ -153,10 +153,16 @@ impl Target {
 struct Page<'a, T> {
     /// What it is called.
     title: &'a str,
-    /// Where it is.
-    path: String,
+    /// Asks for it.
+    ask: &'a dyn Fn(&Controller) -> Result<Value, ClientError>,
     /// What people read of it.
     text: &'a dyn Fn(&T) -> String,
+}
+
+/// Returns what asks for the document at `path`.
+fn at(path: impl Into<String>) -> impl Fn(&Controller) -> Result<Value, ClientError> {
+    let path = path.into();
+    move |controller| controller.get(&path)
 }
 
 /// Removes things by their names, one by one; one that is not there does not keep

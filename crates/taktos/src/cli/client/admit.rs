@@ -16,7 +16,7 @@ use self::decisions::Decided;
 use super::super::exit::Exit;
 use super::super::screen::{Steps, say};
 use super::frames::Frames;
-use super::{Target, USUAL_CLASS, failure, put};
+use super::{Target, failure, put};
 use crate::client::{ClientError, Controller};
 use crate::web::document::{ProtectionDocument, RequirementDocument, RequirementsDocument};
 
@@ -127,7 +127,7 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
         source: arguments.source.clone().unwrap_or_default(),
         destinations: arguments.destination.clone(),
         matching: arguments.frames.document(),
-        class: contract.class.or(arguments.deadline.map(|_| USUAL_CLASS)),
+        class: contract.class,
         deadline_ns: arguments.deadline.map(Duration::as_ns),
         rate_bps: contract.rate.map_or(0, BitRate::as_bps),
         burst_bytes: contract.burst.or(contract.frame).map(DataSize::bytes_up),

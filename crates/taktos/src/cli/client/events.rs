@@ -9,7 +9,7 @@ use super::super::exit::Exit;
 use super::super::screen::say;
 use super::live::{self, Notice};
 use super::sheet::{harmless, harmless_document};
-use super::{Page, Target, failure, happening, moment};
+use super::{Page, Target, at, failure, happening, moment};
 use crate::client::event_stream::ServerEvent;
 use crate::client::watcher::{self, Heard};
 use crate::web::document::{EventDocument, EventKind, EventsDocument};
@@ -52,7 +52,7 @@ impl Events {
 fn latest(arguments: &Events) -> Exit {
     arguments.target.show(&Page {
         title: "events",
-        path: "/api/v1/events/latest".to_owned(),
+        ask: &at("/api/v1/events/latest"),
         text: &|document: &EventsDocument| {
             let wanted = document.events.iter();
             let wanted = wanted.filter(|event| arguments.wants(event.what.name()));

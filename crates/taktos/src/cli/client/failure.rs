@@ -43,8 +43,16 @@ fn advice(error: &ClientError) -> Option<String> {
     }
 }
 
+/// Returns why something was refused, and what to do about it.
+pub fn refused(problem: &ProblemBody) -> String {
+    match help(problem) {
+        Some(help) => format!("refused: {}; {help}", problem.message),
+        None => format!("refused: {}", problem.message),
+    }
+}
+
 /// Returns what to do about a problem.
-pub fn help(problem: &ProblemBody) -> Option<String> {
+fn help(problem: &ProblemBody) -> Option<String> {
     match ours(&problem.code) {
         Some(ours) => Some(ours.to_owned()),
         None => problem.help.as_deref().map(harmless),

@@ -5,7 +5,7 @@ use units::{BitRate, Duration};
 use super::super::exit::Exit;
 use super::happening::{About, way};
 use super::sheet::{Head, count, draw, facts};
-use super::{Page, Target, segment};
+use super::{Page, Target, at, segment};
 use crate::web::document::flow::{PromiseDocument, TravelsDocument};
 use crate::web::document::requirement::ProtocolDocument;
 use crate::web::document::{
@@ -30,7 +30,7 @@ pub fn flows(arguments: &Flows) -> Exit {
         None => {
             let page = Page {
                 title: "flows",
-                path: "/api/v1/flows".to_owned(),
+                ask: &at("/api/v1/flows"),
                 text: &all,
             };
             match arguments.watch {
@@ -41,7 +41,7 @@ pub fn flows(arguments: &Flows) -> Exit {
         Some(name) => {
             let page = Page {
                 title: "flow",
-                path: format!("/api/v1/flows/{}", segment(name)),
+                ask: &at(format!("/api/v1/flows/{}", segment(name))),
                 text: &one,
             };
             match arguments.watch {

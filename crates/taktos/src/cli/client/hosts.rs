@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::exit::Exit;
 use super::happening::About;
 use super::sheet::{count, harmless, harmless_document};
-use super::{Page, Target, endpoint, failure, put, segment, topology};
+use super::{Page, Target, at, endpoint, failure, put, segment, topology};
 use crate::web::document::{HostDocument, HostRequestDocument, HostsDocument, PlaceDocument};
 
 /// Where all hosts are.
@@ -67,7 +67,7 @@ pub fn hosts(arguments: &Hosts) -> Exit {
         None => {
             let page = Page {
                 title: "hosts",
-                path: ALL.to_owned(),
+                ask: &at(ALL),
                 text: &text,
             };
             match arguments.watch {

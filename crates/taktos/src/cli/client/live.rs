@@ -84,6 +84,7 @@ pub fn watch(controller: &Controller, view: &View<'_>) -> Exit {
         text,
         heard_at: now,
         asked_at: now,
+        took: Duration::ZERO,
         due: Due::Settled,
         link: Link::Opening,
         fault: None,
@@ -167,6 +168,8 @@ struct Live<'a> {
     /// When the controller was last known to have nothing newer.
     heard_at: Instant,
     asked_at: Instant,
+    /// How long the last answer took.
+    took: Duration,
     due: Due,
     link: Link,
     /// Why the last question was not answered.
@@ -198,7 +201,8 @@ impl Live<'_> {
         let since = self.asked_at.elapsed();
         match self.due {
             Due::Settled => TICK,
-            Due::Changed => LEAST_INTERVAL.saturating_sub(since),
+            // Whoever takes long to answer is asked less often.
+            Due::Changed => LEAST_INTERVAL.max(self.took * 4).saturating_sub(since),
             Due::Unanswered => PAUSE.saturating_sub(since).min(TICK),
         }
     }
@@ -241,6 +245,7 @@ impl Live<'_> {
         let asked_at = Instant::now();
         let fetched = (self.view.fetch)();
         self.asked_at = Instant::now();
+        self.took = self.asked_at - asked_at;
         match fetched {
             Ok(text) => {
                 self.due = Due::Settled;

@@ -9,9 +9,13 @@ use super::super::exit::Exit;
 use super::endpoint::Written;
 use super::flows::time;
 use super::sheet::{Head, draw};
-use super::{Target, USUAL_CLASS, failure, put};
+use super::{Target, failure, put};
 use crate::web::document::path::{LoadDocument, WishDocument};
 use crate::web::document::{PathDocument, PathQueryDocument, PathsDocument};
+
+/// The queue of a load that names none: the most urgent one that has a budget where
+/// no file declares classes.
+const USUAL_CLASS: u8 = 6;
 
 /// What `taktos paths` is told.
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::super::exit::Exit;
 use super::happening::{About, list, place};
 use super::sheet::{Head, count, draw};
-use super::{Page, Target};
+use super::{Page, Target, at};
 use crate::web::document::{
     HostDocument, HostOrigin, LinkDocument, SwitchDocument, TopologyDocument,
 };
@@ -24,7 +24,7 @@ pub struct Topology {
 pub fn topology(arguments: &Topology) -> Exit {
     let page = Page {
         title: "network",
-        path: "/api/v1/topology".to_owned(),
+        ask: &at("/api/v1/topology"),
         text: &text,
     };
     match arguments.watch {

@@ -107,10 +107,7 @@ fn row(decision: &DecisionDocument, wanted: &RequirementDocument) -> [String; 6]
     let guarantee = admitted.and_then(|it| it.guarantee_ns);
     let slack = deadline.zip(guarantee);
     let slack = slack.map(|(deadline, guarantee)| time(deadline.saturating_sub(guarantee)));
-    let refused = decision.refused.as_ref().map(|it| match failure::help(it) {
-        None => format!("refused: {}", it.message),
-        Some(help) => format!("refused: {}; {help}", it.message),
-    });
+    let refused = decision.refused.as_ref().map(failure::refused);
     [
         decision.name.clone(),
         deadline.map(time).unwrap_or_default(),

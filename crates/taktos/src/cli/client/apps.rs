@@ -1,0 +1,154 @@
+//! `taktos apps`: the applications of a controller (S1-9).
+
+use controller::northbound::ApplicationKind;
+use serde_json::{Value, json};
+
+use super::super::exit::Exit;
+use super::sheet::{Head, count, draw, harmless, harmless_document};
+use super::{Page, Target, at, failure, put, segment};
+use crate::client::ClientError;
+use crate::web::document::application::{
+    ApplicationDocument, ApplicationsDocument, ManifestDocument,
+};
+
+/// Where all applications are.
+const ALL: &str = "/api/v1/applications";
+
+/// What `taktos apps` is told.
+#[derive(Debug, clap::Args)]
+pub struct Apps {
+    #[command(subcommand)]
+    change: Option<Change>,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// What can be done to applications.
+#[derive(Debug, clap::Subcommand)]
+enum Change {
+    /// List them (what is done without a word, too).
+    List,
+    /// Load one: a built-in one by its name, or one that asks over the interface for
+    /// programs.
+    Load(Load),
+    /// Unload some, with their rules and intents.
+    Unload {
+        /// Their names.
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Let one begin anew; its rules stay.
+    Reload {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// What an application declares.
+#[derive(Debug, clap::Args)]
+struct Load {
+    /// Its name: `reactive-forwarding`, `deterministic`, `proactive-routes`, or any
+    /// other.
+    name: String,
+    /// What it may see and do, as in `see-topology`; may be repeated [default: what
+    /// it needs, if it is built in].
+    #[arg(long, value_name = "PERMISSION", value_delimiter = ',')]
+    permission: Vec<String>,
+    /// Whose rules go first where they conflict: the higher one's.
+    #[arg(long, value_name = "0-255", default_value_t = 0)]
+    priority: u8,
+}
+
+/// Lists applications, loads, unloads or reloads some.
+pub fn apps(arguments: &Apps) -> Exit {
+    let target = &arguments.target;
+    match &arguments.change {
+        Some(Change::Load(wanted)) => load(target, wanted),
+        Some(Change::Unload { names }) => super::remove(target, "application", ALL, names),
+        Some(Change::Reload { name }) => reload(target, name),
+        Some(Change::List) | None => target.show(&Page {
+            title: "applications",
+            ask: &at(ALL),
+            text: &|document: &ApplicationsDocument| table(&document.applications),
+        }),
+    }
+}
+
+fn table(applications: &[ApplicationDocument]) -> String {
+    if applications.is_empty() {
+        return "no application is loaded: `taktos apps load` loads one\n".to_owned();
+    }
+    let rows = applications.iter().map(row).collect::<Vec<_>>();
+    let heads = [
+        Head::Text("application"),
+        Head::Text("kind"),
+        Head::Amount("priority"),
+        Head::Amount("intents"),
+        Head::Amount("rules"),
+        Head::Amount("denied"),
+        Head::Text("may"),
+    ];
+    format!(
+        "{}{}\n",
+        draw(heads, &rows),
+        count(rows.len(), "application")
+    )
+}
+
+fn row(application: &ApplicationDocument) -> [String; 7] {
+    let built_in = application.kind == application.name;
+    [
+        application.name.clone(),
+        if built_in {
+            "built in"
+        } else {
+            &application.kind
+        }
+        .to_owned(),
+        application.priority.to_string(),
+        application.intents.to_string(),
+        application.rules.to_string(),
+        application.denied.to_string(),
+        application.permissions.join(" "),
+    ]
+}
+
+fn load(target: &Target, wanted: &Load) -> Exit {
+    let controller = match target.controller() {
+        Ok(controller) => controller,
+        Err(exit) => return exit,
+    };
+    let kind = ApplicationKind::named(&wanted.name);
+    let manifest = ManifestDocument {
+        name: wanted.name.clone(),
+        kind: kind.map(|kind| kind.name().to_owned()),
+        permissions: match (wanted.permission.is_empty(), kind) {
+            (true, Some(_)) => None,
+            (_, _) => Some(wanted.permission.clone()),
+        },
+        priority: wanted.priority,
+    };
+    let loaded = controller.post::<Value>(ALL, &manifest);
+    let text = |loaded: &ApplicationDocument| table(std::slice::from_ref(loaded));
+    finish(loaded.and_then(|document| target.shown(document, &text)))
+}
+
+fn reload(target: &Target, name: &str) -> Exit {
+    let controller = match target.controller() {
+        Ok(controller) => controller,
+        Err(exit) => return exit,
+    };
+    let path = format!("{ALL}/{}/reload", segment(name));
+    let done = controller.post::<Value>(&path, &json!({}));
+    finish(done.map(|_| match target.json {
+        true => harmless_document(&format!("{:#}\n", json!({ "reloaded": name }))),
+        false => format!("{} begins anew\n", harmless(name)),
+    }))
+}
+
+fn finish(shown: Result<String, ClientError>) -> Exit {
+    match shown {
+        Ok(shown) => put(&shown),
+        Err(error) => failure::complain(&error),
+    }
+}

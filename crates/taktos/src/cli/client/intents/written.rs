@@ -1,0 +1,227 @@
+//! Intents as the command line says them.
+
+use super::super::endpoint::Written;
+use super::super::frames::Frames;
+use crate::web::document::EndpointDocument;
+use crate::web::document::intent::{
+    ActionDocument, ExtentDocument, FrameMatchDocument, IntentDocument, ScopeDocument,
+    WaypointDocument,
+};
+
+/// What is to hold.
+#[derive(Debug, clap::Subcommand)]
+pub enum Kind {
+    /// Two hosts reach each other, wherever they are.
+    HostToHost {
+        /// One host.
+        one: String,
+        /// The other.
+        other: String,
+    },
+    /// What enters at one place and matches leaves at another.
+    PointToPoint {
+        /// Where frames enter: a host, or a port as SWITCH:PORT.
+        from: Written,
+        /// Where they leave.
+        to: Written,
+        #[command(flatten)]
+        frames: MatchedFrames,
+    },
+    /// What enters at one place and matches leaves at several.
+    Multicast {
+        /// Where frames enter: a host, or a port as SWITCH:PORT.
+        from: Written,
+        /// Where they leave.
+        #[arg(required = true)]
+        to: Vec<Written>,
+        #[command(flatten)]
+        frames: MatchedFrames,
+    },
+    /// What enters at one place and matches leaves at another, and passes certain
+    /// places in this order.
+    Path {
+        /// Where frames enter: a host, or a port as SWITCH:PORT.
+        from: Written,
+        /// Where they leave.
+        to: Written,
+        /// What they pass: switches by name, links as in `1:2-3:1`.
+        #[arg(long, value_name = "PLACE", value_delimiter = ',')]
+        through: Vec<String>,
+        /// That is the whole path: where a link of it breaks, frames wait.
+        #[arg(long)]
+        whole: bool,
+        /// What the last switch does with them before they leave; may be repeated.
+        #[arg(long, value_name = "ACTION", value_parser = action)]
+        action: Vec<ActionDocument>,
+        #[command(flatten)]
+        frames: MatchedFrames,
+    },
+    /// Switches do something with the frames that match.
+    MatchAction {
+        /// At these switches [default: at all, and those to come].
+        #[arg(long, value_name = "SWITCH", value_delimiter = ',')]
+        at: Vec<String>,
+        /// Above which others, 0 to 99.
+        #[arg(long, default_value_t = 0)]
+        priority: u8,
+        /// What is done, in this order: `output:N`, `flood`, `controller`, `queue:N`,
+        /// `set-vlan:N`, `strip-vlan`, `set-source:MAC`, `set-destination:MAC`; may
+        /// be repeated. Without any, frames are dropped.
+        #[arg(long, value_name = "ACTION", value_parser = action)]
+        action: Vec<ActionDocument>,
+        #[command(flatten)]
+        frames: MatchedFrames,
+    },
+}
+
+/// Which frames.
+#[derive(Debug, clap::Args)]
+pub struct MatchedFrames {
+    /// The port by which they come in.
+    #[arg(long, value_name = "PORT", help_heading = "Which frames")]
+    in_port: Option<u32>,
+    /// The address they come from.
+    #[arg(long, value_name = "MAC", help_heading = "Which frames")]
+    from_address: Option<String>,
+    #[command(flatten)]
+    frames: Frames,
+}
+
+fn action(text: &str) -> Result<ActionDocument, String> {
+    let (word, value) = text.split_once(':').unwrap_or((text, ""));
+    let number = || "expected a number behind the colon".to_owned();
+    Ok(match (word, value) {
+        ("flood", "") => ActionDocument::Flood,
+        ("controller", "") => ActionDocument::Controller,
+        ("strip-vlan", "") => ActionDocument::StripVlan,
+        ("output", port) => ActionDocument::Output(port.parse().map_err(|_| number())?),
+        ("queue", queue) => ActionDocument::Queue(queue.parse().map_err(|_| number())?),
+        ("set-vlan", vlan) => ActionDocument::SetVlan(vlan.parse().map_err(|_| number())?),
+        ("set-source", mac) => ActionDocument::SetSource(mac.to_owned()),
+        ("set-destination", mac) => ActionDocument::SetDestination(mac.to_owned()),
+        _ => {
+            return Err(
+                "expected output:N, flood, controller, queue:N, set-vlan:N, strip-vlan, \
+                 set-source:MAC or set-destination:MAC"
+                    .to_owned(),
+            );
+        }
+    })
+}
+
+impl MatchedFrames {
+    fn document(&self) -> FrameMatchDocument {
+        let frames = self.frames.document();
+        FrameMatchDocument {
+            input_port: self.in_port,
+            source_mac: self.from_address.clone(),
+            ether_type: frames.ether_type,
+            destination_mac: frames.destination_mac,
+            vlan: frames.vlan,
+            ipv4_source: frames.ipv4_source,
+            ipv4_destination: frames.ipv4_destination,
+            protocol: frames.protocol,
+            source_port: frames.source_port,
+            destination_port: frames.destination_port,
+        }
+    }
+}
+
+impl Kind {
+    /// Returns what is to hold, under a name.
+    pub fn named(&self, name: &str) -> IntentDocument {
+        let name = name.to_owned();
+        let place = |written: &Written| -> EndpointDocument { written.0.clone() };
+        match self {
+            Self::HostToHost { one, other } => IntentDocument::HostToHost {
+                name,
+                one: one.clone(),
+                other: other.clone(),
+            },
+            Self::PointToPoint { from, to, frames } => IntentDocument::PointToPoint {
+                name,
+                from: place(from),
+                to: place(to),
+                matching: frames.document(),
+            },
+            Self::Multicast { from, to, frames } => IntentDocument::Multicast {
+                name,
+                from: place(from),
+                to: to.iter().map(place).collect(),
+                matching: frames.document(),
+            },
+            Self::Path {
+                from,
+                to,
+                through,
+                whole,
+                action,
+                frames,
+            } => IntentDocument::Path {
+                name,
+                from: place(from),
+                to: place(to),
+                through: through.iter().map(|it| passed(it)).collect(),
+                extent: match whole {
+                    true => ExtentDocument::Full,
+                    false => ExtentDocument::Partial,
+                },
+                matching: frames.document(),
+                actions: action.clone(),
+            },
+            Self::MatchAction {
+                at,
+                priority,
+                action,
+                frames,
+            } => IntentDocument::MatchAction {
+                name,
+                at: match at.is_empty() {
+                    true => ScopeDocument::Everywhere,
+                    false => ScopeDocument::Switches(at.clone()),
+                },
+                priority: *priority,
+                matching: frames.document(),
+                actions: action.clone(),
+            },
+        }
+    }
+}
+
+/// Returns what is passed: links have a port at each end.
+fn passed(text: &str) -> WaypointDocument {
+    let ends = text.split_once('-');
+    match ends.is_some_and(|(a, b)| a.contains(':') && b.contains(':')) {
+        true => WaypointDocument::Link(text.to_owned()),
+        false => WaypointDocument::Switch(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_are_read_as_they_are_shown() {
+        assert_eq!(action("output:3"), Ok(ActionDocument::Output(3)));
+        assert_eq!(action("flood"), Ok(ActionDocument::Flood));
+        let mac = "02:00:00:00:00:01";
+        let source = ActionDocument::SetSource(mac.to_owned());
+        assert_eq!(action(&format!("set-source:{mac}")), Ok(source));
+        for bad in ["", "flood:1", "output", "output:x", "queue:256", "drop"] {
+            assert!(action(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn links_and_switches_are_told_apart() {
+        assert_eq!(
+            passed("1:2-3:1"),
+            WaypointDocument::Link("1:2-3:1".to_owned())
+        );
+        assert_eq!(
+            passed("bay-1"),
+            WaypointDocument::Switch("bay-1".to_owned())
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! `taktos rules`: the rules that switches should have, and whether they have them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::super::exit::Exit;
+use super::happening::About;
+use super::sheet::{Head, count, draw, harmless};
+use super::{Page, Target, failure, put, segment};
+use crate::client::{ClientError, Controller};
+use crate::inspection::words;
+use crate::web::document::TopologyDocument;
+use crate::web::document::rule::{
+    ReconcilingDocument, RuleDocument, RuleOwnerDocument, RuleStateDocument, RulesDocument,
+};
+
+/// What `taktos rules` is told.
+#[derive(Debug, clap::Args)]
+#[command(subcommand_precedence_over_arg = true)]
+pub struct Rules {
+    #[command(subcommand)]
+    change: Option<Change>,
+    /// A switch, by its name or its datapath id [default: all].
+    switch: Option<String>,
+    /// Show them again whenever they change, until Ctrl-C.
+    #[arg(long, short)]
+    watch: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// What can be done to rules.
+#[derive(Debug, clap::Subcommand)]
+enum Change {
+    /// Compare what switches have with what they should have, whole, and mend it.
+    Reconcile {
+        /// A switch, by its name or its datapath id [default: all].
+        switch: Option<String>,
+    },
+}
+
+/// The rules of several switches.
+#[derive(Debug, Deserialize, Serialize)]
+struct AllRules {
+    /// By datapath id.
+    switches: Vec<RulesDocument>,
+}
+
+/// Shows rules, or has them made so.
+pub fn rules(arguments: &Rules) -> Exit {
+    let target = &arguments.target;
+    if let Some(Change::Reconcile { switch }) = &arguments.change {
+        return reconcile(target, switch.as_deref());
+    }
+    let fetch = |controller: &Controller| fetch(controller, arguments.switch.as_deref());
+    let page = Page {
+        title: "rules",
+        ask: &fetch,
+        text: &text,
+    };
+    match arguments.watch {
+        true => target.watch(&page, concerns),
+        false => target.show(&page),
+    }
+}
+
+const fn concerns(about: About) -> bool {
+    match about {
+        About::Rules | About::Flows | About::Links | About::Switches | About::Unknown => true,
+        About::Hosts => false,
+    }
+}
+
+/// Asks for the rules of one switch, or for those of all, one by one.
+fn fetch(controller: &Controller, switch: Option<&str>) -> Result<Value, ClientError> {
+    let switches = match switch {
+        Some(switch) => vec![switch.to_owned()],
+        None => {
+            let topology: TopologyDocument = controller.get("/api/v1/topology")?;
+            let switches = topology.switches.into_iter().map(|it| it.datapath);
+            let mut switches: Vec<_> = switches.collect();
+            switches.sort_unstable();
+            switches
+        }
+    };
+    let rules = switches.iter().map(|switch| {
+        let path = format!("/api/v1/switches/{}/rules", segment(switch));
+        controller.get::<Value>(&path)
+    });
+    Ok(json!({ "switches": rules.collect::<Result<Vec<_>, _>>()? }))
+}
+
+fn text(document: &AllRules) -> String {
+    if document.switches.is_empty() {
+        return "no switch has connected yet\n".to_owned();
+    }
+    let parts: Vec<_> = document.switches.iter().map(of_switch).collect();
+    parts.join("\n")
+}
+
+fn of_switch(switch: &RulesDocument) -> String {
+    let rows = switch.rules.iter().map(row).collect::<Vec<_>>();
+    let heads = [
+        Head::Amount("table"),
+        Head::Amount("priority"),
+        Head::Text("match"),
+        Head::Text("actions"),
+        Head::Text("owner"),
+        Head::Text("state"),
+    ];
+    let number = count(rows.len(), "rule");
+    let title = format!("switch {} ({}), {number}", switch.name, switch.datapath);
+    let table = match rows.is_empty() {
+        true => String::new(),
+        false => draw(heads, &rows),
+    };
+    format!("{}\n{table}", harmless(&title))
+}
+
+fn row(rule: &RuleDocument) -> [String; 6] {
+    let fields = rule.matching.iter();
+    let fields: Vec<_> = fields
+        .map(|(name, value)| format!("{name}={}", words::plain(value)))
+        .collect();
+    let state = match rule.state {
+        RuleStateDocument::Present => "present",
+        RuleStateDocument::Pending => "pending",
+        RuleStateDocument::Away => "away",
+        RuleStateDocument::Refused => "refused",
+        RuleStateDocument::Missing => "missing",
+        RuleStateDocument::Different => "different",
+        RuleStateDocument::Excess => "in excess",
+    };
+    [
+        rule.table.to_string(),
+        rule.priority.to_string(),
+        or(fields.join(","), "all"),
+        or(rule.actions.join(","), "drop"),
+        owner(&rule.owner),
+        match &rule.error {
+            Some(error) => format!("{state}: {error}"),
+            None => state.to_owned(),
+        },
+    ]
+}
+
+fn or(words: String, instead: &str) -> String {
+    match words.is_empty() {
+        true => instead.to_owned(),
+        false => words,
+    }
+}
+
+fn owner(owner: &RuleOwnerDocument) -> String {
+    match owner {
+        RuleOwnerDocument::Controller => "controller".to_owned(),
+        RuleOwnerDocument::Flow { name, .. } => format!("flow {name}"),
+        RuleOwnerDocument::Intent { name, .. } => format!("intent {name}"),
+        RuleOwnerDocument::Application { name, .. } => format!("application {name}"),
+        RuleOwnerDocument::Foreign => "somebody else".to_owned(),
+    }
+}
+
+fn reconcile(target: &Target, switch: Option<&str>) -> Exit {
+    let controller = match target.controller() {
+        Ok(controller) => controller,
+        Err(exit) => return exit,
+    };
+    let path = match switch {
+        Some(switch) => format!("/api/v1/reconcile?switch={}", segment(switch)),
+        None => "/api/v1/reconcile".to_owned(),
+    };
+    let asked = controller.post::<Value>(&path, &json!({}));
+    let text = |begun: &ReconcilingDocument| {
+        let number = count(begun.switches, "switch");
+        format!("comparing {number}: `taktos events --follow` tells what is mended\n")
+    };
+    match asked.and_then(|document| target.shown(document, &text)) {
+        Ok(shown) => put(&shown),
+        Err(error) => failure::complain(&error),
+    }
+}
