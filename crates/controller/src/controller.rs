@@ -32,6 +32,7 @@ mod mobility;
 mod moves;
 mod names;
 mod paths;
+mod proactive;
 mod reconciliation;
 mod refusals;
 mod repairs;
@@ -66,6 +67,7 @@ use crate::outbox::{Outbox, Output};
 use crate::path::Atlas;
 use crate::place::LinkEnds;
 use crate::punts::{Budgets, Punts};
+use crate::routes::Flood;
 use crate::session::{ConnectionId, Sessions, Slot};
 use crate::store::StoreEvent;
 use crate::view::View;
@@ -162,6 +164,9 @@ pub struct Controller {
     intent_desk: IntentDesk,
     /// The network as the searches for intents see it, by this metric.
     atlas: Option<(Metric, Atlas)>,
+    is_proactive: bool,
+    /// By which ports proactive routes send what goes to all.
+    flood: Flood,
     /// Whether what was kept is known.
     memory: Memory,
     /// What the store knows of the network.
@@ -224,6 +229,8 @@ impl Controller {
             intents: Intents::default(),
             intent_desk: IntentDesk::default(),
             atlas: None,
+            is_proactive: false,
+            flood: Flood::new(),
             memory: Memory::Incomplete,
             inventory: Inventory::default(),
             confirmations: Confirmations::default(),

@@ -68,6 +68,8 @@ pub enum Subject {
     Application(ApplicationId),
     /// What a host sends to all whom intents connect it with.
     Gathering(MacAddress),
+    /// The proactive route to a host; without one, of what goes to all.
+    Route(Option<MacAddress>),
 }
 
 impl Subject {
@@ -80,6 +82,7 @@ impl Subject {
             | Self::KnownHost(_)
             | Self::Flow(_)
             | Self::Gathering(_)
+            | Self::Route(_)
             | Self::Application(_) => None,
         }
     }
@@ -93,15 +96,17 @@ impl Subject {
             Self::Intent(_) => 3,
             Self::Application(_) => 4,
             Self::Gathering(_) => 5,
+            Self::Route(_) => 6,
         }
     }
 
     /// Returns what a cookie says of it.
     const fn number(self) -> u32 {
         match self {
-            Self::Service => 0,
+            Self::Service | Self::Route(None) => 0,
             Self::KnownHost(MacAddress([_, _, a, b, c, d]))
-            | Self::Gathering(MacAddress([_, _, a, b, c, d])) => u32::from_be_bytes([a, b, c, d]),
+            | Self::Gathering(MacAddress([_, _, a, b, c, d]))
+            | Self::Route(Some(MacAddress([_, _, a, b, c, d]))) => u32::from_be_bytes([a, b, c, d]),
             Self::Flow(flow) => flow.0,
             Self::Intent(intent) => intent.0,
             Self::Application(application) => application.0 as u32,
@@ -117,7 +122,8 @@ impl Subject {
             | Self::KnownHost(_)
             | Self::Intent(_)
             | Self::Application(_)
-            | Self::Gathering(_) => TransactionId(0),
+            | Self::Gathering(_)
+            | Self::Route(_) => TransactionId(0),
         }
     }
 }

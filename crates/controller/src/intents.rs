@@ -42,6 +42,10 @@ pub enum Item {
     Intent(IntentId),
     /// The way by which a host is heard by all whom intents connect it with.
     Gathering(MacAddress),
+    /// The way to a host from everywhere.
+    Route(MacAddress),
+    /// What goes to all.
+    Flood,
 }
 
 /// Whether an intent is in force.
@@ -263,6 +267,32 @@ impl Intents {
     /// Notes that something has a way that serves not all whom it should.
     pub fn mark_unfinished(&mut self, item: Item) {
         self.waiting.insert(item);
+    }
+
+    /// Notes that something is to be kept anew with what waits: soon, and once for
+    /// all that happens until then.
+    pub fn mark_later(&mut self, item: Item) {
+        self.waiting.insert(item);
+    }
+
+    /// Notes that something serves all whom it should.
+    pub fn mark_finished(&mut self, item: Item) {
+        self.waiting.remove(&item);
+    }
+
+    /// Notes that the ways to hosts lack a switch, or have one too many.
+    pub fn mark_routes_unfinished(&mut self) {
+        let all = Item::Route(MacAddress::ZERO)..=Item::Route(MacAddress::BROADCAST);
+        let routes = self.courses.range(all).map(|(item, _)| *item);
+        self.waiting.extend(routes);
+    }
+
+    /// Returns the hosts to which ways are kept.
+    pub fn routes(&self) -> impl Iterator<Item = MacAddress> + '_ {
+        self.courses.keys().filter_map(|item| match item {
+            Item::Route(host) => Some(*host),
+            Item::Intent(_) | Item::Gathering(_) | Item::Flood => None,
+        })
     }
 
     /// Notes that something has to be kept anew.

@@ -27,6 +27,7 @@
 //! | [`priority`] | which of the entries that match a frame wins? |
 //! | [`intents`] | what else was programmed, and how is it kept? |
 //! | [`restoration`], [`transition`] | how does it change its way? |
+//! | [`routes`] | how are known hosts connected before they send? |
 //! | [`forwarding`] | what if nobody has asked for a flow? |
 //! | [`applications`] | who may ask what? |
 //!
@@ -63,6 +64,7 @@ pub mod punts;
 pub mod record;
 pub mod refusal;
 pub mod restoration;
+pub mod routes;
 pub mod rules;
 mod search;
 pub mod session;

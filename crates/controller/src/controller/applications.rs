@@ -84,7 +84,8 @@ impl Controller {
                 }
             }
             ApplicationKind::Deterministic => self.want_known_hosts(),
-            ApplicationKind::ProactiveRoutes | ApplicationKind::External => {}
+            ApplicationKind::ProactiveRoutes => self.proactive_routes_change(),
+            ApplicationKind::External => {}
         }
         self.outbox.reply(id, Reply::Reloaded);
     }
@@ -97,7 +98,12 @@ impl Controller {
                 id,
                 manifest: loaded.manifest.clone(),
                 intents: self.intents_of(&loaded.manifest.name),
-                rules: self.desired.of_subject(subject).count(),
+                rules: match loaded.manifest.kind {
+                    ApplicationKind::ProactiveRoutes => self.count_route_rules(),
+                    ApplicationKind::ReactiveForwarding
+                    | ApplicationKind::Deterministic
+                    | ApplicationKind::External => self.desired.of_subject(subject).count(),
+                },
                 denied: loaded.denied,
             }
         };
@@ -198,6 +204,12 @@ impl Controller {
                 _,
             ) => {}
         }
+        let kind = ApplicationKind::ProactiveRoutes;
+        let is_proactive = self.applications.of_kind(kind).is_some();
+        if is_proactive != std::mem::replace(&mut self.is_proactive, is_proactive) {
+            self.proactive_routes_change();
+        }
+        self.mark_all_gatherings();
     }
 
     /// Has switches discard what known hosts send that nobody claims, unless it is

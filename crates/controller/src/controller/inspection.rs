@@ -113,6 +113,7 @@ impl Controller {
                 id,
                 name: String::new(),
             },
+            Subject::Route(_) => self.owner_of_routes(),
         }
     }
 }

@@ -279,9 +279,10 @@ impl Controller {
         if let IntentKind::HostToHost { one, other } = kind {
             for name in [one, other] {
                 if let Some(host) = self.view.host(name) {
-                    self.intents.mark(Item::Gathering(host.mac));
+                    self.intents.mark_later(Item::Gathering(host.mac));
                 }
             }
+            self.try_waiting_intents();
         }
     }
 
@@ -337,6 +338,7 @@ impl Controller {
             Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) => {
                 "the controller".to_owned()
             }
+            Subject::Route(_) => "proactive-routes".to_owned(),
             Subject::Flow(flow) => match self.flows.get(flow) {
                 Some(flow) => format!("flow {}", flow.admission.requirement.name),
                 None => format!("flow {}", flow.0),

@@ -421,7 +421,8 @@ impl Controller {
             | Subject::KnownHost(_)
             | Subject::Intent(_)
             | Subject::Application(_)
-            | Subject::Gathering(_) => None,
+            | Subject::Gathering(_)
+            | Subject::Route(_) => None,
         };
         let stages = Stages::plan(&present, wanted, source, &|port| self.far_end(port));
         let mut reached = Reached::default();

@@ -27,18 +27,18 @@ use super::moves::{Part, Reached, Together};
 /// The most that is kept anew between two inputs.
 const SLICE_ITEMS: usize = 256;
 /// About how many switches the searches of a slice visit.
-const SLICE_VISITS: usize = 20_000;
+const SLICE_VISITS: usize = 5_000;
 /// How long what waits is not tried again after something has changed: a network
 /// that comes up changes thousands of times a second.
 const RETRY_WAIT: Duration = Duration::from_ms(20);
 
 /// What a slice works with.
-struct Slice {
-    atlas: Atlas,
+pub(super) struct Slice {
+    pub(super) atlas: Atlas,
     /// What is sent at once.
-    at_once: Together,
+    pub(super) at_once: Together,
     /// What is moved in stages.
-    moves: BTreeMap<Subject, Part>,
+    pub(super) moves: BTreeMap<Subject, Part>,
 }
 
 impl Controller {
@@ -81,6 +81,8 @@ impl Controller {
             match item {
                 Item::Intent(id) => self.keep_intent(id, &mut slice),
                 Item::Gathering(host) => self.keep_gathering(host, &mut slice),
+                Item::Route(host) => self.keep_route(host, &mut slice),
+                Item::Flood => self.keep_flood(&mut slice),
             }
             if slice.atlas.visits() - start >= SLICE_VISITS {
                 break;
@@ -111,7 +113,7 @@ impl Controller {
     }
 
     /// Returns whether something has a way, and the way is whole.
-    fn is_travelled(&self, item: Item) -> bool {
+    pub(super) fn is_travelled(&self, item: Item) -> bool {
         let course = self.intents.course(item);
         course.is_some_and(|course| course.links().all(|link| self.view.is_up(link)))
     }
@@ -178,7 +180,7 @@ impl Controller {
     fn keep_gathering(&mut self, mac: MacAddress, slice: &mut Slice) {
         let (item, subject) = (Item::Gathering(mac), Subject::Gathering(mac));
         let nothing = Content::new();
-        let Some((source, peers)) = self.peers(mac).filter(|_| self.forwarding.is_none()) else {
+        let Some((source, peers)) = self.peers(mac).filter(|_| !self.is_flooded()) else {
             self.intents.forget_item(item);
             self.send_content(subject, &nothing, &mut slice.at_once);
             return;
@@ -201,9 +203,25 @@ impl Controller {
             self.place(subject, item, &rules, slice);
             self.intents.set_course(item, Some(course));
         }
-        if !is_whole {
-            self.intents.mark_unfinished(item);
+        match is_whole {
+            true => self.intents.mark_finished(item),
+            false => self.intents.mark_unfinished(item),
         }
+    }
+
+    /// Returns whether an application brings what goes to all to every host.
+    fn is_flooded(&self) -> bool {
+        self.forwarding.is_some() || self.is_proactive
+    }
+
+    /// Takes in that applications have come or gone.
+    pub(super) fn mark_all_gatherings(&mut self) {
+        let kinds = self
+            .intents
+            .accepted()
+            .map(|(_, held)| held.intent.kind.clone());
+        let kinds: Vec<IntentKind> = kinds.collect();
+        kinds.iter().for_each(|kind| self.mark_gatherings(kind));
     }
 
     /// Returns where a host is and where those are that intents connect it with, if
@@ -247,6 +265,8 @@ impl Controller {
         if let Some((_, atlas)) = &mut self.atlas {
             atlas.refresh(&self.view, datapath);
         }
+        // Each route has a rule at each switch.
+        self.intents.mark_routes_unfinished();
     }
 
     fn refresh_atlas_link(&mut self, link: LinkEnds) {
@@ -257,6 +277,7 @@ impl Controller {
 
     /// Takes in that a host was found or has moved.
     pub(super) fn host_concerns_intents(&mut self, name: &str) {
+        self.mark_route(name);
         let concerned: Vec<IntentId> = self.intents.of_host(name).collect();
         for id in concerned {
             self.intents.mark(Item::Intent(id));
@@ -390,7 +411,8 @@ impl Controller {
                 Subject::Service
                 | Subject::KnownHost(_)
                 | Subject::Flow(_)
-                | Subject::Gathering(_) => return None,
+                | Subject::Gathering(_)
+                | Subject::Route(_) => return None,
             };
             let fields = present.form.fields();
             let fields: Vec<MatchField> = fields.iter().flatten().collect();

@@ -54,6 +54,8 @@ impl Controller {
             self.outbox.reply(id, Reply::HostRefused(refusal));
             return;
         }
+        self.mark_route(&name);
+        self.host_concerns_intents(&name);
         self.hosts.remove(&mut self.view, mac);
         self.clear_rules(Subject::KnownHost(mac));
         self.outbox.notify(Event::HostRemoved { name });

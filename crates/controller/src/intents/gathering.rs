@@ -36,18 +36,8 @@ pub fn gather(
     source: PortId,
     peers: &[PortId],
 ) -> Option<(Tree, u64, bool)> {
-    let mut others: Vec<PortId> = peers.iter().copied().filter(|at| *at != source).collect();
-    let wanted = others.len();
-    others.retain(|port| {
-        atlas
-            .shortest(view, source.datapath, port.datapath)
-            .is_some()
-    });
-    if others.is_empty() {
-        return None;
-    }
-    let (tree, cost) = atlas.tree(view, source, &others).ok()?;
-    Some((tree, cost, others.len() == wanted))
+    let others: Vec<PortId> = peers.iter().copied().filter(|at| *at != source).collect();
+    atlas.tree_to_some(view, source, &others)
 }
 
 /// Returns the rules by which what a host sends to all follows a tree.

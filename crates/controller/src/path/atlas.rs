@@ -4,16 +4,19 @@
 //! breaks. So the graph holds every link that was ever found, and closing or
 //! opening one costs nothing else. What guides the searches to a switch is computed
 //! once, over all links whether open or not: it stays true whatever breaks and
-//! comes back, until a link or a switch is found that was never there before.
+//! comes back, until a link or a switch is found that was never there before. Where
+//! that leads astray, as so much is closed, it is computed over what is open; that
+//! stays true until something is opened.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use wire::openflow::{DatapathId, PortNumber};
 
-use super::graph::{Graph, is_connected};
+use super::graph::{Graph, Turned, cost_of, is_connected};
 use super::ranking::Ranking;
-use super::search::{Guide, Search};
+use super::search::{Extent, Guide, Search};
 use super::simple_path::SimplePath;
 use super::tree::{Branch, Cost, Tree};
 use crate::place::{LinkEnds, PortId};
@@ -22,11 +25,17 @@ use crate::view::View;
 /// The most destinations of which the guides are kept.
 const MAX_GUIDES: usize = 1_024;
 
+/// A search that has visited more switches than this was led astray.
+const MANY_VISITS: usize = 64;
+
 /// The network as searches see it.
 #[derive(Debug)]
 pub struct Atlas {
     graph: Graph,
     guides: BTreeMap<usize, Arc<Guide>>,
+    /// Guides over what was open, with what had changed by then.
+    recent: BTreeMap<usize, (Turned, Arc<Guide>)>,
+    turned: Turned,
     /// How many switches and links the view had.
     extent: (usize, usize),
     visits: usize,
@@ -39,6 +48,8 @@ impl Atlas {
         Self {
             graph: Graph::of_all(view, cost),
             guides: BTreeMap::new(),
+            recent: BTreeMap::new(),
+            turned: Turned::default(),
             extent: extent(view),
             visits: 0,
         }
@@ -52,12 +63,14 @@ impl Atlas {
 
     /// Takes over what happened to a switch or to a link of it.
     pub fn refresh(&mut self, view: &View, datapath: DatapathId) {
-        self.graph.refresh(view, datapath);
+        let Turned { opened, closed } = self.graph.refresh(view, datapath);
+        self.turned.opened += opened;
+        self.turned.closed += closed;
     }
 
     /// Takes over what happened to a link.
     pub fn refresh_link(&mut self, view: &View, link: LinkEnds) {
-        self.graph.refresh(view, link.both()[0].datapath);
+        self.refresh(view, link.both()[0].datapath);
     }
 
     /// Returns how many switches all searches have visited.
@@ -100,8 +113,26 @@ impl Atlas {
         let search = Search::guided(&self.graph, end, guide);
         let mut ranking = Ranking::beside(search, start, most, closed);
         let ways = ranking.by_ref().collect();
-        self.visits += ranking.visits();
+        let visits = ranking.visits();
+        self.visits += visits;
+        if visits > MANY_VISITS && self.turned.closed > 0 {
+            self.look_around(end);
+        }
         ways
+    }
+
+    /// Computes the guide to a switch over what is open, unless that is known.
+    fn look_around(&mut self, to: usize) {
+        let known = self.recent.get(&to);
+        if known.is_some_and(|(turned, _)| *turned == self.turned) {
+            return;
+        }
+        if self.recent.len() >= MAX_GUIDES {
+            self.recent.pop_first();
+        }
+        self.visits += self.graph.switches();
+        let guide = Arc::new(Guide::to(&self.graph, to, Extent::Open));
+        self.recent.insert(to, (self.turned, guide));
     }
 
     /// Returns the tree of the shortest ways from one port to others, to which they
@@ -123,6 +154,53 @@ impl Atlas {
             growth.add(&way.ok_or(*destination)?, destination.port);
         }
         Ok((growth.tree, growth.cost))
+    }
+
+    /// Returns the tree to those of the ports to which ways lead, its cost, and whether
+    /// they lead to all; nothing if they lead to none.
+    pub fn tree_to_some(
+        &mut self,
+        view: &View,
+        source: PortId,
+        destinations: &[PortId],
+    ) -> Option<(Tree, u64, bool)> {
+        let mut growth = Growth::new(source);
+        let mut is_whole = true;
+        for destination in destinations {
+            match self.shortest(view, source.datapath, destination.datapath) {
+                Some(way) => growth.add(&way, destination.port),
+                None => is_whole = false,
+            }
+        }
+        (!growth.tree.branches.is_empty()).then_some((growth.tree, growth.cost, is_whole))
+    }
+
+    /// Returns the tree of the shortest ways from a port to all switches that they
+    /// lead to, and their cost added up.
+    #[must_use]
+    pub fn span(&self, view: &View, source: PortId) -> Option<(Tree, u64)> {
+        let root = self.graph.node(source.datapath)?;
+        if !is_connected(view, source.datapath) {
+            return None;
+        }
+        let mut growth = Growth::new(source);
+        let mut best = vec![None; self.graph.switches()];
+        let mut open = BinaryHeap::from([Reverse((0, None, root))]);
+        while let Some(Reverse((weight, by, here))) = open.pop() {
+            if best[here].is_some() {
+                continue;
+            }
+            best[here] = Some(weight);
+            growth.extend(by.map(|arc| self.graph.arc(arc)));
+            growth.cost = growth.cost.saturating_add(cost_of(weight));
+            for number in self.graph.leaving(here) {
+                let arc = self.graph.arc(*number);
+                if arc.is_open && best[arc.to].is_none() {
+                    open.push(Reverse((weight + arc.weight, Some(*number), arc.to)));
+                }
+            }
+        }
+        Some((growth.tree, growth.cost))
     }
 
     /// Returns the link from one switch to another that is the shortest open one.
@@ -148,10 +226,15 @@ impl Atlas {
             .iter()
             .map(|arc| self.graph.arc(*arc));
         let arc = arcs.find(|arc| arc.leaves == leaves && arc.enters == enters)?;
-        arc.is_open.then(|| super::graph::cost_of(arc.weight))
+        arc.is_open.then(|| cost_of(arc.weight))
     }
 
     fn guide(&mut self, to: usize) -> Arc<Guide> {
+        if let Some((turned, guide)) = self.recent.get(&to)
+            && turned.opened == self.turned.opened
+        {
+            return Arc::clone(guide);
+        }
         if let Some(guide) = self.guides.get(&to) {
             return Arc::clone(guide);
         }
@@ -159,7 +242,7 @@ impl Atlas {
             self.guides.pop_first();
         }
         self.visits += self.graph.switches();
-        let guide = Arc::new(Guide::to(&self.graph, to));
+        let guide = Arc::new(Guide::to(&self.graph, to, Extent::All));
         self.guides.insert(to, Arc::clone(&guide));
         guide
     }
@@ -193,6 +276,18 @@ impl Growth {
         }
         self.lead(place, destination);
         self.cost = self.cost.saturating_add(way.cost);
+    }
+
+    /// Adds the switch that an arc leads to, or the first one.
+    fn extend(&mut self, arc: Option<&super::graph::Arc>) {
+        let Some(arc) = arc else {
+            self.place(self.source, None);
+            return;
+        };
+        if let Some(before) = self.places.get(&arc.leaves.datapath).copied() {
+            self.lead(before, arc.leaves.port);
+            self.place(arc.enters, Some((before, arc.leaves.port)));
+        }
     }
 
     fn place(&mut self, entrance: PortId, parent: Option<(usize, PortNumber)>) -> usize {

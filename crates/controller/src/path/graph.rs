@@ -31,6 +31,13 @@ pub struct Graph {
     entering: Vec<Vec<usize>>,
 }
 
+/// How many arcs have changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Turned {
+    pub(super) opened: u64,
+    pub(super) closed: u64,
+}
+
 /// One direction of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arc {
@@ -105,15 +112,23 @@ impl Graph {
         }
     }
 
-    /// Takes over which of the arcs at a switch are open now.
-    pub(super) fn refresh(&mut self, view: &View, datapath: DatapathId) {
+    /// Takes over which of the arcs at a switch are open now. Returns how many were
+    /// opened and how many closed.
+    pub(super) fn refresh(&mut self, view: &View, datapath: DatapathId) -> Turned {
+        let mut turned = Turned::default();
         let Some(node) = self.node(datapath) else {
-            return;
+            return turned;
         };
         for number in self.leaving[node].iter().chain(&self.entering[node]) {
             let arc = &mut self.arcs[*number];
-            arc.is_open = is_open(view, LinkEnds::new(arc.leaves, arc.enters));
+            let is_open = is_open(view, LinkEnds::new(arc.leaves, arc.enters));
+            match (std::mem::replace(&mut arc.is_open, is_open), is_open) {
+                (false, true) => turned.opened += 1,
+                (true, false) => turned.closed += 1,
+                (false, false) | (true, true) => {}
+            }
         }
+        turned
     }
 
     /// Returns how many switches there are.

@@ -53,7 +53,7 @@ pub(super) struct Limits<'a> {
 
 impl<'g> Search<'g> {
     pub(super) fn new(graph: &'g Graph, to: usize) -> Self {
-        Self::guided(graph, to, Arc::new(Guide::to(graph, to)))
+        Self::guided(graph, to, Arc::new(Guide::to(graph, to, Extent::All)))
     }
 
     /// Begins with a guide that was made before.
@@ -148,8 +148,8 @@ impl<'g> Search<'g> {
     }
 }
 
-/// The least weight from each switch to one, over all links, open or not. That is
-/// never more than it takes over those that are open.
+/// The least weight from each switch to one. It is never more than it takes while
+/// none of the arcs is open that it was not computed over.
 #[derive(Debug)]
 pub(super) struct Guide {
     /// The cost, and in the lower sixteen bits how many links.
@@ -160,9 +160,18 @@ pub(super) struct Guide {
 const UNREACHED: u64 = u64::MAX;
 const LINK_BITS: u32 = 16;
 
+/// Which arcs a guide is computed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All.
+    All,
+    /// Those that are open.
+    Open,
+}
+
 impl Guide {
     /// Computes them by Dijkstra's algorithm against the direction of the arcs.
-    pub(super) fn to(graph: &Graph, to: usize) -> Self {
+    pub(super) fn to(graph: &Graph, to: usize, extent: Extent) -> Self {
         let mut left = vec![UNREACHED; graph.switches()].into_boxed_slice();
         let start = (to < graph.switches()).then_some(Reverse((0, to)));
         let mut open: BinaryHeap<_> = start.into_iter().collect();
@@ -173,7 +182,8 @@ impl Guide {
             left[here] = packed(weight);
             for number in graph.entering(here) {
                 let arc = graph.arc(*number);
-                if left[arc.from] == UNREACHED {
+                let is_part = arc.is_open || extent == Extent::All;
+                if is_part && left[arc.from] == UNREACHED {
                     open.push(Reverse((weight + arc.weight, arc.from)));
                 }
             }

@@ -36,6 +36,7 @@ fn hosts_that_know_only_ip_addresses_find_those_they_are_connected_with() {
     let mut network = Network::started(5, &RING);
     add(&mut network, pair(1, 3)).unwrap();
     add(&mut network, pair(1, 4)).unwrap();
+    network.pass(SOON);
 
     let solicitation = MacAddress([0x33, 0x33, 0xff, 0, 0, 4]);
     for to_all in [MacAddress::BROADCAST, solicitation] {
@@ -44,6 +45,7 @@ fn hosts_that_know_only_ip_addresses_find_those_they_are_connected_with() {
         assert_eq!(reached(&mut network, 2, to_all), []);
     }
     remove(&mut network, "h1-h3");
+    network.pass(SOON);
     assert_eq!(reached(&mut network, 1, MacAddress::BROADCAST), [4]);
 }
 
@@ -74,6 +76,7 @@ fn an_intent_moves_away_from_a_broken_link_and_back_when_it_has_stayed() {
 fn a_change_that_concerns_no_intent_sends_nothing() {
     let mut network = Network::started(5, &RING);
     add(&mut network, pair(1, 2)).unwrap();
+    network.pass(SOON);
     let before = flow_mods(&network);
 
     network.cut(3, 4);
@@ -348,7 +351,7 @@ fn any_change() -> impl Strategy<Value = usize> {
     0..200usize
 }
 
-fn joined(links: &[(u64, u64)], from: u64, to: u64) -> bool {
+pub fn joined(links: &[(u64, u64)], from: u64, to: u64) -> bool {
     let mut seen = vec![from];
     let mut next = 0;
     while let Some(at) = seen.get(next).copied() {

@@ -7,6 +7,7 @@ mod inventory;
 mod many_moves;
 mod paths;
 mod protection;
+mod routes;
 mod rules;
 mod together;
 mod version10;

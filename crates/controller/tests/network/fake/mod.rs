@@ -353,6 +353,24 @@ impl Network {
         self.trace_from(host, port(to, u64::from(HOST_PORT)), MacAddress::BROADCAST);
     }
 
+    /// Lets a host ask for an address at the port of another one's host, and returns
+    /// whom that reaches how often.
+    pub fn ask_for_address(&mut self, host: u64, at: u64) -> BTreeMap<u64, usize> {
+        let header = Header {
+            destination: MacAddress::BROADCAST,
+            source: mac(host),
+            vlan: None,
+            ether_type: EtherType::ARP,
+        };
+        let mut frame = Vec::new();
+        header.emit(&mut frame);
+        frame.extend([0, 1, 8, 0, 6, 4, 0, 1]);
+        frame.extend(mac(host).0);
+        frame.extend([10, 0, 0, u8::try_from(host).unwrap()]);
+        frame.resize(60, 0);
+        self.send(port(at, u64::from(HOST_PORT)), frame)
+    }
+
     /// Does the same as [`trace`](Self::trace) for a host that is attached
     /// elsewhere.
     pub fn trace_from(
@@ -370,11 +388,16 @@ impl Network {
         };
         header.emit(&mut frame);
         frame.resize(60, 0);
+        let reached = self.send(at, frame);
+        (reached, self.queues.clone())
+    }
+
+    fn send(&mut self, at: PortId, frame: Vec<u8>) -> BTreeMap<u64, usize> {
         self.reached.clear();
         self.queues.clear();
         self.travelling.push_back((at, frame));
         self.settle();
-        (self.reached.clone(), self.queues.clone())
+        self.reached.clone()
     }
 
     /// Does with a frame what the entries of its switch say.

@@ -299,6 +299,8 @@ fn name_of_subject(subject: Subject) -> String {
         Subject::Intent(intent) => format!("intent {}", intent.0),
         Subject::Application(application) => format!("application {}", application.0),
         Subject::Gathering(mac) => format!("what host {mac} sends to all"),
+        Subject::Route(Some(mac)) => format!("the route to host {mac}"),
+        Subject::Route(None) => "what goes to all".to_owned(),
     }
 }
 

@@ -1,0 +1,258 @@
+//! Keeps every two known hosts connected while `proactive-routes` is loaded.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use wire::ethernet::MacAddress;
+use wire::openflow::DatapathId;
+
+use crate::desired::{Content, PlacedRule, Subject};
+use crate::intents::{Course, Item};
+use crate::northbound::{ApplicationKind, RuleOwner};
+use crate::place::PortId;
+use crate::routes::{Flood, Openings, common, to_all, to_host};
+use crate::transition::{Change, Stage, Stages};
+use crate::view::{Carrier, Control};
+
+use super::Controller;
+use super::moves::Part;
+use super::upkeep::Slice;
+
+impl Controller {
+    /// Takes in that proactive routes are wanted, or are not any more.
+    pub(super) fn proactive_routes_change(&mut self) {
+        let kept: Vec<MacAddress> = self.intents.routes().collect();
+        let known = self.view.hosts().iter().map(|host| host.mac);
+        for host in known.chain(kept) {
+            self.intents.mark(Item::Route(host));
+        }
+        self.intents.mark(Item::Flood);
+    }
+
+    /// Returns who has the rules of routes.
+    pub(super) fn owner_of_routes(&self) -> RuleOwner {
+        let kind = ApplicationKind::ProactiveRoutes;
+        match self.applications.of_kind(kind) {
+            Some(id) => RuleOwner::Application {
+                id,
+                name: kind.name().to_owned(),
+            },
+            None => RuleOwner::Controller,
+        }
+    }
+
+    /// Returns how many rules there are for routes.
+    pub(super) fn count_route_rules(&self) -> usize {
+        let hosts = self.intents.routes().map(Some);
+        let subjects = hosts.chain([None]).map(Subject::Route);
+        subjects
+            .map(|subject| self.desired.of_subject(subject).count())
+            .sum()
+    }
+
+    /// Takes in that a host was found, has moved or is gone.
+    pub(super) fn mark_route(&mut self, name: &str) {
+        if self.is_proactive
+            && let Some(host) = self.view.host(name)
+        {
+            self.intents.mark(Item::Route(host.mac));
+        }
+    }
+
+    /// Leads frames from everywhere to a host.
+    pub(super) fn keep_route(&mut self, mac: MacAddress, slice: &mut Slice) {
+        let (item, subject) = (Item::Route(mac), Subject::Route(Some(mac)));
+        let wanted = self.is_proactive;
+        let host = self.view.host_by_mac(mac).filter(|_| wanted);
+        let spanned = host
+            .and_then(|host| host.attachment)
+            .and_then(|at| slice.atlas.span(&self.view, at));
+        let is_known = host.is_some();
+        let Some((tree, cost)) = spanned else {
+            self.send_content(subject, &Content::new(), &mut slice.at_once);
+            match is_known {
+                true => self.intents.set_course(item, None),
+                false => self.intents.forget_item(item),
+            }
+            return;
+        };
+        let is_whole = tree.branches.len() == self.count_connected();
+        let course = Course {
+            trees: vec![tree],
+            cost,
+        };
+        if self.is_route_kept(item, &course) {
+            self.intents.settle_in(item);
+        } else {
+            self.place_route(mac, course, slice);
+        }
+        match is_whole {
+            true => self.intents.mark_finished(item),
+            false => self.intents.mark_unfinished(item),
+        }
+    }
+
+    fn count_connected(&self) -> usize {
+        let switches = self.view.switches().iter();
+        switches
+            .filter(|switch| switch.control == Control::Connected)
+            .count()
+    }
+
+    fn place_route(&mut self, mac: MacAddress, course: Course, slice: &mut Slice) {
+        let (item, subject) = (Item::Route(mac), Subject::Route(Some(mac)));
+        let tree = &course.trees[0];
+        let content = content(&to_host(tree, mac));
+        if self.is_travelled(item) {
+            let depths = (0..tree.branches.len())
+                .map(|place| (tree.branches[place].datapath, tree.depth(place)));
+            let depths = depths.collect();
+            self.moves.take(subject);
+            let stages = outwards(&self.desired.content(subject), &content, &depths);
+            let relies_on = self.unconfirmed(subject, &content);
+            let part = Part::new(stages, None, relies_on);
+            slice.moves.insert(subject, part);
+        } else {
+            self.send_content(subject, &content, &mut slice.at_once);
+        }
+        self.intents.set_course(item, Some(course));
+    }
+
+    /// Returns whether a route is whole, leads from all switches from which it can
+    /// and costs no more than the best one.
+    fn is_route_kept(&self, item: Item, best: &Course) -> bool {
+        let Some(present) = self.intents.course(item) else {
+            return false;
+        };
+        let switches = |course: &Course| {
+            let branches = course.trees.iter().flat_map(|tree| &tree.branches);
+            branches
+                .map(|branch| branch.datapath)
+                .collect::<BTreeSet<_>>()
+        };
+        let root = |course: &Course| course.trees[0].branches[0].entrance();
+        present.links().all(|link| self.view.is_up(link))
+            && root(present) == root(best)
+            && switches(present) == switches(best)
+            && present.cost <= best.cost
+    }
+
+    /// Leads what goes to all along one tree.
+    pub(super) fn keep_flood(&mut self, slice: &mut Slice) {
+        let subject = Subject::Route(None);
+        if !self.is_proactive {
+            self.flood = Flood::new();
+            self.send_content(subject, &Content::new(), &mut slice.at_once);
+            self.intents.forget_item(Item::Flood);
+            return;
+        }
+        // Ports come and go without anybody else asking.
+        self.intents.mark_unfinished(Item::Flood);
+        let flood = self.find_flood(slice);
+        if flood == self.flood {
+            return;
+        }
+        let wanted = content(&to_all(&flood));
+        let shared = content(&to_all(&common(&self.flood, &flood)));
+        self.moves.take(subject);
+        let stages = narrowed(&self.desired.content(subject), &shared, &wanted);
+        let relies_on = self.unconfirmed(subject, &wanted);
+        let part = Part::new(stages, None, relies_on);
+        slice.moves.insert(subject, part);
+        self.flood = flood;
+    }
+
+    /// Returns by which ports connected switches send what goes to all: where hosts
+    /// may be, and along the tree from the lowest switch of each part.
+    fn find_flood(&self, slice: &Slice) -> Flood {
+        let connected = self.view.switches().iter();
+        let connected = connected.filter(|switch| switch.control == Control::Connected);
+        let mut flood: Flood = connected
+            .map(|switch| {
+                let up = switch
+                    .ports
+                    .iter()
+                    .filter(|port| port.carrier == Carrier::Up);
+                let ports = up.map(|port| PortId::new(switch.datapath, port.number));
+                let access = ports.filter(|port| self.view.is_access(*port));
+                let openings = Openings {
+                    trunks: BTreeSet::new(),
+                    access: access.map(|port| port.port).collect(),
+                };
+                (switch.datapath, openings)
+            })
+            .collect();
+        let mut left: BTreeSet<DatapathId> = flood.keys().copied().collect();
+        while let Some(root) = left.pop_first() {
+            let source = PortId::new(root, wire::openflow::PortNumber(0));
+            let Some((tree, _)) = slice.atlas.span(&self.view, source) else {
+                continue;
+            };
+            for branch in &tree.branches {
+                left.remove(&branch.datapath);
+            }
+            for end in tree.links().flat_map(crate::place::LinkEnds::both) {
+                if let Some(openings) = flood.get_mut(&end.datapath) {
+                    openings.trunks.insert(end.port);
+                }
+            }
+        }
+        flood
+    }
+}
+
+fn content(rules: &[PlacedRule]) -> Content {
+    let rules = rules.iter();
+    rules
+        .map(|rule| ((rule.datapath, rule.place()), rule.form()))
+        .collect()
+}
+
+/// Plans the change of a route from its end outwards: whatever switch has the new
+/// rule, the switch that it sends to has it, too.
+fn outwards(present: &Content, wanted: &Content, depths: &BTreeMap<DatapathId, usize>) -> Stages {
+    let mut build: BTreeMap<usize, Stage> = BTreeMap::new();
+    for (spot, form) in wanted {
+        if present.get(spot) != Some(form) {
+            let depth = depths.get(&spot.0).copied().unwrap_or_default();
+            let stage = build.entry(depth).or_default();
+            stage.push((*spot, Change::Put(form.clone())));
+        }
+    }
+    Stages {
+        build: build.into_values().collect(),
+        clear: superfluous(present, wanted),
+    }
+}
+
+/// Plans the change of what goes to all: first only where both trees lead, then
+/// where the new one leads.
+fn narrowed(present: &Content, shared: &Content, wanted: &Content) -> Stages {
+    let narrow = shared.iter().filter(|(spot, form)| {
+        let before = present.get(*spot);
+        before.is_some_and(|before| before != *form)
+    });
+    let narrow: Stage = narrow
+        .map(|(spot, form)| (*spot, Change::Put(form.clone())))
+        .collect();
+    let narrowed = |spot| shared.get(spot).filter(|_| present.contains_key(spot));
+    let widen = wanted
+        .iter()
+        .filter(|(spot, form)| narrowed(spot) != Some(*form));
+    let widen: Stage = widen
+        .map(|(spot, form)| (*spot, Change::Put(form.clone())))
+        .collect();
+    let filled = [narrow, widen]
+        .into_iter()
+        .filter(|stage| !stage.is_empty());
+    Stages {
+        build: filled.collect(),
+        clear: superfluous(present, wanted),
+    }
+}
+
+fn superfluous(present: &Content, wanted: &Content) -> VecDeque<Stage> {
+    let gone = present.keys().filter(|spot| !wanted.contains_key(spot));
+    let stage: Stage = gone.map(|spot| (*spot, Change::Take)).collect();
+    let filled = (!stage.is_empty()).then_some(stage);
+    filled.into_iter().collect()
+}
