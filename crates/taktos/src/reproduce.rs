@@ -7,12 +7,13 @@
 
 mod amounts;
 mod loko;
+mod onos;
 mod side_by_side;
 
 use measure::reproduction::{Picture, Reproduction, Row};
 
 /// The papers whose experiments can be done again.
-pub const PAPERS: [Paper; 1] = [loko::PAPER];
+pub const PAPERS: [Paper; 2] = [loko::PAPER, onos::PAPER];
 
 /// A paper.
 #[derive(Debug)]
@@ -57,9 +58,30 @@ pub enum Effort {
 /// Is told how many of how many steps are done.
 pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
 
+/// Where an experiment runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum World {
+    /// In virtual time.
+    #[default]
+    Sim,
+    /// In this process, by the clock on the wall.
+    Process,
+}
+
+impl World {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Process => "process",
+        }
+    }
+}
+
 /// What came out of an experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
+    /// Where it ran.
+    pub world: World,
     /// The figures.
     pub rows: Vec<Row>,
     /// The figures as drawings.
@@ -84,7 +106,7 @@ impl Paper {
             paper: self.name.to_owned(),
             experiment: experiment.name.to_owned(),
             title: experiment.shows.to_owned(),
-            world: "sim".to_owned(),
+            world: outcome.world.name().to_owned(),
             seed: settings.seed,
             rows: outcome.rows,
             pictures: outcome.pictures,

@@ -3,6 +3,7 @@
 mod box_chart;
 mod curve_chart;
 mod heat_map;
+mod network_map;
 mod plot;
 
 use serde::Serialize;
@@ -10,6 +11,7 @@ use serde::Serialize;
 pub use box_chart::{BoxChart, BoxSummary, Column, Reference, ReferenceKind};
 pub use curve_chart::{Curve, CurveChart};
 pub use heat_map::{Axis, HeatMap, Scale};
+pub use network_map::NetworkMap;
 
 use crate::report::html::markup::Element;
 use crate::report::html::svg::drawing;
@@ -26,6 +28,8 @@ pub enum Picture {
     Boxes(BoxChart),
     /// Values that follow from another.
     Curves(CurveChart),
+    /// Nodes and links.
+    Network(NetworkMap),
 }
 
 impl Picture {
@@ -36,6 +40,7 @@ impl Picture {
             Self::HeatMap(map) => &map.name,
             Self::Boxes(chart) => &chart.name,
             Self::Curves(chart) => &chart.name,
+            Self::Network(map) => &map.name,
         }
     }
 
@@ -50,6 +55,7 @@ impl Picture {
             Self::HeatMap(map) => map.element(),
             Self::Boxes(chart) => chart.element(),
             Self::Curves(chart) => chart.element(),
+            Self::Network(map) => map.element(),
         }
     }
 }

@@ -98,7 +98,9 @@ fn heat_maps_of_loko_fig_14_mark_what_is_infeasible() {
 
     let maps = outcome.pictures.iter().map(|picture| match picture {
         Picture::HeatMap(map) => map,
-        Picture::Boxes(_) | Picture::Curves(_) => panic!("{}", picture.name()),
+        Picture::Boxes(_) | Picture::Curves(_) | Picture::Network(_) => {
+            panic!("{}", picture.name())
+        }
     });
     let maps: Vec<_> = maps.collect();
     assert_eq!(maps.len(), 6);
@@ -183,4 +185,51 @@ fn loko(name: &str) -> Outcome {
     let mut experiments = loko::PAPER.experiments.iter();
     let experiment = experiments.find(|one| one.name == name).unwrap();
     (experiment.run)(QUICK, &mut |_, _| {})
+}
+
+fn onos(name: &str) -> Outcome {
+    let experiment = onos::PAPER.experiments.iter().find(|one| one.name == name);
+    (experiment.unwrap().run)(QUICK, &mut |_, _| {})
+}
+
+/// S1-11: all that is there is found, and nothing else.
+#[test]
+fn the_network_of_internet2_is_discovered() {
+    let outcome = onos("internet2");
+
+    assert_eq!(outcome.broken, [""; 0]);
+    let printed: Vec<_> = outcome.rows.iter().filter_map(Row::agrees).collect();
+    assert_eq!(printed, [true, true]);
+    let [Picture::Network(map)] = &outcome.pictures[..] else {
+        panic!("{:?}", outcome.pictures);
+    };
+    assert_eq!((map.places.len(), map.links.len()), (205, 414));
+}
+
+/// S1-11: flows leave a link that breaks for ways one link longer, every time.
+#[test]
+fn flows_leave_a_broken_link_for_longer_ways() {
+    let outcome = onos("table2");
+
+    assert_eq!(outcome.broken, [""; 0]);
+    let printed = ["links of a path before", "links of a path afterwards"];
+    for row in &outcome.rows {
+        if printed.iter().any(|what| row.quantity.ends_with(what)) {
+            assert_eq!(row.agrees(), Some(true), "{row:?}");
+        }
+    }
+}
+
+/// S1-11: whatever is asked for is installed and confirmed.
+#[test]
+fn paths_are_installed_and_switches_and_links_added() {
+    for name in ["table1", "table3"] {
+        let outcome = onos(name);
+
+        assert_eq!(outcome.broken, [""; 0], "{name}");
+        assert!(
+            outcome.rows.iter().all(|row| row.taktos.is_some()),
+            "{name}"
+        );
+    }
 }

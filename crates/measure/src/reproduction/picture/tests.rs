@@ -130,3 +130,18 @@ fn heat_map(values: Vec<Vec<Option<f64>>>) -> HeatMap {
         values,
     }
 }
+
+#[test]
+fn a_map_shows_every_node_and_every_link_between_nodes() {
+    let map = NetworkMap {
+        name: "map".to_owned(),
+        title: "Three".to_owned(),
+        places: vec![[0.0, 0.0], [0.5, 1.0], [1.0, 0.0]],
+        links: vec![[0, 1], [1, 2], [2, 7]],
+    };
+
+    let svg = Picture::Network(map).to_svg();
+
+    assert_eq!(svg.matches("<circle").count(), 3);
+    assert_eq!(svg.matches("<line").count(), 2);
+}

@@ -15,7 +15,7 @@ mod traffic;
 mod variant;
 
 use super::super::side_by_side::side_by_side;
-use super::super::{Effort, Outcome, Progress, Settings};
+use super::super::{Effort, Outcome, Progress, Settings, World};
 use experience::Experience;
 use ring::LENGTHS;
 use variant::Variant;
@@ -50,6 +50,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
         tried.push(Tried { variant, lengths });
     }
     Outcome {
+        world: World::Sim,
         rows: rows::rows(&tried),
         pictures: figures::pictures(&tried),
         remarks: rows::remarks(runs),

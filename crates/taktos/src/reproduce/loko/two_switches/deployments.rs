@@ -6,7 +6,7 @@ use measure::reproduction::{Picture, Row};
 use sim::loko::deployments::{self, Deployment};
 
 use super::super::super::amounts::{mbps, ms, us};
-use super::super::super::{Outcome, Progress, Settings};
+use super::super::super::{Outcome, Progress, Settings, World};
 use super::column;
 
 const EMULATED: &str = "Both devices are emulations. Of the Banana Pi R1 the paper says little: its times are fitted \
@@ -33,6 +33,7 @@ pub fn fig15(settings: Settings, progress: &mut Progress) -> Outcome {
 fn outcome(figure: &str, deployed: &[Deployment]) -> Outcome {
     let numbered = (1..).zip(deployed);
     Outcome {
+        world: World::Sim,
         rows: deployed.iter().flat_map(rows).collect(),
         pictures: numbered
             .map(|(number, one)| picture(figure, number, one))
