@@ -58,6 +58,14 @@ impl Controller {
         }
     }
 
+    /// Wants nothing any more of a switch that will not come back.
+    pub(super) fn unwant_services(&mut self, datapath: DatapathId) {
+        for service in rules::services(datapath) {
+            let spot = (datapath, service.place());
+            self.desired.take(Subject::Service, spot);
+        }
+    }
+
     /// Brings what the switches should have up to date for a flow whose prepared
     /// entries were sent.
     pub(super) fn record(&mut self, id: FlowId) {

@@ -128,6 +128,7 @@ impl Controller {
                 Control::Forgotten => Reply::UnknownSwitch(datapath),
                 Control::Lost => {
                     self.view.forget(switch);
+                    self.unwant_services(datapath);
                     for write in self.inventory.strike_switch(datapath) {
                         self.outbox.store(write);
                     }

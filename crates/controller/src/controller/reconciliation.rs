@@ -36,6 +36,8 @@ const MAX_SUSPECTS: usize = 8;
 /// How long a switch that says that an entry is gone may say so of others before
 /// it is asked.
 const LOSS_WAIT: Duration = Duration::from_ms(10);
+/// How many times as long as it may be silent a switch may take for one turn.
+const STALLED: u32 = 4;
 /// Rounds are not begun for all switches at once, but in this many parts.
 pub(super) const ROUND_PHASES: u64 = 8;
 
@@ -98,8 +100,8 @@ pub(super) struct Watched {
 #[derive(Debug, Default)]
 pub(super) struct Reconciliation {
     pub(super) switches: BTreeMap<DatapathId, Watched>,
-    /// Those that are being asked or mended.
-    busy: BTreeSet<DatapathId>,
+    /// Those that are being asked or mended, and since when.
+    busy: BTreeMap<DatapathId, Instant>,
     /// Those whose turn has not come.
     waiting: VecDeque<DatapathId>,
     /// When those are asked that said that entries are gone.
@@ -136,7 +138,8 @@ impl Controller {
         let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
-        let was_idle = watched.tasks.is_empty() && !self.reconciliation.busy.contains(&datapath);
+        let was_idle =
+            watched.tasks.is_empty() && !self.reconciliation.busy.contains_key(&datapath);
         watched.tasks.insert(task);
         if was_idle {
             self.reconciliation.waiting.push_back(datapath);
@@ -152,7 +155,7 @@ impl Controller {
             let watched = self.reconciliation.switches.get_mut(&datapath);
             let task = watched.and_then(|watched| watched.tasks.pop_first());
             if let (Some(task), Some(slot)) = (task, self.sessions.of_switch(datapath)) {
-                self.reconciliation.busy.insert(datapath);
+                self.reconciliation.busy.insert(datapath, self.now);
                 self.ask(slot, datapath, task);
             }
         }
@@ -160,7 +163,7 @@ impl Controller {
 
     /// Lets the next switch be asked, and this one again if there is more to ask.
     pub(super) fn task_done(&mut self, datapath: DatapathId) {
-        if !self.reconciliation.busy.remove(&datapath) {
+        if self.reconciliation.busy.remove(&datapath).is_none() {
             return;
         }
         let watched = self.reconciliation.switches.get(&datapath);
@@ -430,6 +433,19 @@ impl Controller {
             self.unanswered(datapath, &question);
         }
         self.give_up_repairs();
+        self.pass_over_stalled();
+    }
+
+    /// Lets the turns of switches that are being asked or mended for very long go
+    /// to others: whoever stalls harms only himself.
+    fn pass_over_stalled(&mut self) {
+        let (now, limit) = (self.now, self.timers.echo_timeout * STALLED);
+        let busy = self.reconciliation.busy.iter();
+        let stalled = busy.filter(|(_, since)| now.saturating_since(**since) >= limit);
+        let stalled: Vec<DatapathId> = stalled.map(|(datapath, _)| *datapath).collect();
+        for datapath in stalled {
+            self.task_done(datapath);
+        }
     }
 
     /// Forgets what was asked of a switch whose connection is gone.

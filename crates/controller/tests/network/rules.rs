@@ -110,6 +110,23 @@ fn a_switch_that_cannot_say_what_it_has_is_given_all_of_it() {
     assert!(is_installed(&mut network));
 }
 
+/// Whoever takes a turn and never ends it keeps nobody else from theirs.
+#[test]
+fn switches_that_stall_do_not_keep_others_from_being_compared() {
+    let links: Vec<(u64, u64)> = (1..40).map(|at| (at, at + 1)).collect();
+    let mut network = Network::started(40, &links);
+    for at in 1..=39 {
+        network.switches.get_mut(&at).unwrap().habits.is_silent = true;
+    }
+    let before = tables(&network)[&40].clone();
+    network.pass(FEW_ROUNDS);
+    network.switches.get_mut(&40).unwrap().entries.clear();
+
+    network.pass(ALL_ROUNDS);
+
+    assert_eq!(tables(&network)[&40], before);
+}
+
 #[test]
 fn what_is_mended_goes_in_one_bundle_where_there_are_bundles() {
     let mut network = with_a_flow(|habits| habits.has_bundles = true);

@@ -47,6 +47,8 @@ pub struct Habits {
     pub drops_every: Option<usize>,
     /// Says that it cannot list entries.
     pub is_mute: bool,
+    /// Does not answer questions for entries at all.
+    pub is_silent: bool,
     /// Says entries in words of its own: without their queues, and with another
     /// port of entrance.
     pub has_dialect: bool,
@@ -141,6 +143,7 @@ impl FakeSwitch {
                 let body = ReplyBody::PortDescription(Sequence::of(&ports));
                 MultipartReply::new(body).emit(transaction, answers);
             }
+            RequestBody::Flow(_) | RequestBody::Aggregate(_) if self.habits.is_silent => {}
             RequestBody::Flow(_) | RequestBody::Aggregate(_) if self.habits.is_mute => {
                 let kind = ErrorKind::BadRequest(BadRequest::BadMultipart);
                 ErrorMessage::about(bytes, kind).emit(transaction, answers);
