@@ -41,15 +41,12 @@ impl Names {
             | Event::HostRemoved { .. }
             | Event::HostDoubted { .. }
             | Event::AddressDisputed { .. } => self.about_host(event),
-            Event::Admitted { flow, name } => EventKind::Admitted {
-                flow: flow.0,
-                name: name.clone(),
-            },
-            Event::Withdrawn { flow, name } => EventKind::Withdrawn {
-                flow: flow.0,
-                name: name.clone(),
-            },
-            Event::Installed { flow } => EventKind::Installed { flow: flow.0 },
+            Event::Admitted { .. }
+            | Event::Withdrawn { .. }
+            | Event::Installed { .. }
+            | Event::Degraded { .. }
+            | Event::Readmitted { .. }
+            | Event::Recovered { .. } => about_flow(event),
             Event::EntryRefused {
                 datapath,
                 flow,
@@ -60,12 +57,6 @@ impl Names {
             }
             Event::RestorationSent { .. } | Event::Restored { .. } => restoration(event),
             Event::Returned { flows } => EventKind::Returned { flows: *flows },
-            Event::Degraded { flow, travels } => EventKind::Degraded {
-                flow: flow.0,
-                travels: (*travels).into(),
-            },
-            Event::Readmitted { flow } => EventKind::Readmitted { flow: flow.0 },
-            Event::Recovered { flow } => EventKind::Recovered { flow: flow.0 },
             Event::PromisesSuspended { broken } => EventKind::PromisesSuspended { broken: *broken },
             Event::PromisesResumed => EventKind::PromisesResumed,
             Event::Synchronised {
@@ -226,6 +217,27 @@ fn restoration(event: &Event) -> EventKind {
             switches: *switches,
         },
         other => unreachable!("{other:?} is no step of a restoration"),
+    }
+}
+
+fn about_flow(event: &Event) -> EventKind {
+    match event {
+        Event::Admitted { flow, name } => EventKind::Admitted {
+            flow: flow.0,
+            name: name.clone(),
+        },
+        Event::Withdrawn { flow, name } => EventKind::Withdrawn {
+            flow: flow.0,
+            name: name.clone(),
+        },
+        Event::Installed { flow } => EventKind::Installed { flow: flow.0 },
+        Event::Degraded { flow, travels } => EventKind::Degraded {
+            flow: flow.0,
+            travels: (*travels).into(),
+        },
+        Event::Readmitted { flow } => EventKind::Readmitted { flow: flow.0 },
+        Event::Recovered { flow } => EventKind::Recovered { flow: flow.0 },
+        other => unreachable!("{other:?} is not about a flow"),
     }
 }
 
