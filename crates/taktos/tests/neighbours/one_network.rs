@@ -11,6 +11,8 @@ const CONTROLLER: &str = "tcp:127.0.0.1:6653";
 /// The entries of the service, without which nothing is found: the first lines of
 /// every table that the controller keeps.
 const PROBES: &str = "dl_type=0x88cc actions=CONTROLLER";
+/// What the cookies of entries begin with that the controller keeps as they are.
+const DESIRED: &str = "cookie=0x54";
 const MACS: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
 
 /// host 1 - Taktos, 0xa1 - Open vSwitch, 0xb1 - host 2
@@ -204,6 +206,31 @@ fn an_admitted_flow_has_its_entries_in_every_switch_of_its_way() {
     plant.admit();
 
     plant.await_flow();
+}
+
+#[test]
+fn two_hosts_are_joined_by_an_intent_across_both_kinds_of_switches() {
+    let test = "two_hosts_are_joined_by_an_intent_across_both_kinds_of_switches";
+    let Some(plant) = Plant::or_skip(test, &[]) else {
+        return;
+    };
+    plant.await_traffic();
+    let [one, other] = MACS.map(|mac| plant.bench.host_named(mac).unwrap());
+
+    let intent = json!({"kind": "host-to-host", "name": "pair", "one": one, "other": other});
+    let (status, decisions) = plant.bench.ask("POST", "intents", &intent);
+
+    assert_eq!(status, 201, "{decisions}");
+    plant.bench.until("intent that is installed", || {
+        let (_, intents) = plant.bench.ask("GET", "intents", &Value::Null);
+        intents["intents"][0]["state"] == "installed"
+    });
+    plant.bench.until("frames by the intent's entries", || {
+        plant.await_traffic();
+        let flows = plant.flows();
+        let mut desired = flows.lines().filter(|line| line.contains(DESIRED));
+        desired.any(|line| line.contains(MACS[1]) && !line.contains("n_packets=0,"))
+    });
 }
 
 /// Returns whether the flow's entry in Open vSwitch has matched.
