@@ -62,7 +62,7 @@ struct Add {
     #[arg(long, value_name = "FILE", required_unless_present = "name")]
     from: Option<PathBuf>,
     /// Its name, unique among all intents.
-    #[arg(requires = "kind", conflicts_with = "from")]
+    #[arg(conflicts_with = "from")]
     name: Option<String>,
     #[command(subcommand)]
     kind: Option<Kind>,
@@ -130,11 +130,13 @@ fn row(summary: &IntentSummaryDocument) -> [String; 6] {
 /// Returns what is asked for, or says why it cannot be.
 fn wanted(add: &Add) -> Result<Vec<IntentDocument>, Exit> {
     let Some(path) = &add.from else {
-        let one = add.name.as_ref().zip(add.kind.as_ref());
-        return Ok(one
-            .map(|(name, kind)| kind.named(name))
-            .into_iter()
-            .collect());
+        return match (&add.name, &add.kind) {
+            (Some(name), Some(kind)) => Ok(vec![kind.named(name)]),
+            (_, None) | (None, _) => {
+                say("taktos: what is to hold? `taktos intents add --help` lists the kinds");
+                Err(Exit::BadInput)
+            }
+        };
     };
     let text = text_file::read(path, LONGEST_FILE)?;
     let several = serde_json::from_str(&text);
