@@ -21,6 +21,8 @@ pub mod problem;
 pub mod query;
 pub mod server;
 pub mod site;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};

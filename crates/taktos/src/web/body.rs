@@ -1,16 +1,21 @@
 //! Reads what clients send, and says where it is wrong.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use tokio::time::timeout;
 
 use super::problem::Problem;
 
 /// The longest body: some ten thousand requirements.
 pub const LONGEST_BODY: usize = 8 << 20;
+
+/// How long a body may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The document in the body of a request.
 #[derive(Clone, Debug)]
@@ -42,8 +47,8 @@ where
 }
 
 async fn read(body: Body) -> Result<Bytes, Problem> {
-    axum::body::to_bytes(body, LONGEST_BODY)
-        .await
+    let read = timeout(PATIENCE, axum::body::to_bytes(body, LONGEST_BODY)).await;
+    read.map_err(|_| late())?
         .map_err(|error| match is_too_long(&error) {
             true => Problem::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
@@ -53,6 +58,12 @@ async fn read(body: Body) -> Result<Bytes, Problem> {
             .help("send it in several requests"),
             false => Problem::bad("body-cut-short", "the body ended before its end"),
         })
+}
+
+fn late() -> Problem {
+    let message = format!("the body did not come within {} s", PATIENCE.as_secs());
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "body-late", message)
+        .help("nothing has changed: send it again")
 }
 
 fn is_too_long(error: &axum::Error) -> bool {

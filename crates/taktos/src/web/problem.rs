@@ -157,6 +157,7 @@ pub struct Code(pub &'static str);
 impl From<Unusable> for Problem {
     fn from(unusable: Unusable) -> Self {
         Self::bad("unusable-value", unusable.to_string())
+            .help("/api/v1/openapi.json shows what is expected")
     }
 }
 

@@ -100,6 +100,7 @@ impl Query {
 
 fn unusable(name: &str, reason: &str) -> Problem {
     Problem::bad("unusable-value", format!("{name}: {reason}"))
+        .help("/api/v1/openapi.json shows what is expected")
 }
 
 #[cfg(test)]

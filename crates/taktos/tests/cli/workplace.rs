@@ -158,6 +158,11 @@ impl Running {
         }
     }
 
+    /// Returns what it has said so far, as far as anybody waited for it.
+    pub fn said(&self) -> &str {
+        &self.said
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

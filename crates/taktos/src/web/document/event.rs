@@ -433,6 +433,8 @@ impl EventKind {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -441,8 +443,9 @@ mod tests {
 
         let kinds = schema["oneOf"].as_array().unwrap().iter();
         let kinds = kinds.map(|kind| kind["properties"]["kind"]["const"].as_str().unwrap());
+        let kinds: BTreeSet<_> = kinds.collect();
 
-        assert_eq!(kinds.collect::<Vec<_>>(), EventKind::NAMES);
+        assert_eq!(kinds, BTreeSet::from(EventKind::NAMES));
     }
 
     #[test]

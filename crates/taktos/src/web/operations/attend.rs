@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::Response;
+use axum::http::{Response, Uri};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
 use linux::clock::WallTime;
@@ -18,6 +18,9 @@ use crate::web::site::Site;
 
 /// How many names the audit log keeps of one request.
 const NAMES_NOTED: usize = 16;
+
+/// How much of an address the audit log keeps.
+const LONGEST_PATH_NOTED: usize = 512;
 
 /// The names of what an answer is about, for the audit log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,7 +69,7 @@ impl Post {
 pub async fn attend(State(post): State<Post>, mut request: Request, next: Next) -> Response<Body> {
     let began = Instant::now();
     let path = match post.changes {
-        Changes::Something => Some(request.uri().path().to_owned()),
+        Changes::Something => Some(noted(request.uri())),
         Changes::Nothing => None,
     };
     let (by, response) = match let_in(&post, &request) {
@@ -86,6 +89,11 @@ pub async fn attend(State(post): State<Post>, mut request: Request, next: Next) 
     let (status, took) = (response.status(), began.elapsed());
     post.site.meters.answered(post.number, status, took);
     response
+}
+
+/// Returns what the audit log shows of an address.
+fn noted(uri: &Uri) -> String {
+    uri.to_string().chars().take(LONGEST_PATH_NOTED).collect()
 }
 
 /// Returns who asks, if that matters.

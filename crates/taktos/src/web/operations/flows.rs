@@ -28,7 +28,7 @@ const ADMITTED: [(&str, &str); 2] = [
 #[must_use]
 pub fn operations() -> Vec<Operation> {
     let (all, one) = ("/api/v1/flows", "/api/v1/flows/{name}");
-    let admitted = "Admit one flow, or several one by one. 201: all are admitted; 200: some are; \
+    let admitted = "Admit one flow, or several one by one. 201: all are admitted (200 in a dry run); 200: some are; \
                     otherwise none, and `error` says why the first is not.";
     vec![
         Operation::get("list-flows", all, "List the flows.", list)
@@ -117,7 +117,13 @@ async fn admit(
     };
     match site.ask(caller.asker, request).await? {
         Reply::Decisions(decisions) => {
-            let mut response = decided(&site, &decisions);
+            let mut response = match dry_run {
+                true => decided(StatusCode::OK, &decisions),
+                false => {
+                    count(&site, &decisions);
+                    decided(StatusCode::CREATED, &decisions)
+                }
+            };
             response.extensions_mut().insert(about);
             Ok(response)
         }
@@ -125,20 +131,27 @@ async fn admit(
     }
 }
 
-/// Answers with the decisions: 201 if all are admitted, 200 if some are, and the
+fn count(site: &Site, decisions: &[Decision]) {
+    let accepted = decisions.iter().filter(|decision| match decision {
+        Decision::Accepted(_) => true,
+        Decision::Refused { .. } => false,
+    });
+    let accepted = accepted.count();
+    site.meters.decided(accepted, decisions.len() - accepted);
+}
+
+/// Answers with the decisions: `good` if all are admitted, 200 if some are, and the
 /// status of the first refusal if none is.
-fn decided(site: &Site, decisions: &[Decision]) -> Response<Body> {
+fn decided(good: StatusCode, decisions: &[Decision]) -> Response<Body> {
     let refusals = decisions.iter().filter_map(|decision| match decision {
         Decision::Accepted(_) => None,
         Decision::Refused { reason, .. } => Some(reason),
     });
     let refusals: Vec<_> = refusals.collect();
-    let accepted = decisions.len() - refusals.len();
-    site.meters.decided(accepted, refusals.len());
     let first = refusals.first().map(|reason| describe::refusal(reason));
     let none = !decisions.is_empty() && refusals.len() == decisions.len();
     let status = match &first {
-        None => StatusCode::CREATED,
+        None => good,
         Some(first) if none => first.status(),
         Some(_) => StatusCode::OK,
     };
