@@ -435,6 +435,7 @@ fn a_real_controller_answers_every_question_also_without_switches() {
         "--rate",
         "1 Mbit/s",
     ];
+    let pair = ["intents", "add", "pair", "host-to-host", "a", "b"];
     let answers = [
         (&["topology"][..], 0, "no switch has connected yet"),
         (&["hosts"], 0, "no host is known yet"),
@@ -444,10 +445,28 @@ fn a_real_controller_answers_every_question_also_without_switches() {
         (&["withdraw", "sv"], 2, ""),
         (&["paths", "a", "b"], 2, ""),
         (&["events"], 0, ""),
+        (&["intents"], 0, "there are no intents"),
+        (&pair, 3, "refused: host a is not known"),
+        (
+            &["intents", "add", "drop", "match-action", "--vlan", "5"],
+            0,
+            "accepted",
+        ),
+        (&["intents", "remove", "nix"], 2, ""),
+        (&["rules"], 0, "no switch has connected yet"),
+        (&["rules", "s1"], 2, ""),
+        (&["rules", "reconcile"], 0, "comparing 0 switches"),
+        (&["settings", "--foreign-rules", "keep"], 0, "left alone"),
+        (&["apps"], 0, "reactive-forwarding"),
+        (&["apps", "reload", "reactive-forwarding"], 0, "begins anew"),
+        (&["apps", "unload", "nix"], 2, ""),
     ];
 
     for (arguments, code, words) in answers {
         let people = ask(arguments);
+        if arguments.contains(&"drop") {
+            ask(&["intents", "remove", "drop"]);
+        }
         let programs = ask(&[arguments, &["--json"]].concat());
         assert_eq!(people.code, Some(code), "{arguments:?} {}", people.stderr);
         assert_eq!(
@@ -467,4 +486,107 @@ fn a_real_controller_answers_every_question_also_without_switches() {
     }
     controller.signal(Signal::INT);
     assert_eq!(controller.end().code, Some(0));
+}
+
+#[test]
+fn an_intent_of_every_kind_is_asked_for_and_shown() {
+    let add = "POST /api/v1/intents";
+    let accepted = document(&json!({"decisions": [{"name": "i", "id": 1}]}));
+    let server = Scripted::start([(add, vec![accepted])]);
+    let workplace = Workplace::new();
+    let frames = ["--vlan", "5", "--from-address", "02:00:00:00:00:01"];
+    let path = ["--through", "s1,1:2-2:1", "--action", "set-vlan:7"];
+    let rule = [
+        "--at",
+        "s1",
+        "--priority",
+        "9",
+        "--action",
+        "queue:3",
+        "--action",
+        "flood",
+    ];
+    let kinds: [Vec<&str>; 5] = [
+        vec!["host-to-host", "h1", "h2"],
+        [&["point-to-point", "h1", "s2:3"][..], &frames].concat(),
+        vec!["multicast", "h1", "h2", "h3"],
+        [&["path", "h1", "h2"][..], &path].concat(),
+        [&["match-action"][..], &rule].concat(),
+    ];
+
+    for kind in &kinds {
+        let arguments = [&["intents", "add", "i"][..], kind].concat();
+        let ended = Ended::from(command(&server, &workplace, &arguments).output().unwrap());
+        assert_eq!(ended.code, Some(0), "{kind:?} {}", ended.stderr);
+    }
+
+    let asked = server.asked();
+    let asked = asked
+        .iter()
+        .map(|it| serde_json::from_str::<Value>(&it.body).unwrap());
+    let asked: Vec<_> = asked.map(|mut it| it["intents"][0].take()).collect();
+    assert_eq!(
+        asked[0],
+        json!({"kind": "host-to-host", "name": "i", "one": "h1", "other": "h2"})
+    );
+    assert_eq!(asked[1]["match"]["vlan"], 5);
+    assert_eq!(asked[2]["to"], json!([{"host": "h2"}, {"host": "h3"}]));
+    assert_eq!(
+        asked[3]["through"],
+        json!([{"switch": "s1"}, {"link": "1:2-2:1"}])
+    );
+    assert_eq!(asked[4]["actions"], json!([{"queue": 3}, "flood"]));
+    let shown = asked.into_iter().map(|intent| {
+        json!({"id": 1, "owner": "operator", "state": "waiting", "reason": "h2 is away",
+               "routes": [], "rules": 0, "intent": intent})
+    });
+    let intents = json!({"intents": shown.collect::<Vec<_>>()});
+    let server = Scripted::start([("GET /api/v1/intents", vec![document(&intents)])]);
+    let list = ask(&server, &["intents", "list"]).stdout;
+    for words in [
+        "h1 and h2",
+        "h1 to s2:3 (from 02:00:00:00:00:01, VLAN 5)",
+        "h1 to h2 by s1 1:2-2:1: set-vlan:7",
+        "at s1, priority 9: queue:3 flood",
+        "waits: h2 is away",
+    ] {
+        assert!(list.contains(words), "no `{words}` in: {list}");
+    }
+}
+
+#[test]
+fn rules_are_shown_switch_by_switch_in_words() {
+    let switch = |datapath: &str| json!({"datapath": datapath, "name": datapath, "connected": true, "ports": []});
+    let topology = json!({"switches": [switch("2"), switch("1")], "links": [], "hosts": [],
+                          "counts": {"switches": 2, "links": 0, "hosts": 0}});
+    let rule = json!({
+        "table": 0, "priority": 400, "match": {"vlan_vid": 5, "eth_dst": "01:0c:cd:04:00:01"},
+        "actions": ["set_queue:6", "output:2"], "cookie": "0x1", "state": "refused",
+        "owner": {"kind": "flow", "id": 1, "name": "sv\u{1b}[2J"}, "error": "TableFull",
+    });
+    let rules = |datapath: &str, rules: &[&Value]| {
+        document(&json!({"datapath": datapath, "name": datapath, "rules": rules}))
+    };
+    let server = Scripted::start([
+        ("GET /api/v1/topology", vec![document(&topology)]),
+        ("GET /api/v1/switches/1/rules", vec![rules("1", &[&rule])]),
+        ("GET /api/v1/switches/2/rules", vec![rules("2", &[])]),
+    ]);
+
+    let ended = ask(&server, &["rules"]);
+
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let row = "0       400  eth_dst=01:0c:cd:04:00:01,vlan_vid=5  set_queue:6,output:2  \
+               flow sv\\u{1b}[2J  refused: TableFull";
+    assert!(ended.stdout.contains(row), "{}", ended.stdout);
+    assert!(
+        ended.stdout.starts_with("switch 1 (1), 1 rule\n"),
+        "{}",
+        ended.stdout
+    );
+    assert!(
+        ended.stdout.ends_with("\nswitch 2 (2), 0 rules\n"),
+        "{}",
+        ended.stdout
+    );
 }

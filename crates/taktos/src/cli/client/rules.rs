@@ -1,5 +1,7 @@
 //! `taktos rules`: the rules that switches should have, and whether they have them.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -99,7 +101,10 @@ fn text(document: &AllRules) -> String {
 }
 
 fn of_switch(switch: &RulesDocument) -> String {
-    let rows = switch.rules.iter().map(row).collect::<Vec<_>>();
+    let mut rules: Vec<_> = switch.rules.iter().collect();
+    // As a frame meets them.
+    rules.sort_by_key(|rule| (rule.table, Reverse(rule.priority)));
+    let rows = rules.into_iter().map(row).collect::<Vec<_>>();
     let heads = [
         Head::Amount("table"),
         Head::Amount("priority"),
