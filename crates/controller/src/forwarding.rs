@@ -19,11 +19,11 @@ use wire::openflow::{
 };
 
 use crate::mac_table::MacTable;
-use crate::place::PortId;
+use crate::place::{LinkEnds, PortId};
 use crate::priority;
 use crate::punts::PUNT_WINDOW;
 use crate::session::ConnectionId;
-use crate::view::{Carrier, SwitchId, View};
+use crate::view::{Carrier, Switch, SwitchId, View};
 
 /// The cookie of all entries of this application.
 const COOKIE: Cookie = Cookie(0x52 << 56);
@@ -145,6 +145,32 @@ impl Forwarding {
         true
     }
 
+    /// Has floods keep off a link that was found until the next
+    /// [`change`](Self::change).
+    pub fn keep_off(&mut self, now: Instant, view: &View, link: LinkEnds) {
+        for end in link.both() {
+            let Some(switch) = view.switch(end.datapath) else {
+                continue;
+            };
+            let known = self.floods.get(&end.datapath);
+            let is_on_tree = |port: PortNumber| {
+                let was_open = |floods: &Floods| {
+                    let ports = &floods.ports;
+                    ports.trunks.contains(&port) && ports.open.contains(&port)
+                };
+                port != end.port && known.is_some_and(was_open)
+            };
+            let ports = ports_of(view, &view.switches()[switch.index()], is_on_tree);
+            let (spent, since) = known.map_or((0, now), |floods| (floods.spent, floods.since));
+            let floods = Floods {
+                ports,
+                spent,
+                since,
+            };
+            self.floods.insert(end.datapath, floods);
+        }
+    }
+
     /// Floods a frame. Returns whether it was within the budget of its switch.
     fn flood(
         &mut self,
@@ -238,19 +264,32 @@ fn flood_ports(view: &View) -> BTreeMap<DatapathId, FloodPorts> {
     let on_tree = tree_ports(view);
     let mut ports = BTreeMap::new();
     for switch in view.switches() {
-        let up = switch.ports.iter();
-        let up = up.filter(|port| port.carrier == Carrier::Up);
-        let ports_up = up.map(|port| PortId::new(switch.datapath, port.number));
-        let trunks = ports_up.clone().filter(|port| !view.is_access(*port));
-        let trunks: Vec<PortNumber> = trunks.map(|port| port.port).collect();
-        if trunks.is_empty() {
-            continue;
+        let is_on_tree = |port| on_tree.contains(&PortId::new(switch.datapath, port));
+        let found = ports_of(view, switch, is_on_tree);
+        if !found.trunks.is_empty() {
+            ports.insert(switch.datapath, found);
         }
-        let open = ports_up.filter(|port| view.is_access(*port) || on_tree.contains(port));
-        let open = open.map(|port| port.port).collect();
-        ports.insert(switch.datapath, FloodPorts { open, trunks });
     }
     ports
+}
+
+/// Returns where a switch may flood to, given which of its links are on the tree.
+fn ports_of(view: &View, switch: &Switch, is_on_tree: impl Fn(PortNumber) -> bool) -> FloodPorts {
+    let (mut open, mut trunks) = (Vec::new(), Vec::new());
+    for port in &switch.ports {
+        if port.carrier == Carrier::Down {
+            continue;
+        }
+        let link = port.link.map(|link| &view.links()[link.index()]);
+        let is_trunk = link.is_some_and(|link| link.carrier == Carrier::Up);
+        if is_trunk {
+            trunks.push(port.number);
+        }
+        if !is_trunk || is_on_tree(port.number) {
+            open.push(port.number);
+        }
+    }
+    FloodPorts { open, trunks }
 }
 
 /// Returns both ends of each link of the tree.
@@ -281,4 +320,72 @@ fn tree_ports(view: &View) -> BTreeSet<PortId> {
         }
     }
     ports
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::ethernet::EtherType;
+    use wire::openflow::{Message, PacketInReason};
+
+    use super::*;
+    use crate::path::fixture::{ACCESS, access, network};
+
+    #[test]
+    fn floods_keep_off_a_link_that_closes_a_circle_until_they_follow_the_links() {
+        let mut forwarding = Forwarding::new(1);
+        forwarding.change(Instant::ZERO, &network(3, &[(1, 2), (2, 3)]));
+        let ring = network(3, &[(1, 2), (2, 3), (3, 1)]);
+        let closing = ring.links()[2].ends;
+
+        forwarding.keep_off(Instant::ZERO, &ring, closing);
+        let before = flooded(&mut forwarding, 1);
+        forwarding.change(Instant::ZERO, &ring);
+        let after = flooded(&mut forwarding, 1);
+
+        let closed = closing.both().map(|end| end.port);
+        assert!(
+            before.iter().all(|port| !closed.contains(port)),
+            "{before:?}"
+        );
+        assert_eq!(before, [PortNumber(1)]);
+        // From switch 1, both its links are on the tree of the ring.
+        assert_eq!(after, [PortNumber(1), PortNumber(2)]);
+    }
+
+    /// Returns where a frame of the host at a switch is flooded to.
+    fn flooded(forwarding: &mut Forwarding, switch: u64) -> Vec<PortNumber> {
+        let header = Header {
+            destination: MacAddress::BROADCAST,
+            source: MacAddress([2, 0, 0, 0, 0, 1]),
+            vlan: None,
+            ether_type: EtherType::ARP,
+        };
+        let mut frame = Vec::new();
+        header.emit(&mut frame);
+        let fields = [MatchField::InPort(PortNumber(ACCESS))];
+        let packet_in = PacketIn {
+            buffer: BufferId::NONE,
+            total_length: 14,
+            reason: PacketInReason::NoMatch,
+            table: TableId(0),
+            cookie: Cookie(0),
+            fields: Fields::of(&fields),
+            data: &frame,
+        };
+        let (mut out, owner) = (Vec::new(), ConnectionId(switch));
+        let at = access(switch);
+        forwarding.take(Instant::ZERO, owner, at, &header, &packet_in, &mut out);
+        let (_, message) = Message::parse(&out).unwrap();
+        let Message::PacketOut(packet_out) = message else {
+            panic!("{message:?}");
+        };
+        let outputs = packet_out
+            .actions
+            .iter()
+            .map(|action| match action.unwrap() {
+                Action::Output { port, .. } => port,
+                other => panic!("{other:?}"),
+            });
+        outputs.collect()
+    }
 }

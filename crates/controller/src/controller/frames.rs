@@ -1,5 +1,6 @@
 //! What happens to the frames that switches hand over.
 
+use units::Duration;
 use wire::ethernet::{EtherType, Header};
 use wire::openflow::{DatapathId, PacketIn};
 
@@ -11,6 +12,12 @@ use crate::session::Slot;
 use crate::view::Confirmed;
 
 use super::Controller;
+
+/// In a network of so many switches floods follow each change at once.
+const FOLLOWED_AT_ONCE: usize = 64;
+/// How long floods stay as they are after they have followed the links, for each
+/// switch of the network: some ten times as long as it takes to follow them.
+const FLOODS_REST_A_SWITCH: Duration = Duration::from_us(100);
 
 impl Controller {
     /// Takes a frame that a switch handed over.
@@ -102,12 +109,45 @@ impl Controller {
         !is_doubtful
     }
 
-    /// Lets floods follow the links that are up now.
-    pub(super) fn follow_links(&mut self) {
+    /// Lets floods follow the links that are up now. In a large network that has
+    /// just happened it is done after a while, with all that changes until then: one
+    /// that comes up has thousands of changes, and each concerns all of it. Returns
+    /// whether it is done.
+    pub(super) fn follow_links(&mut self) -> bool {
         self.try_waiting_intents();
+        let switches = self.view.switches().len();
+        let last = self.schedule.floods_followed;
+        let last = last.filter(|_| switches > FOLLOWED_AT_ONCE);
+        let rest = FLOODS_REST_A_SWITCH * u64::try_from(switches).unwrap_or(u64::MAX);
+        match last {
+            Some(last) if self.now.saturating_since(last) < rest => {
+                self.schedule.floods = Some(last + rest);
+                false
+            }
+            Some(_) | None => {
+                self.follow_links_now();
+                true
+            }
+        }
+    }
+
+    /// Lets floods follow a link that was found, or keep off it until they follow
+    /// all: meanwhile frames may go too few ways, but never in a circle.
+    pub(super) fn follow_link(&mut self, link: LinkEnds) {
+        if !self.follow_links()
+            && let Some(forwarding) = &mut self.forwarding
+        {
+            forwarding.keep_off(self.now, &self.view, link);
+        }
+    }
+
+    /// Lets floods follow the links that are up now.
+    pub(super) fn follow_links_now(&mut self) {
+        self.schedule.floods = None;
         let Some(forwarding) = &mut self.forwarding else {
             return;
         };
+        self.schedule.floods_followed = Some(self.now);
         if forwarding.change(self.now, &self.view) {
             for (_, slot) in self.sessions.ready() {
                 forwarding::emit_forget(self.outbox.to(slot));

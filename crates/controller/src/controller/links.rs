@@ -72,7 +72,7 @@ impl Controller {
             self.schedule.returns = Some(self.now + self.timers.return_wait);
         }
         self.intents_gain(link);
-        self.follow_links();
+        self.follow_link(link);
     }
 
     /// Moves all flows away from a link that the view has lost.

@@ -25,6 +25,10 @@ pub(super) struct Schedule {
     round: u64,
     /// When flows may return to links that are back.
     pub(super) returns: Option<Instant>,
+    /// When floods are to follow the links.
+    pub(super) floods: Option<Instant>,
+    /// When they last have.
+    pub(super) floods_followed: Option<Instant>,
 }
 
 impl Schedule {
@@ -36,12 +40,15 @@ impl Schedule {
             rounds: now + timers.audit_interval,
             round: 0,
             returns: None,
+            floods: None,
+            floods_followed: None,
         }
     }
 
     pub(super) fn deadline(&self) -> Instant {
         let next = self.probes.min(self.echoes).min(self.rounds);
-        self.returns.map_or(next, |returns| returns.min(next))
+        let others = [self.returns, self.floods].into_iter().flatten();
+        others.fold(next, Instant::min)
     }
 }
 
@@ -78,6 +85,13 @@ impl Controller {
         {
             self.schedule.returns = None;
             self.reconsider_displaced();
+        }
+        if self
+            .schedule
+            .floods
+            .is_some_and(|floods| self.now >= floods)
+        {
+            self.follow_links_now();
         }
     }
 
