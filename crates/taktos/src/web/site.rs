@@ -44,7 +44,7 @@ pub struct Inside {
     pub topology: Kept,
     /// The list of flows, written down.
     pub flows: Kept,
-    /// How often something was told.
+    /// How often something was told or changed.
     changes: AtomicU64,
     /// Whether all that the store kept is known.
     ready: AtomicBool,
@@ -93,7 +93,13 @@ impl Inside {
         self.feed.publish(describe::unix_ns(at), what);
     }
 
-    /// Returns how often something was told.
+    /// Has everything shown anew: somebody changed something, and is to see it at
+    /// once.
+    pub fn show_anew(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how often something was told or changed.
     #[must_use]
     pub fn change(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)

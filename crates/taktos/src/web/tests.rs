@@ -139,6 +139,23 @@ fn of_requests_that_exclude_each_other_exactly_one_wins() {
 }
 
 #[test]
+fn who_changes_something_sees_it_at_once() {
+    let bed = Bed::new();
+    let host = r#"{"mac": "02:00:00:00:00:77"}"#;
+    let is_there = || {
+        let hosts = bed.ask("GET", "/api/v1/topology", "").json()["hosts"].clone();
+        let mut names = hosts.as_array().unwrap().iter().map(|host| &host["name"]);
+        names.any(|name| name == "h7")
+    };
+    for _ in 0..20 {
+        assert!(!is_there());
+        bed.ask("PUT", "/api/v1/hosts/h7", host);
+        assert!(is_there());
+        bed.ask("DELETE", "/api/v1/hosts/h7", "");
+    }
+}
+
+#[test]
 fn a_body_that_is_too_long_is_refused() {
     let bed = Bed::new();
     let long = " ".repeat(super::body::LONGEST_BODY + 1);

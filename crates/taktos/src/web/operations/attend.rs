@@ -83,6 +83,7 @@ pub async fn attend(State(post): State<Post>, mut request: Request, next: Next) 
         Err(problem) => (None, problem.into_response()),
     };
     if let Some(path) = path {
+        post.site.show_anew();
         let by = by.unwrap_or_else(|| "somebody who was not let in".to_owned());
         post.note(by, path, &response);
     }
