@@ -1,5 +1,7 @@
 //! The flows that are admitted, and which way each of them takes.
 
+mod entering;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -14,6 +16,7 @@ use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::restoration;
 use crate::rules::FlowRule;
+use entering::Entering;
 
 /// The most flows at a time.
 pub const MAX_FLOWS: usize = 1 << 20;
@@ -189,7 +192,7 @@ pub fn entries_of(tree: &Tree, class: u8) -> Entries {
 pub struct Flows {
     flows: BTreeMap<FlowId, Flow>,
     by_name: BTreeMap<String, FlowId>,
-    by_source: BTreeMap<PortId, BTreeSet<FlowId>>,
+    by_source: BTreeMap<PortId, Entering>,
     by_base_link: BTreeMap<LinkEnds, BTreeSet<FlowId>>,
     /// Those that do not take their base tree.
     displaced: BTreeSet<FlowId>,
@@ -244,10 +247,16 @@ impl Flows {
         self.by_name.get(name).copied()
     }
 
-    /// Returns those whose source is attached to this port.
-    pub fn from_source(&self, port: PortId) -> impl Iterator<Item = &Flow> {
-        let ids = self.by_source.get(&port).into_iter().flatten();
-        ids.map(|id| &self.flows[id])
+    /// Returns those whose source is attached to this port and from which a rule
+    /// may not be told apart: all with which it conflicts are among them.
+    pub fn rivals<'a>(
+        &'a self,
+        port: PortId,
+        rule: &'a FlowRule,
+    ) -> impl Iterator<Item = &'a Flow> {
+        let entering = self.by_source.get(&port).into_iter();
+        let ids = entering.flat_map(move |entering| entering.rivals(rule));
+        ids.map(|id| &self.flows[&id])
     }
 
     /// Returns those whose base tree crosses this link.
@@ -270,7 +279,7 @@ impl Flows {
         self.by_source
             .entry(flow.admission.source)
             .or_default()
-            .insert(id);
+            .insert(id, &flow.rule);
         for link in flow.admission.base.links() {
             self.by_base_link.entry(link).or_default().insert(id);
         }
@@ -281,7 +290,12 @@ impl Flows {
     pub fn remove(&mut self, id: FlowId) -> Option<Flow> {
         let flow = self.flows.remove(&id)?;
         self.by_name.remove(&flow.admission.requirement.name);
-        forget(&mut self.by_source, flow.admission.source, id);
+        if let Some(entering) = self.by_source.get_mut(&flow.admission.source) {
+            entering.remove(id, &flow.rule);
+            if entering.is_empty() {
+                self.by_source.remove(&flow.admission.source);
+            }
+        }
         for link in flow.admission.base.links() {
             forget(&mut self.by_base_link, link, id);
         }

@@ -39,6 +39,13 @@ impl FlowRule {
         Self { flow, fields }
     }
 
+    /// Returns the fields by which it recognises frames, beside the port; always in
+    /// the same order.
+    #[must_use]
+    pub fn fields(&self) -> &[MatchField] {
+        &self.fields
+    }
+
     /// Returns whether a frame could match both rules at the same port, and
     /// neither of them is the more special one.
     #[must_use]

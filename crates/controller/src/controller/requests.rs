@@ -351,7 +351,8 @@ impl Controller {
         id: FlowId,
         rule: &FlowRule,
     ) -> Result<(), Refusal> {
-        let mut others = self.flows.from_source(source).filter(|flow| flow.id != id);
+        let rivals = self.flows.rivals(source, rule);
+        let mut others = rivals.filter(|flow| flow.id != id);
         match others.find(|other| other.rule.conflicts_with(rule)) {
             None => Ok(()),
             Some(other) => Err(Refusal::Indistinguishable {
