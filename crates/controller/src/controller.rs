@@ -54,7 +54,7 @@ use crate::admission::Reservations;
 use crate::applications::Applications;
 use crate::config::{Config, Metric, Timers};
 use crate::confirmation::Confirmations;
-use crate::desired::Desired;
+use crate::desired::{Desired, Subject};
 use crate::discovery::Prober;
 use crate::flows::Flows;
 use crate::forwarding::Forwarding;
@@ -180,6 +180,8 @@ pub struct Controller {
     /// Flows whose prepared entries were sent and are not in the desired state
     /// yet.
     unrecorded: BTreeSet<FlowId>,
+    /// Those whose entries are to be looked at, as a switch was given what it lacked.
+    unsettled: BTreeSet<Subject>,
     /// The links that went down and did not come back.
     broken: BTreeSet<LinkEnds>,
     /// The links that flows from the store rely on and that are not confirmed
@@ -239,6 +241,7 @@ impl Controller {
             reconciliation: Reconciliation::new(config.foreign_rules),
             refused_bundles: BTreeSet::new(),
             unrecorded: BTreeSet::new(),
+            unsettled: BTreeSet::new(),
             broken: BTreeSet::new(),
             expected: BTreeMap::new(),
             counters: Counters::default(),
@@ -281,8 +284,10 @@ impl Controller {
     #[must_use]
     pub fn deadline(&self) -> Instant {
         let unrecorded = (!self.unrecorded.is_empty()).then_some(self.now);
+        let unsettled = (!self.unsettled.is_empty()).then_some(self.now);
         let others = [
             unrecorded,
+            unsettled,
             self.moves.deadline(),
             self.refusals.deadline(),
             self.intents_deadline(),

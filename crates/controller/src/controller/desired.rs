@@ -23,6 +23,9 @@ use super::moves::Part;
 /// behind them.
 const RECORDED_AT_ONCE: usize = 256;
 
+/// After how many entries that were looked at what remains waits for the next turn.
+const SETTLED_AT_ONCE: usize = 8_192;
+
 impl Controller {
     /// Makes these the rules of a subject, in place of those it had: make before
     /// break, smallest difference.
@@ -205,7 +208,19 @@ impl Controller {
     fn settle_switch(&mut self, datapath: DatapathId) {
         let rules = self.desired.of_switch(datapath);
         let subjects: BTreeSet<Subject> = rules.map(|(_, rule)| rule.subject).collect();
-        for subject in subjects {
+        self.unsettled.extend(subjects);
+        self.settle_some();
+    }
+
+    /// Tells some of those who have entries on switches that were given what they
+    /// lacked what became of all of them. Where many switches come back at once, who
+    /// has entries on all of them is looked at a few times, not once a switch.
+    pub(super) fn settle_some(&mut self) {
+        let mut looked_at = 0;
+        while looked_at < SETTLED_AT_ONCE
+            && let Some(subject) = self.unsettled.pop_first()
+        {
+            looked_at += self.desired.of_subject(subject).count();
             self.settle(subject);
             self.resume_subject(subject);
         }

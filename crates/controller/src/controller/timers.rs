@@ -55,6 +55,7 @@ impl Schedule {
 impl Controller {
     /// Does whatever is due.
     pub(super) fn keep_time(&mut self) {
+        self.settle_some();
         self.clear_old_ways();
         self.retry_refused();
         self.keep_intents();
