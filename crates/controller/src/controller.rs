@@ -169,6 +169,8 @@ pub struct Controller {
     flood: Flood,
     /// Whether what was kept is known.
     memory: Memory,
+    /// When the network has been found after the start.
+    settled_at: Instant,
     /// What the store knows of the network.
     inventory: Inventory,
     confirmations: Confirmations<Operation>,
@@ -234,6 +236,7 @@ impl Controller {
             is_proactive: false,
             flood: Flood::new(),
             memory: Memory::Incomplete,
+            settled_at: now,
             inventory: Inventory::default(),
             confirmations: Confirmations::default(),
             moves: Moves::default(),

@@ -128,6 +128,20 @@ impl Subject {
     }
 }
 
+/// Returns whether an entry with this cookie is one that is found anew from the
+/// network after a restart, unlike those that the store keeps.
+#[must_use]
+pub fn is_derived(cookie: Cookie) -> bool {
+    let none = MacAddress::ZERO;
+    let derived = [
+        Subject::Intent(IntentId(0)),
+        Subject::Gathering(none),
+        Subject::Route(None),
+    ];
+    let kind = cookie.0 >> KIND_SHIFT & 0xf;
+    derived.iter().any(|one| u64::from(one.rank()) == kind)
+}
+
 /// Returns the flow that a FlowMod with this transaction id was for, or `None`
 /// if it was for no flow.
 #[must_use]

@@ -50,12 +50,20 @@ impl Controller {
     /// Begins to act: all that was kept is known.
     fn replayed(&mut self) {
         self.memory = Memory::Complete;
+        // By then every link that is there has been seen.
+        self.settled_at = self.now + self.timers.link_timeout;
         let ready: Vec<_> = self.sessions.ready().collect();
         for (datapath, _) in ready {
             self.keep_switch(datapath);
             self.ask_for_entries(datapath);
         }
         self.outbox.notify(Event::Ready);
+    }
+
+    /// Returns whether the network is still being found after a start: what is not
+    /// wanted yet may be wanted soon.
+    pub(super) fn is_settling(&self) -> bool {
+        self.now < self.settled_at
     }
 
     /// Returns whether a request can be answered before all that was kept is

@@ -18,7 +18,7 @@ use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, Req
 use wire::openflow::{Cookie, DatapathId, FlowRemoved, Message, TransactionId};
 
 use crate::audit::{Audit, Dialect, MAX_KEPT, Reported, Scope};
-use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, RulePlace, slice_of};
+use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, RulePlace, is_derived, slice_of};
 use crate::forwarding;
 use crate::northbound::{Event, ForeignRules, Reply, RequestId};
 use crate::session::Slot;
@@ -277,9 +277,12 @@ impl Controller {
     ) {
         let is_removing = self.reconciliation.foreign == ForeignRules::Remove;
         let is_forwarding = self.forwarding.is_some();
+        let is_settling = self.is_settling();
         let is_to_go = |cookie: Cookie| {
             let is_learned = is_forwarding && forwarding::is_learned(cookie);
-            cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS) || is_removing && !is_learned
+            let is_ours = cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
+            let is_awaited = is_ours && is_settling && is_derived(cookie);
+            !is_awaited && (is_ours || is_removing && !is_learned)
         };
         let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
@@ -399,6 +402,10 @@ impl Controller {
 
     /// Begins a round for the switches whose turn it is.
     pub(super) fn begin_rounds(&mut self, turn: u64) {
+        // What is found anew is not complete: numbers would not agree.
+        if self.is_settling() {
+            return;
+        }
         let is_due = |slot: Slot| slot.index() as u64 % ROUND_PHASES == turn;
         let ready = self.sessions.ready().filter(|(_, slot)| is_due(*slot));
         let due: Vec<DatapathId> = ready.map(|(datapath, _)| datapath).collect();

@@ -148,6 +148,45 @@ fn intents_survive_a_restart() {
     assert_eq!(state(&mut network, id), IntentState::Installed);
 }
 
+/// The links are found only after the switches have said what they have: until then
+/// nobody knows that these rules are wanted.
+#[test]
+fn a_restart_of_the_controller_deletes_no_rule_of_an_intent() {
+    let mut network = Network::started(5, &RING);
+    add(&mut network, pair(1, 3)).unwrap();
+    network.pass(SOON);
+    let before = crate::entries(&network);
+    let deleted = |network: &Network| -> usize {
+        let switches = network.switches.values();
+        switches.map(|fake| fake.deleted).sum()
+    };
+    let deleted_before = deleted(&network);
+
+    network.restart_controller(5, &RING);
+    network.pass(Duration::from_secs(30));
+
+    assert_eq!(crate::entries(&network), before);
+    assert_eq!(deleted(&network), deleted_before);
+}
+
+/// What was removed while nobody looked is noticed when the network has been found.
+#[test]
+fn rules_of_an_intent_that_is_gone_go_once_the_network_is_found() {
+    let mut network = Network::started(5, &RING);
+    let empty = rules(&network);
+    add(&mut network, pair(1, 3)).unwrap();
+    network.pass(SOON);
+    let intents = |record: &StoreWrite| matches!(record.key, Key::Intent(_));
+    network.records.retain(|_, record| !intents(record));
+
+    network.restart_controller(5, &RING);
+    let at_once = rules(&network);
+    network.pass(Duration::from_secs(60));
+
+    assert_ne!(at_once, empty);
+    assert_eq!(rules(&network), empty);
+}
+
 #[test]
 fn an_intent_that_is_removed_leaves_nothing_behind() {
     let mut network = Network::started(4, &DIAMOND);

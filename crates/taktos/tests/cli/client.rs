@@ -406,6 +406,33 @@ fn a_view_on_a_terminal_gives_it_back_as_it_was() {
     assert!(rest.ends_with("\x1b[?7h\x1b[?25h\x1b[?1049l"), "{rest:?}");
 }
 
+/// A question to a controller without switches, its exit code, and words of the answer.
+type Expected = (&'static [&'static str], i32, &'static str);
+
+#[rustfmt::skip]
+const ANSWERS: [Expected; 19] = [
+    (&["topology"], 0, "no switch has connected yet"),
+    (&["hosts"], 0, "no host is known yet"),
+    (&["flows"], 0, "no flow is admitted"),
+    (&["flows", "sv"], 2, ""),
+    (&["admit", "sv", "--source", "a", "--destination", "b", "--rate", "1 Mbit/s"], 3,
+     "refused: host a is not known"),
+    (&["withdraw", "sv"], 2, ""),
+    (&["paths", "a", "b"], 2, ""),
+    (&["events"], 0, ""),
+    (&["intents"], 0, "there are no intents"),
+    (&["intents", "add", "pair", "host-to-host", "a", "b"], 3, "refused: host a is not known"),
+    (&["intents", "add", "drop", "match-action", "--vlan", "5"], 0, "accepted"),
+    (&["intents", "remove", "nix"], 2, ""),
+    (&["rules"], 0, "no switch has connected yet"),
+    (&["rules", "s1"], 2, ""),
+    (&["rules", "reconcile"], 0, "comparing 0 switches"),
+    (&["settings", "--foreign-rules", "keep"], 0, "left alone"),
+    (&["apps"], 0, "reactive-forwarding"),
+    (&["apps", "reload", "reactive-forwarding"], 0, "begins anew"),
+    (&["apps", "unload", "nix"], 2, ""),
+];
+
 #[test]
 fn a_real_controller_answers_every_question_also_without_switches() {
     let workplace = Workplace::new();
@@ -425,44 +452,7 @@ fn a_real_controller_answers_every_question_also_without_switches() {
         Ended::from(command.env("TAKTOS_URL", &url).output().unwrap())
     };
 
-    let sv = [
-        "admit",
-        "sv",
-        "--source",
-        "a",
-        "--destination",
-        "b",
-        "--rate",
-        "1 Mbit/s",
-    ];
-    let pair = ["intents", "add", "pair", "host-to-host", "a", "b"];
-    let answers = [
-        (&["topology"][..], 0, "no switch has connected yet"),
-        (&["hosts"], 0, "no host is known yet"),
-        (&["flows"], 0, "no flow is admitted"),
-        (&["flows", "sv"], 2, ""),
-        (&sv, 3, "refused: host a is not known"),
-        (&["withdraw", "sv"], 2, ""),
-        (&["paths", "a", "b"], 2, ""),
-        (&["events"], 0, ""),
-        (&["intents"], 0, "there are no intents"),
-        (&pair, 3, "refused: host a is not known"),
-        (
-            &["intents", "add", "drop", "match-action", "--vlan", "5"],
-            0,
-            "accepted",
-        ),
-        (&["intents", "remove", "nix"], 2, ""),
-        (&["rules"], 0, "no switch has connected yet"),
-        (&["rules", "s1"], 2, ""),
-        (&["rules", "reconcile"], 0, "comparing 0 switches"),
-        (&["settings", "--foreign-rules", "keep"], 0, "left alone"),
-        (&["apps"], 0, "reactive-forwarding"),
-        (&["apps", "reload", "reactive-forwarding"], 0, "begins anew"),
-        (&["apps", "unload", "nix"], 2, ""),
-    ];
-
-    for (arguments, code, words) in answers {
+    for (arguments, code, words) in ANSWERS {
         let people = ask(arguments);
         if arguments.contains(&"drop") {
             ask(&["intents", "remove", "drop"]);

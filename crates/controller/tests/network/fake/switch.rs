@@ -27,6 +27,8 @@ pub struct FakeSwitch {
     pub entries: Vec<FakeEntry>,
     /// How many FlowMods it was sent, in bundles or not.
     pub flow_mods: usize,
+    /// How many entries were deleted.
+    pub deleted: usize,
     /// How many messages it was sent.
     pub messages: usize,
     /// How many bundles it has committed.
@@ -285,6 +287,7 @@ impl FakeSwitch {
     /// Deletes entries, and tells of that if it does so.
     pub fn delete(&mut self, is_it: impl Fn(&FakeEntry) -> bool, answers: &mut Vec<u8>) {
         let gone: Vec<FakeEntry> = self.entries.extract_if(.., |entry| is_it(entry)).collect();
+        self.deleted += gone.len();
         for entry in gone.iter().filter(|_| self.habits.tells_removals) {
             let removed = FlowRemoved {
                 cookie: entry.cookie,
