@@ -5,12 +5,15 @@
 //! the [`recorder`] when each one left and arrived, and at the end a
 //! [`verdict`] compares what was observed with what was promised, and a
 //! [`report`] shows it. What a paper measured is set beside ours by
-//! [`reproduction`]. Switches towards a controller are played by [`packet_ins`]. There is no clock here: time is always an input.
+//! [`reproduction`]. Switches towards a controller are played by [`packet_ins`].
+//! Methods that measure a device make [`trial`]s and end in a [`measurement`]. There
+//! is no clock here: time is always an input.
 
 pub mod capture;
 pub mod flow;
 pub mod identity;
 pub mod load;
+pub mod measurement;
 pub mod packet_ins;
 pub mod recorder;
 pub mod report;
@@ -21,6 +24,7 @@ pub mod statistics;
 pub mod time_series;
 pub mod token_bucket;
 pub mod traffic;
+pub mod trial;
 pub mod verdict;
 
 pub use flow::{Contract, FlowIndex, FlowPlan, MOST_RECEIVERS, Promise, ReceiverIndex};

@@ -1,0 +1,110 @@
+//! What a measurement found, and under which conditions: one document for every
+//! method, from which tables, JSON, CSV, pages and comparisons are made.
+//!
+//! A figure without its conditions says nothing. Each one keeps its distribution,
+//! never a mean alone, and the document keeps what the machine did meanwhile.
+
+use units::{BitRate, DataSize, Duration};
+
+use crate::statistics::Distribution;
+use crate::trial::Stamps;
+
+/// What a method found out about a device.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// The method, as the command line has it.
+    pub method: String,
+    /// The device, as in "Open vSwitch 3.1.0, AF_XDP ports".
+    pub device: String,
+    /// Whether it was shortened: then no figure of it is for publication.
+    pub quick: bool,
+    /// What was found.
+    pub figures: Vec<Figure>,
+    /// What is to be known about it, a sentence or more each: what makes a figure
+    /// doubtful, what was left out.
+    pub remarks: Vec<String>,
+    /// Under which conditions.
+    pub conditions: Conditions,
+}
+
+/// One quantity at one setting.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// What it is, as in "one-way latency".
+    pub quantity: String,
+    /// By which formula or clause, as in "S3-1, ASYNC Eq. (4)".
+    pub source: String,
+    /// The setting, by name and value, in the order of the method's plan, as in
+    /// ("interval", "125 us").
+    pub setting: Vec<(String, String)>,
+    /// What was found.
+    pub value: Value,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// Lengths of time.
+    Times(Distribution),
+    /// One length of time.
+    Time(Duration),
+    /// A rate.
+    Rate(BitRate),
+    /// A size.
+    Size(DataSize),
+    /// A number of things.
+    Count(u64),
+    /// A share of 1.
+    Share(f64),
+    /// It could not be found, and why.
+    Unknown(String),
+}
+
+/// Under which conditions a measurement was made.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    /// The command that made it.
+    pub command: String,
+    /// When it began, in nanoseconds since the beginning of 1970.
+    pub began_unix_ns: u64,
+    /// How long it took.
+    pub took: Duration,
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// The version of Taktos.
+    pub version: String,
+    /// The versions of what else took part, by name, the device's among them.
+    pub versions: Vec<(String, String)>,
+    /// The kernel and the machine, or nothing in virtual time.
+    pub machine: Option<Machine>,
+    /// Where stamps come from.
+    pub stamps: Stamps,
+    /// How much later an arrival is stamped than it should be, if that was
+    /// measured.
+    pub bias: Option<Duration>,
+    /// How long after its intended time each frame left the tester.
+    pub lateness: Distribution,
+    /// How long the machine stood still, each time.
+    pub stalls: Distribution,
+    /// Frames that went by unseen, as the tester's own buffers were full.
+    pub unseen: u64,
+    /// Frames that were left out, since the tester came too late for them.
+    pub skipped: u64,
+}
+
+/// The machine on which a measurement was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// The kernel's release, as in "6.18.0".
+    pub kernel: String,
+    /// The processor's name.
+    pub processor: String,
+    /// How many of them may be used.
+    pub processors: usize,
+    /// The kernel's clock source, as in "tsc".
+    pub clock_source: String,
+    /// The load of the last minute at the beginning, in hundredths.
+    pub load_before: u32,
+    /// The same at the end.
+    pub load_after: u32,
+}

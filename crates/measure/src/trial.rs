@@ -1,0 +1,279 @@
+//! A trial: what a tester sends to a device under test in one go, and what was
+//! seen of it.
+//!
+//! A method of measurement is a function of trials: it says what to send, watches
+//! what was seen where, and draws its conclusion. It knows neither the device nor
+//! the world that the tester works in. A tester knows no method: it sends at the
+//! intended times, tells of every frame that passes one of its ports with the stamp
+//! of that port, and says what got in its way. Captures that were taken elsewhere
+//! are told in the same words, so that methods do not care where frames come from.
+//!
+//! Names as in RFC 2544: the *tester* sends and receives, the *device under test*
+//! is between its ports.
+
+use thiserror::Error;
+use units::{BitRate, Duration, Instant};
+
+use crate::stalls::Stalls;
+use crate::statistics::Distribution;
+use crate::traffic::{Emitted, Source};
+
+/// The most frames that one trial sends.
+pub const MOST_FRAMES: u64 = 100_000_000;
+/// The longest that one trial lasts.
+pub const LONGEST_TRIAL: Duration = Duration::from_secs(3_600);
+
+/// A port of the tester, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PortIndex(pub usize);
+
+/// Something that sends within a trial.
+pub trait Sender: std::fmt::Debug + Send {
+    /// Returns when the next frame is due, counted from the beginning of the trial,
+    /// or nothing if there is none any more.
+    fn next_due(&self) -> Option<Duration>;
+
+    /// Puts the next frame into `frame`, replacing what is there, if one is due
+    /// `after` the beginning of the trial. Allocates nothing once `frame` has the
+    /// capacity.
+    fn emit(&mut self, after: Duration, frame: &mut Vec<u8>) -> Option<Outgoing>;
+
+    /// Takes a frame that arrived at the port from which this one sends.
+    fn received(&mut self, _after: Duration, _frame: &[u8]) {}
+
+    /// Returns how many frames were left out because the tester came too late.
+    fn skipped(&self) -> u64 {
+        0
+    }
+}
+
+/// A frame that a sender made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// When it should leave, counted from the beginning of the trial.
+    pub due: Duration,
+}
+
+/// A sender and the port from which it sends.
+#[derive(Debug)]
+pub struct Stream {
+    /// The tester's port.
+    pub from: PortIndex,
+    /// What is sent.
+    pub sender: Box<dyn Sender>,
+}
+
+/// A message to the device's OpenFlow agent, within a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// When it is sent, counted from the beginning of the trial.
+    pub due: Duration,
+    /// One OpenFlow message or several, whole; each with a transaction number of
+    /// its own.
+    pub bytes: Vec<u8>,
+}
+
+/// Something that happens to a cable or the device during a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The cable at a port loses its carrier.
+    Cut(PortIndex),
+    /// The cable at a port is whole again.
+    Join(PortIndex),
+    /// What the device sends to a port gets lost; the carrier stays.
+    Mute(PortIndex),
+    /// What the device sends to a port arrives again.
+    Unmute(PortIndex),
+    /// The device is killed.
+    Kill,
+}
+
+/// What a tester does in one go.
+#[derive(Debug, Default)]
+pub struct Trial {
+    /// What is sent.
+    pub streams: Vec<Stream>,
+    /// What the device's agent is told meanwhile.
+    pub orders: Vec<Order>,
+    /// What happens meanwhile, and when, counted from the beginning.
+    pub faults: Vec<(Duration, Fault)>,
+    /// How long is sent, at most [`LONGEST_TRIAL`].
+    pub length: Duration,
+    /// How long is listened afterwards.
+    pub drain: Duration,
+}
+
+/// Whether a frame entered the network at a port or left it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// The tester sent it.
+    Sent,
+    /// The tester received it.
+    Received,
+}
+
+/// A frame as it was seen at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sighting<'a> {
+    /// Where.
+    pub port: PortIndex,
+    /// Which way.
+    pub way: Way,
+    /// When, by the clock of that port. Two ports have the same clock only if
+    /// [`Setup::one_clock`] says so.
+    pub at: Instant,
+    /// The length of the frame, without check sequence, in bytes.
+    pub length: usize,
+    /// Its bytes from the destination address on; fewer than its length if it was
+    /// cut off.
+    pub bytes: &'a [u8],
+}
+
+/// Watches the frames of a trial. Those of one port come in the order of their
+/// stamps; those of two ports in any order.
+pub trait Watcher {
+    /// Takes a frame that was seen.
+    fn see(&mut self, sighting: &Sighting<'_>);
+
+    /// Takes what the device's agent sent: whole OpenFlow messages, and when they
+    /// arrived.
+    fn hear(&mut self, _at: Instant, _bytes: &[u8]) {}
+
+    /// Takes when an order was handed over, by its place in [`Trial::orders`].
+    fn ordered(&mut self, _order: usize, _at: Instant) {}
+}
+
+/// Where stamps come from, from the most exact to the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stamps {
+    /// Virtual time: exact.
+    Virtual,
+    /// The network card.
+    Hardware,
+    /// The kernel, at the driver.
+    Kernel,
+    /// The tester's own program.
+    Program,
+    /// Whoever wrote the capture; unknown.
+    File,
+}
+
+/// A tester and the device that is connected to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// What the device is, as in "Taktos switch, kernel engine".
+    pub device: String,
+    /// The ports of the tester, by name.
+    pub ports: Vec<String>,
+    /// The rate of the slowest link of the ports, or nothing if it has none, as
+    /// a cable between namespaces.
+    pub rate: Option<BitRate>,
+    /// Whether the stamps of all ports come from one clock.
+    pub one_clock: bool,
+    /// Where they come from.
+    pub stamps: Stamps,
+    /// How much later an arrival is stamped than it should be, by calibration, or
+    /// nothing if that was not measured.
+    pub bias: Option<Duration>,
+    /// Whether the device has an OpenFlow agent that takes [`Trial::orders`].
+    pub agent: bool,
+}
+
+/// How a trial went, apart from what was seen.
+#[derive(Clone, Debug)]
+pub struct Conduct {
+    /// How long after its intended time each frame left its port.
+    pub lateness: Distribution,
+    /// Frames handed to a port.
+    pub sent: u64,
+    /// Frames that were left out, since the tester came too late for them.
+    pub skipped: u64,
+    /// Frames that went by unseen, as the tester's own buffers were full.
+    pub unseen: u64,
+    /// When the machine stood still.
+    pub stalls: Stalls,
+    /// What happened to the clock of the stamps, in sentences: steps of the time of
+    /// day.
+    pub clock_steps: Vec<String>,
+}
+
+/// Why a trial could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TrialError {
+    /// The trial asks for something that this tester cannot do.
+    #[error("{device} cannot take part in this: {reason}")]
+    Unable {
+        /// The device.
+        device: String,
+        /// What is lacking, and what to do.
+        reason: String,
+    },
+    /// A port went away.
+    #[error("{port} disappeared after {after} of the trial: {reason}")]
+    PortGone {
+        /// The name of the port.
+        port: String,
+        /// When.
+        after: Duration,
+        /// What the machine said.
+        reason: String,
+    },
+    /// The device went away.
+    #[error("{device} ended after {after} of the trial: {reason}")]
+    DeviceGone {
+        /// The device.
+        device: String,
+        /// When.
+        after: Duration,
+        /// What it said last.
+        reason: String,
+    },
+    /// The machine refused something.
+    #[error("{0}")]
+    Machine(String),
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Makes trials with one device.
+pub trait Tester {
+    /// Returns what is connected to it.
+    fn setup(&self) -> &Setup;
+
+    /// Makes a trial, and tells `watcher` what is seen.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be begun or does not come to its end. What was seen until then
+    /// was told.
+    fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError>;
+}
+
+/// A source of a scenario, as a sender: its times are counted from the beginning of
+/// the world's clock, which here is that of the trial.
+#[derive(Debug)]
+pub struct Sourced(pub Source);
+
+impl Sender for Sourced {
+    fn next_due(&self) -> Option<Duration> {
+        self.0
+            .next_due()
+            .map(|due| due.saturating_since(Instant::ZERO))
+    }
+
+    fn emit(&mut self, after: Duration, frame: &mut Vec<u8>) -> Option<Outgoing> {
+        let Emitted { due, .. } = self.0.emit(Instant::ZERO + after, frame)?;
+        Some(Outgoing {
+            due: due.saturating_since(Instant::ZERO),
+        })
+    }
+
+    fn received(&mut self, after: Duration, frame: &[u8]) {
+        self.0.received(Instant::ZERO + after, frame);
+    }
+
+    fn skipped(&self) -> u64 {
+        self.0.skipped()
+    }
+}
