@@ -6,7 +6,7 @@
 //! [`verdict`] compares what was observed with what was promised, and a
 //! [`report`] shows it. What a paper measured is set beside ours by
 //! [`reproduction`]. Switches towards a controller are played by [`packet_ins`].
-//! Methods that measure a device make [`trial`]s and end in a [`measurement`]. There
+//! A [`method`] that measures a device makes [`trial`]s and ends in a [`measurement`]. There
 //! is no clock here: time is always an input.
 
 pub mod capture;
@@ -14,6 +14,7 @@ pub mod flow;
 pub mod identity;
 pub mod load;
 pub mod measurement;
+pub mod method;
 pub mod packet_ins;
 pub mod recorder;
 pub mod report;

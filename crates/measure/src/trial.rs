@@ -11,8 +11,12 @@
 //! Names as in RFC 2544: the *tester* sends and receives, the *device under test*
 //! is between its ports.
 
+use std::net::Ipv4Addr;
+
 use thiserror::Error;
 use units::{BitRate, Duration, Instant};
+use wire::ethernet::MacAddress;
+use wire::openflow::PortNumber;
 
 use crate::stalls::Stalls;
 use crate::statistics::Distribution;
@@ -23,9 +27,47 @@ pub const MOST_FRAMES: u64 = 100_000_000;
 /// The longest that one trial lasts.
 pub const LONGEST_TRIAL: Duration = Duration::from_secs(3_600);
 
+/// The most ports that a tester has.
+pub const MOST_PORTS: usize = 16;
+
 /// A port of the tester, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortIndex(pub usize);
+
+/// Who is played at a port of the tester.
+///
+/// A tester that arranges how its device forwards has it carry whatever is
+/// addressed to a station to the port of that station, by the hardware address.
+/// What is addressed to nobody goes from the first port to the second and back,
+/// or to all ports where the device is a bridge. Orders may change that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Station {
+    /// Its hardware address.
+    pub mac: MacAddress,
+    /// Its address among those that are set apart for measuring devices, RFC 2544
+    /// appendix C.2.2.
+    pub address: Ipv4Addr,
+    /// The number that the device's agent has for the port that it is connected to.
+    pub device_port: PortNumber,
+}
+
+impl Station {
+    /// Returns who is played at a port.
+    ///
+    /// # Panics
+    ///
+    /// If the port is not one of the first [`MOST_PORTS`].
+    #[must_use]
+    pub fn at(port: PortIndex) -> Self {
+        assert!(port.0 < MOST_PORTS, "port {} of {MOST_PORTS}", port.0);
+        let number = u8::try_from(port.0 + 1).expect("few ports");
+        Self {
+            mac: MacAddress([0x02, 0, 0, 0x25, 0x44, number]),
+            address: Ipv4Addr::new(198, 18, 0, number),
+            device_port: PortNumber(u32::from(number)),
+        }
+    }
+}
 
 /// Something that sends within a trial.
 pub trait Sender: std::fmt::Debug + Send {
@@ -129,8 +171,8 @@ pub struct Sighting<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Watches the frames of a trial. Those of one port come in the order of their
-/// stamps; those of two ports in any order.
+/// Watches the frames of a trial. Those that went one way at one port come in the
+/// order of their stamps; all others in any order.
 pub trait Watcher {
     /// Takes a frame that was seen.
     fn see(&mut self, sighting: &Sighting<'_>);

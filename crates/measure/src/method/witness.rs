@@ -1,0 +1,78 @@
+//! Takes down what the machine did during all trials that a method makes.
+
+use crate::statistics::Distribution;
+use crate::trial::{Conduct, Setup, Tester, Trial, TrialError, Watcher};
+
+/// The most sentences about the clock that are kept.
+pub const MOST_CLOCK_STEPS: usize = 64;
+
+/// What the machine did during trials.
+#[derive(Clone, Debug, Default)]
+pub struct Witnessed {
+    /// How many trials came to their end.
+    pub trials: u64,
+    /// How long after its intended time each frame left the tester.
+    pub lateness: Distribution,
+    /// How long the machine stood still, each time.
+    pub stalls: Distribution,
+    /// Frames that were sent.
+    pub sent: u64,
+    /// Frames that went by unseen.
+    pub unseen: u64,
+    /// Frames that were left out, since the tester came too late for them.
+    pub skipped: u64,
+    /// What happened to the clock of the stamps.
+    pub clock_steps: Vec<String>,
+}
+
+impl Witnessed {
+    /// Adds how one more trial went.
+    pub fn add(&mut self, conduct: &Conduct) {
+        self.trials += 1;
+        self.lateness.merge(&conduct.lateness);
+        for stall in conduct.stalls.kept() {
+            self.stalls.record(stall.length);
+        }
+        self.sent += conduct.sent;
+        self.unseen += conduct.unseen;
+        self.skipped += conduct.skipped;
+        let room = MOST_CLOCK_STEPS.saturating_sub(self.clock_steps.len());
+        let steps = conduct.clock_steps.iter().take(room).cloned();
+        self.clock_steps.extend(steps);
+    }
+}
+
+/// A tester whose trials are witnessed.
+pub struct Witness<'a> {
+    tester: &'a mut dyn Tester,
+    witnessed: Witnessed,
+}
+
+impl<'a> Witness<'a> {
+    /// Begins to witness.
+    #[must_use]
+    pub fn new(tester: &'a mut dyn Tester) -> Self {
+        Self {
+            tester,
+            witnessed: Witnessed::default(),
+        }
+    }
+
+    /// Returns what was witnessed.
+    #[must_use]
+    pub fn finish(self) -> Witnessed {
+        self.witnessed
+    }
+}
+
+impl Tester for Witness<'_> {
+    fn setup(&self) -> &Setup {
+        self.tester.setup()
+    }
+
+    fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {
+        let conduct = self.tester.run(trial, watcher)?;
+        self.witnessed.add(&conduct);
+        Ok(conduct)
+    }
+}
