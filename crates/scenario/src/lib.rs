@@ -7,11 +7,13 @@
 //! caller gives a function that loads what the text imports.
 //!
 //! `docs/scenario.md` describes the format for its users,
-//! `docs/scenario.schema.json` for their editors; both follow from the tables
+//! `docs/scenario.schema.json` for their editors (`docs/profile.schema.json` is that of
+//! device profiles); all follow from the tables
 //! in `format`, which the reader itself obeys.
 
 mod class;
 mod contract;
+mod emulation;
 mod event;
 mod flow;
 pub mod flow_table;
@@ -40,6 +42,7 @@ pub use class::{Budget, Class};
 pub use contract::{
     Contract, LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, MESSAGE_HEADERS, SMALLEST_FRAME, wire_size,
 };
+pub use emulation::{Emulation, Latency, MILLION, Occupancy, Quantiles};
 pub use event::{Change, Event};
 pub use flow::{
     BestEffort, Criticality, Destination, Flow, Goose, Message, Protection, SampledValues,
@@ -57,6 +60,6 @@ pub use reference::reference;
 pub use scenario::{
     ClassIndex, FlowIndex, HostIndex, ImportedFile, LinkIndex, ProfileIndex, Scenario, SwitchIndex,
 };
-pub use schema::json_schema;
+pub use schema::{json_schema, profile_schema};
 pub use settings::{Admission, Capture, Control, HostDiscovery, Measurement};
 pub use shape::LONGEST_TIME;

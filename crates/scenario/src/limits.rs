@@ -19,6 +19,8 @@ pub const MOST_EVENTS: usize = 10_000;
 pub const MOST_CHANGES: usize = 100_000;
 /// The most profiles.
 pub const MOST_PROFILES: usize = 64;
+/// The most settings for which a profile states the same quantity.
+pub const MOST_SETTINGS: usize = 256;
 /// The longest file with a network of servers, in bytes.
 pub const LONGEST_NETWORK: usize = 256 << 20;
 /// The most servers of such a network.

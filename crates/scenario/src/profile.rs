@@ -2,8 +2,10 @@
 
 use units::Delay;
 
+use crate::Emulation;
+
 /// The profiles that the program carries with it.
-pub(crate) const BUILT_IN: [(&str, &str); 6] = [
+pub(crate) const BUILT_IN: [(&str, &str); 11] = [
     (
         "taktos-kernel",
         include_str!("../../../profiles/taktos-kernel.toml"),
@@ -23,6 +25,26 @@ pub(crate) const BUILT_IN: [(&str, &str); 6] = [
     (
         "banana-pi-r1",
         include_str!("../../../profiles/banana-pi-r1.toml"),
+    ),
+    (
+        "open-vswitch",
+        include_str!("../../../profiles/open-vswitch.toml"),
+    ),
+    (
+        "open-vswitch-sdn4ci",
+        include_str!("../../../profiles/open-vswitch-sdn4ci.toml"),
+    ),
+    (
+        "open-vswitch-mininet",
+        include_str!("../../../profiles/open-vswitch-mininet.toml"),
+    ),
+    (
+        "hp-aruba-3810m",
+        include_str!("../../../profiles/hp-aruba-3810m.toml"),
+    ),
+    (
+        "pica8-p3297",
+        include_str!("../../../profiles/pica8-p3297.toml"),
     ),
     (
         "unknown-switch",
@@ -52,6 +74,9 @@ pub struct Profile {
     pub queue_frames: Stated<u64>,
     /// How long it works on each message of the controller.
     pub control: ControlTimes,
+    /// How an emulated device of this kind behaves; without it, every time is the
+    /// longest.
+    pub emulation: Option<Emulation>,
 }
 
 /// What the flow tables of a switch add to the time of every frame.
@@ -76,6 +101,22 @@ impl Lookup {
 }
 
 impl Profile {
+    /// Returns the names of the profiles that the program carries with it.
+    pub fn built_in_names() -> impl Iterator<Item = &'static str> + Clone {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// Returns the profile of this name that the program carries with it.
+    ///
+    /// # Panics
+    ///
+    /// If it is malformed, which the tests rule out.
+    #[must_use]
+    pub fn built_in(name: &str) -> Option<Self> {
+        let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+        Some(Self::parse(name, text).expect("built-in profiles are tested"))
+    }
+
     /// Returns the longest time from the arrival of a frame to its queue in an idle
     /// switch, with its tables.
     #[must_use]

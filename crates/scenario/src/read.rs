@@ -9,6 +9,7 @@
 //!    about which they stay silent.
 
 mod classes;
+mod emulation;
 mod events;
 mod flow_imports;
 mod flow_sets;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::format::FILE;
+use crate::format::{FILE, PROFILE};
 use crate::shape::{Keys, Need, Shape, Table};
 
 /// Returns the reference of all tables and keys, in Markdown.
@@ -11,12 +11,20 @@ use crate::shape::{Keys, Need, Shape, Table};
 pub fn reference() -> String {
     let mut out = String::new();
     let mut done = Vec::new();
-    describe("The file", &FILE, &mut done, &mut out);
+    describe("The file", "", &FILE, &mut done, &mut out);
+    describe("A profile", "", &PROFILE, &mut done, &mut out);
     out
 }
 
-/// Describes a table and those below it, each once.
-fn describe(heading: &str, table: &'static Table, done: &mut Vec<&'static str>, out: &mut String) {
+/// Describes a table and those below it, each once. `path` is what stands before
+/// the keys of the table in the file, its dot included.
+fn describe(
+    heading: &str,
+    path: &str,
+    table: &'static Table,
+    done: &mut Vec<&'static str>,
+    out: &mut String,
+) {
     if done.contains(&table.title) {
         return;
     }
@@ -42,13 +50,14 @@ fn describe(heading: &str, table: &'static Table, done: &mut Vec<&'static str>, 
     }
     out.push('\n');
     for key in table.keys {
+        let below = format!("{path}{}", key.name);
         let (heading, table) = match table_of(&key.shape) {
-            Some((Nesting::One, table)) => (format!("`[{}]`", key.name), table),
-            Some((Nesting::Named, table)) => (format!("`[{}.NAME]`", key.name), table),
-            Some((Nesting::List, table)) => (format!("`[[{}]]`", key.name), table),
+            Some((Nesting::One, table)) => (format!("`[{below}]`"), table),
+            Some((Nesting::Named, table)) => (format!("`[{below}.NAME]`"), table),
+            Some((Nesting::List, table)) => (format!("`[[{below}]]`"), table),
             None => continue,
         };
-        describe(&heading, table, done, out);
+        describe(&heading, &format!("{below}."), table, done, out);
     }
 }
 

@@ -1,13 +1,13 @@
-//! The format of a scenario as a JSON Schema, for editors and other programs.
+//! The formats of a scenario and of a device profile as JSON Schemas, for editors and other programs.
 //!
-//! It follows from the same tables as the reader. What it cannot say, such as
+//! They follow from the same tables as the reader. What they cannot say, such as
 //! that a flow's `from` is a host of the file, only the reader checks.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::format::FILE;
+use crate::format::{FILE, PROFILE};
 use crate::mistake::LONGEST_NAME;
 use crate::shape::{Keys, Need, Shape, Table};
 
@@ -22,14 +22,24 @@ const LENGTHS: &str = "km|m";
 /// Returns the JSON Schema of a scenario file, as its text.
 #[must_use]
 pub fn json_schema() -> String {
+    document("Taktos scenario", &FILE)
+}
+
+/// Returns the JSON Schema of a device profile, as its text.
+#[must_use]
+pub fn profile_schema() -> String {
+    document("Taktos device profile", &PROFILE)
+}
+
+fn document(title: &str, table: &'static Table) -> String {
     let mut tables = BTreeMap::new();
     let mut schema = Map::new();
     schema.insert(
         "$schema".to_owned(),
         json!("https://json-schema.org/draft/2020-12/schema"),
     );
-    schema.insert("title".to_owned(), json!("Taktos scenario"));
-    for (key, value) in object(&FILE, &mut tables) {
+    schema.insert("title".to_owned(), json!(title));
+    for (key, value) in object(table, &mut tables) {
         schema.insert(key, value);
     }
     let definitions = tables

@@ -23,6 +23,29 @@ fn the_schema_is_up_to_date() {
 }
 
 #[test]
+fn the_schema_of_profiles_is_up_to_date() {
+    let written = fs::read_to_string(folder("docs/profile.schema.json")).unwrap();
+
+    assert!(written == scenario::profile_schema(), "{WRITE}");
+}
+
+#[test]
+fn the_schema_of_profiles_takes_those_that_are_there() {
+    let schema: Value = serde_json::from_str(&scenario::profile_schema()).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+
+    for entry in fs::read_dir(folder("profiles")).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let file: toml::Value = toml::from_str(&text).unwrap();
+        let file = serde_json::to_value(file).unwrap();
+
+        let mistakes = schema.iter_errors(&file).map(|error| error.to_string());
+
+        assert_eq!(mistakes.collect::<Vec<_>>(), [""; 0]);
+    }
+}
+
+#[test]
 fn the_reference_is_up_to_date() {
     let written = fs::read_to_string(folder("docs/scenario.md")).unwrap();
 

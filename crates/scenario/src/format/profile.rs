@@ -1,5 +1,6 @@
 //! The tables of a device profile.
 
+use crate::emulation::MILLION;
 use crate::format::key;
 use crate::shape::Need::{Optional, Required};
 use crate::shape::{Choice, Key, Shape, Table, Zero};
@@ -41,6 +42,12 @@ pub(crate) static PROFILE: Table = Table {
             Required,
             Shape::Table(&CONTROL),
             "the times of control messages",
+        ),
+        key(
+            "emulation",
+            Optional,
+            Shape::Table(&EMULATION),
+            "how an emulated device of this kind behaves; without it, every time is the longest",
         ),
     ],
 };
@@ -131,6 +138,131 @@ pub(crate) static CONTROL: Table = Table {
     ],
 };
 
+pub(crate) static EMULATION: Table = Table {
+    title: "[emulation]",
+    keys: &[
+        key(
+            "link_rate",
+            Optional,
+            Shape::Rate,
+            "the rate of the ports between which latency was measured: sending the frame at \
+             that rate is in the latency; default no sending is",
+        ),
+        key(
+            "latency",
+            Optional,
+            Shape::List(&Shape::Table(&LATENCY)),
+            "the time from the last bit of a frame in to its last bit out, in an idle device, \
+             by setting; default as in [processing]",
+        ),
+        key(
+            "occupancy",
+            Optional,
+            Shape::List(&Shape::Table(&OCCUPANCY)),
+            "for how long a frame occupies the stage shared by all ports, which limits the \
+             throughput; linear between the sizes that are given; default as in [processing]",
+        ),
+        key(
+            "loss_ppm",
+            Optional,
+            Shape::Table(&STATED_PPM),
+            "how many of a million frames are lost in an idle device; default none",
+        ),
+        key(
+            "flow_setup",
+            Optional,
+            Shape::Table(&SPREAD),
+            "how much longer than later ones the first frame of a flow takes that the controller \
+             has to decide about, the controller's own time apart; default as in [control]",
+        ),
+        key(
+            "link_down",
+            Optional,
+            Shape::Table(&SPREAD),
+            "the time from the loss of a port's carrier to the device's noticing it; default \
+             that of the world",
+        ),
+        key(
+            "table_entries",
+            Optional,
+            Shape::Table(&STATED_COUNT),
+            "how many entries its flow table holds; default 10000",
+        ),
+    ],
+};
+
+pub(crate) static LATENCY: Table = Table {
+    title: "[[emulation.latency]]",
+    keys: &[
+        FRAME,
+        key(
+            "interval",
+            Optional,
+            Shape::Time(Zero::Refused),
+            "the time since the frame before: the setting with the nearest one is taken; \
+             default any",
+        ),
+        quantile("min", "the shortest"),
+        quantile("p1", "what 1 % do not exceed"),
+        quantile("p25", "what a quarter does not exceed"),
+        quantile("p50", "the median"),
+        quantile("p75", "what three quarters do not exceed"),
+        quantile("p99", "what 99 % do not exceed"),
+        quantile("p999", "what 99.9 % do not exceed"),
+        quantile("max", "the longest"),
+        ORIGIN,
+        NOTE,
+    ],
+};
+
+pub(crate) static SPREAD: Table = Table {
+    title: "a spread",
+    keys: &[
+        quantile("min", "the shortest"),
+        quantile("p1", "what 1 % do not exceed"),
+        quantile("p25", "what a quarter does not exceed"),
+        quantile("p50", "the median"),
+        quantile("p75", "what three quarters do not exceed"),
+        quantile("p99", "what 99 % do not exceed"),
+        quantile("p999", "what 99.9 % do not exceed"),
+        quantile("max", "the longest"),
+        ORIGIN,
+        NOTE,
+    ],
+};
+
+pub(crate) static OCCUPANCY: Table = Table {
+    title: "[[emulation.occupancy]]",
+    keys: &[
+        FRAME,
+        key(
+            "value",
+            Required,
+            Shape::Delay(Zero::Allowed),
+            "for how long; 0 ns at line rate",
+        ),
+        ORIGIN,
+        NOTE,
+    ],
+};
+
+pub(crate) static STATED_PPM: Table = Table {
+    title: "a stated share",
+    keys: &[
+        key(
+            "value",
+            Required,
+            Shape::Integer {
+                least: 0,
+                most: MILLION,
+            },
+            "how many of a million",
+        ),
+        ORIGIN,
+        NOTE,
+    ],
+};
+
 pub(crate) static STATED_DELAY: Table = Table {
     title: "a stated delay",
     keys: &[
@@ -157,6 +289,14 @@ pub(crate) static STATED_COUNT: Table = Table {
     ],
 };
 
+const FRAME: Key = key(
+    "frame",
+    Optional,
+    Shape::Size,
+    "the size of the frame without its check sequence; linear between the sizes that are given, \
+     the nearest one beyond them; default any",
+);
+
 const ORIGIN: Key = key(
     "origin",
     Required,
@@ -170,6 +310,10 @@ const NOTE: Key = key(
     Shape::Text,
     "by which method, on which machine, or in which publication",
 );
+
+const fn quantile(name: &'static str, about: &'static str) -> Key {
+    key(name, Optional, Shape::Delay(Zero::Allowed), about)
+}
 
 const fn control(name: &'static str, about: &'static str) -> Key {
     key(name, Required, Shape::Table(&STATED_DELAY), about)

@@ -6,8 +6,7 @@ use crate::format::{PROFILE, profile};
 use crate::limits::MOST_PROFILES;
 use crate::mistake::{Mistake, nearest, quote};
 use crate::problem::{Place, Problems, ScenarioError};
-use crate::profile::BUILT_IN;
-use crate::read::{Loader, start, stem, tree};
+use crate::read::{Loader, emulation, start, stem, tree};
 use crate::record::Record;
 use crate::shape::{Table, list};
 use crate::{ControlTimes, Lookup, Origin, Profile, ProfileIndex, Stated};
@@ -15,8 +14,9 @@ use crate::{ControlTimes, Lookup, Origin, Profile, ProfileIndex, Stated};
 /// Reads a profile from its text.
 pub(super) fn parse(name: &str, text: &str) -> Result<Profile, ScenarioError> {
     let mut problems = Problems::default();
-    let profile = tree(text, &PROFILE, &mut problems)
-        .map(|tree| read(name, &Record::new(&PROFILE, &tree, start())));
+    let tree = tree(text, &PROFILE, &mut problems);
+    let profile =
+        tree.map(|tree| read(name, &Record::new(&PROFILE, &tree, start()), &mut problems));
     let profile = problems.or(name, text, profile)?;
     Ok(profile.expect("where there is no tree there is a problem"))
 }
@@ -68,17 +68,13 @@ impl Profiles {
 
 fn obtain(name: &str, load: &mut Loader<'_>) -> Result<Profile, Mistake> {
     if !name.ends_with(".toml") {
-        let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
-        let Some((_, text)) = built_in else {
-            let names = BUILT_IN.iter().map(|(name, _)| *name);
-            return Err(Mistake::UnknownChoice {
-                what: "profile",
-                text: quote(name),
-                nearest: nearest(name, names.clone()),
-                choices: format!("{}, or a file ending in `.toml`", list(names)),
-            });
-        };
-        return Ok(parse(name, text).expect("built-in profiles are tested"));
+        let names = Profile::built_in_names();
+        return Profile::built_in(name).ok_or_else(|| Mistake::UnknownChoice {
+            what: "profile",
+            text: quote(name),
+            nearest: nearest(name, names.clone()),
+            choices: format!("{}, or a file ending in `.toml`", list(names)),
+        });
     }
     let text = load(name).map_err(|error| Mistake::Load {
         file: quote(name),
@@ -97,7 +93,7 @@ fn obtain(name: &str, load: &mut Loader<'_>) -> Result<Profile, Mistake> {
     })
 }
 
-fn read(name: &str, file: &Record<'_>) -> Profile {
+fn read(name: &str, file: &Record<'_>, problems: &mut Problems) -> Profile {
     let processing = file.record("processing", &profile::PROCESSING);
     let buffers = file.record("buffers", &profile::BUFFERS);
     let control = file.record("control", &profile::CONTROL);
@@ -116,6 +112,9 @@ fn read(name: &str, file: &Record<'_>) -> Profile {
             barrier: delay(&control, "barrier"),
             echo: delay(&control, "echo"),
         },
+        emulation: file
+            .has("emulation")
+            .then(|| emulation::read(&file.record("emulation", &profile::EMULATION), problems)),
     }
 }
 
@@ -129,13 +128,13 @@ fn lookup(file: &Record<'_>) -> Lookup {
     }
 }
 
-fn delay(record: &Record<'_>, key: &str) -> Stated<Delay> {
+pub(super) fn delay(record: &Record<'_>, key: &str) -> Stated<Delay> {
     stated(record, key, &profile::STATED_DELAY, |record| {
         record.delay("value")
     })
 }
 
-fn count(record: &Record<'_>, key: &str) -> Stated<u64> {
+pub(super) fn count(record: &Record<'_>, key: &str) -> Stated<u64> {
     stated(record, key, &profile::STATED_COUNT, |record| {
         record.integer("value").map(u64::from)
     })
@@ -148,8 +147,14 @@ fn stated<T: Default>(
     value: fn(&Record<'_>) -> Option<T>,
 ) -> Stated<T> {
     let record = record.record(key, table);
+    let value = value(&record).unwrap_or_default();
+    with_origin(&record, value)
+}
+
+/// Returns the value with what its table says of how it was obtained.
+pub(super) fn with_origin<T>(record: &Record<'_>, value: T) -> Stated<T> {
     Stated {
-        value: value(&record).unwrap_or_default(),
+        value,
         origin: match record.choice("origin") {
             Some("measured") => Origin::Measured,
             Some("paper") => Origin::Paper,
