@@ -130,6 +130,19 @@ pub enum Fault {
     Kill,
 }
 
+impl Fault {
+    /// Returns the port to whose cable it happens, if it happens to one.
+    #[must_use]
+    pub fn port(&self) -> Option<PortIndex> {
+        match self {
+            Self::Cut(port) | Self::Join(port) | Self::Mute(port) | Self::Unmute(port) => {
+                Some(*port)
+            }
+            Self::Kill => None,
+        }
+    }
+}
+
 /// What a tester does in one go.
 #[derive(Debug, Default)]
 pub struct Trial {
@@ -162,7 +175,9 @@ pub struct Sighting<'a> {
     /// Which way.
     pub way: Way,
     /// When, by the clock of that port. Two ports have the same clock only if
-    /// [`Setup::one_clock`] says so.
+    /// [`Setup::one_clock`] says so. In virtual time and by the clock of a card it is
+    /// when the start-of-frame delimiter passed; by the kernel when the driver took
+    /// or handed up the frame.
     pub at: Instant,
     /// The length of the frame, without check sequence, in bytes.
     pub length: usize,
@@ -278,10 +293,38 @@ pub enum TrialError {
     Interrupted,
 }
 
+/// How a tester speaks with the device's agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlLink {
+    /// The version of OpenFlow that was agreed on, as its messages have it.
+    pub version: u8,
+    /// The rate of the cable on which messages travel and are stamped, or nothing if
+    /// it has none.
+    pub rate: Option<BitRate>,
+    /// How far apart messages have to be so that none is lost: nothing over TCP.
+    pub apart: Duration,
+}
+
 /// Makes trials with one device.
 pub trait Tester {
     /// Returns what is connected to it.
     fn setup(&self) -> &Setup;
+
+    /// Returns how it speaks with the device's agent, if there is one: OpenFlow 1.3
+    /// over a connection without a rate, unless it says otherwise.
+    fn control_link(&self) -> ControlLink {
+        ControlLink {
+            version: wire::openflow::VERSION,
+            rate: None,
+            apart: Duration::ZERO,
+        }
+    }
+
+    /// Returns the number by which the device's agent knows what is connected to a
+    /// port: counted from 1, unless it says otherwise.
+    fn port_number(&self, port: PortIndex) -> u16 {
+        u16::try_from(port.0).unwrap_or(u16::MAX).saturating_add(1)
+    }
 
     /// Makes a trial, and tells `watcher` what is seen.
     ///

@@ -24,6 +24,7 @@ mod observer;
 pub mod parts;
 pub mod servers;
 mod switch_node;
+pub mod tester;
 pub mod world;
 pub mod zodiac_fx;
 
