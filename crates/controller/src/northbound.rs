@@ -2,6 +2,7 @@
 //! without being asked (S0-6, S1-5).
 
 mod application;
+mod event;
 mod hosts;
 mod intent;
 mod paths;
@@ -11,6 +12,7 @@ pub use application::{
     ApplicationId, ApplicationKind, ApplicationSummary, Asker, MAX_APPLICATION_NAME,
     MAX_APPLICATIONS, Manifest, Permission,
 };
+pub use event::{Detection, Event, Said, Saying};
 pub use hosts::{HostRefusal, StaticHost};
 pub use intent::{
     Endpoint, Extent, FrameAction, FrameMatch, Intent, IntentDecision, IntentId, IntentKind,
@@ -19,18 +21,17 @@ pub use intent::{
 pub use paths::{FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish};
 pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use calculus::admission::Ledger;
-use units::{BitRate, DataSize, Delay, Duration, Instant};
+use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
-use wire::openflow::{DatapathId, ErrorKind};
+use wire::openflow::DatapathId;
 
 use crate::admission::{Place, ReservationId};
 use crate::budgets::Fitted;
 use crate::controller::Counters;
-use crate::desired::{Outcome, Subject};
-use crate::place::{LinkEnds, PortId};
+use crate::place::LinkEnds;
 pub use crate::punts::{ClassCount, FrameClass};
 use crate::refusal::Refusal;
 use crate::view::View;
@@ -431,326 +432,4 @@ pub enum Protection {
         /// The longest interruption that is no broken promise.
         interruption: Duration,
     },
-}
-
-/// What the controller tells without being asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// All that the store kept is known: from now on requests are decided.
-    Ready,
-    /// The store holds a switch that cannot be read. It is left alone.
-    SwitchUnreadable {
-        /// Which.
-        datapath: DatapathId,
-    },
-    /// A switch is connected, and its ports are known.
-    SwitchConnected {
-        /// Which.
-        datapath: DatapathId,
-        /// How many ports it has.
-        ports: usize,
-    },
-    /// The connection of a switch is gone.
-    SwitchLost {
-        /// Which.
-        datapath: DatapathId,
-    },
-    /// A second connection claimed to be a switch that is connected; it was
-    /// closed.
-    DuplicateSwitch {
-        /// Which.
-        datapath: DatapathId,
-    },
-    /// A link was found, or is back.
-    LinkFound {
-        /// Which.
-        link: LinkEnds,
-    },
-    /// A link is gone.
-    LinkLost {
-        /// Which.
-        link: LinkEnds,
-        /// How that was noticed.
-        detection: Detection,
-    },
-    /// A link is lost again and again; it is taken to be down for a while, also if
-    /// it is not, so that flows do not move forever.
-    LinkFlaps {
-        /// Which.
-        link: LinkEnds,
-        /// For how long.
-        wait: Duration,
-    },
-    /// Probes say that there is a link where hosts are, though no port and no
-    /// switch came up: somebody relays them. The link is not believed.
-    LinkDoubted {
-        /// Which.
-        link: LinkEnds,
-    },
-    /// The port of a host is known.
-    HostFound {
-        /// Its name.
-        name: String,
-        /// Its port.
-        port: PortId,
-    },
-    /// A host appeared at another port.
-    HostMoved {
-        /// Its name.
-        name: String,
-        /// Its port before.
-        from: PortId,
-        /// Its port now.
-        to: PortId,
-    },
-    /// An application was loaded while the controller ran, or by the store.
-    ApplicationLoaded {
-        /// Its number.
-        id: ApplicationId,
-        /// Its name.
-        name: String,
-    },
-    /// An application was unloaded, and its rules and intents with it.
-    ApplicationUnloaded {
-        /// Its number.
-        id: ApplicationId,
-        /// Its name.
-        name: String,
-    },
-    /// The IP addresses of a host are others now.
-    HostAddressed {
-        /// Its name.
-        name: String,
-        /// Its addresses.
-        addresses: Vec<IpAddr>,
-    },
-    /// A host was removed.
-    HostRemoved {
-        /// Its name.
-        name: String,
-    },
-    /// Frames of a host come in at several ports alternately, or elsewhere than
-    /// where somebody has said that it is: it loops, or its address is forged. It
-    /// is not believed for a while.
-    HostDoubted {
-        /// Its name.
-        name: String,
-        /// Where the last of them came in.
-        at: PortId,
-        /// Where the host is taken to be.
-        stays: PortId,
-    },
-    /// A host claims an IP address that another one has and keeps.
-    AddressDisputed {
-        /// The address.
-        address: IpAddr,
-        /// The name of the host that has it.
-        holder: String,
-        /// The name of the host that claims it.
-        claimant: String,
-    },
-    /// A flow is in force: the store has kept its admission.
-    Admitted {
-        /// Which.
-        flow: FlowId,
-        /// Its name.
-        name: String,
-    },
-    /// A flow is no more.
-    Withdrawn {
-        /// Which.
-        flow: FlowId,
-        /// Its name.
-        name: String,
-    },
-    /// Every switch on the way of a flow has confirmed its entries.
-    Installed {
-        /// Which.
-        flow: FlowId,
-    },
-    /// A switch refused an entry.
-    EntryRefused {
-        /// The switch.
-        datapath: DatapathId,
-        /// The flow, if the entry was one of a flow.
-        flow: Option<FlowId>,
-        /// Why.
-        error: ErrorKind,
-    },
-    /// The precomputed entries for a broken link follow; the next outputs are
-    /// what is sent to the switches.
-    RestorationStarted {
-        /// The link.
-        link: LinkEnds,
-        /// When the message that reported it arrived.
-        detected_at: Instant,
-    },
-    /// All entries have been handed over; nothing more is sent for this link.
-    RestorationSent {
-        /// The link.
-        link: LinkEnds,
-        /// When the message that reported it arrived.
-        detected_at: Instant,
-        /// How many flows were moved.
-        flows: usize,
-        /// How many entries were sent.
-        flow_mods: usize,
-    },
-    /// Every switch has confirmed the entries that were sent for a broken link.
-    Restored {
-        /// The link.
-        link: LinkEnds,
-        /// When the message that reported it arrived.
-        detected_at: Instant,
-        /// When the last confirmation arrived.
-        confirmed_at: Instant,
-        /// How many flows were moved.
-        flows: usize,
-        /// How many entries were sent.
-        flow_mods: usize,
-        /// How many switches got some.
-        switches: usize,
-    },
-    /// Flows are back on the way on which they were admitted.
-    Returned {
-        /// How many.
-        flows: usize,
-    },
-    /// More is broken than the promise of a flow covers.
-    Degraded {
-        /// The flow.
-        flow: FlowId,
-        /// Which way it takes now.
-        travels: Travels,
-    },
-    /// A flow was decided upon anew, as one of its hosts has moved, and is in
-    /// force again.
-    Readmitted {
-        /// The flow.
-        flow: FlowId,
-    },
-    /// The promise of a flow holds again.
-    Recovered {
-        /// The flow.
-        flow: FlowId,
-    },
-    /// Links that carry promises are broken at the same time. A promise covers
-    /// one: none is in force until all but one are back.
-    PromisesSuspended {
-        /// How many.
-        broken: usize,
-    },
-    /// Promises are in force again.
-    PromisesResumed,
-    /// A switch was given exactly the entries that it should have.
-    Synchronised {
-        /// Which.
-        datapath: DatapathId,
-        /// How many entries it lacked.
-        added: usize,
-        /// How many it had in excess.
-        removed: usize,
-    },
-    /// A switch had other entries than it should, and has those now.
-    Mended {
-        /// Which.
-        datapath: DatapathId,
-        /// How many entries it lacked.
-        added: usize,
-        /// How many it had otherwise.
-        changed: usize,
-        /// How many it had in excess.
-        removed: usize,
-    },
-    /// A switch was looked at again after it was mended: it has what it should
-    /// have.
-    Consistent {
-        /// Which.
-        datapath: DatapathId,
-    },
-    /// A switch was mended several times in a row, and has not what it should
-    /// have. It is left until the next round.
-    NotMended {
-        /// Which.
-        datapath: DatapathId,
-        /// How many entries it lacks.
-        lacking: usize,
-        /// How many it has otherwise.
-        different: usize,
-        /// How many it has in excess.
-        excess: usize,
-    },
-    /// A switch says entries in words of its own, even after they were written
-    /// over. Its words are taken for them from now on. Told once a connection.
-    Dialect {
-        /// Which.
-        datapath: DatapathId,
-        /// How many entries.
-        entries: usize,
-    },
-    /// A switch refuses an entry again and again; it is not asked any more until
-    /// it comes back or a reconciliation is asked for.
-    GivenUp {
-        /// The switch.
-        datapath: DatapathId,
-        /// Whose entry.
-        subject: Subject,
-        /// Why.
-        error: ErrorKind,
-    },
-    /// The rules of an intent or an application are in force, or are not.
-    RulesSettled {
-        /// Whose.
-        subject: Subject,
-        /// What became of them.
-        outcome: Outcome,
-    },
-    /// The store holds an admission that cannot be read. It is left alone.
-    RecordUnreadable {
-        /// Which.
-        flow: FlowId,
-    },
-    /// An intent is in another state than before.
-    IntentChanged {
-        /// Which.
-        intent: IntentId,
-        /// Its name.
-        name: String,
-        /// How far it is.
-        state: IntentState,
-    },
-    /// The store holds an intent that cannot be read. It is left alone.
-    IntentUnreadable {
-        /// Which.
-        intent: IntentId,
-    },
-}
-
-/// Something that the controller said, and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    /// When.
-    pub at: Instant,
-    /// What.
-    pub what: Saying,
-}
-
-/// What a controller says to those around it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Saying {
-    /// Something that happened.
-    Notice(Event),
-    /// The answer to a request.
-    Reply(RequestId, Reply),
-}
-
-/// How the loss of a link was noticed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detection {
-    /// A switch reported that one of its ports lost the carrier.
-    PortStatus,
-    /// Probes stopped arriving.
-    Silence,
-    /// One of its ports is joined to another one now.
-    Recabled,
 }

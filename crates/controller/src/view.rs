@@ -7,8 +7,12 @@
 //! is marked and comes back under its number. Hosts alone can be removed, and
 //! another one takes the number then; nobody keeps numbers of hosts.
 
+mod host;
+
+pub use host::{Host, HostId, MAX_ADDRESSES, MAX_HOSTS, Origin};
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use units::Instant;
 use wire::ethernet::MacAddress;
@@ -22,10 +26,6 @@ pub const MAX_SWITCHES: usize = 4_096;
 pub const MAX_PORTS: usize = 4_096;
 /// The most links that a view holds, those that are down included.
 pub const MAX_LINKS: usize = 65_536;
-/// The most hosts that a view holds.
-pub const MAX_HOSTS: usize = 65_536;
-/// The most IP addresses of one host.
-pub const MAX_ADDRESSES: usize = 8;
 
 /// A switch of the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,10 +34,6 @@ pub struct SwitchId(u32);
 /// A link of the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkId(u32);
-
-/// A host of the view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostId(u32);
 
 impl SwitchId {
     /// Returns the place of the switch in [`View::switches`].
@@ -49,14 +45,6 @@ impl SwitchId {
 
 impl LinkId {
     /// Returns the place of the link in [`View::links`].
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl HostId {
-    /// Returns the place of the host in [`View::hosts`].
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -144,51 +132,6 @@ pub struct Link {
     confirmed: [Option<Instant>; 2],
 }
 
-/// A host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Host {
-    /// Its name; its address in text if nobody named it.
-    pub name: String,
-    /// Its address.
-    pub mac: MacAddress,
-    /// Its IP addresses, in the order in which they became known; at most
-    /// [`MAX_ADDRESSES`], and none is that of another host.
-    pub addresses: Vec<IpAddr>,
-    /// The port that it is attached to, if that is known.
-    pub attachment: Option<PortId>,
-    /// How the controller came to know it.
-    pub origin: Origin,
-}
-
-impl Host {
-    /// Returns its IPv4 addresses.
-    pub fn ipv4(&self) -> impl Iterator<Item = Ipv4Addr> + '_ {
-        self.addresses.iter().filter_map(|address| match address {
-            IpAddr::V4(address) => Some(*address),
-            IpAddr::V6(_) => None,
-        })
-    }
-
-    /// Returns its IPv6 addresses.
-    pub fn ipv6(&self) -> impl Iterator<Item = Ipv6Addr> + '_ {
-        self.addresses.iter().filter_map(|address| match address {
-            IpAddr::V4(_) => None,
-            IpAddr::V6(address) => Some(*address),
-        })
-    }
-}
-
-/// How the controller came to know a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The configuration names it.
-    Configured,
-    /// Somebody named it while the controller ran.
-    Named,
-    /// A frame of it arrived.
-    Learned,
-}
-
 /// What a probe that arrived has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmed {
@@ -235,12 +178,6 @@ impl View {
         &self.links
     }
 
-    /// Returns all hosts, by [`HostId`].
-    #[must_use]
-    pub fn hosts(&self) -> &[Host] {
-        &self.hosts
-    }
-
     /// Returns the switch with this datapath id.
     #[must_use]
     pub fn switch(&self, datapath: DatapathId) -> Option<SwitchId> {
@@ -251,25 +188,6 @@ impl View {
     #[must_use]
     pub fn link(&self, ends: LinkEnds) -> Option<LinkId> {
         self.by_ends.get(&ends).copied()
-    }
-
-    /// Returns the host with this name.
-    #[must_use]
-    pub fn host(&self, name: &str) -> Option<&Host> {
-        self.by_name.get(name).map(|id| &self.hosts[id.index()])
-    }
-
-    /// Returns the host with this address.
-    #[must_use]
-    pub fn host_by_mac(&self, mac: MacAddress) -> Option<&Host> {
-        self.by_mac.get(&mac).map(|id| &self.hosts[id.index()])
-    }
-
-    /// Returns the host with this IP address.
-    #[must_use]
-    pub fn host_by_address(&self, address: IpAddr) -> Option<&Host> {
-        let id = self.by_address.get(&address)?;
-        Some(&self.hosts[id.index()])
     }
 
     /// Returns a port, if it is there.
@@ -459,96 +377,6 @@ impl View {
             .map(|(_, id)| LinkId(id))
     }
 
-    /// Adds a host or takes over what is said of it; IP addresses of other hosts
-    /// and those above [`MAX_ADDRESSES`] are left out. Returns `None`, and changes
-    /// nothing, if its port is not there or joined to a switch, if its name or
-    /// address belongs to another host, or if the view is full.
-    pub fn set_host(&mut self, host: Host) -> Option<HostId> {
-        if host.attachment.is_some_and(|port| !self.is_access(port)) {
-            return None;
-        }
-        let known = self.by_mac.get(&host.mac).copied();
-        let named = self.by_name.get(&host.name).copied();
-        if named.is_some() && named != known {
-            return None;
-        }
-        let id = match known {
-            Some(id) => {
-                self.unlist(id);
-                id
-            }
-            None if self.hosts.len() < MAX_HOSTS => HostId(number(self.hosts.len())),
-            None => return None,
-        };
-        let mut host = host;
-        let (by_address, mut seen) = (&self.by_address, BTreeSet::new());
-        host.addresses
-            .retain(|address| !by_address.contains_key(address) && seen.insert(*address));
-        host.addresses.truncate(MAX_ADDRESSES);
-        match known {
-            Some(id) => self.hosts[id.index()] = host,
-            None => self.hosts.push(host),
-        }
-        self.list(id);
-        Some(id)
-    }
-
-    /// Forgets all hosts, as for somebody who may not see them.
-    pub fn hide_hosts(&mut self) {
-        self.hosts.clear();
-        self.by_mac.clear();
-        self.by_name.clear();
-        self.by_address.clear();
-        self.by_attachment.clear();
-    }
-
-    /// Removes a host and returns it.
-    pub fn remove_host(&mut self, mac: MacAddress) -> Option<Host> {
-        let id = self.by_mac.get(&mac).copied()?;
-        let last = HostId(number(self.hosts.len() - 1));
-        self.unlist(id);
-        if last != id {
-            self.unlist(last);
-        }
-        let removed = self.hosts.swap_remove(id.index());
-        if last != id {
-            self.list(id);
-        }
-        Some(removed)
-    }
-
-    /// Enters a host into the indices.
-    fn list(&mut self, id: HostId) {
-        let host = &self.hosts[id.index()];
-        self.by_mac.insert(host.mac, id);
-        self.by_name.insert(host.name.clone(), id);
-        let addresses = host.addresses.iter();
-        self.by_address
-            .extend(addresses.map(|address| (*address, id)));
-        self.by_attachment
-            .extend(host.attachment.map(|port| (port, id)));
-    }
-
-    /// Takes a host out of the indices.
-    fn unlist(&mut self, id: HostId) {
-        let host = &self.hosts[id.index()];
-        self.by_mac.remove(&host.mac);
-        self.by_name.remove(&host.name);
-        for address in &host.addresses {
-            self.by_address.remove(address);
-        }
-        if let Some(port) = host.attachment {
-            self.by_attachment.remove(&(port, id));
-        }
-    }
-
-    /// Returns how many hosts are attached to a port.
-    #[must_use]
-    pub fn hosts_at(&self, port: PortId) -> usize {
-        let here = (port, HostId(0))..=(port, HostId(u32::MAX));
-        self.by_attachment.range(here).count()
-    }
-
     /// Returns whether a port is there and not joined to another switch.
     #[must_use]
     pub fn is_access(&self, port: PortId) -> bool {
@@ -557,21 +385,6 @@ impl View {
                 .link
                 .is_some_and(|link| self.links[link.index()].carrier == Carrier::Up)
         })
-    }
-
-    fn detach(&mut self, id: HostId) {
-        if let Some(port) = self.hosts[id.index()].attachment.take() {
-            self.by_attachment.remove(&(port, id));
-        }
-    }
-
-    /// Takes all hosts from a port that turned out to lead to a switch.
-    fn detach_all(&mut self, port: PortId) {
-        let here = (port, HostId(0))..=(port, HostId(u32::MAX));
-        let ids: Vec<HostId> = self.by_attachment.range(here).map(|(_, id)| *id).collect();
-        for id in ids {
-            self.detach(id);
-        }
     }
 
     fn add_switch(&mut self, datapath: DatapathId) -> Option<SwitchId> {
@@ -624,232 +437,4 @@ fn number(index: usize) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn a_link_is_up_once_both_directions_are_confirmed() {
-        let mut view = two_switches();
-
-        let first = view.confirm(at(1), id(1, 1), id(2, 1));
-        let up_after_first = view.is_up(LinkEnds::new(id(1, 1), id(2, 1)));
-        let second = view.confirm(at(2), id(2, 1), id(1, 1));
-
-        assert_eq!(first, Confirmed::OneWay);
-        assert!(!up_after_first);
-        assert!(matches!(
-            second,
-            Confirmed::Up {
-                replaced: [None, None],
-                ..
-            }
-        ));
-    }
-
-    #[test]
-    fn a_recabled_port_loses_its_old_link() {
-        let mut view = two_switches();
-        view.confirm(at(1), id(1, 1), id(2, 1));
-        view.confirm(at(1), id(2, 1), id(1, 1));
-        let old = view.link(LinkEnds::new(id(1, 1), id(2, 1))).unwrap();
-
-        view.confirm(at(2), id(1, 1), id(2, 2));
-        let change = view.confirm(at(2), id(2, 2), id(1, 1));
-
-        let Confirmed::Up { replaced, .. } = change else {
-            panic!("{change:?}")
-        };
-        assert_eq!(replaced, [Some(old), None]);
-        assert_eq!(view.links()[old.index()].carrier, Carrier::Down);
-    }
-
-    #[test]
-    fn a_link_whose_probes_stopped_one_way_is_silent() {
-        let mut view = two_switches();
-        view.confirm(at(1), id(1, 1), id(2, 1));
-        view.confirm(at(1), id(2, 1), id(1, 1));
-        view.confirm(at(5), id(1, 1), id(2, 1));
-
-        let silent: Vec<LinkId> = view.silent_since(at(3)).collect();
-
-        assert_eq!(silent, [LinkId(0)]);
-    }
-
-    #[test]
-    fn a_switch_out_of_reach_does_not_silence_its_links() {
-        let mut view = two_switches();
-        view.confirm(at(1), id(1, 1), id(2, 1));
-        view.confirm(at(1), id(2, 1), id(1, 1));
-        let switch = view.switch(DatapathId(2)).unwrap();
-
-        view.disconnect(switch);
-
-        assert_eq!(view.silent_since(at(9)).count(), 0);
-    }
-
-    #[test]
-    fn a_host_leaves_a_port_that_turns_out_to_be_a_trunk() {
-        let mut view = two_switches();
-        let host = |attachment| Host {
-            name: "h".into(),
-            mac: MacAddress([2, 0, 0, 0, 0, 9]),
-            addresses: Vec::new(),
-            attachment,
-            origin: Origin::Learned,
-        };
-        view.set_host(host(Some(id(1, 1)))).unwrap();
-
-        view.confirm(at(1), id(1, 1), id(2, 1));
-        view.confirm(at(1), id(2, 1), id(1, 1));
-
-        assert_eq!(view.host("h").unwrap().attachment, None);
-        assert_eq!(view.set_host(host(Some(id(1, 1)))), None);
-    }
-
-    proptest! {
-        /// S1-2: whatever happens in whatever order, the structure stays whole.
-        #[test]
-        fn the_view_is_always_whole(steps in prop::collection::vec(step(), 0..80)) {
-            let mut view = View::default();
-
-            for (now, step) in (0..).zip(steps) {
-                apply(&mut view, at(now), step);
-
-                assert_whole(&view);
-            }
-        }
-    }
-
-    #[derive(Clone, Debug)]
-    enum Step {
-        Connect(u64),
-        Disconnect(u64),
-        Port(PortId, Carrier),
-        Probe(PortId, PortId),
-        Host(u8, PortId, Vec<u32>),
-        Remove(u8),
-        Age(u64),
-    }
-
-    fn step() -> impl Strategy<Value = Step> {
-        let port = || (0..4u64, 1..4u32).prop_map(|(datapath, port)| id(datapath, port));
-        prop_oneof![
-            (0..4u64).prop_map(Step::Connect),
-            (0..4u64).prop_map(Step::Disconnect),
-            (port(), any::<bool>()).prop_map(|(port, up)| {
-                Step::Port(port, if up { Carrier::Up } else { Carrier::Down })
-            }),
-            (port(), port()).prop_map(|(from, to)| Step::Probe(from, to)),
-            (port(), port()).prop_map(|(from, to)| Step::Probe(from, to)),
-            (0..6u8, port(), prop::collection::vec(0..12u32, 0..10))
-                .prop_map(|(host, port, addresses)| Step::Host(host, port, addresses)),
-            (0..6u8).prop_map(Step::Remove),
-            (0..80u64).prop_map(Step::Age),
-        ]
-    }
-
-    fn apply(view: &mut View, now: Instant, step: Step) {
-        match step {
-            Step::Connect(datapath) => {
-                view.connect(now, DatapathId(datapath), &ports());
-            }
-            Step::Disconnect(datapath) => {
-                if let Some(switch) = view.switch(DatapathId(datapath)) {
-                    view.disconnect(switch);
-                }
-            }
-            Step::Port(port, carrier) => {
-                if let Some(switch) = view.switch(port.datapath) {
-                    view.set_port(
-                        now,
-                        switch,
-                        Port {
-                            carrier,
-                            ..new_port(port.port.0)
-                        },
-                    );
-                }
-            }
-            Step::Probe(from, to) => {
-                view.confirm(now, from, to);
-            }
-            Step::Host(host, port, addresses) => {
-                let addresses = addresses.into_iter().map(Ipv4Addr::from);
-                view.set_host(Host {
-                    name: format!("h{host}"),
-                    mac: MacAddress([2, 0, 0, 0, 0, host]),
-                    addresses: addresses.map(IpAddr::V4).collect(),
-                    attachment: Some(port),
-                    origin: Origin::Learned,
-                });
-            }
-            Step::Remove(host) => {
-                view.remove_host(MacAddress([2, 0, 0, 0, 0, host]));
-            }
-            Step::Age(limit) => {
-                let silent: Vec<LinkId> = view.silent_since(at(limit)).collect();
-                for link in silent {
-                    view.lose(now, link);
-                }
-            }
-        }
-    }
-
-    fn assert_whole(view: &View) {
-        for (index, link) in view.links().iter().enumerate() {
-            for end in link.ends.both() {
-                let port = view.port(end).expect("a link joins ports that are there");
-                if link.carrier == Carrier::Up {
-                    assert_eq!(port.link.map(LinkId::index), Some(index));
-                    assert_eq!(port.carrier, Carrier::Up);
-                    assert!(!view.is_access(end));
-                }
-            }
-        }
-        for host in view.hosts() {
-            assert!(host.attachment.is_none_or(|port| view.is_access(port)));
-            assert_eq!(view.host(&host.name), Some(host));
-            assert_eq!(view.host_by_mac(host.mac), Some(host));
-            assert!(host.addresses.len() <= MAX_ADDRESSES);
-            for address in &host.addresses {
-                assert_eq!(view.host_by_address(*address), Some(host));
-            }
-        }
-        let attached = view.hosts().iter().filter(|host| host.attachment.is_some());
-        assert_eq!(view.by_attachment.len(), attached.count());
-        let addresses = view.hosts().iter().map(|host| host.addresses.len());
-        assert_eq!(view.by_address.len(), addresses.sum::<usize>());
-        let hosts = view.hosts().len();
-        assert_eq!((view.by_mac.len(), view.by_name.len()), (hosts, hosts));
-    }
-
-    fn two_switches() -> View {
-        let mut view = View::default();
-        view.connect(at(0), DatapathId(1), &ports());
-        view.connect(at(0), DatapathId(2), &ports());
-        view
-    }
-
-    fn ports() -> [Port; 3] {
-        [1, 2, 3].map(new_port)
-    }
-
-    fn new_port(number: u32) -> Port {
-        Port {
-            number: PortNumber(number),
-            mac: MacAddress::ZERO,
-            carrier: Carrier::Up,
-            link: None,
-        }
-    }
-
-    fn id(datapath: u64, port: u32) -> PortId {
-        PortId::new(DatapathId(datapath), PortNumber(port))
-    }
-
-    fn at(ns: u64) -> Instant {
-        Instant::from_ns(ns)
-    }
-}
+mod tests;
