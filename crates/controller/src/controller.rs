@@ -14,7 +14,8 @@
 //! | rules that a switch has or has not | `reconciliation`, `repairs`, `inspection` |
 //! | words of version 1.0 | `translation` |
 //! | a link that is found or lost | `links` |
-//! | a host that is found, named, or removed | `whereabouts` |
+//! | a host that is found | `whereabouts` |
+//! | a host that is named or removed | `naming` |
 //! | a host that moves | `mobility` |
 //! | a question for paths | `paths` |
 //! | what else is programmed, and what it needs when the network changes | `intents`, `upkeep` |
@@ -31,6 +32,7 @@ mod memory;
 mod mobility;
 mod moves;
 mod names;
+mod naming;
 mod paths;
 mod proactive;
 mod reconciliation;
@@ -77,6 +79,7 @@ use intents::IntentDesk;
 use links::Operation;
 use memory::Memory;
 use moves::Moves;
+use naming::HostDesk;
 use reconciliation::Reconciliation;
 use refusals::Refusals;
 use requests::Desk;
@@ -154,6 +157,7 @@ pub struct Controller {
     outbox: Outbox,
     view: View,
     hosts: Hosts,
+    host_desk: HostDesk,
     prober: Prober,
     link_trust: LinkTrust,
     flows: Flows,
@@ -229,6 +233,7 @@ impl Controller {
             reservations,
             hosts: Hosts::new(config.hosts, &mut view),
             view,
+            host_desk: HostDesk::default(),
             desk: Desk::default(),
             intents: Intents::default(),
             intent_desk: IntentDesk::default(),

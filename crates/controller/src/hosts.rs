@@ -21,6 +21,7 @@
 //! is a dispute.
 
 pub mod moves;
+pub mod record;
 pub mod sighting;
 
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ use wire::openflow::DatapathId;
 use crate::config::HostParameters;
 use crate::northbound::{HostRefusal, StaticHost};
 use crate::place::PortId;
-use crate::view::{Carrier, Host, MAX_ADDRESSES, MAX_HOSTS, Origin, View};
+use crate::view::{Carrier, Control, Host, MAX_ADDRESSES, MAX_HOSTS, Origin, View};
 
 use moves::{Moves, Verdict};
 use sighting::{Claim, Sighting};
@@ -177,14 +178,28 @@ impl Hosts {
         .collect()
     }
 
-    /// Takes a host that somebody names, or what he says anew of it.
+    /// Checks whether a host can be named so.
     ///
     /// # Errors
     ///
-    /// If its name is that of another host, its port leads to a switch or its
-    /// switch has no such port, or there are too many hosts. A switch that is not
-    /// known may come yet.
+    /// If its name is that of another host, its port is not there or leads to a
+    /// switch, or there are too many hosts.
+    pub fn check(&self, view: &View, host: &StaticHost) -> Result<(), HostRefusal> {
+        check_room(view, host)?;
+        match host.attachment.filter(|port| !view.is_access(*port)) {
+            Some(port) => Err(HostRefusal::NoAccess { port }),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a host that somebody names, or what he says anew of it. It is attached
+    /// once its switch is connected, if its port is there then.
+    ///
+    /// # Errors
+    ///
+    /// If its name is that of another host, or there are too many hosts.
     pub fn set(&mut self, view: &mut View, host: StaticHost) -> Result<Vec<Change>, HostRefusal> {
+        check_room(view, &host)?;
         let StaticHost {
             name,
             mac,
@@ -192,18 +207,13 @@ impl Hosts {
             ipv6,
             attachment,
         } = host;
-        if view.host(&name).is_some_and(|other| other.mac != mac) {
-            return Err(HostRefusal::NameTaken { name });
-        }
-        let is_there = |port: &PortId| view.switch(port.datapath).is_some();
-        let there = attachment.filter(is_there);
-        if let Some(port) = there.filter(|port| !view.is_access(*port)) {
-            return Err(HostRefusal::NoAccess { port });
-        }
+        let can_be_there = |port: &PortId| {
+            let switch = view.switch(port.datapath);
+            let switch = switch.map(|switch| &view.switches()[switch.index()]);
+            view.is_access(*port) && switch.is_some_and(|it| it.control == Control::Connected)
+        };
+        let there = attachment.filter(can_be_there);
         let known = view.host_by_mac(mac);
-        if known.is_none() && view.hosts().len() >= MAX_HOSTS {
-            return Err(HostRefusal::TooMany { limit: MAX_HOSTS });
-        }
         let before = known.and_then(|host| host.attachment);
         let addresses: Vec<IpAddr> = ipv4.map(IpAddr::V4).into_iter().collect();
         let addresses = [addresses, ipv6.map(IpAddr::V6).into_iter().collect()].concat();
@@ -220,9 +230,10 @@ impl Hosts {
             origin: Origin::Named,
         });
         let is_fixed = attachment.is_some();
+        let configured = self.named.get(&mac).filter(|named| !named.is_fixed);
         let named = Named {
             addresses,
-            attachment,
+            attachment: attachment.or(configured.and_then(|named| named.attachment)),
             is_fixed,
         };
         self.named.insert(mac, named);
@@ -445,6 +456,18 @@ impl Hosts {
         let (name, addresses) = (host.name.clone(), host.addresses.clone());
         view.set_host(host);
         changes.push(Change::Addressed { name, addresses });
+    }
+}
+
+fn check_room(view: &View, host: &StaticHost) -> Result<(), HostRefusal> {
+    let holder = view.host(&host.name);
+    if holder.is_some_and(|holder| holder.mac != host.mac) {
+        let name = host.name.clone();
+        return Err(HostRefusal::NameTaken { name });
+    }
+    match view.host_by_mac(host.mac) {
+        None if view.hosts().len() >= MAX_HOSTS => Err(HostRefusal::TooMany { limit: MAX_HOSTS }),
+        None | Some(_) => Ok(()),
     }
 }
 

@@ -8,6 +8,7 @@
 //! they had just been written, and says when that is all; so admissions survive a restart with the promises
 //! that were given.
 
+use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
 use crate::northbound::ApplicationId;
@@ -21,8 +22,10 @@ pub const MAX_VALUE_LENGTH: usize = 1 << 20;
 pub enum Key {
     /// The admission of the flow with this number.
     Admission(u32),
-    /// A switch that was seen. Sorts before links, which need it.
+    /// A switch that was seen. Sorts before hosts and links, which need it.
     Switch(DatapathId),
+    /// The host with this address, as somebody has named it.
+    Host(MacAddress),
     /// The intent with this number.
     Intent(u32),
     /// A link that was seen.
@@ -34,6 +37,7 @@ pub enum Key {
 const ADMISSION: u8 = b'a';
 const INTENT: u8 = b'i';
 const SWITCH: u8 = b'd';
+const HOST: u8 = b'h';
 const LINK: u8 = b'l';
 const APPLICATION: u8 = b'p';
 
@@ -46,6 +50,7 @@ impl Key {
             Self::Intent(intent) => [&[INTENT][..], &intent.to_be_bytes()].concat(),
             Self::Application(id) => [&[APPLICATION][..], &id.0.to_be_bytes()].concat(),
             Self::Switch(datapath) => [&[SWITCH][..], &datapath.0.to_be_bytes()].concat(),
+            Self::Host(mac) => [&[HOST][..], &mac.0].concat(),
             Self::Link(link) => {
                 let mut bytes = vec![LINK];
                 for end in link.both() {
@@ -76,6 +81,7 @@ impl Key {
                 let datapath = u64::from_be_bytes(datapath.try_into().ok()?);
                 Some(Self::Switch(DatapathId(datapath)))
             }
+            [HOST, mac @ ..] => Some(Self::Host(MacAddress(mac.try_into().ok()?))),
             [LINK, ends @ ..] => {
                 let (lower, higher) = ends.split_at_checked(PORT_LENGTH)?;
                 Some(Self::Link(LinkEnds::new(port(lower)?, port(higher)?)))
@@ -149,6 +155,8 @@ mod tests {
             Key::Admission(0x0100),
             Key::Switch(DatapathId(1)),
             Key::Switch(DatapathId(0x0100)),
+            Key::Host(MacAddress([2, 0, 0, 0, 0, 1])),
+            Key::Host(MacAddress([2, 0, 0, 0, 1, 0])),
             Key::Intent(1),
             Key::Intent(0x0100),
             Key::Link(LinkEnds::new(port(3), port(4))),
@@ -166,6 +174,7 @@ mod tests {
     fn a_key_of_another_kind_is_none_of_ours() {
         assert_eq!(Key::from_bytes(b"z0000"), None);
         assert_eq!(Key::from_bytes(b"a"), None);
+        assert_eq!(Key::from_bytes(b"h12345"), None);
         assert_eq!(Key::from_bytes(b"l0123456789"), None);
     }
 }

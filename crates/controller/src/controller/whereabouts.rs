@@ -1,8 +1,8 @@
-//! What happens when it becomes known where a host is, or who it is.
+//! What happens when it becomes known where a host is, or which addresses it has.
 
 use crate::desired::Subject;
 use crate::hosts::Change;
-use crate::northbound::{Event, HostRefusal, Reply, RequestId, StaticHost};
+use crate::northbound::Event;
 use crate::place::PortId;
 use crate::punts::FrameClass;
 use crate::rules;
@@ -21,56 +21,6 @@ impl Controller {
         for change in self.hosts.learn(now, view, port, header, payload) {
             self.tell_of_host(change);
         }
-    }
-
-    /// Takes what somebody says of a host.
-    pub(super) fn set_host(&mut self, id: RequestId, host: StaticHost) {
-        let before = self.view.host_by_mac(host.mac).map(|host| &host.name);
-        let renamed = before.filter(|name| **name != host.name);
-        let in_use = renamed.and_then(|name| Some((name.clone(), self.flow_of_host(name)?)));
-        let result = match in_use {
-            Some((name, flow)) => Err(HostRefusal::InUse { name, flow }),
-            None => self.hosts.set(&mut self.view, host),
-        };
-        match result {
-            Ok(changes) => {
-                for change in changes {
-                    self.tell_of_host(change);
-                }
-                self.outbox.reply(id, Reply::HostSet);
-            }
-            Err(refusal) => self.outbox.reply(id, Reply::HostRefused(refusal)),
-        }
-    }
-
-    /// Forgets a host at which no flow begins or ends.
-    pub(super) fn remove_host(&mut self, id: RequestId, name: String) {
-        let Some(mac) = self.view.host(&name).map(|host| host.mac) else {
-            self.outbox.reply(id, Reply::UnknownHost(name));
-            return;
-        };
-        if let Some(flow) = self.flow_of_host(&name) {
-            let refusal = HostRefusal::InUse { name, flow };
-            self.outbox.reply(id, Reply::HostRefused(refusal));
-            return;
-        }
-        self.mark_route(&name);
-        self.host_concerns_intents(&name);
-        self.hosts.remove(&mut self.view, mac);
-        self.clear_rules(Subject::KnownHost(mac));
-        self.outbox.notify(Event::HostRemoved { name });
-        self.outbox.reply(id, Reply::HostRemoved);
-    }
-
-    /// Returns the name of a flow that begins or ends at a host.
-    fn flow_of_host(&self, host: &str) -> Option<String> {
-        let flows = self.flows.iter();
-        let mut requirements = flows.map(|flow| &flow.admission.requirement);
-        let uses = requirements.find(|requirement| {
-            let mut destinations = requirement.destinations.iter();
-            requirement.source == host || destinations.any(|other| other == host)
-        });
-        uses.map(|requirement| requirement.name.clone())
     }
 
     /// Tells of a host, and has its switch stop asking about it.

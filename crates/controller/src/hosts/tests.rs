@@ -254,10 +254,13 @@ fn what_cannot_be_named_so_is_refused_and_changes_nothing() {
     let name = OTHER.to_string();
 
     let taken = net.set(&name, None);
-    let nowhere = net.set("plc", Some(port(9)));
+    let nowhere = PortId::new(DatapathId(7), PortNumber(1));
+    let at_no_port = [port(9), nowhere].map(|port| (net.set("plc", Some(port)), port));
 
     assert_eq!(taken, Err(HostRefusal::NameTaken { name }));
-    assert_eq!(nowhere, Err(HostRefusal::NoAccess { port: port(9) }));
+    for (refused, port) in at_no_port {
+        assert_eq!(refused, Err(HostRefusal::NoAccess { port }));
+    }
     assert_eq!(net.view, before);
 }
 
@@ -330,6 +333,7 @@ impl Net {
             ipv6: None,
             attachment,
         };
+        self.hosts.check(&self.view, &host)?;
         self.hosts.set(&mut self.view, host)
     }
 

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use units::{Duration, Instant};
+use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, ErrorKind};
 
 use crate::desired::{Outcome, Subject};
@@ -106,6 +107,12 @@ pub enum Event {
     HostRemoved {
         /// Its name.
         name: String,
+    },
+    /// The store holds a host that cannot be read, or whose name is that of another
+    /// one. It is left alone.
+    HostUnusable {
+        /// Its address.
+        mac: MacAddress,
     },
     /// Frames of a host come in at several ports alternately, or elsewhere than
     /// where somebody has said that it is: it loops, or its address is forged. It

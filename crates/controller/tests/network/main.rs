@@ -2,6 +2,7 @@
 
 mod applications;
 mod fake;
+mod hosts;
 mod intents;
 mod inventory;
 mod many_moves;

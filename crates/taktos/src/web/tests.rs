@@ -84,6 +84,13 @@ fn what_is_not_there_and_what_is_not_possible_is_said_with_what_to_do() {
             "unusable-value",
         ),
         (
+            "PUT",
+            "/api/v1/hosts/h1",
+            r#"{"mac": "02:00:00:00:00:01", "attachment": {"datapath": "9", "port": 1}}"#,
+            422,
+            "no-access",
+        ),
+        (
             "GET",
             "/api/v1/events?kind=link-last",
             "",

@@ -68,6 +68,7 @@ pub fn told(event: &EventKind) -> Told {
         | EventKind::HostMoved { .. }
         | EventKind::HostAddressed { .. }
         | EventKind::HostRemoved { .. }
+        | EventKind::HostUnusable { .. }
         | EventKind::HostDoubted { .. }
         | EventKind::AddressDisputed { .. } => (About::Hosts, of_host(event)),
         EventKind::Admitted { .. }
@@ -161,6 +162,9 @@ fn of_host(event: &EventKind) -> String {
             format!("host {name} has {}", list(addresses))
         }
         EventKind::HostRemoved { name } => format!("host {name} removed"),
+        EventKind::HostUnusable { mac } => {
+            format!("what is stored of host {mac} cannot be used: left alone")
+        }
         EventKind::HostDoubted { name, at, stays } => format!(
             "host {name} was seen at {} and is taken to be at {}: a loop, or a forged address",
             place(at),

@@ -39,6 +39,7 @@ impl Names {
             | Event::HostMoved { .. }
             | Event::HostAddressed { .. }
             | Event::HostRemoved { .. }
+            | Event::HostUnusable { .. }
             | Event::HostDoubted { .. }
             | Event::AddressDisputed { .. } => self.about_host(event),
             Event::Admitted { .. }
@@ -100,6 +101,9 @@ impl Names {
                 addresses: addresses.clone(),
             },
             Event::HostRemoved { name } => EventKind::HostRemoved { name: name.clone() },
+            Event::HostUnusable { mac } => EventKind::HostUnusable {
+                mac: mac.to_string(),
+            },
             Event::HostDoubted { name, at, stays } => EventKind::HostDoubted {
                 name: name.clone(),
                 at: self.place(*at),

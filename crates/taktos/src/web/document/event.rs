@@ -131,6 +131,12 @@ pub enum EventKind {
         /// Its name.
         name: String,
     },
+    /// The store holds a host that cannot be read, or whose name is that of another
+    /// one. It is left alone.
+    HostUnusable {
+        /// Its address.
+        mac: String,
+    },
     /// A host is seen elsewhere than where it is: it loops, or its address is
     /// forged. It is not believed for a while.
     HostDoubted {
@@ -334,7 +340,7 @@ impl EventKind {
     /// The kind of the notice that events are missing.
     pub const GAP: &'static str = "gap";
     /// The names of all kinds.
-    pub const NAMES: [&'static str; 43] = [
+    pub const NAMES: [&'static str; 44] = [
         "ready",
         "switch-unreadable",
         "switch-connected",
@@ -351,6 +357,7 @@ impl EventKind {
         "application-loaded",
         "application-unloaded",
         "host-removed",
+        "host-unusable",
         "host-doubted",
         "address-disputed",
         "admitted",
@@ -400,6 +407,7 @@ impl EventKind {
             Self::ApplicationLoaded { .. } => "application-loaded",
             Self::ApplicationUnloaded { .. } => "application-unloaded",
             Self::HostRemoved { .. } => "host-removed",
+            Self::HostUnusable { .. } => "host-unusable",
             Self::HostDoubted { .. } => "host-doubted",
             Self::AddressDisputed { .. } => "address-disputed",
             Self::Admitted { .. } => "admitted",
