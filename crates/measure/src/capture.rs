@@ -9,10 +9,13 @@
 //! A run does not end because a disk is full: what a file lacks is said in its
 //! [`CaptureRecord`].
 //!
+//! Captures that were taken elsewhere are read by a [`CaptureReader`].
+//!
 //! [`recorder`]: crate::recorder
 
 mod file;
 mod pcapng;
+pub mod reader;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +25,7 @@ use units::Instant;
 
 pub use file::{CaptureFile, CaptureRecord, MOST_FILE_BYTES};
 pub use pcapng::{Direction, Heading, Interface, LONGEST_TEXT, SNAP_LENGTH, Seen};
+pub use reader::CaptureReader;
 
 /// The capture files of a run.
 #[derive(Debug, Default)]

@@ -15,10 +15,10 @@ pub const SNAP_LENGTH: u32 = 2048;
 /// The most bytes of a text that are kept.
 pub const LONGEST_TEXT: usize = 1024;
 
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const INTERFACE_DESCRIPTION: u32 = 1;
-const ENHANCED_PACKET: u32 = 6;
-const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
+pub(super) const ENHANCED_PACKET: u32 = 6;
+pub(super) const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const VERSION: [u16; 2] = [1, 0];
 /// The length of a section that ends with the file.
 const UNSTATED_LENGTH: u64 = u64::MAX;
@@ -27,14 +27,14 @@ const ETHERNET: u16 = 1;
 /// Stamps count units of ten to the power of minus nine seconds.
 const NANOSECONDS: u8 = 9;
 
-const END_OF_OPTIONS: u16 = 0;
+pub(super) const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
 const SECTION_APPLICATION: u16 = 4;
-const INTERFACE_NAME: u16 = 2;
+pub(super) const INTERFACE_NAME: u16 = 2;
 const INTERFACE_ABOUT: u16 = 3;
 const INTERFACE_SPEED: u16 = 8;
-const INTERFACE_STAMP_UNIT: u16 = 9;
-const FRAME_FLAGS: u16 = 2;
+pub(super) const INTERFACE_STAMP_UNIT: u16 = 9;
+pub(super) const FRAME_FLAGS: u16 = 2;
 
 /// What a file says of the run that it is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
