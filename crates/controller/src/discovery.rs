@@ -17,7 +17,7 @@ use wire::lldp::{Lldp, Origin};
 use wire::openflow::{Action, Actions, BufferId, PacketOut, PortNumber, QueueId, TransactionId};
 
 use crate::place::PortId;
-use crate::siphash::siphash_2_4;
+use wire::siphash::siphash_2_4;
 
 /// How long a neighbour that keeps what LLDP tells may believe a probe.
 const TIME_TO_LIVE_S: u16 = 10;

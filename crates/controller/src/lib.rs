@@ -68,7 +68,6 @@ pub mod routes;
 pub mod rules;
 mod search;
 pub mod session;
-mod siphash;
 pub mod store;
 pub mod transition;
 pub mod unpromised;

@@ -11,6 +11,8 @@
 //! | [`ipv4`], [`udp`] | packets and datagrams of measurement traffic | RFC 791, RFC 768 |
 //! | [`arp`], [`ipv6`], [`neighbour_discovery`], [`dhcp`] | who has which address | RFC 826, RFC 8200, RFC 4861, RFC 2131 |
 //! | [`message_shim`] | where messages begin | S2-2 |
+//! | [`mode_signal`] | in which mode a network is | S2-4 |
+//! | [`siphash`] | a short tag that only the holder of a key can compute | Aumasson, Bernstein 2012 |
 //! | [`lldp`] | who is at the other end of a link | IEEE 802.1AB |
 //! | [`goose`], [`sampled_values`] | what protects a substation | IEC 61850-8-1, IEC 61850-9-2 |
 //! | [`openflow`] | messages between switch and controller | OF13 clause 7 |
@@ -25,6 +27,7 @@ pub mod ipv4;
 pub mod ipv6;
 pub mod lldp;
 pub mod message_shim;
+pub mod mode_signal;
 pub mod neighbour_discovery;
 #[macro_use]
 pub mod openflow;
@@ -32,6 +35,7 @@ pub mod openflow10;
 pub mod process_bus;
 mod reader;
 pub mod sampled_values;
+pub mod siphash;
 pub mod udp;
 #[cfg(test)]
 mod vectors;

@@ -18,7 +18,7 @@ use wire::openflow::{
     TransactionId,
 };
 
-use crate::siphash::siphash_2_4;
+use wire::siphash::siphash_2_4;
 
 /// The same in every controller, so that the next one knows the entries of the
 /// last.

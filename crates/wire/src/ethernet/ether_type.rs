@@ -11,6 +11,8 @@ impl EtherType {
     pub const IPV4: Self = Self(0x0800);
     /// Address Resolution Protocol.
     pub const ARP: Self = Self(0x0806);
+    /// The mode of a network, MC-SDN section V-B.
+    pub const MODE_SIGNAL: Self = Self(0x0f00);
     /// A customer VLAN tag follows (IEEE 802.1Q).
     pub const VLAN: Self = Self(0x8100);
     /// Internet Protocol version 6.
