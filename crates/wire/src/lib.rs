@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | [`ethernet`] | frames, VLAN tags, time on the wire | IEEE 802.3, IEEE 802.1Q |
 //! | [`ipv4`], [`udp`] | packets and datagrams of measurement traffic | RFC 791, RFC 768 |
+//! | [`icmp`], [`tcp`] | echoes and segments, to measure round trips | RFC 792, RFC 9293 |
 //! | [`arp`], [`ipv6`], [`neighbour_discovery`], [`dhcp`] | who has which address | RFC 826, RFC 8200, RFC 4861, RFC 2131 |
 //! | [`message_shim`] | where messages begin | S2-2 |
 //! | [`mode_signal`] | in which mode a network is | S2-4 |
@@ -22,6 +23,7 @@ pub mod arp;
 pub mod dhcp;
 pub mod ethernet;
 pub mod goose;
+pub mod icmp;
 mod internet_checksum;
 pub mod ipv4;
 pub mod ipv6;
@@ -36,6 +38,7 @@ pub mod process_bus;
 mod reader;
 pub mod sampled_values;
 pub mod siphash;
+pub mod tcp;
 pub mod udp;
 #[cfg(test)]
 mod vectors;
