@@ -19,6 +19,7 @@ pub mod packet_ins;
 pub mod recorder;
 pub mod report;
 pub mod reproduction;
+mod seeded;
 pub mod sequence;
 pub mod stalls;
 pub mod statistics;

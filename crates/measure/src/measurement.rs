@@ -7,6 +7,7 @@
 use units::{BitRate, DataSize, Duration};
 
 use crate::statistics::Distribution;
+use crate::time_series::TimeSeries;
 use crate::trial::Stamps;
 
 /// What a method found out about a device.
@@ -56,6 +57,8 @@ pub enum Value {
     Count(u64),
     /// A share of 1.
     Share(f64),
+    /// The greatest of several lengths of time, and what was lost, over the run.
+    Series(TimeSeries),
     /// It could not be found, and why.
     Unknown(String),
 }

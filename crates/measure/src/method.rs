@@ -4,17 +4,41 @@
 //! machine did meanwhile is taken down around it by a [`Witness`], so that every
 //! method keeps the same conditions beside its figures.
 //!
-//! A new method is a function and a line in [`METHODS`].
+//! A new method is a function and a line in [`METHODS`]. A method goes through its
+//! points with [`at_each`], so that what was found before an interruption is not
+//! measured again.
 //!
-//! | module | finds |
-//! |---|---|
-//! | [`latency`] | how long a frame takes from one port to another (S0-2) |
-//! | [`stall`] | how the machine itself stands still |
-//! | [`witness`] | what the machine did during all trials |
+//! | module | finds | source |
+//! |---|---|---|
+//! | [`latency`] | how long a frame takes, by several techniques from one run | S0-2, S3-1, S3-2 |
+//! | [`flow_setup`] | what the first frame of a flow waits longer | S3-4 |
+//! | [`throughput`] | the highest rate without loss | S4-3, S3-5, RFC 2544 section 26.1 |
+//! | [`jitter`] | how the latency varies | RFC 3550 section 6.4.1, RFC 5481 |
+//! | [`loss`] | what is lost, doubled or overtaken | RFC 7680, RFC 5560, RFC 4737 |
+//! | [`buffer`] | how many frames a device can hold | S4-4, RFC 9004 |
+//! | [`failover`] | how long an interruption lasts | S0-3 |
+//! | [`stall`] | how the machine itself stands still | |
+//! | [`witness`] | what the machine did during all trials | |
 
+pub mod buffer;
+mod cadence;
+mod exchanges;
+pub mod failover;
+pub mod flow_setup;
+mod glimpse;
+pub mod jitter;
 pub mod latency;
+mod load;
+pub mod loss;
+mod passage;
+mod requests;
 pub mod stall;
+pub mod throughput;
+mod windowed;
 pub mod witness;
+
+#[cfg(test)]
+mod known_device;
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -22,13 +46,38 @@ use std::str::FromStr;
 use thiserror::Error;
 use units::Duration;
 
-use crate::measurement::Figure;
-use crate::trial::{Tester, TrialError};
+use crate::measurement::{Figure, Value};
+use crate::statistics::Distribution;
+use crate::traffic::Addresses;
+use crate::trial::{PortIndex, Setup, Stamps, Station, Tester, TrialError};
 
+pub use cadence::{Cadence, Pace};
+pub use exchanges::{Backwards, Exchange, Exchanges, Span, Technique};
+pub use glimpse::{Content, Glimpse};
+pub use load::{Background, Load};
+pub use passage::{Keep, MOST_STAMPED, Passage, Passing};
+pub use requests::{Kind, LARGEST_PAYLOAD, MOST_ROUNDS, Requests, Responder};
+pub use windowed::{Acknowledging, Windowed};
 pub use witness::Witness;
 
 /// All methods, in the order in which they are listed.
-pub const METHODS: &[Method] = &[latency::METHOD, stall::METHOD];
+pub const METHODS: &[Method] = &[
+    latency::METHOD,
+    flow_setup::METHOD,
+    throughput::METHOD,
+    jitter::METHOD,
+    loss::METHOD,
+    buffer::METHOD,
+    failover::METHOD,
+    stall::METHOD,
+];
+
+/// The check sequence that RFC 2544 counts and a tester does not see, in bytes.
+pub const CHECK_SEQUENCE: usize = 4;
+/// Where frames are sent from, unless a method says otherwise.
+pub const FROM: PortIndex = PortIndex(0);
+/// Where they arrive.
+pub const TO: PortIndex = PortIndex(1);
 
 /// A method of measurement.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +167,20 @@ pub trait Progress {
     /// Takes that `done` of `of` steps of about the same length are done, and what is
     /// done now.
     fn step(&mut self, done: u64, of: u64, now: &str);
+
+    /// Returns what an earlier run found at a point before it was interrupted.
+    fn recall(&mut self, _point: &str) -> Option<Findings> {
+        None
+    }
+
+    /// Takes what was found at a point.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be kept.
+    fn keep(&mut self, _point: &str, _found: &Findings) -> Result<(), MethodError> {
+        Ok(())
+    }
 }
 
 /// Does not care how far a method is.
@@ -135,6 +198,181 @@ pub struct Findings {
     pub figures: Vec<Figure>,
     /// What is to be known about them, a sentence or more each.
     pub remarks: Vec<String>,
+}
+
+impl Findings {
+    /// Adds a figure.
+    pub fn add(&mut self, (quantity, source): (&str, &str), setting: &Setting, value: Value) {
+        self.figures.push(Figure {
+            quantity: quantity.to_owned(),
+            source: source.to_owned(),
+            setting: setting.clone(),
+            value,
+        });
+    }
+
+    /// Adds lengths of time, or says why there are none.
+    pub fn add_times(
+        &mut self,
+        name: (&str, &str),
+        setting: &Setting,
+        times: Distribution,
+        otherwise: &str,
+    ) {
+        let value = match times.count() {
+            0 => Value::Unknown(otherwise.to_owned()),
+            _ => Value::Times(times),
+        };
+        self.add(name, setting, value);
+    }
+
+    /// Adds a remark that is not there yet.
+    pub fn remark(&mut self, remark: impl Into<String>) {
+        let remark = remark.into();
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
+    }
+
+    /// Adds what was found at another point.
+    pub fn absorb(&mut self, other: Self) {
+        self.figures.extend(other.figures);
+        for remark in other.remarks {
+            self.remark(remark);
+        }
+    }
+}
+
+/// The values of what can be chosen, by name, in the order in which they count.
+pub type Setting = Vec<(String, String)>;
+
+/// Measures at each of a list of points, but where an earlier run did.
+///
+/// # Errors
+///
+/// The first of `measure`; what was found until then was kept.
+pub fn at_each<P>(
+    points: &[(Setting, P)],
+    progress: &mut dyn Progress,
+    mut measure: impl FnMut(&Setting, &P, &mut Findings) -> Result<(), MethodError>,
+) -> Result<Findings, MethodError> {
+    let mut findings = Findings::default();
+    let of = points.len() as u64;
+    for (done, (setting, point)) in (0..).zip(points) {
+        let name = point_name(setting);
+        if let Some(found) = progress.recall(&name) {
+            findings.absorb(found);
+            continue;
+        }
+        progress.step(done, of, &name);
+        let mut found = Findings::default();
+        measure(setting, point, &mut found)?;
+        progress.keep(&name, &found)?;
+        findings.absorb(found);
+    }
+    progress.step(of, of, "done");
+    Ok(findings)
+}
+
+/// Returns a setting as text, as in "interval 125 us, size 60 bytes".
+#[must_use]
+pub fn point_name(setting: &Setting) -> String {
+    let parts = setting
+        .iter()
+        .map(|(name, value)| format!("{name} {value}"));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns something that is chosen, and what is chosen.
+fn choice(name: &str, value: impl ToString) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+/// The way through a device that is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Where frames go in.
+    pub from: PortIndex,
+    /// Where they come out.
+    pub to: PortIndex,
+    /// Where a copy of what goes in arrives, if there is a mirror before the device.
+    pub mirror: Option<PortIndex>,
+    /// What is written on them.
+    pub addresses: Addresses,
+}
+
+/// The port of UDP at the sender.
+const SOURCE_PORT: u16 = 49_184;
+/// The port of UDP at the receiver: none that anybody answers.
+const PROBE_PORT: u16 = 49_185;
+
+impl Path {
+    /// Returns the way between the stations at two ports.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such station.
+    #[must_use]
+    pub fn between(from: PortIndex, to: PortIndex) -> Self {
+        let (source, destination) = (Station::at(from), Station::at(to));
+        let addresses = Addresses {
+            source_mac: source.mac,
+            destination_mac: destination.mac,
+            vlan: None,
+            source: source.address,
+            destination: destination.address,
+            source_port: SOURCE_PORT,
+            destination_port: PROBE_PORT,
+            dscp: 0,
+        };
+        Self {
+            from,
+            to,
+            mirror: None,
+            addresses,
+        }
+    }
+
+    /// Returns the way back.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self {
+            from: self.to,
+            to: self.from,
+            mirror: None,
+            addresses: self.addresses.reversed(),
+        }
+    }
+}
+
+/// Tells if a tester has too few ports.
+fn need_two_ports(setup: &Setup, method: &str) -> Result<(), MethodError> {
+    if setup.ports.len() < 2 {
+        return Err(MethodError::Unsuitable(format!(
+            "{method} needs two ports: one that sends and one that receives"
+        )));
+    }
+    Ok(())
+}
+
+/// Says what makes times doubtful.
+fn doubt(findings: &mut Findings, setup: &Setup) {
+    match setup.stamps {
+        Stamps::Virtual | Stamps::Hardware | Stamps::Kernel => {}
+        Stamps::Program => findings.remark(
+            "Stamps were taken by the tester's own program, so that its waking up is part of every \
+             latency.",
+        ),
+        Stamps::File => {
+            findings.remark("Stamps are those of captures; who took them is not known.");
+        }
+    }
+    if let Some(bias) = setup.bias.filter(|bias| *bias > units::Duration::ZERO) {
+        findings.remark(format!(
+            "{bias} were taken off each latency one way: what the tester and its cables add, as \
+             calibrated."
+        ));
+    }
 }
 
 /// Why a method found nothing.

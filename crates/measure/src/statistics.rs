@@ -12,6 +12,8 @@ use hdrhistogram::Histogram;
 use units::Duration;
 
 const SIGNIFICANT_DIGITS: u8 = 2;
+/// What [`Distribution::fine`] has: a microsecond in a millisecond.
+const FINE_DIGITS: u8 = 3;
 /// Longer values are counted as this one; the exact maximum is kept apart.
 const LONGEST_NS: u64 = 100_000_000_000;
 /// The number of standard deviations on each side that hold 95 %.
@@ -23,24 +25,38 @@ pub struct Distribution {
     histogram: Histogram<u32>,
     count: u64,
     sum_ns: u128,
+    /// The sum of the squares, in square nanoseconds.
+    squares: f64,
     min: Duration,
     max: Duration,
 }
 
 impl Default for Distribution {
     fn default() -> Self {
-        Self {
-            histogram: Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
-                .expect("bounds and digits are constants that the histogram takes"),
-            count: 0,
-            sum_ns: 0,
-            min: Duration::from_ns(u64::MAX),
-            max: Duration::ZERO,
-        }
+        Self::with_digits(SIGNIFICANT_DIGITS)
     }
 }
 
 impl Distribution {
+    /// Returns an empty distribution whose quantiles are right to a thousandth, for ten
+    /// times the memory: what a measurement publishes.
+    #[must_use]
+    pub fn fine() -> Self {
+        Self::with_digits(FINE_DIGITS)
+    }
+
+    fn with_digits(digits: u8) -> Self {
+        Self {
+            histogram: Histogram::new_with_bounds(1, LONGEST_NS, digits)
+                .expect("bounds and digits are constants that the histogram takes"),
+            count: 0,
+            sum_ns: 0,
+            squares: 0.0,
+            min: Duration::from_ns(u64::MAX),
+            max: Duration::ZERO,
+        }
+    }
+
     /// Adds a value.
     pub fn record(&mut self, value: Duration) {
         self.record_many(value, 1);
@@ -56,6 +72,7 @@ impl Distribution {
         self.histogram.saturating_record_n(value.as_ns(), counted);
         self.count += times;
         self.sum_ns += u128::from(value.as_ns()) * u128::from(times);
+        self.squares += as_f64(value.as_ns()).powi(2) * as_f64(times);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
@@ -67,6 +84,7 @@ impl Distribution {
             .expect("both histograms have the same bounds");
         self.count += other.count;
         self.sum_ns += other.sum_ns;
+        self.squares += other.squares;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
@@ -162,6 +180,12 @@ pub struct Summary {
     pub p999: Duration,
     /// The greatest value.
     pub max: Duration,
+}
+
+/// Returns a number of things as a share of another.
+#[must_use]
+pub fn ratio(part: u64, whole: u64) -> f64 {
+    as_f64(part) / as_f64(whole)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for statistics only")]

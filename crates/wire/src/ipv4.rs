@@ -282,8 +282,14 @@ mod tests {
             is_last: true,
         };
 
-        assert_eq!(Part::parse(&packet()), Ok((header(), whole, &[1, 2, 3][..])));
-        assert_eq!(Part::parse(&packet()[..21]), Ok((header(), whole, &[1][..])));
+        assert_eq!(
+            Part::parse(&packet()),
+            Ok((header(), whole, &[1, 2, 3][..]))
+        );
+        assert_eq!(
+            Part::parse(&packet()[..21]),
+            Ok((header(), whole, &[1][..]))
+        );
         assert_eq!(Part::parse(&packet()[..19]), Err(Error::Truncated));
     }
 

@@ -1,427 +1,546 @@
-//! One-way latency from the first port to the second, by the stamps of both (S0-2).
+//! The way of a frame through a device, by several techniques from one run.
 //!
-//! A stream of short frames at an exact spacing crosses the device; the latency of a
-//! frame is the difference of its two stamps, which one clock gave. What the tester
-//! itself adds, its bias, is taken off. The spacings are those of SDN4CI Fig. 3: a
-//! device that sleeps between frames shows itself at the long ones.
+//! Two kinds of points. At a *spacing*, short frames cross the device at exact times,
+//! as in SDN4CI Fig. 3 (S0-2): a device that sleeps between frames shows itself at the
+//! long ones. Their latency is the difference of the stamps at both ports, or, where
+//! a mirror before the device delivers a copy, of the arrivals of frame and copy:
+//! then one clock is needed at the receiving side alone, and the delay of the mirror
+//! stands beside the result.
+//!
+//! At a *window*, requests of this size are answered by the other side (S3-1, S3-2,
+//! S3-3): echoes, datagrams and handshakes of TCP take turns in one trial, so that
+//! all techniques meet the same device:
+//!
+//! ```text
+//! Δ1 = RRepT − SReqT     round trip, what ping reports          ASYNC Eq. (2)
+//! Δ2 = SRepT − RReqT     time at the called side                ASYNC Eq. (1)
+//! Δ3 = Δ1 − Δ2           there and back                         ASYNC Eq. (3)
+//! Δ3 / 2                 one way, if both ways are alike        ASYNC Eq. (4)
+//! ```
+//!
+//! The clocks of the two sides need not agree. Where they do, each direction is told
+//! by itself too, for half of a round trip hides that the two differ.
 //!
 //! # Differs from the paper
 //!
-//! SDN4CI section IV-B stamps a copy from a mirror at the first port. Here the
-//! tester's own port stamps what it sends, which is the same moment without the
-//! mirror's delay.
+//! A request of many fragments counts from its first fragment at the sender to its
+//! last at the receiver, and a reply likewise; processing begins with the last
+//! fragment of the request and ends with the first of the reply. Otherwise the
+//! travel of fragments would count as processing. The paper's SYN-ACK/ACK holds the
+//! turnaround of the caller; ours is told with and without.
 
-use units::{BitRate, Duration, Instant};
-use wire::ethernet::wire_size;
+use units::Duration;
 
-use super::{Effort, Findings, Method, MethodError, Progress, Settings};
-use crate::Contract;
-use crate::identity::{FlowKey, identify};
-use crate::measurement::{Figure, Value};
-use crate::statistics::Distribution;
-use crate::traffic::Source;
-use crate::traffic::datagram::Addresses;
-use crate::traffic::udp::{Config, Pattern, Udp};
-use crate::trial::{
-    PortIndex, Setup, Sighting, Sourced, Station, Stream, Tester, Trial, Watcher, Way,
+use super::exchanges::Backwards;
+use super::passage::distribution;
+use super::{
+    Cadence, Effort, Exchange, Exchanges, FROM, Findings, Keep, Kind, Load, Method, MethodError,
+    Pace, Passing, Path, Progress, Requests, Responder, Setting, Settings, TO, Technique, at_each,
+    choice, doubt, jitter, need_two_ports,
 };
+use crate::measurement::Value;
+use crate::statistics::Distribution;
+use crate::traffic::datagram::Addresses;
+use crate::trial::{PortIndex, Setup, Stream, Tester, Trial};
 
 /// `taktos measure latency`.
 pub const METHOD: Method = Method {
     name: "latency",
-    finds: "how long a frame takes from the first port to the second (S0-2)",
+    finds: "how long a frame takes, by several techniques from one run (S0-2, S3-1)",
     options: &[
-        ("interval", "times between two frames, as in 125us,1ms"),
+        (
+            "interval",
+            "times between two frames, as in 125us,1ms; none leaves them out",
+        ),
         ("size", "bytes of a frame, without check sequence [60]"),
+        (
+            "mirror",
+            "the port at which a mirror's copy arrives, from 0",
+        ),
+        (
+            "window",
+            "bytes of the requests, as in 1500,10000; none leaves them out",
+        ),
+        (
+            "load",
+            "what others send to the receiver, as in none,500Mbit/s,75% [none]",
+        ),
+        ("rounds", "how many requests of each kind [200, quick 20]"),
+        ("turnaround", "what the called side waits [20us]"),
+        (
+            "answers",
+            "who answers: tester, or host for ping alone [tester]",
+        ),
     ],
     run,
 };
 
 /// The spacings of SDN4CI Fig. 3.
-const INTERVALS: [Duration; 5] = [
-    Duration::from_us(125),
-    Duration::from_us(250),
-    Duration::from_us(500),
-    Duration::from_ms(1),
-    Duration::from_ms(2),
-];
+const INTERVALS: [&str; 5] = ["125us", "250us", "500us", "1ms", "2ms"];
+/// The windows of S3-3: one that a frame nearly holds, and two that take many.
+const WINDOWS: [&str; 3] = ["1500", "10000", "65000"];
 /// At least one minute in steady state each.
 const FULL: Duration = Duration::from_secs(60);
 const QUICK: Duration = Duration::from_secs(2);
-/// The longest single trial.
-const PART: Duration = Duration::from_secs(10);
 /// The shortest spacing that is taken.
 const SHORTEST_INTERVAL: Duration = Duration::from_us(1);
-/// How long the last frames have.
-const DRAIN: Duration = Duration::from_ms(100);
+const FRAME_BYTES: usize = 60;
+const LONGEST_FRAME_BYTES: usize = 1_514;
 /// What goes first and does not count: caches are warm then, and bridges have
 /// learned who is where.
 const WARM_UP: Duration = Duration::from_ms(50);
-const FRAME_BYTES: usize = 60;
-const LONGEST_FRAME_BYTES: usize = 1514;
-/// Where frames are sent from, and where they arrive.
-const FROM: PortIndex = PortIndex(0);
-const TO: PortIndex = PortIndex(1);
-/// The UDP port that is set apart for measuring devices, RFC 2544 appendix C.2.6.4.
-const ECHO: u16 = 7;
-/// Faster than any spacing asks for: the spacing alone decides.
-const UNLIMITED: BitRate = BitRate::from_mbps(1_000_000);
+/// How long the last frames have.
+const DRAIN: Duration = Duration::from_ms(200);
+/// Load is steady when requests begin.
+const LOAD_FIRST: Duration = Duration::from_ms(200);
+/// Each kind of request has its turn in a round of this length.
+const ROUND: Duration = Duration::from_ms(20);
+const ROUNDS: u64 = 200;
+const QUICK_ROUNDS: u64 = 20;
+const TURNAROUND: Duration = Duration::from_us(20);
+
+/// Who answers requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answers {
+    Tester,
+    Host,
+}
+
+impl std::str::FromStr for Answers {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "tester" => Ok(Self::Tester),
+            "host" => Ok(Self::Host),
+            _ => Err(()),
+        }
+    }
+}
+
+/// One point.
+#[derive(Clone, Copy, Debug)]
+enum Point {
+    Spacing(Duration),
+    Window(usize, Load),
+}
+
+/// What is the same at all points.
+#[derive(Clone, Copy, Debug)]
+struct Common {
+    path: Path,
+    size: usize,
+    length: Duration,
+    rounds: u64,
+    turnaround: Duration,
+    answers: Answers,
+}
 
 fn run(
     tester: &mut dyn Tester,
     settings: &Settings,
     progress: &mut dyn Progress,
 ) -> Result<Findings, MethodError> {
-    check(tester.setup())?;
-    let bias = tester.setup().bias.unwrap_or_default();
-    let intervals = settings.list("interval", INTERVALS.to_vec())?;
-    let size = settings.option("size", FRAME_BYTES)?;
-    let least = addresses(FROM, TO).shortest_frame();
-    if !(least..=LONGEST_FRAME_BYTES).contains(&size) {
-        return Err(MethodError::Option("size".to_owned(), size.to_string()));
-    }
-    if let Some(interval) = intervals.iter().find(|it| **it < SHORTEST_INTERVAL) {
-        let text = interval.to_string();
-        return Err(MethodError::Option("interval".to_owned(), text));
-    }
-    let mut findings = Findings::default();
-    let length = settings.length(FULL, QUICK);
-    let parts = length.as_ns().div_ceil(PART.as_ns()).max(1);
-    let steps = parts * intervals.len() as u64;
-    warm_up(tester, size)?;
-    for (number, interval) in (0..).zip(intervals) {
-        let mut seen = Latencies::default();
-        for part in 0..parts {
-            progress.step(number * parts + part, steps, &format!("every {interval}"));
-            let part = PART.min(length);
-            seen.add(one_trial(tester, interval, size, part)?, bias);
-        }
-        seen.describe(interval, size, &mut findings);
-    }
-    if bias > Duration::ZERO {
-        findings.remarks.push(format!(
-            "{bias} were taken off each latency: what the tester and its cables add, as calibrated."
-        ));
-    }
+    need_two_ports(tester.setup(), METHOD.name)?;
+    let common = Common::choose(tester.setup(), settings)?;
+    let points = points(settings, common.size)?;
+    warm_up(tester, &common)?;
+    let mut findings = at_each(&points, progress, |setting, point, found| match *point {
+        Point::Spacing(interval) => spacing(tester, &common, interval, setting, found),
+        Point::Window(window, load) => requests(tester, &common, (window, load), setting, found),
+    })?;
+    doubt(&mut findings, tester.setup());
     if settings.effort == Effort::Quick {
-        let remark = format!("Each spacing had {length} in place of {FULL}.");
-        findings.remarks.push(remark);
+        findings.remark(format!(
+            "Each spacing had {} in place of {FULL}, each window {} requests of a kind in place \
+             of {ROUNDS}.",
+            common.length, common.rounds
+        ));
     }
     Ok(findings)
 }
 
-/// Tells what is lacking.
-fn check(setup: &Setup) -> Result<(), MethodError> {
-    if setup.ports.len() < 2 {
-        return Err(MethodError::Unsuitable(
-            "latency needs two ports: one that sends and one that receives".to_owned(),
-        ));
+impl Common {
+    fn choose(setup: &Setup, settings: &Settings) -> Result<Self, MethodError> {
+        let mirror = match settings.option("mirror", usize::MAX)? {
+            usize::MAX => None,
+            port if port < setup.ports.len() && port != FROM.0 && port != TO.0 => {
+                Some(PortIndex(port))
+            }
+            port => return Err(MethodError::Option("mirror".to_owned(), port.to_string())),
+        };
+        let path = Path {
+            mirror,
+            ..Path::between(FROM, TO)
+        };
+        let size = settings.option("size", FRAME_BYTES)?;
+        if !(path.addresses.shortest_frame()..=LONGEST_FRAME_BYTES).contains(&size) {
+            return Err(MethodError::Option("size".to_owned(), size.to_string()));
+        }
+        let usual = match settings.effort {
+            Effort::Full => ROUNDS,
+            Effort::Quick => QUICK_ROUNDS,
+        };
+        let rounds = settings.option("rounds", usual)?;
+        // The first round only warms up.
+        if rounds == 0 || rounds >= super::MOST_ROUNDS {
+            return Err(MethodError::Option("rounds".to_owned(), rounds.to_string()));
+        }
+        Ok(Self {
+            path,
+            size,
+            length: settings.length(FULL, QUICK),
+            rounds,
+            turnaround: settings.option("turnaround", TURNAROUND)?,
+            answers: settings.option("answers", Answers::Tester)?,
+        })
     }
-    if !setup.one_clock {
-        return Err(MethodError::Unsuitable(
-            "the two ports have clocks of their own, so that the difference of their stamps says \
-             nothing: measure a round trip, which needs no common clock"
-                .to_owned(),
-        ));
+}
+
+fn points(settings: &Settings, size: usize) -> Result<Vec<(Setting, Point)>, MethodError> {
+    let mut points = Vec::new();
+    for interval in choices::<Duration>(settings, "interval", &INTERVALS)? {
+        if interval < SHORTEST_INTERVAL {
+            let text = interval.to_string();
+            return Err(MethodError::Option("interval".to_owned(), text));
+        }
+        let setting = vec![
+            choice("interval", interval),
+            choice("size", format!("{size} bytes")),
+        ];
+        points.push((setting, Point::Spacing(interval)));
     }
-    Ok(())
+    let windows = choices::<usize>(settings, "window", &WINDOWS)?;
+    for load in settings.list("load", vec![Load::None])? {
+        for window in &windows {
+            if *window > super::LARGEST_PAYLOAD {
+                let text = window.to_string();
+                return Err(MethodError::Option("window".to_owned(), text));
+            }
+            let setting = vec![
+                choice("window", format!("{window} bytes")),
+                choice("load", load),
+            ];
+            points.push((setting, Point::Window(*window, load)));
+        }
+    }
+    Ok(points)
+}
+
+/// Returns what is chosen of a list that may be left out by the word `none`.
+fn choices<T: std::str::FromStr>(
+    settings: &Settings,
+    name: &str,
+    usual: &[&str],
+) -> Result<Vec<T>, MethodError> {
+    if settings
+        .options
+        .get(name)
+        .is_some_and(|text| text == "none")
+    {
+        return Ok(Vec::new());
+    }
+    let usual = usual.iter().filter_map(|text| text.parse().ok()).collect();
+    settings.list(name, usual)
 }
 
 /// Sends a few frames each way.
-fn warm_up(tester: &mut dyn Tester, size: usize) -> Result<(), MethodError> {
-    let interval = Duration::from_us(500);
-    let streams =
-        [(FROM, TO), (TO, FROM)].map(|(from, to)| stream(from, to, (interval, WARM_UP), size));
+fn warm_up(tester: &mut dyn Tester, common: &Common) -> Result<(), MethodError> {
+    let pace = Pace::every(Duration::from_us(500));
+    let streams = [common.path, common.path.reversed()].map(|path| Stream {
+        from: path.from,
+        sender: Box::new(
+            Cadence::new(&path.addresses, common.size, pace).frames(pace.frames_in(WARM_UP)),
+        ),
+    });
     let trial = Trial {
         streams: streams.into_iter().collect(),
         length: WARM_UP,
         drain: DRAIN,
         ..Trial::default()
     };
-    tester.run(trial, &mut Pairs::default())?;
+    tester.run(trial, &mut Passing::new(common.path, 0, Keep::Counts))?;
     Ok(())
 }
 
-fn one_trial(
+fn spacing(
     tester: &mut dyn Tester,
+    common: &Common,
     interval: Duration,
-    size: usize,
-    length: Duration,
-) -> Result<Pairs, MethodError> {
+    setting: &Setting,
+    found: &mut Findings,
+) -> Result<(), MethodError> {
+    let pace = Pace::every(interval);
+    let frames = pace.frames_in(common.length);
+    let sender = Cadence::new(&common.path.addresses, common.size, pace)
+        .frames(frames)
+        .patience(interval);
     let trial = Trial {
-        streams: vec![stream(FROM, TO, (interval, length), size)],
-        length,
+        streams: vec![Stream {
+            from: common.path.from,
+            sender: Box::new(sender),
+        }],
+        length: common.length,
         drain: DRAIN,
         ..Trial::default()
     };
-    let mut pairs = Pairs::default();
-    tester.run(trial, &mut pairs)?;
-    Ok(pairs)
+    let mut passing = Passing::new(common.path, frames, Keep::Stamps);
+    tester.run(trial, &mut passing)?;
+    describe_spacing(tester.setup(), &passing, setting, found);
+    Ok(())
 }
 
-/// Returns a stream of frames with this spacing, for that long.
-fn stream(from: PortIndex, to: PortIndex, pace: (Duration, Duration), size: usize) -> Stream {
-    let (period, length) = pace;
-    let source = Udp::new(&Config {
-        addresses: addresses(from, to),
-        frame_length: size,
-        contract: Contract {
-            rate: UNLIMITED,
-            burst: wire_size(size),
-        },
-        pattern: Pattern::Bursts { period, frames: 1 },
-        start: Instant::ZERO,
-        until: Some(Instant::ZERO + length),
-    });
-    Stream {
-        from,
-        sender: Box::new(Sourced(Source::Udp(source))),
+const NONE_ARRIVED: &str =
+    "no frame arrived: the device drops all of them, or does not know the way";
+const TWO_CLOCKS: &str = "the ports have clocks of their own, so that the difference of their \
+                          stamps says nothing: see the two-way latency";
+
+fn describe_spacing(setup: &Setup, passing: &Passing, setting: &Setting, found: &mut Findings) {
+    let bias = setup.bias.unwrap_or_default();
+    let mut best = None;
+    if passing.has_mirror() {
+        let (times, backwards) = passing.times_since_mirror();
+        let name = (
+            "forwarding latency by a mirror",
+            "S0-2, SDN4CI section IV-B",
+        );
+        // Both stamps are arrivals: what the tester adds is in both.
+        let latency = distribution(&times, Duration::ZERO);
+        found.add_times(name, setting, latency, NONE_ARRIVED);
+        tell_backwards(found, backwards, "its mirrored copy");
+        best = Some(times);
     }
-}
-
-/// Returns the addresses of a datagram from one port to another.
-#[must_use]
-pub fn addresses(from: PortIndex, to: PortIndex) -> Addresses {
-    let (from, to) = (Station::at(from), Station::at(to));
-    Addresses {
-        source_mac: from.mac,
-        destination_mac: to.mac,
-        vlan: None,
-        source: from.address,
-        destination: to.address,
-        source_port: ECHO,
-        destination_port: ECHO,
-        dscp: 0,
-    }
-}
-
-/// Pairs what was sent with what arrived.
-#[derive(Debug, Default)]
-struct Pairs {
-    frames: Vec<Pair>,
-    duplicates: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Pair {
-    sent: Option<Instant>,
-    received: Option<Instant>,
-}
-
-impl Watcher for Pairs {
-    fn see(&mut self, sighting: &Sighting<'_>) {
-        let Some(number) = number(sighting.bytes) else {
-            return;
-        };
-        if self.frames.len() <= number {
-            self.frames.resize(number + 1, Pair::default());
+    let name = ("one-way latency", "S0-2, RFC 7679 section 3");
+    if setup.one_clock {
+        let (times, backwards) = passing.times();
+        found.add_times(name, setting, distribution(&times, bias), NONE_ARRIVED);
+        tell_backwards(found, backwards, "its own sending");
+        if passing.has_mirror() {
+            let (of_mirror, _) = passing.times_of_mirror();
+            let name = ("delay of the mirror", "S0-2, SDN4CI section IV-A");
+            found.add_times(name, setting, distribution(&of_mirror, bias), NONE_ARRIVED);
         }
-        let pair = &mut self.frames[number];
-        match (sighting.port, sighting.way) {
-            (FROM, Way::Sent) => pair.sent = Some(sighting.at),
-            (TO, Way::Received) if pair.received.is_none() => pair.received = Some(sighting.at),
-            (TO, Way::Received) => self.duplicates += 1,
-            (_, Way::Sent | Way::Received) => {}
-        }
+        best.get_or_insert(times);
+    } else {
+        found.add(name, setting, Value::Unknown(TWO_CLOCKS.to_owned()));
+    }
+    let times = best.unwrap_or_default();
+    jitter::describe(&times, setting, found);
+    found.add(
+        ("latency over the run", "S0-2"),
+        setting,
+        Value::Series(jitter::series(&times, passing)),
+    );
+    super::loss::describe(&passing.passage(), setting, found);
+}
+
+fn tell_backwards(found: &mut Findings, backwards: u64, what: &str) {
+    if backwards > 0 {
+        found.remark(format!(
+            "{backwards} frames arrived before {what} by their stamps and are left out: the \
+             clock was stepped, or the ports have two clocks."
+        ));
     }
 }
 
-/// Returns the number of a frame of the stream. No trial has more frames than one
-/// every [`SHORTEST_INTERVAL`].
-fn number(frame: &[u8]) -> Option<usize> {
-    let most = PART.as_ns() / SHORTEST_INTERVAL.as_ns();
-    let known = identify(frame)?;
-    let expected = addresses(FROM, TO);
-    let ours = FlowKey::Datagram {
-        source: expected.source,
-        destination: expected.destination,
-        port: expected.destination_port,
+fn requests(
+    tester: &mut dyn Tester,
+    common: &Common,
+    (window, load): (usize, Load),
+    setting: &Setting,
+    found: &mut Findings,
+) -> Result<(), MethodError> {
+    let path = common.path;
+    // One round more: the first one sets up flows, and does not count.
+    let rounds = common.rounds + 1;
+    let length = LOAD_FIRST + ROUND * rounds;
+    let mut streams = load.streams(tester.setup(), length)?;
+    let turns = match common.answers {
+        Answers::Tester => vec![Kind::Echo, Kind::Datagram, Kind::Open],
+        Answers::Host => vec![Kind::Echo],
     };
-    let number = usize::try_from(known.number).ok()?;
-    (known.key == ours && known.number <= most).then_some(number)
+    for (turn, kind) in (0u64..).zip(&turns) {
+        let start = LOAD_FIRST + Duration::from_ns(ROUND.as_ns() * turn / turns.len() as u64);
+        let payload = match kind {
+            Kind::Echo | Kind::Datagram => window,
+            Kind::Open => 0,
+        };
+        let schedule = (start, Pace::every(ROUND));
+        let sender = Requests::new((*kind, payload), &path.addresses, schedule, rounds);
+        streams.push(Stream {
+            from: path.from,
+            sender: Box::new(sender),
+        });
+    }
+    if common.answers == Answers::Tester {
+        streams.push(responder(&path.addresses, common.turnaround));
+    }
+    let trial = Trial {
+        streams,
+        length,
+        drain: DRAIN + common.turnaround,
+        ..Trial::default()
+    };
+    let mut exchanges = Exchanges::new(path);
+    tester.run(trial, &mut exchanges)?;
+    describe_requests(tester.setup(), &exchanges, &turns, setting, found);
+    count_unanswered(&exchanges, &turns, common.rounds, setting, found);
+    Ok(())
 }
 
-/// What trials of one spacing showed.
-#[derive(Debug, Default)]
-struct Latencies {
-    latency: Distribution,
-    jitter: Distribution,
-    sent: u64,
-    lost: u64,
-    duplicates: u64,
+fn responder(addresses: &Addresses, turnaround: Duration) -> Stream {
+    Stream {
+        from: TO,
+        sender: Box::new(Responder::new(addresses, turnaround)),
+    }
 }
 
-impl Latencies {
-    fn add(&mut self, pairs: Pairs, bias: Duration) {
-        self.duplicates += pairs.duplicates;
-        let mut before: Option<Duration> = None;
-        for pair in pairs.frames {
-            let Some(sent) = pair.sent else { continue };
-            self.sent += 1;
-            let Some(received) = pair.received else {
-                self.lost += 1;
-                continue;
-            };
-            let latency = received.saturating_since(sent).saturating_sub(bias);
-            self.latency.record(latency);
-            if let Some(before) = before.replace(latency) {
-                let difference = before.max(latency).saturating_sub(before.min(latency));
-                self.jitter.record(difference);
+fn technique(kind: Kind) -> Technique {
+    match kind {
+        Kind::Echo => Technique::Ping,
+        Kind::Datagram => Technique::Datagram,
+        Kind::Open => Technique::Handshake,
+    }
+}
+
+/// What a technique is called.
+fn label(technique: Technique) -> &'static str {
+    match technique {
+        Technique::Ping => "ping",
+        Technique::Datagram => "datagrams",
+        Technique::Handshake => "SYN-ACK/ACK",
+    }
+}
+
+fn describe_requests(
+    setup: &Setup,
+    exchanges: &Exchanges,
+    turns: &[Kind],
+    setting: &Setting,
+    found: &mut Findings,
+) {
+    for technique in turns.iter().map(|kind| technique(*kind)) {
+        let name = label(technique);
+        let times = Times::of(exchanges, technique, setup);
+        let mut add = |quantity: &str, source: &str, times: Distribution| {
+            let otherwise = "no exchange was seen whole at the places that this needs";
+            let quantity = format!("{quantity}, {name}");
+            found.add_times((&quantity, source), setting, times, otherwise);
+        };
+        add("round trip", "S3-2, ASYNC Eq. (2)", times.round_trip);
+        add(
+            "time at the called side",
+            "S3-1, ASYNC Eq. (1)",
+            times.processing,
+        );
+        add("two-way latency", "S3-1, ASYNC Eq. (3)", times.two_way);
+        add(
+            "half of the two-way latency",
+            "S3-1, ASYNC Eq. (4)",
+            times.half,
+        );
+        if setup.one_clock {
+            add("one-way latency there", "RFC 7679 section 3", times.there);
+            add("one-way latency back", "RFC 7679 section 3", times.back);
+        }
+        tell_backwards(found, times.backwards, "its cause");
+    }
+    if turns.contains(&Kind::Open) {
+        found.remark(
+            "SYN-ACK/ACK is seen from the called side: its way there leads from the second port \
+             to the first, and its round trip holds the turnaround of the caller.",
+        );
+    }
+    if exchanges.incomplete() > 0 {
+        found.remark(format!(
+            "{} split packets were seen incomplete at one of the ports.",
+            exchanges.incomplete()
+        ));
+    }
+}
+
+fn count_unanswered(
+    exchanges: &Exchanges,
+    turns: &[Kind],
+    rounds: u64,
+    setting: &Setting,
+    found: &mut Findings,
+) {
+    for technique in turns.iter().map(|kind| technique(*kind)) {
+        let complete = exchanges
+            .of(technique)
+            .filter(|(round, exchange)| *round > 0 && exchange.reply_received.is_some());
+        let answered = u64::try_from(complete.count()).unwrap_or(u64::MAX);
+        let quantity = format!("unanswered, {}", label(technique));
+        let lost = Value::Count(rounds.saturating_sub(answered));
+        found.add((&quantity, "S3-5"), setting, lost);
+    }
+}
+
+/// What the exchanges of one technique took.
+#[derive(Debug)]
+struct Times {
+    round_trip: Distribution,
+    processing: Distribution,
+    two_way: Distribution,
+    half: Distribution,
+    there: Distribution,
+    back: Distribution,
+    backwards: u64,
+}
+
+impl Times {
+    fn of(exchanges: &Exchanges, technique: Technique, setup: &Setup) -> Self {
+        let bias = setup.bias.unwrap_or_default();
+        let mut times = Self {
+            round_trip: Distribution::fine(),
+            processing: Distribution::fine(),
+            two_way: Distribution::fine(),
+            half: Distribution::fine(),
+            there: Distribution::fine(),
+            back: Distribution::fine(),
+            backwards: 0,
+        };
+        for (_, exchange) in exchanges.of(technique).filter(|(round, _)| *round > 0) {
+            times.enter(exchange, bias, setup.one_clock);
+        }
+        times
+    }
+
+    /// Every arrival is stamped later by the bias: a round trip has one of them at its
+    /// end, the called side one at its beginning, the way there and back two.
+    fn enter(&mut self, exchange: &Exchange, bias: Duration, one_clock: bool) {
+        let mut backwards = 0;
+        let mut take = |time: Option<Result<Duration, Backwards>>| match time {
+            Some(Ok(time)) => Some(time),
+            Some(Err(Backwards)) => {
+                backwards += 1;
+                None
+            }
+            None => None,
+        };
+        if let Some(time) = take(exchange.round_trip()) {
+            self.round_trip.record(time.saturating_sub(bias));
+        }
+        if let Some(time) = take(exchange.processing()) {
+            self.processing.record(time + bias);
+        }
+        if let Some(time) = take(exchange.two_way()) {
+            let time = time.saturating_sub(bias * 2u64);
+            self.two_way.record(time);
+            self.half.record(Duration::from_ns(time.as_ns() / 2));
+        }
+        if one_clock {
+            if let Some(time) = take(exchange.there()) {
+                self.there.record(time.saturating_sub(bias));
+            }
+            if let Some(time) = take(exchange.back()) {
+                self.back.record(time.saturating_sub(bias));
             }
         }
-    }
-
-    fn describe(self, interval: Duration, size: usize, findings: &mut Findings) {
-        if self.latency.count() == 0 {
-            findings.remarks.push(format!(
-                "Every {interval}: of {} frames none arrived. The device drops all of them, or \
-                 does not know the way.",
-                self.sent
-            ));
-        }
-        let figures = [
-            ("one-way latency", Value::Times(self.latency)),
-            (
-                "difference of successive latencies",
-                Value::Times(self.jitter),
-            ),
-            ("sent", Value::Count(self.sent)),
-            ("lost", Value::Count(self.lost)),
-            ("duplicates", Value::Count(self.duplicates)),
-        ];
-        let setting = [
-            ("interval".to_owned(), interval.to_string()),
-            ("size".to_owned(), format!("{size} bytes")),
-        ];
-        findings
-            .figures
-            .extend(figures.map(|(quantity, value)| Figure {
-                quantity: quantity.to_owned(),
-                source: "S0-2, SDN4CI Fig. 3".to_owned(),
-                setting: setting.to_vec(),
-                value,
-            }));
+        self.backwards += backwards;
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::method::Silent;
-    use crate::stalls::Stalls;
-    use crate::trial::{Conduct, Stamps, TrialError};
-
-    #[test]
-    fn a_device_of_known_delay_is_found_to_have_it_and_its_losses_are_counted() {
-        let mut tester = Relay::new(Duration::from_us(50), 10);
-
-        let findings = run(&mut tester, &settings(&[("interval", "1ms")]), &mut Silent).unwrap();
-
-        let Value::Times(latency) = &findings.figures[0].value else {
-            panic!("{findings:?}");
-        };
-        let summary = latency.summary().unwrap();
-        assert_eq!(summary.min, Duration::from_us(50));
-        assert_eq!(summary.max, Duration::from_us(50));
-        assert!(matches!(findings.figures[2].value, Value::Count(1_000)));
-        assert!(matches!(findings.figures[3].value, Value::Count(100)));
-    }
-
-    #[test]
-    fn ports_with_two_clocks_are_refused() {
-        let mut tester = Relay::new(Duration::from_us(50), 10);
-        tester.setup.one_clock = false;
-
-        let refused = run(&mut tester, &settings(&[]), &mut Silent).unwrap_err();
-
-        assert!(matches!(refused, MethodError::Unsuitable(_)));
-    }
-
-    #[test]
-    fn an_option_that_makes_no_sense_is_named() {
-        let mut tester = Relay::new(Duration::from_us(50), 10);
-
-        let refused = run(&mut tester, &settings(&[("interval", "soon")]), &mut Silent);
-
-        let expected = MethodError::Option("interval".to_owned(), "soon".to_owned());
-        assert_eq!(refused.unwrap_err(), expected);
-    }
-
-    fn settings(options: &[(&str, &str)]) -> Settings {
-        let options = options.iter();
-        Settings {
-            effort: Effort::Quick,
-            seed: 1,
-            duration: Some(Duration::from_secs(1)),
-            options: options
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
-        }
-    }
-
-    /// A device of fixed delay that loses one frame in so many, in virtual time.
-    struct Relay {
-        setup: Setup,
-        delay: Duration,
-        loses_each: u64,
-    }
-
-    impl Relay {
-        fn new(delay: Duration, loses_each: u64) -> Self {
-            let setup = Setup {
-                device: "relay".to_owned(),
-                ports: vec!["a".to_owned(), "b".to_owned()],
-                rate: None,
-                one_clock: true,
-                stamps: Stamps::Virtual,
-                bias: None,
-                agent: false,
-            };
-            Self {
-                setup,
-                delay,
-                loses_each,
-            }
-        }
-    }
-
-    impl Tester for Relay {
-        fn setup(&self) -> &Setup {
-            &self.setup
-        }
-
-        fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {
-            let mut frame = Vec::new();
-            let mut sent = 0;
-            for mut stream in trial.streams {
-                while let Some(due) = stream.sender.next_due() {
-                    stream.sender.emit(due, &mut frame).unwrap();
-                    sent += 1;
-                    let at = Instant::ZERO + due;
-                    let mut sighting = Sighting {
-                        port: stream.from,
-                        way: Way::Sent,
-                        at,
-                        length: frame.len(),
-                        bytes: &frame,
-                    };
-                    watcher.see(&sighting);
-                    sighting.port = PortIndex(1 - stream.from.0);
-                    sighting.way = Way::Received;
-                    sighting.at = at + self.delay;
-                    if sent % self.loses_each != 0 {
-                        watcher.see(&sighting);
-                    }
-                }
-            }
-            Ok(Conduct {
-                lateness: Distribution::default(),
-                sent,
-                skipped: 0,
-                unseen: 0,
-                stalls: Stalls::new(Duration::from_us(100)),
-                clock_steps: Vec::new(),
-            })
-        }
-    }
-}
+mod tests;

@@ -83,7 +83,7 @@ impl Addresses {
 
 /// A frame of fixed length whose message header alone changes.
 #[derive(Clone, Debug)]
-pub(super) struct Datagram {
+pub(crate) struct Datagram {
     frame: Vec<u8>,
     shim_at: usize,
 }
@@ -95,7 +95,7 @@ impl Datagram {
     ///
     /// If the headers do not fit in, or the frame is longer than an Ethernet
     /// frame may be.
-    pub(super) fn new(addresses: &Addresses, length: usize) -> Self {
+    pub(crate) fn new(addresses: &Addresses, length: usize) -> Self {
         assert!(
             (addresses.shortest_frame()..=addresses.longest_frame()).contains(&length),
             "a frame of {length} bytes holds its headers and stays below the MTU"
@@ -120,7 +120,7 @@ impl Datagram {
     }
 
     /// Puts the frame with this message header into `out`.
-    pub(super) fn fill(&self, shim: MessageShim, out: &mut Vec<u8>) {
+    pub(crate) fn fill(&self, shim: MessageShim, out: &mut Vec<u8>) {
         out.clear();
         out.extend_from_slice(&self.frame[..self.shim_at]);
         shim.emit(out);
@@ -128,17 +128,17 @@ impl Datagram {
     }
 
     /// Returns the length of the frame.
-    pub(super) fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         self.frame.len()
     }
 
     /// Returns where in the frame the payload behind the message header begins.
-    pub(super) fn payload_at(&self) -> usize {
+    pub(crate) fn payload_at(&self) -> usize {
         self.shim_at + message_shim::LENGTH
     }
 
     /// Returns the message header of a message that is this one frame.
-    pub(super) fn message_of_one(&self, sequence: u32) -> MessageShim {
+    pub(crate) fn message_of_one(&self, sequence: u32) -> MessageShim {
         let size = self.frame.len() - self.payload_at();
         MessageShim {
             message: sequence,

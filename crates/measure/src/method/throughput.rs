@@ -1,0 +1,497 @@
+//! How much a device takes.
+//!
+//! | test | does | source |
+//! |---|---|---|
+//! | `search` | finds the highest rate without loss, for each frame size | RFC 2544 section 26.1, S4-3 |
+//! | `udp` | offers messages of a window at the highest rate, and counts | S3-5 |
+//! | `tcp` | sends as much as a window and the losses allow | S3-5, RFC 5681 |
+//!
+//! The search offers the highest rate first and then halves the range that is left
+//! until it is narrower than the precision; short trials find the place, and one of
+//! the full length confirms it, or the search is made again with long ones. A rate at which the tester itself came too late, or
+//! missed frames, is none that was offered: the search goes on below, and says so.
+//!
+//! Frame sizes count the check sequence, as in RFC 2544; rates count what a frame
+//! takes of the wire, preamble and gap included, unless they are of payload.
+
+use units::{BitRate, DataSize, Delay, Duration};
+use wire::ethernet::wire_size;
+
+use super::passage::MOST_COUNTED;
+use super::{
+    Acknowledging, CHECK_SEQUENCE, Cadence, Effort, FROM, Findings, Keep, Load, Method,
+    MethodError, Pace, Passage, Passing, Path, Progress, Setting, Settings, TO, Windowed, at_each,
+    choice, jitter, loss, need_two_ports,
+};
+use crate::measurement::Value;
+use crate::statistics::ratio;
+use crate::trial::{Conduct, Setup, Stream, Tester, Trial};
+
+/// `taktos measure throughput`.
+pub const METHOD: Method = Method {
+    name: "throughput",
+    finds: "the highest rate without loss, and what windows reach (RFC 2544, S3-5)",
+    options: &[
+        ("test", "search, udp or tcp, or several [search]"),
+        (
+            "size",
+            "bytes of a frame with check sequence, as in 64,1518",
+        ),
+        (
+            "window",
+            "bytes of a window, as in 1500,150000, for udp and tcp",
+        ),
+        (
+            "load",
+            "what others send to the receiver, for udp and tcp [none]",
+        ),
+        (
+            "rate",
+            "the highest rate that is offered [that of the link, or 1Gbit/s]",
+        ),
+        ("precision", "how narrow the search gets [650kbit/s]"),
+        ("tolerance", "the share that may be lost, as in 0.00001 [0]"),
+    ],
+    run,
+};
+
+/// RFC 2544 section 9.1, and the sizes of S4-3.
+const SIZES: [usize; 9] = [64, 122, 128, 256, 306, 512, 1_024, 1_280, 1_518];
+/// S3-3.
+const WINDOWS: [u32; 4] = [1_500, 10_000, 65_000, 150_000];
+const LARGEST_WINDOW: u32 = 1_000_000;
+const SMALLEST_SIZE: usize = 64;
+const LARGEST_SIZE: usize = 1_518;
+/// RFC 2544 section 24: a trial has at least 60 seconds.
+const FULL: Duration = Duration::from_secs(60);
+const QUICK: Duration = Duration::from_secs(2);
+/// A trial that finds the place is so many times shorter than one that confirms it.
+const SHORTER: u64 = 12;
+const SHORTEST: Duration = Duration::from_ms(500);
+const RATE: BitRate = BitRate::from_mbps(1_000);
+/// S4-3.
+const PRECISION: BitRate = BitRate::from_bps(650_000);
+/// What is later than this is left out.
+const PATIENCE: Duration = Duration::from_ms(1);
+/// RFC 2544 section 23: how long the last frames have.
+const DRAIN: Duration = Duration::from_secs(2);
+const QUICK_DRAIN: Duration = Duration::from_ms(300);
+/// A rate was offered if the tester left out less than one frame of so many.
+const OFFERED: u64 = 1_000;
+/// A rate is told if what arrived took longer than this.
+const SHORTEST_SPAN: Duration = Duration::from_ms(100);
+
+/// What is tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Test {
+    Search,
+    Udp,
+    Tcp,
+}
+
+impl std::str::FromStr for Test {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "search" => Ok(Self::Search),
+            "udp" => Ok(Self::Udp),
+            "tcp" => Ok(Self::Tcp),
+            _ => Err(()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Point {
+    Search(usize),
+    Udp(u32, Load),
+    Tcp(u32, Load),
+}
+
+/// What is the same at all points.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) rate: BitRate,
+    pub(super) precision: BitRate,
+    pub(super) tolerance: f64,
+    pub(super) length: Duration,
+    pub(super) drain: Duration,
+}
+
+fn run(
+    tester: &mut dyn Tester,
+    settings: &Settings,
+    progress: &mut dyn Progress,
+) -> Result<Findings, MethodError> {
+    need_two_ports(tester.setup(), METHOD.name)?;
+    let limits = Limits::choose(tester.setup(), settings)?;
+    let points = points(settings)?;
+    let mut findings = at_each(&points, progress, |setting, point, found| match *point {
+        Point::Search(size) => {
+            let outcome = search(tester, &limits, size)?;
+            outcome.describe(size, setting, found);
+            Ok(())
+        }
+        Point::Udp(window, load) => udp(tester, &limits, (window, load), setting, found),
+        Point::Tcp(window, load) => tcp(tester, &limits, (window, load), setting, found),
+    })?;
+    if settings.effort == Effort::Quick {
+        findings.remark(format!("Trials had {} in place of {FULL}.", limits.length));
+    }
+    Ok(findings)
+}
+
+impl Limits {
+    pub(super) fn choose(setup: &Setup, settings: &Settings) -> Result<Self, MethodError> {
+        let tolerance: f64 = settings.option("tolerance", 0.0)?;
+        if !(0.0..1.0).contains(&tolerance) {
+            let text = tolerance.to_string();
+            return Err(MethodError::Option("tolerance".to_owned(), text));
+        }
+        Ok(Self {
+            rate: settings.option("rate", setup.rate.unwrap_or(RATE))?,
+            precision: settings.option("precision", PRECISION)?,
+            tolerance,
+            length: settings.length(FULL, QUICK),
+            drain: match settings.effort {
+                Effort::Full => DRAIN,
+                Effort::Quick => QUICK_DRAIN,
+            },
+        })
+    }
+
+    fn short(&self) -> Duration {
+        Duration::from_ns(self.length.as_ns() / SHORTER)
+            .max(SHORTEST)
+            .min(self.length)
+    }
+}
+
+fn points(settings: &Settings) -> Result<Vec<(Setting, Point)>, MethodError> {
+    let mut points = Vec::new();
+    for test in settings.list("test", vec![Test::Search])? {
+        if test == Test::Search {
+            for size in settings.list("size", SIZES.to_vec())? {
+                check_size(size)?;
+                let setting = vec![choice("size", format!("{size} bytes"))];
+                points.push((setting, Point::Search(size)));
+            }
+            continue;
+        }
+        for load in settings.list("load", vec![Load::None])? {
+            for window in settings.list("window", WINDOWS.to_vec())? {
+                if !(1..=LARGEST_WINDOW).contains(&window) {
+                    let text = window.to_string();
+                    return Err(MethodError::Option("window".to_owned(), text));
+                }
+                let (name, point) = match test {
+                    Test::Udp => ("udp", Point::Udp(window, load)),
+                    Test::Search | Test::Tcp => ("tcp", Point::Tcp(window, load)),
+                };
+                let setting = vec![
+                    choice("test", name),
+                    choice("window", format!("{window} bytes")),
+                    choice("load", load),
+                ];
+                points.push((setting, point));
+            }
+        }
+    }
+    Ok(points)
+}
+
+/// Tells if a frame, check sequence included, cannot have this size.
+pub(super) fn check_size(size: usize) -> Result<(), MethodError> {
+    match size {
+        SMALLEST_SIZE..=LARGEST_SIZE => Ok(()),
+        _ => Err(MethodError::Option("size".to_owned(), size.to_string())),
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    /// The highest rate without loss, or nothing if there is none.
+    pub(super) clean: Option<BitRate>,
+    /// Whether it is the highest that could be offered.
+    pub(super) limited_by: LimitedBy,
+    /// Whether a rate that seemed to be without loss was not so for longer.
+    is_unsteady: bool,
+    /// What became of the frames at the highest rate.
+    highest: Passage,
+    trials: u32,
+}
+
+/// What kept the rate from being higher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LimitedBy {
+    /// The device lost frames above it.
+    Device,
+    /// The tester could not offer more.
+    Tester,
+    /// More was not asked for.
+    Plan,
+}
+
+/// What a trial at one rate showed.
+#[derive(Debug)]
+enum Trialled {
+    Clean,
+    Lossy,
+    NotOffered,
+}
+
+/// Finds the highest rate without loss.
+pub(super) fn search(
+    tester: &mut dyn Tester,
+    limits: &Limits,
+    size: usize,
+) -> Result<Outcome, MethodError> {
+    let mut outcome = Outcome {
+        clean: None,
+        limited_by: LimitedBy::Plan,
+        is_unsteady: false,
+        highest: Passage::default(),
+        trials: 0,
+    };
+    let whole = (0, limits.rate.as_bps());
+    let Some(candidate) = find(tester, limits, size, (whole, limits.short()), &mut outcome)? else {
+        return Ok(outcome);
+    };
+    let confirmed = at_rate(
+        tester,
+        limits,
+        (candidate, size),
+        limits.length,
+        &mut outcome,
+    )?;
+    outcome.clean = match confirmed {
+        Trialled::Clean => Some(candidate),
+        Trialled::Lossy | Trialled::NotOffered => {
+            // A buffer hid the losses from short trials, or the device is not steady.
+            outcome.is_unsteady = true;
+            let below = (0, candidate.as_bps());
+            find(tester, limits, size, (below, limits.length), &mut outcome)?
+        }
+    };
+    Ok(outcome)
+}
+
+/// Halves the range in which the highest rate without loss lies, and returns its lower
+/// end once it is narrow.
+fn find(
+    tester: &mut dyn Tester,
+    limits: &Limits,
+    size: usize,
+    ((mut low, mut high), length): ((u64, u64), Duration),
+    outcome: &mut Outcome,
+) -> Result<Option<BitRate>, MethodError> {
+    let mut rate = high;
+    while let Some(tried) = BitRate::new(rate) {
+        match at_rate(tester, limits, (tried, size), length, outcome)? {
+            Trialled::Clean => low = rate,
+            Trialled::Lossy => {
+                high = rate;
+                outcome.limited_by = LimitedBy::Device;
+            }
+            Trialled::NotOffered => {
+                high = rate;
+                outcome.limited_by = LimitedBy::Tester;
+            }
+        }
+        if high - low <= limits.precision.as_bps() {
+            break;
+        }
+        rate = low + (high - low) / 2;
+    }
+    Ok(BitRate::new(low))
+}
+
+fn at_rate(
+    tester: &mut dyn Tester,
+    limits: &Limits,
+    (rate, size): (BitRate, usize),
+    length: Duration,
+    outcome: &mut Outcome,
+) -> Result<Trialled, MethodError> {
+    let frame_length = size - CHECK_SEQUENCE;
+    let pace = Pace::at(rate, wire_size(frame_length));
+    let frames = pace.frames_in(length).min(MOST_COUNTED);
+    let path = Path::between(FROM, TO);
+    let sender = Cadence::new(&path.addresses, frame_length, pace)
+        .frames(frames)
+        .patience(PATIENCE);
+    let trial = Trial {
+        streams: vec![Stream {
+            from: path.from,
+            sender: Box::new(sender),
+        }],
+        length,
+        drain: limits.drain,
+        ..Trial::default()
+    };
+    let mut passing = Passing::new(path, frames, Keep::Counts);
+    let conduct = tester.run(trial, &mut passing)?;
+    let passage = passing.passage();
+    outcome.trials += 1;
+    if outcome.trials == 1 {
+        outcome.highest = passage.clone();
+    }
+    Ok(judge(&passage, &conduct, frames, limits.tolerance))
+}
+
+fn judge(passage: &Passage, conduct: &Conduct, frames: u64, tolerance: f64) -> Trialled {
+    let missing = frames.saturating_sub(passage.sent).max(conduct.skipped);
+    if missing > frames / OFFERED || conduct.unseen > 0 {
+        return Trialled::NotOffered;
+    }
+    match passage.sent > 0 && ratio(passage.lost, passage.sent) <= tolerance {
+        true => Trialled::Clean,
+        false => Trialled::Lossy,
+    }
+}
+
+impl Outcome {
+    fn describe(&self, size: usize, setting: &Setting, found: &mut Findings) {
+        let name = ("throughput", "RFC 2544 section 26.1, S4-3");
+        let frame = wire_size(size - CHECK_SEQUENCE);
+        let Some(rate) = self.clean else {
+            let why = "frames were lost at every rate, or a rate without loss was not so again";
+            found.add(name, setting, Value::Unknown(why.to_owned()));
+            return;
+        };
+        found.add(name, setting, Value::Rate(rate));
+        let frames = rate.as_bps() / frame.as_bits();
+        let name = ("frames each second", "RFC 2544 section 26.1");
+        found.add(name, setting, Value::Count(frames));
+        let highest = &self.highest;
+        if highest.sent > 0 {
+            let share = Value::Share(ratio(highest.lost, highest.sent));
+            found.add(
+                ("loss at the highest rate", "RFC 2544 section 26.3"),
+                setting,
+                share,
+            );
+        }
+        let size = format!("{size} bytes");
+        match self.limited_by {
+            LimitedBy::Device => {}
+            LimitedBy::Tester => found.remark(format!(
+                "At {size} the tester could not offer more than {rate}: the device may take more."
+            )),
+            LimitedBy::Plan => found.remark(format!(
+                "At {size} nothing was lost at {rate}, the highest rate that was to be offered."
+            )),
+        }
+        if self.is_unsteady {
+            found.remark(format!(
+                "At {size} a rate without loss lost frames when tried for longer, and the search \
+                 was made again with long trials: a large buffer hides losses from short ones, or \
+                 the device, or the machine, is not steady."
+            ));
+        }
+    }
+}
+
+fn udp(
+    tester: &mut dyn Tester,
+    limits: &Limits,
+    (window, load): (u32, Load),
+    setting: &Setting,
+    found: &mut Findings,
+) -> Result<(), MethodError> {
+    let path = Path::between(FROM, TO);
+    let split = crate::traffic::message::split(&path.addresses, window);
+    let size =
+        wire_size(split.full_frame) * u64::from(split.packets - 1) + wire_size(split.last_frame);
+    let pace = Pace::at(limits.rate, size);
+    let messages = pace
+        .frames_in(limits.length)
+        .min(MOST_COUNTED / u64::from(split.packets));
+    let frames = messages * u64::from(split.packets);
+    let sender = Cadence::of_messages(&path.addresses, window, pace)
+        .frames(messages)
+        .patience(PATIENCE);
+    let mut streams = load.streams(tester.setup(), limits.length)?;
+    streams.push(Stream {
+        from: path.from,
+        sender: Box::new(sender),
+    });
+    let trial = Trial {
+        streams,
+        length: limits.length,
+        drain: limits.drain,
+        ..Trial::default()
+    };
+    let mut passing = Passing::new(path, frames, Keep::Stamps);
+    tester.run(trial, &mut passing)?;
+    let passage = passing.passage();
+    let bytes = passage.received * u64::from(window) / u64::from(split.packets);
+    describe_rate("UDP throughput", bytes, &passing, setting, found);
+    let (times, _) = passing.times_by_own_clocks();
+    jitter::describe(&times, setting, found);
+    loss::describe(&passage, setting, found);
+    Ok(())
+}
+
+fn tcp(
+    tester: &mut dyn Tester,
+    limits: &Limits,
+    (window, load): (u32, Load),
+    setting: &Setting,
+    found: &mut Findings,
+) -> Result<(), MethodError> {
+    let path = Path::between(FROM, TO);
+    let headers = path.addresses.shortest_frame();
+    let payload = usize::try_from(window).unwrap_or(usize::MAX);
+    let payload = payload.min(path.addresses.longest_frame() - headers);
+    let frame_length = (headers + payload).max(wire::ethernet::SHORTEST_FRAME);
+    let sender = Windowed::new(&path.addresses, frame_length, window.into(), limits.length);
+    let mut streams = load.streams(tester.setup(), limits.length)?;
+    streams.push(Stream {
+        from: path.from,
+        sender: Box::new(sender),
+    });
+    streams.push(Stream {
+        from: path.to,
+        sender: Box::new(Acknowledging::new(&path.addresses)),
+    });
+    let trial = Trial {
+        streams,
+        length: limits.length,
+        drain: limits.drain,
+        ..Trial::default()
+    };
+    let most = Pace::at(limits.rate, wire_size(frame_length)).frames_in(limits.length);
+    let mut passing = Passing::new(path, most.min(MOST_COUNTED), Keep::Stamps);
+    tester.run(trial, &mut passing)?;
+    let passage = passing.passage();
+    let bytes = passage.received * u64::try_from(frame_length - headers).unwrap_or(0);
+    describe_rate("TCP throughput", bytes, &passing, setting, found);
+    loss::describe(&passage, setting, found);
+    Ok(())
+}
+
+/// Adds the rate at which payload arrived, from the first arrival to the last.
+fn describe_rate(
+    quantity: &str,
+    bytes: u64,
+    passing: &Passing,
+    setting: &Setting,
+    found: &mut Findings,
+) {
+    let took = passing.arrival_span();
+    let rate = match took > SHORTEST_SPAN {
+        true => BitRate::of(DataSize::from_bytes(bytes), Delay::from_ns(took.as_ns())),
+        false => None,
+    };
+    let value = match rate {
+        Some(rate) => Value::Rate(rate),
+        None => Value::Unknown("too little arrived".to_owned()),
+    };
+    found.add((quantity, "S3-5, of payload"), setting, value);
+}
+
+#[cfg(test)]
+mod tests;
