@@ -54,13 +54,7 @@ impl Office {
         match reply {
             Err(_) => Err(Problem::late(PATIENCE)),
             Ok(Err(_)) => Err(Problem::ended()),
-            Ok(Ok(Reply::Busy)) => Err(Problem::busy()),
-            Ok(Ok(Reply::Starting)) => Err(Problem::starting()),
-            Ok(Ok(Reply::NotStored)) => Err(Problem::not_stored()),
-            Ok(Ok(Reply::Denied { application, needs })) => {
-                Err(Problem::denied(&application, needs))
-            }
-            Ok(Ok(reply)) => Ok(reply),
+            Ok(Ok(reply)) => sorted(reply),
         }
     }
 
@@ -101,5 +95,42 @@ struct Waiter<'a> {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         self.office.waiters().remove(&self.id);
+    }
+}
+
+/// Tells what may answer any request from the answer to this one.
+fn sorted(reply: Reply) -> Result<Reply, Problem> {
+    match reply {
+        Reply::Busy => Err(Problem::busy()),
+        Reply::Starting => Err(Problem::starting()),
+        Reply::NotStored => Err(Problem::not_stored()),
+        Reply::Denied { application, needs } => Err(Problem::denied(&application, needs)),
+        reply => Ok(reply),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::header::RETRY_AFTER;
+    use axum::response::IntoResponse;
+
+    use super::*;
+
+    #[test]
+    fn who_asks_too_early_or_too_often_is_told_to_try_again() {
+        for (reply, code) in [
+            (Reply::Starting, "starting"),
+            (Reply::Busy, "busy"),
+            (Reply::NotStored, "not-stored"),
+        ] {
+            let problem = sorted(reply).unwrap_err();
+
+            let body = problem.body();
+            assert_eq!((problem.status().as_u16(), problem.code()), (503, code));
+            assert!(body.help.unwrap().contains("nothing has changed"));
+            let response = problem.into_response();
+            assert_eq!(response.headers()[RETRY_AFTER], "1");
+        }
+        assert_eq!(sorted(Reply::HostSet), Ok(Reply::HostSet));
     }
 }
