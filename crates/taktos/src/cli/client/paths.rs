@@ -13,10 +13,6 @@ use super::{Target, failure, put};
 use crate::web::document::path::{LoadDocument, WishDocument};
 use crate::web::document::{PathDocument, PathQueryDocument, PathsDocument};
 
-/// The queue of a load that names none: the most urgent one that has a budget where
-/// no file declares classes.
-const USUAL_CLASS: u8 = 6;
-
 /// What `taktos paths` is told.
 #[derive(Debug, clap::Args)]
 pub struct Paths {
@@ -103,7 +99,7 @@ pub fn paths(arguments: &Paths) -> Exit {
 fn load(load: &Load) -> Option<LoadDocument> {
     let (rate, deadline) = load.rate.zip(load.deadline)?;
     Some(LoadDocument {
-        class: load.class.or(Some(USUAL_CLASS)),
+        class: load.class,
         deadline_ns: deadline.as_ns(),
         rate_bps: rate.as_bps(),
         burst_bytes: load.burst.or(load.frame).map(DataSize::bytes_up),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Delay;
 
 use super::place;
-use super::requirement::{TrafficDocument, deadline, within};
+use super::requirement::{TrafficDocument, USUAL_CLASS, deadline, within};
 use super::{PlaceDocument, RouteDocument, Unusable};
 use crate::web::describe::Names;
 
@@ -63,7 +63,8 @@ pub enum WishDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadDocument {
-    /// The queue in which it would travel, 1 to 7; 7 if left out.
+    /// The queue in which it would travel, 1 to 7; 6 if left out, as for a flow
+    /// with a deadline.
     #[serde(default)]
     pub class: Option<u8>,
     /// How late a frame may be.
@@ -127,7 +128,7 @@ impl PathQueryDocument {
 
 impl LoadDocument {
     fn load(&self) -> Result<PathLoad, Unusable> {
-        let class = self.class.unwrap_or(7);
+        let class = self.class.unwrap_or(USUAL_CLASS);
         within("load.class", u64::from(class), 1, 7)?;
         let deadline: Delay = deadline(self.deadline_ns)?;
         let traffic = TrafficDocument {
@@ -141,5 +142,18 @@ impl LoadDocument {
             traffic: traffic.traffic()?,
             deadline,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_travels_in_the_queue_of_a_flow_with_a_deadline_unless_it_says_otherwise() {
+        let document = serde_json::json!({"deadline_ns": 1_000_000, "rate_bps": 1_000_000});
+        let load: LoadDocument = serde_json::from_value(document).unwrap();
+
+        assert_eq!(load.load().unwrap().class, USUAL_CLASS);
     }
 }

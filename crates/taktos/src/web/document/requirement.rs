@@ -20,7 +20,7 @@ pub const LONGEST_NAME: usize = 256;
 const MOST_URGENT: u8 = 7;
 /// The queue of a flow with a deadline that asks for none: the most urgent one that
 /// has a budget where no file declares classes.
-const USUAL: u8 = 6;
+pub const USUAL_CLASS: u8 = 6;
 /// The largest frame that a flow may announce, as on the wire: jumbo frames.
 const LARGEST_JUMBO: DataSize = DataSize::from_bytes(16_384);
 const LARGEST_VLAN: u16 = 4_094;
@@ -155,7 +155,7 @@ impl TryFrom<RequirementDocument> for Requirement {
         let count = document.destinations.len() as u64;
         within("destinations", count, 1, MAX_DESTINATIONS as u64)?;
         let deadline = document.deadline_ns.map(deadline).transpose()?;
-        let usual = deadline.map_or(0, |_| USUAL);
+        let usual = deadline.map_or(0, |_| USUAL_CLASS);
         let class = document.class.unwrap_or(usual);
         within("class", u64::from(class), 0, u64::from(MOST_URGENT))?;
         Ok(Self {
@@ -399,7 +399,7 @@ mod tests {
 
         let written = serde_json::to_value(RequirementDocument::from(&requirement)).unwrap();
 
-        assert_eq!(requirement.class, USUAL);
+        assert_eq!(requirement.class, USUAL_CLASS);
         assert_eq!(read(written).unwrap(), requirement);
     }
 
