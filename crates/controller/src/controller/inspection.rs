@@ -3,11 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use wire::openflow::{Action, DatapathId, Instruction, MatchField};
+use wire::openflow::{Action, Cookie, DatapathId, Instruction, MatchField};
 
 use crate::audit::Reported;
 use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, Rule, RulePlace, Standing, Subject};
-use crate::northbound::{Reply, RequestId, RuleOwner, RuleState, RuleSummary};
+use crate::forwarding;
+use crate::northbound::{
+    ApplicationId, ApplicationKind, Reply, RequestId, RuleOwner, RuleState, RuleSummary,
+};
 
 use super::Controller;
 use super::reconciliation::Task;
@@ -59,7 +62,8 @@ impl Controller {
                 true => RuleState::Excess,
                 false => RuleState::Present,
             };
-            rules.push(summary(form, row.cookie, RuleOwner::Foreign, state));
+            let owner = self.owner_of_unwanted(row.cookie);
+            rules.push(summary(form, row.cookie, owner, state));
         }
         self.outbox.reply(id, Reply::Rules(rules));
     }
@@ -92,6 +96,25 @@ impl Controller {
         }
     }
 
+    /// Returns whose an entry is that nobody wants: what `reactive-forwarding` has
+    /// learned goes by itself, and is in no desired state.
+    fn owner_of_unwanted(&self, cookie: Cookie) -> RuleOwner {
+        let is_learned = self.forwarding.is_some() && forwarding::is_learned(cookie);
+        let kind = ApplicationKind::ReactiveForwarding;
+        match self.applications.of_kind(kind).filter(|_| is_learned) {
+            Some(id) => self.owner_of_application(id),
+            None => RuleOwner::Foreign,
+        }
+    }
+
+    /// Returns an application as the owner of a rule.
+    pub(super) fn owner_of_application(&self, id: ApplicationId) -> RuleOwner {
+        let loaded = self.applications.get(id);
+        let name = loaded.map(|loaded| loaded.manifest.name.clone());
+        let name = name.unwrap_or_default();
+        RuleOwner::Application { id, name }
+    }
+
     fn owner(&self, subject: Subject) -> RuleOwner {
         match subject {
             Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) => {
@@ -109,21 +132,13 @@ impl Controller {
                 let name = name.unwrap_or_default();
                 RuleOwner::Intent { id, name }
             }
-            Subject::Application(id) => RuleOwner::Application {
-                id,
-                name: String::new(),
-            },
+            Subject::Application(id) => self.owner_of_application(id),
             Subject::Route(_) => self.owner_of_routes(),
         }
     }
 }
 
-fn summary(
-    form: &Form,
-    cookie: wire::openflow::Cookie,
-    owner: RuleOwner,
-    state: RuleState,
-) -> RuleSummary {
+fn summary(form: &Form, cookie: Cookie, owner: RuleOwner, state: RuleState) -> RuleSummary {
     let matching: Vec<MatchField> = form.fields().iter().filter_map(Result::ok).collect();
     let instructions = form.instructions();
     let applied = instructions.iter().filter_map(Result::ok);

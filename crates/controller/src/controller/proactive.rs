@@ -32,10 +32,7 @@ impl Controller {
     pub(super) fn owner_of_routes(&self) -> RuleOwner {
         let kind = ApplicationKind::ProactiveRoutes;
         match self.applications.of_kind(kind) {
-            Some(id) => RuleOwner::Application {
-                id,
-                name: kind.name().to_owned(),
-            },
+            Some(id) => self.owner_of_application(id),
             None => RuleOwner::Controller,
         }
     }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use controller::northbound::{
-    ApplicationKind, ApplicationSummary, Asker, FrameAction, FrameMatch, Intent, IntentDecision,
-    IntentKind, IntentRefusal, IntentState, IntentSummary, Manifest, Permission, Scope, Topology,
+    ApplicationId, ApplicationKind, ApplicationSummary, Asker, FrameAction, FrameMatch, Intent,
+    IntentDecision, IntentKind, IntentRefusal, IntentState, IntentSummary, Manifest, Permission,
+    RuleOwner, RuleState, Scope, Topology,
 };
 use controller::{Event, Input, Reply, Request, RequestId};
 
@@ -173,6 +174,33 @@ fn traffic_does_not_notice_that_its_application_is_reloaded() {
     assert_eq!(entries(&network), before);
     assert_eq!(network.trace(1, mac(3)).0, BTreeMap::from([(3, 1)]));
     assert_eq!(network.controller.counters().messages, messages);
+}
+
+#[test]
+fn what_an_application_has_learned_is_shown_as_its_own() {
+    let mut network = Network::with(5, &RING, |config| {
+        config.applications = vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)];
+    });
+    network.connect_all();
+    for _ in 0..2 {
+        network.trace(1, mac(3));
+        network.trace(3, mac(1));
+    }
+
+    let replies = network.request(Request::Rules(DatapathId(2)));
+
+    let [Reply::Rules(rules)] = &replies[..] else {
+        panic!("{replies:?}")
+    };
+    let learned = rules.iter().filter(|rule| {
+        let owner = RuleOwner::Application {
+            id: ApplicationId(0),
+            name: "reactive-forwarding".into(),
+        };
+        rule.owner == owner && rule.state == RuleState::Present
+    });
+    assert_eq!(learned.count(), 2);
+    assert!(rules.iter().all(|rule| rule.owner != RuleOwner::Foreign));
 }
 
 /// Another owner's frames are not taken by whoever comes later with the same
