@@ -203,6 +203,14 @@ impl View {
             .is_some_and(|link| self.links[link.index()].carrier == Carrier::Up)
     }
 
+    /// Returns whether a link is out of sight: a switch at an end of it is not
+    /// connected, so whatever is known of it is old.
+    #[must_use]
+    pub fn is_out_of_sight(&self, link: &Link) -> bool {
+        let mut ends = link.switches.iter();
+        ends.any(|end| self.switches[end.index()].control != Control::Connected)
+    }
+
     /// Returns the switches next to this one over links that are up: the port
     /// that leads there, the neighbour, and its port. By port number.
     pub fn neighbours(
@@ -365,14 +373,13 @@ impl View {
     /// confirmed before `limit`, but for those at a switch that is out of
     /// reach: it cannot send probes, and its silence says nothing.
     pub fn silent_since(&self, limit: Instant) -> impl Iterator<Item = LinkId> + '_ {
-        let connected = |id: SwitchId| self.switches[id.index()].control == Control::Connected;
         self.links
             .iter()
             .zip(0u32..)
             .filter(move |(link, _)| {
                 link.carrier == Carrier::Up
                     && link.confirmed.iter().any(|at| *at < Some(limit))
-                    && link.switches.into_iter().all(connected)
+                    && !self.is_out_of_sight(link)
             })
             .map(|(_, id)| LinkId(id))
     }

@@ -104,7 +104,9 @@ impl Controller {
             switches: switches
                 .filter(|switch| switch.control == Control::Connected)
                 .count(),
-            links: links.filter(|link| link.carrier == Carrier::Up).count(),
+            links: links
+                .filter(|link| link.carrier == Carrier::Up && !self.view.is_out_of_sight(link))
+                .count(),
             hosts: hosts.filter(|host| host.attachment.is_some()).count(),
             flows: self.flows.iter().filter(|flow| is_admitted(flow)).count(),
         }

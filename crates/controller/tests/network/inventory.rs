@@ -22,6 +22,21 @@ fn a_switch_that_does_not_come_back_after_a_restart_is_known_and_away() {
     assert!(view.is_up(link(1, 2)));
 }
 
+/// What it had may still forward, but nobody knows.
+#[test]
+fn links_of_a_switch_that_is_away_are_out_of_sight_and_not_counted() {
+    let mut network = Network::started(4, &DIAMOND);
+
+    network.disconnect(4);
+
+    assert_eq!(network.topology().links, 2);
+    let view = view(&mut network);
+    let links = view.links().iter();
+    let away = links.filter(|link| view.is_out_of_sight(link));
+    assert_eq!(away.count(), 2);
+    assert!(view.is_up(link(2, 4)));
+}
+
 #[test]
 fn a_network_that_comes_back_as_it_was_writes_nothing_to_the_store() {
     let mut network = kept();

@@ -99,7 +99,11 @@ fn links(topology: &TopologyDocument) -> String {
     links.sort_by_key(|link| place_of(link));
     let rows = links.into_iter().map(|link| {
         let [a, b] = &link.ends;
-        let state = if link.up { "up" } else { "down" };
+        let state = match (link.away, link.up) {
+            (true, _) => "away",
+            (false, true) => "up",
+            (false, false) => "down",
+        };
         [link.id.clone(), place(a), place(b), state.to_owned()]
     });
     let heads = [

@@ -17,7 +17,7 @@ impl Names {
         let hosts = view.hosts().iter();
         let mut document = TopologyDocument {
             switches: switches.map(|it| self.switch_of(view, it)).collect(),
-            links: links.map(|it| self.link_of(it)).collect(),
+            links: links.map(|it| self.link_of(view, it)).collect(),
             hosts: hosts.map(|it| self.host(it)).collect(),
             counts: CountsDocument::default(),
         };
@@ -43,11 +43,13 @@ impl Names {
         }
     }
 
-    fn link_of(&self, record: &Link) -> LinkDocument {
+    fn link_of(&self, view: &View, record: &Link) -> LinkDocument {
+        let is_away = view.is_out_of_sight(record);
         LinkDocument {
             id: link(record.ends),
             ends: record.ends.both().map(|end| self.place(end)),
-            up: record.carrier == Carrier::Up,
+            up: record.carrier == Carrier::Up && !is_away,
+            away: is_away,
             since_ns: unix_ns(record.since),
         }
     }

@@ -64,6 +64,10 @@ pub struct LinkDocument {
     pub ends: [PlaceDocument; 2],
     /// Whether it carries frames both ways.
     pub up: bool,
+    /// Whether a switch at an end of it is not connected: nobody knows whether it
+    /// carries frames.
+    #[serde(default)]
+    pub away: bool,
     /// Since when it is up or down, in nanoseconds since the beginning of 1970.
     pub since_ns: u64,
 }
