@@ -19,6 +19,7 @@
 //! | a host that moves | `mobility` |
 //! | a question for paths | `paths` |
 //! | what else is programmed, and what it needs when the network changes | `intents`, `upkeep` |
+//! | settings that are changed | `settings` |
 //! | time | `timers` |
 
 mod applications;
@@ -39,6 +40,7 @@ mod reconciliation;
 mod refusals;
 mod repairs;
 mod requests;
+mod settings;
 mod southbound;
 mod timers;
 mod together;
@@ -83,6 +85,7 @@ use naming::HostDesk;
 use reconciliation::Reconciliation;
 use refusals::Refusals;
 use requests::Desk;
+use settings::SettingsDesk;
 use timers::Schedule;
 
 /// What the controller may be told.
@@ -166,6 +169,7 @@ pub struct Controller {
     desk: Desk,
     intents: Intents,
     intent_desk: IntentDesk,
+    settings_desk: SettingsDesk,
     /// The network as the searches for intents see it, by this metric.
     atlas: Option<(Metric, Atlas)>,
     is_proactive: bool,
@@ -237,6 +241,7 @@ impl Controller {
             desk: Desk::default(),
             intents: Intents::default(),
             intent_desk: IntentDesk::default(),
+            settings_desk: SettingsDesk::default(),
             atlas: None,
             is_proactive: false,
             flood: Flood::new(),

@@ -334,6 +334,16 @@ impl Intents {
         self.stale.extend(self.by_link.values().flatten().copied());
     }
 
+    /// Notes that ways cost something else now: all that has one may have a better
+    /// one.
+    pub fn price_anew(&mut self) {
+        for course in self.courses.values_mut() {
+            course.cost = u64::MAX;
+        }
+        self.homes.clear();
+        self.mark_all();
+    }
+
     /// Returns something that is stale, and holds it for stale no longer.
     pub fn take_stale(&mut self) -> Option<Item> {
         self.stale.pop_first()

@@ -6,6 +6,7 @@ mod event;
 mod hosts;
 mod intent;
 mod paths;
+mod settings;
 mod tables;
 
 pub use application::{
@@ -19,6 +20,7 @@ pub use intent::{
     IntentRefusal, IntentState, IntentSummary, MAX_INTENTS, MAX_WAYPOINTS, Scope, Waypoint,
 };
 pub use paths::{FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish};
+pub use settings::{Settings, SettingsChange};
 pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
 
 use std::net::Ipv4Addr;
@@ -96,8 +98,10 @@ pub enum Request {
     /// Compare the rules of this switch, or of all, with what they should be, and
     /// mend them.
     Reconcile(Option<DatapathId>),
-    /// Treat rules that are not the controller's like this from now on.
-    SetForeignRules(ForeignRules),
+    /// Show how the controller goes about its work.
+    Settings,
+    /// Change that.
+    Configure(SettingsChange),
     /// Show what was counted.
     Statistics,
     /// Find paths. Nothing is reserved.
@@ -152,11 +156,14 @@ pub enum Reply {
     View(Box<View>),
     /// To [`Request::Rules`].
     Rules(Vec<RuleSummary>),
-    /// To [`Request::Reconcile`] and [`Request::SetForeignRules`]: it has begun.
+    /// To [`Request::Reconcile`]: it has begun.
     Reconciling {
         /// How many switches are compared.
         switches: usize,
     },
+    /// To [`Request::Settings`], and to [`Request::Configure`] once the store has kept
+    /// them: the settings now.
+    Settings(Settings),
     /// To [`Request::Statistics`].
     Statistics(Box<Statistics>),
     /// Who asks was not granted it; nothing has changed.
@@ -313,7 +320,7 @@ pub enum Promise {
 pub struct Topology {
     /// The switches that are connected.
     pub switches: usize,
-    /// The links that are up.
+    /// The links that are up, between switches that are connected.
     pub links: usize,
     /// The hosts whose port is known.
     pub hosts: usize,

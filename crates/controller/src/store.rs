@@ -32,6 +32,8 @@ pub enum Key {
     Link(LinkEnds),
     /// The manifest of an application that was loaded while the controller ran.
     Application(ApplicationId),
+    /// The settings as somebody has changed them.
+    Settings,
 }
 
 const ADMISSION: u8 = b'a';
@@ -40,6 +42,7 @@ const SWITCH: u8 = b'd';
 const HOST: u8 = b'h';
 const LINK: u8 = b'l';
 const APPLICATION: u8 = b'p';
+const SETTINGS: u8 = b's';
 
 impl Key {
     /// Returns the key as a store keeps it. Keys sort by kind, then by number.
@@ -49,6 +52,7 @@ impl Key {
             Self::Admission(flow) => [&[ADMISSION][..], &flow.to_be_bytes()].concat(),
             Self::Intent(intent) => [&[INTENT][..], &intent.to_be_bytes()].concat(),
             Self::Application(id) => [&[APPLICATION][..], &id.0.to_be_bytes()].concat(),
+            Self::Settings => vec![SETTINGS],
             Self::Switch(datapath) => [&[SWITCH][..], &datapath.0.to_be_bytes()].concat(),
             Self::Host(mac) => [&[HOST][..], &mac.0].concat(),
             Self::Link(link) => {
@@ -81,6 +85,7 @@ impl Key {
                 let datapath = u64::from_be_bytes(datapath.try_into().ok()?);
                 Some(Self::Switch(DatapathId(datapath)))
             }
+            [SETTINGS] => Some(Self::Settings),
             [HOST, mac @ ..] => Some(Self::Host(MacAddress(mac.try_into().ok()?))),
             [LINK, ends @ ..] => {
                 let (lower, higher) = ends.split_at_checked(PORT_LENGTH)?;
@@ -162,6 +167,7 @@ mod tests {
             Key::Link(LinkEnds::new(port(3), port(4))),
             Key::Application(ApplicationId(1)),
             Key::Application(ApplicationId(0x0100)),
+            Key::Settings,
         ];
 
         let bytes = keys.map(Key::to_bytes);

@@ -37,7 +37,8 @@ impl Controller {
                 (Key::Link(link), Some(_)) => self.link_kept(link),
                 (Key::Application(id), Some(record)) => self.application_kept(id, &record),
                 (Key::Application(id), None) => self.application_struck(id),
-                (Key::Switch(_) | Key::Link(_), None) => {}
+                (Key::Settings, Some(record)) => self.settings_kept(&record),
+                (Key::Switch(_) | Key::Link(_) | Key::Settings, None) => {}
             },
             StoreEvent::Rejected(key) => match key {
                 Key::Admission(id) => self.rejected(FlowId(id)),
@@ -46,6 +47,7 @@ impl Controller {
                 Key::Host(mac) => self.host_rejected(mac),
                 Key::Link(link) => self.inventory.link_rejected(link),
                 Key::Application(id) => self.application_rejected(id),
+                Key::Settings => self.settings_rejected(),
             },
         }
     }
@@ -88,7 +90,8 @@ impl Controller {
             | Request::Flow(_)
             | Request::Promises
             | Request::Reconcile(_)
-            | Request::SetForeignRules(_)
+            | Request::Settings
+            | Request::Configure(_)
             | Request::Paths(_)
             | Request::AddIntents(_)
             | Request::RemoveIntent(_)

@@ -481,21 +481,21 @@ impl Controller {
             self.outbox.reply(id, Reply::UnknownSwitch(datapath));
             return;
         }
-        let ready = self.sessions.ready().map(|(at, _)| at);
-        let asked = ready.filter(|at| datapath.is_none_or(|only| only == *at));
-        let asked: Vec<DatapathId> = asked.collect();
-        let switches = asked.len();
-        for datapath in asked {
-            self.retry_all_refused(datapath);
-            self.want_task(datapath, Task::Whole);
-        }
+        let switches = self.compare_whole(datapath);
         self.outbox.reply(id, Reply::Reconciling { switches });
     }
 
-    /// Changes what is done with entries that are not ours.
-    pub(super) fn set_foreign_rules(&mut self, id: RequestId, foreign: ForeignRules) {
-        self.reconciliation.foreign = foreign;
-        self.reconcile(id, None);
+    /// Has one switch, or all, compared with what they should have. Returns how many
+    /// are.
+    pub(super) fn compare_whole(&mut self, datapath: Option<DatapathId>) -> usize {
+        let ready = self.sessions.ready().map(|(at, _)| at);
+        let asked = ready.filter(|at| datapath.is_none_or(|only| only == *at));
+        let asked: Vec<DatapathId> = asked.collect();
+        for datapath in &asked {
+            self.retry_all_refused(*datapath);
+            self.want_task(*datapath, Task::Whole);
+        }
+        asked.len()
     }
 }
 

@@ -182,7 +182,11 @@ impl Controller {
             Request::RemoveHost(name) => self.remove_host(id, name),
             Request::Rules(datapath) => self.list_rules(id, datapath),
             Request::Reconcile(datapath) => self.reconcile(id, datapath),
-            Request::SetForeignRules(foreign) => self.set_foreign_rules(id, foreign),
+            Request::Settings => {
+                let settings = Reply::Settings(self.settings());
+                self.outbox.reply(id, settings);
+            }
+            Request::Configure(change) => self.configure(id, change),
             Request::Statistics => {
                 let statistics = Box::new(self.statistics());
                 self.outbox.reply(id, Reply::Statistics(statistics));

@@ -107,14 +107,16 @@ impl Permission {
             Request::Rules(_) => Self::SeeRules,
             Request::ForgetSwitch(_)
             | Request::Reconcile(_)
-            | Request::SetForeignRules(_)
+            | Request::Configure(_)
             | Request::Load(_)
             | Request::Unload(_)
             | Request::Reload(_) => Self::Configure,
             Request::Applications => Self::SeeTopology,
-            Request::Topology | Request::Paths(_) | Request::View | Request::Statistics => {
-                Self::SeeTopology
-            }
+            Request::Topology
+            | Request::Paths(_)
+            | Request::View
+            | Request::Settings
+            | Request::Statistics => Self::SeeTopology,
             Request::SetHost(_) | Request::RemoveHost(_) => Self::ChangeHosts,
         }
     }

@@ -295,6 +295,8 @@ pub enum Event {
         /// Which.
         flow: FlowId,
     },
+    /// The store holds settings that cannot be read. They are left alone.
+    SettingsUnreadable,
     /// An intent is in another state than before.
     IntentChanged {
         /// Which.

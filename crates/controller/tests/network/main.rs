@@ -10,6 +10,7 @@ mod paths;
 mod protection;
 mod routes;
 mod rules;
+mod settings;
 mod together;
 mod version10;
 

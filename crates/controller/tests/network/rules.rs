@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use controller::northbound::{ForeignRules, RuleOwner, RuleState, RuleSummary, Travels};
+use controller::northbound::{
+    ForeignRules, RuleOwner, RuleState, RuleSummary, SettingsChange, Travels,
+};
 use controller::{Event, Reply, Request};
 use proptest::prelude::*;
 use units::Duration;
@@ -153,7 +155,11 @@ fn foreign_entries_are_left_alone_until_they_are_to_go() {
 
     network.pass(ALL_ROUNDS);
     let kept = network.switches[&2].entries.contains(&foreign());
-    network.request(Request::SetForeignRules(ForeignRules::Remove));
+    let change = SettingsChange {
+        foreign_rules: Some(ForeignRules::Remove),
+        ..SettingsChange::default()
+    };
+    network.request(Request::Configure(change));
 
     assert!(kept);
     assert_eq!(tables(&network), before);

@@ -19,6 +19,7 @@ pub mod place;
 pub mod problem;
 pub mod requirement;
 pub mod rule;
+pub mod settings;
 pub mod statistics;
 pub mod topology;
 

@@ -13,6 +13,7 @@ pub mod intents;
 pub mod metrics;
 pub mod paths;
 pub mod rules;
+pub mod settings;
 pub mod statistics;
 pub mod topology;
 
@@ -205,6 +206,7 @@ pub fn all() -> Vec<Operation> {
         flows::operations(),
         intents::operations(),
         rules::operations(),
+        settings::operations(),
         applications::operations(),
         paths::operations(),
         events::operations(),

@@ -410,7 +410,7 @@ fn a_view_on_a_terminal_gives_it_back_as_it_was() {
 type Expected = (&'static [&'static str], i32, &'static str);
 
 #[rustfmt::skip]
-const ANSWERS: [Expected; 19] = [
+const ANSWERS: [Expected; 20] = [
     (&["topology"], 0, "no switch has connected yet"),
     (&["hosts"], 0, "no host is known yet"),
     (&["flows"], 0, "no flow is admitted"),
@@ -427,7 +427,8 @@ const ANSWERS: [Expected; 19] = [
     (&["rules"], 0, "no switch has connected yet"),
     (&["rules", "s1"], 2, ""),
     (&["rules", "reconcile"], 0, "comparing 0 switches"),
-    (&["settings", "--foreign-rules", "keep"], 0, "left alone"),
+    (&["settings"], 0, "left alone"),
+    (&["settings", "--foreign-rules", "remove", "--metric", "delay"], 0, "are removed"),
     (&["apps"], 0, "reactive-forwarding"),
     (&["apps", "reload", "reactive-forwarding"], 0, "begins anew"),
     (&["apps", "unload", "nix"], 2, ""),

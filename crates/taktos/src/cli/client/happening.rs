@@ -89,6 +89,10 @@ pub fn told(event: &EventKind) -> Told {
         | EventKind::IntentChanged { .. }
         | EventKind::IntentUnreadable { .. } => (About::Rules, of_rules(event)),
         EventKind::Ready => (About::Unknown, "ready to decide on flows".to_owned()),
+        EventKind::SettingsUnreadable => (
+            About::Unknown,
+            "what is stored of settings cannot be read: left alone".to_owned(),
+        ),
         EventKind::StoreFailed { reason } => {
             (About::Unknown, format!("the store failed: {reason}"))
         }

@@ -29,12 +29,8 @@ impl Names {
                 wait_ns: wait.as_ns(),
             },
             Event::LinkDoubted { link: ends } => EventKind::LinkDoubted { link: link(*ends) },
-            Event::ApplicationLoaded { name, .. } => {
-                EventKind::ApplicationLoaded { name: name.clone() }
-            }
-            Event::ApplicationUnloaded { name, .. } => {
-                EventKind::ApplicationUnloaded { name: name.clone() }
-            }
+            Event::ApplicationLoaded { name, .. } => loaded(name),
+            Event::ApplicationUnloaded { name, .. } => unloaded(name),
             Event::HostFound { .. }
             | Event::HostMoved { .. }
             | Event::HostAddressed { .. }
@@ -76,6 +72,7 @@ impl Names {
             } => given_up(*datapath, *subject, *error),
             Event::RulesSettled { subject, outcome } => self.settled(*subject, *outcome),
             Event::RecordUnreadable { flow } => EventKind::RecordUnreadable { flow: flow.0 },
+            Event::SettingsUnreadable => EventKind::SettingsUnreadable,
             Event::IntentChanged {
                 intent,
                 name,
@@ -222,6 +219,16 @@ fn restoration(event: &Event) -> EventKind {
         },
         other => unreachable!("{other:?} is no step of a restoration"),
     }
+}
+
+fn loaded(name: &str) -> EventKind {
+    let name = name.to_owned();
+    EventKind::ApplicationLoaded { name }
+}
+
+fn unloaded(name: &str) -> EventKind {
+    let name = name.to_owned();
+    EventKind::ApplicationUnloaded { name }
 }
 
 fn about_flow(event: &Event) -> EventKind {

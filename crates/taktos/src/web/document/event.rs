@@ -307,6 +307,8 @@ pub enum EventKind {
         /// The number of the flow.
         flow: u32,
     },
+    /// The store holds settings that cannot be read. They are left alone.
+    SettingsUnreadable,
     /// An intent is in another state than before.
     IntentChanged {
         /// Its number.
@@ -340,7 +342,7 @@ impl EventKind {
     /// The kind of the notice that events are missing.
     pub const GAP: &'static str = "gap";
     /// The names of all kinds.
-    pub const NAMES: [&'static str; 44] = [
+    pub const NAMES: [&'static str; 45] = [
         "ready",
         "switch-unreadable",
         "switch-connected",
@@ -381,6 +383,7 @@ impl EventKind {
         "given-up",
         "rules-settled",
         "record-unreadable",
+        "settings-unreadable",
         "intent-changed",
         "intent-unreadable",
         "store-failed",
@@ -431,6 +434,7 @@ impl EventKind {
             Self::GivenUp { .. } => "given-up",
             Self::RulesSettled { .. } => "rules-settled",
             Self::RecordUnreadable { .. } => "record-unreadable",
+            Self::SettingsUnreadable => "settings-unreadable",
             Self::IntentChanged { .. } => "intent-changed",
             Self::IntentUnreadable { .. } => "intent-unreadable",
             Self::StoreFailed { .. } => "store-failed",

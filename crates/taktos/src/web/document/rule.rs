@@ -97,21 +97,3 @@ pub struct ReconcilingDocument {
     /// How many.
     pub switches: usize,
 }
-
-/// What is done with rules that are not the controller's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ForeignRulesDocument {
-    /// What.
-    pub foreign_rules: ForeignRulesChoice,
-}
-
-/// What is done with rules that are not the controller's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ForeignRulesChoice {
-    /// They are left alone.
-    Keep,
-    /// They are removed.
-    Remove,
-}

@@ -3,18 +3,16 @@
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{Response, StatusCode};
-use controller::northbound::{ForeignRules, Reply, Request, RuleOwner, RuleState, RuleSummary};
+use controller::northbound::{Reply, Request, RuleOwner, RuleState, RuleSummary};
 use wire::openflow::DatapathId;
 
 use super::Operation;
 use crate::inspection::words;
-use crate::web::body::Sent;
 use crate::web::document::place;
 use crate::web::document::rule::{
-    ForeignRulesChoice, ForeignRulesDocument, ReconcilingDocument, RuleDocument, RuleOwnerDocument,
-    RuleStateDocument, RulesDocument,
+    ReconcilingDocument, RuleDocument, RuleOwnerDocument, RuleStateDocument, RulesDocument,
 };
-use crate::web::gate::{Caller, Role};
+use crate::web::gate::Caller;
 use crate::web::problem::{Problem, json};
 use crate::web::query::Query;
 use crate::web::site::Site;
@@ -26,16 +24,11 @@ const RECONCILED: [(&str, &str); 1] = [("switch", "only this one: its name or it
 pub fn operations() -> Vec<Operation> {
     let list = "List the rules that a switch should have, and whether it has them.";
     let reconcile = "Compare switches with what they should have, whole, and mend them.";
-    let foreign = "Say what is done with rules that are not the controller's.";
     vec![
         Operation::get("list-rules", "/api/v1/switches/{switch}/rules", list, rules)
             .gives::<RulesDocument>(StatusCode::OK),
         Operation::post("reconcile", "/api/v1/reconcile", reconcile, reconciled)
             .parameters(&RECONCILED)
-            .gives::<ReconcilingDocument>(StatusCode::ACCEPTED),
-        Operation::put("set-foreign-rules", "/api/v1/settings", foreign, settled)
-            .role(Role::Administer)
-            .takes::<ForeignRulesDocument>()
             .gives::<ReconcilingDocument>(StatusCode::ACCEPTED),
     ]
 }
@@ -68,40 +61,12 @@ async fn reconciled(
     query.only(&RECONCILED.map(|(name, _)| name))?;
     let switch = query.one("switch")?;
     let which = switch.map(|switch| known(&site, switch)).transpose()?;
-    begun(
-        &site,
-        caller,
-        Request::Reconcile(which),
-        switch.unwrap_or_default(),
-    )
-    .await
-}
-
-async fn settled(
-    State(site): State<Site>,
-    caller: Caller,
-    Sent(document): Sent<ForeignRulesDocument>,
-) -> Result<Response<Body>, Problem> {
-    let foreign = match document.foreign_rules {
-        ForeignRulesChoice::Keep => ForeignRules::Keep,
-        ForeignRulesChoice::Remove => ForeignRules::Remove,
-    };
-    begun(&site, caller, Request::SetForeignRules(foreign), "").await
-}
-
-/// Asks for something that makes the controller look at switches.
-async fn begun(
-    site: &Site,
-    caller: Caller,
-    request: Request,
-    switch: &str,
-) -> Result<Response<Body>, Problem> {
-    match site.ask(caller.asker, request).await? {
+    match site.ask(caller.asker, Request::Reconcile(which)).await? {
         Reply::Reconciling { switches } => Ok(json(
             StatusCode::ACCEPTED,
             &ReconcilingDocument { switches },
         )),
-        Reply::UnknownSwitch(_) => Err(unknown(switch)),
+        Reply::UnknownSwitch(_) => Err(unknown(switch.unwrap_or_default())),
         _ => Err(Problem::fault()),
     }
 }
