@@ -17,22 +17,29 @@
 //! | [`loss`] | what is lost, doubled or overtaken | RFC 7680, RFC 5560, RFC 4737 |
 //! | [`buffer`] | how many frames a device can hold | S4-4, RFC 9004 |
 //! | [`failover`] | how long an interruption lasts | S0-3 |
+//! | [`control_plane`] | how long the device works on each message | S4-1 |
+//! | [`data_plane`] | how long the device works on a frame | S4-2 to S4-4 |
 //! | [`stall`] | how the machine itself stands still | |
 //! | [`witness`] | what the machine did during all trials | |
 
 pub mod buffer;
 mod cadence;
+pub mod control_plane;
+pub mod data_plane;
 mod exchanges;
 pub mod failover;
 pub mod flow_setup;
 mod glimpse;
 pub mod jitter;
+pub mod known_times;
 pub mod latency;
 mod load;
 pub mod loss;
+pub mod orders;
 mod passage;
 mod requests;
 pub mod stall;
+pub mod table_setting;
 pub mod throughput;
 mod windowed;
 pub mod witness;
@@ -69,6 +76,8 @@ pub const METHODS: &[Method] = &[
     loss::METHOD,
     buffer::METHOD,
     failover::METHOD,
+    control_plane::METHOD,
+    data_plane::METHOD,
     stall::METHOD,
 ];
 

@@ -320,12 +320,6 @@ pub trait Tester {
         }
     }
 
-    /// Returns the number by which the device's agent knows what is connected to a
-    /// port: counted from 1, unless it says otherwise.
-    fn port_number(&self, port: PortIndex) -> u16 {
-        u16::try_from(port.0).unwrap_or(u16::MAX).saturating_add(1)
-    }
-
     /// Makes a trial, and tells `watcher` what is seen.
     ///
     /// # Errors

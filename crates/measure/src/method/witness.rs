@@ -1,7 +1,7 @@
 //! Takes down what the machine did during all trials that a method makes.
 
 use crate::statistics::Distribution;
-use crate::trial::{Conduct, ControlLink, PortIndex, Setup, Tester, Trial, TrialError, Watcher};
+use crate::trial::{Conduct, ControlLink, Setup, Tester, Trial, TrialError, Watcher};
 
 /// The most sentences about the clock that are kept.
 pub const MOST_CLOCK_STEPS: usize = 64;
@@ -72,10 +72,6 @@ impl Tester for Witness<'_> {
 
     fn control_link(&self) -> ControlLink {
         self.tester.control_link()
-    }
-
-    fn port_number(&self, port: PortIndex) -> u16 {
-        self.tester.port_number(port)
     }
 
     fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {

@@ -1,0 +1,468 @@
+//! Every message that a controller may send to a switch, in both versions, with the
+//! state of the device in which each is measured (LOKO section 3.2.2).
+//!
+//! # Differs from the paper
+//!
+//! A strict order names one entry, since two entries with the same match and priority
+//! cannot stand in a table (OF13 clause 6.4); the firmware of the paper lets them, and
+//! a strict order there may name all.
+
+use wire::openflow::multipart::{FlowStatisticsRequest, MultipartRequest, RequestBody as WideBody};
+use wire::openflow::{
+    self, BufferId, ControllerLength, Echo, FlowModCommand, GroupId, GroupMod, GroupModCommand,
+    GroupType, MeterFlags, MeterId, MeterMod, MeterModCommand, QueueId, Role, RoleMessage,
+    Sequence, TableId,
+};
+use wire::openflow10::statistics::{
+    FlowStatisticsRequest as NarrowFlowRequest, RequestBody as NarrowBody, StatisticsRequest,
+};
+use wire::openflow10::{self, Action, PortNumber, SwitchConfig};
+
+use super::exchange::{Answer, Exchange};
+use crate::method::orders::{Entry, Version, plain, widened};
+use crate::method::table_setting::{TableSetting, output};
+use wire::ethernet::MacAddress;
+
+/// What is measured: its name, the state of the device, and what is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The name of the message.
+    pub name: String,
+    /// The state of the device, by name and value.
+    pub setting: Vec<(String, String)>,
+    /// What is sent.
+    pub exchange: Exchange,
+}
+
+/// Which entries an order concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concerns {
+    /// All of the table.
+    All,
+    /// The last one.
+    One,
+    /// None.
+    None,
+}
+
+impl Concerns {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::One => "one",
+            Self::None => "none",
+        }
+    }
+}
+
+/// Returns every message that does not depend on the table, on an empty one.
+#[must_use]
+pub fn simple(version: Version) -> Vec<Point> {
+    let messages: Vec<(&str, Answer, Vec<u8>)> = match version {
+        Version::V10 => narrow_messages(),
+        Version::V13 => wide_messages(),
+    };
+    let point = |(name, answer, message): (&str, Answer, Vec<u8>)| Point {
+        name: name.to_owned(),
+        setting: Vec::new(),
+        exchange: Exchange {
+            before: vec![version.delete_all()],
+            restore: restore_of(name),
+            message,
+            answer,
+        },
+    };
+    messages.into_iter().map(point).collect()
+}
+
+/// Returns the request for a barrier, on an empty table.
+#[must_use]
+pub fn barrier(version: Version) -> Exchange {
+    Exchange {
+        before: vec![version.delete_all()],
+        restore: Vec::new(),
+        message: version.barrier(),
+        answer: Answer::Reply,
+    }
+}
+
+/// Returns every message that depends on a table of so many entries of so many
+/// actions.
+#[must_use]
+pub fn with_table(version: Version, entries: u16, actions: u8) -> Vec<Point> {
+    let mut points = vec![add(version, entries, actions)];
+    let changes = [
+        (FlowModCommand::Modify, Concerns::All),
+        (FlowModCommand::Modify, Concerns::None),
+        (FlowModCommand::ModifyStrict, Concerns::One),
+        (FlowModCommand::ModifyStrict, Concerns::None),
+        (FlowModCommand::Delete, Concerns::All),
+        (FlowModCommand::Delete, Concerns::None),
+        (FlowModCommand::DeleteStrict, Concerns::One),
+        (FlowModCommand::DeleteStrict, Concerns::None),
+    ];
+    let changes = changes.into_iter();
+    points.extend(
+        changes.map(|(command, concerns)| change(version, command, concerns, (entries, actions))),
+    );
+    points.push(statistics(version, entries, actions));
+    points
+}
+
+/// Returns the order that deletes a whole table.
+#[must_use]
+pub fn deletion_of_all(version: Version, entries: u16, actions: u8) -> Point {
+    let size = (entries, actions);
+    change(version, FlowModCommand::Delete, Concerns::All, size)
+}
+
+fn add(version: Version, entries: u16, actions: u8) -> Point {
+    let new = with_actions(foreign(), actions);
+    Point {
+        name: "FlowMod Add".to_owned(),
+        setting: setting_of(entries, actions, None),
+        exchange: Exchange {
+            before: table(version, entries, actions),
+            restore: vec![version.flow_mod(FlowModCommand::DeleteStrict, &new)],
+            message: version.addition(&new),
+            answer: Answer::None,
+        },
+    }
+}
+
+fn change(
+    version: Version,
+    command: FlowModCommand,
+    concerns: Concerns,
+    (entries, actions): (u16, u8),
+) -> Point {
+    let filled = table(version, entries, actions);
+    let last = TableSetting::five_tuples(entries).entries().last();
+    let named = match concerns {
+        Concerns::All => Entry::EVERYTHING,
+        Concerns::One => last.unwrap_or(Entry::EVERYTHING),
+        Concerns::None => foreign(),
+    };
+    let named = with_actions(named, actions);
+    let restore = match (command, concerns) {
+        (FlowModCommand::Delete | FlowModCommand::DeleteStrict, Concerns::All) => filled.clone(),
+        (FlowModCommand::Delete | FlowModCommand::DeleteStrict, Concerns::One) => {
+            vec![version.addition(&named)]
+        }
+        // In version 1.0 what is not found is added.
+        (FlowModCommand::Modify | FlowModCommand::ModifyStrict, Concerns::None) => {
+            vec![version.flow_mod(FlowModCommand::DeleteStrict, &named)]
+        }
+        (_, Concerns::All | Concerns::One | Concerns::None) => Vec::new(),
+    };
+    let name = match command {
+        FlowModCommand::Add => "FlowMod Add",
+        FlowModCommand::Modify => "FlowMod Modify",
+        FlowModCommand::ModifyStrict => "FlowMod Modify strict",
+        FlowModCommand::Delete => "FlowMod Delete",
+        FlowModCommand::DeleteStrict => "FlowMod Delete strict",
+    };
+    Point {
+        name: name.to_owned(),
+        setting: setting_of(entries, actions, Some(concerns)),
+        exchange: Exchange {
+            before: filled,
+            restore,
+            message: version.flow_mod(command, &named),
+            answer: Answer::None,
+        },
+    }
+}
+
+fn statistics(version: Version, entries: u16, actions: u8) -> Point {
+    let message = match version {
+        Version::V10 => asked(NarrowBody::Flow(NarrowFlowRequest::ALL)),
+        Version::V13 => asked_widely(WideBody::Flow(FlowStatisticsRequest::all(TableId(0)))),
+    };
+    Point {
+        name: "FlowStatsRequest".to_owned(),
+        setting: setting_of(entries, actions, None),
+        exchange: Exchange {
+            before: table(version, entries, actions),
+            restore: Vec::new(),
+            message,
+            answer: Answer::Reply,
+        },
+    }
+}
+
+fn setting_of(entries: u16, actions: u8, concerns: Option<Concerns>) -> Vec<(String, String)> {
+    let mut setting = vec![
+        ("entries".to_owned(), entries.to_string()),
+        ("actions".to_owned(), actions.to_string()),
+    ];
+    setting.extend(concerns.map(|it| ("matching".to_owned(), it.name().to_owned())));
+    setting
+}
+
+/// Returns what fills an empty table.
+fn table(version: Version, entries: u16, actions: u8) -> Vec<Vec<u8>> {
+    let filled = TableSetting::five_tuples(entries);
+    let adds = filled.entries();
+    let adds = adds.map(|entry| version.addition(&with_actions(entry, actions)));
+    std::iter::once(version.delete_all()).chain(adds).collect()
+}
+
+/// Returns an entry that no table here has.
+fn foreign() -> Entry {
+    let far = TableSetting::five_tuples(30_000);
+    let one = TableSetting::five_tuples(1).entries().next();
+    // Any entry but the last of so large a table.
+    far.entries()
+        .nth(29_990)
+        .or(one)
+        .unwrap_or(Entry::EVERYTHING)
+}
+
+/// Returns an entry with so many actions: the last one sends the frame, those before
+/// set the source address.
+fn with_actions(entry: Entry, actions: u8) -> Entry {
+    let rewrites = u8::saturating_sub(actions, 1);
+    let rewrites = (0..rewrites).map(|it| Action::SetDlSrc(MacAddress([2, 0, 0, 0, 1, it])));
+    let send = (actions > 0).then(output);
+    Entry {
+        actions: rewrites.chain(send).collect(),
+        ..entry
+    }
+}
+
+const NO_BUFFER: ControllerLength = ControllerLength::NO_BUFFER;
+const GROUP: GroupId = GroupId(1);
+const METER: MeterId = MeterId(1);
+
+fn narrow_messages() -> Vec<(&'static str, Answer, Vec<u8>)> {
+    use openflow10::Message;
+    let config = SwitchConfig {
+        flags: 0,
+        miss_send_length: NO_BUFFER,
+    };
+    let packet_out = openflow10::PacketOut {
+        buffer: BufferId::NONE,
+        in_port: PortNumber::NONE,
+        actions: openflow10::Actions::EMPTY,
+        data: &[0; 60],
+    };
+    let aggregate = NarrowBody::Aggregate(NarrowFlowRequest::ALL);
+    let queue = NarrowBody::Queue {
+        port: PortNumber::ALL,
+        queue: QueueId::ALL,
+    };
+    vec![
+        (
+            "EchoRequest",
+            Answer::Reply,
+            plain(&Message::EchoRequest(Echo { data: &[] })),
+        ),
+        (
+            "BarrierRequest",
+            Answer::Reply,
+            plain(&Message::BarrierRequest),
+        ),
+        (
+            "FeaturesRequest",
+            Answer::Reply,
+            plain(&Message::FeaturesRequest),
+        ),
+        (
+            "GetConfigRequest",
+            Answer::Reply,
+            plain(&Message::GetConfigRequest),
+        ),
+        (
+            "SetConfig",
+            Answer::None,
+            plain(&Message::SetConfig(config)),
+        ),
+        (
+            "PacketOut",
+            Answer::None,
+            plain(&Message::PacketOut(packet_out)),
+        ),
+        (
+            "DescStatsRequest",
+            Answer::Reply,
+            asked(NarrowBody::Description),
+        ),
+        ("AggregateStatsRequest", Answer::Reply, asked(aggregate)),
+        ("TableStatsRequest", Answer::Reply, asked(NarrowBody::Table)),
+        (
+            "PortStatsRequest",
+            Answer::Reply,
+            asked(NarrowBody::Port(PortNumber::NONE)),
+        ),
+        ("QueueStatsRequest", Answer::Reply, asked(queue)),
+        (
+            "QueueGetConfigRequest",
+            Answer::Reply,
+            plain(&Message::QueueGetConfigRequest(PortNumber(1))),
+        ),
+    ]
+}
+
+fn wide_messages() -> Vec<(&'static str, Answer, Vec<u8>)> {
+    use openflow::{Message, PortNumber};
+    let config = openflow::SwitchConfig {
+        fragments: openflow::FragmentHandling::Normal,
+        miss_send_length: NO_BUFFER,
+    };
+    let packet_out = openflow::PacketOut {
+        buffer: BufferId::NONE,
+        in_port: PortNumber::CONTROLLER,
+        actions: openflow::Actions::EMPTY,
+        data: &[0; 60],
+    };
+    let role = RoleMessage {
+        role: Role::NoChange,
+        generation: 0,
+    };
+    let mut messages = vec![
+        (
+            "EchoRequest",
+            Answer::Reply,
+            widened(&Message::EchoRequest(Echo { data: &[] })),
+        ),
+        (
+            "BarrierRequest",
+            Answer::Reply,
+            widened(&Message::BarrierRequest),
+        ),
+        (
+            "FeaturesRequest",
+            Answer::Reply,
+            widened(&Message::FeaturesRequest),
+        ),
+        (
+            "GetConfigRequest",
+            Answer::Reply,
+            widened(&Message::GetConfigRequest),
+        ),
+        (
+            "SetConfig",
+            Answer::None,
+            widened(&Message::SetConfig(config)),
+        ),
+        (
+            "PacketOut",
+            Answer::None,
+            widened(&Message::PacketOut(packet_out)),
+        ),
+        (
+            "RoleRequest",
+            Answer::Reply,
+            widened(&Message::RoleRequest(role)),
+        ),
+        (
+            "GetAsyncRequest",
+            Answer::Reply,
+            widened(&Message::GetAsyncRequest),
+        ),
+        (
+            "QueueGetConfigRequest",
+            Answer::Reply,
+            widened(&Message::QueueGetConfigRequest(PortNumber(1))),
+        ),
+    ];
+    messages.extend(wide_changes());
+    messages.extend(wide_questions());
+    messages
+}
+
+fn wide_changes() -> [(&'static str, Answer, Vec<u8>); 4] {
+    [
+        ("GroupMod Add", Answer::None, group(GroupModCommand::Add)),
+        (
+            "GroupMod Delete",
+            Answer::None,
+            group(GroupModCommand::Delete),
+        ),
+        ("MeterMod Add", Answer::None, meter(MeterModCommand::Add)),
+        (
+            "MeterMod Delete",
+            Answer::None,
+            meter(MeterModCommand::Delete),
+        ),
+    ]
+}
+
+fn wide_questions() -> Vec<(&'static str, Answer, Vec<u8>)> {
+    let any = openflow::PortNumber::ANY;
+    let aggregate = WideBody::Aggregate(FlowStatisticsRequest::all(TableId(0)));
+    let queue = WideBody::Queue {
+        port: any,
+        queue: QueueId::ALL,
+    };
+    let questions = [
+        ("DescStatsRequest", WideBody::Description),
+        ("AggregateStatsRequest", aggregate),
+        ("TableStatsRequest", WideBody::Table),
+        ("PortStatsRequest", WideBody::PortStatistics(any)),
+        ("QueueStatsRequest", queue),
+        ("GroupStatsRequest", WideBody::Group(GroupId::ALL)),
+        ("GroupDescStatsRequest", WideBody::GroupDescription),
+        ("GroupFeaturesStatsRequest", WideBody::GroupFeatures),
+        ("MeterStatsRequest", WideBody::Meter(MeterId::ALL)),
+        (
+            "MeterConfigStatsRequest",
+            WideBody::MeterConfig(MeterId::ALL),
+        ),
+        ("MeterFeaturesStatsRequest", WideBody::MeterFeatures),
+        (
+            "TableFeaturesStatsRequest",
+            WideBody::TableFeatures(Sequence::EMPTY),
+        ),
+        ("PortDescStatsRequest", WideBody::PortDescription),
+    ];
+    let questions = questions.into_iter();
+    questions
+        .map(|(name, body)| (name, Answer::Reply, asked_widely(body)))
+        .collect()
+}
+
+/// Returns what undoes a message that changes something.
+fn restore_of(name: &str) -> Vec<Vec<u8>> {
+    match name {
+        "GroupMod Add" => vec![group(GroupModCommand::Delete)],
+        "GroupMod Delete" => vec![group(GroupModCommand::Add)],
+        "MeterMod Add" => vec![meter(MeterModCommand::Delete)],
+        "MeterMod Delete" => vec![meter(MeterModCommand::Add)],
+        _ => Vec::new(),
+    }
+}
+
+fn group(command: GroupModCommand) -> Vec<u8> {
+    widened(&openflow::Message::GroupMod(GroupMod {
+        command,
+        kind: GroupType::All,
+        group: GROUP,
+        buckets: Sequence::EMPTY,
+    }))
+}
+
+fn meter(command: MeterModCommand) -> Vec<u8> {
+    let bands = [openflow::Band::Drop {
+        rate: 1_000,
+        burst: 0,
+    }];
+    widened(&openflow::Message::MeterMod(MeterMod {
+        command,
+        flags: MeterFlags::KBPS,
+        meter: METER,
+        bands: Sequence::of(&bands),
+    }))
+}
+
+fn asked(body: NarrowBody<'_>) -> Vec<u8> {
+    plain(&openflow10::Message::StatisticsRequest(StatisticsRequest {
+        body,
+    }))
+}
+
+fn asked_widely(body: WideBody<'_>) -> Vec<u8> {
+    let request = MultipartRequest::new(body);
+    widened(&openflow::Message::MultipartRequest(request))
+}
