@@ -9,11 +9,13 @@
 //! # Differs from a real network
 //!
 //! A processor takes exactly the time that its profile states for each frame,
-//! never less and never more, and nothing else runs on it.
+//! never less and never more, and nothing else runs on it; unless the profile says
+//! how the device behaves ([`emulation`]).
 
 pub mod cable;
 pub mod calendar;
 pub mod chunks;
+pub mod emulation;
 pub mod frames;
 pub mod host_interface;
 mod host_node;

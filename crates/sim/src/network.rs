@@ -184,13 +184,18 @@ impl Network {
 
     /// Sends bytes over a control connection.
     pub fn control(&mut self, now: Instant, channel: Channel, towards: Towards, bytes: &[u8]) {
+        self.control_at(now + self.control_delay, channel, towards, bytes);
+    }
+
+    /// Lets bytes of a control connection take effect at `at`.
+    pub fn control_at(&mut self, at: Instant, channel: Channel, towards: Towards, bytes: &[u8]) {
         let chunk = self.chunks.keep(bytes);
         let event = Event::Control {
             channel,
             towards,
             chunk,
         };
-        self.calendar.schedule(now + self.control_delay, event);
+        self.calendar.schedule(at, event);
     }
 
     /// Returns a cable.

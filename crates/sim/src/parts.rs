@@ -3,6 +3,8 @@
 use units::{BitRate, Delay, Duration, Instant};
 use wire::openflow::PortNumber;
 
+use crate::emulation::Behaviour;
+
 /// One simulated network.
 #[derive(Debug)]
 pub struct Parts {
@@ -30,6 +32,9 @@ pub struct SwitchPart {
     pub config: switch::Config,
     /// The stage that all of its ports share.
     pub processing: Processing,
+    /// How it behaves, instead of `processing`: a device of another kind, or one whose
+    /// times are not always the longest.
+    pub emulation: Option<Behaviour>,
 }
 
 /// The processing stage that all ports of a switch share (`S4-5`): one frame

@@ -7,6 +7,7 @@ use switch::Switch;
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
+use crate::emulation::{Dice, Fate, Pace, Stage};
 use crate::frames::FrameId;
 use crate::parts::{Processing, SwitchPart};
 
@@ -18,6 +19,10 @@ pub struct SwitchNode {
     processing: Processing,
     per_frame: Duration,
     latency: Duration,
+    /// What decides about times and losses in place of the processing stage.
+    emulated: Option<Stage>,
+    /// When messages take effect and leave.
+    pub pace: Pace,
     /// The core, unless the switch has crashed.
     pub core: Option<Switch>,
     waiting: VecDeque<Waiting>,
@@ -28,6 +33,7 @@ pub struct SwitchNode {
     /// earlier one is not taken for this one's.
     pub generation: u32,
     dropped: u64,
+    lost: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,10 +44,14 @@ struct Waiting {
 }
 
 impl SwitchNode {
-    /// Returns a switch that runs, its ports up.
+    /// Returns a switch that runs, its ports up. What is random follows from `dice`.
     #[must_use]
-    pub fn new(now: Instant, part: SwitchPart) -> Self {
+    pub fn new(now: Instant, part: SwitchPart, dice: &Dice) -> Self {
         Self {
+            pace: Pace::new(part.emulation.clone(), dice.clone()),
+            emulated: part
+                .emulation
+                .map(|behaviour| Stage::new(behaviour, dice.clone())),
             core: Some(Switch::new(now, part.config.clone())),
             ports: part.config.ports.iter().map(|port| port.number).collect(),
             config: part.config,
@@ -53,6 +63,7 @@ impl SwitchNode {
             wake_up: None,
             generation: 0,
             dropped: 0,
+            lost: 0,
         }
     }
 
@@ -62,16 +73,37 @@ impl SwitchNode {
         &self.ports
     }
 
-    /// Takes a frame that arrived at `port`. Returns when the processor is done
-    /// with it, or gives the frame back if there is no room or no switch.
+    /// Takes a frame of so many bytes that arrived at `port`. Returns when the
+    /// processor is done with it, or gives the frame back if there is no room or no
+    /// switch.
     pub fn arrive(
         &mut self,
         now: Instant,
         port: PortNumber,
-        frame: FrameId,
+        (frame, bytes): (FrameId, usize),
     ) -> Result<Instant, FrameId> {
         if self.core.is_none() {
             return Err(frame);
+        }
+        if let Some(stage) = &mut self.emulated {
+            return match stage.arrive(now, port, bytes) {
+                Fate::Ready(ready) => {
+                    // Frames of other ports may be done earlier.
+                    let later = |waiting: &Waiting| waiting.ready > ready;
+                    let behind = self.waiting.iter().rev().take_while(|it| later(it)).count();
+                    let place = self.waiting.len() - behind;
+                    self.waiting.insert(place, Waiting { ready, port, frame });
+                    Ok(ready)
+                }
+                Fate::NoRoom => {
+                    self.dropped += 1;
+                    Err(frame)
+                }
+                Fate::Lost => {
+                    self.lost += 1;
+                    Err(frame)
+                }
+            };
         }
         if self.waiting.len() >= self.processing.capacity {
             self.dropped += 1;
@@ -96,6 +128,9 @@ impl SwitchNode {
     /// Loses the core and every frame that waited; returns those.
     pub fn crash(&mut self) -> Vec<FrameId> {
         self.core = None;
+        if let Some(stage) = &mut self.emulated {
+            stage.clear();
+        }
         self.wake_up = None;
         self.waiting
             .drain(..)
@@ -113,5 +148,17 @@ impl SwitchNode {
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Returns how many frames were lost for no reason that is seen from outside.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Returns how long it takes this time to notice that a port has lost its carrier,
+    /// if that is its own affair.
+    pub fn notices_loss(&mut self) -> Option<Duration> {
+        self.emulated.as_mut()?.notice_loss()
     }
 }

@@ -11,6 +11,7 @@ use measure::load::Load;
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
+use crate::emulation::Dice;
 use crate::frames::FrameId;
 use crate::host_interface::Sending;
 use crate::host_node::HostNode;
@@ -53,6 +54,8 @@ pub struct Counts {
     pub lost_on_cables: u64,
     /// Frames dropped before the processor of a switch.
     pub dropped_before_processor: u64,
+    /// Frames that emulated devices lost for no reason that is seen from outside.
+    pub lost_by_devices: u64,
     /// Frames dropped by the hosts' own interfaces.
     pub dropped_by_hosts: u64,
 }
@@ -72,8 +75,12 @@ impl World {
         let mut world = Self {
             now: Instant::ZERO,
             network,
-            switches: switches
-                .map(|part| SwitchNode::new(Instant::ZERO, part))
+            switches: (0..)
+                .zip(switches)
+                .map(|(number, part)| {
+                    let dice = Dice::new(parts.seed, number);
+                    SwitchNode::new(Instant::ZERO, part, &dice)
+                })
                 .collect(),
             hosts: parts.hosts.into_iter().map(HostNode::new).collect(),
             controller: Controller::new(Instant::ZERO, parts.controller),
@@ -199,6 +206,7 @@ impl World {
             hops: self.network.hops(),
             lost_on_cables: self.network.lost_on_cables(),
             dropped_before_processor: self.switches.iter().map(SwitchNode::dropped).sum(),
+            lost_by_devices: self.switches.iter().map(SwitchNode::lost).sum(),
             dropped_by_hosts: self.hosts.iter().map(HostNode::dropped).sum(),
         }
     }
@@ -246,16 +254,19 @@ impl World {
             observer.crossed(self.now, plug, self.network.frames.bytes(frame));
         }
         match node {
-            Node::Switch(switch) => match self.switches[switch].arrive(self.now, port, frame) {
-                Ok(ready) if ready <= self.now => self.processed(switch),
-                Ok(ready) => {
-                    let event = Event::Processed {
-                        switch: number(switch),
-                    };
-                    self.network.calendar.schedule(ready, event);
+            Node::Switch(switch) => {
+                let bytes = self.network.frames.bytes(frame).len();
+                match self.switches[switch].arrive(self.now, port, (frame, bytes)) {
+                    Ok(ready) if ready <= self.now => self.processed(switch),
+                    Ok(ready) => {
+                        let event = Event::Processed {
+                            switch: number(switch),
+                        };
+                        self.network.calendar.schedule(ready, event);
+                    }
+                    Err(frame) => self.network.frames.release(frame),
                 }
-                Err(frame) => self.network.frames.release(frame),
-            },
+            }
             Node::Host(host) => self.deliver(host, plug, frame),
         }
     }
@@ -311,7 +322,8 @@ impl World {
             switch: number(switch),
             generation: node.generation,
         };
-        let Some(core) = &mut node.core else { return };
+        let SwitchNode { core, pace, .. } = node;
+        let Some(core) = core else { return };
         let mut closed = false;
         while let Some(output) = core.poll() {
             match output {
@@ -327,8 +339,10 @@ impl World {
                     core.left(stay, departs);
                 }
                 switch::Output::Send { bytes, .. } => {
-                    self.network
-                        .control(self.now, channel, Towards::Controller, bytes);
+                    let towards = Towards::Controller;
+                    pace.send(self.now, bytes, |leaves, bytes| {
+                        self.network.control(leaves, channel, towards, bytes);
+                    });
                 }
                 switch::Output::Close { .. } => closed = true,
             }

@@ -104,8 +104,12 @@ impl World {
                 match output {
                     controller::Output::Send { connection, bytes } => {
                         let channel = channel_of(connection);
-                        self.network
-                            .control(self.now, channel, Towards::Switch, bytes);
+                        let network = &mut self.network;
+                        let arrives = self.now + network.control_delay();
+                        let node = &mut self.switches[channel.switch as usize];
+                        node.pace.receive(arrives, bytes, |at, bytes| {
+                            network.control_at(at, channel, Towards::Switch, bytes);
+                        });
                     }
                     controller::Output::Close { connection, .. } => closed.push(connection),
                     controller::Output::Store(write) => writes.push(write),

@@ -91,12 +91,15 @@ impl World {
             return;
         }
         for end in 0..2 {
-            let event = Event::Carrier {
-                plug: Plug { cable, end },
+            let plug = Plug { cable, end };
+            let own = match (whole, self.network.end(plug).node) {
+                (false, Node::Switch(switch)) => self.switches[switch].notices_loss(),
+                (true, Node::Switch(_)) | (_, Node::Host(_)) => None,
             };
+            let noticed = self.now + own.unwrap_or(self.carrier_detection);
             self.network
                 .calendar
-                .schedule(self.now + self.carrier_detection, event);
+                .schedule(noticed, Event::Carrier { plug });
         }
     }
 }

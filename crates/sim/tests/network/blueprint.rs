@@ -373,6 +373,7 @@ impl Blueprint {
                 per_frame: Delay::from_us(2),
                 capacity: 4096,
             },
+            emulation: None,
         }
     }
 

@@ -378,6 +378,13 @@ pub fn switch_config(scenario: &Scenario, index: SwitchIndex) -> switch::Config 
     config.queue_capacity = usize::try_from(profile.queue_frames.value).unwrap_or(usize::MAX);
     let pool = usize::try_from(profile.pool_frames.value).unwrap_or(usize::MAX);
     config.buffers = config.buffers_that_suffice().min(pool);
+    let entries = profile
+        .emulation
+        .as_ref()
+        .and_then(|it| it.table_entries.as_ref());
+    if let Some(entries) = entries {
+        config.table_capacity = usize::try_from(entries.value).unwrap_or(usize::MAX);
+    }
     config.seed = scenario.seed;
     config
 }

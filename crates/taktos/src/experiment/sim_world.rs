@@ -4,6 +4,7 @@ use controller::Config;
 use controller::northbound::{Request, RequestId, Said};
 use measure::load::Load;
 use scenario::{Change, Node, Scenario, SwitchIndex};
+use sim::emulation::Behaviour;
 use sim::parts::{End, Fault, FaultAt, LinkPart, Parts, Processing, SwitchPart};
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
@@ -38,6 +39,7 @@ impl SimWorld {
                     per_frame: profile.longest_per_frame(),
                     capacity: usize::try_from(profile.pool_frames.value).unwrap_or(usize::MAX),
                 },
+                emulation: Behaviour::of(profile),
             }
         });
         let hosts = scenario
@@ -114,6 +116,12 @@ impl World for SimWorld {
              before a processor.",
             counts.hops, counts.lost_on_cables, counts.dropped_before_processor
         )];
+        if counts.lost_by_devices > 0 {
+            notes.push(format!(
+                "Emulated devices lost {} frames, as their profiles have it.",
+                counts.lost_by_devices
+            ));
+        }
         notes.extend(capture::notes(&observed.captures));
         Ok(Observed {
             changed_at: self.changes.into_iter().filter(|at| *at <= end).collect(),

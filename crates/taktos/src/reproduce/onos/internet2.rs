@@ -117,6 +117,7 @@ fn parts(map: &WideArea, seed: u64) -> Parts {
             per_frame: Delay::from_us(1),
             capacity: 1_024,
         },
+        emulation: None,
     });
     let links = map.links.iter().map(|[one, other]| {
         let end = |at: usize, to: usize| End {
