@@ -10,13 +10,14 @@
 //! |---|---|
 //! | [`device`] | what a device has to be |
 //! | [`small_switch`] | the emulated switches with one processor |
-//! | [`core_switch`] | the core that ships |
+//! | [`core_switch`] | the core that ships, and devices of any profile |
 //!
 //! # Differs from a laboratory
 //!
 //! The tester is never late and overlooks nothing. TCP is there only as the size of
 //! the frames that carry OpenFlow.
 
+mod attendant;
 pub mod core_switch;
 pub mod device;
 pub mod small_switch;
@@ -36,7 +37,7 @@ use measure::trial::{
 use units::{BitRate, Duration, Instant};
 use wire::openflow::{Framer, Hello, TransactionId};
 
-pub use core_switch::CoreSwitch;
+pub use core_switch::{CoreSwitch, Taught};
 pub use device::{Carrier, Departure, Device, Happening, Sent};
 pub use small_switch::SmallSwitch;
 pub use wire_time::SEGMENT_MAX;

@@ -68,7 +68,7 @@ impl Agent {
 
 /// When the messages of a switch take effect and leave: an emulated agent, or none
 /// and then at once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Pace(Option<Agent>);
 
 impl Pace {
