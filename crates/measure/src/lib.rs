@@ -6,10 +6,12 @@
 //! [`verdict`] compares what was observed with what was promised, and a
 //! [`report`] shows it. What a paper measured is set beside ours by
 //! [`reproduction`]. Switches towards a controller are played by [`packet_ins`].
-//! A [`method`] that measures a device makes [`trial`]s and ends in a [`measurement`]. There
-//! is no clock here: time is always an input.
+//! A [`method`] that measures a device makes [`trial`]s and ends in a [`measurement`];
+//! those of two devices make a [`comparison`]. There is no clock here: time is always
+//! an input.
 
 pub mod capture;
+pub mod comparison;
 pub mod flow;
 pub mod identity;
 pub mod load;

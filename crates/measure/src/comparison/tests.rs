@@ -1,0 +1,150 @@
+use units::BitRate;
+
+use super::*;
+use crate::measurement::Conditions;
+
+#[test]
+fn a_device_twice_as_slow_is_found_to_be_and_the_other_is_better() {
+    let fast = [100, 101, 99].map(|us| measurement("fast", us, 0));
+    let slow = [200, 202, 198].map(|us| measurement("slow", us, 0));
+
+    let comparison = compare(&fast, &slow);
+
+    let row = &comparison.rows[0];
+    assert_eq!(row.quantity, "latency, median");
+    let effect = row.effect.unwrap();
+    let (low, high) = effect.bounds.unwrap();
+    assert!(low < 2.0 && 2.0 < high && high < 2.1, "{effect:?}");
+    assert_eq!(effect.basis, Basis::Rounds);
+    assert_eq!(row.verdict, Verdict::First);
+    assert!(effect.superiority.unwrap().share < 0.01);
+}
+
+#[test]
+fn devices_whose_rounds_overlap_are_alike() {
+    let one = [100, 140, 80].map(|us| measurement("one", us, 0));
+    let other = [110, 90, 130].map(|us| measurement("other", us, 0));
+
+    let comparison = compare(&one, &other);
+
+    assert_eq!(comparison.rows[0].verdict, Verdict::Alike);
+}
+
+#[test]
+fn one_round_each_has_bounds_from_its_values() {
+    let comparison = compare(&[measurement("a", 100, 50)], &[measurement("b", 300, 50)]);
+
+    let effect = comparison.rows[0].effect.unwrap();
+    assert_eq!(effect.basis, Basis::Values);
+    let (low, high) = effect.bounds.unwrap();
+    assert!(low < effect.ratio && effect.ratio < high, "{effect:?}");
+}
+
+#[test]
+fn software_stamps_support_no_difference_below_a_microsecond() {
+    let with = |device: &str, ns: u64| {
+        let mut made = measurement(device, 0, 0);
+        made.conditions.stamps = Stamps::Kernel;
+        made.figures[0].value = Value::Times(times((0..100).map(|_| ns)));
+        made
+    };
+
+    let comparison = compare(&[with("a", 2_000)], &[with("b", 2_900)]);
+
+    assert_eq!(comparison.rows[0].verdict, Verdict::Alike);
+}
+
+#[test]
+fn of_rates_the_larger_is_better_and_of_unknown_ones_nothing_is_said() {
+    let with = |device: &str, value: Value| {
+        let mut made = measurement(device, 1, 0);
+        made.figures[0].value = value;
+        made
+    };
+    let rate = |mbps| Value::Rate(BitRate::from_mbps(mbps));
+    let rounds = |mbps: u64| [mbps, mbps + 1].map(|mbps| with("x", rate(mbps)));
+
+    let faster = compare(&rounds(100), &rounds(200));
+    let unknown = compare(
+        &[with("x", rate(100))],
+        &[with("y", Value::Unknown("it drops everything".to_owned()))],
+    );
+
+    assert_eq!(faster.rows[0].verdict, Verdict::Second);
+    assert_eq!(unknown.rows[0].verdict, Verdict::Open);
+    assert_eq!(unknown.rows[0].effect, None);
+}
+
+#[test]
+fn what_only_one_has_is_listed() {
+    let mut other = measurement("b", 100, 0);
+    other.figures[0].quantity = "something else".to_owned();
+
+    let comparison = compare(&[measurement("a", 100, 0)], &[other]);
+
+    assert!(comparison.rows.is_empty());
+    assert_eq!(comparison.only[0], ["latency: latency (interval 1 ms)"]);
+    assert_eq!(
+        comparison.only[1],
+        ["latency: something else (interval 1 ms)"]
+    );
+}
+
+#[test]
+fn a_comparison_is_shown_in_every_form() {
+    let mut quick = measurement("b <quick>", 200, 10);
+    quick.quick = true;
+    let comparison = compare(&[measurement("a", 100, 10)], &[quick]);
+
+    let (text, page) = (text::text(&comparison), page::page(&comparison));
+    let json = json::document(&comparison);
+
+    assert!(
+        text.contains("latency, median") && text.contains("no figure of this"),
+        "{text}"
+    );
+    assert!(page.contains("b &lt;quick&gt;"), "{page}");
+    assert_eq!(json["rows"][0]["better"], "first");
+    assert_eq!(json["quick"], true);
+    assert!(json["rows"][0]["first"]["time_ns"].as_u64().unwrap() >= 100_000);
+}
+
+/// Returns a measurement of a hundred latencies around so many microseconds.
+fn measurement(device: &str, us: u64, spread_us: u64) -> Measurement {
+    let values = (0..100).map(|at| us * 1_000 + at * spread_us * 10);
+    Measurement {
+        method: "latency".to_owned(),
+        device: device.to_owned(),
+        quick: false,
+        figures: vec![Figure {
+            quantity: "latency".to_owned(),
+            source: "S0-2".to_owned(),
+            setting: vec![("interval".to_owned(), "1 ms".to_owned())],
+            value: Value::Times(times(values)),
+        }],
+        remarks: Vec::new(),
+        conditions: Conditions {
+            command: String::new(),
+            began_unix_ns: 0,
+            took: Duration::ZERO,
+            seed: 1,
+            version: String::new(),
+            versions: Vec::new(),
+            machine: None,
+            stamps: Stamps::Virtual,
+            bias: None,
+            lateness: Distribution::default(),
+            stalls: Distribution::default(),
+            unseen: 0,
+            skipped: 0,
+        },
+    }
+}
+
+fn times(values: impl IntoIterator<Item = u64>) -> Distribution {
+    let mut times = Distribution::default();
+    for ns in values {
+        times.record(Duration::from_ns(ns));
+    }
+    times
+}
