@@ -54,6 +54,7 @@ mod matching;
 mod meter_band;
 mod meter_table;
 mod metering;
+pub mod modes;
 mod normal;
 mod packet;
 mod packet_key;

@@ -83,7 +83,7 @@ impl Level {
     }
 
     /// Returns all levels, the lowest first.
-    pub fn all() -> impl DoubleEndedIterator<Item = Self> {
+    pub fn all() -> impl Iterator<Item = Self> {
         (0..LEVELS).map(Self)
     }
 }
