@@ -17,12 +17,28 @@
 //! | [`timeline`] | what happens to the network |
 //! | [`world`] | all of it together, running |
 //! | [`privilege`] | the right to do all this |
+//! | [`stage`] | a room for one device under test, and hosts at its ports |
+//! | [`stalls`] | what watchers noticed, in the words of the instrument |
+//! | [`subject`] | the device under test, running |
+//! | [`open_vswitch`] | a private Open vSwitch |
+//! | [`delay_line`] | a relay whose delay is known |
+//! | [`process`] | a program that runs in a namespace |
+//! | [`agent`] | the control connection to a device's agent |
+//! | [`tester`] | sends and stamps frames at the ports of a device |
 
+pub mod agent;
 pub mod cable;
+pub mod delay_line;
 pub mod host;
 pub mod network;
+pub mod open_vswitch;
 pub mod privilege;
+pub mod process;
+pub mod stage;
+pub mod stalls;
+pub mod subject;
 pub mod switches;
+pub mod tester;
 pub mod timeline;
 pub mod traffic_loop;
 mod trunk;

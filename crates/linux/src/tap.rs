@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::clock::WallTime;
 use crate::ring::Ring;
+use crate::socket::receive_for_anybody;
 
 pub use crate::ring::{Captured, Direction};
 
@@ -36,6 +37,16 @@ impl Tap {
         ring.stamp_at_driver()?;
         ring.bind(index)?;
         Ok(Self { ring })
+    }
+
+    /// Has the interface of number `index` receive frames for anybody, for as long as
+    /// this capture lasts.
+    ///
+    /// # Errors
+    ///
+    /// If the interface has gone.
+    pub fn receive_for_anybody(&self, index: u32) -> io::Result<()> {
+        receive_for_anybody(self.ring.as_fd(), index)
     }
 
     /// Hands the next captured frame to `read`, if one waits.

@@ -83,6 +83,12 @@ pub trait Sender: std::fmt::Debug + Send {
     /// Takes a frame that arrived at the port from which this one sends.
     fn received(&mut self, _after: Duration, _frame: &[u8]) {}
 
+    /// Tells whether it sends in answer to what arrives. A tester then looks for
+    /// arrivals without pause, which it otherwise does only now and then.
+    fn answers(&self) -> bool {
+        false
+    }
+
     /// Returns how many frames were left out because the tester came too late.
     fn skipped(&self) -> u64 {
         0

@@ -8,6 +8,7 @@ mod client;
 mod controller;
 mod exit;
 mod explanation;
+mod measure;
 mod report_folder;
 mod reproduce;
 mod run;
@@ -74,6 +75,9 @@ enum Command {
     Settings(client::settings::Settings),
     /// Show what happened in the network, or what happens.
     Events(client::events::Events),
+    /// Measure a device: one that is started here, or whatever is connected to
+    /// interfaces of this machine; without arguments, list methods and targets.
+    Measure(Box<measure::Measure>),
     /// Do experiments of the papers again and print their figures beside ours;
     /// without arguments, list them.
     Reproduce(reproduce::Reproduce),
@@ -176,6 +180,7 @@ pub fn main() -> ExitCode {
         Command::Apps(arguments) => client::apps::apps(&arguments),
         Command::Settings(arguments) => client::settings::settings(&arguments),
         Command::Events(arguments) => client::events::events(&arguments),
+        Command::Measure(arguments) => measure::measure(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
     };
     exit.into()

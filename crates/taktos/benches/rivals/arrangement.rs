@@ -8,7 +8,7 @@ use std::thread;
 use linux::scheduling::{self, Placement, Wish};
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use lab::stage::Stage;
 
 /// The priority of what sends and receives.
 pub const HOSTS_NICE: i32 = -15;

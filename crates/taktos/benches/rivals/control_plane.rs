@@ -22,8 +22,8 @@ use wire::openflow::oxm::Masked;
 use wire::openflow::{FlowModCommand, MatchField, PortNumber};
 
 use crate::controller::{Controller, Treatment};
-use crate::stage::{LEFT, RIGHT, Stage};
 use crate::traffic;
+use lab::stage::{LEFT, RIGHT, Stage};
 
 /// Holds 8192 frames.
 const TAP_BYTES: usize = 16 << 20;

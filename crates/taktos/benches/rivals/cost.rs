@@ -18,8 +18,8 @@ use linux::port::XdpPort;
 use units::Duration;
 
 use crate::running::Running;
-use crate::stage::{RIGHT, Stage};
 use crate::traffic::{self, FLOWS};
+use lab::stage::{RIGHT, Stage};
 
 /// Fits into every ring.
 const FRAMES: u64 = (GROUPS * GROUP) as u64;

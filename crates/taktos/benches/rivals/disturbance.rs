@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use units::{Duration, Instant};
 
 use crate::document;
-use crate::process;
 use crate::running::Running;
+use lab::process;
 
 /// How the kernel counts time in `/proc/stat`; one tick of `USER_HZ`.
 const TICK: Duration = Duration::from_ms(10);

@@ -11,7 +11,7 @@ use linux::port::packet::RING_BYTES;
 use linux::port::{Attachment, Engine, Frame, Port};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::stage::PORTS;
+use lab::stage::PORT_NAMES;
 
 /// How many frames are moved before the other direction has its turn, as long as
 /// they wait.
@@ -20,7 +20,7 @@ const BURST: usize = 32;
 /// Forwards between the two interfaces of the subject's room until the process
 /// ends.
 pub fn run(carried: Carried, waiting: Waiting) -> io::Result<Infallible> {
-    let [mut first, mut second] = [open(carried, PORTS[0])?, open(carried, PORTS[1])?];
+    let [mut first, mut second] = [open(carried, PORT_NAMES[0])?, open(carried, PORT_NAMES[1])?];
     loop {
         let moved = forward(&mut first, &mut second) + forward(&mut second, &mut first);
         if moved == 0 && waiting == Waiting::Sleeping {

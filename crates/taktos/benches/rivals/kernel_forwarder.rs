@@ -9,8 +9,8 @@ use linux::netlink::Netlink;
 use units::BitRate;
 
 use crate::running::Post;
-use crate::stage::{PORT_INDICES, RIGHT, Stage};
 use crate::traffic;
+use lab::stage::{RIGHT, Stage};
 
 /// How many frames each class holds.
 const QUEUE_FRAMES: u32 = 100;
@@ -20,7 +20,9 @@ pub fn start(post: Post<'_>, hook: Hook) -> io::Result<Vec<Relay>> {
     if let Some(rate) = post.rate {
         pace(post.stage, rate)?;
     }
-    let [left, right] = PORT_INDICES;
+    let &[left, right] = post.stage.port_indices() else {
+        return Err(io::Error::other("a forwarder has two ports"));
+    };
     let class = ClassByte {
         offset: traffic::QUEUE_AT,
         first: discipline::class(0),
@@ -43,5 +45,9 @@ pub fn start(post: Post<'_>, hook: Hook) -> io::Result<Vec<Relay>> {
 fn pace(stage: &Stage, rate: BitRate) -> io::Result<()> {
     let mut netlink = stage.room.run(Netlink::open)?;
     let length = Length::Frames(QUEUE_FRAMES);
-    discipline::pace(&mut netlink, PORT_INDICES[RIGHT], Shape { rate, length })
+    discipline::pace(
+        &mut netlink,
+        stage.port_indices()[RIGHT],
+        Shape { rate, length },
+    )
 }

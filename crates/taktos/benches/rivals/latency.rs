@@ -11,8 +11,8 @@ use units::{Duration, Instant};
 
 use crate::disturbance::{Disturbance, Watch};
 use crate::running::Running;
-use crate::stage::{LEFT, RIGHT, Stage};
 use crate::traffic::{self, FLOWS};
+use lab::stage::{LEFT, RIGHT, Stage};
 
 /// Holds 2048 frames.
 const RING_BYTES: usize = 4 << 20;

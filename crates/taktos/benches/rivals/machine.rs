@@ -1,7 +1,6 @@
 //! The machine that figures were taken on: without it they say nothing.
 
 use std::fs;
-use std::process::Command;
 
 /// Says in one sentence what the machine is.
 pub fn describe() -> String {
@@ -14,7 +13,7 @@ pub fn describe() -> String {
         "{processors} processors ({name}), {} {kernel}",
         system.sysname().to_string_lossy(),
     );
-    if let Some(version) = version_of_open_vswitch() {
+    if let Some(version) = lab::open_vswitch::version() {
         text += &format!(", Open vSwitch {version}");
     }
     text + "."
@@ -25,14 +24,4 @@ fn values<'a>(facts: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
     let pairs = facts.lines().filter_map(|line| line.split_once(':'));
     let wanted = pairs.filter(move |(key, _)| key.trim() == name);
     wanted.map(|(_, value)| value.trim())
-}
-
-/// Its last word of the first line is the version.
-fn version_of_open_vswitch() -> Option<String> {
-    let said = Command::new("ovs-vswitchd")
-        .arg("--version")
-        .output()
-        .ok()?;
-    let text = String::from_utf8_lossy(&said.stdout).into_owned();
-    Some(text.lines().next()?.split_whitespace().last()?.to_owned())
 }

@@ -17,8 +17,8 @@ use wire::ethernet::wire_size;
 use crate::disturbance::Watch;
 use crate::latency::{Capture, Flight, Slot};
 use crate::running::Running;
-use crate::stage::{LEFT, Stage};
 use crate::traffic::{self, LOADED_QUEUES};
+use lab::stage::{LEFT, Stage};
 
 /// The rate of the port.
 pub const RATE: BitRate = BitRate::from_mbps(100);

@@ -16,11 +16,13 @@ use crate::cost;
 use crate::latency::{self, Slot};
 use crate::overload::{self, Overload};
 use crate::running::{Post, Running};
-use crate::stage::Stage;
 use crate::subject::{Home, Subject};
 use crate::throughput::{self, Rate, SIZES};
 use crate::traffic::{self, Entry};
+use lab::stage::Stage;
 
+/// A stage has one host on the left and one on the right.
+const HOSTS: usize = 2;
 /// How long a subject that was told to go on may take to be what it was.
 const SETTLING: Duration = Duration::from_ms(50);
 /// The size of frames where one processor carries all.
@@ -117,7 +119,7 @@ impl Run<'_> {
         let mut contenders = Vec::new();
         let wanted = Subject::ALL.into_iter().enumerate();
         for (number, subject) in wanted.filter(|(_, it)| self.arguments.includes(*it)) {
-            let stage = Stage::build()?;
+            let stage = Stage::build(HOSTS)?;
             let place = folder.path().join(number.to_string());
             let post = Post {
                 stage: &stage,
@@ -193,7 +195,7 @@ impl Run<'_> {
 
     fn cost(&self, contenders: &mut [Contender]) -> io::Result<()> {
         self.progress("processor time of a frame");
-        let empty = Stage::build()?;
+        let empty = Stage::build(HOSTS)?;
         take_turns(contenders, |contender| {
             let (stage, running) = (&contender.stage, &contender.running);
             let subject = contender.shown.subject;
@@ -248,7 +250,7 @@ impl Run<'_> {
     fn overload(&mut self, folder: &TempDir, shown: &mut [Shown]) -> io::Result<()> {
         let mut contenders = Vec::new();
         for one in shown.iter_mut().filter(|one| one.subject.paces()) {
-            let stage = Stage::build()?;
+            let stage = Stage::build(HOSTS)?;
             let place = folder.path().join(format!("paced {}", contenders.len()));
             let post = Post {
                 stage: &stage,

@@ -10,11 +10,11 @@ use units::{BitRate, Duration};
 
 use crate::controller::Controller;
 use crate::kernel_forwarder;
-use crate::open_vswitch;
-use crate::process::{self, Process, Processors, Start};
-use crate::stage::{PORTS, Stage};
 use crate::subject::{Ports, Subject, Turns};
 use crate::traffic::Entry;
+use lab::open_vswitch;
+use lab::process::{self, Process, Processors, Start};
+use lab::stage::Stage;
 
 /// Where and how a subject is to run.
 #[derive(Clone, Copy, Debug)]
@@ -134,9 +134,9 @@ fn forwarder(post: Post<'_>, ports: Ports, turns: Turns) -> io::Result<Running> 
 fn taktos(post: Post<'_>, engine: &str, waiting: &str) -> io::Result<Running> {
     let control = post.folder.join("taktos.sock");
     let control_name = control.display().to_string();
-    let (interfaces, processor) = (PORTS.join(","), post.processor.to_string());
+    let (interfaces, processor) = (post.stage.ports().join(","), post.processor.to_string());
     let rate = match post.rate {
-        Some(rate) => format!("{}={rate}", PORTS[1]),
+        Some(rate) => format!("{}={rate}", post.stage.ports()[1]),
         None => "none".to_owned(),
     };
     let process = Process::start(&Start {
@@ -164,7 +164,14 @@ fn taktos(post: Post<'_>, engine: &str, waiting: &str) -> io::Result<Running> {
 }
 
 fn open_vswitch(post: Post<'_>, ports: Ports) -> io::Result<Running> {
-    let (processes, control) = open_vswitch::start(post, ports.carried())?;
+    let (processes, control) = open_vswitch::start(&open_vswitch::Post {
+        room: &post.stage.room,
+        ports: post.stage.ports(),
+        carried: ports.carried(),
+        processor: post.processor,
+        folder: post.folder,
+        rate: post.rate,
+    })?;
     Ok(Running::programs(processes, Some(control)))
 }
 
@@ -174,7 +181,7 @@ fn bridge(stage: &Stage) -> io::Result<Running> {
         process::run(&stage.room, &words)
     };
     run("ip link add bridge0 type bridge mcast_snooping 0 stp_state 0")?;
-    for port in PORTS {
+    for port in stage.ports() {
         run(&format!("ip link set {port} master bridge0"))?;
     }
     run("ip link set bridge0 up")?;

@@ -8,8 +8,8 @@ use lab::switches::Carried;
 use linux::packet_loop::Waiting;
 
 use crate::arrangement::Arrangement;
-use crate::open_vswitch;
-use crate::process::is_installed;
+use lab::open_vswitch;
+use lab::process::is_installed;
 
 /// Something that carries frames from one port to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,8 +13,8 @@ use linux::clock;
 use linux::port::{Sent, XdpPort};
 use units::{Duration, Instant};
 
-use crate::stage::{RIGHT, Stage};
 use crate::traffic::{self, FLOWS};
+use lab::stage::{RIGHT, Stage};
 
 /// Sizes with check sequence; 306 bytes have the messages of SDN4CI.
 pub const SIZES: [usize; 3] = [64, 306, 1500];

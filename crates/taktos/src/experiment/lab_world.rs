@@ -182,23 +182,14 @@ fn begins_at(change: Change, made: Changed) -> Instant {
 
 /// Returns the stalls since traffic began.
 fn stalls(observed: &lab::world::Observed, begun: Instant) -> Stalls {
-    let threshold = observed.stall_threshold;
-    let mut stalls = Stalls::new(threshold);
+    let mut stalls = Stalls::new(observed.stall_threshold);
     for (watcher, watched) in &observed.stalls {
         let thread = match watcher {
             Watcher::Loop => "packets",
             Watcher::Traffic => "traffic",
             Watcher::Sentry { .. } => "sentry",
         };
-        for (size, times) in (0..).zip(watched.gaps) {
-            let within = Duration::from_ns(u64::MAX >> (u64::BITS - 1 - size));
-            if within < threshold * 2u64 {
-                stalls.calm(within, times);
-            }
-        }
-        for stall in watched.kept.iter().filter(|stall| stall.start >= begun) {
-            stalls.look(thread, stall.start, stall.start + stall.length);
-        }
+        lab::stalls::enter(watched, thread, begun, &mut stalls);
     }
     stalls
 }

@@ -1,13 +1,12 @@
-//! Where one subject stands: two hosts with the subject's room between them.
+//! Where one device under test stands: its room, and a host at each of its ports.
 //!
-//! Each subject has a stage of its own, so that all can be there at once and take
-//! turns. The room of the subject has the interfaces [`PORTS`], one on a cable to
-//! the left host, one on a cable to the right.
+//! Each device has a stage of its own, so that several can be there at once and take
+//! turns. The room of the device has one interface for each host, on a cable of its
+//! own.
 
 use std::fs;
 use std::io;
 
-use lab::veth::{self, End, Power};
 use linux::clock;
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
@@ -16,22 +15,26 @@ use units::Duration;
 use wire::ethernet::MacAddress;
 
 use crate::process;
+use crate::veth::{self, End, Power};
 
-/// The subject's interfaces, towards the left and the right host.
-pub const PORTS: [&str; 2] = ["p1", "p2"];
-/// Their numbers: each interface of a stage has one that no other one of it has.
-pub const PORT_INDICES: [u32; 2] = [22, 23];
-const HOST_INDICES: [u32; 2] = [21, 24];
+/// The most hosts of a stage.
+pub const MOST_HOSTS: usize = 4;
+/// The device's interfaces, towards the hosts in their order.
+pub const PORT_NAMES: [&str; MOST_HOSTS] = ["p1", "p2", "p3", "p4"];
+/// The hosts' own interfaces.
+const HOST_NAMES: [&str; MOST_HOSTS] = ["host1", "host2", "host3", "host4"];
+/// Each interface of a stage has a number that no other one of it has.
+const PORT_INDICES: [u32; MOST_HOSTS] = [22, 23, 24, 25];
+const HOST_INDICES: [u32; MOST_HOSTS] = [42, 43, 44, 45];
 /// How long the kernel may take to free what was closed.
 const PATIENCE: Duration = Duration::from_secs(2);
-const HOST_NAMES: [&str; 2] = ["left", "right"];
 
-/// Two hosts and a room between.
+/// Hosts and a room between.
 #[derive(Debug)]
 pub struct Stage {
     /// The hosts that send and receive.
-    pub hosts: [Namespace; 2],
-    /// Where the subject runs.
+    pub hosts: Vec<Namespace>,
+    /// Where the device runs.
     pub room: Namespace,
 }
 
@@ -41,28 +44,61 @@ pub const LEFT: usize = 0;
 pub const RIGHT: usize = 1;
 
 impl Stage {
-    /// Builds it, with both cables plugged in.
-    pub fn build() -> io::Result<Self> {
+    /// Builds it with so many hosts, all cables plugged in.
+    ///
+    /// # Errors
+    ///
+    /// Without the privilege.
+    ///
+    /// # Panics
+    ///
+    /// If there are to be more than [`MOST_HOSTS`].
+    pub fn build(hosts: usize) -> io::Result<Self> {
+        assert!(hosts <= MOST_HOSTS, "{hosts} of {MOST_HOSTS} hosts");
+        let namespaces = (0..hosts).map(|_| Namespace::new());
         let stage = Self {
-            hosts: [Namespace::new()?, Namespace::new()?],
+            hosts: namespaces.collect::<io::Result<_>>()?,
             room: Namespace::new()?,
         };
         for namespace in stage.hosts.iter().chain([&stage.room]) {
             veth::forbid_ipv6(namespace)?;
         }
-        for side in [LEFT, RIGHT] {
+        for side in 0..hosts {
             stage.lay(side)?;
         }
         Ok(stage)
     }
 
+    /// Returns the names of the device's interfaces.
+    #[must_use]
+    pub fn ports(&self) -> &'static [&'static str] {
+        &PORT_NAMES[..self.hosts.len()]
+    }
+
+    /// Returns the numbers of the device's interfaces.
+    #[must_use]
+    pub fn port_indices(&self) -> &'static [u32] {
+        &PORT_INDICES[..self.hosts.len()]
+    }
+
+    /// Returns the name of a host's interface.
+    #[must_use]
+    pub fn interface_name(&self, side: usize) -> &'static str {
+        HOST_NAMES[side]
+    }
+
     /// Returns the number of a host's interface.
+    #[must_use]
     pub fn interface(&self, side: usize) -> u32 {
         HOST_INDICES[side]
     }
 
     /// Opens the fastest way to send from the left host. The kernel frees the one
     /// before somewhat later than it is closed.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel has no AF_XDP, or another one is open.
     pub fn fast_sender(&self) -> io::Result<XdpPort> {
         let end = clock::now() + PATIENCE;
         loop {
@@ -77,6 +113,10 @@ impl Stage {
     }
 
     /// Returns how many frames have arrived at a host.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not count.
     pub fn arrived(&self, side: usize) -> io::Result<u64> {
         let table = self.hosts[side].run(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         received(&table, HOST_NAMES[side])
@@ -85,9 +125,13 @@ impl Stage {
 
     /// Has the kernel carry on what arrives at the left port on this processor, or
     /// where it arrives.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel cannot be told.
     pub fn hand_over(&self, to: Option<usize>) -> io::Result<()> {
         let mask = to.map_or(0, |processor| 1_u64 << processor);
-        let file = format!("/sys/class/net/{}/queues/rx-0/rps_cpus", PORTS[LEFT]);
+        let file = format!("/sys/class/net/{}/queues/rx-0/rps_cpus", PORT_NAMES[LEFT]);
         // What the files of the kernel show depends on who has mounted them.
         let script = format!("mount -t sysfs sysfs /sys && echo {mask:x} > {file}");
         process::run(&self.room, &["unshare", "--mount", "sh", "-c", &script])
@@ -104,7 +148,7 @@ impl Stage {
         };
         let port = End {
             namespace: &self.room,
-            name: PORTS[side],
+            name: PORT_NAMES[side],
             index: PORT_INDICES[side],
             mac: mac(0xe0 + last),
         };

@@ -29,6 +29,21 @@ pub struct Process {
     child: Child,
 }
 
+/// Ends a program at once, as a failure would.
+#[derive(Clone, Copy, Debug)]
+pub struct Killer(Pid);
+
+impl Killer {
+    /// Ends it.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses.
+    pub fn kill(self) -> io::Result<()> {
+        Ok(kill_process(self.0, Signal::KILL)?)
+    }
+}
+
 /// How a program is started.
 #[derive(Debug)]
 pub struct Start<'a> {
@@ -47,6 +62,10 @@ pub struct Start<'a> {
 impl Process {
     /// Starts a program as urgently as the machine allows. To be called by a
     /// thread that lives as long as the program is to run.
+    ///
+    /// # Errors
+    ///
+    /// If the log cannot be written, or `nsenter` is not there.
     pub fn start(start: &Start<'_>) -> io::Result<Self> {
         let log = fs::File::create(start.log)?;
         let processors = match start.processors {
@@ -72,11 +91,19 @@ impl Process {
     }
 
     /// Makes it stand still.
+    ///
+    /// # Errors
+    ///
+    /// If it has ended.
     pub fn pause(&self) -> io::Result<()> {
         Ok(kill_process(self.id(), Signal::STOP)?)
     }
 
     /// Lets it go on.
+    ///
+    /// # Errors
+    ///
+    /// If it has ended.
     pub fn resume(&self) -> io::Result<()> {
         Ok(kill_process(self.id(), Signal::CONT)?)
     }
@@ -88,12 +115,14 @@ impl Process {
 
     /// Returns for how long its threads stood ready while something else had the
     /// processor.
+    #[must_use]
     pub fn waited(&self) -> Duration {
         let waits = self.threads(WAITED).into_values();
         waits.fold(Duration::ZERO, |sum, wait| sum + wait)
     }
 
     /// Returns for how long each of its threads has run.
+    #[must_use]
     pub fn busy(&self) -> BTreeMap<PathBuf, Duration> {
         self.threads(RAN)
     }
@@ -107,6 +136,13 @@ impl Process {
             .flatten()
             .filter_map(|thread| Some((thread.path(), of_thread(&thread.path(), figure)?)));
         figures.collect()
+    }
+
+    /// Returns what ends it, from another thread. Not to be used once it has been
+    /// seen to have ended.
+    #[must_use]
+    pub fn killer(&self) -> Killer {
+        Killer(self.id())
     }
 
     fn id(&self) -> Pid {
@@ -123,6 +159,7 @@ impl Drop for Process {
 }
 
 /// Returns for how long the calling thread has run.
+#[must_use]
 pub fn own_time() -> Duration {
     of_thread(Path::new("/proc/thread-self"), RAN).unwrap_or_default()
 }
@@ -135,6 +172,10 @@ fn of_thread(thread: &Path, figure: usize) -> Option<Duration> {
 }
 
 /// Runs a program in a namespace to its end.
+///
+/// # Errors
+///
+/// If it is not there or says that it failed; the error has what it said.
 pub fn run(room: &Namespace, command: &[&str]) -> io::Result<()> {
     let output = Command::new("nsenter")
         .arg(format!("--net={}", room.path()))
@@ -149,6 +190,7 @@ pub fn run(room: &Namespace, command: &[&str]) -> io::Result<()> {
 }
 
 /// Tells whether a program is installed.
+#[must_use]
 pub fn is_installed(program: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default();
     let folders = path.split(':').chain(["/usr/sbin", "/sbin"]);

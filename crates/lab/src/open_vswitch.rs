@@ -1,20 +1,20 @@
 //! A private Open vSwitch in the room of a stage: its own database, its own
 //! daemon, the datapath that runs in user space.
+//!
+//! Nothing of an Open vSwitch that the machine runs already is touched.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lab::switches::Carried;
 use linux::clock;
+use linux::discipline::QUEUES;
 use linux::namespace::Namespace;
 use units::{BitRate, Duration};
 
 use crate::process::{Process, Processors, Start};
-use crate::running::Post;
-use crate::stage::PORTS;
-use crate::traffic::URGENT;
+use crate::switches::Carried;
 
 /// What has to be installed.
 pub const PROGRAMS: [&str; 4] = ["ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl"];
@@ -23,9 +23,31 @@ pub const PACKAGE: &str = "openvswitch-switch";
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Starts it with both ports. Returns its programs and where it takes controllers.
-pub fn start(post: Post<'_>, carried: Carried) -> io::Result<(Vec<Process>, PathBuf)> {
-    let (room, processor) = (&post.stage.room, post.processor);
+/// Where and how it is to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Post<'a> {
+    /// The namespace of its ports.
+    pub room: &'a Namespace,
+    /// Its ports, in the order of their numbers from 1.
+    pub ports: &'a [&'a str],
+    /// How they are carried.
+    pub carried: Carried,
+    /// The processor for what moves frames.
+    pub processor: usize,
+    /// Where its files go.
+    pub folder: &'a Path,
+    /// The rate of its second port, with eight queues; without one it sends as fast
+    /// as it can.
+    pub rate: Option<BitRate>,
+}
+
+/// Starts it. Returns its programs and where it takes controllers.
+///
+/// # Errors
+///
+/// If a program of it is not installed, or it does not come up.
+pub fn start(post: &Post<'_>) -> io::Result<(Vec<Process>, PathBuf)> {
+    let (room, processor, carried) = (post.room, post.processor, post.carried);
     let place = Place::new(post.folder)?;
     let database = place.file("conf.db");
     tool("ovsdb-tool", &["create", &database, SCHEMA])?;
@@ -44,7 +66,8 @@ pub fn start(post: Post<'_>, carried: Carried) -> io::Result<(Vec<Process>, Path
     let daemon = place.start(room, "ovs-vswitchd", processors, &[&socket])?;
     place.wait_for("vswitchd.ctl")?;
     let mut wanted = vec![database, "--timeout=10".to_owned()];
-    let text = configuration(carried, processor) + &post.rate.map_or_else(String::new, pacing);
+    let pacing = post.rate.map(|rate| pacing(post.ports[1], rate));
+    let text = configuration(post) + &pacing.unwrap_or_default();
     wanted.extend(text.split_whitespace().map(str::to_owned));
     tool("ovs-vsctl", &wanted)?;
     place.wait_for("rival.mgmt")?;
@@ -52,17 +75,17 @@ pub fn start(post: Post<'_>, carried: Carried) -> io::Result<(Vec<Process>, Path
 }
 
 /// The words that make the bridge.
-fn configuration(carried: Carried, processor: usize) -> String {
-    let kind = match carried {
+fn configuration(post: &Post<'_>) -> String {
+    let kind = match post.carried {
         Carried::Packet => "system",
         Carried::Xdp => "afxdp",
     };
-    let mask = 1_u64 << processor;
+    let mask = 1_u64 << post.processor;
     let mut text = format!(
         "set Open_vSwitch . other_config:pmd-cpu-mask={mask:x} -- add-br rival -- set bridge rival \
          datapath_type=netdev fail-mode=secure other_config:disable-in-band=true"
     );
-    for (number, port) in (1..).zip(PORTS) {
+    for (number, port) in (1..).zip(post.ports) {
         text += &format!(
             " -- add-port rival {port} -- set interface {port} type={kind} ofport_request={number}"
         );
@@ -70,20 +93,19 @@ fn configuration(carried: Carried, processor: usize) -> String {
     text
 }
 
-/// The words that give the second port a rate and eight queues, the highest
+/// The words that give a port a rate and eight queues, the highest
 /// number first, as `ovs-vswitchd.conf.db(5)` has it.
-fn pacing(rate: BitRate) -> String {
+fn pacing(port: &str, rate: BitRate) -> String {
     let rate = rate.as_bps();
     let mut text = format!(
-        " -- set port {} qos=@qos -- --id=@qos create qos type=linux-htb \
-         other-config:max-rate={rate}",
-        PORTS[1]
+        " -- set port {port} qos=@qos -- --id=@qos create qos type=linux-htb \
+         other-config:max-rate={rate}"
     );
-    for queue in 0..=URGENT {
+    for queue in 0..QUEUES {
         text += &format!(" queues:{queue}=@q{queue}");
     }
-    for queue in 0..=URGENT {
-        let priority = URGENT - queue;
+    for queue in 0..QUEUES {
+        let priority = QUEUES - 1 - queue;
         text += &format!(
             " -- --id=@q{queue} create queue other-config:priority={priority} \
              other-config:max-rate={rate}"
@@ -153,4 +175,15 @@ fn tool(program: &str, arguments: &[impl AsRef<str>]) -> io::Result<()> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     Err(io::Error::other(format!("{program}: {}", said.trim())))
+}
+
+/// Returns its version, if it is installed: the last word of the first line.
+#[must_use]
+pub fn version() -> Option<String> {
+    let said = Command::new("ovs-vswitchd")
+        .arg("--version")
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    Some(text.lines().next()?.split_whitespace().last()?.to_owned())
 }

@@ -1,0 +1,23 @@
+//! What a watcher of the machine noticed, in the words of the instrument.
+
+use measure::stalls::Stalls;
+use units::{Duration, Instant};
+
+/// Enters what `thread` noticed from `begun` on.
+pub fn enter(
+    watched: &linux::stall::Stalls,
+    thread: &'static str,
+    begun: Instant,
+    stalls: &mut Stalls,
+) {
+    let threshold = stalls.threshold();
+    for (size, times) in (0..).zip(watched.gaps) {
+        let within = Duration::from_ns(u64::MAX >> (u64::BITS - 1 - size));
+        if within < threshold * 2u64 {
+            stalls.calm(within, times);
+        }
+    }
+    for stall in watched.kept.iter().filter(|stall| stall.start >= begun) {
+        stalls.look(thread, stall.start, stall.start + stall.length);
+    }
+}

@@ -1,0 +1,388 @@
+//! A tester with real frames: sends at absolute times, and takes down every frame
+//! that passes one of its ports by the stamp of the kernel.
+//!
+//! The device under test stands between the ports: one that we start in namespaces
+//! of its own ([`Subject`]), or whatever the user has connected to interfaces of this
+//! machine, which are borrowed and given back as they were.
+//!
+//! What leaves is stamped behind the queueing discipline, right before the driver
+//! takes it; what arrives, when the driver hands it up. Between virtual interfaces
+//! the time from the one to the other on a bare cable is the tester's own share of a
+//! latency; it is measured beforehand ([`calibration`]) and stated as the bias.
+//!
+//! The tester waits for its next frame asleep and looks at the clock without pause
+//! for the last moments (`round`); while somebody answers frames it never sleeps.
+//!
+//! | module | is about |
+//! |---|---|
+//! | [`calibration`] | what the tester itself adds to a latency |
+//! | `fault` | what happens to cables and the device during a trial |
+//! | `port` | one port |
+//! | `round` | one trial under way |
+//!
+//! # Left out
+//!
+//! Stamps of the network card. A port sends a frame by one system call: some
+//! hundreds of thousands a second are the most.
+
+pub mod calibration;
+mod fault;
+mod port;
+mod round;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use linux::interface::{Carrier, Interface};
+use linux::loan::{Loan, Tags};
+use linux::namespace::Namespace;
+use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
+use measure::trial::{
+    Conduct, LONGEST_TRIAL, MOST_FRAMES, MOST_PORTS, Setup, Stamps, Tester, Trial, TrialError,
+    Watcher,
+};
+use thiserror::Error;
+use units::Duration;
+
+use crate::agent::Agent;
+use crate::stage::{MOST_HOSTS, Stage};
+use crate::subject::{self, Running, Subject, SubjectError};
+use port::TesterPort;
+use round::Round;
+
+/// Two looks at the clock further apart than this are a stall of the machine.
+pub const STALL_THRESHOLD: Duration = Duration::from_us(100);
+
+/// Why there is no tester.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TesterError {
+    /// There is no such interface here.
+    #[error("no interface `{0}`")]
+    NoInterface(String),
+    /// One interface is named twice.
+    #[error("interface `{0}` is named twice: each port is one of its own")]
+    Twice(String),
+    /// There are too few ports or too many.
+    #[error("{0} ports: a tester has from 2 to {most}", most = MOST_PORTS.min(MOST_HOSTS))]
+    Number(usize),
+    /// Nothing is connected to an interface.
+    #[error("`{0}` has no carrier: connect it to the device, or switch the device on")]
+    NoCarrier(String),
+    /// An interface cannot be a port.
+    #[error(
+        "cannot send and capture on `{interface}`: {reason}{}",
+        privilege_hint(reason)
+    )]
+    Port {
+        /// Which.
+        interface: String,
+        /// What the kernel says.
+        reason: io::Error,
+    },
+    /// The device does not run.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
+    /// The device's agent is out of reach.
+    #[error("no OpenFlow agent at {address}: {reason}")]
+    Agent {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        reason: io::Error,
+    },
+    /// The machine refuses.
+    #[error("cannot build the tester: {_0}{}", privilege_hint(_0))]
+    Machine(#[from] io::Error),
+}
+
+fn privilege_hint(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::PermissionDenied => "; it needs root, or CAP_NET_RAW and CAP_NET_ADMIN",
+        _ => "",
+    }
+}
+
+/// How a tester comes to the agent of a device that it did not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The agent listens there.
+    Dial(SocketAddr),
+    /// The agent connects to us there.
+    Await(SocketAddr),
+}
+
+/// How a device forwards whose forwarding can be arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// As [`Station`](measure::trial::Station) says.
+    Stations,
+    /// The same, but what goes to the second port has a detour by the third, which a
+    /// fast-failover group takes when the second port has no carrier.
+    Detour,
+}
+
+/// A tester with a device.
+#[derive(Debug)]
+pub struct LinkTester {
+    setup: Setup,
+    ports: Vec<TesterPort>,
+    agent: Option<Agent>,
+    stand: Option<Stand>,
+    arrangement: Arrangement,
+    stop: Arc<AtomicBool>,
+    settled: bool,
+}
+
+/// The device that was started for the tester.
+#[derive(Debug)]
+struct Stand {
+    subject: Subject,
+    running: Running,
+    stage: Stage,
+}
+
+impl LinkTester {
+    /// Builds namespaces with a device in between, and the tester's ports around it.
+    /// Trials end early when `stop` is set.
+    ///
+    /// # Errors
+    ///
+    /// Without the privilege, or if the device does not run.
+    pub fn with(
+        subject: &Subject,
+        ports: usize,
+        arrangement: Arrangement,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, TesterError> {
+        if !(2..=MOST_HOSTS).contains(&ports) {
+            return Err(TesterError::Number(ports));
+        }
+        let stage = Stage::build(ports)?;
+        let bias = calibration::of_cables(&stage)?;
+        let mut running = Running::start(subject, &stage)?;
+        let mut opened = Vec::new();
+        for (side, room) in stage.hosts.iter().enumerate() {
+            opened.push(TesterPort::open(room, stage.interface_name(side), None)?);
+        }
+        let agent = running.agent()?;
+        let mut tester = Self {
+            setup: Setup {
+                device: subject.to_string(),
+                ports: opened.iter().map(|port| port.name.clone()).collect(),
+                rate: None,
+                one_clock: true,
+                stamps: Stamps::Kernel,
+                bias: Some(bias),
+                agent: agent.is_some(),
+            },
+            ports: opened,
+            agent,
+            stand: Some(Stand {
+                subject: subject.clone(),
+                running,
+                stage,
+            }),
+            arrangement,
+            stop,
+            settled: false,
+        };
+        tester.arrange()?;
+        Ok(tester)
+    }
+
+    /// Borrows interfaces of this machine, to which the user has connected a device.
+    /// They are switched on, receive frames for anybody and merge none; when the
+    /// tester ends they are as they were.
+    ///
+    /// # Errors
+    ///
+    /// If one is not there or has no carrier, without the privilege, or if the agent
+    /// cannot be reached.
+    pub fn on(
+        interfaces: &[String],
+        agent: Option<Way>,
+        arrangement: Arrangement,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, TesterError> {
+        let count = interfaces.len();
+        if !(2..=MOST_PORTS.min(MOST_HOSTS)).contains(&count) {
+            return Err(TesterError::Number(count));
+        }
+        let room = Namespace::current()?;
+        let mut ports = Vec::new();
+        let mut rate = None;
+        for (number, name) in interfaces.iter().enumerate() {
+            if interfaces[..number].contains(name) {
+                return Err(TesterError::Twice(name.clone()));
+            }
+            let loan = borrow(name)?;
+            let own = loan.interface().link_rate();
+            rate = [rate, own].into_iter().flatten().min();
+            ports.push(TesterPort::open(&room, name, Some(loan))?);
+        }
+        let agent = agent.map(reach).transpose()?;
+        let mut tester = Self {
+            setup: Setup {
+                device: format!("device between {}", interfaces.join(", ")),
+                ports: interfaces.to_vec(),
+                rate,
+                one_clock: true,
+                stamps: Stamps::Kernel,
+                bias: None,
+                agent: agent.is_some(),
+            },
+            ports,
+            agent,
+            stand: None,
+            arrangement,
+            stop,
+            settled: false,
+        };
+        tester.arrange()?;
+        Ok(tester)
+    }
+
+    /// Calls the device by another name.
+    #[must_use]
+    pub fn called(mut self, device: String) -> Self {
+        self.setup.device = device;
+        self
+    }
+
+    /// Returns the stage of a device that was started for the tester.
+    #[must_use]
+    pub fn stage(&self) -> Option<&Stage> {
+        self.stand.as_ref().map(|stand| &stand.stage)
+    }
+
+    /// Has the device forward as it is to.
+    fn arrange(&mut self) -> Result<(), TesterError> {
+        let ports = self.ports.len();
+        match &mut self.agent {
+            Some(agent) => Ok(agent.arrange(ports, self.arrangement)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts a device again that was killed.
+    fn revive(&mut self) -> Result<(), TesterError> {
+        let Some(stand) = &mut self.stand else {
+            return Ok(());
+        };
+        if !stand.running.has_ended() {
+            return Ok(());
+        }
+        self.agent = None;
+        stand.running = Running::start(&stand.subject, &stand.stage)?;
+        self.agent = stand.running.agent()?;
+        self.arrange()
+    }
+
+    /// Has the calling thread run as a tester wants to.
+    fn settle(&mut self) {
+        if self.settled {
+            return;
+        }
+        self.settled = true;
+        let of_the_device = match self.stand {
+            Some(_) => subject::own_processor(),
+            None => None,
+        };
+        scheduling::apply(Wish {
+            nice: HIGHEST_NICE,
+            placement: of_the_device.map_or(Placement::Anywhere, Placement::AllBut),
+        });
+    }
+
+    fn check(&self, trial: &Trial) -> Result<(), TrialError> {
+        let unable = |reason: String| {
+            Err(TrialError::Unable {
+                device: self.setup.device.clone(),
+                reason,
+            })
+        };
+        if trial.length > LONGEST_TRIAL {
+            return unable(format!("a trial lasts {LONGEST_TRIAL} at most"));
+        }
+        if let Some(stream) = trial
+            .streams
+            .iter()
+            .find(|it| it.from.0 >= self.ports.len())
+        {
+            let (number, count) = (stream.from.0 + 1, self.ports.len());
+            return unable(format!(
+                "the trial sends from port {number}, and there are {count}: name more ports"
+            ));
+        }
+        if !trial.orders.is_empty() && self.agent.is_none() {
+            return unable(
+                "it has no OpenFlow agent that could be told; name one with `--agent`".to_owned(),
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Tester for LinkTester {
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {
+        self.check(&trial)?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
+        self.settle();
+        let machine = |error: TesterError| TrialError::Machine(error.to_string());
+        self.revive().map_err(machine)?;
+        let acts = fault::prepare(&trial.faults, &self.ports, self.stand.as_ref())?;
+        let running = self.stand.as_mut().map(|stand| &mut stand.running);
+        let round = Round::new(
+            round::Parts {
+                ports: &mut self.ports,
+                running,
+                agent: self.agent.as_mut(),
+                setup: &self.setup,
+                stop: &self.stop,
+            },
+            trial,
+            watcher,
+        );
+        round.run(acts)
+    }
+}
+
+fn borrow(name: &str) -> Result<Loan, TesterError> {
+    let failed = |reason: io::Error| match reason.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => {
+            TesterError::NoInterface(name.to_owned())
+        }
+        _ => TesterError::Port {
+            interface: name.to_owned(),
+            reason,
+        },
+    };
+    let interface = Interface::named(name).map_err(failed)?;
+    let loan = Loan::take(interface, Tags::Anywhere).map_err(failed)?;
+    match loan.interface().carrier().map_err(failed)? {
+        Carrier::Present => Ok(loan),
+        Carrier::Lost => Err(TesterError::NoCarrier(name.to_owned())),
+    }
+}
+
+fn reach(way: Way) -> Result<Agent, TesterError> {
+    let (address, reached) = match way {
+        Way::Dial(address) => (address, Agent::dial(address)),
+        Way::Await(address) => (address, Agent::await_at(address)),
+    };
+    reached.map_err(|reason| TesterError::Agent { address, reason })
+}
+
+/// Tells whether a trial has more frames than one may have.
+fn is_too_much(sent: u64) -> bool {
+    sent >= MOST_FRAMES
+}

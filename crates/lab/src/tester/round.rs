@@ -1,0 +1,345 @@
+//! One trial under way, on the calling thread.
+//!
+//! A frame leaves at its absolute time. Before it, the thread sleeps to a moment
+//! [`EARLY`] and then looks at the clock without pause: to wake a sleeping thread up
+//! takes tens of microseconds. What the ports have captured is read when no frame is
+//! due soon, and every [`READ_INTERVAL`] at the latest; the captures hold far more.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use linux::clock::{self, WallClock};
+use linux::sender::Queued;
+use linux::sentry::Sentries;
+use measure::stalls::Stalls;
+use measure::statistics::Distribution;
+use measure::trial::{Conduct, Order, PortIndex, Setup, Stream, Trial, TrialError, Watcher, Way};
+use units::{Duration, Instant};
+
+use super::fault::{self, Act};
+use super::port::TesterPort;
+use super::{STALL_THRESHOLD, is_too_much};
+use crate::agent::Agent;
+use crate::stalls;
+use crate::subject::Running;
+
+/// So long before a frame is due the thread wakes up.
+const EARLY: Duration = Duration::from_us(60);
+/// Nothing is read in the last moments before a frame is due.
+const MARGIN: Duration = Duration::from_us(15);
+/// How long captured frames wait at most.
+const READ_INTERVAL: Duration = Duration::from_ms(1);
+/// How many captured frames of a port are read before the streams have their turn.
+const FRAMES_AT_ONCE: usize = 16;
+/// The most frames that one stream sends before the others have their turn.
+const BURST: usize = 32;
+/// How often it is looked whether ports, device and clock are as they were.
+const CHECK_INTERVAL: Duration = Duration::from_ms(50);
+/// From the preparation to the beginning.
+const LEAD: Duration = Duration::from_ms(2);
+const FRAME_BYTES: usize = 2_048;
+/// The most sentences about the clock.
+const MOST_CLOCK_STEPS: usize = 64;
+
+/// What a trial is made with.
+pub(super) struct Parts<'a> {
+    pub(super) ports: &'a mut [TesterPort],
+    pub(super) running: Option<&'a mut Running>,
+    pub(super) agent: Option<&'a mut Agent>,
+    pub(super) setup: &'a Setup,
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// A trial.
+pub(super) struct Round<'a> {
+    parts: Parts<'a>,
+    watcher: &'a mut dyn Watcher,
+    streams: Vec<Stream>,
+    /// Those that are not told yet, with their places in the trial.
+    orders: VecDeque<(usize, Order)>,
+    /// Whether the thread may sleep.
+    rests: bool,
+    /// Whether somebody else watches for stalls.
+    sentries: bool,
+    kills: bool,
+    began: Instant,
+    send_until: Instant,
+    end: Instant,
+    wall: WallClock,
+    frame: Vec<u8>,
+    looked: Instant,
+    check_due: Instant,
+    conduct: Conduct,
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(parts: Parts<'a>, trial: Trial, watcher: &'a mut dyn Watcher) -> Self {
+        let mut orders: Vec<_> = trial.orders.into_iter().enumerate().collect();
+        orders.sort_by_key(|(_, order)| order.due);
+        let answers = trial.streams.iter().any(|it| it.sender.answers());
+        let began = clock::now() + LEAD;
+        let send_until = began + trial.length;
+        Self {
+            rests: !answers && orders.is_empty(),
+            sentries: trial.streams.is_empty(),
+            kills: trial
+                .faults
+                .iter()
+                .any(|(_, fault)| *fault == measure::trial::Fault::Kill),
+            parts,
+            watcher,
+            streams: trial.streams,
+            orders: orders.into(),
+            began,
+            send_until,
+            end: send_until + trial.drain,
+            wall: WallClock::sample(),
+            frame: Vec::with_capacity(FRAME_BYTES),
+            looked: began,
+            check_due: began,
+            conduct: Conduct {
+                lateness: Distribution::default(),
+                sent: 0,
+                skipped: 0,
+                unseen: 0,
+                stalls: Stalls::new(STALL_THRESHOLD),
+                clock_steps: Vec::new(),
+            },
+        }
+    }
+
+    /// Makes the trial, with its faults.
+    pub(super) fn run(mut self, acts: Vec<Act>) -> Result<Conduct, TrialError> {
+        let sentries = match self.sentries {
+            true => Some(Sentries::post(STALL_THRESHOLD).map_err(machine)?),
+            false => None,
+        };
+        self.parts.ports.iter_mut().for_each(TesterPort::begin);
+        let over = AtomicBool::new(false);
+        let began = self.began;
+        let (went, faulty) = thread::scope(|scope| {
+            let faults = (!acts.is_empty()).then(|| {
+                let over = &over;
+                scope.spawn(move || fault::commit(acts, began, over))
+            });
+            let went = self.go();
+            over.store(true, Ordering::Relaxed);
+            let faulty = faults.and_then(|faults| match faults.join() {
+                Ok(wrong) => wrong,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            (went, faulty)
+        });
+        for watched in sentries.map(Sentries::recall).unwrap_or_default() {
+            let stalls = &mut self.conduct.stalls;
+            stalls::enter(&watched.stalls, "sentry", began, stalls);
+        }
+        went?;
+        match faulty {
+            Some(wrong) => Err(TrialError::Machine(wrong)),
+            None => Ok(self.finish()),
+        }
+    }
+
+    fn go(&mut self) -> Result<(), TrialError> {
+        clock::sleep_until(self.began);
+        self.looked = clock::now();
+        let mut read_due = self.began;
+        loop {
+            let now = self.look();
+            if self.parts.stop.load(Ordering::Relaxed) {
+                return Err(TrialError::Interrupted);
+            }
+            if now >= self.end {
+                break;
+            }
+            let next = self.send_due(now)?;
+            self.talk()?;
+            let now = self.look();
+            if now >= self.check_due {
+                self.check(now)?;
+            }
+            if next > now + MARGIN || now >= read_due {
+                let more = self.read();
+                read_due = clock::now() + READ_INTERVAL;
+                if more {
+                    continue;
+                }
+            }
+            if self.rests {
+                self.rest(next);
+            }
+        }
+        while self.read() {}
+        Ok(())
+    }
+
+    /// Looks at the clock, and takes down if that was long ago.
+    fn look(&mut self) -> Instant {
+        let now = clock::now();
+        if !self.sentries {
+            self.conduct.stalls.look("tester", self.looked, now);
+        }
+        self.looked = now;
+        now
+    }
+
+    /// Sleeps until shortly before `next`.
+    fn rest(&mut self, next: Instant) {
+        let now = clock::now();
+        let early = Instant::from_ns(next.as_ns().saturating_sub(EARLY.as_ns()));
+        let wake = early.min(now + READ_INTERVAL).min(self.end);
+        if wake > now {
+            clock::sleep_until(wake);
+            self.looked = wake;
+        }
+    }
+
+    /// Sends every frame that is due, and returns when the next one is.
+    fn send_due(&mut self, now: Instant) -> Result<Instant, TrialError> {
+        let mut next = Instant::FAR_FUTURE;
+        if now >= self.send_until {
+            return Ok(next);
+        }
+        let after = now.saturating_since(self.began);
+        for stream in &mut self.streams {
+            let port = &mut self.parts.ports[stream.from.0];
+            for _ in 0..BURST {
+                if stream.sender.next_due().is_none_or(|due| due > after) {
+                    break;
+                }
+                let Some(outgoing) = stream.sender.emit(after, &mut self.frame) else {
+                    break;
+                };
+                match port.send(&self.frame, self.began + outgoing.due) {
+                    Ok(Queued::Taken) => self.conduct.sent += 1,
+                    Ok(Queued::Overflowed) => self.conduct.skipped += 1,
+                    // The cable is cut; whether the port is still there is looked
+                    // at soon.
+                    Ok(Queued::Down) => {}
+                    Err(error) => return Err(gone(&port.name, after, &error)),
+                }
+            }
+            if let Some(due) = stream.sender.next_due() {
+                next = next.min(self.began + due);
+            }
+        }
+        if is_too_much(self.conduct.sent) {
+            return Err(TrialError::Machine(
+                "the trial sends more frames than one may have".to_owned(),
+            ));
+        }
+        Ok(next)
+    }
+
+    /// Tells the agent what is due and takes what it says.
+    fn talk(&mut self) -> Result<(), TrialError> {
+        let Some(agent) = &mut self.parts.agent else {
+            return Ok(());
+        };
+        let now = clock::now();
+        let watcher = &mut *self.watcher;
+        let mut talk = || -> io::Result<()> {
+            while let Some((place, order)) = self
+                .orders
+                .pop_front_if(|(_, order)| self.began + order.due <= now)
+            {
+                let at = agent.tell(&order.bytes)?;
+                watcher.ordered(place, at);
+            }
+            agent.listen(&mut |at, bytes| watcher.hear(at, bytes))
+        };
+        match talk() {
+            // Who is killed says nothing any more.
+            Err(_) if self.kills => {
+                self.parts.agent = None;
+                Ok(())
+            }
+            Err(error) => Err(TrialError::DeviceGone {
+                device: self.parts.setup.device.clone(),
+                after: now.saturating_since(self.began),
+                reason: format!("its agent's connection: {error}"),
+            }),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Looks whether all is as it was.
+    fn check(&mut self, now: Instant) -> Result<(), TrialError> {
+        self.check_due = now + CHECK_INTERVAL;
+        let after = now.saturating_since(self.began);
+        if let Some(port) = self.parts.ports.iter().find(|port| !port.is_there()) {
+            let reason = io::Error::other("no interface of that name and number any more");
+            return Err(gone(&port.name, after, &reason));
+        }
+        if let Some(running) = &mut self.parts.running
+            && !self.kills
+            && running.has_ended()
+        {
+            return Err(TrialError::DeviceGone {
+                device: self.parts.setup.device.clone(),
+                after,
+                reason: format!("a program of it has ended{}", running.last_words()),
+            });
+        }
+        if let Some(step) = self.wall.follow()
+            && self.conduct.clock_steps.len() < MOST_CLOCK_STEPS
+        {
+            self.conduct.clock_steps.push(format!(
+                "the time of day was set by {} ns, {after} after the beginning",
+                step.by_ns
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads some of what the ports have captured. Returns whether there is more.
+    fn read(&mut self) -> bool {
+        let mut more = false;
+        for (number, port) in self.parts.ports.iter_mut().enumerate() {
+            let index = PortIndex(number);
+            let taken = (0..FRAMES_AT_ONCE).take_while(|_| {
+                port.read(index, &self.wall, |sighting, seen| {
+                    match seen.way {
+                        Way::Sent => {
+                            if let Some(due) = seen.due {
+                                let late = seen.at.saturating_since(due);
+                                self.conduct.lateness.record(late);
+                            }
+                        }
+                        Way::Received => {
+                            let after = clock::now().saturating_since(self.began);
+                            for stream in self.streams.iter_mut().filter(|it| it.from == index) {
+                                stream.sender.received(after, sighting.bytes);
+                            }
+                        }
+                    }
+                    self.watcher.see(sighting);
+                })
+            });
+            more |= taken.count() == FRAMES_AT_ONCE;
+        }
+        more
+    }
+
+    fn finish(mut self) -> Conduct {
+        self.conduct.unseen = self.parts.ports.iter_mut().map(TesterPort::unseen).sum();
+        let skipped = self.streams.iter().map(|it| it.sender.skipped());
+        self.conduct.skipped += skipped.sum::<u64>();
+        self.conduct
+    }
+}
+
+fn machine(error: io::Error) -> TrialError {
+    TrialError::Machine(error.to_string())
+}
+
+fn gone(port: &str, after: Duration, reason: &io::Error) -> TrialError {
+    TrialError::PortGone {
+        port: port.to_owned(),
+        after,
+        reason: reason.to_string(),
+    }
+}

@@ -1,0 +1,289 @@
+//! `taktos measure`: one method of measurement on one device.
+//!
+//! The methods are a table in [`measure::method`]; what can be measured is a table in
+//! [`target`](crate::measuring::target).
+
+mod show;
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use lab::privilege::{self, Lacking};
+use lab::subject::TaktosEngine;
+use lab::tester::{Arrangement, LinkTester, TesterError, Way};
+use measure::measurement::Measurement;
+use measure::method::{self, Effort, METHODS, Method, MethodError, Progress, Settings};
+use measure::trial::{Tester, TrialError};
+use thiserror::Error;
+use units::Duration;
+
+use super::exit::Exit;
+use super::run::stop_on_signals;
+use super::screen::{self, Steps, say};
+use crate::datapath::endpoint::Endpoint;
+use crate::measuring;
+use crate::measuring::conditions::Record;
+use crate::measuring::target::{Target, Wanted};
+
+/// What `taktos measure` is told.
+#[derive(Debug, clap::Args)]
+pub struct Measure {
+    /// The method; without it, methods and targets are listed.
+    method: Option<String>,
+    /// The device: see the list [default: taktos].
+    #[arg(conflicts_with = "ports")]
+    target: Option<Target>,
+    /// Interfaces of this machine to which a device is connected, the sending one
+    /// first. They are borrowed, and given back as they were.
+    #[arg(long, value_name = "IF,IF,…", value_delimiter = ',')]
+    ports: Vec<String>,
+    /// The OpenFlow agent of that device, which listens there, as in
+    /// tcp:192.0.2.1:6653.
+    #[arg(long, value_name = "tcp:HOST[:PORT]", requires = "ports")]
+    agent: Option<Endpoint>,
+    /// The same if the agent connects to us there, as to a controller.
+    #[arg(
+        long,
+        value_name = "tcp:HOST[:PORT]",
+        requires = "ports",
+        conflicts_with = "agent"
+    )]
+    listen: Option<Endpoint>,
+    /// How many ports of a device that is started here are connected, 2 to 4; the
+    /// method's own choice if nothing is said.
+    #[arg(long, value_name = "N", conflicts_with = "ports")]
+    connect: Option<usize>,
+    /// Choose something of the method's own, as in interval=1ms. May be given several
+    /// times; the list shows what there is.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_option)]
+    options: Vec<(String, String)>,
+    /// Do less: enough to see that it works. The result says so.
+    #[arg(long)]
+    quick: bool,
+    /// Everything random follows from it.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How long one trial sends, as in "10 s".
+    #[arg(long)]
+    duration: Option<Duration>,
+    /// A directory for what was found.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one JSON document, and nothing else.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why nothing was measured.
+#[derive(Debug, Error)]
+enum Failure {
+    /// What the user wants makes no sense.
+    #[error("{0}")]
+    Mistake(String),
+    /// The machine lacks something.
+    #[error("{0}")]
+    Lacking(String),
+    /// The device or the tester failed.
+    #[error("{0}")]
+    Fault(String),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Failure {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Mistake(_) => Exit::BadInput,
+            Self::Lacking(_) => Exit::Lacking,
+            Self::Fault(_) => Exit::Fault,
+            Self::Interrupted => Exit::Interrupted,
+        }
+    }
+}
+
+impl From<TesterError> for Failure {
+    fn from(error: TesterError) -> Self {
+        match error {
+            TesterError::NoInterface(_) | TesterError::Twice(_) | TesterError::Number(_) => {
+                Self::Mistake(error.to_string())
+            }
+            _ => Self::Lacking(error.to_string()),
+        }
+    }
+}
+
+impl From<Lacking> for Failure {
+    fn from(lacking: Lacking) -> Self {
+        Self::Lacking(lacking.to_string())
+    }
+}
+
+impl From<MethodError> for Failure {
+    fn from(error: MethodError) -> Self {
+        match error {
+            MethodError::Trial(TrialError::Interrupted) => Self::Interrupted,
+            MethodError::Option(..) | MethodError::Unsuitable(_) => {
+                Self::Mistake(error.to_string())
+            }
+            MethodError::Trial(TrialError::Unable { .. }) => Self::Mistake(error.to_string()),
+            MethodError::Trial(_) => Self::Fault(error.to_string()),
+        }
+    }
+}
+
+fn parse_option(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        Some(_) | None => Err("say it as in interval=1ms".to_owned()),
+    }
+}
+
+/// Measures, or lists what can be measured and how.
+pub fn measure(arguments: &Measure) -> Exit {
+    let Some(name) = &arguments.method else {
+        return print(&show::list());
+    };
+    match find(name).and_then(|method| make(method, arguments)) {
+        Ok(measurement) => conclude(arguments, &measurement),
+        Err(failure) => {
+            say(format_args!("taktos: {failure}"));
+            failure.exit()
+        }
+    }
+}
+
+fn find(name: &str) -> Result<&'static Method, Failure> {
+    let known = || METHODS.iter().map(|method| method.name);
+    method::named(name).ok_or_else(|| {
+        let near = |candidate: &&str| strsim::damerau_levenshtein(name, candidate);
+        let guess = known().min_by_key(near).filter(|it| near(it) <= 3);
+        let guess = guess.map_or_else(String::new, |it| format!("did you mean `{it}`? "));
+        let known: Vec<_> = known().collect();
+        let known = known.join(", ");
+        Failure::Mistake(format!(
+            "no method is named `{name}`: {guess}There are {known}"
+        ))
+    })
+}
+
+fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
+    let settings = settings(method, arguments)?;
+    let stop = stop_on_signals()
+        .map_err(|error| Failure::Fault(format!("cannot catch Ctrl-C: {error}")))?;
+    let record = Record::begin();
+    let mut tester = open(method, arguments, stop)?;
+    say(format_args!("{}: {}", method.name, tester.setup().device));
+    let mut bar = Bar(Steps::new(method.name.to_owned()));
+    let made = measuring::measure(method, &mut *tester, &settings, &mut bar, record);
+    bar.0.close();
+    Ok(made?)
+}
+
+fn settings(method: &Method, arguments: &Measure) -> Result<Settings, Failure> {
+    let mut options = BTreeMap::new();
+    for (name, value) in &arguments.options {
+        if !method.options.iter().any(|(known, _)| known == name) {
+            let known: Vec<_> = method.options.iter().map(|(known, _)| *known).collect();
+            let known = match known.is_empty() {
+                true => "has no options".to_owned(),
+                false => format!("has {}", known.join(", ")),
+            };
+            let mistake = format!("no option `{name}`: {} {known}", method.name);
+            return Err(Failure::Mistake(mistake));
+        }
+        options.insert(name.clone(), value.clone());
+    }
+    Ok(Settings {
+        effort: match arguments.quick {
+            true => Effort::Quick,
+            false => Effort::Full,
+        },
+        seed: arguments.seed,
+        duration: arguments.duration,
+        options,
+    })
+}
+
+/// Returns a tester with the device that is meant.
+fn open(
+    method: &Method,
+    arguments: &Measure,
+    stop: Arc<AtomicBool>,
+) -> Result<Box<dyn Tester>, Failure> {
+    // A way that fails has a detour by a third port.
+    let (ports, arrangement) = match method.name {
+        "failover" => (3, Arrangement::Detour),
+        _ => (2, Arrangement::Stations),
+    };
+    if !arguments.ports.is_empty() {
+        let way = way(arguments)?;
+        let tester = LinkTester::on(&arguments.ports, way, arrangement, stop)?;
+        return Ok(Box::new(tester));
+    }
+    let usual = Target::Taktos(TaktosEngine::Kernel);
+    let target = arguments.target.clone().unwrap_or(usual);
+    if target.is_real() {
+        privilege::acquire()?;
+    }
+    let wanted = Wanted {
+        ports: arguments.connect.unwrap_or(ports),
+        arrangement,
+        stop,
+    };
+    Ok(target.open(&wanted)?)
+}
+
+/// Returns how the agent of the user's device is reached.
+fn way(arguments: &Measure) -> Result<Option<Way>, Failure> {
+    match (&arguments.agent, &arguments.listen) {
+        (Some(endpoint), _) => Ok(Some(Way::Dial(address(endpoint)?))),
+        (None, Some(endpoint)) => Ok(Some(Way::Await(address(endpoint)?))),
+        (None, None) => Ok(None),
+    }
+}
+
+fn address(endpoint: &Endpoint) -> Result<SocketAddr, Failure> {
+    let mut found = (endpoint.host.as_str(), endpoint.port)
+        .to_socket_addrs()
+        .map_err(|error| Failure::Mistake(format!("{endpoint}: {error}")))?;
+    let none = || Failure::Mistake(format!("{endpoint} has no address"));
+    found.next().ok_or_else(none)
+}
+
+/// Shows how far a method is.
+struct Bar(Steps);
+
+impl Progress for Bar {
+    fn step(&mut self, done: u64, of: u64, _now: &str) {
+        self.0.show(done, of);
+    }
+}
+
+fn conclude(arguments: &Measure, measurement: &Measurement) -> Exit {
+    let text = match arguments.json {
+        true => format!("{:#}\n", show::as_json(measurement)),
+        false => show::as_text(measurement),
+    };
+    if let Some(folder) = &arguments.out
+        && let Err(error) = show::write(folder, measurement)
+    {
+        let folder = folder.display();
+        say(format_args!("taktos: cannot write to {folder}: {error}"));
+        return Exit::Fault;
+    }
+    print(&text)
+}
+
+fn print(text: &str) -> Exit {
+    match screen::print(text) {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            say(format_args!("taktos: cannot show the result: {error}"));
+            Exit::Fault
+        }
+    }
+}

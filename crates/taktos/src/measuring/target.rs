@@ -1,0 +1,266 @@
+//! What can be measured, and how to get at it.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use lab::subject::{RelayPlan, Shaper, Subject, TaktosEngine};
+use lab::switches::Carried;
+use lab::tester::{Arrangement, LinkTester, TesterError};
+use measure::trial::Tester;
+use sim::tester::{SmallSwitch, VirtualTester};
+use thiserror::Error;
+use units::{BitRate, Duration};
+
+/// What targets there are, in the words of the command line.
+pub const TARGETS: &[(&str, &str)] = &[
+    (
+        "taktos[:kernel|packet|xdp]",
+        "the Taktos switch of this program, by one of its engines [kernel]",
+    ),
+    (
+        "open-vswitch[:afxdp|af-packet]",
+        "Open vSwitch, its datapath in user space [afxdp]",
+    ),
+    ("bridge", "the bridge of the kernel"),
+    (
+        "relay[:KEY=VALUE,…]",
+        "a relay of known delay=, or with a bucket of known rate=, burst= and limit=",
+    ),
+    (
+        "emulated:NAME",
+        "an emulated device, in virtual time: zodiac-fx, banana-pi-r1",
+    ),
+];
+
+/// The most bytes that a relay's bucket or queue holds.
+const MOST_BYTES: u32 = 1 << 30;
+/// What a token bucket has unless the user says otherwise: a frame, and fifty.
+const USUAL_BURST: u32 = 1_600;
+const USUAL_LIMIT: u32 = 75_000;
+
+/// A device that can be had for the asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The Taktos switch.
+    Taktos(TaktosEngine),
+    /// Open vSwitch.
+    OpenVswitch(Carried),
+    /// The bridge of the kernel.
+    Bridge,
+    /// A relay.
+    Relay(RelayPlan),
+    /// A device in virtual time.
+    Emulated(Emulated),
+}
+
+/// A device in virtual time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emulated {
+    /// The Zodiac FX of LOKO.
+    ZodiacFx,
+    /// The Banana Pi R1 of LOKO.
+    BananaPiR1,
+}
+
+/// A text names no target.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ParseTargetError {
+    /// Nothing is called that.
+    #[error("no target is named `{0}`: `taktos measure` lists them")]
+    Unknown(String),
+    /// There is such a target, but not of that kind.
+    #[error("`{name}` cannot be `{kind}`: choose among {choices}")]
+    Kind {
+        /// The target.
+        name: &'static str,
+        /// What was wanted.
+        kind: String,
+        /// What there is.
+        choices: &'static str,
+    },
+    /// A part of a relay makes no sense.
+    #[error("a relay cannot have `{0}`: say delay=100us, or rate=10M,burst=1600,limit=75000")]
+    Relay(String),
+}
+
+impl FromStr for Target {
+    type Err = ParseTargetError;
+
+    fn from_str(text: &str) -> Result<Self, ParseTargetError> {
+        let (name, kind) = match text.split_once(':') {
+            Some((name, kind)) => (name, Some(kind)),
+            None => (text, None),
+        };
+        match (name, kind) {
+            ("taktos", kind) => engine(kind).map(Self::Taktos),
+            ("open-vswitch", None | Some("afxdp")) => Ok(Self::OpenVswitch(Carried::Xdp)),
+            ("open-vswitch", Some("af-packet")) => Ok(Self::OpenVswitch(Carried::Packet)),
+            ("open-vswitch", Some(kind)) => Err(ParseTargetError::Kind {
+                name: "open-vswitch",
+                kind: kind.to_owned(),
+                choices: "afxdp, af-packet",
+            }),
+            ("bridge", None) => Ok(Self::Bridge),
+            ("relay", kind) => relay(kind.unwrap_or_default()).map(Self::Relay),
+            ("emulated", Some("zodiac-fx")) => Ok(Self::Emulated(Emulated::ZodiacFx)),
+            ("emulated", Some("banana-pi-r1")) => Ok(Self::Emulated(Emulated::BananaPiR1)),
+            ("emulated", kind) => Err(ParseTargetError::Kind {
+                name: "emulated",
+                kind: kind.unwrap_or_default().to_owned(),
+                choices: "zodiac-fx, banana-pi-r1",
+            }),
+            (_, _) => Err(ParseTargetError::Unknown(text.to_owned())),
+        }
+    }
+}
+
+fn engine(kind: Option<&str>) -> Result<TaktosEngine, ParseTargetError> {
+    match kind {
+        None | Some("kernel") => Ok(TaktosEngine::Kernel),
+        Some("packet") => Ok(TaktosEngine::Packet),
+        Some("xdp") => Ok(TaktosEngine::Xdp),
+        Some(kind) => Err(ParseTargetError::Kind {
+            name: "taktos",
+            kind: kind.to_owned(),
+            choices: "kernel, packet, xdp",
+        }),
+    }
+}
+
+/// Reads `delay=100us`, `rate=10M,burst=1600,limit=75000`, all of it, or nothing.
+fn relay(text: &str) -> Result<RelayPlan, ParseTargetError> {
+    let mut plan = RelayPlan::default();
+    let (mut rate, mut burst, mut limit) = (None, None, None);
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let mistake = || ParseTargetError::Relay(part.to_owned());
+        let bytes = |text: &str| {
+            let bytes = text.parse::<u32>().ok();
+            let bytes = bytes.filter(|bytes| (1..=MOST_BYTES).contains(bytes));
+            bytes.map(Some).ok_or_else(mistake)
+        };
+        match part.split_once('=') {
+            Some(("delay", text)) => {
+                let delay = text.parse::<Duration>().ok();
+                let delay = delay.filter(|it| *it <= lab::delay_line::LONGEST_DELAY);
+                plan.delay = Some(delay.ok_or_else(mistake)?);
+            }
+            Some(("rate", text)) => {
+                rate = Some(text.parse::<BitRate>().map_err(|_| mistake())?);
+            }
+            Some(("burst", text)) => burst = bytes(text)?,
+            Some(("limit", text)) => limit = bytes(text)?,
+            Some(_) | None => return Err(mistake()),
+        }
+    }
+    plan.shaper = match (rate, burst.or(limit)) {
+        (Some(rate), _) => Some(Shaper {
+            rate,
+            burst_bytes: burst.unwrap_or(USUAL_BURST),
+            limit_bytes: limit.unwrap_or(USUAL_LIMIT),
+        }),
+        (None, None) => None,
+        (None, Some(_)) => return Err(ParseTargetError::Relay(text.to_owned())),
+    };
+    Ok(plan)
+}
+
+/// What a tester is to have besides its device.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// How many ports.
+    pub ports: usize,
+    /// How a device forwards whose forwarding can be arranged.
+    pub arrangement: Arrangement,
+    /// Ends trials early when it is set.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Target {
+    /// Tells whether it stands in namespaces, for which this process needs a
+    /// privilege.
+    #[must_use]
+    pub fn is_real(&self) -> bool {
+        match self {
+            Self::Taktos(_) | Self::OpenVswitch(_) | Self::Bridge | Self::Relay(_) => true,
+            Self::Emulated(_) => false,
+        }
+    }
+
+    /// Starts the device, and a tester around it.
+    ///
+    /// # Errors
+    ///
+    /// If the machine lacks something that the device needs.
+    pub fn open(&self, wanted: &Wanted) -> Result<Box<dyn Tester>, TesterError> {
+        let subject = match self {
+            Self::Taktos(engine) => Subject::Taktos {
+                program: std::env::current_exe()?,
+                engine: *engine,
+            },
+            Self::OpenVswitch(carried) => Subject::OpenVswitch(*carried),
+            Self::Bridge => Subject::Bridge,
+            Self::Relay(plan) => Subject::Relay(*plan),
+            Self::Emulated(which) => return Ok(emulated(*which)),
+        };
+        let stop = Arc::clone(&wanted.stop);
+        let tester = LinkTester::with(&subject, wanted.ports, wanted.arrangement, stop)?;
+        Ok(Box::new(tester))
+    }
+}
+
+fn emulated(which: Emulated) -> Box<dyn Tester> {
+    /// As messages of OpenFlow 1.0 have it, which these devices speak.
+    const VERSION: u8 = 1;
+    let device = match which {
+        Emulated::ZodiacFx => SmallSwitch::zodiac_fx(),
+        Emulated::BananaPiR1 => SmallSwitch::banana_pi_r1(),
+    };
+    Box::new(VirtualTester::new(device, VERSION))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_as_they_are_listed() {
+        let read = |text: &str| text.parse::<Target>();
+
+        assert_eq!(read("taktos"), Ok(Target::Taktos(TaktosEngine::Kernel)));
+        assert_eq!(read("taktos:xdp"), Ok(Target::Taktos(TaktosEngine::Xdp)));
+        let packet = Target::OpenVswitch(Carried::Packet);
+        assert_eq!(read("open-vswitch:af-packet"), Ok(packet));
+        let delay = Some(Duration::from_us(100));
+        let plan = RelayPlan {
+            delay,
+            shaper: None,
+        };
+        assert_eq!(read("relay:delay=100us"), Ok(Target::Relay(plan)));
+    }
+
+    #[test]
+    fn a_bucket_needs_a_rate() {
+        let read = |text: &str| text.parse::<Target>();
+
+        let Ok(Target::Relay(plan)) = read("relay:rate=10M,burst=3000") else {
+            panic!("a relay with a bucket");
+        };
+
+        let shaper = plan.shaper.unwrap();
+        assert_eq!((shaper.burst_bytes, shaper.limit_bytes), (3_000, 75_000));
+        assert!(matches!(
+            read("relay:burst=3000"),
+            Err(ParseTargetError::Relay(_))
+        ));
+    }
+
+    #[test]
+    fn what_is_no_target_is_named() {
+        let refused = "zodiac".parse::<Target>().unwrap_err();
+
+        assert_eq!(refused, ParseTargetError::Unknown("zodiac".to_owned()));
+        assert!("taktos:gpu".parse::<Target>().is_err());
+        assert!("relay:delay=never".parse::<Target>().is_err());
+    }
+}
