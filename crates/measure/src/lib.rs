@@ -7,8 +7,8 @@
 //! [`report`] shows it. What a paper measured is set beside ours by
 //! [`reproduction`]. Switches towards a controller are played by [`packet_ins`].
 //! A [`method`] that measures a device makes [`trial`]s and ends in a [`measurement`];
-//! those of two devices make a [`comparison`]. There is no clock here: time is always
-//! an input.
+//! a [`plan`] of many points can be interrupted and resumed, and measurements of two
+//! devices make a [`comparison`]. There is no clock here: time is always an input.
 
 pub mod capture;
 pub mod comparison;
@@ -18,6 +18,7 @@ pub mod load;
 pub mod measurement;
 pub mod method;
 pub mod packet_ins;
+pub mod plan;
 pub mod recorder;
 pub mod report;
 pub mod reproduction;

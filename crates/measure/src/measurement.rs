@@ -3,6 +3,20 @@
 //!
 //! A figure without its conditions says nothing. Each one keeps its distribution,
 //! never a mean alone, and the document keeps what the machine did meanwhile.
+//!
+//! | module | shows it as |
+//! |---|---|
+//! | [`document`] | JSON, and reads that back |
+//! | `csv` | a table for spreadsheets |
+//! | `text` | lines for people |
+//! | `page` | a page with plots |
+
+mod csv;
+pub mod document;
+mod page;
+#[cfg(test)]
+mod tests;
+mod text;
 
 use units::{BitRate, DataSize, Duration};
 

@@ -1,14 +1,19 @@
 //! How a quantity is spread: quantiles, never a mean alone.
 //!
 //! Values go into a histogram whose buckets are never wider than a hundredth of
-//! their value (HDR histogram), so a quantile is right to 1 % and errs upward.
-//! The smallest, the greatest and the mean are exact.
+//! their value (HDR histogram), so a quantile is right to 1 % and errs upward; a fine
+//! one is right to a thousandth. The smallest, the greatest and the mean are exact.
 //!
 //! A quantile of few values says little. Its confidence interval comes from the
 //! ranks alone, whatever the distribution: the number of values below the true
-//! quantile is binomial, here by the normal approximation.
+//! quantile is binomial. So does the bound that a share of all values, seen or not,
+//! keeps with a stated confidence. Both take the values for independent, which
+//! neighbours on a busy machine are not: the true interval is wider.
+
+mod ranks;
 
 use hdrhistogram::Histogram;
+use thiserror::Error;
 use units::Duration;
 
 const SIGNIFICANT_DIGITS: u8 = 2;
@@ -16,8 +21,8 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 const FINE_DIGITS: u8 = 3;
 /// Longer values are counted as this one; the exact maximum is kept apart.
 const LONGEST_NS: u64 = 100_000_000_000;
-/// The number of standard deviations on each side that hold 95 %.
-const DEVIATIONS_95: f64 = 1.96;
+/// The confidence of intervals.
+const CONFIDENCE: f64 = 0.95;
 
 /// Lengths of time, collected.
 #[derive(Clone, Debug)]
@@ -25,7 +30,7 @@ pub struct Distribution {
     histogram: Histogram<u32>,
     count: u64,
     sum_ns: u128,
-    /// The sum of the squares, in square nanoseconds.
+    /// The sum of the squared differences from the mean, in square nanoseconds.
     squares: f64,
     min: Duration,
     max: Duration,
@@ -69,22 +74,31 @@ impl Distribution {
         }
         // Beyond 2^32 equal values the quantiles are off; the sums are not.
         let counted = u32::try_from(times).unwrap_or(u32::MAX);
-        self.histogram.saturating_record_n(value.as_ns(), counted);
+        self.histogram
+            .saturating_record_n(value.as_ns().min(LONGEST_NS), counted);
+        self.squares += self.squares_between(as_f64(value.as_ns()), times);
         self.count += times;
         self.sum_ns += u128::from(value.as_ns()) * u128::from(times);
-        self.squares += as_f64(value.as_ns()).powi(2) * as_f64(times);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
 
-    /// Adds the values of another distribution.
+    /// Adds the values of another distribution, as finely as this one holds them; one
+    /// without values becomes the other.
     pub fn merge(&mut self, other: &Self) {
+        if self.count == 0 {
+            other.clone_into(self);
+            return;
+        }
+        if other.count == 0 {
+            return;
+        }
+        self.squares += other.squares + self.squares_between(other.real_mean(), other.count);
         self.histogram
             .add(&other.histogram)
             .expect("both histograms have the same bounds");
         self.count += other.count;
         self.sum_ns += other.sum_ns;
-        self.squares += other.squares;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
@@ -108,20 +122,33 @@ impl Distribution {
         self.value_at(f64::from(per_mille) / 1000.0)
     }
 
-    /// Returns an interval that holds the true quantile with 95 % confidence,
+    /// Returns an interval that holds the true quantile with at least 95 % confidence,
     /// or nothing if there are too few values to say.
     #[must_use]
     pub fn confidence(&self, per_mille: u32) -> Option<(Duration, Duration)> {
-        let (quantile, count) = (f64::from(per_mille) / 1000.0, as_f64(self.count));
-        let deviation = (count * quantile * (1.0 - quantile)).sqrt();
-        let (low, high) = (
-            (count * quantile - DEVIATIONS_95 * deviation) / count,
-            (count * quantile + DEVIATIONS_95 * deviation + 1.0) / count,
-        );
-        if self.count == 0 || low < 0.0 || high > 1.0 {
+        let quantile = f64::from(per_mille) / 1000.0;
+        let (low, high) = ranks::around(self.count, quantile, CONFIDENCE)?;
+        Some((self.value_of_rank(low)?, self.value_of_rank(high)?))
+    }
+
+    /// Returns what `per_mille` thousandths of all values, those that were not seen
+    /// included, do not exceed with at least 95 % confidence, or nothing if there are
+    /// too few values to say.
+    #[must_use]
+    pub fn tolerance(&self, per_mille: u32) -> Option<Duration> {
+        let quantile = f64::from(per_mille) / 1000.0;
+        self.value_of_rank(ranks::above(self.count, quantile, CONFIDENCE)?)
+    }
+
+    /// Returns the standard deviation of the values, rounded to the nearest nanosecond,
+    /// or nothing for fewer than two values.
+    #[must_use]
+    pub fn deviation(&self) -> Option<Duration> {
+        if self.count < 2 {
             return None;
         }
-        Some((self.value_at(low)?, self.value_at(high)?))
+        let deviation = (self.squares / as_f64(self.count - 1)).max(0.0).sqrt();
+        Some(Duration::from_ns(nearest(deviation)))
     }
 
     /// Returns the usual figures.
@@ -149,6 +176,62 @@ impl Distribution {
             let edge = self.clamp(bucket.value_iterated_to());
             (edge, bucket.count_since_last_iteration())
         })
+    }
+
+    /// Returns the distribution that these buckets came from, with what is exact.
+    ///
+    /// # Errors
+    ///
+    /// If the parts contradict each other.
+    pub fn restore(exact: &Exact, buckets: &[(Duration, u64)]) -> Result<Self, Contradiction> {
+        let mut restored = Self::fine();
+        let mut before = None;
+        for (edge, count) in buckets {
+            let is_within = *edge <= exact.max && *edge >= exact.min;
+            if *count == 0 || !is_within || before.is_some_and(|before| before >= *edge) {
+                return Err(Contradiction);
+            }
+            before = Some(*edge);
+            restored.record_many(*edge, *count);
+        }
+        let values: u64 = buckets.iter().map(|(_, count)| *count).sum();
+        if values > exact.count || (values == 0) != (exact.count == 0) {
+            return Err(Contradiction);
+        }
+        if exact.count == 0 {
+            return Ok(Self::fine());
+        }
+        if !(exact.min..=exact.max).contains(&exact.mean) {
+            return Err(Contradiction);
+        }
+        let deviation = as_f64(exact.deviation.map_or(0, Duration::as_ns));
+        Ok(Self {
+            count: exact.count,
+            sum_ns: u128::from(exact.mean.as_ns()) * u128::from(exact.count),
+            squares: deviation.powi(2) * as_f64(exact.count - 1),
+            min: exact.min,
+            max: exact.max,
+            ..restored
+        })
+    }
+
+    /// Returns what `times` values with this mean add to the squares.
+    fn squares_between(&self, mean: f64, times: u64) -> f64 {
+        if self.count == 0 {
+            return 0.0;
+        }
+        let (own, others) = (as_f64(self.count), as_f64(times));
+        (mean - self.real_mean()).powi(2) * own * others / (own + others)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "for statistics only")]
+    fn real_mean(&self) -> f64 {
+        self.sum_ns as f64 / as_f64(self.count)
+    }
+
+    fn value_of_rank(&self, rank: u64) -> Option<Duration> {
+        // The middle of the rank, so that no rounding leads to the next.
+        self.value_at((as_f64(rank) - 0.5) / as_f64(self.count))
     }
 
     fn value_at(&self, quantile: f64) -> Option<Duration> {
@@ -180,6 +263,36 @@ pub struct Summary {
     pub p999: Duration,
     /// The greatest value.
     pub max: Duration,
+}
+
+/// What a distribution knows exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exact {
+    /// The number of values.
+    pub count: u64,
+    /// The smallest value.
+    pub min: Duration,
+    /// The mean, rounded to the nearest nanosecond.
+    pub mean: Duration,
+    /// The standard deviation, if there are two values.
+    pub deviation: Option<Duration>,
+    /// The greatest value.
+    pub max: Duration,
+}
+
+/// Parts of a distribution that cannot belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the buckets of a distribution contradict its count, its order or its bounds")]
+pub struct Contradiction;
+
+/// Returns the nearest whole number.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a length of time: not negative, and saturating is right for what is beyond"
+)]
+fn nearest(value: f64) -> u64 {
+    value.round() as u64
 }
 
 /// Returns a number of things as a share of another.
@@ -223,6 +336,72 @@ mod tests {
     }
 
     #[test]
+    fn the_deviation_is_that_of_the_values_however_they_were_added() {
+        // Two thousand values, half at 1 s − 3 ns and half at 1 s + 3 ns.
+        let second = Duration::from_secs(1).as_ns();
+        let mut together = Distribution::fine();
+        together.record_many(Duration::from_ns(second - 3), 1_000);
+        let other = of((0..1_000).map(|_| Duration::from_ns(second + 3)));
+        together.merge(&other);
+
+        assert_eq!(together.deviation(), Some(Duration::from_ns(3)));
+        assert_eq!(together.count(), 2_000);
+        assert_eq!(of([Duration::from_ns(5)]).deviation(), None);
+    }
+
+    #[test]
+    fn a_fine_one_is_right_to_a_thousandth_and_merges_with_a_coarse_one() {
+        let mut fine = Distribution::fine();
+        fine.record(Duration::from_ns(1_234_567));
+        fine.record(Duration::from_ns(9_000_000));
+        let median = fine.quantile(500).unwrap().as_ns();
+        assert!(
+            (1_234_567..=1_234_567 + 1_235).contains(&median),
+            "{median}"
+        );
+
+        fine.merge(&of([Duration::from_us(3)]));
+        let mut coarse = of([Duration::from_us(3)]);
+        coarse.merge(&fine);
+
+        assert_eq!((fine.count(), coarse.count()), (3, 4));
+        assert_eq!(coarse.max(), Some(Duration::from_ms(9)));
+    }
+
+    #[test]
+    fn tolerance_needs_more_values_than_a_quantile() {
+        let distribution = of((1..=300).map(Duration::from_us));
+
+        assert_eq!(distribution.tolerance(990), Some(Duration::from_us(300)));
+        assert_eq!(distribution.tolerance(999), None);
+    }
+
+    #[test]
+    fn buckets_that_contradict_their_count_are_refused() {
+        let (low, high) = (Duration::from_us(1), Duration::from_us(9));
+        let exact = Exact {
+            count: 2,
+            min: low,
+            mean: Duration::from_us(5),
+            deviation: None,
+            max: high,
+        };
+
+        assert!(Distribution::restore(&exact, &[(low, 1), (high, 1)]).is_ok());
+        for buckets in [
+            &[(low, 3)][..],
+            &[(high, 1), (low, 1)],
+            &[(Duration::from_us(10), 1)],
+            &[],
+        ] {
+            assert_eq!(
+                Distribution::restore(&exact, buckets).unwrap_err(),
+                Contradiction
+            );
+        }
+    }
+
+    #[test]
     fn nothing_has_no_figures() {
         let distribution = Distribution::default();
 
@@ -249,6 +428,33 @@ mod tests {
 
             prop_assert!(quantile >= exact);
             prop_assert!(quantile <= exact + exact / 100);
+        }
+
+        /// What is written and read back tells the same.
+        #[test]
+        fn a_restored_distribution_tells_the_same(
+            values in prop::collection::vec(0u64..1 << 50, 1..200),
+        ) {
+            let mut distribution = Distribution::fine();
+            for ns in values {
+                distribution.record(Duration::from_ns(ns));
+            }
+            let summary = distribution.summary().unwrap();
+            let exact = Exact {
+                count: summary.count,
+                min: summary.min,
+                mean: summary.mean,
+                deviation: distribution.deviation(),
+                max: summary.max,
+            };
+            let buckets: Vec<_> = distribution.buckets().collect();
+
+            let restored = Distribution::restore(&exact, &buckets).unwrap();
+
+            prop_assert_eq!(restored.summary(), distribution.summary());
+            prop_assert_eq!(restored.deviation(), distribution.deviation());
+            prop_assert_eq!(restored.buckets().collect::<Vec<_>>(), buckets);
+            prop_assert_eq!(restored.confidence(500), distribution.confidence(500));
         }
 
         #[test]

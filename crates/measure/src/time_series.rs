@@ -43,6 +43,20 @@ impl TimeSeries {
         }
     }
 
+    /// Returns a series of these intervals.
+    ///
+    /// # Panics
+    ///
+    /// If the intervals have no length, or are too many.
+    #[must_use]
+    pub fn restore(start: Instant, length: Duration, intervals: Vec<Interval>) -> Self {
+        assert!(intervals.len() <= MOST_INTERVALS, "a series is bounded");
+        Self {
+            intervals,
+            ..Self::new(start, length)
+        }
+    }
+
     /// Adds a delivery of a frame sent at `sent_at`.
     pub fn received(&mut self, sent_at: Instant, latency: Duration) {
         let interval = self.interval_of(sent_at);

@@ -14,7 +14,7 @@ mod layout;
 mod margins;
 pub(crate) mod markup;
 mod platform;
-mod quantity;
+pub(crate) mod quantity;
 mod restoration;
 pub(crate) mod svg;
 mod time_line;

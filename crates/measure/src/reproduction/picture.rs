@@ -50,7 +50,7 @@ impl Picture {
         format!("{}\n", self.element())
     }
 
-    pub(super) fn element(&self) -> Element {
+    pub(crate) fn element(&self) -> Element {
         match self {
             Self::HeatMap(map) => map.element(),
             Self::Boxes(chart) => chart.element(),

@@ -1,7 +1,7 @@
 //! Quantities as the page writes them: three digits and a unit.
 
 /// Returns a time with three significant digits.
-pub(super) fn time(ns: u64) -> String {
+pub(crate) fn time(ns: u64) -> String {
     scaled(
         ns,
         &[
@@ -14,7 +14,7 @@ pub(super) fn time(ns: u64) -> String {
 }
 
 /// Returns a round time, as an axis writes it.
-pub(super) fn short_time(ns: u64) -> String {
+pub(crate) fn short_time(ns: u64) -> String {
     match ns {
         0..1_000 => format!("{ns} ns"),
         1_000..1_000_000 => format!("{} µs", ns / 1_000),
@@ -24,7 +24,7 @@ pub(super) fn short_time(ns: u64) -> String {
 }
 
 /// Returns a rate with three significant digits.
-pub(super) fn rate(bps: u64) -> String {
+pub(crate) fn rate(bps: u64) -> String {
     scaled(
         bps,
         &[
@@ -37,7 +37,7 @@ pub(super) fn rate(bps: u64) -> String {
 }
 
 /// Returns a whole number in groups of three digits.
-pub(super) fn whole(number: u64) -> String {
+pub(crate) fn whole(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {

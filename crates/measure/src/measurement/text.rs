@@ -1,0 +1,185 @@
+//! A measurement as lines for people.
+
+use std::fmt::Write;
+
+use units::Duration;
+
+use super::{Conditions, Figure, Measurement, Value};
+use crate::method::point_name;
+use crate::report::html::quantity::{time, whole};
+use crate::trial::Stamps;
+
+/// The heads of the columns.
+const COLUMNS: [&str; 7] = ["quantity", "median", "95 %", "p99", "p99.9", "max", "count"];
+/// The first column is aligned to the left.
+const LEFT: usize = 0;
+
+impl Measurement {
+    /// Returns the figures as a table for each setting, with the conditions below.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let quick = match self.quick {
+            true => ", shortened: no figure for publication",
+            false => "",
+        };
+        let mut text = format!("{} of {}{quick}\n", self.method, self.device);
+        for (setting, figures) in self.by_setting() {
+            text.push('\n');
+            if !setting.is_empty() {
+                let _ = writeln!(text, "{setting}");
+            }
+            text.push_str(&table(&figures));
+        }
+        text.push('\n');
+        for remark in &self.remarks {
+            let _ = writeln!(text, "- {remark}");
+        }
+        for line in conditions(&self.conditions) {
+            let _ = writeln!(text, "{line}");
+        }
+        text
+    }
+
+    /// Returns the figures by their setting, in the order in which settings come first.
+    pub(super) fn by_setting(&self) -> Vec<(String, Vec<&Figure>)> {
+        let mut groups: Vec<(String, Vec<&Figure>)> = Vec::new();
+        for figure in &self.figures {
+            let name = point_name(&figure.setting);
+            match groups.iter_mut().find(|(setting, _)| *setting == name) {
+                Some((_, figures)) => figures.push(figure),
+                None => groups.push((name, vec![figure])),
+            }
+        }
+        groups
+    }
+}
+
+fn table(figures: &[&Figure]) -> String {
+    let mut rows = vec![COLUMNS.map(str::to_owned).to_vec()];
+    rows.extend(figures.iter().map(|figure| row(figure)));
+    let has_times = figures
+        .iter()
+        .any(|figure| matches!(figure.value, Value::Times(_)));
+    if !has_times {
+        rows.remove(0);
+    }
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        // A single value may be a sentence: it does not widen its column.
+        let cells = cells
+            .map(|cell| cell.chars().count())
+            .filter(|width| *width <= 40);
+        cells.max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..COLUMNS.len()).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, width))| match column == LEFT {
+            true => format!("  {cell:width$}"),
+            false => format!("{cell:>width$}"),
+        });
+        let line = cells.collect::<Vec<_>>().join("  ");
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// Returns the cells of a figure's row.
+pub(super) fn row(figure: &Figure) -> Vec<String> {
+    let mut cells = vec![figure.quantity.clone()];
+    let Value::Times(times) = &figure.value else {
+        cells.push(single(&figure.value));
+        return cells;
+    };
+    let Some(summary) = times.summary() else {
+        cells.push("none".to_owned());
+        return cells;
+    };
+    let text = |duration: Duration| time(duration.as_ns());
+    let interval = match times.confidence(500) {
+        Some((low, high)) => format!("{} to {}", text(low), text(high)),
+        None => "too few".to_owned(),
+    };
+    cells.push(text(summary.p50));
+    cells.push(interval);
+    cells.extend([summary.p99, summary.p999, summary.max].map(text));
+    cells.push(whole(summary.count));
+    cells
+}
+
+/// Returns a value that is one thing.
+fn single(value: &Value) -> String {
+    match value {
+        Value::Times(times) => match times.quantile(500) {
+            Some(median) => time(median.as_ns()),
+            None => "none".to_owned(),
+        },
+        Value::Time(length) => time(length.as_ns()),
+        Value::Rate(rate) => rate.to_string(),
+        Value::Size(size) => format!("{} bytes", whole(size.bytes_up())),
+        Value::Count(count) => whole(*count),
+        Value::Share(share) => format!("{:.4} %", share * 100.0),
+        Value::Series(series) => format!(
+            "{} intervals of {}",
+            series.intervals().len(),
+            time(series.length().as_ns())
+        ),
+        Value::Unknown(reason) => format!("unknown: {reason}"),
+    }
+}
+
+/// Returns what the figures stand on, a sentence each.
+pub(super) fn conditions(conditions: &Conditions) -> Vec<String> {
+    let stamps = match conditions.stamps {
+        Stamps::Virtual => "Stamps are of virtual time, exact.",
+        Stamps::Hardware => "Stamps are those of the network card.",
+        Stamps::Kernel => "Stamps are the kernel's, at the driver.",
+        Stamps::Program => "Stamps are those of the tester's own program.",
+        Stamps::File => "Stamps are those of captures.",
+    };
+    let mut lines = vec![stamps.to_owned()];
+    if let Some(bias) = conditions.bias {
+        lines.push(format!("The tester's bias by calibration: {bias}."));
+    }
+    if let Some(summary) = conditions.lateness.summary() {
+        lines.push(format!(
+            "{} frames left after their time by {} (p99), {} at most; {} came too late and were \
+             left out, {} went by unseen.",
+            whole(summary.count),
+            time(summary.p99.as_ns()),
+            time(summary.max.as_ns()),
+            whole(conditions.skipped),
+            whole(conditions.unseen)
+        ));
+    }
+    lines.push(match conditions.stalls.summary() {
+        Some(stalls) => format!(
+            "The machine stood still {} times, {} at most.",
+            whole(stalls.count),
+            time(stalls.max.as_ns())
+        ),
+        None => "The machine did not stand still.".to_owned(),
+    });
+    if let Some(machine) = &conditions.machine {
+        lines.push(format!(
+            "Linux {} on {} x {}, clock {}, load {}.{:02} before and {}.{:02} after.",
+            machine.kernel,
+            machine.processors,
+            machine.processor,
+            machine.clock_source,
+            machine.load_before / 100,
+            machine.load_before % 100,
+            machine.load_after / 100,
+            machine.load_after % 100,
+        ));
+    }
+    for (name, version) in &conditions.versions {
+        lines.push(format!("{name} {version}."));
+    }
+    lines.push(format!(
+        "Taktos {}, seed {}, {} long: {}",
+        conditions.version, conditions.seed, conditions.took, conditions.command
+    ));
+    lines
+}
