@@ -1,29 +1,41 @@
 //! Reactive forwarding: frames follow where their destination was last seen.
 //!
-//! The switch hands over the first frame for each pair of hosts. Where its
-//! destination is known, an entry is installed that forwards all that follow,
-//! and the frame is sent on; where it is not, the frame is flooded. Flooding
-//! follows a tree of the links that are up (from each switch with the lowest
-//! datapath id, by number of links), so that no frame comes back; what is learned
-//! on a tree leads along the tree. When the tree changes, everything learned is
-//! forgotten and every entry deleted.
+//! The switch hands over the first frame for each pair of stations, that is of
+//! addresses in a VLAN. Where its destination is known, an entry is installed that
+//! forwards all that follow, and the frame is sent on; where it is not, the frame is
+//! flooded. Flooding follows a tree of the links that are up ([`flood_tree`]), so
+//! that no frame comes back; what is learned on a tree leads along the tree.
+//!
+//! When the tree changes, what still leads along it stays: where a station is known
+//! from the port at which it is no other switch's, and a switch that knows the next
+//! port on the way there goes on. All else is forgotten, and its entries are deleted.
+//! A station that appears elsewhere is forgotten wherever it was known.
+//!
+//! # Left out
+//!
+//! Frames are flooded to all ports, whatever their VLAN: which port belongs to which
+//! is not known here.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod flood_tree;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use units::Instant;
 use wire::ethernet::{Header, MacAddress};
-use wire::openflow::oxm::Masked;
+use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::{
     Action, Actions, BufferId, Cookie, DatapathId, Fields, FlowMod, Instruction, Instructions,
     MatchField, PacketIn, PacketOut, PortNumber, TableId, TransactionId,
 };
 
-use crate::mac_table::MacTable;
+use crate::mac_table::{Learned, MacTable, Station};
 use crate::place::{LinkEnds, PortId};
 use crate::priority;
 use crate::punts::PUNT_WINDOW;
 use crate::session::ConnectionId;
-use crate::view::{Carrier, Switch, SwitchId, View};
+use crate::view::{Carrier, SwitchId, View};
+
+use flood_tree::{FloodPorts, FloodTree};
 
 /// The cookie of all entries of this application.
 const COOKIE: Cookie = Cookie(0x52 << 56);
@@ -34,11 +46,17 @@ const IDLE_TIMEOUT_S: u16 = 60;
 /// How many frames of hosts at one switch with links are flooded within
 /// [`PUNT_WINDOW`]: each occupies all other switches.
 pub const MAX_FLOODS: u32 = 200;
+/// The most stations whose entries are deleted one by one at a switch when the tree
+/// changes; if there are more, all entries are.
+const MAX_DELETIONS: usize = 64;
 
 /// The application.
 #[derive(Debug)]
 pub struct Forwarding {
     table: MacTable,
+    /// The connections whose switches have no entries but those that the table
+    /// accounts for.
+    accounted: BTreeSet<ConnectionId>,
     /// The switches that have links. The others may flood to all ports, as often
     /// as they like: that reaches nobody else.
     floods: BTreeMap<DatapathId, Floods>,
@@ -54,13 +72,13 @@ struct Floods {
     since: Instant,
 }
 
-/// The ports of one switch with links.
-#[derive(Debug, PartialEq, Eq)]
-struct FloodPorts {
-    /// Those that lead to no switch, and those whose link is on the tree.
-    open: Vec<PortNumber>,
-    /// Those that lead to a switch.
-    trunks: Vec<PortNumber>,
+/// The entries that a switch is to delete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// All of this application.
+    All,
+    /// Those to these stations.
+    To(BTreeSet<MacAddress>),
 }
 
 /// What became of a frame.
@@ -78,6 +96,7 @@ impl Forwarding {
     pub fn new(seed: u64) -> Self {
         Self {
             table: MacTable::new(seed),
+            accounted: BTreeSet::new(),
             floods: BTreeMap::new(),
         }
     }
@@ -94,10 +113,17 @@ impl Forwarding {
         packet_in: &PacketIn<'_>,
         out: &mut Vec<u8>,
     ) -> Taken {
-        let is_news = self.table.learn(owner, header.source, at.port);
+        let source = Station::of(header.source, header.vlan);
+        let learned = self.table.learn(owner, source, at.port);
+        if learned == Learned::Moved {
+            emit_deletion(Some(source.mac), out);
+        }
         let known = match header.destination.is_multicast() {
             true => None,
-            false => self.table.port(owner, header.destination),
+            false => {
+                let destination = Station::of(header.destination, header.vlan);
+                self.table.port(owner, destination)
+            }
         };
         let mut is_dropped = false;
         match known {
@@ -109,7 +135,7 @@ impl Forwarding {
             None => is_dropped = !self.flood(now, at, packet_in, out),
         }
         Taken {
-            is_news,
+            is_news: learned != Learned::Nothing,
             is_dropped,
         }
     }
@@ -117,21 +143,38 @@ impl Forwarding {
     /// Forgets what was learned. Entries stay where they are.
     pub fn begin_anew(&mut self) {
         self.table.clear();
+        self.accounted.clear();
+    }
+
+    /// Forgets a station at a switch. Returns whether it was known there; then the
+    /// entries to it have to be deleted.
+    pub fn forget(&mut self, owner: ConnectionId, station: Station) -> bool {
+        self.table.forget(owner, station)
     }
 
     /// Takes a change of the links or of a switch's ports: floods follow the new
-    /// tree. Returns whether all that was learned is forgotten for it; then every
-    /// switch has to be sent [`emit_forget`].
-    pub fn change(&mut self, now: Instant, view: &View) -> bool {
-        let ports = flood_ports(view);
+    /// tree, and what does not lead along it is forgotten. Returns what connected
+    /// switches have to delete.
+    pub fn change(
+        &mut self,
+        now: Instant,
+        view: &View,
+        connected: &[(DatapathId, ConnectionId)],
+    ) -> Vec<(DatapathId, Deletion)> {
+        let tree = FloodTree::of(view);
+        let ports = tree.flood_ports(view);
         let is_same = ports.len() == self.floods.len()
             && ports.iter().all(|(datapath, ports)| {
                 let known = self.floods.get(datapath);
                 known.is_some_and(|known| known.ports == *ports)
             });
         if is_same {
-            return false;
+            return Vec::new();
         }
+        if self.table.is_leaky() {
+            self.begin_anew();
+        }
+        let forgotten = self.forget_strays(view, &tree, connected);
         let floods = ports.into_iter().map(|(datapath, ports)| {
             let floods = Floods {
                 ports,
@@ -141,8 +184,79 @@ impl Forwarding {
             (datapath, floods)
         });
         self.floods = floods.collect();
-        self.table.clear();
-        true
+        let before = std::mem::take(&mut self.accounted);
+        self.accounted
+            .extend(connected.iter().map(|(_, owner)| *owner));
+        let deletions = connected.iter().map(|(datapath, owner)| {
+            let stations = forgotten.get(owner).cloned().unwrap_or_default();
+            let is_little = before.contains(owner) && stations.len() <= MAX_DELETIONS;
+            let deletion = match is_little {
+                true => Deletion::To(stations),
+                false => Deletion::All,
+            };
+            (*datapath, deletion)
+        });
+        let nothing = Deletion::To(BTreeSet::new());
+        deletions
+            .filter(|(_, deletion)| *deletion != nothing)
+            .collect()
+    }
+
+    /// Forgets what does not lead along a tree. Returns it by connection.
+    fn forget_strays(
+        &mut self,
+        view: &View,
+        tree: &FloodTree,
+        connected: &[(DatapathId, ConnectionId)],
+    ) -> BTreeMap<ConnectionId, BTreeSet<MacAddress>> {
+        let switches = connected.iter();
+        let switches: BTreeMap<ConnectionId, (DatapathId, SwitchId)> = switches
+            .filter_map(|(datapath, owner)| Some((*owner, (*datapath, view.switch(*datapath)?))))
+            .collect();
+        let homes = self.homes(view, &switches);
+        let mut forgotten: BTreeMap<ConnectionId, BTreeSet<MacAddress>> = BTreeMap::new();
+        self.table.retain(|owner, station, port| {
+            let Some((datapath, switch)) = switches.get(&owner) else {
+                return false;
+            };
+            let by = PortId::new(*datapath, port);
+            let is_kept = homes.get(&station).is_some_and(|home| match home {
+                Home::At(at) => *at == by || tree.leads(*switch, by, at_switch(view, *at, *switch)),
+                Home::Unsure => false,
+            });
+            if !is_kept {
+                forgotten.entry(owner).or_default().insert(station.mac);
+            }
+            is_kept
+        });
+        forgotten
+    }
+
+    /// Returns where stations are: at the ports that led, and lead, to no switch.
+    fn homes(
+        &self,
+        view: &View,
+        switches: &BTreeMap<ConnectionId, (DatapathId, SwitchId)>,
+    ) -> BTreeMap<Station, Home> {
+        let mut homes = BTreeMap::new();
+        for (owner, station, port) in self.table.iter() {
+            let Some((datapath, _)) = switches.get(&owner) else {
+                continue;
+            };
+            let at = PortId::new(*datapath, port);
+            let before = self.floods.get(datapath);
+            let was_trunk = before.is_some_and(|floods| floods.ports.trunks.contains(&port));
+            let has_carrier = view
+                .port(at)
+                .is_some_and(|port| port.carrier == Carrier::Up);
+            if !was_trunk && has_carrier && view.is_access(at) {
+                let home = homes.entry(station).or_insert(Home::At(at));
+                if *home != Home::At(at) {
+                    *home = Home::Unsure;
+                }
+            }
+        }
+        homes
     }
 
     /// Has floods keep off a link that was found until the next
@@ -160,7 +274,7 @@ impl Forwarding {
                 };
                 port != end.port && known.is_some_and(was_open)
             };
-            let ports = ports_of(view, &view.switches()[switch.index()], is_on_tree);
+            let ports = FloodPorts::of(view, &view.switches()[switch.index()], is_on_tree);
             let (spent, since) = known.map_or((0, now), |floods| (floods.spent, floods.since));
             let floods = Floods {
                 ports,
@@ -194,6 +308,34 @@ impl Forwarding {
     }
 }
 
+/// Where a station is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    /// At this port.
+    At(PortId),
+    /// At several ports, or it was elsewhere before.
+    Unsure,
+}
+
+/// Returns the switch of a port; `other` if it is not there any more.
+fn at_switch(view: &View, port: PortId, other: SwitchId) -> SwitchId {
+    view.switch(port.datapath).unwrap_or(other)
+}
+
+impl Deletion {
+    /// Appends the orders.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::All => emit_forget(out),
+            Self::To(stations) => {
+                for station in stations {
+                    emit_deletion(Some(*station), out);
+                }
+            }
+        }
+    }
+}
+
 impl Floods {
     /// Counts a frame of a host. Returns whether it may be flooded.
     fn take(&mut self, now: Instant) -> bool {
@@ -215,9 +357,17 @@ pub const fn is_learned(cookie: Cookie) -> bool {
 
 /// Appends the order to delete all entries of this application.
 pub fn emit_forget(out: &mut Vec<u8>) {
+    emit_deletion(None, out);
+}
+
+/// Appends the order to delete the entries of this application to an address, in
+/// whatever VLAN, or all.
+pub fn emit_deletion(to: Option<MacAddress>, out: &mut Vec<u8>) {
+    let matching = to.map(|mac| MatchField::EthDst(Masked::exact(mac)));
     let flow_mod = FlowMod {
         cookie: COOKIE,
         cookie_mask: COOKIE_MASK,
+        matching: Fields::of(matching.as_slice()),
         ..FlowMod::delete(TableId(0))
     };
     flow_mod.emit(TransactionId(0), out);
@@ -225,10 +375,12 @@ pub fn emit_forget(out: &mut Vec<u8>) {
 
 fn emit_entry(header: &Header, input: PortNumber, output: PortNumber, out: &mut Vec<u8>) {
     let exact = |mac: MacAddress| Masked::exact(mac);
+    let tag = header.vlan.map(|tag| VlanMatch::tagged(tag.id));
     let matching = [
         MatchField::InPort(input),
         MatchField::EthDst(exact(header.destination)),
         MatchField::EthSrc(exact(header.source)),
+        MatchField::VlanVid(Masked::exact(tag.unwrap_or(VlanMatch::UNTAGGED))),
     ];
     let actions = [Action::output(output)];
     let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
@@ -259,133 +411,5 @@ fn emit_frame(packet_in: &PacketIn<'_>, input: PortNumber, actions: &[Action], o
     packet_out.emit(TransactionId(0), out);
 }
 
-/// Returns where each switch with a link may flood to.
-fn flood_ports(view: &View) -> BTreeMap<DatapathId, FloodPorts> {
-    let on_tree = tree_ports(view);
-    let mut ports = BTreeMap::new();
-    for switch in view.switches() {
-        let is_on_tree = |port| on_tree.contains(&PortId::new(switch.datapath, port));
-        let found = ports_of(view, switch, is_on_tree);
-        if !found.trunks.is_empty() {
-            ports.insert(switch.datapath, found);
-        }
-    }
-    ports
-}
-
-/// Returns where a switch may flood to, given which of its links are on the tree.
-fn ports_of(view: &View, switch: &Switch, is_on_tree: impl Fn(PortNumber) -> bool) -> FloodPorts {
-    let (mut open, mut trunks) = (Vec::new(), Vec::new());
-    for port in &switch.ports {
-        if port.carrier == Carrier::Down {
-            continue;
-        }
-        let link = port.link.map(|link| &view.links()[link.index()]);
-        let is_trunk = link.is_some_and(|link| link.carrier == Carrier::Up);
-        if is_trunk {
-            trunks.push(port.number);
-        }
-        if !is_trunk || is_on_tree(port.number) {
-            open.push(port.number);
-        }
-    }
-    FloodPorts { open, trunks }
-}
-
-/// Returns both ends of each link of the tree.
-fn tree_ports(view: &View) -> BTreeSet<PortId> {
-    let mut by_datapath: Vec<SwitchId> = view
-        .switches()
-        .iter()
-        .filter_map(|switch| view.switch(switch.datapath))
-        .collect();
-    by_datapath.sort_by_key(|switch| view.switches()[switch.index()].datapath);
-    let mut seen = vec![false; view.switches().len()];
-    let mut ports = BTreeSet::new();
-    for root in by_datapath {
-        if std::mem::replace(&mut seen[root.index()], true) {
-            continue;
-        }
-        let mut open = VecDeque::from([root]);
-        while let Some(here) = open.pop_front() {
-            let datapath = view.switches()[here.index()].datapath;
-            for (output, next, input) in view.neighbours(here) {
-                if std::mem::replace(&mut seen[next.index()], true) {
-                    continue;
-                }
-                let far = view.switches()[next.index()].datapath;
-                ports.extend([PortId::new(datapath, output), PortId::new(far, input)]);
-                open.push_back(next);
-            }
-        }
-    }
-    ports
-}
-
 #[cfg(test)]
-mod tests {
-    use wire::ethernet::EtherType;
-    use wire::openflow::{Message, PacketInReason};
-
-    use super::*;
-    use crate::path::fixture::{ACCESS, access, network};
-
-    #[test]
-    fn floods_keep_off_a_link_that_closes_a_circle_until_they_follow_the_links() {
-        let mut forwarding = Forwarding::new(1);
-        forwarding.change(Instant::ZERO, &network(3, &[(1, 2), (2, 3)]));
-        let ring = network(3, &[(1, 2), (2, 3), (3, 1)]);
-        let closing = ring.links()[2].ends;
-
-        forwarding.keep_off(Instant::ZERO, &ring, closing);
-        let before = flooded(&mut forwarding, 1);
-        forwarding.change(Instant::ZERO, &ring);
-        let after = flooded(&mut forwarding, 1);
-
-        let closed = closing.both().map(|end| end.port);
-        assert!(
-            before.iter().all(|port| !closed.contains(port)),
-            "{before:?}"
-        );
-        assert_eq!(before, [PortNumber(1)]);
-        // From switch 1, both its links are on the tree of the ring.
-        assert_eq!(after, [PortNumber(1), PortNumber(2)]);
-    }
-
-    /// Returns where a frame of the host at a switch is flooded to.
-    fn flooded(forwarding: &mut Forwarding, switch: u64) -> Vec<PortNumber> {
-        let header = Header {
-            destination: MacAddress::BROADCAST,
-            source: MacAddress([2, 0, 0, 0, 0, 1]),
-            vlan: None,
-            ether_type: EtherType::ARP,
-        };
-        let mut frame = Vec::new();
-        header.emit(&mut frame);
-        let fields = [MatchField::InPort(PortNumber(ACCESS))];
-        let packet_in = PacketIn {
-            buffer: BufferId::NONE,
-            total_length: 14,
-            reason: PacketInReason::NoMatch,
-            table: TableId(0),
-            cookie: Cookie(0),
-            fields: Fields::of(&fields),
-            data: &frame,
-        };
-        let (mut out, owner) = (Vec::new(), ConnectionId(switch));
-        let at = access(switch);
-        forwarding.take(Instant::ZERO, owner, at, &header, &packet_in, &mut out);
-        let (_, message) = Message::parse(&out).unwrap();
-        let Message::PacketOut(packet_out) = message else {
-            panic!("{message:?}");
-        };
-        let outputs = packet_out
-            .actions
-            .iter()
-            .map(|action| match action.unwrap() {
-                Action::Output { port, .. } => port,
-                other => panic!("{other:?}"),
-            });
-        outputs.collect()
-    }
-}
+mod tests;

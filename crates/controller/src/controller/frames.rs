@@ -5,6 +5,7 @@ use wire::ethernet::{EtherType, Header};
 use wire::openflow::{DatapathId, PacketIn};
 
 use crate::forwarding;
+use crate::mac_table::Station;
 use crate::northbound::{Detection, Event};
 use crate::place::{LinkEnds, PortId};
 use crate::punts::FrameClass;
@@ -148,9 +149,26 @@ impl Controller {
             return;
         };
         self.schedule.floods_followed = Some(self.now);
-        if forwarding.change(self.now, &self.view) {
-            for (_, slot) in self.sessions.ready() {
-                forwarding::emit_forget(self.outbox.to(slot));
+        let connected = self.sessions.iter();
+        let connected =
+            connected.filter_map(|(_, session)| Some((session.datapath()?, session.connection)));
+        let connected: Vec<_> = connected.collect();
+        for (datapath, deletion) in forwarding.change(self.now, &self.view, &connected) {
+            if let Some(slot) = self.sessions.of_switch(datapath) {
+                deletion.emit(self.outbox.to(slot));
+            }
+        }
+    }
+
+    /// Has switches forget a station that has appeared at a port of another one.
+    pub(super) fn forget_elsewhere(&mut self, station: Station, now_at: DatapathId) {
+        let Some(forwarding) = &mut self.forwarding else {
+            return;
+        };
+        for (slot, session) in self.sessions.iter() {
+            let is_elsewhere = session.datapath().is_some_and(|it| it != now_at);
+            if is_elsewhere && forwarding.forget(session.connection, station) {
+                forwarding::emit_deletion(Some(station.mac), self.outbox.to(slot));
             }
         }
     }

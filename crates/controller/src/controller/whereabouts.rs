@@ -2,6 +2,7 @@
 
 use crate::desired::Subject;
 use crate::hosts::Change;
+use crate::mac_table::Station;
 use crate::northbound::Event;
 use crate::place::PortId;
 use crate::punts::FrameClass;
@@ -19,6 +20,10 @@ impl Controller {
         }
         let (now, view) = (self.now, &mut self.view);
         for change in self.hosts.learn(now, view, port, header, payload) {
+            if let Change::Moved { to, .. } = &change {
+                let station = Station::of(header.source, header.vlan);
+                self.forget_elsewhere(station, to.datapath);
+            }
             self.tell_of_host(change);
         }
     }

@@ -616,6 +616,43 @@ fn forwarding_finds_another_way_when_a_link_breaks() {
     assert_eq!(network.trace(1, mac(3)).0, BTreeMap::from([(3, 1)]));
 }
 
+/// The link on the other side of the ring is none of theirs.
+#[test]
+fn traffic_that_a_cut_does_not_concern_does_not_notice_it() {
+    let mut network = Network::with(5, &RING, |config| {
+        config.applications = vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)];
+    });
+    network.connect_all();
+    for _ in 0..2 {
+        network.trace(1, mac(2));
+        network.trace(2, mac(1));
+    }
+
+    network.cut(4, 5);
+    let messages = network.controller.counters().messages;
+
+    assert_eq!(network.trace(1, mac(2)).0, BTreeMap::from([(2, 1)]));
+    assert_eq!(network.trace(2, mac(1)).0, BTreeMap::from([(1, 1)]));
+    assert_eq!(network.controller.counters().messages, messages);
+}
+
+/// Entries to where it was would hold as long as somebody uses them.
+#[test]
+fn a_station_that_moved_is_reached_where_it_is_as_soon_as_it_sends() {
+    let mut network = Network::with(5, &RING, |config| {
+        config.applications = vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)];
+    });
+    network.connect_all();
+    for _ in 0..2 {
+        network.trace(1, mac(3));
+        network.trace(3, mac(1));
+    }
+
+    network.trace_from(3, fake::port(5, 100), mac(1));
+
+    assert_eq!(network.trace(1, mac(3)).0, BTreeMap::from([(5, 1)]));
+}
+
 proptest! {
     /// Bytes from a stranger, cut anywhere, before or after a good beginning.
     #[test]

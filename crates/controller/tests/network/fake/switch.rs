@@ -10,7 +10,7 @@ use wire::openflow::multipart::{
     AggregateStatistics, FlowStatistics, FlowStatisticsRequest, MultipartReply, MultipartType,
     ReplyBody, ReplyWriter, RequestBody,
 };
-use wire::openflow::oxm::Masked;
+use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::{
     Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
     Cookie, DatapathId, ErrorKind, ErrorMessage, FeaturesReply, FlowMod, FlowModCommand,
@@ -84,6 +84,10 @@ impl FakeSwitch {
                 MatchField::EthSrc(mac) => is_under(*mac, header.source),
                 MatchField::EthDst(mac) => is_under(*mac, header.destination),
                 MatchField::EthType(ether_type) => *ether_type == header.ether_type,
+                MatchField::VlanVid(tag) => {
+                    let tagged = header.vlan.map(|tag| VlanMatch::tagged(tag.id));
+                    *tag == Masked::exact(tagged.unwrap_or(VlanMatch::UNTAGGED))
+                }
                 other => panic!("{other:?}"),
             })
         });
@@ -277,7 +281,10 @@ impl FakeSwitch {
             FlowModCommand::DeleteStrict => self.delete(same, answers),
             FlowModCommand::Delete => {
                 let (cookie, mask) = (flow_mod.cookie, flow_mod.cookie_mask);
-                self.delete(|entry| entry.cookie.matches(cookie, mask), answers);
+                let is_under =
+                    |entry: &FakeEntry| matching.iter().all(|field| entry.matching.contains(field));
+                let is_it = |entry: &FakeEntry| entry.cookie.matches(cookie, mask);
+                self.delete(|entry| is_it(entry) && is_under(entry), answers);
             }
             other => panic!("{other:?}"),
         }
