@@ -99,7 +99,9 @@ impl Controller {
         let (item, subject) = (Item::Route(mac), Subject::Route(Some(mac)));
         let tree = &course.trees[0];
         let content = content(&to_host(tree, mac));
-        if self.is_travelled(item) {
+        // Also while the old way is broken: who would be told first would send back to
+        // those that are not told yet.
+        if self.intents.course(item).is_some() {
             let depths = (0..tree.branches.len())
                 .map(|place| (tree.branches[place].datapath, tree.depth(place)));
             let depths = depths.collect();
