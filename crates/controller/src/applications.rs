@@ -332,6 +332,22 @@ pub fn from_bytes(bytes: &[u8]) -> Option<Manifest> {
     })
 }
 
+/// Returns the bytes of the names of applications.
+#[must_use]
+pub fn names_to_bytes(names: &BTreeSet<String>) -> Vec<u8> {
+    postcard::to_extend(names, vec![VERSION])
+        .expect("numbers and texts always have a form, and a vector has room")
+}
+
+/// Reads the bytes of names, or returns `None` if they are none.
+#[must_use]
+pub fn names_from_bytes(bytes: &[u8]) -> Option<BTreeSet<String>> {
+    let [VERSION, content @ ..] = bytes else {
+        return None;
+    };
+    postcard::from_bytes(content).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -416,6 +432,14 @@ mod tests {
 
         let limit = MAX_APPLICATIONS;
         assert_eq!(refused, Err(LoadError::TooMany { limit }));
+    }
+
+    #[test]
+    fn names_are_read_as_they_were_written() {
+        let names = BTreeSet::from(["one".to_owned(), "other".to_owned()]);
+
+        assert_eq!(names_from_bytes(&names_to_bytes(&names)), Some(names));
+        assert_eq!(names_from_bytes(&[VERSION, 0xff]), None);
     }
 
     proptest! {

@@ -30,6 +30,9 @@ pub enum Key {
     Intent(u32),
     /// A link that was seen.
     Link(LinkEnds),
+    /// The names of the applications of the configuration that were unloaded. Sorts
+    /// before those that were loaded, which may have the same names.
+    Unloaded,
     /// The manifest of an application that was loaded while the controller ran.
     Application(ApplicationId),
     /// The settings as somebody has changed them.
@@ -41,6 +44,7 @@ const INTENT: u8 = b'i';
 const SWITCH: u8 = b'd';
 const HOST: u8 = b'h';
 const LINK: u8 = b'l';
+const UNLOADED: u8 = b'o';
 const APPLICATION: u8 = b'p';
 const SETTINGS: u8 = b's';
 
@@ -53,6 +57,7 @@ impl Key {
             Self::Intent(intent) => [&[INTENT][..], &intent.to_be_bytes()].concat(),
             Self::Application(id) => [&[APPLICATION][..], &id.0.to_be_bytes()].concat(),
             Self::Settings => vec![SETTINGS],
+            Self::Unloaded => vec![UNLOADED],
             Self::Switch(datapath) => [&[SWITCH][..], &datapath.0.to_be_bytes()].concat(),
             Self::Host(mac) => [&[HOST][..], &mac.0].concat(),
             Self::Link(link) => {
@@ -86,6 +91,7 @@ impl Key {
                 Some(Self::Switch(DatapathId(datapath)))
             }
             [SETTINGS] => Some(Self::Settings),
+            [UNLOADED] => Some(Self::Unloaded),
             [HOST, mac @ ..] => Some(Self::Host(MacAddress(mac.try_into().ok()?))),
             [LINK, ends @ ..] => {
                 let (lower, higher) = ends.split_at_checked(PORT_LENGTH)?;
@@ -165,6 +171,7 @@ mod tests {
             Key::Intent(1),
             Key::Intent(0x0100),
             Key::Link(LinkEnds::new(port(3), port(4))),
+            Key::Unloaded,
             Key::Application(ApplicationId(1)),
             Key::Application(ApplicationId(0x0100)),
             Key::Settings,

@@ -1,18 +1,20 @@
 //! Loads, reloads and unloads applications while the network runs (S1-9).
 //!
 //! What was loaded while the controller ran is kept by the store, and loaded again
-//! after a restart; what the configuration loads, it loads again. An application
+//! after a restart; what the configuration loads, it loads again, unless it was
+//! unloaded. An application
 //! that is unloaded takes its rules and intents with it. One that is reloaded
 //! begins anew with what it knows, while its rules stay where they are: traffic
 //! does not notice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::applications::{Applications, from_bytes, to_bytes};
+use crate::applications::{Applications, from_bytes, names_from_bytes, names_to_bytes, to_bytes};
 use crate::desired::Subject;
 use crate::forwarding::{self, Forwarding};
 use crate::northbound::{
-    ApplicationId, ApplicationKind, ApplicationSummary, Event, Manifest, Reply, RequestId,
+    ApplicationId, ApplicationKind, ApplicationSummary, Event, MAX_WAITING, Manifest, Reply,
+    RequestId,
 };
 use crate::punts::Budgets;
 use crate::rules;
@@ -25,6 +27,11 @@ use super::Controller;
 pub(super) struct Loading {
     loads: BTreeMap<ApplicationId, (RequestId, Manifest)>,
     unloads: BTreeMap<ApplicationId, Vec<RequestId>>,
+    /// The names of applications of the configuration that the store knows to be
+    /// unloaded.
+    unloaded: BTreeSet<String>,
+    /// Those that it is asked to know.
+    leaving: VecDeque<(RequestId, String)>,
 }
 
 impl Controller {
@@ -53,8 +60,7 @@ impl Controller {
             return;
         };
         if !Applications::is_later(application) {
-            self.drop_application(application);
-            self.outbox.reply(id, Reply::Unloaded);
+            self.unload_configured(id, name);
             return;
         }
         let waiting = self.loading.unloads.entry(application).or_default();
@@ -63,6 +69,49 @@ impl Controller {
             key: Key::Application(application),
             value: None,
         });
+    }
+
+    /// Has the store keep that an application of the configuration is not wanted.
+    fn unload_configured(&mut self, id: RequestId, name: String) {
+        if self.loading.leaving.len() >= MAX_WAITING {
+            self.outbox.reply(id, Reply::Busy);
+            return;
+        }
+        self.loading.leaving.push_back((id, name));
+        let leaving = self.loading.leaving.iter().map(|(_, name)| name.clone());
+        let names = self
+            .loading
+            .unloaded
+            .iter()
+            .cloned()
+            .chain(leaving)
+            .collect();
+        self.outbox.store(StoreWrite {
+            key: Key::Unloaded,
+            value: Some(names_to_bytes(&names)),
+        });
+    }
+
+    /// Unloads those applications of the configuration that the store has kept to be
+    /// unloaded.
+    pub(super) fn unloading_kept(&mut self, record: &[u8]) {
+        let names = names_from_bytes(record).unwrap_or_default();
+        for name in &names {
+            let application = self.applications.by_name(name);
+            if let Some(application) = application.filter(|it| !Applications::is_later(*it)) {
+                self.drop_application(application);
+            }
+        }
+        self.loading.unloaded = names;
+        if let Some((id, _)) = self.loading.leaving.pop_front() {
+            self.outbox.reply(id, Reply::Unloaded);
+        }
+    }
+
+    pub(super) fn unloading_rejected(&mut self) {
+        if let Some((id, _)) = self.loading.leaving.pop_front() {
+            self.outbox.reply(id, Reply::NotStored);
+        }
     }
 
     /// Lets an application begin anew.

@@ -38,7 +38,8 @@ impl Controller {
                 (Key::Application(id), Some(record)) => self.application_kept(id, &record),
                 (Key::Application(id), None) => self.application_struck(id),
                 (Key::Settings, Some(record)) => self.settings_kept(&record),
-                (Key::Switch(_) | Key::Link(_) | Key::Settings, None) => {}
+                (Key::Unloaded, Some(record)) => self.unloading_kept(&record),
+                (Key::Switch(_) | Key::Link(_) | Key::Settings | Key::Unloaded, None) => {}
             },
             StoreEvent::Rejected(key) => match key {
                 Key::Admission(id) => self.rejected(FlowId(id)),
@@ -48,6 +49,7 @@ impl Controller {
                 Key::Link(link) => self.inventory.link_rejected(link),
                 Key::Application(id) => self.application_rejected(id),
                 Key::Settings => self.settings_rejected(),
+                Key::Unloaded => self.unloading_rejected(),
             },
         }
     }

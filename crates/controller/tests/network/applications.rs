@@ -76,6 +76,33 @@ fn an_application_that_was_loaded_is_loaded_again_after_a_restart() {
 }
 
 #[test]
+fn an_application_of_the_configuration_that_was_unloaded_stays_so_until_it_is_loaded() {
+    let mut network = Network::started(4, &DIAMOND);
+    let manifest = Manifest::built_in(ApplicationKind::Deterministic);
+
+    let unloaded = network.request(Request::Unload("deterministic".into()));
+    network.restart_controller(4, &DIAMOND);
+    let after = listed(&mut network, "deterministic");
+    load(&mut network, manifest.clone());
+    network.restart_controller(4, &DIAMOND);
+
+    assert_eq!((unloaded, after), (vec![Reply::Unloaded], None));
+    let loaded = listed(&mut network, "deterministic").unwrap();
+    assert_eq!(loaded.manifest, manifest);
+}
+
+#[test]
+fn what_the_store_cannot_keep_is_not_unloaded() {
+    let mut network = Network::started(4, &DIAMOND);
+    network.store_works = false;
+
+    let replies = network.request(Request::Unload("deterministic".into()));
+
+    assert_eq!(replies, [Reply::NotStored]);
+    assert!(listed(&mut network, "deterministic").is_some());
+}
+
+#[test]
 fn what_the_store_cannot_keep_is_not_loaded() {
     let mut network = Network::started(4, &DIAMOND);
     network.store_works = false;
