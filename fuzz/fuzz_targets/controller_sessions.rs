@@ -5,14 +5,13 @@
 
 mod script;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use controller::northbound::{ApplicationKind, Manifest};
-use controller::config::{Metric, PortParameters, SwitchParameters, Timers};
+use controller::northbound::ApplicationKind;
 use controller::{Config, ConnectionId, Controller, Input, Output, Request, RequestId, StoreEvent};
 use libfuzzer_sys::fuzz_target;
 use script::{Script, hello};
-use units::{BitRate, DataSize, Delay, Duration, Instant};
+use units::{Duration, Instant};
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
 use wire::openflow::{
     Capabilities, DatapathId, FeaturesReply, PortDescription, PortName, PortNumber, Sequence,
@@ -44,7 +43,7 @@ struct World {
 impl World {
     fn new(application: ApplicationKind) -> Self {
         Self {
-            controller: Controller::new(Instant::ZERO, config(application)),
+            controller: Controller::new(Instant::ZERO, Config::without_promises(application)),
             now: Instant::ZERO,
             open: BTreeSet::new(),
             opened: 0,
@@ -151,29 +150,4 @@ fn greeting_of(datapath: DatapathId) -> Vec<u8> {
     let body = ReplyBody::PortDescription(Sequence::of(&ports));
     MultipartReply::new(body).emit(TransactionId(0), &mut bytes);
     bytes
-}
-
-fn config(application: ApplicationKind) -> Config {
-    let unknown_switch = SwitchParameters {
-        name: String::new(),
-        processing: None,
-        ports: BTreeMap::new(),
-        other_ports: PortParameters {
-            rate: BitRate::from_mbps(1_000),
-            propagation: Delay::ZERO,
-            budgets: [None; 8],
-            buffers: [None; 8],
-            largest_frame: DataSize::from_bytes(1_542),
-        },
-    };
-    Config {
-        switches: BTreeMap::new(),
-        unknown_switch,
-        hosts: Vec::new(),
-        applications: vec![Manifest::built_in(application)],
-        metric: Metric::Links,
-        timers: Timers::default(),
-        probe_key: None,
-        seed: 1,
-    }
 }

@@ -6,15 +6,12 @@
 //! by an entry and the frame), two echo requests (answered) and one a barrier
 //! reply. Items are messages taken; what is answered is not counted again.
 
-use std::collections::BTreeMap;
-
-use controller::config::{Metric, PortParameters, SwitchParameters, Timers};
-use controller::northbound::{ApplicationKind, Manifest};
+use controller::northbound::ApplicationKind;
 use controller::punts::PUNT_WINDOW;
 use controller::{Config, ConnectionId, Controller, Input, Output};
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};
-use units::{BitRate, DataSize, Delay, Instant};
+use units::Instant;
 use wire::ethernet::{EtherType, Header, MacAddress};
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
 use wire::openflow::{
@@ -91,7 +88,10 @@ fn run(bencher: Bencher<'_, '_>, emit: impl Fn(usize, &mut Vec<u8>)) {
 }
 
 fn connected() -> Controller {
-    let mut controller = Controller::new(Instant::ZERO, config());
+    let mut controller = Controller::new(
+        Instant::ZERO,
+        Config::without_promises(ApplicationKind::ReactiveForwarding),
+    );
     for switch in 1..=SWITCHES {
         let connection = ConnectionId(switch);
         controller.handle(Instant::ZERO, Input::Connected(connection));
@@ -173,30 +173,4 @@ fn transaction(number: usize) -> TransactionId {
 fn mac(host: u16) -> MacAddress {
     let [high, low] = host.to_be_bytes();
     MacAddress([2, 0, 0, 0, high, low])
-}
-
-fn config() -> Config {
-    let unknown_switch = SwitchParameters {
-        name: String::new(),
-        processing: None,
-        ports: BTreeMap::new(),
-        other_ports: PortParameters {
-            rate: BitRate::from_mbps(1_000),
-            propagation: Delay::ZERO,
-            budgets: [None; 8],
-            buffers: [None; 8],
-            largest_frame: DataSize::from_bytes(1_542),
-        },
-    };
-    Config {
-        switches: BTreeMap::new(),
-        unknown_switch,
-        hosts: Vec::new(),
-        applications: vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)],
-        metric: Metric::Links,
-        timers: Timers::default(),
-        probe_key: None,
-        foreign_rules: controller::northbound::ForeignRules::Keep,
-        seed: 1,
-    }
 }

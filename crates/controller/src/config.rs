@@ -7,7 +7,7 @@ use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
-use crate::northbound::{ForeignRules, Manifest};
+use crate::northbound::{ApplicationKind, ForeignRules, Manifest};
 use crate::place::PortId;
 
 /// Everything that the controller is told before it starts.
@@ -32,6 +32,37 @@ pub struct Config {
     pub foreign_rules: ForeignRules,
     /// What hashes depend on; best unknown to others.
     pub seed: u64,
+}
+
+impl Config {
+    /// Returns the configuration of a controller that is told nothing of its network
+    /// and promises nothing: all links are of 1 Gbit/s and have no budgets.
+    #[must_use]
+    pub fn without_promises(application: ApplicationKind) -> Self {
+        let other_ports = PortParameters {
+            rate: BitRate::from_mbps(1_000),
+            propagation: Delay::ZERO,
+            budgets: [None; 8],
+            buffers: [None; 8],
+            largest_frame: DataSize::from_bytes(1_542),
+        };
+        Self {
+            switches: BTreeMap::new(),
+            unknown_switch: SwitchParameters {
+                name: String::new(),
+                processing: None,
+                ports: BTreeMap::new(),
+                other_ports,
+            },
+            hosts: Vec::new(),
+            applications: vec![Manifest::built_in(application)],
+            metric: Metric::Links,
+            timers: Timers::default(),
+            probe_key: None,
+            foreign_rules: ForeignRules::Keep,
+            seed: 1,
+        }
+    }
 }
 
 /// Which paths are short.
@@ -138,6 +169,9 @@ pub struct Timers {
     /// How long an entry that a switch refuses waits until it is sent again the
     /// first time; twice as long the next.
     pub retry_wait: Duration,
+    /// How long a host that only its frames made known stays so once its port has no
+    /// carrier, unless something that was promised or intended needs it.
+    pub host_timeout: Duration,
     /// The time between two looks at what a switch has: at how many entries it
     /// has, and at a 64th of them.
     pub audit_interval: Duration,
@@ -153,6 +187,7 @@ impl Default for Timers {
             handshake_timeout: Duration::from_secs(5),
             return_wait: Duration::from_ms(500),
             retry_wait: Duration::from_secs(1),
+            host_timeout: Duration::from_secs(300),
             audit_interval: Duration::from_secs(5),
         }
     }

@@ -1,17 +1,15 @@
 //! Taktos as it is compared: its controller with `reactive-forwarding`, as
 //! `linux::controller_loop` runs it.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use controller::config::{Config, Metric, PortParameters, SwitchParameters, Timers};
-use controller::northbound::{ApplicationKind, Manifest};
+use controller::config::Config;
+use controller::northbound::ApplicationKind;
 use controller::{Store, StoreWrite};
 use linux::controller_loop::{self, ControllerHandle};
 use linux::scheduling::{HIGHEST_NICE, Placement, Wish};
-use units::{BitRate, DataSize, Delay};
 
 /// Runs it for ever.
 pub fn serve(port: u16) -> io::Result<()> {
@@ -21,7 +19,12 @@ pub fn serve(port: u16) -> io::Result<()> {
         nice: HIGHEST_NICE,
         placement: Placement::Anywhere,
     };
-    let handle = ControllerHandle::start(listener, config(), Nowhere, wish)?;
+    let handle = ControllerHandle::start(
+        listener,
+        Config::without_promises(ApplicationKind::ReactiveForwarding),
+        Nowhere,
+        wish,
+    )?;
     // What it tells is of no interest here, but is not to pile up.
     while handle.told().recv().is_ok() {}
     Ok(())
@@ -39,31 +42,5 @@ impl Store for Nowhere {
 
     fn write(&mut self, _: &[StoreWrite]) -> Result<(), Infallible> {
         Ok(())
-    }
-}
-
-fn config() -> Config {
-    let unknown_switch = SwitchParameters {
-        name: String::new(),
-        processing: None,
-        ports: BTreeMap::new(),
-        other_ports: PortParameters {
-            rate: BitRate::from_mbps(1_000),
-            propagation: Delay::ZERO,
-            budgets: [None; 8],
-            buffers: [None; 8],
-            largest_frame: DataSize::from_bytes(1_542),
-        },
-    };
-    Config {
-        switches: BTreeMap::new(),
-        unknown_switch,
-        hosts: Vec::new(),
-        applications: vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)],
-        metric: Metric::Links,
-        timers: Timers::default(),
-        probe_key: None,
-        foreign_rules: controller::northbound::ForeignRules::Keep,
-        seed: 1,
     }
 }
