@@ -17,11 +17,13 @@
 //! | a host that is found | `whereabouts` |
 //! | a host that is named or removed | `naming` |
 //! | a host that moves | `mobility` |
+//! | a host whose cable is out | `ageing` |
 //! | a question for paths | `paths` |
 //! | what else is programmed, and what it needs when the network changes | `intents`, `upkeep` |
 //! | settings that are changed | `settings` |
 //! | time | `timers` |
 
+mod ageing;
 mod applications;
 mod desired;
 mod frames;
@@ -76,6 +78,7 @@ use crate::session::{ConnectionId, Sessions, Slot};
 use crate::store::StoreEvent;
 use crate::view::View;
 
+use ageing::Unplugged;
 use applications::Loading;
 use intents::IntentDesk;
 use links::Operation;
@@ -161,6 +164,7 @@ pub struct Controller {
     view: View,
     hosts: Hosts,
     host_desk: HostDesk,
+    unplugged: Unplugged,
     prober: Prober,
     link_trust: LinkTrust,
     flows: Flows,
@@ -238,6 +242,7 @@ impl Controller {
             hosts: Hosts::new(config.hosts, &mut view),
             view,
             host_desk: HostDesk::default(),
+            unplugged: Unplugged::default(),
             desk: Desk::default(),
             intents: Intents::default(),
             intent_desk: IntentDesk::default(),

@@ -16,8 +16,9 @@
 //!
 //! # Left out
 //!
-//! Hosts do not age: what a host sends by an entry of its switch is not seen here,
-//! so silence says nothing. An address that moves between hosts on purpose (VRRP)
+//! Hosts do not age by silence: what a host sends by an entry of its switch is not
+//! seen here. A port without a carrier says more, and what was learned there is
+//! forgotten after a while (`controller::ageing`). An address that moves between hosts on purpose (VRRP)
 //! is a dispute.
 
 pub mod moves;
@@ -288,7 +289,7 @@ impl Hosts {
                 return home == port;
             }
         }
-        if view.hosts_at(port) >= MAX_LEARNED_AT_PORT || !place(view, mac, port) {
+        if view.hosts_at(port).count() >= MAX_LEARNED_AT_PORT || !place(view, mac, port) {
             return false;
         }
         let name = view.host_by_mac(mac).map(|host| host.name.clone());

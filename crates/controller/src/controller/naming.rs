@@ -135,7 +135,8 @@ impl Controller {
         }
     }
 
-    fn drop_host(&mut self, mac: MacAddress) {
+    /// Removes a host from the view, with its rules.
+    pub(super) fn drop_host(&mut self, mac: MacAddress) {
         let Some(name) = self.view.host_by_mac(mac).map(|host| host.name.clone()) else {
             return;
         };
@@ -147,7 +148,7 @@ impl Controller {
     }
 
     /// Returns the name of a flow that begins or ends at a host.
-    fn flow_of_host(&self, host: &str) -> Option<String> {
+    pub(super) fn flow_of_host(&self, host: &str) -> Option<String> {
         let flows = self.flows.iter();
         let mut requirements = flows.map(|flow| &flow.admission.requirement);
         let uses = requirements.find(|requirement| {

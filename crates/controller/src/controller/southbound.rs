@@ -264,6 +264,7 @@ impl Controller {
         for change in self.hosts.attach(&mut self.view, datapath) {
             self.tell_of_host(change);
         }
+        self.note_carriers(datapath);
         self.check_expected();
         self.switch_concerns_intents(datapath);
         self.extend_intents(datapath);
@@ -309,6 +310,7 @@ impl Controller {
         if let Some(link) = self.view.set_port(self.now, switch, port) {
             self.link_lost(link, Detection::PortStatus);
         }
+        self.note_carrier(id);
         if port.carrier == Carrier::Up {
             self.probe(PortId::new(datapath, port.number));
         }

@@ -77,6 +77,7 @@ impl Controller {
         if self.now >= self.schedule.echoes {
             self.schedule.echoes = self.now + self.timers.echo_interval;
             self.check_sessions();
+            self.forget_unplugged();
             self.give_up_questions();
         }
         if self

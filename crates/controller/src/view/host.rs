@@ -180,11 +180,11 @@ impl View {
         }
     }
 
-    /// Returns how many hosts are attached to a port.
-    #[must_use]
-    pub fn hosts_at(&self, port: PortId) -> usize {
+    /// Returns the hosts that are attached to a port.
+    pub fn hosts_at(&self, port: PortId) -> impl Iterator<Item = &Host> {
         let here = (port, HostId(0))..=(port, HostId(u32::MAX));
-        self.by_attachment.range(here).count()
+        let ids = self.by_attachment.range(here);
+        ids.map(|(_, id)| &self.hosts[id.index()])
     }
 
     fn detach(&mut self, id: HostId) {

@@ -23,7 +23,9 @@ impl<S: Sync> FromRequestParts<S> for Query {
 }
 
 impl Query {
-    fn of(text: &str) -> Self {
+    /// Reads what stands behind the `?`.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
         Self {
             pairs: form_urlencoded::parse(text.as_bytes())
                 .into_owned()
