@@ -7,7 +7,7 @@ mod script;
 
 use std::collections::BTreeSet;
 
-use controller::northbound::ApplicationKind;
+use controller::northbound::{ApplicationKind, Asker};
 use controller::{Config, ConnectionId, Controller, Input, Output, Request, RequestId, StoreEvent};
 use libfuzzer_sys::fuzz_target;
 use script::{Script, hello};
@@ -78,7 +78,7 @@ impl World {
                     _ => Request::Topology,
                 };
                 let id = RequestId(self.asked);
-                self.handle(Input::Request { id, request });
+                self.handle(Input::Request { id, by: Asker::Operator, request });
             }
             _ => {
                 let connection = self.connect();
