@@ -3,7 +3,7 @@
 //! The switch hands over the first frame for each pair of stations, that is of
 //! addresses in a VLAN. Where its destination is known, an entry is installed that
 //! forwards all that follow, and the frame is sent on; where it is not, the frame is
-//! flooded. Flooding follows a tree of the links that are up ([`flood_tree`]), so
+//! flooded. Flooding follows a tree of the links that are up (`flood_tree`), so
 //! that no frame comes back; what is learned on a tree leads along the tree.
 //!
 //! When the tree changes, what still leads along it stays: where a station is known
