@@ -9,10 +9,12 @@
 //! A run does not end because a disk is full: what a file lacks is said in its
 //! [`CaptureRecord`].
 //!
-//! Captures that were taken elsewhere are read by a [`CaptureReader`].
+//! Captures that were taken elsewhere are read by a [`CaptureReader`] and compared
+//! by an [`Analysis`].
 //!
 //! [`recorder`]: crate::recorder
 
+pub mod analysis;
 mod file;
 mod pcapng;
 pub mod reader;
@@ -23,6 +25,7 @@ use std::collections::BTreeMap;
 
 use units::Instant;
 
+pub use analysis::Analysis;
 pub use file::{CaptureFile, CaptureRecord, MOST_FILE_BYTES};
 pub use pcapng::{Direction, Heading, Interface, LONGEST_TEXT, SNAP_LENGTH, Seen};
 pub use reader::CaptureReader;

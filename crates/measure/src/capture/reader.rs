@@ -359,6 +359,12 @@ impl CaptureReader {
         }
     }
 
+    /// Returns how many bytes of the file were filled in.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.contents.bytes
+    }
+
     /// Returns what the file held, once all its bytes were filled in and all frames
     /// taken.
     #[must_use]

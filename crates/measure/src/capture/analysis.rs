@@ -1,0 +1,345 @@
+//! What captures from one place or two tell of the path between them (S3-1, S3-2).
+//!
+//! A capture is read once, frame by frame. The same packet is looked for in the
+//! other capture ([`matching`]), and in each of them requests are joined with their
+//! replies ([`exchange`]). An exchange that both captures have gives the latency of
+//! the path without a common clock: what the caller waited less what the called side
+//! took, Δ3 = Δ1 − Δ2 (ASYNC Eq. (3)). Whose capture is the caller's follows from
+//! that, too: there the wait is longer.
+//!
+//! What makes captures doubtful is said and not hidden: frames that a capture lacks
+//! and the network carried, clocks that drift or were set ([`clocks`]), fragments,
+//! segments as a card had them before they were cut, stamps out of order.
+//!
+//! # Differs from the paper
+//!
+//! ASYNC section III takes the stamps of one ping after the other by hand; here any
+//! exchange of any conversation counts. Stamps of a request that was split are those
+//! of its last fragment at the called side, else the travel of the fragments would
+//! count as processing.
+//!
+//! # Left out
+//!
+//! With unrelated clocks the latency of one direction alone cannot be told, only by
+//! how much it varies. Where a path is not the same there and back, half of the two
+//! ways is no latency of either.
+
+mod clocks;
+mod exchange;
+mod findings;
+mod fragments;
+mod hosts;
+mod matching;
+mod packet;
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+use std::collections::BTreeMap;
+
+use units::Duration;
+
+use super::reader::{Contents, Recorded};
+use crate::method::Findings;
+use crate::statistics::Distribution;
+use exchange::{Exchange, Exchanges};
+use fragments::{Fragments, Span};
+use hosts::{Hosts, OTHERS};
+use matching::{Matcher, Seen};
+use packet::Packet;
+use waiting::{Entry, Waiting};
+
+pub use clocks::{Step, Trend};
+pub use exchange::Kind;
+pub use packet::{Addressing, Host};
+
+/// The most exchanges of one kind and caller that are told apart.
+pub const MOST_TALLIES: usize = 128;
+/// The table of exchanges that wait for the other capture has 2^14 shelves.
+const SHELVES: u32 = 14;
+/// So many packets in a row without a partner, and both captures are read at the
+/// same pace again.
+const LOST_TOUCH: u64 = 1 << 17;
+/// A stamp that is so much earlier than the one before is a clock that was set.
+const SET_BACK: u64 = 100_000_000;
+
+/// Which of two captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The one that was named first.
+    First,
+    /// The one that was named second.
+    Second,
+}
+
+impl Side {
+    /// Returns the other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+
+    /// Returns its place in a list of both.
+    #[must_use]
+    pub const fn place(self) -> usize {
+        match self {
+            Self::First => 0,
+            Self::Second => 1,
+        }
+    }
+}
+
+/// What is to be assumed of captures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Assumptions {
+    /// Whether addresses stay the same on the way.
+    pub addressing: Addressing,
+    /// Whether both were stamped by one clock.
+    pub clocks: Clocks,
+}
+
+/// How the clocks of two captures are related.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clocks {
+    /// Not at all.
+    #[default]
+    Unrelated,
+    /// They are the same one.
+    One,
+}
+
+/// What one capture showed by itself.
+#[derive(Debug, Default)]
+struct Capture {
+    frames: u64,
+    /// Frames that nothing tells from others, as ARP.
+    anonymous: u64,
+    super_frames: u64,
+    fragments: Fragments,
+    exchanges: Exchanges,
+    earliest: Option<u64>,
+    latest: u64,
+    /// The stamp of the frame before.
+    last: u64,
+    /// Frames with an earlier stamp than the one before them.
+    disordered: u64,
+    /// Jumps back that only a clock makes: how many, and the greatest.
+    set_back: (u64, u64),
+}
+
+/// Exchanges of one kind and caller.
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    round_trip: Distribution,
+    processing: Distribution,
+    two_way: Distribution,
+    one_way: Distribution,
+    /// Exchanges that took the called side longer than the caller waited.
+    backwards: u64,
+}
+
+/// What waits for its counterpart in the other capture.
+#[derive(Clone, Copy, Debug)]
+struct Half {
+    outer_ns: u64,
+    inner_ns: u64,
+}
+
+/// Analyses one capture or two.
+#[derive(Debug)]
+pub struct Analysis {
+    assumptions: Assumptions,
+    captures: [Capture; 2],
+    hosts: Hosts,
+    matcher: Matcher,
+    halves: [Waiting<Half>; 2],
+    /// Exchanges of both captures, if the first is the caller's and if the second is.
+    tallies: BTreeMap<(Kind, u8), [Tally; 2]>,
+    /// Exchanges of one capture alone.
+    seen_here: BTreeMap<(Kind, u8), Distribution>,
+    /// Packets since the last one that was found in both.
+    apart: u64,
+    /// The first and the last packet of each capture that the other has, too.
+    common: [Option<(u64, u64)>; 2],
+}
+
+impl Analysis {
+    /// Begins one.
+    #[must_use]
+    pub fn new(assumptions: Assumptions) -> Self {
+        Self {
+            assumptions,
+            captures: [Capture::default(), Capture::default()],
+            hosts: Hosts::default(),
+            matcher: Matcher::default(),
+            halves: [Waiting::new(SHELVES), Waiting::new(SHELVES)],
+            tallies: BTreeMap::new(),
+            seen_here: BTreeMap::new(),
+            apart: 0,
+            common: [None; 2],
+        }
+    }
+
+    /// Returns from which of two captures to take the next frame, if it has one: so
+    /// that few packets have to wait for their partner.
+    #[must_use]
+    pub fn next_side(&self) -> Side {
+        let [first, second] = &self.captures;
+        let is_first = match self.matcher.offset() {
+            Some(offset) if self.apart < LOST_TOUCH => {
+                first.last.wrapping_add(offset.cast_unsigned()) <= second.last
+            }
+            Some(_) | None => first.frames <= second.frames,
+        };
+        match is_first {
+            true => Side::First,
+            false => Side::Second,
+        }
+    }
+
+    /// Takes the next frame of a capture.
+    #[inline]
+    pub fn see(&mut self, side: Side, frame: &Recorded<'_>) {
+        let capture = &mut self.captures[side.place()];
+        capture.stamp(frame.unix_ns);
+        let Some(packet) = Packet::of(frame.bytes, self.assumptions.addressing) else {
+            capture.anonymous += 1;
+            return;
+        };
+        capture.super_frames += u64::from(packet.is_super_frame);
+        let Some((packet, span)) = capture.fragments.see(packet, frame.unix_ns) else {
+            return;
+        };
+        let host = self.hosts.sent(packet.source, side, frame.direction);
+        let exchange = capture.exchanges.see(&packet, host, span);
+        self.match_packet(side, &packet, host, span);
+        if let Some(exchange) = exchange {
+            self.ended(side, &exchange, host);
+        }
+    }
+
+    /// Returns what was found. The contents are those of the captures, each with its
+    /// name.
+    #[must_use]
+    pub fn finish(self, captures: &[(&str, &Contents)]) -> Findings {
+        findings::of(self, captures)
+    }
+
+    /// Looks for a packet in the other capture.
+    #[inline]
+    fn match_packet(&mut self, side: Side, packet: &Packet, host: u8, span: Span) {
+        let entry = Entry {
+            key: packet.key,
+            at: span.last,
+            what: Seen {
+                host,
+                is_segment: matches!(packet.content, packet::Content::Segment { .. }),
+                is_answered: false,
+            },
+        };
+        match self.matcher.see(side, entry) {
+            Ok(pair) => {
+                self.apart = 0;
+                let second = pair.first_ns.wrapping_add(pair.later_ns.cast_unsigned());
+                for (common, at) in self.common.iter_mut().zip([pair.first_ns, second]) {
+                    let (from, to) = common.unwrap_or((at, at));
+                    *common = Some((from.min(at), to.max(at)));
+                }
+                self.hosts.matched(host, pair);
+            }
+            Err(evicted) => {
+                self.apart += 1;
+                let begun = self.common[side.place()];
+                if let (Some(evicted), Some((from, _))) = (evicted, begun)
+                    && evicted.at >= from
+                {
+                    self.hosts.missed(side.other(), &evicted.what);
+                }
+            }
+        }
+    }
+
+    /// Takes an exchange that a capture has.
+    fn ended(&mut self, side: Side, exchange: &Exchange, callee: u8) {
+        let (request, at) = exchange.request;
+        self.matcher.answered(side, request, at);
+        let tally = (exchange.kind, exchange.caller);
+        if exchange.caller == OTHERS {
+            return;
+        }
+        let is_known = self.seen_here.len() < MOST_TALLIES || self.seen_here.contains_key(&tally);
+        if is_known {
+            let here = self.seen_here.entry(tally).or_default();
+            if side == Side::First {
+                here.record(Duration::from_ns(exchange.outer_ns));
+            }
+        }
+        let other = self.halves[side.other().place()].take(exchange.key, None, |_| true);
+        let half = Half {
+            outer_ns: exchange.outer_ns,
+            inner_ns: exchange.inner_ns,
+        };
+        match other {
+            Some(other) if is_known => {
+                let halves = match side {
+                    Side::First => [half, other.what],
+                    Side::Second => [other.what, half],
+                };
+                self.join(tally, callee, halves);
+            }
+            Some(_) => {}
+            None => {
+                let entry = Entry {
+                    key: exchange.key,
+                    at,
+                    what: half,
+                };
+                self.halves[side.place()].put(entry);
+            }
+        }
+    }
+
+    /// Takes an exchange that both captures have.
+    fn join(&mut self, tally: (Kind, u8), callee: u8, halves: [Half; 2]) {
+        let caller = match halves[0].inner_ns >= halves[1].inner_ns {
+            true => Side::First,
+            false => Side::Second,
+        };
+        self.hosts.called(tally.1, callee, caller);
+        let tallies = self.tallies.entry(tally).or_default();
+        tallies[caller.place()].add(halves[caller.place()], halves[caller.other().place()]);
+    }
+}
+
+impl Capture {
+    /// Takes the stamp of the next frame.
+    fn stamp(&mut self, at: u64) {
+        self.frames += 1;
+        self.earliest = Some(self.earliest.unwrap_or(at).min(at));
+        self.latest = self.latest.max(at);
+        let back = self.last.saturating_sub(at);
+        if back >= SET_BACK {
+            self.set_back = (self.set_back.0 + 1, self.set_back.1.max(back));
+        } else if back > 0 {
+            self.disordered += 1;
+        }
+        self.last = at;
+    }
+}
+
+impl Tally {
+    /// Adds an exchange: how the caller saw it, and how the called side did.
+    fn add(&mut self, caller: Half, called: Half) {
+        let Some(two_way) = caller.outer_ns.checked_sub(called.inner_ns) else {
+            self.backwards += 1;
+            return;
+        };
+        self.round_trip.record(Duration::from_ns(caller.outer_ns));
+        self.processing.record(Duration::from_ns(called.inner_ns));
+        self.two_way.record(Duration::from_ns(two_way));
+        self.one_way.record(Duration::from_ns(two_way / 2));
+    }
+}

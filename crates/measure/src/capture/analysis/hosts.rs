@@ -1,0 +1,165 @@
+//! Who sent the frames of two captures, and at whose side each of them is.
+
+use std::collections::BTreeMap;
+
+use super::Side;
+use super::matching::{Pair, Seen};
+use super::packet::Host;
+use crate::capture::Direction;
+
+/// The most hosts that are told apart.
+pub(super) const MOST_HOSTS: usize = 64;
+/// The place of all others together.
+pub(super) const OTHERS: u8 = u8::MAX;
+/// The most packets whose latency is kept, of all hosts together.
+pub(super) const MOST_PAIRS: usize = 1 << 24;
+
+/// What is known of a sender.
+#[derive(Debug, Default)]
+pub(super) struct Sender {
+    /// Packets that each capture has of it.
+    pub(super) packets: [u64; 2],
+    /// Frames that a capture calls sent there, less those that it calls received.
+    sent_at: [i64; 2],
+    /// Exchanges that speak for its being at a side.
+    speaking: [u64; 2],
+    /// Packets that both captures have.
+    pub(super) matched: u64,
+    /// When, in the order in which they were found.
+    pub(super) pairs: Vec<Pair>,
+    /// Packets that only the other capture has, by the capture that lacks them:
+    /// segments of TCP, and all else.
+    pub(super) missing: [Missing; 2],
+}
+
+/// Packets that one capture lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Missing {
+    pub(super) segments: u64,
+    pub(super) others: u64,
+    /// Those of either kind that were answered, so that they did arrive.
+    pub(super) answered: u64,
+}
+
+/// All who sent something.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    places: BTreeMap<Host, u8>,
+    senders: Vec<Sender>,
+    last: Option<(Host, u8)>,
+    kept: usize,
+    /// Packets of hosts that are not told apart.
+    pub(super) others: u64,
+    /// Matched packets that were not kept.
+    pub(super) left_out: u64,
+}
+
+impl Hosts {
+    /// Takes that a capture has a packet of a host. Returns the host's place.
+    #[inline]
+    pub(super) fn sent(&mut self, host: Host, side: Side, direction: Option<Direction>) -> u8 {
+        let place = match self.last {
+            Some((last, place)) if last == host => place,
+            Some(_) | None => self.place(host),
+        };
+        self.last = Some((host, place));
+        let Some(sender) = self.senders.get_mut(usize::from(place)) else {
+            self.others += 1;
+            return place;
+        };
+        sender.packets[side.place()] += 1;
+        match direction {
+            Some(Direction::Out) => sender.sent_at[side.place()] += 1,
+            Some(Direction::In) => sender.sent_at[side.place()] -= 1,
+            None => {}
+        }
+        place
+    }
+
+    /// Takes a packet of a host that both captures have.
+    #[inline]
+    pub(super) fn matched(&mut self, host: u8, pair: Pair) {
+        let Some(sender) = self.senders.get_mut(usize::from(host)) else {
+            return;
+        };
+        sender.matched += 1;
+        if self.kept == MOST_PAIRS {
+            self.left_out += 1;
+            return;
+        }
+        self.kept += 1;
+        sender.pairs.push(pair);
+    }
+
+    /// Takes a packet that a side lacks.
+    pub(super) fn missed(&mut self, by: Side, seen: &Seen) {
+        let Some(sender) = self.senders.get_mut(usize::from(seen.host)) else {
+            return;
+        };
+        let missing = &mut sender.missing[by.place()];
+        match seen.is_segment {
+            true => missing.segments += 1,
+            false => missing.others += 1,
+        }
+        missing.answered += u64::from(seen.is_answered);
+    }
+
+    /// Takes that an exchange speaks for its caller being at a side, and the called
+    /// one at the other.
+    pub(super) fn called(&mut self, caller: u8, callee: u8, side: Side) {
+        for (host, side) in [(caller, side), (callee, side.other())] {
+            if let Some(sender) = self.senders.get_mut(usize::from(host)) {
+                sender.speaking[side.place()] += 1;
+            }
+        }
+    }
+
+    /// Returns all senders with their names and places.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Host, u8, &Sender)> {
+        let places = self.places.iter();
+        places.filter_map(|(host, place)| {
+            let sender = self.senders.get(usize::from(*place))?;
+            Some((*host, *place, sender))
+        })
+    }
+
+    /// Returns the name of the host at a place.
+    pub(super) fn name(&self, wanted: u8) -> Option<Host> {
+        let found = self.places.iter().find(|(_, place)| **place == wanted);
+        found.map(|(host, _)| *host)
+    }
+
+    /// Puts the packets of all senders into the order in which they were sent.
+    pub(super) fn sort(&mut self) {
+        for sender in &mut self.senders {
+            sender.pairs.sort_by_key(|pair| pair.first_ns);
+        }
+    }
+
+    fn place(&mut self, host: Host) -> u8 {
+        if let Some(place) = self.places.get(&host) {
+            return *place;
+        }
+        let next = u8::try_from(self.senders.len()).unwrap_or(OTHERS);
+        if self.senders.len() == MOST_HOSTS {
+            return OTHERS;
+        }
+        self.places.insert(host, next);
+        self.senders.push(Sender::default());
+        next
+    }
+}
+
+impl Sender {
+    /// Returns at whose side it is, or nothing if neither capture tells: what they
+    /// say themselves first, then its exchanges.
+    pub(super) fn side(&self) -> Option<Side> {
+        let said = self.sent_at[0] - self.sent_at[1];
+        let spoken = self.speaking[0].cmp(&self.speaking[1]);
+        match said.cmp(&0).then(spoken) {
+            std::cmp::Ordering::Greater => Some(Side::First),
+            std::cmp::Ordering::Less => Some(Side::Second),
+            std::cmp::Ordering::Equal => None,
+        }
+    }
+}

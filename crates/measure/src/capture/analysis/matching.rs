@@ -1,0 +1,136 @@
+//! Finds the same packet in two captures whose clocks are unrelated.
+//!
+//! A packet that was seen in one capture waits until the other one has it. Some
+//! packets repeat themselves, as samples do every second; the one is meant that
+//! fits the difference of the clocks best, which is that of the packet before. A
+//! clock that is set anew is believed once several packets in a row say so.
+
+use super::Side;
+use super::waiting::{Entry, Waiting};
+
+/// Each table has 2^17 shelves of eight places.
+const SHELVES: u32 = 17;
+/// A latency changes by less than this from one packet to the next; less than a
+/// second, after which samples repeat their numbers.
+const REACH_NS: u64 = 800_000_000;
+/// So many packets in a row tell of a new difference of the clocks, before it is
+/// believed.
+const BELIEVED: u32 = 8;
+
+/// What is remembered of a packet that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Who sent it, by its place in the list of hosts.
+    pub(super) host: u8,
+    /// Whether it is a segment of TCP, which cards cut and put together.
+    pub(super) is_segment: bool,
+    /// Whether it was answered, so that it did arrive.
+    pub(super) is_answered: bool,
+}
+
+/// The same packet in both captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    /// When the first capture saw it, by its clock.
+    pub(super) first_ns: u64,
+    /// By how much the stamp of the second capture is later.
+    pub(super) later_ns: i64,
+}
+
+/// Matches packets.
+#[derive(Debug)]
+pub(super) struct Matcher {
+    waiting: [Waiting<Seen>; 2],
+    /// By how much the stamps of the second capture are later.
+    offset: Option<i64>,
+    /// How many packets in a row told of another offset, and of which.
+    other: (u32, i64),
+}
+
+impl Default for Matcher {
+    fn default() -> Self {
+        Self {
+            waiting: [Waiting::new(SHELVES), Waiting::new(SHELVES)],
+            offset: None,
+            other: (0, 0),
+        }
+    }
+}
+
+impl Matcher {
+    /// Takes a packet that was seen at a side. Returns the pair, or who left the
+    /// table in favour of this one.
+    #[inline]
+    pub(super) fn see(
+        &mut self,
+        side: Side,
+        packet: Entry<Seen>,
+    ) -> Result<Pair, Option<Entry<Seen>>> {
+        let at = packet.at;
+        let expected = self.offset.map(|offset| match side {
+            Side::First => at.wrapping_add(offset.cast_unsigned()),
+            Side::Second => at.wrapping_sub(offset.cast_unsigned()),
+        });
+        let Self { offset, other, .. } = self;
+        let partner = self.waiting[side.other().place()].take(packet.key, expected, |partner| {
+            believe(offset, other, pair(side, at, partner.at).later_ns)
+        });
+        match partner {
+            Some(partner) => Ok(pair(side, at, partner.at)),
+            None => Err(self.waiting[side.place()].put(packet)),
+        }
+    }
+
+    /// Takes that a packet which was seen at a side was answered.
+    #[inline]
+    pub(super) fn answered(&mut self, side: Side, key: u64, at: u64) {
+        let waiting = &mut self.waiting[side.place()];
+        if let Some(mut entry) = waiting.take(key, Some(at), |_| true) {
+            entry.what.is_answered = true;
+            waiting.put(entry);
+        }
+    }
+
+    /// Returns by how much the stamps of the second capture are later.
+    pub(super) fn offset(&self) -> Option<i64> {
+        self.offset
+    }
+
+    /// Returns the packets of a side that were not found at the other.
+    pub(super) fn left(&self, side: Side) -> impl Iterator<Item = &Entry<Seen>> {
+        self.waiting[side.place()].iter()
+    }
+}
+
+fn pair(side: Side, at: u64, partner: u64) -> Pair {
+    let (first_ns, second_ns) = match side {
+        Side::First => (at, partner),
+        Side::Second => (partner, at),
+    };
+    Pair {
+        first_ns,
+        later_ns: second_ns.wrapping_sub(first_ns).cast_signed(),
+    }
+}
+
+/// Tells whether a difference of two stamps is one of the same packet, and follows
+/// it.
+fn believe(offset: &mut Option<i64>, other: &mut (u32, i64), later_ns: i64) -> bool {
+    let is_near = |it: i64| it.abs_diff(later_ns) < REACH_NS;
+    if offset.is_none_or(is_near) {
+        *offset = Some(later_ns);
+        other.0 = 0;
+        return true;
+    }
+    let (times, candidate) = *other;
+    *other = match times > 0 && is_near(candidate) {
+        true => (times + 1, later_ns),
+        false => (1, later_ns),
+    };
+    let is_believed = other.0 >= BELIEVED;
+    if is_believed {
+        *offset = Some(later_ns);
+        other.0 = 0;
+    }
+    is_believed
+}
