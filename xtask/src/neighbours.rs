@@ -8,9 +8,9 @@ use crate::python;
 use crate::workspace::Workspace;
 
 /// Python environments, by their lists in `neighbours/`.
-const ENVIRONMENTS: [&str; 2] = ["faucet", "os-ken"];
+const ENVIRONMENTS: [&str; 3] = ["faucet", "open61850", "os-ken"];
 /// Programs, with arguments that try them out, and the Debian package of each.
-const PROGRAMS: [(&str, &[&str], &str); 7] = [
+const PROGRAMS: [(&str, &[&str], &str); 8] = [
     ("ip", &["-V"], "iproute2"),
     ("mn", &["--version"], "mininet"),
     ("ovs-vswitchd", &["--version"], "openvswitch-switch"),
@@ -22,6 +22,7 @@ const PROGRAMS: [(&str, &[&str], &str); 7] = [
     ),
     ("ping", &["-V"], "iputils-ping"),
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
+    ("tshark", &["--version"], "tshark"),
 ];
 
 /// Makes the Python environments where they can be made, and says which cannot:

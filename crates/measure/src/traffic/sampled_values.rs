@@ -1,5 +1,6 @@
 //! A merging unit: four currents and four voltages, 80 samples a cycle, a frame
-//! for each (9-2LE clause 7).
+//! for each (9-2LE clause 7), or several samples in a frame, as IEC 61869-9 prefers
+//! ([`Form`]).
 //!
 //! `smpCnt` is the number of the sample in its second, so a sample that was left
 //! out leaves a gap in the numbers, as in a real merging unit.
@@ -48,12 +49,47 @@ pub struct Config {
     pub until: Option<Instant>,
 }
 
+/// How samples are put into frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// How many a frame holds, at least one.
+    pub samples_per_frame: u32,
+    /// How many a cycle of the grid has, at least one.
+    pub samples_per_cycle: u32,
+}
+
+impl Form {
+    /// A frame for each of 80 samples a cycle (9-2LE clause 7.1).
+    pub const LIGHT: Self = Self {
+        samples_per_frame: 1,
+        samples_per_cycle: SAMPLES_PER_CYCLE,
+    };
+    /// Protection by IEC 61869-9: 4800 samples a second, two a frame,
+    /// here of a grid of 50 Hz.
+    pub const PROTECTION: Self = Self {
+        samples_per_frame: 2,
+        samples_per_cycle: 96,
+    };
+    /// Quality metering by IEC 61869-9: 14400 samples a second, six a
+    /// frame, here of a grid of 50 Hz.
+    pub const METERING: Self = Self {
+        samples_per_frame: 6,
+        samples_per_cycle: 288,
+    };
+}
+
+/// The rate of [`Form::PROTECTION`], in samples a second.
+pub const PROTECTION_RATE: u32 = 4_800;
+/// The rate of [`Form::METERING`], in samples a second.
+pub const METERING_RATE: u32 = 14_400;
+
 /// Sends samples.
 #[derive(Debug)]
 pub struct SampledValues {
     template: Template,
     waveform: Vec<[u8; PHASE_MEASUREMENT_LENGTH]>,
     rate: u64,
+    samples_per_frame: u64,
     pacing: Pacing,
 }
 
@@ -66,8 +102,21 @@ impl SampledValues {
     /// the contract's burst.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        let template = template(config, &config.sv_id, PHASE_MEASUREMENT_LENGTH);
-        Self::of(config, template)
+        Self::in_form(config, Form::LIGHT)
+    }
+
+    /// Prepares a source that puts several samples into a frame. A frame is due when
+    /// its first sample is, and counts by it.
+    ///
+    /// # Panics
+    ///
+    /// As [`new`](Self::new) does, and if the rate is no multiple of the samples of a
+    /// frame.
+    #[must_use]
+    pub fn in_form(config: &Config, form: Form) -> Self {
+        let count = usize::try_from(form.samples_per_frame).expect("a frame has few samples");
+        let template = template(config, &config.sv_id, PHASE_MEASUREMENT_LENGTH, count);
+        Self::of(config, template, form)
     }
 
     /// Prepares a source whose frames have `length` bytes, or the most below it
@@ -82,7 +131,7 @@ impl SampledValues {
     ///
     /// As [`new`](Self::new) does.
     pub fn sized(config: &Config, length: usize) -> Result<Self, FrameTooShort> {
-        let build = |sv_id: &str, data: usize| template(config, sv_id, data);
+        let build = |sv_id: &str, data: usize| template(config, sv_id, data, 1);
         let fits = |template: &Template| template.frame().len() <= length;
         let whole = PHASE_MEASUREMENT_LENGTH;
         let named = beginnings(&config.sv_id).map(|sv_id| (sv_id, build(sv_id, whole)));
@@ -101,21 +150,26 @@ impl SampledValues {
             length,
             least: build("", 0).frame().len(),
         })?;
-        Ok(Self::of(config, template))
+        Ok(Self::of(config, template, Form::LIGHT))
     }
 
-    fn of(config: &Config, template: Template) -> Self {
+    fn of(config: &Config, template: Template, form: Form) -> Self {
         assert!(
             (1..=1 << 16).contains(&config.rate),
             "smpCnt counts the samples of a second in 16 bits"
         );
-        let second = Duration::from_secs(1);
-        let schedule = Schedule::new(config.start, config.until, second, config.rate);
+        assert!(
+            form.samples_per_frame > 0 && config.rate.is_multiple_of(form.samples_per_frame),
+            "a second has whole frames"
+        );
+        let (second, frames) = (Duration::from_secs(1), config.rate / form.samples_per_frame);
+        let schedule = Schedule::new(config.start, config.until, second, frames);
         let group = Group::single(wire_size(template.frame().len()));
         Self {
             template,
-            waveform: (0..SAMPLES_PER_CYCLE).map(sample).collect(),
+            waveform: waveform(form.samples_per_cycle),
             rate: u64::from(config.rate),
+            samples_per_frame: u64::from(form.samples_per_frame),
             pacing: Pacing::new(Release::Scheduled(schedule), group, config.contract),
         }
     }
@@ -135,31 +189,39 @@ impl SampledValues {
     /// Puts the next sample into `frame`, if one is due.
     pub fn emit(&mut self, now: Instant, frame: &mut Vec<u8>) -> Option<Emitted> {
         let turn = self.pacing.take(now)?;
-        let count = u16::try_from(turn.slot % self.rate).expect("the rate has at most 16 bits");
-        let phase = turn.slot % u64::from(SAMPLES_PER_CYCLE);
-        let phase = usize::try_from(phase).expect("below the samples of a cycle");
-        self.template.set_smp_cnt(0, count);
-        let data = self.template.sample_mut(0);
-        let common = data.len().min(PHASE_MEASUREMENT_LENGTH);
-        data[..common].copy_from_slice(&self.waveform[phase][..common]);
+        let first = turn.slot * self.samples_per_frame;
+        for (place, sample) in (first..first + self.samples_per_frame).enumerate() {
+            self.set(place, sample);
+        }
         frame.clear();
         frame.extend_from_slice(self.template.frame());
         Some(Emitted {
             length: frame.len(),
-            sequence: turn.slot,
+            sequence: first,
             due: turn.due,
         })
     }
 
-    /// Returns how many samples were left out.
+    /// Puts a sample into its place in the frame.
+    fn set(&mut self, place: usize, sample: u64) {
+        let count = u16::try_from(sample % self.rate).expect("the rate has at most 16 bits");
+        let cycle = u64::try_from(self.waveform.len()).expect("a cycle has few samples");
+        let phase = usize::try_from(sample % cycle).expect("below the samples of a cycle");
+        self.template.set_smp_cnt(place, count);
+        let data = self.template.sample_mut(place);
+        let common = data.len().min(PHASE_MEASUREMENT_LENGTH);
+        data[..common].copy_from_slice(&self.waveform[phase][..common]);
+    }
+
+    /// Returns how many frames were left out.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.pacing.skipped()
     }
 }
 
-/// Returns a frame with so many bytes of data.
-fn template(config: &Config, sv_id: &str, data: usize) -> Template {
+/// Returns a frame of `count` samples with so many bytes of data each.
+fn template(config: &Config, sv_id: &str, data: usize, count: usize) -> Template {
     let asdu = Asdu {
         sv_id,
         dat_set: None,
@@ -181,12 +243,20 @@ fn template(config: &Config, sv_id: &str, data: usize) -> Template {
         app_id: config.application,
         simulated: false,
     };
-    Template::new(&ethernet, application, &[asdu])
+    Template::new(&ethernet, application, &vec![asdu; count])
 }
 
-/// Returns one sample of a balanced three-phase system.
-fn sample(number: u32) -> [u8; PHASE_MEASUREMENT_LENGTH] {
-    let angle = TAU * f64::from(number) / f64::from(SAMPLES_PER_CYCLE);
+/// Returns the samples of a cycle of a balanced three-phase system.
+fn waveform(samples: u32) -> Vec<[u8; PHASE_MEASUREMENT_LENGTH]> {
+    assert!(samples > 0, "a cycle has samples");
+    let each = 0..samples;
+    each.map(|number| sample(f64::from(number) / f64::from(samples)))
+        .collect()
+}
+
+/// Returns the sample at this part of a cycle.
+fn sample(part: f64) -> [u8; PHASE_MEASUREMENT_LENGTH] {
+    let angle = TAU * part;
     let phases = |peak: f64| {
         let shifted = [0.0, -1.0, 1.0].map(|third| peak * (angle + third * TAU / 3.0).sin());
         let [a, b, c] = shifted.map(rounded);

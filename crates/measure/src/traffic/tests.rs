@@ -17,6 +17,36 @@ use crate::token_bucket::{Conformance, TokenBucket};
 const SV_LENGTH: usize = 126;
 
 #[test]
+fn several_samples_share_a_frame_and_count_on_through_the_second() {
+    let config = sampled_values::Config {
+        rate: sampled_values::METERING_RATE,
+        contract: None,
+        until: None,
+        ..sampled_values_config()
+    };
+    let form = sampled_values::Form::METERING;
+    let mut source = Source::SampledValues(SampledValues::in_form(&config, form));
+    let begin = source.next_due().unwrap();
+    let mut frame = Vec::new();
+
+    let mut counts = Vec::new();
+    for number in 0..2_401 {
+        let emitted = source.emit(source.next_due().unwrap(), &mut frame).unwrap();
+        assert_eq!(emitted.sequence, number * 6);
+        let (_, payload) = wire::ethernet::Header::parse(&frame).unwrap();
+        let (_, samples) = wire::sampled_values::SampledValues::parse(payload).unwrap();
+        counts.extend(samples.asdus.map(|asdu| asdu.unwrap().smp_cnt));
+    }
+
+    let expected: Vec<u16> = (0..14_400).chain(0..6).collect();
+    assert_eq!(counts, expected);
+    assert_eq!(
+        source.next_due().unwrap() - begin,
+        Duration::from_ns(1_000_416_666)
+    );
+}
+
+#[test]
 fn a_periodic_source_called_in_time_sends_at_every_slot() {
     let mut source = udp(udp::Pattern::Bursts {
         period: Duration::from_ms(1),

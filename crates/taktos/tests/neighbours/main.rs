@@ -17,6 +17,7 @@ mod one_network;
 mod open_vswitch;
 mod os_ken;
 mod ovs_ofctl;
+mod process_bus;
 #[path = "../site/mod.rs"]
 mod site;
 mod workbench;
