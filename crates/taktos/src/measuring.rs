@@ -6,15 +6,22 @@
 //! | module | knows |
 //! |---|---|
 //! | [`target`] | what can be measured, and how to get at it |
+//! | [`captures`] | what others captured, and how to have it analysed |
 //! | [`conditions`] | the machine on which it is measured |
 
+pub mod captures;
 pub mod conditions;
 pub mod target;
 
+use std::path::PathBuf;
+
+use measure::capture::analysis::Assumptions;
 use measure::measurement::{Conditions, Measurement};
 use measure::method::{Effort, Method, MethodError, Progress, Settings, Witness};
+use measure::statistics::Distribution;
 use measure::trial::{Stamps, Tester};
 
+use captures::CaptureError;
 use conditions::Record;
 
 /// Makes a measurement, and keeps the conditions beside it.
@@ -63,6 +70,48 @@ pub fn measure(
             stalls: witnessed.stalls,
             unseen: witnessed.unseen,
             skipped: witnessed.skipped,
+        },
+    })
+}
+
+/// Analyses captures of one place or two, and keeps the conditions beside what was
+/// found.
+///
+/// # Errors
+///
+/// If a capture cannot be read.
+pub fn analyze(
+    paths: &[PathBuf],
+    assumptions: Assumptions,
+    progress: &mut dyn Progress,
+    record: Record,
+) -> Result<Measurement, CaptureError> {
+    let findings = captures::analyze(paths, assumptions, progress)?;
+    let ended = record.finish(true);
+    let names: Vec<_> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    Ok(Measurement {
+        method: "latency".to_owned(),
+        device: format!("captures {}", names.join(", ")),
+        quick: false,
+        figures: findings.figures,
+        remarks: findings.remarks,
+        conditions: Conditions {
+            command: ended.command,
+            began_unix_ns: ended.began_unix_ns,
+            took: ended.took,
+            seed: 0,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            versions: Vec::new(),
+            machine: ended.machine,
+            stamps: Stamps::File,
+            bias: None,
+            lateness: Distribution::default(),
+            stalls: Distribution::default(),
+            unseen: 0,
+            skipped: 0,
         },
     })
 }

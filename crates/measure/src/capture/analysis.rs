@@ -1,14 +1,14 @@
 //! What captures from one place or two tell of the path between them (S3-1, S3-2).
 //!
 //! A capture is read once, frame by frame. The same packet is looked for in the
-//! other capture ([`matching`]), and in each of them requests are joined with their
-//! replies ([`exchange`]). An exchange that both captures have gives the latency of
+//! other capture (`matching`), and in each of them requests are joined with their
+//! replies (`exchange`). An exchange that both captures have gives the latency of
 //! the path without a common clock: what the caller waited less what the called side
 //! took, Δ3 = Δ1 − Δ2 (ASYNC Eq. (3)). Whose capture is the caller's follows from
 //! that, too: there the wait is longer.
 //!
 //! What makes captures doubtful is said and not hidden: frames that a capture lacks
-//! and the network carried, clocks that drift or were set ([`clocks`]), fragments,
+//! and the network carried, clocks that drift or were set (`clocks`), fragments,
 //! segments as a card had them before they were cut, stamps out of order.
 //!
 //! # Differs from the paper

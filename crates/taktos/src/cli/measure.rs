@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 use lab::privilege::{self, Lacking};
 use lab::subject::TaktosEngine;
 use lab::tester::{Arrangement, LinkTester, TesterError, Way};
+use measure::capture::analysis::{Addressing, Assumptions, Clocks};
 use measure::measurement::Measurement;
 use measure::method::{self, Effort, METHODS, Method, MethodError, Progress, Settings};
 use measure::trial::{Tester, TrialError};
@@ -40,6 +41,18 @@ pub struct Measure {
     /// first. They are borrowed, and given back as they were.
     #[arg(long, value_name = "IF,IF,…", value_delimiter = ',')]
     ports: Vec<String>,
+    /// Captures taken elsewhere, pcap or pcapng, in place of a device: those of the two
+    /// ends of a path, the sender's first, or one alone. Only for `latency`.
+    #[arg(long, value_name = "FILE,FILE", value_delimiter = ',', conflicts_with_all = ["target", "ports"])]
+    captures: Vec<PathBuf>,
+    /// Both captures were stamped by one clock, so that the latency of each direction
+    /// can be told.
+    #[arg(long, requires = "captures")]
+    one_clock: bool,
+    /// Addresses are translated between the captures: packets are known by their
+    /// number and payload.
+    #[arg(long, requires = "captures")]
+    translated: bool,
     /// The OpenFlow agent of that device, which listens there, as in
     /// tcp:192.0.2.1:6653.
     #[arg(long, value_name = "tcp:HOST[:PORT]", requires = "ports")]
@@ -147,7 +160,11 @@ pub fn measure(arguments: &Measure) -> Exit {
     let Some(name) = &arguments.method else {
         return print(&show::list());
     };
-    match find(name).and_then(|method| make(method, arguments)) {
+    let made = find(name).and_then(|method| match arguments.captures.is_empty() {
+        true => make(method, arguments),
+        false => analyze(method, arguments),
+    });
+    match made {
         Ok(measurement) => conclude(arguments, &measurement),
         Err(failure) => {
             say(format_args!("taktos: {failure}"));
@@ -181,6 +198,32 @@ fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
     let made = measuring::measure(method, &mut *tester, &settings, &mut bar, record);
     bar.0.close();
     Ok(made?)
+}
+
+/// Analyses captures in place of a device.
+fn analyze(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
+    if method.name != "latency" {
+        return Err(Failure::Mistake(format!(
+            "captures tell of latency, with variation and loss beside it: say `taktos measure \
+             latency --captures …` in place of `{}`",
+            method.name
+        )));
+    }
+    let assumptions = Assumptions {
+        addressing: match arguments.translated {
+            true => Addressing::Translated,
+            false => Addressing::Kept,
+        },
+        clocks: match arguments.one_clock {
+            true => Clocks::One,
+            false => Clocks::Unrelated,
+        },
+    };
+    let record = Record::begin();
+    let mut bar = Bar(Steps::new("captures".to_owned()));
+    let made = measuring::analyze(&arguments.captures, assumptions, &mut bar, record);
+    bar.0.close();
+    made.map_err(|error| Failure::Mistake(error.to_string()))
 }
 
 fn settings(method: &Method, arguments: &Measure) -> Result<Settings, Failure> {

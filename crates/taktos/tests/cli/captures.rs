@@ -115,6 +115,48 @@ fn wireshark_reads_a_capture() {
     }
 }
 
+#[test]
+fn captures_of_both_ends_give_the_latency_that_the_run_measured() {
+    let workplace = diamond("\"all\"");
+    workplace.run(&RUN);
+    let report: Value = serde_json::from_slice(&read(&workplace, "report.json")).unwrap();
+    let folder = "out/diamond/captures";
+    let both = format!("{folder}/mu-s1.pcapng,{folder}/relay-s4.pcapng");
+
+    let measured = workplace.run(&[
+        "measure",
+        "latency",
+        "--captures",
+        &both,
+        "--one-clock",
+        "--json",
+    ]);
+
+    let found: Value = serde_json::from_str(&measured.stdout).unwrap();
+    let figure = |quantity: &str| {
+        let figures = found["figures"].as_array().unwrap();
+        let named = figures.iter().find(|it| it["quantity"] == quantity);
+        named.unwrap_or_else(|| panic!("no {quantity} in {found:#}"))["value"].clone()
+    };
+    assert_eq!(figure("packets found in both captures")["count"], 100);
+    assert_eq!(figure("packets lost")["count"], 0);
+    let latency = &report["flows"][0]["latency_ns"];
+    let summary = &figure("one-way latency")["distribution_ns"];
+    assert_eq!(summary["max"], latency["max"]);
+    assert_eq!(summary["min"], latency["min"]);
+}
+
+#[test]
+fn captures_tell_of_latency_alone_and_must_be_there() {
+    let workplace = Workplace::new();
+
+    let throughput = workplace.run(&["measure", "throughput", "--captures", "a.pcap"]);
+    let missing = workplace.run(&["measure", "latency", "--captures", "a.pcap"]);
+
+    throughput.is_refused("captures tell of latency");
+    missing.is_refused("a.pcap: No such file");
+}
+
 const RUN: [&str; 6] = [
     "run",
     "diamond.toml",
