@@ -17,6 +17,7 @@
 //! | [`sampled_values`] | samples at a constant rate | IEC 61850-9-2LE |
 //! | [`goose`] | state changes, repeated ever more slowly | IEC 61850-8-1 clause 18.1 |
 //! | [`udp`] | datagrams, periodic, in bursts, or as fast as the contract allows | S4-8 |
+//! | [`trace`] | what a sensor was recorded to send | S0-5 |
 //! | [`message`] | periodic messages, split into packets | S2-1, S2-2 |
 //! | [`best_effort`] | as much as the network takes, like TCP | RFC 4341, RFC 5681 |
 
@@ -26,6 +27,7 @@ pub mod goose;
 pub mod message;
 mod pacing;
 pub mod sampled_values;
+pub mod trace;
 pub mod udp;
 
 use thiserror::Error;
@@ -36,6 +38,7 @@ pub use datagram::Addresses;
 pub use goose::Goose;
 pub use message::Message;
 pub use sampled_values::SampledValues;
+pub use trace::Replay;
 pub use udp::Udp;
 
 /// Anything that sends.
@@ -49,6 +52,8 @@ pub enum Source {
     Udp(Udp),
     /// Periodic messages of many packets.
     Message(Message),
+    /// The frames of a recorded trace.
+    Trace(Replay),
     /// As much as the network takes.
     BestEffort(BestEffort),
 }
@@ -84,6 +89,7 @@ impl Source {
             Self::Goose(source) => source.next_due(),
             Self::Udp(source) => source.next_due(),
             Self::Message(source) => source.next_due(),
+            Self::Trace(source) => source.next_due(),
             Self::BestEffort(source) => source.next_due(),
         }
     }
@@ -96,6 +102,7 @@ impl Source {
             Self::Goose(source) => source.emit(now, frame),
             Self::Udp(source) => source.emit(now, frame),
             Self::Message(source) => source.emit(now, frame),
+            Self::Trace(source) => source.emit(now, frame),
             Self::BestEffort(source) => source.emit(now, frame),
         }
     }
@@ -105,7 +112,11 @@ impl Source {
     pub fn received(&mut self, now: Instant, frame: &[u8]) {
         match self {
             Self::BestEffort(source) => source.received(now, frame),
-            Self::SampledValues(_) | Self::Goose(_) | Self::Udp(_) | Self::Message(_) => {}
+            Self::SampledValues(_)
+            | Self::Goose(_)
+            | Self::Udp(_)
+            | Self::Message(_)
+            | Self::Trace(_) => {}
         }
     }
 
@@ -118,7 +129,7 @@ impl Source {
             Self::Goose(source) => source.skipped(),
             Self::Udp(source) => source.skipped(),
             Self::Message(source) => source.skipped(),
-            Self::BestEffort(_) => 0,
+            Self::Trace(_) | Self::BestEffort(_) => 0,
         }
     }
 }
