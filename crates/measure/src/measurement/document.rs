@@ -167,13 +167,12 @@ struct FigureText {
     quantity: String,
     source: String,
     setting: Map<String, serde_json::Value>,
-    #[serde(flatten)]
     value: ValueText,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 enum ValueText {
-    #[serde(rename = "times_ns")]
+    #[serde(rename = "distribution_ns")]
     Times(TimesText),
     #[serde(rename = "time_ns")]
     Time(u64),
@@ -193,13 +192,10 @@ enum ValueText {
 
 impl FigureText {
     fn of(figure: &Figure) -> Self {
-        let setting = figure.setting.iter();
         Self {
             quantity: figure.quantity.clone(),
             source: figure.source.clone(),
-            setting: setting
-                .map(|(name, value)| (name.clone(), value.clone().into()))
-                .collect(),
+            setting: as_map(&figure.setting),
             value: match &figure.value {
                 Value::Times(times) => ValueText::Times(TimesText::of(times)),
                 Value::Time(time) => ValueText::Time(time.as_ns()),
@@ -241,12 +237,8 @@ impl FigureText {
             ),
             ValueText::Unknown(reason) => Value::Unknown(reason),
         };
-        let setting = self.setting.into_iter().map(|(name, value)| match value {
-            serde_json::Value::String(text) => (name, text),
-            other => (name, other.to_string()),
-        });
         Ok(Figure {
-            setting: setting.collect(),
+            setting: as_pairs(self.setting),
             quantity: self.quantity,
             source: self.source,
             value,
@@ -254,13 +246,30 @@ impl FigureText {
     }
 }
 
+/// Returns names and texts in their order.
+fn as_map(pairs: &[(String, String)]) -> Map<String, serde_json::Value> {
+    let pairs = pairs.iter();
+    pairs
+        .map(|(name, value)| (name.clone(), value.clone().into()))
+        .collect()
+}
+
+fn as_pairs(map: Map<String, serde_json::Value>) -> Vec<(String, String)> {
+    let pairs = map.into_iter().map(|(name, value)| match value {
+        serde_json::Value::String(text) => (name, text),
+        other => (name, other.to_string()),
+    });
+    pairs.collect()
+}
+
 /// A distribution: the figures that people ask for, and the buckets that programs do.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct TimesText {
     count: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(flatten)]
     figures: Option<TimesFigures>,
     /// The upper edge of each bucket and how many values are in it.
+    #[serde(default)]
     buckets: Vec<(u64, u64)>,
 }
 
@@ -383,7 +392,7 @@ struct ConditionsText {
     took_ns: u64,
     seed: u64,
     version: String,
-    versions: Vec<(String, String)>,
+    versions: Map<String, serde_json::Value>,
     machine: Option<MachineText>,
     stamps: StampsText,
     bias_ns: Option<u64>,
@@ -399,8 +408,8 @@ struct MachineText {
     processor: String,
     processors: usize,
     clock_source: String,
-    load_before: u32,
-    load_after: u32,
+    load_before_percent: u32,
+    load_after_percent: u32,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -421,14 +430,14 @@ impl ConditionsText {
             took_ns: conditions.took.as_ns(),
             seed: conditions.seed,
             version: conditions.version.clone(),
-            versions: conditions.versions.clone(),
+            versions: as_map(&conditions.versions),
             machine: conditions.machine.as_ref().map(|machine| MachineText {
                 kernel: machine.kernel.clone(),
                 processor: machine.processor.clone(),
                 processors: machine.processors,
                 clock_source: machine.clock_source.clone(),
-                load_before: machine.load_before,
-                load_after: machine.load_after,
+                load_before_percent: machine.load_before,
+                load_after_percent: machine.load_after,
             }),
             stamps: match conditions.stamps {
                 Stamps::Virtual => StampsText::Virtual,
@@ -460,14 +469,14 @@ impl ConditionsText {
             took: Duration::from_ns(self.took_ns),
             seed: self.seed,
             version: self.version,
-            versions: self.versions,
+            versions: as_pairs(self.versions),
             machine: self.machine.map(|machine| Machine {
                 kernel: machine.kernel,
                 processor: machine.processor,
                 processors: machine.processors,
                 clock_source: machine.clock_source,
-                load_before: machine.load_before,
-                load_after: machine.load_after,
+                load_before: machine.load_before_percent,
+                load_after: machine.load_after_percent,
             }),
             stamps: match self.stamps {
                 StampsText::Virtual => Stamps::Virtual,

@@ -29,7 +29,7 @@ fn keys_carry_their_units() {
     let text = example().to_json();
 
     for key in [
-        "\"times_ns\"",
+        "\"distribution_ns\"",
         "\"time_ns\"",
         "\"rate_bps\"",
         "\"size_bytes\"",

@@ -3,6 +3,7 @@
 //! The methods are a table in [`measure::method`]; what can be measured is a table in
 //! [`target`](crate::measuring::target).
 
+mod journal;
 mod show;
 
 use std::collections::BTreeMap;
@@ -82,6 +83,10 @@ pub struct Measure {
     /// How long one trial sends, as in "10 s".
     #[arg(long)]
     duration: Option<Duration>,
+    /// Keep what was found at each point in this file, and begin where it ends if it is
+    /// there: so that a long plan can be interrupted.
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
     /// A directory for what was found.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -195,9 +200,18 @@ fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
     let mut tester = open(method, arguments, stop)?;
     say(format_args!("{}: {}", method.name, tester.setup().device));
     let mut bar = Bar(Steps::new(method.name.to_owned()));
-    let made = measuring::measure(method, &mut *tester, &settings, &mut bar, record);
+    let made = match &arguments.journal {
+        Some(file) => journal::keep(
+            file,
+            &journal::identity(method, tester.setup(), &settings),
+            &mut bar,
+            |progress| measuring::measure(method, &mut *tester, &settings, progress, record),
+        ),
+        None => measuring::measure(method, &mut *tester, &settings, &mut bar, record)
+            .map_err(Failure::from),
+    };
     bar.0.close();
-    Ok(made?)
+    made
 }
 
 /// Analyses captures in place of a device.
@@ -308,8 +322,8 @@ impl Progress for Bar {
 
 fn conclude(arguments: &Measure, measurement: &Measurement) -> Exit {
     let text = match arguments.json {
-        true => format!("{:#}\n", show::as_json(measurement)),
-        false => show::as_text(measurement),
+        true => measurement.to_json(),
+        false => measurement.to_text(),
     };
     if let Some(folder) = &arguments.out
         && let Err(error) = show::write(folder, measurement)

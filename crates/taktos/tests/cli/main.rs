@@ -13,6 +13,7 @@ mod explanations;
 mod interruption;
 mod kernel_engine;
 mod listeners;
+mod measurements;
 mod openflow;
 mod privilege;
 mod reproduce;
