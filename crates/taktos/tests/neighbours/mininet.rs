@@ -7,11 +7,11 @@ use std::io::Write;
 use std::process::{ChildStdin, Command};
 
 use crate::open_vswitch::OpenVswitch;
-use crate::workbench::{Workbench, has_or_skip, neighbour, taktos};
+use crate::workbench::{Workbench, has_or_skip};
 
-/// What a user types, apart from `sudo` and the topology.
-const MN: &str = "mn --mac --ipbase 10.0.0.100/24 \
-                  --controller remote,ip=127.0.0.1,port=6653 --switch ovs,datapath=user --topo ";
+/// What a user types, apart from `sudo`.
+const MN: &str = "mn --topo linear,2 --mac --ipbase 10.0.0.100/24 \
+                  --controller remote,ip=127.0.0.1,port=6653 --switch ovs,datapath=user";
 /// Keeps `mn` from everything but the network and the folder of the test.
 const ROOM: &str = "mount --bind . /mnt && mount -t tmpfs tmpfs /tmp && \
                     mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && \
@@ -25,12 +25,12 @@ struct Mininet {
 }
 
 impl Mininet {
-    /// Starts it with so many switches in a row, and waits until it takes commands.
-    fn start(bench: &mut Workbench, switches: u8) -> Self {
+    /// Starts it and waits until it takes commands.
+    fn start(bench: &mut Workbench) -> Self {
         let mut command = Command::new("unshare");
         let isolated = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
         command.args(isolated).args(["sh", "-c"]);
-        command.arg(format!("{ROOM}{MN}linear,{switches}"));
+        command.arg(format!("{ROOM}{MN}"));
         let (program, input) = bench.start_interactive("mininet", command);
         let mut mininet = Self {
             program,
@@ -75,7 +75,7 @@ fn mininet_pings_and_pings_again_when_it_is_started_anew() {
     };
 
     for _ in 0..2 {
-        let mut mininet = Mininet::start(&mut bench, 2);
+        let mut mininet = Mininet::start(&mut bench);
         bench.await_network(2, 1);
         let said = mininet.tell(&bench, "pingall");
         mininet.exit(&mut bench);
@@ -89,70 +89,6 @@ fn mininet_pings_and_pings_again_when_it_is_started_anew() {
     }
 }
 
-/// `docs/getting-started.md`, as its reader walks through it.
-#[test]
-fn the_walk_with_mininet_shows_what_its_page_says() {
-    let test = "the_walk_with_mininet_shows_what_its_page_says";
-    let Some((mut bench, _open_vswitch)) = bench_or_skip(test, 0) else {
-        return;
-    };
-    let mut mininet = Mininet::start(&mut bench, 4);
-    bench.await_network(4, 3);
-    let said = mininet.tell(&bench, "pingall");
-    assert!(said.contains(" 0% dropped (12/12 received)"), "{said}");
-
-    let network = asked(&bench, "topology", 0);
-    for (number, name) in (1..).zip([
-        "GOOSE_Publisher",
-        "GOOSE_Subscriber",
-        "GOOSE_Subscriber1",
-        "GOOSE_Publisher2",
-    ]) {
-        let named = format!("hosts add {name} --mac 00:00:00:00:00:0{number}");
-        asked(&bench, &named, 0);
-    }
-    let flows = neighbour("../scenarios/flows/LaterBindingGOOSE-LGOS.scd");
-    let admit = format!("admit --from {} --deadline 50ms", flows.display());
-    let decided = asked(&bench, &admit, 3);
-
-    let expected = "4 switches connected, 3 links up, 4 hosts at known ports";
-    assert!(network.contains(expected), "{network}");
-    assert!(decided.contains("2 of 3 flows were admitted"), "{decided}");
-    assert!(
-        decided.contains("refused: link 3-GOOSE_Subscriber1"),
-        "{decided}"
-    );
-    await_flows(&bench, "2 flows admitted, every promise holds");
-    mininet.tell(&bench, "link s2 s3 down");
-    await_flows(&bench, "2 flows admitted, 2 promises suspended");
-    mininet.tell(&bench, "link s2 s3 up");
-    await_flows(&bench, "2 flows admitted, every promise holds");
-    mininet.exit(&mut bench);
-}
-
-/// Returns what `taktos` shows, asked so.
-#[track_caller]
-fn asked(bench: &Workbench, question: &str, code: i32) -> String {
-    let mut words = question.split(' ');
-    let mut command = taktos(words.next().unwrap());
-    command.args(words);
-    let output = bench.run(command);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let complaints = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{question}: {said}{complaints}"
-    );
-    said
-}
-
-/// Waits until `taktos flows` says so.
-#[track_caller]
-fn await_flows(bench: &Workbench, expected: &str) {
-    bench.until(expected, || asked(bench, "flows", 0).contains(expected));
-}
-
 #[test]
 fn mininet_open_vswitch_and_taktos_make_one_network() {
     let test = "mininet_open_vswitch_and_taktos_make_one_network";
@@ -162,7 +98,7 @@ fn mininet_open_vswitch_and_taktos_make_one_network() {
     // host 1 - Taktos - Open vSwitch alone - s2 of Mininet - s1
     bench.lay_cable(["taktos-2", "alone-1"]);
     bench.lay_cable(["alone-2", "s2-eth9"]);
-    let mut mininet = Mininet::start(&mut bench, 2);
+    let mut mininet = Mininet::start(&mut bench);
     open_vswitch.vsctl(&bench, "add-port s2 s2-eth9");
     open_vswitch.vsctl(
         &bench,
