@@ -16,6 +16,7 @@
 //! | module | is about |
 //! |---|---|
 //! | [`calibration`] | what the tester itself adds to a latency |
+//! | [`known_delay`] | how far the tester is from the truth |
 //! | `fault` | what happens to cables and the device during a trial |
 //! | `port` | one port |
 //! | `round` | one trial under way |
@@ -27,6 +28,7 @@
 
 pub mod calibration;
 mod fault;
+pub mod known_delay;
 mod port;
 mod round;
 

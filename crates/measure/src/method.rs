@@ -19,6 +19,7 @@
 //! | [`failover`] | how long an interruption lasts | S0-3 |
 //! | [`control_plane`] | how long the device works on each message | S4-1 |
 //! | [`data_plane`] | how long the device works on a frame | S4-2 to S4-4 |
+//! | [`generator`] | how punctual the tester itself is | S0-5 |
 //! | [`stall`] | how the machine itself stands still | |
 //! | [`witness`] | what the machine did during all trials | |
 
@@ -29,6 +30,7 @@ pub mod data_plane;
 mod exchanges;
 pub mod failover;
 pub mod flow_setup;
+pub mod generator;
 mod glimpse;
 pub mod jitter;
 pub mod known_times;
@@ -80,6 +82,7 @@ pub const METHODS: &[Method] = &[
     failover::METHOD,
     control_plane::METHOD,
     data_plane::METHOD,
+    generator::METHOD,
     stall::METHOD,
 ];
 

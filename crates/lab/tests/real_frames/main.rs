@@ -10,6 +10,7 @@ mod network;
 mod pacing;
 mod queues;
 mod switch;
+mod tester;
 mod world;
 
 use std::io::{self, Write};

@@ -3,6 +3,7 @@
 //! The methods are a table in [`measure::method`]; what can be measured is a table in
 //! [`target`](crate::measuring::target).
 
+mod calibrate;
 mod journal;
 mod show;
 
@@ -165,6 +166,9 @@ pub fn measure(arguments: &Measure) -> Exit {
     let Some(name) = &arguments.method else {
         return print(&show::list());
     };
+    if name == calibrate::NAME {
+        return calibrate::calibrate(arguments);
+    }
     let made = find(name).and_then(|method| match arguments.captures.is_empty() {
         true => make(method, arguments),
         false => analyze(method, arguments),
@@ -179,7 +183,8 @@ pub fn measure(arguments: &Measure) -> Exit {
 }
 
 fn find(name: &str) -> Result<&'static Method, Failure> {
-    let known = || METHODS.iter().map(|method| method.name);
+    let known = METHODS.iter().map(|method| method.name);
+    let known = || known.clone().chain([calibrate::NAME]);
     method::named(name).ok_or_else(|| {
         let near = |candidate: &&str| strsim::damerau_levenshtein(name, candidate);
         let guess = known().min_by_key(near).filter(|it| near(it) <= 3);

@@ -8,6 +8,7 @@ use std::path::Path;
 use measure::measurement::Measurement;
 use measure::method::METHODS;
 
+use super::calibrate;
 use crate::measuring::target::TARGETS;
 
 /// Returns which methods and targets there are.
@@ -19,6 +20,7 @@ pub fn list() -> String {
             let _ = writeln!(text, "  {:16}  {name}: {meaning}", "");
         }
     }
+    let _ = writeln!(text, "  {:16}{}", calibrate::NAME, calibrate::FINDS);
     text += "\ntargets\n";
     for (name, meaning) in TARGETS {
         let _ = writeln!(text, "  {name}\n      {meaning}");

@@ -1,0 +1,288 @@
+//! Holds the tester against a relay whose delay is known, frame by frame.
+//!
+//! The relay's own ports are captured as well: when a frame came in at the one and
+//! when it left by the other is what the device truly took, whatever its delay was
+//! meant to be. The tester's latency less its bias should say the same. What is left
+//! is the error of the tester, and of the cables that the bias stands for.
+//!
+//! # Left out
+//!
+//! Everything is stamped by one clock: an error of that clock itself is not seen.
+//! Captures at the relay's ports make each frame a little slower there.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use linux::tap::{Direction, RING_BYTES, Tap};
+use measure::Contract;
+use measure::identity::identify;
+use measure::method::witness::Witnessed;
+use measure::statistics::Distribution;
+use measure::traffic::udp::{Config, Pattern, Udp};
+use measure::traffic::{Addresses, Source};
+use measure::trial::{
+    PortIndex, Sighting, Sourced, Station, Stream, Tester, Trial, TrialError, Watcher, Way,
+};
+use thiserror::Error;
+use units::{BitRate, Duration, Instant};
+use wire::ethernet::wire_size;
+
+use super::{Arrangement, LinkTester, TesterError};
+use crate::stage::{LEFT, RIGHT};
+use crate::subject::{RelayPlan, Subject};
+
+/// What the tester is to keep: the error that 99 of 100 frames do not exceed.
+pub const ACCURACY: Duration = Duration::from_us(1);
+/// The most frames of one trial: the captures hold twice as many.
+pub const MOST_FRAMES: u32 = 4_000;
+const FRAME_BYTES: usize = 60;
+/// The UDP port that is set apart for measuring devices, RFC 2544 appendix C.2.6.4.
+const ECHO: u16 = 7;
+const DRAIN: Duration = Duration::from_ms(50);
+/// Faster than any spacing asks for.
+const UNLIMITED: BitRate = BitRate::from_mbps(1_000_000);
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Held {
+    /// The tester's bias, which was taken off.
+    pub bias: Duration,
+    /// What the tester measured.
+    pub measured: Distribution,
+    /// What the relay took by its own ports.
+    pub truth: Distribution,
+    /// By how much the two differ, whichever is longer.
+    pub error: Distribution,
+    /// How often the tester said less than the truth.
+    pub too_short: u64,
+    /// Frames that were sent.
+    pub sent: u64,
+    /// Frames that were not seen at all four places.
+    pub lost: u64,
+    /// What the machine did meanwhile.
+    pub witnessed: Witnessed,
+}
+
+impl Held {
+    /// Tells whether the tester is as accurate as it is to be.
+    #[must_use]
+    pub fn is_accurate(&self) -> bool {
+        self.error.quantile(990).is_some_and(|it| it <= ACCURACY)
+    }
+}
+
+/// Why the tester could not be held against a relay.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum KnownDelayError {
+    /// There is no tester.
+    #[error(transparent)]
+    Tester(#[from] TesterError),
+    /// A trial could not be made.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+    /// The relay's ports cannot be captured.
+    #[error("cannot capture at the relay: {0}")]
+    Capture(#[from] std::io::Error),
+}
+
+/// How frames are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The time between two frames.
+    pub interval: Duration,
+    /// How many frames a trial has, at most [`MOST_FRAMES`].
+    pub frames: u32,
+}
+
+/// A relay, with captures at its ports, and the tester.
+#[derive(Debug)]
+pub struct KnownDelay {
+    tester: LinkTester,
+    came: Tap,
+    left: Tap,
+    held: Held,
+}
+
+impl KnownDelay {
+    /// Starts a relay and a tester around it.
+    ///
+    /// # Errors
+    ///
+    /// Without the privilege, or if the relay does not run.
+    pub fn with(relay: RelayPlan, stop: Arc<AtomicBool>) -> Result<Self, KnownDelayError> {
+        let subject = Subject::Relay(relay);
+        let tester = LinkTester::with(&subject, 2, Arrangement::Stations, stop)?;
+        let stage = tester.stage().expect("a tester with a subject has a stage");
+        let tap = |side: usize| {
+            let index = stage.port_indices()[side];
+            stage.room.run(|| Tap::open(index, RING_BYTES))
+        };
+        let (came, left) = (tap(LEFT)?, tap(RIGHT)?);
+        let bias = tester.setup().bias.unwrap_or_default();
+        Ok(Self {
+            tester,
+            came,
+            left,
+            held: Held {
+                bias,
+                ..Held::default()
+            },
+        })
+    }
+
+    /// Makes one trial, and adds what it shows.
+    ///
+    /// # Errors
+    ///
+    /// What the tester says.
+    ///
+    /// # Panics
+    ///
+    /// If there are to be more frames than [`MOST_FRAMES`], or no time between them.
+    pub fn trial(&mut self, plan: Plan) -> Result<(), KnownDelayError> {
+        assert!(plan.frames <= MOST_FRAMES, "{} frames", plan.frames);
+        self.skip();
+        let length = plan.interval * u64::from(plan.frames);
+        let trial = Trial {
+            streams: vec![stream(plan.interval, length)],
+            length,
+            drain: DRAIN,
+            ..Trial::default()
+        };
+        let mut outer = Stamps::new(plan.frames);
+        let conduct = self.tester.run(trial, &mut outer)?;
+        self.held.witnessed.add(&conduct);
+        let inner = self.inner(plan.frames);
+        self.compare(&outer, &inner);
+        Ok(())
+    }
+
+    /// Returns what all trials have shown.
+    #[must_use]
+    pub fn finish(self) -> Held {
+        self.held
+    }
+
+    /// Forgets what the captures at the relay hold.
+    fn skip(&mut self) {
+        for tap in [&mut self.came, &mut self.left] {
+            while tap.take(|_| ()).is_some() {}
+        }
+    }
+
+    /// Returns when frames came to the relay and left it.
+    fn inner(&mut self, frames: u32) -> Stamps {
+        let mut stamps = Stamps::new(frames);
+        let ends = [
+            (&mut self.came, Direction::In),
+            (&mut self.left, Direction::Out),
+        ];
+        for (end, (tap, wanted)) in ends.into_iter().enumerate() {
+            while let Some(seen) = tap.take(|seen| {
+                let number = number(seen.bytes).filter(|_| seen.direction == wanted)?;
+                Some((number, Instant::from_ns(seen.stamp.as_ns())))
+            }) {
+                if let Some((number, at)) = seen {
+                    stamps.note(number, end, at);
+                }
+            }
+        }
+        stamps
+    }
+
+    fn compare(&mut self, outer: &Stamps, inner: &Stamps) {
+        let held = &mut self.held;
+        for (outer, inner) in outer.frames.iter().zip(&inner.frames) {
+            if outer[0].is_none() {
+                continue;
+            }
+            held.sent += 1;
+            let (Some(outer), Some(inner)) = (between(outer), between(inner)) else {
+                held.lost += 1;
+                continue;
+            };
+            let measured = outer.saturating_sub(held.bias);
+            held.measured.record(measured);
+            held.truth.record(inner);
+            let error = outer.max(inner + held.bias) - outer.min(inner + held.bias);
+            held.error.record(error);
+            if outer < inner + held.bias {
+                held.too_short += 1;
+            }
+        }
+    }
+}
+
+/// When numbered frames passed two places.
+#[derive(Debug)]
+struct Stamps {
+    frames: Vec<[Option<Instant>; 2]>,
+}
+
+impl Stamps {
+    fn new(frames: u32) -> Self {
+        let count = usize::try_from(frames).expect("some thousands");
+        Self {
+            frames: vec![[None; 2]; count],
+        }
+    }
+
+    fn note(&mut self, number: usize, end: usize, at: Instant) {
+        if let Some(frame) = self.frames.get_mut(number) {
+            frame[end] = Some(at);
+        }
+    }
+}
+
+impl Watcher for Stamps {
+    fn see(&mut self, sighting: &Sighting<'_>) {
+        let end = match (sighting.port, sighting.way) {
+            (PortIndex(LEFT), Way::Sent) => 0,
+            (PortIndex(RIGHT), Way::Received) => 1,
+            (_, Way::Sent | Way::Received) => return,
+        };
+        if let Some(number) = number(sighting.bytes) {
+            self.note(number, end, sighting.at);
+        }
+    }
+}
+
+fn between(frame: &[Option<Instant>; 2]) -> Option<Duration> {
+    let [Some(first), Some(last)] = frame else {
+        return None;
+    };
+    Some(last.saturating_since(*first))
+}
+
+fn number(frame: &[u8]) -> Option<usize> {
+    usize::try_from(identify(frame)?.number).ok()
+}
+
+fn stream(period: Duration, length: Duration) -> Stream {
+    let [from, to] = [LEFT, RIGHT].map(|side| Station::at(PortIndex(side)));
+    let source = Udp::new(&Config {
+        addresses: Addresses {
+            source_mac: from.mac,
+            destination_mac: to.mac,
+            vlan: None,
+            source: from.address,
+            destination: to.address,
+            source_port: ECHO,
+            destination_port: ECHO,
+            dscp: 0,
+        },
+        frame_length: FRAME_BYTES,
+        contract: Contract {
+            rate: UNLIMITED,
+            burst: wire_size(FRAME_BYTES),
+        },
+        pattern: Pattern::Bursts { period, frames: 1 },
+        start: Instant::ZERO,
+        until: Some(Instant::ZERO + length),
+    });
+    Stream {
+        from: PortIndex(LEFT),
+        sender: Box::new(Sourced(Source::Udp(source))),
+    }
+}

@@ -1,0 +1,146 @@
+//! How punctual the tester itself is: streams of Sampled Values, as many as merging
+//! units of a substation send, and by how much each frame leaves too late.
+//!
+//! No latency is better than the tester that measured it. Its lateness stands in the
+//! conditions of every measurement; this method asks for nothing else.
+
+use units::{Duration, Instant};
+use wire::ethernet::MacAddress;
+
+use super::{
+    FROM, Findings, Method, MethodError, Progress, Setting, Settings, TO, at_each, choice,
+};
+use crate::measurement::Value;
+use crate::statistics::Distribution;
+use crate::traffic::Source;
+use crate::traffic::sampled_values::{Config, SampledValues};
+use crate::trial::{
+    Conduct, Sighting, Sourced, Station, Stream, Tester, Trial, TrialError, Watcher, Way,
+};
+
+/// `taktos measure generator`.
+pub const METHOD: Method = Method {
+    name: "generator",
+    finds: "how late the tester itself is with many streams of samples (S0-5)",
+    options: &[
+        ("streams", "how many streams [20]"),
+        ("rate", "samples a second of each stream [4000]"),
+    ],
+    run,
+};
+
+const STREAMS: u16 = 20;
+/// Each has an APPID of its own, from 0x4000 on.
+const MOST_STREAMS: u16 = 200;
+const RATE: u32 = 4_000;
+const MOST_RATE: u32 = 50_000;
+const FULL: Duration = Duration::from_secs(30);
+const QUICK: Duration = Duration::from_secs(3);
+const DRAIN: Duration = Duration::from_ms(100);
+const FIRST_APPLICATION: u16 = 0x4000;
+const SOURCE: &str = "S0-5, coordinated omission";
+
+/// Counts what arrives.
+#[derive(Debug, Default)]
+struct Count {
+    received: u64,
+}
+
+impl Watcher for Count {
+    fn see(&mut self, sighting: &Sighting<'_>) {
+        if sighting.port == TO && sighting.way == Way::Received {
+            self.received += 1;
+        }
+    }
+}
+
+fn run(
+    tester: &mut dyn Tester,
+    settings: &Settings,
+    progress: &mut dyn Progress,
+) -> Result<Findings, MethodError> {
+    let streams = bounded(settings, "streams", STREAMS, MOST_STREAMS)?;
+    let rate = bounded(settings, "rate", RATE, MOST_RATE)?;
+    let length = settings.length(FULL, QUICK);
+    let setting: Setting = vec![choice("streams", streams), choice("rate", rate)];
+    at_each(&[(setting, ())], progress, |setting, (), found| {
+        let (conduct, received) = send(tester, (streams, rate), length)?;
+        describe(&conduct, received, setting, found);
+        Ok(())
+    })
+}
+
+/// Returns what is chosen of an option, from 1 to `most`.
+fn bounded<T>(settings: &Settings, name: &str, usual: T, most: T) -> Result<T, MethodError>
+where
+    T: std::str::FromStr + PartialOrd + From<u8> + ToString,
+{
+    let chosen = settings.option(name, usual)?;
+    match chosen >= T::from(1) && chosen <= most {
+        true => Ok(chosen),
+        false => Err(MethodError::Option(name.to_owned(), chosen.to_string())),
+    }
+}
+
+fn send(
+    tester: &mut dyn Tester,
+    (streams, rate): (u16, u32),
+    length: Duration,
+) -> Result<(Conduct, u64), TrialError> {
+    let trial = Trial {
+        streams: (0..streams).map(|it| stream(it, rate, length)).collect(),
+        length,
+        drain: DRAIN,
+        ..Trial::default()
+    };
+    let mut count = Count::default();
+    let conduct = tester.run(trial, &mut count)?;
+    Ok((conduct, count.received))
+}
+
+fn stream(number: u16, rate: u32, length: Duration) -> Stream {
+    let [_, low] = number.to_be_bytes();
+    let source = SampledValues::new(&Config {
+        source: Station::at(FROM).mac,
+        destination: MacAddress([0x01, 0x0c, 0xcd, 0x04, 0, low]),
+        vlan: None,
+        application: FIRST_APPLICATION + number,
+        sv_id: format!("MU{number:04}"),
+        rate,
+        contract: None,
+        start: Instant::ZERO,
+        until: Some(Instant::ZERO + length),
+    });
+    Stream {
+        from: FROM,
+        sender: Box::new(Sourced(Source::SampledValues(source))),
+    }
+}
+
+fn describe(conduct: &Conduct, received: u64, setting: &Setting, found: &mut Findings) {
+    let mut stalls = Distribution::default();
+    for stall in conduct.stalls.kept() {
+        stalls.record(stall.length);
+    }
+    let late = conduct.lateness.clone();
+    found.add_times(
+        ("lateness", SOURCE),
+        setting,
+        late,
+        "no frame was seen to leave",
+    );
+    found.add_times(
+        ("length of a stall", SOURCE),
+        setting,
+        stalls,
+        "the machine never stood still",
+    );
+    for (quantity, count) in [
+        ("sent", conduct.sent),
+        ("left out", conduct.skipped),
+        ("received", received),
+        ("unseen", conduct.unseen),
+    ] {
+        found.add((quantity, SOURCE), setting, Value::Count(count));
+    }
+}
