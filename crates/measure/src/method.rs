@@ -20,6 +20,7 @@
 //! | [`control_plane`] | how long the device works on each message | S4-1 |
 //! | [`data_plane`] | how long the device works on a frame | S4-2 to S4-4 |
 //! | [`generator`] | how punctual the tester itself is | S0-5 |
+//! | [`profile`] | all that a device profile needs | S4-1 to S4-5 |
 //! | [`stall`] | how the machine itself stands still | |
 //! | [`witness`] | what the machine did during all trials | |
 
@@ -39,6 +40,7 @@ mod load;
 pub mod loss;
 pub mod orders;
 mod passage;
+pub mod profile;
 mod recording;
 mod requests;
 pub mod stall;
@@ -83,6 +85,7 @@ pub const METHODS: &[Method] = &[
     control_plane::METHOD,
     data_plane::METHOD,
     generator::METHOD,
+    profile::METHOD,
     stall::METHOD,
 ];
 

@@ -200,7 +200,12 @@ fn figures(setting: &Setting, size: u16, passed: Passed, link: Option<BitRate>) 
         value,
     };
     let longest = passed.longest();
-    let (sent, lost) = (passed.sent, passed.lost);
+    let Passed {
+        sent,
+        lost,
+        disturbed,
+        ..
+    } = passed;
     let value = match longest {
         Some(_) => Value::Times(passed.times),
         None => Value::Unknown(format!("of {sent} frames none came out")),
@@ -220,12 +225,14 @@ fn figures(setting: &Setting, size: u16, passed: Passed, link: Option<BitRate>) 
     }));
     figures.push(figure(SENT, "S4-2", Value::Count(sent)));
     figures.push(figure(LOST, "S4-2", Value::Count(lost)));
+    figures.push(figure(DISTURBED, "S4-2", Value::Count(disturbed)));
     figures
 }
 
 const PROCESSING_TIME: &str = "processing time";
 const SENT: &str = "frames sent";
 const LOST: &str = "frames lost";
+const DISTURBED: &str = "frames left out, as the machine stood still";
 
 /// What was found so far, by each value of each dimension with everything else
 /// together.
@@ -235,6 +242,7 @@ struct Together {
     times: BTreeMap<(usize, Key), (String, Distribution)>,
     sent: u64,
     lost: u64,
+    disturbed: u64,
     remarks: Vec<String>,
     more_remarks: u64,
 }
@@ -254,6 +262,7 @@ impl Together {
             times: BTreeMap::new(),
             sent: 0,
             lost: 0,
+            disturbed: 0,
             remarks: Vec::new(),
             more_remarks: 0,
         }
@@ -265,6 +274,7 @@ impl Together {
                 (PROCESSING_TIME, Value::Times(times)) => self.add_times(&figure.setting, times),
                 (SENT, Value::Count(sent)) => self.sent += sent,
                 (LOST, Value::Count(lost)) => self.lost += lost,
+                (DISTURBED, Value::Count(disturbed)) => self.disturbed += disturbed,
                 _ => {}
             }
         }
@@ -309,7 +319,11 @@ impl Together {
             value: Value::Count(count),
         };
         let mut figures: Vec<_> = times.collect();
-        figures.extend([count(SENT, self.sent), count(LOST, self.lost)]);
+        figures.extend([
+            count(SENT, self.sent),
+            count(LOST, self.lost),
+            count(DISTURBED, self.disturbed),
+        ]);
         figures.extend(self.details);
         let mut remarks = self.remarks;
         if self.more_remarks > 0 {

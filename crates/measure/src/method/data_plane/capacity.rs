@@ -18,7 +18,7 @@
 
 use units::{BitRate, DataSize, Duration, Instant};
 
-use super::passages::{filling, number_of, stream};
+use super::passages::{filling, messages_of, number_of, stream};
 use crate::method::table_setting::{FROM, TO, TableSetting};
 use crate::trial::{Sighting, Tester, Trial, TrialError, Watcher, Way};
 
@@ -190,7 +190,7 @@ pub fn held_at_first_loss(
 ///
 /// If the trial cannot be made.
 pub fn fill(tester: &mut dyn Tester, table: &TableSetting) -> Result<(), TrialError> {
-    let (orders, said) = filling(tester, table);
+    let (orders, said) = filling(tester, &messages_of(tester, table));
     let trial = Trial {
         orders,
         length: said,

@@ -19,6 +19,7 @@ use crate::method::control_plane::exchange::Replies;
 use crate::method::known_times::KnownTimes;
 use crate::method::orders::{self, Version};
 use crate::method::table_setting::{FROM, TO, TableSetting, addresses};
+use crate::stalls::Shadows;
 use crate::statistics::Distribution;
 use crate::traffic::Source;
 use crate::traffic::udp::{Config, Pattern, Udp};
@@ -79,6 +80,9 @@ pub struct Passed {
     pub sent: u64,
     /// Frames that did not come out.
     pub lost: u64,
+    /// Frames that came out, but crossed while the machine stood still or made up for
+    /// it: their times are left out.
+    pub disturbed: u64,
 }
 
 /// What was seen of all frames that crossed by one table.
@@ -103,21 +107,37 @@ pub fn measure(
     sizes: &[u16],
     pace: &mut Pace,
 ) -> Result<Passages, TrialError> {
+    let messages = messages_of(tester, table);
+    measure_by(tester, messages, sizes, pace)
+}
+
+/// Does the same with a table that these messages fill.
+///
+/// # Errors
+///
+/// As of [`measure`].
+pub fn measure_by(
+    tester: &mut dyn Tester,
+    messages: Vec<Vec<u8>>,
+    sizes: &[u16],
+    pace: &mut Pace,
+) -> Result<Passages, TrialError> {
     loop {
-        let trial = trial_of(tester, table, sizes, *pace);
+        let trial = trial_of(tester, &messages, sizes, *pace);
         let mut watch = Watch::new(sizes);
-        tester.run(trial, &mut watch)?;
+        let shadows = tester.run(trial, &mut watch)?.stalls.shadows();
         let first = watch.first_sent();
         let filled = watch.replies.heard.get(&FILLED).map(|it| it.at);
         if filled.is_some_and(|filled| filled <= first) {
-            return Ok(watch.passages(KnownTimes::of_frames(tester.setup())));
+            let known = KnownTimes::of_frames(tester.setup());
+            return Ok(watch.passages(known, &shadows));
         }
         if pace.fill >= LONGEST_FILL {
             return Err(TrialError::Unable {
                 device: tester.setup().device.clone(),
                 reason: format!(
-                    "its agent did not confirm {} entries within {LONGEST_FILL}: try fewer",
-                    table.count
+                    "its agent did not confirm {} messages within {LONGEST_FILL}: try fewer entries",
+                    messages.len()
                 ),
             });
         }
@@ -125,8 +145,8 @@ pub fn measure(
     }
 }
 
-fn trial_of(tester: &dyn Tester, table: &TableSetting, sizes: &[u16], pace: Pace) -> Trial {
-    let (orders, said) = filling(tester, table);
+fn trial_of(tester: &dyn Tester, messages: &[Vec<u8>], sizes: &[u16], pace: Pace) -> Trial {
+    let (orders, said) = filling(tester, messages);
     let begin = said + pace.fill;
     let turns = pace.spacing * sizes.len() as u64;
     let length = turns * u64::from(pace.frames);
@@ -143,16 +163,21 @@ fn trial_of(tester: &dyn Tester, table: &TableSetting, sizes: &[u16], pace: Pace
     }
 }
 
-/// Returns the orders that fill a table from whatever it was, and when the last of
-/// them is said.
-pub fn filling(tester: &dyn Tester, table: &TableSetting) -> (Vec<Order>, Duration) {
+/// Returns the messages that fill a table from whatever it was.
+pub fn messages_of(tester: &dyn Tester, table: &TableSetting) -> Vec<Vec<u8>> {
+    let version = Version::of(tester.control_link().version).unwrap_or(Version::V13);
+    let adds = table.entries().map(|entry| version.addition(&entry));
+    std::iter::once(version.delete_all()).chain(adds).collect()
+}
+
+/// Returns the orders that hand over messages and a barrier behind them, and when the
+/// last of them is said.
+pub fn filling(tester: &dyn Tester, messages: &[Vec<u8>]) -> (Vec<Order>, Duration) {
     let link = tester.control_link();
     let version = Version::of(link.version).unwrap_or(Version::V13);
     let mut barrier = version.barrier();
     orders::number(&mut barrier, FILLED);
-    let adds = table.entries().map(|entry| version.addition(&entry));
-    let messages = std::iter::once(version.delete_all());
-    let messages = messages.chain(adds).chain([barrier]);
+    let messages = messages.iter().cloned().chain([barrier]);
     let mut due = Duration::ZERO;
     let mut orders = Vec::new();
     if link.apart > Duration::ZERO {
@@ -238,7 +263,7 @@ impl Watch {
         })
     }
 
-    fn passages(&self, known: KnownTimes) -> Passages {
+    fn passages(&self, known: KnownTimes, shadows: &Shadows) -> Passages {
         let mut passages = Passages {
             refused: self.replies.refused.values().next().copied(),
             ..Passages::default()
@@ -252,6 +277,10 @@ impl Watch {
                     passed.lost += 1;
                     continue;
                 };
+                if shadows.touch(sent, came) {
+                    passed.disturbed += 1;
+                    continue;
+                }
                 let measured = came.saturating_since(sent);
                 let time = measured.saturating_sub(known.of_frame(u64::from(*size)));
                 passed.times.record(time);
