@@ -7,7 +7,8 @@ use measure::method::profile::{METHOD, to_toml};
 use measure::method::{Effort, Findings, Settings, Silent};
 use measure::statistics::Distribution;
 use measure::trial::{Stamps, Tester};
-use units::{BitRate, DataSize, Duration};
+use scenario::{Origin, Profile};
+use units::{BitRate, DataSize, Delay, Duration};
 
 use crate::{VERSION_10, zodiac_fx};
 
@@ -63,6 +64,19 @@ fn every_value_is_in_the_file() {
 }
 
 #[test]
+fn scenarios_read_the_file_as_it_was_meant() {
+    let text = to_toml(&document(measured())).unwrap();
+
+    let profile = Profile::parse("measured.toml", &text).unwrap();
+
+    assert_eq!(profile.latency.value, Delay::from_ns(257_200));
+    assert_eq!(profile.latency.origin, Origin::Measured);
+    assert_eq!(profile.pool_frames.value, 9);
+    assert_eq!(profile.control.barrier.value, Delay::from_us(92));
+    assert!(profile.latency.note.contains("five-tuple"));
+}
+
+#[test]
 fn a_measurement_of_something_else_is_no_profile() {
     assert_eq!(to_toml(&document(Findings::default())), None);
 }
@@ -76,7 +90,8 @@ fn measured() -> Findings {
         duration: None,
         options: BTreeMap::from(options),
     };
-    (METHOD.run)(&mut zodiac_fx(VERSION_10), &settings, &mut Silent).expect("the device is emulated")
+    (METHOD.run)(&mut zodiac_fx(VERSION_10), &settings, &mut Silent)
+        .expect("the device is emulated")
 }
 
 fn document(findings: Findings) -> Measurement {

@@ -18,7 +18,7 @@ use lab::subject::TaktosEngine;
 use lab::tester::{Arrangement, LinkTester, TesterError, Way};
 use measure::capture::analysis::{Addressing, Assumptions, Clocks};
 use measure::measurement::Measurement;
-use measure::method::{self, Effort, METHODS, Method, MethodError, Progress, Settings};
+use measure::method::{self, Effort, METHODS, Method, MethodError, Progress, Settings, profile};
 use measure::trial::{Tester, TrialError};
 use thiserror::Error;
 use units::Duration;
@@ -328,7 +328,11 @@ impl Progress for Bar {
 fn conclude(arguments: &Measure, measurement: &Measurement) -> Exit {
     let text = match arguments.json {
         true => measurement.to_json(),
-        false => measurement.to_text(),
+        false => {
+            let profile = profile::to_toml(measurement);
+            let profile = profile.map_or_else(String::new, |text| format!("\n{text}"));
+            measurement.to_text() + &profile
+        }
     };
     if let Some(folder) = &arguments.out
         && let Err(error) = show::write(folder, measurement)

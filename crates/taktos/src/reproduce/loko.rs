@@ -1,6 +1,7 @@
 //! The experiments of LOKO.
 
 mod baselines;
+mod benchmark;
 mod fig14;
 mod fig20;
 mod model;
@@ -30,6 +31,36 @@ pub const PAPER: Paper = Paper {
             name: "zodiac",
             shows: "an emulated Zodiac FX, measured from outside (section 3, Figs. 9 and 10b)",
             run: zodiac::run,
+        },
+        Experiment {
+            name: "fig6",
+            shows: "how long an emulated Zodiac FX works on each message but FlowMod (Fig. 6b)",
+            run: benchmark::fig6,
+        },
+        Experiment {
+            name: "fig7",
+            shows: "the same for FlowMod over entries and actions (Fig. 7)",
+            run: benchmark::fig7,
+        },
+        Experiment {
+            name: "fig9",
+            shows: "how long it works on a frame over all of Table 1 (Fig. 9)",
+            run: benchmark::fig9,
+        },
+        Experiment {
+            name: "fig10",
+            shows: "the same with one dimension at a time (Fig. 10a to c)",
+            run: benchmark::fig10,
+        },
+        Experiment {
+            name: "fig12",
+            shows: "its throughput, searched and computed (Fig. 12b, Eqs. 6 and 7)",
+            run: benchmark::fig12,
+        },
+        Experiment {
+            name: "buffer",
+            shows: "how many frames it holds (section 3.5)",
+            run: benchmark::buffer,
         },
         Experiment {
             name: "model",

@@ -49,6 +49,21 @@ fn the_emulated_switch_is_recovered_from_outside() {
     assert!(all.note.starts_with(&measured), "{all:?}");
 }
 
+/// S4-1 to S4-4 by the methods that measure any device. What Fig. 9 prints is read off
+/// a plot.
+#[test]
+fn what_the_paper_measured_of_a_zodiac_fx_is_measured_again() {
+    for name in ["fig6", "fig7", "fig9", "fig10", "fig12", "buffer"] {
+        let outcome = loko(name);
+
+        assert!(!outcome.rows.is_empty(), "{name}");
+        assert_eq!(outcome.broken, [""; 0], "{name}");
+        for row in outcome.rows.iter().filter(|_| name != "fig9") {
+            assert_ne!(row.agrees(), Some(false), "{name}: {row:?}");
+        }
+    }
+}
+
 /// S4-8: whatever is sent within the promise arrives in time.
 #[test]
 fn two_emulated_switches_keep_the_promises_of_loko() {
