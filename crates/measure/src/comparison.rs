@@ -219,14 +219,17 @@ impl Kept<'_> {
 
     /// Returns all lengths of time together.
     fn pooled(&self) -> Option<Distribution> {
-        let mut pooled = Distribution::default();
+        let mut pooled: Option<Distribution> = None;
         for round in &self.rounds {
             let Value::Times(times) = round else {
                 return None;
             };
-            pooled.merge(times);
+            match &mut pooled {
+                Some(pooled) => pooled.merge(times),
+                None => pooled = Some(times.clone()),
+            }
         }
-        (pooled.count() > 0).then_some(pooled)
+        pooled.filter(|it| it.count() > 0)
     }
 }
 

@@ -8,10 +8,12 @@
 //! | [`target`] | what can be measured, and how to get at it |
 //! | [`captures`] | what others captured, and how to have it analysed |
 //! | [`conditions`] | the machine on which it is measured |
+//! | [`turns`] | two devices that are measured in turns |
 
 pub mod captures;
 pub mod conditions;
 pub mod target;
+pub mod turns;
 
 use std::path::PathBuf;
 

@@ -6,14 +6,17 @@
 //! nothing else of it.
 
 mod amounts;
+mod asynchronous;
+mod devices;
 mod loko;
 mod onos;
+mod sdn4ci;
 mod side_by_side;
 
 use measure::reproduction::{Picture, Reproduction, Row};
 
 /// The papers whose experiments can be done again.
-pub const PAPERS: [Paper; 2] = [loko::PAPER, onos::PAPER];
+pub const PAPERS: [Paper; 4] = [sdn4ci::PAPER, onos::PAPER, asynchronous::PAPER, loko::PAPER];
 
 /// A paper.
 #[derive(Debug)]
@@ -22,8 +25,19 @@ pub struct Paper {
     pub name: &'static str,
     /// Its title and where it appeared.
     pub title: &'static str,
+    /// What its experiments need of the machine.
+    pub place: Place,
     /// What can be done again.
     pub experiments: &'static [Experiment],
+}
+
+/// What experiments need of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Nothing.
+    Anywhere,
+    /// Namespaces, for real devices.
+    Namespaces,
 }
 
 /// An experiment of a paper.
@@ -66,6 +80,8 @@ pub enum World {
     Sim,
     /// In this process, by the clock on the wall.
     Process,
+    /// In namespaces, with real frames; emulated devices in virtual time beside them.
+    Lab,
 }
 
 impl World {
@@ -73,6 +89,7 @@ impl World {
         match self {
             Self::Sim => "sim",
             Self::Process => "process",
+            Self::Lab => "lab",
         }
     }
 }

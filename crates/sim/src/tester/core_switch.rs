@@ -16,8 +16,9 @@ use units::{BitRate, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
 use wire::openflow::{
-    Action, Actions, DatapathId, Fields, FlowMod, Instruction, Instructions, MatchField,
-    PortNumber, TableId, TransactionId,
+    Action, Actions, Bucket, Buckets, DatapathId, Fields, FlowMod, GroupId, GroupMod,
+    GroupModCommand, GroupType, Instruction, Instructions, MatchField, PortNumber, TableId,
+    TransactionId,
 };
 
 use super::attendant::Attendant;
@@ -27,6 +28,10 @@ use crate::emulation::{Behaviour, Dice, Fate, Pace, Stage};
 use crate::parts::Processing;
 
 const CONNECTION: ConnectionId = ConnectionId(0);
+/// Whose way has a detour, by which port, and the group that takes it.
+const PROTECTED: PortNumber = PortNumber(2);
+const BY_WAY_OF: PortNumber = PortNumber(3);
+const DETOUR: GroupId = GroupId(1);
 
 /// Who tells an emulated device what to do with frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +41,10 @@ pub enum Taught {
     /// It has an entry for every station ([`Station`]), and carries everything else
     /// from the first port to the second and back.
     Beforehand,
+    /// The same, but what goes to the second port has a detour by the third, which a
+    /// fast-failover group takes once the device has noticed that the second port has
+    /// no carrier.
+    WithDetour,
     /// It asks a controller, which answers at once, about every pair of stations that
     /// it has not met.
     ByAttendant,
@@ -77,6 +86,8 @@ enum Waiting {
     Order(Vec<u8>),
     /// From the agent.
     Message(Vec<u8>),
+    /// What a port's carrier is, once it is noticed.
+    Carrier(PortNumber, Link),
 }
 
 impl CoreSwitch {
@@ -130,7 +141,15 @@ impl CoreSwitch {
         device.pace = Pace::new(behaviour, dice);
         match taught {
             Taught::ByTester => {}
-            Taught::Beforehand => device.lesson = Some(stations(ports)),
+            Taught::Beforehand => device.lesson = Some(stations(ports, Action::output)),
+            Taught::WithDetour => {
+                let mut lesson = detour();
+                lesson.extend(stations(ports, |port| match port {
+                    PROTECTED => Action::Group(DETOUR),
+                    other => Action::output(other),
+                }));
+                device.lesson = Some(lesson);
+            }
             Taught::ByAttendant => {
                 device.lesson = Some(Attendant::greeting());
                 device.attendant = Some(Attendant::default());
@@ -205,6 +224,7 @@ impl CoreSwitch {
                 }
                 Waiting::Order(bytes) => self.order(now, &bytes),
                 Waiting::Message(bytes) => self.leave(now, &bytes),
+                Waiting::Carrier(port, link) => self.switch.handle(now, Input::Port { port, link }),
             }
             self.drain(now);
         }
@@ -292,6 +312,27 @@ fn config(ports: u32, rate: BitRate) -> Config {
     config
 }
 
+/// Returns the group that leads to the second port, or to the third while the second
+/// has no carrier (OF13 clause 5.6.1).
+fn detour() -> Vec<u8> {
+    let ways = [PROTECTED, BY_WAY_OF].map(|port| (port, [Action::output(port)]));
+    let buckets = ways.each_ref().map(|(port, actions)| Bucket {
+        weight: 0,
+        watch_port: *port,
+        watch_group: GroupId::ANY,
+        actions: Actions::of(actions),
+    });
+    let group = GroupMod {
+        command: GroupModCommand::Add,
+        kind: GroupType::FastFailover,
+        group: DETOUR,
+        buckets: Buckets::of(&buckets),
+    };
+    let mut bytes = Vec::new();
+    group.emit(TransactionId(0), &mut bytes);
+    bytes
+}
+
 fn port_number(port: PortIndex) -> PortNumber {
     let number = u32::try_from(port.0).unwrap_or(u32::MAX);
     PortNumber(number.saturating_add(1))
@@ -299,10 +340,10 @@ fn port_number(port: PortIndex) -> PortNumber {
 
 /// Returns the entries by which frames get to their stations, and others from the
 /// first port to the second and back.
-fn stations(ports: u32) -> Vec<u8> {
+fn stations(ports: u32, towards: impl Fn(PortNumber) -> Action) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut add = |priority: u16, field: MatchField, to: PortNumber| {
-        let actions = [Action::output(to)];
+        let actions = [towards(to)];
         let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
         let fields = [field];
         let entry = FlowMod {
@@ -347,8 +388,12 @@ impl Device for CoreSwitch {
                     Carrier::Present => Link::Up,
                     Carrier::Lost => Link::Down,
                 };
-                let port = port_number(*port);
-                self.switch.handle(now, Input::Port { port, link });
+                let notices = match (&mut self.hold, link) {
+                    (Hold::Emulated(stage), Link::Down) => stage.notice_loss(),
+                    (Hold::Emulated(_) | Hold::Exact(..), _) => None,
+                };
+                let notices = now + notices.unwrap_or_default();
+                self.wait(notices, Waiting::Carrier(port_number(*port), link));
             }
             Happening::Timeout => self.switch.handle(now, Input::Timeout),
         }

@@ -4,6 +4,7 @@
 //! [`target`](crate::measuring::target).
 
 mod calibrate;
+mod compare;
 mod journal;
 mod show;
 
@@ -15,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 
 use lab::privilege::{self, Lacking};
 use lab::subject::TaktosEngine;
-use lab::tester::{Arrangement, LinkTester, TesterError, Way};
+use lab::tester::{LinkTester, TesterError, Way};
 use measure::capture::analysis::{Addressing, Assumptions, Clocks};
 use measure::measurement::Measurement;
 use measure::method::{self, Effort, METHODS, Method, MethodError, Progress, Settings, profile};
@@ -33,7 +34,10 @@ use crate::measuring::target::{Target, Wanted};
 
 /// What `taktos measure` is told.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Measure {
+    #[command(subcommand)]
+    special: Option<Special>,
     /// The method; without it, methods and targets are listed.
     method: Option<String>,
     /// The device: see the list [default: taktos].
@@ -94,6 +98,14 @@ pub struct Measure {
     /// Print one JSON document, and nothing else.
     #[arg(long)]
     json: bool,
+}
+
+/// What is more than one method on one device.
+#[derive(Debug, clap::Subcommand)]
+enum Special {
+    /// Measure two devices in turns, or take two results, and set them beside each
+    /// other: how they differ, and how sure that is.
+    Compare(compare::Compare),
 }
 
 /// Why nothing was measured.
@@ -163,6 +175,9 @@ fn parse_option(text: &str) -> Result<(String, String), String> {
 
 /// Measures, or lists what can be measured and how.
 pub fn measure(arguments: &Measure) -> Exit {
+    if let Some(Special::Compare(arguments)) = &arguments.special {
+        return compare::compare(arguments);
+    }
     let Some(name) = &arguments.method else {
         return print(&show::list());
     };
@@ -276,13 +291,12 @@ fn open(
     arguments: &Measure,
     stop: Arc<AtomicBool>,
 ) -> Result<Box<dyn Tester>, Failure> {
-    // A way that fails has a detour by a third port.
-    let (ports, arrangement) = match method.name {
-        "failover" => (3, Arrangement::Detour),
-        _ => (2, Arrangement::Stations),
-    };
+    let wanted = Wanted::for_method(method.name, arguments.seed, stop);
     if !arguments.ports.is_empty() {
         let way = way(arguments)?;
+        let Wanted {
+            arrangement, stop, ..
+        } = wanted;
         let tester = LinkTester::on(&arguments.ports, way, arrangement, stop)?;
         return Ok(Box::new(tester));
     }
@@ -291,12 +305,8 @@ fn open(
     if target.is_real() {
         privilege::acquire()?;
     }
-    let wanted = Wanted {
-        ports: arguments.connect.unwrap_or(ports),
-        arrangement,
-        stop,
-    };
-    Ok(target.open(&wanted)?)
+    let ports = arguments.connect.unwrap_or(wanted.ports);
+    Ok(target.open(&Wanted { ports, ..wanted })?)
 }
 
 /// Returns how the agent of the user's device is reached.

@@ -4,13 +4,14 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, TableStyle};
+use lab::privilege;
 use measure::reproduction::{Reproduction, Row, documents};
 use serde_json::{Value, json};
 
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Steps, say};
-use crate::reproduce::{Effort, Experiment, PAPERS, Paper, Settings};
+use crate::reproduce::{Effort, Experiment, PAPERS, Paper, Place, Settings};
 
 /// What `taktos reproduce` is told.
 #[derive(Debug, clap::Args)]
@@ -60,6 +61,15 @@ pub fn reproduce(arguments: &Reproduce) -> Exit {
             return Exit::BadInput;
         }
     };
+    if chosen.paper.place == Place::Namespaces
+        && let Err(lacking) = privilege::acquire()
+    {
+        say(format_args!(
+            "taktos: {} measures real devices: {lacking}",
+            chosen.paper.name
+        ));
+        return Exit::Lacking;
+    }
     let done = do_all(&chosen, arguments);
     let mut text = match arguments.json {
         true => format!("{:#}\n", documents(&done)),

@@ -8,7 +8,8 @@ use lab::subject::{RelayPlan, Shaper, Subject, TaktosEngine};
 use lab::switches::Carried;
 use lab::tester::{Arrangement, LinkTester, TesterError};
 use measure::trial::Tester;
-use sim::tester::{SmallSwitch, VirtualTester};
+use scenario::Profile;
+use sim::tester::{CoreSwitch, SmallSwitch, Taught, VirtualTester};
 use thiserror::Error;
 use units::{BitRate, Duration};
 
@@ -28,8 +29,9 @@ pub const TARGETS: &[(&str, &str)] = &[
         "a relay of known delay=, or with a bucket of known rate=, burst= and limit=",
     ),
     (
-        "emulated:NAME",
-        "an emulated device, in virtual time: zodiac-fx, banana-pi-r1",
+        "emulated:PROFILE",
+        "a device in virtual time: zodiac-fx and banana-pi-r1 as built by LOKO, any other profile \
+         that is built in, or a file ending in .toml",
     ),
 ];
 
@@ -38,6 +40,8 @@ const MOST_BYTES: u32 = 1 << 30;
 /// What a token bucket has unless the user says otherwise: a frame, and fifty.
 const USUAL_BURST: u32 = 1_600;
 const USUAL_LIMIT: u32 = 75_000;
+/// The rate of an emulated device's ports unless its profile says otherwise.
+const USUAL_RATE: BitRate = BitRate::from_mbps(1_000);
 
 /// A device that can be had for the asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,12 +59,14 @@ pub enum Target {
 }
 
 /// A device in virtual time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Emulated {
     /// The Zodiac FX of LOKO.
     ZodiacFx,
     /// The Banana Pi R1 of LOKO.
     BananaPiR1,
+    /// Any device, by its profile.
+    Profile(Box<Profile>),
 }
 
 /// A text names no target.
@@ -78,6 +84,14 @@ pub enum ParseTargetError {
         kind: String,
         /// What there is.
         choices: &'static str,
+    },
+    /// No device can be emulated by that.
+    #[error("no profile `{name}`: {reason}")]
+    Profile {
+        /// What was wanted.
+        name: String,
+        /// What there is, or what is wrong with it.
+        reason: String,
     },
     /// A part of a relay makes no sense.
     #[error("a relay cannot have `{0}`: say delay=100us, or rate=10M,burst=1600,limit=75000")]
@@ -105,11 +119,10 @@ impl FromStr for Target {
             ("relay", kind) => relay(kind.unwrap_or_default()).map(Self::Relay),
             ("emulated", Some("zodiac-fx")) => Ok(Self::Emulated(Emulated::ZodiacFx)),
             ("emulated", Some("banana-pi-r1")) => Ok(Self::Emulated(Emulated::BananaPiR1)),
-            ("emulated", kind) => Err(ParseTargetError::Kind {
-                name: "emulated",
-                kind: kind.unwrap_or_default().to_owned(),
-                choices: "zodiac-fx, banana-pi-r1",
-            }),
+            ("emulated", name) => {
+                let profile = profile(name.unwrap_or_default())?;
+                Ok(Self::Emulated(Emulated::Profile(Box::new(profile))))
+            }
             (_, _) => Err(ParseTargetError::Unknown(text.to_owned())),
         }
     }
@@ -126,6 +139,24 @@ fn engine(kind: Option<&str>) -> Result<TaktosEngine, ParseTargetError> {
             choices: "kernel, packet, xdp",
         }),
     }
+}
+
+/// Returns the profile of this name, or of this file.
+fn profile(name: &str) -> Result<Profile, ParseTargetError> {
+    let mistake = |reason: String| ParseTargetError::Profile {
+        name: name.to_owned(),
+        reason,
+    };
+    if !name.ends_with(".toml") {
+        let known = || Profile::built_in_names().collect::<Vec<_>>().join(", ");
+        return Profile::built_in(name)
+            .ok_or_else(|| mistake(format!("there are {}, or a file ending in .toml", known())));
+    }
+    let text = std::fs::read_to_string(name).map_err(|error| mistake(error.to_string()))?;
+    Profile::parse(name, &text).map_err(|error| match error.problems().first() {
+        Some(first) => mistake(first.to_string()),
+        None => mistake(error.to_string()),
+    })
 }
 
 /// Reads `delay=100us`, `rate=10M,burst=1600,limit=75000`, all of it, or nothing.
@@ -172,8 +203,33 @@ pub struct Wanted {
     pub ports: usize,
     /// How a device forwards whose forwarding can be arranged.
     pub arrangement: Arrangement,
+    /// Who tells an emulated device how to forward.
+    pub taught: Taught,
+    /// Everything random about an emulated device follows from it.
+    pub seed: u64,
     /// Ends trials early when it is set.
     pub stop: Arc<AtomicBool>,
+}
+
+impl Wanted {
+    /// Returns what a method needs, by its name.
+    #[must_use]
+    pub fn for_method(method: &str, seed: u64, stop: Arc<AtomicBool>) -> Self {
+        let (ports, arrangement, taught) = match method {
+            // A way that fails has a detour by a third port.
+            "failover" => (3, Arrangement::Detour, Taught::WithDetour),
+            "flow-setup" => (2, Arrangement::Stations, Taught::ByAttendant),
+            "control-plane" | "data-plane" => (2, Arrangement::Stations, Taught::ByTester),
+            _ => (2, Arrangement::Stations, Taught::Beforehand),
+        };
+        Self {
+            ports,
+            arrangement,
+            taught,
+            seed,
+            stop,
+        }
+    }
 }
 
 impl Target {
@@ -201,7 +257,7 @@ impl Target {
             Self::OpenVswitch(carried) => Subject::OpenVswitch(*carried),
             Self::Bridge => Subject::Bridge,
             Self::Relay(plan) => Subject::Relay(*plan),
-            Self::Emulated(which) => return Ok(emulated(*which)),
+            Self::Emulated(which) => return Ok(emulated(which, wanted)),
         };
         let stop = Arc::clone(&wanted.stop);
         let tester = LinkTester::with(&subject, wanted.ports, wanted.arrangement, stop)?;
@@ -209,14 +265,21 @@ impl Target {
     }
 }
 
-fn emulated(which: Emulated) -> Box<dyn Tester> {
+fn emulated(which: &Emulated, wanted: &Wanted) -> Box<dyn Tester> {
     /// As messages of OpenFlow 1.0 have it, which these devices speak.
     const VERSION: u8 = 1;
-    let device = match which {
-        Emulated::ZodiacFx => SmallSwitch::zodiac_fx(),
-        Emulated::BananaPiR1 => SmallSwitch::banana_pi_r1(),
-    };
-    Box::new(VirtualTester::new(device, VERSION))
+    let small = |device| Box::new(VirtualTester::new(device, VERSION));
+    match which {
+        Emulated::ZodiacFx => small(SmallSwitch::zodiac_fx()),
+        Emulated::BananaPiR1 => small(SmallSwitch::banana_pi_r1()),
+        Emulated::Profile(profile) => {
+            let ports = u32::try_from(wanted.ports).unwrap_or(u32::MAX);
+            let rate = profile.emulation.as_ref().and_then(|it| it.link_rate);
+            let rate = rate.unwrap_or(USUAL_RATE);
+            let device = CoreSwitch::emulated(profile, ports, rate, wanted.seed, wanted.taught);
+            Box::new(VirtualTester::new(device, wire::openflow::VERSION))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -260,6 +323,9 @@ mod tests {
         let refused = "zodiac".parse::<Target>().unwrap_err();
 
         assert_eq!(refused, ParseTargetError::Unknown("zodiac".to_owned()));
+        let refused = "emulated:pica9".parse::<Target>().unwrap_err();
+        assert!(refused.to_string().contains("pica8-p3297"), "{refused}");
+        assert!("emulated:nowhere.toml".parse::<Target>().is_err());
         assert!("taktos:gpu".parse::<Target>().is_err());
         assert!("relay:delay=never".parse::<Target>().is_err());
     }

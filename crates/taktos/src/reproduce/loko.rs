@@ -10,12 +10,13 @@ mod table2;
 mod two_switches;
 mod zodiac;
 
-use super::{Experiment, Paper};
+use super::{Experiment, Paper, Place};
 
 /// The paper and its experiments, in the order in which it has them.
 pub const PAPER: Paper = Paper {
     name: "loko",
     title: "Loko: Predictable Latency in Small Networks (CoNEXT 2019)",
+    place: Place::Anywhere,
     experiments: &[
         Experiment {
             name: "baselines",

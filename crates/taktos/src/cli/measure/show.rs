@@ -25,7 +25,9 @@ pub fn list() -> String {
     for (name, meaning) in TARGETS {
         let _ = writeln!(text, "  {name}\n      {meaning}");
     }
-    text + "  --ports IF,IF,…\n      whatever is connected to these interfaces of this machine\n"
+    text += "  --ports IF,IF,…\n      whatever is connected to these interfaces of this machine\n";
+    text + "\ntaktos measure compare A B\n  two targets in turns, or two results (measurement.json), \
+            beside each other\n"
 }
 
 /// Writes a measurement into a folder: for people, for browsers, for spreadsheets and

@@ -1,0 +1,101 @@
+//! Devices that are measured in turns: the machine is the same for both, and what it
+//! does in one minute does not speak for or against one of them.
+//!
+//! Each turn starts its device anew and ends it, so that none disturbs the other. The
+//! one that begins changes from round to round.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use lab::tester::TesterError;
+use measure::measurement::Measurement;
+use measure::method::{Effort, Method, MethodError, Progress, Settings};
+use thiserror::Error;
+use units::Duration;
+
+use super::conditions::Record;
+use super::measure as make;
+use super::target::{Target, Wanted};
+
+/// What is measured of each device.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// By which methods, and what is chosen of each.
+    pub methods: Vec<(&'static Method, BTreeMap<String, String>)>,
+    /// How often.
+    pub rounds: u64,
+    /// How much of it.
+    pub effort: Effort,
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// How long one trial sends; the methods' own choice if nothing is said.
+    pub duration: Option<Duration>,
+}
+
+/// Why a turn came to nothing.
+#[derive(Debug, Error)]
+pub enum TurnError {
+    /// There is no tester.
+    #[error(transparent)]
+    Tester(#[from] TesterError),
+    /// The method found nothing.
+    #[error(transparent)]
+    Method(#[from] MethodError),
+}
+
+/// Measures both in turns, and returns what was found of each.
+///
+/// # Errors
+///
+/// If a device does not run or a method fails.
+pub fn in_turns(
+    targets: [&Target; 2],
+    plan: &Plan,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn Progress,
+) -> Result<[Vec<Measurement>; 2], TurnError> {
+    let mut found = [Vec::new(), Vec::new()];
+    let turns = plan.rounds * plan.methods.len() as u64 * 2;
+    let mut done = 0;
+    for round in 0..plan.rounds {
+        for (method, options) in &plan.methods {
+            let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+            for side in order {
+                progress.step(done, turns, method.name);
+                let settings = Settings {
+                    effort: plan.effort,
+                    seed: plan.seed + round,
+                    duration: plan.duration,
+                    options: options.clone(),
+                };
+                found[side].push(turn(targets[side], method, &settings, stop)?);
+                done += 1;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Measures one device once.
+///
+/// # Errors
+///
+/// If it does not run or the method fails.
+pub fn turn(
+    target: &Target,
+    method: &Method,
+    settings: &Settings,
+    stop: &Arc<AtomicBool>,
+) -> Result<Measurement, TurnError> {
+    let record = Record::begin();
+    let wanted = Wanted::for_method(method.name, settings.seed, Arc::clone(stop));
+    // Others who load the receiver are behind ports of their own.
+    let ports = match settings.options.contains_key("load") {
+        true => 4,
+        false => wanted.ports,
+    };
+    let mut tester = target.open(&Wanted { ports, ..wanted })?;
+    let mut silent = measure::method::Silent;
+    Ok(make(method, &mut *tester, settings, &mut silent, record)?)
+}
