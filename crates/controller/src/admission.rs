@@ -21,6 +21,7 @@ use crate::northbound::Requirement;
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::unpromised::{WithoutPromise, probe_class};
+use crate::ways::{StagesAfter, Ways};
 
 pub use calculus::admission::{Constraint, Fits, FlowId as ReservationId};
 
@@ -136,12 +137,11 @@ impl Reservations {
         &mut self,
         requirement: &Requirement,
         source: PortId,
-        base: &Tree,
-        alternatives: &[(LinkEnds, Tree)],
+        ways: &Ways,
     ) -> Result<Reserved, Box<Refused>> {
-        let request = self.request(requirement, source, base, alternatives);
+        let request = self.request(requirement, source, ways);
         let admitted = self.ledger.admit(request).map_err(|refusal| {
-            let asked = self.request(requirement, source, base, alternatives);
+            let asked = self.request(requirement, source, ways);
             Box::new(self.refused(refusal, asked))
         })?;
         let on_alternatives = admitted.alternatives.iter().map(|(_, delay)| *delay);
@@ -167,7 +167,8 @@ impl Reservations {
         source: PortId,
         tree: &Tree,
     ) -> Result<Delay, Box<Refused>> {
-        let asked = self.request(requirement, source, tree, &[]);
+        let ways = Ways::new(tree.clone(), Vec::new());
+        let asked = self.request(requirement, source, &ways);
         let checked = self.ledger.check(&asked);
         checked.map_err(|refusal| Box::new(self.refused(refusal, asked)))
     }
@@ -200,20 +201,21 @@ impl Reservations {
         &mut self,
         requirement: &Requirement,
         source: PortId,
-        base: &Tree,
-        alternatives: &[(LinkEnds, Tree)],
+        ways: &Ways,
     ) -> Request {
         let deadline = requirement
             .deadline
             .expect("only a deadline can be promised");
         let traffic = requirement.traffic;
         let first = *self.parameters(source.datapath).port(source.port);
-        let base = self.stages_of(base);
-        let mut others: Vec<(FailureId, calculus::admission::Tree)> = alternatives
-            .iter()
-            .map(|(link, tree)| (self.failure(*link), self.stages_of(tree)))
-            .collect();
-        others.sort_by_key(|(failure, _)| *failure);
+        let (base, alternatives) = ways.stages.get_or_init(|| {
+            let alternatives = ways.alternatives.iter();
+            let mut others: StagesAfter = alternatives
+                .map(|(link, tree)| (self.failure(*link), self.stages_of(tree)))
+                .collect();
+            others.sort_by_key(|(failure, _)| *failure);
+            (self.stages_of(&ways.base), others)
+        });
         Request {
             class: requirement.class,
             rate: traffic.rate,
@@ -223,8 +225,8 @@ impl Reservations {
             smallest_frame: traffic.smallest_frame,
             deadline,
             initial: first.rate.time_to_send(traffic.largest_frame) + first.propagation,
-            base,
-            alternatives: others,
+            base: base.clone(),
+            alternatives: alternatives.clone(),
             redundant: None,
         }
     }

@@ -73,7 +73,9 @@ pub struct Reported {
 
 impl Reported {
     fn digest(&self) -> u64 {
-        self.form.as_ref().map_or(0, Form::digest)
+        self.form
+            .as_ref()
+            .map_or(0, |form| form.digest(form.place()))
     }
 }
 

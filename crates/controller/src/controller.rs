@@ -77,13 +77,14 @@ use crate::routes::Flood;
 use crate::session::{ConnectionId, Sessions, Slot};
 use crate::store::StoreEvent;
 use crate::view::View;
+use crate::ways::KnownWays;
 
 use ageing::Unplugged;
 use applications::Loading;
 use intents::IntentDesk;
 use links::Operation;
 use memory::Memory;
-use moves::Moves;
+use moves::{Moves, Unasked};
 use naming::HostDesk;
 use reconciliation::Reconciliation;
 use refusals::Refusals;
@@ -168,6 +169,8 @@ pub struct Controller {
     prober: Prober,
     link_trust: LinkTrust,
     flows: Flows,
+    /// The ways that were found for flows in the network as it is.
+    known_ways: KnownWays,
     desired: Desired,
     reservations: Reservations,
     desk: Desk,
@@ -187,6 +190,7 @@ pub struct Controller {
     inventory: Inventory,
     confirmations: Confirmations<Operation>,
     moves: Moves,
+    unasked: Unasked,
     refusals: Refusals,
     reconciliation: Reconciliation,
     /// Bundles that failed, whose errors may still arrive.
@@ -237,6 +241,7 @@ impl Controller {
             prober: Prober::new(config.probe_key, config.seed),
             link_trust: LinkTrust::default(),
             flows: Flows::default(),
+            known_ways: KnownWays::default(),
             desired: Desired::default(),
             reservations,
             hosts: Hosts::new(config.hosts, &mut view),
@@ -255,6 +260,7 @@ impl Controller {
             inventory: Inventory::default(),
             confirmations: Confirmations::default(),
             moves: Moves::default(),
+            unasked: Unasked::default(),
             refusals: Refusals::default(),
             reconciliation: Reconciliation::new(config.foreign_rules),
             refused_bundles: BTreeSet::new(),
@@ -279,6 +285,11 @@ impl Controller {
     pub fn handle(&mut self, now: Instant, input: Input<'_>) {
         assert!(now >= self.now, "time ran backwards");
         self.now = now;
+        // What the store keeps at once is asked about at once.
+        let is_stored = matches!(input, Input::Stored(_));
+        if !is_stored {
+            self.ask_now();
+        }
         match input {
             Input::Connected(connection) => self.connected(connection),
             Input::Received { connection, bytes } => self.received(connection, bytes),
@@ -290,11 +301,18 @@ impl Controller {
         if now >= self.deadline() {
             self.keep_time();
         }
-        self.translate();
+        if !is_stored {
+            self.ask_now();
+            self.translate();
+        }
     }
 
     /// Returns the next thing to do, or `None` once all is done.
     pub fn poll(&mut self) -> Option<Output<'_>> {
+        if !self.unasked.is_empty() {
+            self.ask_now();
+        }
+        self.translate();
         self.outbox.pop()
     }
 

@@ -33,7 +33,7 @@ use wire::openflow::{
 
 use crate::northbound::{ApplicationId, FlowId, IntentId};
 
-pub use form::{Form, RulePlace};
+pub use form::{Form, RulePlace, Stencil};
 
 /// The most entries that are wanted at a time, on all switches together.
 pub const MAX_RULES: usize = 1 << 22;
@@ -49,7 +49,8 @@ const KIND_SHIFT: u32 = 52;
 const SLICE_SHIFT: u32 = 46;
 const DIGEST_SHIFT: u32 = 32;
 const DIGEST_MASK: u64 = 0x3fff;
-const FLAGS: FlowModFlags = FlowModFlags::SEND_FLOW_REMOVED;
+/// What entries are asked to do beside what they are for.
+pub(crate) const FLAGS: FlowModFlags = FlowModFlags::SEND_FLOW_REMOVED;
 /// Bit of a transaction id that marks an entry of a flow; the others name it.
 const FLOW_TRANSACTION: u32 = 1 << 31;
 
@@ -152,12 +153,12 @@ pub const fn flow_of(transaction: TransactionId) -> Option<FlowId> {
     }
 }
 
-/// Returns the cookie of a subject's entry.
+/// Returns the cookie of a subject's entry with this place and digest.
 #[must_use]
-pub fn cookie(subject: Subject, form: &Form) -> Cookie {
+pub fn cookie(subject: Subject, place: RulePlace, digest: u64) -> Cookie {
     let kind = u64::from(subject.rank()) << KIND_SHIFT;
-    let slice = u64::from(form.place().slice()) << SLICE_SHIFT;
-    let digest = (form.digest() & DIGEST_MASK) << DIGEST_SHIFT;
+    let slice = u64::from(place.slice()) << SLICE_SHIFT;
+    let digest = (digest & DIGEST_MASK) << DIGEST_SHIFT;
     Cookie(COOKIE_OURS.0 | kind | slice | digest | u64::from(subject.number()))
 }
 
@@ -225,9 +226,15 @@ impl Rule {
     /// Returns an entry that is about to be sent.
     #[must_use]
     pub fn new(subject: Subject, form: Form) -> Self {
+        let place = form.place();
+        Self::at(place, subject, form)
+    }
+
+    /// Returns the same, of which it is known what its place is.
+    fn at(place: RulePlace, subject: Subject, form: Form) -> Self {
         Self {
             subject,
-            cookie: cookie(subject, &form),
+            cookie: cookie(subject, place, form.digest(place)),
             form,
             standing: Standing::Sent,
         }
@@ -275,6 +282,8 @@ struct Table {
     /// What was changed since the switch was asked what it has; `None` if it is
     /// not being asked.
     changed: Option<BTreeSet<RulePlace>>,
+    /// Whether the switch is connected and was given what it lacked.
+    is_synchronised: bool,
 }
 
 impl Table {
@@ -285,11 +294,54 @@ impl Table {
     }
 }
 
+/// What a subject wants, and how many of it are how far.
+#[derive(Debug, Default)]
+struct Owned {
+    spots: BTreeSet<Spot>,
+    /// Those that were sent and not confirmed.
+    sent: usize,
+    /// Those that were refused, or that another subject has.
+    amiss: usize,
+}
+
+impl Owned {
+    fn count(&mut self, fate: Fate) -> Option<&mut usize> {
+        match fate {
+            Fate::Had(Standing::Sent) => Some(&mut self.sent),
+            Fate::Had(Standing::Refused) | Fate::Lost => Some(&mut self.amiss),
+            Fate::Had(Standing::Confirmed) => None,
+        }
+    }
+}
+
+/// What has become of an entry that a subject wants.
+#[derive(Clone, Copy)]
+enum Fate {
+    /// It has it.
+    Had(Standing),
+    /// Another one has it.
+    Lost,
+}
+
+/// How far all entries of a subject are, as far as that is known without a look at
+/// each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// All are confirmed, and no switch is away.
+    Confirmed,
+    /// Some are not confirmed yet; nothing else is wrong.
+    Pending,
+    /// Something is wrong with one of them, or some switch is away.
+    Unclear,
+}
+
 /// The desired state of all tables.
 #[derive(Debug, Default)]
 pub struct Desired {
     tables: BTreeMap<DatapathId, Table>,
-    owned: BTreeMap<Subject, BTreeSet<Spot>>,
+    /// How many of the tables are not synchronised.
+    away: usize,
+    owned: BTreeMap<Subject, Owned>,
     /// Those who want an entry that another one has, the first one first.
     waiting: BTreeMap<Spot, Vec<Rule>>,
     count: usize,
@@ -329,7 +381,53 @@ impl Desired {
 
     /// Returns which entries a subject wants.
     pub fn of_subject(&self, subject: Subject) -> impl Iterator<Item = Spot> + '_ {
-        self.owned.get(&subject).into_iter().flatten().copied()
+        let owned = self.owned.get(&subject).into_iter();
+        owned.flat_map(|owned| &owned.spots).copied()
+    }
+
+    /// Returns whether a subject wants any entry.
+    #[must_use]
+    pub fn is_owner(&self, subject: Subject) -> bool {
+        self.owned.contains_key(&subject)
+    }
+
+    /// Returns how far all entries of a subject are.
+    #[must_use]
+    pub fn progress(&self, subject: Subject) -> Progress {
+        let owned = self.owned.get(&subject);
+        let (sent, amiss) = owned.map_or((0, 0), |owned| (owned.sent, owned.amiss));
+        match (self.away, amiss, sent) {
+            (0, 0, 0) => Progress::Confirmed,
+            (0, 0, _) => Progress::Pending,
+            _ => Progress::Unclear,
+        }
+    }
+
+    /// Notes whether a switch is connected and was given what it lacked.
+    pub fn set_synchronised(&mut self, datapath: DatapathId, is_synchronised: bool) {
+        let table = table_of(&mut self.tables, &mut self.away, datapath);
+        match (table.is_synchronised, is_synchronised) {
+            (false, true) => self.away -= 1,
+            (true, false) => self.away += 1,
+            (false, false) | (true, true) => {}
+        }
+        table.is_synchronised = is_synchronised;
+    }
+
+    /// Returns whether a switch is connected and was given what it lacked.
+    #[must_use]
+    pub fn is_synchronised(&self, datapath: DatapathId) -> bool {
+        let table = self.tables.get(&datapath);
+        table.is_some_and(|table| table.is_synchronised)
+    }
+
+    /// Forgets a switch that is away, if nobody wants an entry of it.
+    pub fn forget(&mut self, datapath: DatapathId) {
+        let table = self.tables.get(&datapath);
+        if table.is_some_and(|table| table.rules.is_empty() && !table.is_synchronised) {
+            self.tables.remove(&datapath);
+            self.away -= 1;
+        }
     }
 
     /// Returns the entries that a subject wants, whether it has them or another.
@@ -368,27 +466,57 @@ impl Desired {
         spot: Spot,
         form: Form,
     ) -> (Order<'_>, Option<Contest>) {
-        if self.owned.entry(subject).or_default().insert(spot) {
+        let owned = self.owned.entry(subject).or_default();
+        if owned.spots.insert(spot) {
+            owned.sent += 1;
             self.count += 1;
         }
+        self.enter(subject, spot, form)
+    }
+
+    /// Lets a subject want entries of which it wants none yet. Calls `send` with what
+    /// has to be sent for each, and who loses one by it.
+    pub fn put_new(
+        &mut self,
+        subject: Subject,
+        entries: Vec<(Spot, Form)>,
+        mut send: impl FnMut(Spot, Order<'_>, Option<Contest>),
+    ) {
+        let owned = self.owned.entry(subject).or_default();
+        let before = owned.spots.len();
+        owned.spots.extend(entries.iter().map(|(spot, _)| *spot));
+        owned.sent += owned.spots.len() - before;
+        self.count += owned.spots.len() - before;
+        for (spot, form) in entries {
+            let (order, contest) = self.enter(subject, spot, form);
+            send(spot, order, contest);
+        }
+    }
+
+    /// Enters what a subject wants, which is counted as sent if it is new.
+    fn enter(&mut self, subject: Subject, spot: Spot, form: Form) -> (Order<'_>, Option<Contest>) {
         let (datapath, place) = spot;
-        let table = self.tables.entry(datapath).or_default();
+        let table = table_of(&mut self.tables, &mut self.away, datapath);
         table.note(place);
-        let rule = Rule::new(subject, form);
+        let rule = Rule::at(place, subject, form);
         let slot = match table.rules.entry(place) {
             Entry::Vacant(free) => return (Order::Add(free.insert(rule)), None),
             Entry::Occupied(slot) => slot.into_mut(),
         };
         let holder = slot.subject;
+        let held = Fate::Had(slot.standing);
         if holder == subject {
             if slot.form == rule.form {
                 return (Order::Nothing, None);
             }
+            shift(&mut self.owned, subject, held, Fate::Had(Standing::Sent));
             *slot = rule;
             return (Order::Add(slot), None);
         }
         let waiting = self.waiting.entry(spot).or_default();
+        let others = waiting.len();
         waiting.retain(|other| other.subject != subject);
+        let was_waiting = waiting.len() < others;
         let is_stronger = subject.rank() < holder.rank();
         let (loser, holder) = match is_stronger {
             true => (holder, subject),
@@ -401,8 +529,13 @@ impl Desired {
         };
         if !is_stronger {
             waiting.push(rule);
+            if !was_waiting {
+                let new = Fate::Had(Standing::Sent);
+                shift(&mut self.owned, subject, new, Fate::Lost);
+            }
             return (Order::Nothing, Some(contest));
         }
+        shift(&mut self.owned, loser, held, Fate::Lost);
         waiting.push(std::mem::replace(slot, rule));
         (Order::Add(slot), Some(contest))
     }
@@ -410,13 +543,8 @@ impl Desired {
     /// Lets a subject want an entry no longer. Returns what has to be sent for
     /// it: another one may have waited for its place.
     pub fn take(&mut self, subject: Subject, spot: Spot) -> Order<'_> {
-        if let Some(owned) = self.owned.get_mut(&subject)
-            && owned.remove(&spot)
-        {
-            self.count -= 1;
-            if owned.is_empty() {
-                self.owned.remove(&subject);
-            }
+        if !self.disown(subject, spot) {
+            return Order::Nothing;
         }
         self.forget_waiting(subject, spot);
         let (datapath, place) = spot;
@@ -434,6 +562,8 @@ impl Desired {
         }
         match take_strongest(&mut self.waiting, spot) {
             Some(next) => {
+                let entered = Fate::Had(next.standing);
+                shift(&mut self.owned, next.subject, Fate::Lost, entered);
                 slot.insert(next);
                 Order::Add(slot.into_mut())
             }
@@ -445,13 +575,33 @@ impl Desired {
     pub fn set_standing(&mut self, (datapath, place): Spot, standing: Standing) {
         let table = self.tables.get_mut(&datapath);
         if let Some(rule) = table.and_then(|table| table.rules.get_mut(&place)) {
+            let (before, after) = (Fate::Had(rule.standing), Fate::Had(standing));
+            shift(&mut self.owned, rule.subject, before, after);
             rule.standing = standing;
         }
     }
 
+    /// Notes that a switch has an entry that was sent, and returns whether that is
+    /// new. One that is away may have lost it.
+    pub fn confirm(&mut self, (datapath, place): Spot) -> bool {
+        let table = self.tables.get_mut(&datapath);
+        let Some(table) = table.filter(|table| table.is_synchronised) else {
+            return false;
+        };
+        let rule = table.rules.get_mut(&place);
+        let Some(rule) = rule.filter(|rule| rule.standing == Standing::Sent) else {
+            return false;
+        };
+        let (before, after) = (Fate::Had(Standing::Sent), Fate::Had(Standing::Confirmed));
+        shift(&mut self.owned, rule.subject, before, after);
+        rule.standing = Standing::Confirmed;
+        true
+    }
+
     /// Begins to note what is changed on a switch.
     pub fn watch(&mut self, datapath: DatapathId) {
-        self.tables.entry(datapath).or_default().changed = Some(BTreeSet::new());
+        let table = table_of(&mut self.tables, &mut self.away, datapath);
+        table.changed = Some(BTreeSet::new());
     }
 
     /// Returns what was changed on a switch since [`watch`](Self::watch).
@@ -461,12 +611,57 @@ impl Desired {
         changed.unwrap_or_default()
     }
 
+    /// Counts an entry no longer that a subject wanted; returns whether it did.
+    fn disown(&mut self, subject: Subject, spot: Spot) -> bool {
+        let present = self.get(spot.0, spot.1);
+        let own = present.filter(|rule| rule.subject == subject);
+        let fate = own.map_or(Fate::Lost, |rule| Fate::Had(rule.standing));
+        let Some(owned) = self.owned.get_mut(&subject) else {
+            return false;
+        };
+        if !owned.spots.remove(&spot) {
+            return false;
+        }
+        self.count -= 1;
+        if let Some(count) = owned.count(fate) {
+            *count -= 1;
+        }
+        if owned.spots.is_empty() {
+            self.owned.remove(&subject);
+        }
+        true
+    }
+
     fn forget_waiting(&mut self, subject: Subject, spot: Spot) {
         if let Some(waiting) = self.waiting.get_mut(&spot) {
             waiting.retain(|rule| rule.subject != subject);
             if waiting.is_empty() {
                 self.waiting.remove(&spot);
             }
+        }
+    }
+}
+
+/// Returns the table of a switch; one that is new is away.
+fn table_of<'a>(
+    tables: &'a mut BTreeMap<DatapathId, Table>,
+    away: &mut usize,
+    datapath: DatapathId,
+) -> &'a mut Table {
+    tables.entry(datapath).or_insert_with(|| {
+        *away += 1;
+        Table::default()
+    })
+}
+
+/// Counts that the fate of an entry of a subject has changed.
+fn shift(owned: &mut BTreeMap<Subject, Owned>, subject: Subject, before: Fate, after: Fate) {
+    if let Some(owned) = owned.get_mut(&subject) {
+        if let Some(count) = owned.count(before) {
+            *count -= 1;
+        }
+        if let Some(count) = owned.count(after) {
+            *count += 1;
         }
     }
 }

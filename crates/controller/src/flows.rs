@@ -8,13 +8,11 @@ use std::ops::Bound;
 use wire::openflow::{DatapathId, PortNumber};
 
 use crate::admission::ReservationId;
-use crate::batch::Batch;
 use crate::desired::Content;
 use crate::northbound::{FlowId, Promise, Travels};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
-use crate::restoration;
 use crate::rules::FlowRule;
 use entering::Entering;
 
@@ -34,8 +32,6 @@ pub struct Flow {
     pub rule: FlowRule,
     /// What was reserved for it; `None` for best effort.
     pub reservation: Option<ReservationId>,
-    /// The messages that move it from its base tree to each alternative.
-    pub restorations: Vec<Batch>,
     /// Which way it takes.
     pub way: Way,
     /// Whether its promise holds.
@@ -92,19 +88,10 @@ pub enum Standing {
 }
 
 impl Flow {
-    /// Returns a flow that is to take its base tree, with the messages for each
-    /// alternative prepared.
+    /// Returns a flow that is to take its base tree.
     #[must_use]
     pub fn new(id: FlowId, admission: Admission, reservation: Option<ReservationId>) -> Self {
         let rule = FlowRule::new(id, admission.source_mac, &admission.requirement);
-        let alternatives = admission.alternatives.iter();
-        let restorations = alternatives
-            .map(|(_, tree)| {
-                let class = admission.requirement.class;
-                let present = entries_of(&admission.base, class);
-                restoration::prepare(&rule, &present, tree, class)
-            })
-            .collect();
         let promise = match (admission.guarantee, reservation) {
             (None, _) => Promise::None,
             (Some(_), Some(_)) => Promise::Holds,
@@ -115,7 +102,6 @@ impl Flow {
             admission,
             rule,
             reservation,
-            restorations,
             way: Way::Base,
             promise,
             standing: Standing::Proposed,
@@ -133,8 +119,8 @@ impl Flow {
     #[must_use]
     pub fn tree_of<'a>(&'a self, way: &'a Way) -> Option<&'a Tree> {
         match way {
-            Way::Base => Some(&self.admission.base),
-            Way::Alternative(index) => Some(&self.admission.alternatives[*index].1),
+            Way::Base => Some(&self.admission.ways.base),
+            Way::Alternative(index) => Some(&self.admission.ways.alternatives[*index].1),
             Way::Detour(tree) => Some(tree),
             Way::Nowhere => None,
         }
@@ -145,7 +131,9 @@ impl Flow {
     pub fn travels(&self) -> Travels {
         match &self.way {
             Way::Base => Travels::Base,
-            Way::Alternative(index) => Travels::Alternative(self.admission.alternatives[*index].0),
+            Way::Alternative(index) => {
+                Travels::Alternative(self.admission.ways.alternatives[*index].0)
+            }
             Way::Detour(_) => Travels::Detour,
             Way::Nowhere => Travels::Nowhere,
         }
@@ -156,11 +144,14 @@ impl Flow {
     #[must_use]
     pub fn content(&self, way: &Way) -> Content {
         let class = self.admission.requirement.class;
-        let mut entries = entries_of(&self.admission.base, class);
+        let mut entries = entries_of(&self.admission.ways.base, class);
         match way {
             Way::Base | Way::Nowhere => {}
             Way::Alternative(index) => {
-                entries.extend(entries_of(&self.admission.alternatives[*index].1, class));
+                entries.extend(entries_of(
+                    &self.admission.ways.alternatives[*index].1,
+                    class,
+                ));
             }
             // Nothing is reserved there: it must not disturb what is.
             Way::Detour(tree) => entries.extend(entries_of(tree, BEST_EFFORT)),
@@ -170,7 +161,7 @@ impl Flow {
 
     /// Returns the switches on which it has entries.
     pub fn switches(&self) -> impl Iterator<Item = DatapathId> + '_ {
-        let present = self.tree().into_iter().chain([&self.admission.base]);
+        let present = self.tree().into_iter().chain([&self.admission.ways.base]);
         present.flat_map(|tree| tree.branches.iter().map(|branch| branch.datapath))
     }
 }
@@ -280,8 +271,8 @@ impl Flows {
             .entry(flow.admission.source)
             .or_default()
             .insert(id, &flow.rule);
-        for link in flow.admission.base.links() {
-            self.by_base_link.entry(link).or_default().insert(id);
+        for link in flow.admission.ways.links() {
+            self.by_base_link.entry(*link).or_default().insert(id);
         }
         self.flows.insert(id, flow);
     }
@@ -296,8 +287,8 @@ impl Flows {
                 self.by_source.remove(&flow.admission.source);
             }
         }
-        for link in flow.admission.base.links() {
-            forget(&mut self.by_base_link, link, id);
+        for link in flow.admission.ways.links() {
+            forget(&mut self.by_base_link, *link, id);
         }
         self.displaced.remove(&id);
         Some(flow)

@@ -19,14 +19,14 @@
 //! | [`discovery`], [`hosts`] | how does it become known? |
 //! | [`link_trust`] | which links are believed? |
 //! | [`punts`] | which frames are taken from switches? |
-//! | [`path`] | which way should a flow take? |
+//! | [`path`], [`ways`] | which way should a flow take? |
 //! | [`admission`], [`unpromised`], [`refusal`] | can its promise be kept there? |
 //! | [`budgets`] | how much delay may each hop add? |
 //! | [`flows`], [`rules`], [`batch`] | which entries does it have? |
 //! | [`desired`], [`audit`] | which entries should each switch have, and has it? |
 //! | [`priority`] | which of the entries that match a frame wins? |
 //! | [`intents`] | what else was programmed, and how is it kept? |
-//! | [`restoration`], [`transition`] | how does it change its way? |
+//! | [`transition`] | how does it change its way? |
 //! | [`routes`] | how are known hosts connected before they send? |
 //! | [`forwarding`] | what if nobody has asked for a flow? |
 //! | [`applications`] | who may ask what? |
@@ -63,7 +63,6 @@ pub mod priority;
 pub mod punts;
 pub mod record;
 pub mod refusal;
-pub mod restoration;
 pub mod routes;
 pub mod rules;
 mod search;
@@ -73,6 +72,7 @@ pub mod transition;
 pub mod unpromised;
 mod version10;
 pub mod view;
+pub mod ways;
 
 pub use config::Config;
 pub use controller::{Controller, Counters, Input};

@@ -24,6 +24,7 @@ pub use settings::{Settings, SettingsChange};
 pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use calculus::admission::Ledger;
 use units::{BitRate, DataSize, Delay, Duration};
@@ -262,9 +263,9 @@ pub struct Accepted {
     /// a best-effort flow.
     pub guarantee: Option<Delay>,
     /// The links and switches that it uses while nothing is broken.
-    pub route: Route,
+    pub route: Arc<Route>,
     /// What it uses when a link of the route breaks.
-    pub alternatives: Vec<(LinkEnds, Route)>,
+    pub alternatives: Arc<Vec<(LinkEnds, Route)>>,
 }
 
 /// The switches and links of a tree, for people.

@@ -4,7 +4,9 @@
 //! reference to the order in which a network was discovered. The first byte is
 //! the version of the form; a record of another version is not read.
 
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -17,8 +19,11 @@ use crate::northbound::{
 };
 use crate::path::{Branch, Tree};
 use crate::place::{LinkEnds, PortId};
+use crate::ways::Ways;
 
 const VERSION: u8 = 1;
+/// What all but the ways takes, about.
+const HEAD_LENGTH: usize = 160;
 
 /// What was decided about a flow, and on what ground.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +38,8 @@ pub struct Admission {
     pub destinations: Vec<PortId>,
     /// The longest delay that was promised; `None` for best effort.
     pub guarantee: Option<Delay>,
-    /// The way while nothing is broken.
-    pub base: Tree,
-    /// The way when a link of it is broken.
-    pub alternatives: Vec<(LinkEnds, Tree)>,
+    /// Which ways it may take.
+    pub ways: Arc<Ways>,
 }
 
 /// Why a record cannot be read.
@@ -60,8 +63,15 @@ impl Admission {
     /// Returns the record's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        postcard::to_extend(&Stored::from(self), vec![VERSION])
-            .expect("numbers and texts always have a form, and a vector has room")
+        let ways = self.ways.record.get_or_init(|| {
+            let ways = to_bytes(&StoredWays::from(&*self.ways), Vec::new());
+            ways.into_boxed_slice()
+        });
+        let mut bytes = Vec::with_capacity(HEAD_LENGTH + ways.len());
+        bytes.push(VERSION);
+        let mut bytes = to_bytes(&StoredHead::from(self), bytes);
+        bytes.extend_from_slice(ways);
+        bytes
     }
 
     /// Reads a record.
@@ -71,7 +81,11 @@ impl Admission {
     /// If it is not one that [`to_bytes`](Self::to_bytes) could have written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
         match bytes {
-            [VERSION, content @ ..] => postcard::from_bytes::<Stored>(content)?.try_into(),
+            [VERSION, content @ ..] => {
+                let (head, ways) = postcard::take_from_bytes::<StoredHead<'_>>(content)?;
+                let ways = postcard::from_bytes::<StoredWays>(ways)?;
+                head.with(ways.try_into()?)
+            }
             _ => Err(RecordError::Version {
                 found: bytes.first().copied(),
             }),
@@ -79,10 +93,16 @@ impl Admission {
     }
 }
 
+fn to_bytes(content: &impl Serialize, onto: Vec<u8>) -> Vec<u8> {
+    postcard::to_extend(content, onto)
+        .expect("numbers and texts always have a form, and a vector has room")
+}
+
+/// What a record begins with: all but the ways.
 #[derive(Serialize, Deserialize)]
-struct Stored {
-    name: String,
-    hosts: (String, Vec<String>),
+struct StoredHead<'a> {
+    name: Cow<'a, str>,
+    hosts: (Cow<'a, str>, Cow<'a, [String]>),
     matching: StoredMatch,
     class: u8,
     /// Rate in bit/s, then burst, largest and smallest frame in bits.
@@ -94,6 +114,11 @@ struct Stored {
     source: StoredPort,
     destinations: Vec<StoredPort>,
     guarantee_ps: Option<u64>,
+}
+
+/// What a record ends with.
+#[derive(Serialize, Deserialize)]
+struct StoredWays {
     base: StoredTree,
     alternatives: Vec<(StoredPort, StoredPort, StoredTree)>,
 }
@@ -118,17 +143,46 @@ type StoredPort = (u64, u32);
 /// Input, outputs, and the place and the port of the branch before.
 type StoredTree = Vec<(StoredPort, Vec<u32>, Option<(u32, u32)>)>;
 
-impl From<&Admission> for Stored {
-    fn from(admission: &Admission) -> Self {
-        let requirement = &admission.requirement;
-        let traffic = requirement.traffic;
+impl From<&Ways> for StoredWays {
+    fn from(ways: &Ways) -> Self {
         let tree = |(link, tree): &(LinkEnds, Tree)| {
             let [lower, higher] = link.both().map(store_port);
             (lower, higher, store_tree(tree))
         };
         Self {
-            name: requirement.name.clone(),
-            hosts: (requirement.source.clone(), requirement.destinations.clone()),
+            base: store_tree(&ways.base),
+            alternatives: ways.alternatives.iter().map(tree).collect(),
+        }
+    }
+}
+
+impl TryFrom<StoredWays> for Ways {
+    type Error = RecordError;
+
+    fn try_from(stored: StoredWays) -> Result<Self, RecordError> {
+        let base = load_tree(stored.base)?;
+        let tree = |(lower, higher, tree)| {
+            let link = LinkEnds::new(load_port(lower), load_port(higher));
+            Ok((link, load_tree(tree)?))
+        };
+        let alternatives = stored.alternatives.into_iter().map(tree);
+        Ok(Self::new(
+            base,
+            alternatives.collect::<Result<_, RecordError>>()?,
+        ))
+    }
+}
+
+impl<'a> From<&'a Admission> for StoredHead<'a> {
+    fn from(admission: &'a Admission) -> Self {
+        let requirement = &admission.requirement;
+        let traffic = requirement.traffic;
+        Self {
+            name: Cow::Borrowed(&requirement.name),
+            hosts: (
+                Cow::Borrowed(&requirement.source),
+                Cow::Borrowed(&requirement.destinations),
+            ),
             matching: (&requirement.matching).into(),
             class: requirement.class,
             traffic: [
@@ -151,24 +205,21 @@ impl From<&Admission> for Stored {
                 .map(store_port)
                 .collect(),
             guarantee_ps: admission.guarantee.map(Delay::as_ps),
-            base: store_tree(&admission.base),
-            alternatives: admission.alternatives.iter().map(tree).collect(),
         }
     }
 }
 
-impl TryFrom<Stored> for Admission {
-    type Error = RecordError;
-
-    fn try_from(stored: Stored) -> Result<Self, RecordError> {
+impl StoredHead<'_> {
+    fn with(self, ways: Ways) -> Result<Admission, RecordError> {
+        let stored = self;
         let [rate, burst, largest, smallest] = stored.traffic;
         if stored.destinations.len() > MAX_DESTINATIONS {
             return Err(RecordError::Nonsense("number of destinations"));
         }
         let requirement = Requirement {
-            name: stored.name,
-            source: stored.hosts.0,
-            destinations: stored.hosts.1,
+            name: stored.name.into_owned(),
+            source: stored.hosts.0.into_owned(),
+            destinations: stored.hosts.1.into_owned(),
             matching: (&stored.matching).into(),
             class: stored.class,
             traffic: Traffic {
@@ -185,24 +236,13 @@ impl TryFrom<Stored> for Admission {
                 },
             },
         };
-        let tree = |(lower, higher, tree)| {
-            Ok((
-                LinkEnds::new(load_port(lower), load_port(higher)),
-                load_tree(tree)?,
-            ))
-        };
-        Ok(Self {
+        Ok(Admission {
             requirement,
             source_mac: MacAddress(stored.source_mac),
             source: load_port(stored.source),
             destinations: stored.destinations.into_iter().map(load_port).collect(),
             guarantee: stored.guarantee_ps.map(Delay::from_ps),
-            base: load_tree(stored.base)?,
-            alternatives: stored
-                .alternatives
-                .into_iter()
-                .map(tree)
-                .collect::<Result<_, RecordError>>()?,
+            ways: Arc::new(ways),
         })
     }
 }
@@ -329,7 +369,9 @@ mod tests {
     #[test]
     fn a_tree_whose_branches_have_no_order_is_refused() {
         let mut admission = example();
-        admission.base.branches.swap(0, 1);
+        let mut base = admission.ways.base.clone();
+        base.branches.swap(0, 1);
+        admission.ways = Arc::new(Ways::new(base, Vec::new()));
 
         let read = Admission::from_bytes(&admission.to_bytes());
 
@@ -393,8 +435,7 @@ mod tests {
             source: port(1, 1),
             destinations: vec![port(1, 3), port(2, 4)],
             guarantee: Some(Delay::from_us(812)),
-            base: base.clone(),
-            alternatives: vec![(link, base)],
+            ways: Arc::new(Ways::new(base.clone(), vec![(link, base)])),
         }
     }
 

@@ -13,9 +13,10 @@ use wire::openflow::{
     Action, Cookie, DatapathId, FlowMod, MatchField, PortNumber, QueueId, TableId, TransactionId,
 };
 
-use crate::desired::{Content, Form, PlacedRule, Rule, Subject};
+use crate::desired::{Content, FLAGS, Form, PlacedRule, RulePlace, Spot, Stencil, Subject, cookie};
 use crate::flows::{Entries, Entry};
 use crate::northbound::{FlowId, FlowMatch, Requirement, TransportProtocol};
+use crate::path::{Branch, Tree};
 use crate::place::PortId;
 use crate::priority;
 
@@ -29,6 +30,7 @@ pub struct FlowRule {
     flow: FlowId,
     /// All but the input port.
     fields: Vec<MatchField>,
+    stencil: Stencil,
 }
 
 impl FlowRule {
@@ -36,7 +38,11 @@ impl FlowRule {
     #[must_use]
     pub fn new(flow: FlowId, source: MacAddress, requirement: &Requirement) -> Self {
         let fields = fields(Some(source), &requirement.matching);
-        Self { flow, fields }
+        Self {
+            flow,
+            stencil: Stencil::new(TABLE, priority_of(&fields), &fields),
+            fields,
+        }
     }
 
     /// Returns the fields by which it recognises frames, beside the port; always in
@@ -44,6 +50,12 @@ impl FlowRule {
     #[must_use]
     pub fn fields(&self) -> &[MatchField] {
         &self.fields
+    }
+
+    /// Returns the same fields as they are sent.
+    #[must_use]
+    pub fn field_bytes(&self) -> &[u8] {
+        self.stencil.fields()
     }
 
     /// Returns whether a frame could match both rules at the same port, and
@@ -68,10 +80,14 @@ impl FlowRule {
     /// Returns the entry for frames that come in by `input`.
     #[must_use]
     pub fn form(&self, input: PortNumber, entry: &Entry) -> Form {
-        let queue = Action::SetQueue(QueueId(u32::from(entry.class)));
-        let outputs = entry.outputs.iter().map(|port| Action::output(*port));
-        let actions: Vec<Action> = std::iter::once(queue).chain(outputs).collect();
-        Form::new(TABLE, self.priority(), &self.matching(input), &actions)
+        let actions = Actions::of(entry.class, &entry.outputs);
+        self.stencil.form(input, actions.get())
+    }
+
+    /// Returns the place of that entry.
+    #[must_use]
+    pub fn place(&self, input: PortNumber) -> RulePlace {
+        self.stencil.place(input)
     }
 
     /// Returns all entries of the flow as its switches should have them.
@@ -79,28 +95,68 @@ impl FlowRule {
     pub fn content(&self, entries: &Entries) -> Content {
         let forms = entries.iter().map(|(at, entry)| {
             let form = self.form(at.port, entry);
-            ((at.datapath, form.place()), form)
+            ((at.datapath, self.place(at.port)), form)
         });
         forms.collect()
     }
 
-    /// Appends a FlowMod that adds the entry for frames that come in by
-    /// `input`, or writes over it.
-    pub fn emit_add(&self, input: PortNumber, entry: &Entry, out: &mut Vec<u8>) {
+    /// Returns the entries of a tree that is travelled in `class`, each after the one
+    /// before it.
+    pub fn forms<'a>(
+        &'a self,
+        tree: &'a Tree,
+        class: u8,
+    ) -> impl Iterator<Item = (Spot, Form)> + 'a {
+        tree.branches.iter().map(move |branch| {
+            let actions = Actions::of(class, &branch.outputs);
+            let form = self.stencil.form(branch.input, actions.get());
+            ((branch.datapath, self.place(branch.input)), form)
+        })
+    }
+
+    /// Appends a FlowMod that adds the entry of a branch of a tree that is travelled
+    /// in `class`, or writes over what is there. `scratch` is written over.
+    pub fn emit_add(&self, branch: &Branch, class: u8, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         let subject = Subject::Flow(self.flow);
-        Rule::new(subject, self.form(input, entry)).emit_add(out);
+        let actions = Actions::of(class, &branch.outputs);
+        self.stencil.emit_add(
+            (branch.input, actions.get()),
+            |place, digest| cookie(subject, place, digest),
+            (FLAGS, subject.transaction()),
+            scratch,
+            out,
+        );
+    }
+}
+
+/// The more special of two rules goes first.
+fn priority_of(fields: &[MatchField]) -> u16 {
+    priority::FLOW + u16::try_from(fields.len()).expect("a match has at most 40 fields")
+}
+
+/// What is done with frames of a flow; with one output it takes no memory.
+enum Actions {
+    One([Action; 2]),
+    Several(Vec<Action>),
+}
+
+impl Actions {
+    fn of(class: u8, outputs: &[PortNumber]) -> Self {
+        let queue = Action::SetQueue(QueueId(u32::from(class)));
+        match outputs {
+            [output] => Self::One([queue, Action::output(*output)]),
+            outputs => {
+                let outputs = outputs.iter().map(|port| Action::output(*port));
+                Self::Several(std::iter::once(queue).chain(outputs).collect())
+            }
+        }
     }
 
-    fn matching(&self, input: PortNumber) -> Vec<MatchField> {
-        let mut fields = Vec::with_capacity(self.fields.len() + 1);
-        fields.push(MatchField::InPort(input));
-        fields.extend_from_slice(&self.fields);
-        fields
-    }
-
-    /// The more special of two rules goes first.
-    fn priority(&self) -> u16 {
-        priority::FLOW + u16::try_from(self.fields.len()).expect("a match has at most 40 fields")
+    fn get(&self) -> &[Action] {
+        match self {
+            Self::One(actions) => actions,
+            Self::Several(actions) => actions,
+        }
     }
 }
 
@@ -186,7 +242,7 @@ pub(crate) fn fields(source: Option<MacAddress>, matching: &FlowMatch) -> Vec<Ma
 mod tests {
     use proptest::prelude::*;
     use units::{BitRate, DataSize};
-    use wire::openflow::{Actions, Fields, Instruction, Instructions, Message};
+    use wire::openflow::{Fields, Instruction, Instructions, Message};
 
     use super::*;
     use crate::desired::flow_of;
@@ -199,7 +255,7 @@ mod tests {
         let rule = rule(1, FlowMatch::default());
         let mut out = Vec::new();
 
-        rule.emit_add(PortNumber(3), &entry(5, &[1, 2]), &mut out);
+        rule.emit_add(&branch(3, &[1, 2]), 5, &mut Vec::new(), &mut out);
 
         let Ok((header, Message::FlowMod(flow_mod))) = Message::parse(&out) else {
             panic!("a FlowMod")
@@ -215,7 +271,9 @@ mod tests {
             Action::output(PortNumber(1)),
             Action::output(PortNumber(2)),
         ];
-        let expected = [Instruction::ApplyActions(Actions::of(&actions))];
+        let expected = [Instruction::ApplyActions(wire::openflow::Actions::of(
+            &actions,
+        ))];
         assert_eq!(flow_mod.instructions, Instructions::of(&expected));
     }
 
@@ -225,7 +283,8 @@ mod tests {
         let narrow = rule(2, to_port(Some(5_000)));
         let elsewhere = rule(3, to_port(Some(5_001)));
 
-        assert!(narrow.priority() > wide.priority());
+        let priority = |rule: &FlowRule| priority_of(&rule.fields);
+        assert!(priority(&narrow) > priority(&wide));
         assert!(!narrow.conflicts_with(&wide) && !wide.conflicts_with(&narrow));
         assert!(!narrow.conflicts_with(&elsewhere));
         assert!(narrow.conflicts_with(&rule(4, to_port(Some(5_000)))));
@@ -251,7 +310,7 @@ mod tests {
         fn every_match_is_in_order(matching in any_match()) {
             let mut out = Vec::new();
 
-            rule(1, matching).emit_add(PortNumber(1), &entry(1, &[2]), &mut out);
+            rule(1, matching).emit_add(&branch(1, &[2]), 1, &mut Vec::new(), &mut out);
 
             let Ok((_, Message::FlowMod(flow_mod))) = Message::parse(&out) else {
                 panic!("a FlowMod")
@@ -292,9 +351,13 @@ mod tests {
         }
     }
 
-    fn entry(class: u8, outputs: &[u32]) -> Entry {
-        let outputs = outputs.iter().copied().map(PortNumber).collect();
-        Entry { class, outputs }
+    fn branch(input: u32, outputs: &[u32]) -> Branch {
+        Branch {
+            datapath: DatapathId(1),
+            input: PortNumber(input),
+            outputs: outputs.iter().copied().map(PortNumber).collect(),
+            parent: None,
+        }
     }
 
     fn rule(flow: u32, matching: FlowMatch) -> FlowRule {

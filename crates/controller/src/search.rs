@@ -15,6 +15,7 @@ use crate::northbound::Requirement;
 use crate::path::{Branch, Tree};
 use crate::place::{LinkEnds, PortId};
 use crate::view::{Carrier, Control, SwitchId, View};
+use crate::ways::Ways;
 
 /// The part of the view that flows may use, as stages.
 struct Chart {
@@ -52,7 +53,7 @@ impl Reservations {
         );
         let mut chart = self.chart(view, avoid);
         let exit = self.add_port(destination);
-        let request = self.request(requirement, source, &Tree::default(), &[]);
+        let request = self.request(requirement, source, &Ways::default());
         let end = End {
             node: node(to),
             port: exit,

@@ -113,8 +113,6 @@ pub struct Session {
     pub heard_at: Instant,
     /// The beginning of a message whose end has not arrived.
     pub unfinished: Vec<u8>,
-    /// Whether it was given what it lacked.
-    pub is_synchronised: bool,
     /// What stands between, if the switch speaks version 1.0.
     pub translator: Option<Box<Translator>>,
     state: State,
@@ -130,7 +128,6 @@ impl Session {
             opened_at: now,
             heard_at: now,
             unfinished: Vec::new(),
-            is_synchronised: false,
             translator: None,
             state: State::Hello,
             bad_messages: 0,

@@ -163,9 +163,17 @@ pub struct View {
     by_name: BTreeMap<String, HostId>,
     by_attachment: BTreeSet<(PortId, HostId)>,
     by_address: BTreeMap<IpAddr, HostId>,
+    edition: u64,
 }
 
 impl View {
+    /// Returns a number that is another one after each change of what frames can
+    /// travel over: of switches, of links, and of where these end.
+    #[must_use]
+    pub const fn edition(&self) -> u64 {
+        self.edition
+    }
+
     /// Returns all switches that were ever connected, by [`SwitchId`].
     #[must_use]
     pub fn switches(&self) -> &[Switch] {
@@ -249,6 +257,7 @@ impl View {
             Some(id) => id,
             None => self.add_switch(datapath)?,
         };
+        self.edition += 1;
         let record = &mut self.switches[id.index()];
         record.control = Control::Connected;
         let gone = record.ports.iter().filter(|known| {
@@ -270,6 +279,7 @@ impl View {
 
     /// Marks a switch as out of reach. Its links stay as they are.
     pub fn disconnect(&mut self, switch: SwitchId) {
+        self.edition += 1;
         self.switches[switch.index()].control = Control::Lost;
     }
 
@@ -353,6 +363,7 @@ impl View {
         }
         record.carrier = Carrier::Up;
         record.since = now;
+        self.edition += 1;
         let replaced = ends.both().map(|end| self.join(now, end, link));
         Confirmed::Up { link, replaced }
     }
@@ -365,6 +376,7 @@ impl View {
         if was_up {
             record.carrier = Carrier::Down;
             record.since = now;
+            self.edition += 1;
         }
         was_up
     }
@@ -399,6 +411,7 @@ impl View {
             return None;
         }
         let id = SwitchId(number(self.switches.len()));
+        self.edition += 1;
         self.switches.push(Switch {
             datapath,
             control: Control::Lost,
@@ -430,6 +443,7 @@ impl View {
     /// Makes `link` the one at `end`; returns the link it took the place of if
     /// that one was up.
     fn join(&mut self, now: Instant, end: PortId, link: LinkId) -> Option<LinkId> {
+        self.edition += 1;
         self.detach_all(end);
         let switch = self.switch(end.datapath)?;
         let port = self.switches[switch.index()].port_mut(end.port)?;

@@ -38,6 +38,8 @@ use store_keeper::{Kept, StoreKeeper};
 const CHUNK_BYTES: usize = 1 << 16;
 /// The most switches that are let in at one wake-up.
 const MOST_ACCEPTED_AT_ONCE: usize = 64;
+/// How much that the store tells is taken before what follows from it is done.
+const MOST_KEPT_AT_ONCE: usize = 1_024;
 
 /// Why nobody can connect.
 #[derive(Debug, Error)]
@@ -296,12 +298,7 @@ impl Loop {
         while let Ok((id, by, request)) = self.requests.try_recv() {
             self.input(Input::Request { id, by, request });
         }
-        while let Some(kept) = self.keeper.next() {
-            match kept {
-                Kept::Event(event) => self.input(Input::Stored(event)),
-                Kept::Failed(reason) => self.tell(Told::StoreFailed { reason }),
-            }
-        }
+        self.take_kept();
         if clock::now() >= self.controller.deadline() {
             self.input(Input::Timeout);
         }
@@ -408,8 +405,34 @@ impl Loop {
         Some(peer)
     }
 
+    /// Takes what the store has to tell, and does what follows from it a good many at a
+    /// time: a switch is asked once to confirm all that it is sent then.
+    fn take_kept(&mut self) {
+        let mut taken = 0;
+        while let Some(kept) = self.keeper.next() {
+            match kept {
+                Kept::Event(event) => {
+                    self.controller.handle(clock::now(), Input::Stored(event));
+                    taken += 1;
+                }
+                Kept::Failed(reason) => self.tell(Told::StoreFailed { reason }),
+            }
+            if taken == MOST_KEPT_AT_ONCE {
+                taken = 0;
+                self.drain();
+            }
+        }
+        if taken > 0 {
+            self.drain();
+        }
+    }
+
     fn input(&mut self, input: Input<'_>) {
         self.controller.handle(clock::now(), input);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
         while let Some(output) = self.controller.poll() {
             carry_out(
                 output,

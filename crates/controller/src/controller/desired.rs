@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wire::openflow::DatapathId;
 
-use crate::desired::{Content, Outcome, PlacedRule, Spot, Standing, Subject};
+use crate::desired::{Content, Outcome, PlacedRule, Progress, Spot, Standing, Subject};
 use crate::flows::{Installation, Standing as FlowStanding};
 use crate::northbound::{Event, FlowId};
 use crate::rules;
@@ -67,6 +67,7 @@ impl Controller {
             let spot = (datapath, service.place());
             self.desired.take(Subject::Service, spot);
         }
+        self.desired.forget(datapath);
     }
 
     /// Brings what the switches should have up to date for a flow whose prepared
@@ -113,14 +114,17 @@ impl Controller {
 
     /// Returns whether a switch is connected and was given what it lacked.
     pub(super) fn is_synchronised(&self, datapath: DatapathId) -> bool {
-        let slot = self.sessions.of_switch(datapath);
-        let session = slot.and_then(|slot| self.sessions.get(slot));
-        session.is_some_and(|session| session.is_synchronised)
+        self.desired.is_synchronised(datapath)
     }
 
     /// Returns what became of the entries of a subject, or `None` if switches
     /// have not confirmed them all yet.
     pub(super) fn outcome(&self, subject: Subject) -> Option<Outcome> {
+        match self.desired.progress(subject) {
+            Progress::Confirmed => return Some(Outcome::Confirmed),
+            Progress::Pending => return None,
+            Progress::Unclear => {}
+        }
         let mut is_pending = false;
         let (mut away, mut contested) = (None, None);
         for (datapath, place) in self.desired.of_subject(subject) {
@@ -192,11 +196,7 @@ impl Controller {
     /// Takes in that a switch was given what it lacked: tells those who have
     /// entries there, and goes on with what waited for it.
     pub(super) fn synchronised(&mut self, datapath: DatapathId) {
-        if let Some(slot) = self.sessions.of_switch(datapath)
-            && let Some(session) = self.sessions.get_mut(slot)
-        {
-            session.is_synchronised = true;
-        }
+        self.desired.set_synchronised(datapath, true);
         let rules = self.desired.of_switch(datapath);
         let spots: Vec<Spot> = rules.map(|(place, _)| (datapath, place)).collect();
         spots.into_iter().for_each(|spot| self.confirm_entry(spot));

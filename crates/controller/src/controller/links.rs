@@ -18,25 +18,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::Instant;
 
-use crate::desired::{Spot, Subject};
+use crate::desired::{RulePlace, Spot, Subject};
 use crate::flows::{Flow, Installation, Standing, Way};
 use crate::northbound::{Detection, Event, FlowId, Promise, Protection};
 use crate::path::{Tree, find_tree};
 use crate::place::{LinkEnds, PortId};
+use crate::record::Admission;
 use crate::session::Slot;
 use crate::transition::Stages;
 use crate::view::{Carrier, LinkId};
 use wire::openflow::DatapathId;
 
 use super::Controller;
-use super::moves::{MoveId, Part, Together};
+use super::moves::{MoveId, Part};
 use super::repairs::Repair;
 
 /// What waits for switches to confirm it.
 #[derive(Debug)]
 pub(super) enum Operation {
-    /// Entries that were sent at once, with whose they are.
-    Entries(Vec<(Subject, Vec<Spot>)>),
+    /// Entries that were sent to a switch at once, with whose they are.
+    Entries(DatapathId, Vec<(Subject, RulePlace)>),
     /// The entries that make up for a broken link.
     Restore(Restoration),
     /// One stage of a move; the others follow.
@@ -187,9 +188,9 @@ impl Controller {
     /// Returns the alternative of a flow for the loss of a link, unless that is
     /// broken as well.
     fn alternative(&self, flow: &Flow, link: LinkEnds) -> Option<usize> {
-        let mut alternatives = flow.admission.alternatives.iter();
+        let mut alternatives = flow.admission.ways.alternatives.iter();
         let index = alternatives.position(|(broken, _)| *broken == link)?;
-        let tree = &flow.admission.alternatives[index].1;
+        let tree = &flow.admission.ways.alternatives[index].1;
         (self.broken.len() == 1 || self.is_whole(tree)).then_some(index)
     }
 
@@ -230,16 +231,23 @@ impl Controller {
         self.outbox
             .notify(Event::RestorationStarted { link, detected_at });
         let mut slots = BTreeSet::new();
+        let mut scratch = Vec::new();
         let mut flow_mods = 0;
         for (id, index) in prepared {
             let Some(flow) = self.flows.get(*id) else {
                 continue;
             };
-            let batch = &flow.restorations[*index];
-            flow_mods += batch.messages();
-            for (datapath, bytes) in batch.pieces() {
-                if let Some(slot) = self.sessions.of_switch(datapath) {
-                    self.outbox.to(slot).extend_from_slice(bytes);
+            let Admission {
+                requirement, ways, ..
+            } = &flow.admission;
+            let changes = ways.changes(*index);
+            let (_, tree) = &ways.alternatives[*index];
+            flow_mods += changes.len();
+            for branch in changes.iter().map(|place| &tree.branches[*place]) {
+                if let Some(slot) = self.sessions.of_switch(branch.datapath) {
+                    let out = self.outbox.to(slot);
+                    flow.rule
+                        .emit_add(branch, requirement.class, &mut scratch, out);
                     slots.insert(slot);
                 }
             }
@@ -263,27 +271,26 @@ impl Controller {
 
     /// Finds ways for flows for which nothing was prepared.
     fn find_detours(&mut self, flows: &[FlowId]) {
-        let mut all = Together::default();
         for id in flows {
             let Some(flow) = self.flows.get(*id) else {
                 continue;
             };
             let way = self.best_way(flow);
             let wanted = flow.content(&way);
-            self.send_content(Subject::Flow(*id), &wanted, &mut all);
+            self.set_content_at_once(Subject::Flow(*id), &wanted);
             self.change_way(*id, way);
         }
-        self.await_together(all);
     }
 
     /// Returns the best way that is whole: the base tree, an alternative for
     /// what is broken, a detour.
     pub(super) fn best_way(&self, flow: &Flow) -> Way {
         let admission = &flow.admission;
-        if self.is_whole(&admission.base) {
+        let ways = &admission.ways;
+        if self.broken.is_empty() || ways.links().iter().all(|link| !self.broken.contains(link)) {
             return Way::Base;
         }
-        let mut alternatives = admission.alternatives.iter();
+        let mut alternatives = ways.alternatives.iter();
         let fits = |(link, tree): &(LinkEnds, Tree)| !self.view.is_up(*link) && self.is_whole(tree);
         if let Some(index) = alternatives.position(fits) {
             return Way::Alternative(index);
@@ -425,11 +432,11 @@ impl Controller {
     /// Completes an operation that all its switches have confirmed.
     pub(super) fn confirmed(&mut self, operation: Operation) {
         match operation {
-            Operation::Entries(sent) => {
-                for (subject, spots) in sent {
-                    spots.into_iter().for_each(|spot| self.confirm_entry(spot));
-                    self.settle(subject);
-                    self.resume_subject(subject);
+            Operation::Entries(datapath, sent) => {
+                for (subject, place) in &sent {
+                    self.confirm_entry((datapath, *place));
+                    self.settle(*subject);
+                    self.resume_subject(*subject);
                 }
             }
             Operation::Move(id, sent) => self.move_confirmed(id, sent),
@@ -453,6 +460,9 @@ impl Controller {
             return;
         };
         let way = self.best_way(flow);
+        if way == Way::Base && flow.way == Way::Base && !self.desired.is_owner(Subject::Flow(id)) {
+            return self.send_first(id);
+        }
         let wanted = flow.content(&way);
         self.flows.set_way(id, way);
         self.set_content_at_once(Subject::Flow(id), &wanted);

@@ -1,5 +1,7 @@
 //! What is told of flows and of the whole when somebody asks.
 
+use std::sync::Arc;
+
 use crate::desired::{Outcome, Subject};
 use crate::flows::Flow;
 use crate::northbound::{
@@ -74,15 +76,18 @@ impl Controller {
 
     pub(super) fn accepted(&self, flow: &Flow) -> Accepted {
         let admission = &flow.admission;
-        let alternatives = admission.alternatives.iter();
+        let ways = &admission.ways;
+        let (route, alternatives) = ways.routes.get_or_init(|| {
+            let alternatives = ways.alternatives.iter();
+            let routes = alternatives.map(|(link, tree)| (*link, self.route(tree)));
+            (Arc::new(self.route(&ways.base)), Arc::new(routes.collect()))
+        });
         Accepted {
             id: flow.id,
             name: admission.requirement.name.clone(),
             guarantee: admission.guarantee,
-            route: self.route(&admission.base),
-            alternatives: alternatives
-                .map(|(link, tree)| (*link, self.route(tree)))
-                .collect(),
+            route: Arc::clone(route),
+            alternatives: Arc::clone(alternatives),
         }
     }
 

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::{Duration, Instant};
 use wire::openflow::DatapathId;
 
-use crate::desired::{Content, Contest, Order, Outcome, Spot, Standing, Subject};
+use crate::desired::{Content, Contest, Order, Outcome, RulePlace, Spot, Standing, Subject};
 use crate::flows::Way;
 use crate::northbound::FlowId;
 use crate::session::Slot;
@@ -165,17 +165,26 @@ pub(super) struct Reached {
     sent: Vec<(Subject, Vec<Spot>)>,
 }
 
-/// Changes that are confirmed together.
+/// What was sent at once, and not asked about yet.
 #[derive(Debug, Default)]
-pub(super) struct Together {
-    slots: BTreeSet<Slot>,
-    sent: Vec<(Subject, Vec<Spot>)>,
+pub(super) struct Unasked {
+    /// By the connection that has to confirm it.
+    sent: BTreeMap<Slot, (DatapathId, Vec<(Subject, RulePlace)>)>,
+    /// Those for whom nobody has to be asked.
+    idle: Vec<Subject>,
 }
 
-impl Together {
-    pub(super) fn add(&mut self, subject: Subject, mut reached: Reached) {
-        self.slots.append(&mut reached.slots);
-        self.sent.push((subject, reached.spots));
+impl Unasked {
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent.is_empty() && self.idle.is_empty()
+    }
+
+    fn add(&mut self, slot: Slot, subject: Subject, (datapath, place): Spot) {
+        let (_, sent) = self
+            .sent
+            .entry(slot)
+            .or_insert_with(|| (datapath, Vec::new()));
+        sent.push((subject, place));
     }
 }
 
@@ -320,12 +329,7 @@ impl Controller {
     /// Notes that a switch has an entry, unless it has refused it. One that is
     /// gone, or has come back and was not compared yet, may have lost it.
     pub(super) fn confirm_entry(&mut self, spot: Spot) {
-        if !self.is_synchronised(spot.0) {
-            return;
-        }
-        let rule = self.desired.get(spot.0, spot.1);
-        if rule.is_some_and(|rule| rule.standing == Standing::Sent) {
-            self.desired.set_standing(spot, Standing::Confirmed);
+        if self.desired.confirm(spot) {
             self.accepted_at_last(spot);
         }
     }
@@ -384,7 +388,6 @@ impl Controller {
         let Some(part) = self.moves.take(subject) else {
             return;
         };
-        let mut all = Together::default();
         let mut reached = Reached::default();
         for stage in part.stages.build.into_iter().chain(part.stages.clear) {
             self.send_stage(subject, stage, &mut reached);
@@ -392,20 +395,12 @@ impl Controller {
         if let (Subject::Flow(flow), Some(way)) = (subject, part.to) {
             self.change_way(flow, way);
         }
-        all.add(subject, reached);
-        self.await_together(all);
+        self.ask_later(subject, &reached);
     }
 
     /// Replaces the entries of a subject at once, for where frames are lost
     /// anyway or none flow.
     pub(super) fn set_content_at_once(&mut self, subject: Subject, wanted: &Content) {
-        let mut all = Together::default();
-        self.send_content(subject, wanted, &mut all);
-        self.await_together(all);
-    }
-
-    /// Does so for one of many subjects.
-    pub(super) fn send_content(&mut self, subject: Subject, wanted: &Content, all: &mut Together) {
         if let Subject::Flow(flow) = subject {
             self.record(flow);
         }
@@ -429,13 +424,66 @@ impl Controller {
         for stage in stages.build.into_iter().chain(stages.clear) {
             self.send_stage(subject, stage, &mut reached);
         }
-        all.add(subject, reached);
+        self.ask_later(subject, &reached);
     }
 
-    /// Asks the switches that changes have reached to confirm them.
-    pub(super) fn await_together(&mut self, all: Together) {
-        let Together { slots, sent } = all;
-        self.await_all(Operation::Entries(sent), slots);
+    /// Gives a flow that has no entries those of its base tree.
+    pub(super) fn send_first(&mut self, id: FlowId) {
+        let Some(flow) = self.flows.get(id) else {
+            return;
+        };
+        let subject = Subject::Flow(id);
+        let class = flow.admission.requirement.class;
+        let entries: Vec<_> = flow.rule.forms(&flow.admission.ways.base, class).collect();
+        if !self.desired.has_room(0, entries.len()) {
+            self.rules_settled(subject, Outcome::TooMany);
+            return;
+        }
+        let (outbox, sessions, unasked) = (&mut self.outbox, &self.sessions, &mut self.unasked);
+        let (mut is_asked, mut contests) = (false, Vec::new());
+        self.desired
+            .put_new(subject, entries, |spot, order, contest| {
+                contests.extend(contest);
+                if let (Order::Add(rule), Some(slot)) = (order, sessions.of_switch(spot.0)) {
+                    rule.emit_add(outbox.to(slot));
+                    unasked.add(slot, subject, spot);
+                    is_asked = true;
+                }
+            });
+        if !is_asked {
+            self.unasked.idle.push(subject);
+        }
+        for contest in contests {
+            self.lost_contest(contest);
+        }
+    }
+
+    /// Has the switches that changes have reached be asked to confirm them, with all
+    /// else that is sent until the driver takes what is to be sent.
+    pub(super) fn ask_later(&mut self, subject: Subject, reached: &Reached) {
+        if reached.slots.is_empty() {
+            self.unasked.idle.push(subject);
+        }
+        for spot in &reached.spots {
+            let slot = self.sessions.of_switch(spot.0);
+            if let Some(slot) = slot.filter(|slot| reached.slots.contains(slot)) {
+                self.unasked.add(slot, subject, *spot);
+            }
+        }
+    }
+
+    /// Asks each switch once to confirm all that it was sent.
+    pub(super) fn ask_now(&mut self) {
+        while !self.unasked.is_empty() {
+            let Unasked { sent, idle } = std::mem::take(&mut self.unasked);
+            for (slot, (datapath, entries)) in sent {
+                self.await_all(Operation::Entries(datapath, entries), [slot]);
+            }
+            for subject in idle {
+                self.settle(subject);
+                self.resume_subject(subject);
+            }
+        }
     }
 
     /// Lets those subjects of a move wait that rely on an entry which its switch

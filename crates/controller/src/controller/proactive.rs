@@ -65,7 +65,7 @@ impl Controller {
             .and_then(|at| slice.atlas.span(&self.view, at));
         let is_known = host.is_some();
         let Some((tree, cost)) = spanned else {
-            self.send_content(subject, &Content::new(), &mut slice.at_once);
+            self.set_content_at_once(subject, &Content::new());
             match is_known {
                 true => self.intents.set_course(item, None),
                 false => self.intents.forget_item(item),
@@ -111,7 +111,7 @@ impl Controller {
             let part = Part::new(stages, None, relies_on);
             slice.moves.insert(subject, part);
         } else {
-            self.send_content(subject, &content, &mut slice.at_once);
+            self.set_content_at_once(subject, &content);
         }
         self.intents.set_course(item, Some(course));
     }
@@ -140,7 +140,7 @@ impl Controller {
         let subject = Subject::Route(None);
         if !self.is_proactive {
             self.flood = Flood::new();
-            self.send_content(subject, &Content::new(), &mut slice.at_once);
+            self.set_content_at_once(subject, &Content::new());
             self.intents.forget_item(Item::Flood);
             return;
         }

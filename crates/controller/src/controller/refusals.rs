@@ -165,7 +165,7 @@ impl Controller {
         let subject = rule.subject;
         rule.emit_add(self.outbox.to(slot));
         self.desired.set_standing(spot, Standing::Sent);
-        let operation = Operation::Entries(vec![(subject, vec![spot])]);
+        let operation = Operation::Entries(datapath, vec![(subject, place)]);
         self.await_all(operation, [slot]);
     }
 

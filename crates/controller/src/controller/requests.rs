@@ -285,8 +285,7 @@ impl Controller {
             source: ways.source,
             destinations: ways.destinations,
             guarantee: reserved.map(|reserved| reserved.guarantee),
-            base: ways.base,
-            alternatives: ways.alternatives,
+            ways: ways.ways,
         };
         Ok((admission, reserved.map(|reserved| reserved.id)))
     }
@@ -303,10 +302,9 @@ impl Controller {
             let Ok(ways) = self.ways(requirement) else {
                 continue;
             };
-            let (base, alternatives) = (&ways.base, &ways.alternatives);
             let request = self
                 .reservations
-                .request(requirement, ways.source, base, alternatives);
+                .request(requirement, ways.source, &ways.ways);
             places.push(place);
             requests.push(request);
         }
@@ -418,13 +416,12 @@ impl Controller {
     /// if what is known of the network has become less since, its promise
     /// does not.
     pub(super) fn adopt(&mut self, id: FlowId, admission: Admission) {
-        let (base, alternatives) = (&admission.base, &admission.alternatives);
         let reserved = admission.requirement.deadline.and_then(|_| {
             let source = admission.source;
             let requirement = &admission.requirement;
             let reserved = self
                 .reservations
-                .reserve(requirement, source, base, alternatives);
+                .reserve(requirement, source, &admission.ways);
             reserved.ok()
         });
         let promised = admission.guarantee;
@@ -442,10 +439,9 @@ impl Controller {
         admission: Admission,
         reservation: Option<ReservationId>,
     ) {
-        let unconfirmed = admission
-            .base
-            .links()
-            .filter(|link| !self.view.is_up(*link) && !self.broken.contains(link));
+        let links = admission.ways.links().iter().copied();
+        let unconfirmed =
+            links.filter(|link| !self.view.is_up(*link) && !self.broken.contains(link));
         self.expected.extend(unconfirmed.map(|link| (link, None)));
         let flow = Flow::new(id, admission, reservation);
         if flow.promise == Promise::Suspended {

@@ -52,6 +52,7 @@ impl Controller {
             self.view.disconnect(switch);
             self.switch_concerns_intents(datapath);
             self.outbox.notify(Event::SwitchLost { datapath });
+            self.desired.set_synchronised(datapath, false);
             self.stall_moves(datapath);
             self.stop_watching(datapath);
         }

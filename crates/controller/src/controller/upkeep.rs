@@ -22,7 +22,7 @@ use crate::transition::{Change, Stages};
 
 use super::Controller;
 use super::memory::Memory;
-use super::moves::{Part, Reached, Together};
+use super::moves::{Part, Reached};
 
 /// The most that is kept anew between two inputs.
 const SLICE_ITEMS: usize = 256;
@@ -35,8 +35,6 @@ const RETRY_WAIT: Duration = Duration::from_ms(20);
 /// What a slice works with.
 pub(super) struct Slice {
     pub(super) atlas: Atlas,
-    /// What is sent at once.
-    pub(super) at_once: Together,
     /// What is moved in stages.
     pub(super) moves: BTreeMap<Subject, Part>,
 }
@@ -70,7 +68,6 @@ impl Controller {
         }
         let mut slice = Slice {
             atlas: self.take_atlas(),
-            at_once: Together::default(),
             moves: BTreeMap::new(),
         };
         let start = slice.atlas.visits();
@@ -89,7 +86,6 @@ impl Controller {
             }
         }
         self.atlas = Some((self.metric, slice.atlas));
-        self.await_together(slice.at_once);
         self.begin_move(slice.moves);
     }
 
@@ -101,7 +97,7 @@ impl Controller {
             .map(|(datapath, form)| ((datapath, form.place()), form))
             .collect();
         if !self.is_travelled(item) {
-            self.send_content(subject, &wanted, &mut slice.at_once);
+            self.set_content_at_once(subject, &wanted);
             return;
         }
         self.moves.take(subject);
@@ -136,17 +132,17 @@ impl Controller {
         let kind = held.intent.kind.clone();
         let plan = match compile(&kind, &self.view, &mut slice.atlas) {
             Ok(plan) => plan,
-            Err(obstacle) => return self.suspend_intent(id, obstacle.to_string(), slice),
+            Err(obstacle) => return self.suspend_intent(id, obstacle.to_string()),
         };
         if let Some((datapath, holder)) = self.conflict(id, &plan.rules) {
             let holder = self.name_of_subject(holder);
             let reason = format!("{holder} has rules for the same frames at {:x}", datapath.0);
-            return self.suspend_intent(id, reason, slice);
+            return self.suspend_intent(id, reason);
         }
         let Plan { trees, cost, rules } = plan;
         let course = Course { trees, cost };
         let item = Item::Intent(id);
-        self.displace_weaker(id, &rules, slice);
+        self.displace_weaker(id, &rules);
         if self.is_kept(item, &course) {
             self.intents.settle_in(item);
             return;
@@ -169,11 +165,11 @@ impl Controller {
             && present.cost <= best.cost
     }
 
-    fn suspend_intent(&mut self, id: IntentId, reason: String, slice: &mut Slice) {
+    fn suspend_intent(&mut self, id: IntentId, reason: String) {
         self.intents.set_course(Item::Intent(id), None);
         self.set_intent_state(id, IntentState::Waiting { reason });
         let nothing = Content::new();
-        self.send_content(Subject::Intent(id), &nothing, &mut slice.at_once);
+        self.set_content_at_once(Subject::Intent(id), &nothing);
     }
 
     /// Leads what a host sends to all to those that intents connect it with.
@@ -182,14 +178,14 @@ impl Controller {
         let nothing = Content::new();
         let Some((source, peers)) = self.peers(mac).filter(|_| !self.is_flooded()) else {
             self.intents.forget_item(item);
-            self.send_content(subject, &nothing, &mut slice.at_once);
+            self.set_content_at_once(subject, &nothing);
             return;
         };
         let Some((tree, cost, is_whole)) =
             gathering::gather(&self.view, &mut slice.atlas, source, &peers)
         else {
             self.intents.set_course(item, None);
-            self.send_content(subject, &nothing, &mut slice.at_once);
+            self.set_content_at_once(subject, &nothing);
             return;
         };
         let rules = gathering::rules(&tree, mac);
@@ -298,7 +294,6 @@ impl Controller {
     /// Gives a switch the rules of what holds at all switches.
     pub(super) fn extend_intents(&mut self, datapath: DatapathId) {
         let everywhere: Vec<IntentId> = self.intents.everywhere().collect();
-        let mut all = Together::default();
         for id in everywhere {
             let Some(held) = self.intents.get(id) else {
                 continue;
@@ -320,10 +315,9 @@ impl Controller {
                 let (subject, stage) = (Subject::Intent(id), stage.collect());
                 let mut reached = Reached::default();
                 self.send_stage(subject, stage, &mut reached);
-                all.add(subject, reached);
+                self.ask_later(subject, &reached);
             }
         }
-        self.await_together(all);
     }
 
     /// Returns who has rules for frames of an intent that is not there yet, and where.
@@ -364,7 +358,7 @@ impl Controller {
     }
 
     /// Has intents of others give way to new rules for the same frames.
-    fn displace_weaker(&mut self, id: IntentId, rules: &[PlacedRule], slice: &mut Slice) {
+    fn displace_weaker(&mut self, id: IntentId, rules: &[PlacedRule]) {
         let Some(held) = self.intents.get(id) else {
             return;
         };
@@ -384,7 +378,7 @@ impl Controller {
                 "{stronger} has rules for the same frames at {:x}, with a higher priority",
                 datapath.0
             );
-            self.suspend_intent(weaker, reason, slice);
+            self.suspend_intent(weaker, reason);
         }
     }
 

@@ -1,5 +1,7 @@
 //! The ways of a flow: the usual ones, and others where these have no room.
 
+use std::sync::Arc;
+
 use wire::ethernet::MacAddress;
 
 use crate::admission::{Refused, Reserved};
@@ -7,35 +9,34 @@ use crate::northbound::{Protection, Requirement};
 use crate::path::{Tree, find_tree};
 use crate::place::{LinkEnds, PortId};
 use crate::refusal::Refusal;
+use crate::ways::{Provision, Ways};
 
 use super::Controller;
 use super::requests::attachment;
 
 /// Where a flow enters the network, and the ways that it may take.
-pub(super) struct Ways {
+pub(super) struct Course {
     pub(super) source: PortId,
     pub(super) source_mac: MacAddress,
     pub(super) destinations: Vec<PortId>,
-    pub(super) base: Tree,
-    pub(super) alternatives: Vec<(LinkEnds, Tree)>,
+    pub(super) ways: Arc<Ways>,
 }
 
 impl Controller {
     /// Finds where a flow enters the network and which ways it may take.
-    pub(super) fn ways(&self, requirement: &Requirement) -> Result<Ways, Refusal> {
+    pub(super) fn ways(&mut self, requirement: &Requirement) -> Result<Course, Refusal> {
         let (source, destinations) = self.check(requirement)?;
         let (source, source_mac) = (attachment(source)?, source.mac);
         let destinations: Vec<PortId> = destinations
             .into_iter()
             .map(attachment)
             .collect::<Result<_, Refusal>>()?;
-        let (base, alternatives) = self.find_ways(requirement, source, &destinations)?;
-        Ok(Ways {
+        let ways = self.known_or_found(requirement, source, &destinations)?;
+        Ok(Course {
             source,
             source_mac,
             destinations,
-            base,
-            alternatives,
+            ways,
         })
     }
 
@@ -43,11 +44,10 @@ impl Controller {
     pub(super) fn reserve(
         &mut self,
         requirement: &Requirement,
-        ways: &Ways,
+        course: &Course,
     ) -> Result<Reserved, Box<Refused>> {
-        let (base, alternatives) = (&ways.base, &ways.alternatives);
         self.reservations
-            .reserve(requirement, ways.source, base, alternatives)
+            .reserve(requirement, course.source, &course.ways)
     }
 
     /// Reserves what a flow to one destination requires on a way that has room for
@@ -55,20 +55,48 @@ impl Controller {
     pub(super) fn reserve_elsewhere(
         &mut self,
         requirement: &Requirement,
-        ways: &mut Ways,
+        course: &mut Course,
     ) -> Option<Reserved> {
-        let [destination] = *ways.destinations.as_slice() else {
+        let [destination] = *course.destinations.as_slice() else {
             return None;
         };
-        let source = ways.source;
+        let source = course.source;
         let base = self
             .reservations
             .find_way(&self.view, requirement, source, destination)?;
         let alternatives = self
             .find_alternatives(requirement, source, &[destination], &base)
             .ok()?;
-        (ways.base, ways.alternatives) = (base, alternatives);
-        self.reserve(requirement, ways).ok()
+        course.ways = Arc::new(Ways::new(base, alternatives));
+        self.reserve(requirement, course).ok()
+    }
+
+    /// Returns the ways between these ports, those that are known already if there
+    /// are any.
+    fn known_or_found(
+        &mut self,
+        requirement: &Requirement,
+        source: PortId,
+        destinations: &[PortId],
+    ) -> Result<Arc<Ways>, Refusal> {
+        let ends = match destinations {
+            [destination] => Some((
+                source,
+                *destination,
+                requirement.class,
+                provision(requirement),
+            )),
+            _ => None,
+        };
+        if let Some(known) = ends.and_then(|ends| self.known_ways.get(&self.view, ends)) {
+            return Ok(Arc::clone(known));
+        }
+        let (base, alternatives) = self.find_ways(requirement, source, destinations)?;
+        let ways = Arc::new(Ways::new(base, alternatives));
+        if let Some(ends) = ends {
+            self.known_ways.insert(ends, Arc::clone(&ways));
+        }
+        Ok(ways)
     }
 
     /// Finds the base tree and what replaces it when a link of it breaks.
@@ -98,15 +126,15 @@ impl Controller {
     ) -> Result<Vec<(LinkEnds, Tree)>, Refusal> {
         let cost = self.cost(requirement.class);
         let find = |avoid: &[LinkEnds]| find_tree(&self.view, source, destinations, avoid, &cost);
-        let is_promised = requirement.deadline.is_some();
+        let provision = provision(requirement);
         let mut alternatives = Vec::new();
-        if is_promised && requirement.protection == Protection::None {
+        if provision == Provision::BaseOnly {
             return Ok(alternatives);
         }
         for link in base.links() {
             match find(&[link]) {
                 Ok(tree) => alternatives.push((link, tree)),
-                Err(port) if is_promised => {
+                Err(port) if provision == Provision::Everywhere => {
                     return Err(Refusal::NoAlternative {
                         link: self.name_of_link(link),
                         from: requirement.source.clone(),
@@ -117,6 +145,15 @@ impl Controller {
             }
         }
         Ok(alternatives)
+    }
+}
+
+/// Returns how far a flow is to be provided for.
+fn provision(requirement: &Requirement) -> Provision {
+    match (requirement.deadline, requirement.protection) {
+        (Some(_), Protection::None) => Provision::BaseOnly,
+        (Some(_), Protection::Restore { .. }) => Provision::Everywhere,
+        (None, Protection::None | Protection::Restore { .. }) => Provision::WherePossible,
     }
 }
 

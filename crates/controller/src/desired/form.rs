@@ -52,6 +52,100 @@ impl RulePlace {
     }
 }
 
+/// What the entries for the same frames at different ports have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stencil {
+    table: TableId,
+    priority: u16,
+    /// All but the input port.
+    fields: Box<[u8]>,
+    kind: u64,
+}
+
+impl Stencil {
+    /// Returns what entries for frames with these fields have in common; the input
+    /// port is none of them.
+    #[must_use]
+    pub fn new(table: TableId, priority: u16, fields: &[MatchField]) -> Self {
+        let Form { bytes, .. } = Form::new(table, priority, fields, &[]);
+        Self {
+            kind: hash(table, priority, &bytes),
+            table,
+            priority,
+            fields: bytes,
+        }
+    }
+
+    /// Returns the fields as they are sent, without the input port.
+    #[must_use]
+    pub fn fields(&self) -> &[u8] {
+        &self.fields
+    }
+
+    /// Returns the place of the entry for frames that come in by a port.
+    #[must_use]
+    pub fn place(&self, input: PortNumber) -> RulePlace {
+        place_at(self.kind, input)
+    }
+
+    /// Returns the entry that applies `actions` to frames that come in by a port.
+    #[must_use]
+    pub fn form(&self, input: PortNumber, actions: &[Action]) -> Form {
+        let fields_length = self.fields_length();
+        let mut bytes = Vec::with_capacity(fields_length + instructions_length(actions));
+        self.write(input, actions, &mut bytes);
+        Form::from_parts(self.table, self.priority, fields_length, bytes)
+    }
+
+    /// Appends a FlowMod that adds that entry, with the cookie that `cookie` returns
+    /// for its place and digest. `scratch` is written over.
+    pub fn emit_add(
+        &self,
+        (input, actions): (PortNumber, &[Action]),
+        cookie: impl FnOnce(RulePlace, u64) -> Cookie,
+        (flags, transaction): (FlowModFlags, TransactionId),
+        scratch: &mut Vec<u8>,
+        out: &mut Vec<u8>,
+    ) {
+        scratch.clear();
+        self.write(input, actions, scratch);
+        let (fields, instructions) = scratch.split_at(self.fields_length());
+        let place = self.place(input);
+        let flow_mod = FlowMod {
+            cookie: cookie(place, digest_of(place, instructions)),
+            flags,
+            priority: self.priority,
+            matching: Fields::from_bytes(fields),
+            instructions: Instructions::from_bytes(instructions),
+            ..FlowMod::add(self.table)
+        };
+        flow_mod.emit(transaction, out);
+    }
+
+    fn fields_length(&self) -> usize {
+        FIELD_HEADER_LENGTH + FieldKind::InPort.length() + self.fields.len()
+    }
+
+    fn write(&self, input: PortNumber, actions: &[Action], out: &mut Vec<u8>) {
+        MatchField::InPort(input).emit(out);
+        out.extend_from_slice(&self.fields);
+        if !actions.is_empty() {
+            let instruction = Instruction::ApplyActions(Actions::of(actions));
+            Instructions::of(&[instruction]).emit(out);
+        }
+    }
+}
+
+/// Returns how long the instruction is that applies actions which choose a queue or
+/// send out.
+fn instructions_length(actions: &[Action]) -> usize {
+    let lengths = actions.iter().map(|action| match action {
+        Action::Output { .. } => 16,
+        _ => 8,
+    });
+    8 + lengths.sum::<usize>()
+}
+
 /// An entry of a flow table, without its cookie.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Form {
@@ -106,14 +200,17 @@ impl Form {
     /// Returns which entry of a switch this is.
     #[must_use]
     pub fn place(&self) -> RulePlace {
-        let fields = &self.bytes[..usize::from(self.fields_length)];
-        RulePlace(hash(self.table, self.priority, fields))
+        let kind = self.kind_of_frames();
+        match self.in_port() {
+            Some(port) => place_at(kind, port),
+            None => RulePlace(kind),
+        }
     }
 
-    /// Returns a digest of all that there is.
+    /// Returns a digest of all that there is; `place` is [`place`](Self::place).
     #[must_use]
-    pub fn digest(&self) -> u64 {
-        hash(self.table, self.priority, &self.bytes)
+    pub fn digest(&self, place: RulePlace) -> u64 {
+        digest_of(place, &self.bytes[usize::from(self.fields_length)..])
     }
 
     /// Returns the table.
@@ -235,6 +332,25 @@ impl Form {
         };
         flow_mod.emit(transaction, out);
     }
+}
+
+/// Returns the place of the entry for frames of a kind that come in by a port.
+fn place_at(kind: u64, port: PortNumber) -> RulePlace {
+    let key = keyed_by(kind, *b"comes in");
+    RulePlace(siphash_2_4(key, &port.0.to_be_bytes()))
+}
+
+/// Returns the digest of an entry with these instructions.
+fn digest_of(place: RulePlace, instructions: &[u8]) -> u64 {
+    siphash_2_4(keyed_by(place.0, *b"contents"), instructions)
+}
+
+fn keyed_by(number: u64, purpose: [u8; 8]) -> [u8; 16] {
+    let mut key = [0; 16];
+    let (first, second) = key.split_at_mut(8);
+    first.copy_from_slice(&number.to_le_bytes());
+    second.copy_from_slice(&purpose);
+    key
 }
 
 fn hash(table: TableId, priority: u16, bytes: &[u8]) -> u64 {
@@ -445,6 +561,31 @@ mod tests {
     }
 
     #[test]
+    fn what_a_stencil_makes_is_the_form_that_is_written_whole() {
+        let rest = [
+            MatchField::EthSrc(Masked::exact(MAC)),
+            MatchField::EthType(EtherType::GOOSE),
+        ];
+        let port = PortNumber(3);
+        let actions = [Action::SetQueue(QueueId(5)), Action::output(PortNumber(1))];
+        let stencil = Stencil::new(TableId(0), 10, &rest);
+        let whole = form(&[MatchField::InPort(port), rest[0], rest[1]], &actions);
+        let (mut written, mut sent) = (Vec::new(), Vec::new());
+        let (flags, transaction) = (FlowModFlags::NONE, TransactionId(9));
+
+        let made = stencil.form(port, &actions);
+        let cookie = |_, digest| Cookie(digest);
+        let marks = (flags, transaction);
+        stencil.emit_add((port, &actions), cookie, marks, &mut Vec::new(), &mut sent);
+
+        assert_eq!(made, whole);
+        assert_eq!(stencil.place(port), whole.place());
+        let cookie = Cookie(whole.digest(whole.place()));
+        whole.emit_add(cookie, flags, transaction, &mut written);
+        assert_eq!(sent, written);
+    }
+
+    #[test]
     fn a_place_is_the_same_whatever_is_done_with_the_frames() {
         let fields = [MatchField::InPort(PortNumber(3))];
         let (one, other) = (
@@ -453,7 +594,7 @@ mod tests {
         );
 
         assert_eq!(one.place(), other.place());
-        assert_ne!(one.digest(), other.digest());
+        assert_ne!(one.digest(one.place()), other.digest(other.place()));
         assert_ne!(one.place(), form(&[], &[]).place());
         assert!(RulePlace::slice_range(one.place().slice()).contains(&one.place()));
     }

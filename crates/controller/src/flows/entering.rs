@@ -14,7 +14,7 @@ use crate::northbound::FlowId;
 use crate::rules::FlowRule;
 
 /// The flows with the same values in the same fields.
-type ByValues = BTreeMap<Vec<MatchField>, BTreeSet<FlowId>>;
+type ByValues = BTreeMap<Box<[u8]>, BTreeSet<FlowId>>;
 
 /// The flows that enter at one port.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,10 @@ impl Entering {
     /// Adds a flow.
     pub fn insert(&mut self, id: FlowId, rule: &FlowRule) {
         let alike = self.by_fields.entry(kinds(rule)).or_default();
-        alike.entry(rule.fields().to_vec()).or_default().insert(id);
+        alike
+            .entry(rule.field_bytes().into())
+            .or_default()
+            .insert(id);
     }
 
     /// Removes a flow.
@@ -35,10 +38,10 @@ impl Entering {
         let Some(alike) = self.by_fields.get_mut(&kinds) else {
             return;
         };
-        if let Some(ids) = alike.get_mut(rule.fields()) {
+        if let Some(ids) = alike.get_mut(rule.field_bytes()) {
             ids.remove(&id);
             if ids.is_empty() {
-                alike.remove(rule.fields());
+                alike.remove(rule.field_bytes());
             }
         }
         if alike.is_empty() {
@@ -59,7 +62,7 @@ impl Entering {
         let groups = self.by_fields.iter().flat_map(move |(kinds, alike)| {
             let same = *kinds == own;
             let special = !same && (within(kinds, &own) || within(&own, kinds));
-            let equal = alike.get(rule.fields()).filter(|_| same);
+            let equal = alike.get(rule.field_bytes()).filter(|_| same);
             let others = alike.values().filter(move |_| !same && !special);
             equal.into_iter().chain(others)
         });

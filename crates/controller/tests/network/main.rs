@@ -241,7 +241,7 @@ fn a_flow_without_protection_waits_for_its_link() {
     network.heal(1, 2);
     network.pass(RETURN);
 
-    assert_eq!(flow.alternatives, []);
+    assert_eq!(*flow.alternatives, []);
     assert_eq!(cut_off, BTreeMap::new());
     assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(4, 1)]));
     assert!(network.events.contains(&Event::Recovered { flow: flow.id }));

@@ -87,7 +87,7 @@ fn the_guarantee_of_a_path_is_that_of_a_flow_on_it() {
     flow.protection = Protection::None;
     let accepted = network.admit(flow).unwrap();
 
-    assert_eq!(paths[0].route, accepted.route);
+    assert_eq!(paths[0].route, *accepted.route);
     assert_eq!(paths[0].guarantee, accepted.guarantee);
     assert_eq!(paths[1].route.switches, ["s1", "s3", "s4"]);
 }
