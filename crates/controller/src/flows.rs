@@ -14,6 +14,8 @@ use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::rules::FlowRule;
+use crate::siphash::siphash_2_4;
+use crate::ways::Ways;
 use entering::Entering;
 
 /// The most flows at a time.
@@ -181,10 +183,15 @@ pub fn entries_of(tree: &Tree, class: u8) -> Entries {
 /// All flows, and which of them a link concerns.
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
-    flows: BTreeMap<FlowId, Flow>,
-    by_name: BTreeMap<String, FlowId>,
+    flows: BTreeMap<FlowId, Box<Flow>>,
+    /// By a digest of the name.
+    by_name: BTreeSet<(u64, FlowId)>,
     by_source: BTreeMap<PortId, Entering>,
-    by_base_link: BTreeMap<LinkEnds, BTreeSet<FlowId>>,
+    /// Those that share their ways.
+    groups: BTreeMap<u64, BTreeSet<FlowId>>,
+    /// The groups whose base tree crosses a link.
+    by_base_link: BTreeMap<LinkEnds, BTreeSet<u64>>,
+    next_group: u64,
     /// Those that do not take their base tree.
     displaced: BTreeSet<FlowId>,
     next: u32,
@@ -211,31 +218,36 @@ impl Flows {
 
     /// Returns all of them, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Flow> {
-        self.flows.values()
+        self.flows.values().map(|flow| &**flow)
     }
 
     /// Returns those with numbers above `after`, by number.
     pub fn after(&self, after: FlowId) -> impl Iterator<Item = &Flow> {
         let above = (Bound::Excluded(after), Bound::Unbounded);
-        self.flows.range(above).map(|(_, flow)| flow)
+        self.flows.range(above).map(|(_, flow)| &**flow)
     }
 
     /// Returns one.
     #[must_use]
     pub fn get(&self, id: FlowId) -> Option<&Flow> {
-        self.flows.get(&id)
+        self.flows.get(&id).map(|flow| &**flow)
     }
 
     /// Returns one, to be changed. Its way is changed by
     /// [`set_way`](Self::set_way).
     pub fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
-        self.flows.get_mut(&id)
+        self.flows.get_mut(&id).map(|flow| &mut **flow)
     }
 
     /// Returns the one with this name.
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<FlowId> {
-        self.by_name.get(name).copied()
+        let digest = digest(name);
+        let alike = self
+            .by_name
+            .range((digest, FlowId(0))..=(digest, FlowId(u32::MAX)));
+        let mut ids = alike.map(|(_, id)| *id);
+        ids.find(|id| self.flows[id].admission.requirement.name == name)
     }
 
     /// Returns those whose source is attached to this port and from which a rule
@@ -247,12 +259,14 @@ impl Flows {
     ) -> impl Iterator<Item = &'a Flow> {
         let entering = self.by_source.get(&port).into_iter();
         let ids = entering.flat_map(move |entering| entering.rivals(rule));
-        ids.map(|id| &self.flows[&id])
+        ids.map(|id| &*self.flows[&id])
     }
 
-    /// Returns those whose base tree crosses this link.
+    /// Returns those whose base tree crosses this link; those that share their ways
+    /// stand together.
     pub fn over(&self, link: LinkEnds) -> impl Iterator<Item = FlowId> + '_ {
-        self.by_base_link.get(&link).into_iter().flatten().copied()
+        let groups = self.by_base_link.get(&link).into_iter().flatten();
+        groups.flat_map(|group| &self.groups[group]).copied()
     }
 
     /// Returns those that do not take their base tree.
@@ -266,30 +280,53 @@ impl Flows {
         let id = flow.id;
         self.next = self.next.max(id.0);
         self.by_name
-            .insert(flow.admission.requirement.name.clone(), id);
+            .insert((digest(&flow.admission.requirement.name), id));
         self.by_source
             .entry(flow.admission.source)
             .or_default()
             .insert(id, &flow.rule);
-        for link in flow.admission.ways.links() {
-            self.by_base_link.entry(*link).or_default().insert(id);
+        self.group(id, &flow.admission.ways);
+        self.flows.insert(id, Box::new(flow));
+    }
+
+    fn group(&mut self, id: FlowId, ways: &Ways) {
+        let group = *ways.group.get_or_init(|| {
+            self.next_group += 1;
+            self.next_group
+        });
+        let members = self.groups.entry(group).or_default();
+        if members.is_empty() {
+            for link in ways.links() {
+                self.by_base_link.entry(*link).or_default().insert(group);
+            }
         }
-        self.flows.insert(id, flow);
+        members.insert(id);
+    }
+
+    fn ungroup(&mut self, id: FlowId, ways: &Ways) {
+        let Some(group) = ways.group.get() else {
+            return;
+        };
+        forget(&mut self.groups, *group, id);
+        if !self.groups.contains_key(group) {
+            for link in ways.links() {
+                forget(&mut self.by_base_link, *link, *group);
+            }
+        }
     }
 
     /// Removes a flow.
     pub fn remove(&mut self, id: FlowId) -> Option<Flow> {
-        let flow = self.flows.remove(&id)?;
-        self.by_name.remove(&flow.admission.requirement.name);
+        let flow = *self.flows.remove(&id)?;
+        self.by_name
+            .remove(&(digest(&flow.admission.requirement.name), id));
         if let Some(entering) = self.by_source.get_mut(&flow.admission.source) {
             entering.remove(id, &flow.rule);
             if entering.is_empty() {
                 self.by_source.remove(&flow.admission.source);
             }
         }
-        for link in flow.admission.ways.links() {
-            forget(&mut self.by_base_link, *link, id);
-        }
+        self.ungroup(id, &flow.admission.ways);
         self.displaced.remove(&id);
         Some(flow)
     }
@@ -306,10 +343,14 @@ impl Flows {
     }
 }
 
-fn forget<K: Ord>(index: &mut BTreeMap<K, BTreeSet<FlowId>>, key: K, id: FlowId) {
-    if let Some(ids) = index.get_mut(&key) {
-        ids.remove(&id);
-        if ids.is_empty() {
+fn digest(name: &str) -> u64 {
+    siphash_2_4(*b"names of flows..", name.as_bytes())
+}
+
+fn forget<K: Ord, V: Ord>(index: &mut BTreeMap<K, BTreeSet<V>>, key: K, value: V) {
+    if let Some(values) = index.get_mut(&key) {
+        values.remove(&value);
+        if values.is_empty() {
             index.remove(&key);
         }
     }

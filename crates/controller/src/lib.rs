@@ -22,7 +22,7 @@
 //! | [`path`], [`ways`] | which way should a flow take? |
 //! | [`admission`], [`unpromised`], [`refusal`] | can its promise be kept there? |
 //! | [`budgets`] | how much delay may each hop add? |
-//! | [`flows`], [`rules`], [`batch`] | which entries does it have? |
+//! | [`flows`], [`rules`] | which entries does it have? |
 //! | [`desired`], [`audit`] | which entries should each switch have, and has it? |
 //! | [`priority`] | which of the entries that match a frame wins? |
 //! | [`intents`] | what else was programmed, and how is it kept? |
@@ -41,7 +41,6 @@
 pub mod admission;
 pub mod applications;
 pub mod audit;
-pub mod batch;
 pub mod budgets;
 pub mod config;
 pub mod confirmation;

@@ -52,10 +52,10 @@ impl FlowRule {
         &self.fields
     }
 
-    /// Returns the same fields as they are sent.
+    /// Returns a digest of these fields.
     #[must_use]
-    pub fn field_bytes(&self) -> &[u8] {
-        self.stencil.fields()
+    pub const fn kind_of_frames(&self) -> u64 {
+        self.stencil.kind_of_frames()
     }
 
     /// Returns whether a frame could match both rules at the same port, and

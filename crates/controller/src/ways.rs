@@ -40,6 +40,8 @@ pub struct Ways {
     links: Box<[LinkEnds]>,
     /// For each alternative, which branches have entries that the base tree has not.
     changes: OnceLock<Vec<Vec<usize>>>,
+    /// The number under which flows that have them are kept together.
+    pub(crate) group: OnceLock<u64>,
     pub(crate) record: OnceLock<Box<[u8]>>,
     pub(crate) stages: OnceLock<(calculus::admission::Tree, StagesAfter)>,
     pub(crate) routes: OnceLock<(Arc<Route>, Arc<RoutesAfter>)>,

@@ -1,7 +1,12 @@
 //! What happens to flows when a link breaks and when it comes back.
 //!
-//! When a link breaks, the flows that cross it are looked up and the messages
-//! that were prepared for them copied out; the rest is done afterwards. What was
+//! When a link breaks, the flows that cross it are looked up and sent what their
+//! alternatives change, which was found when they were admitted and is written from
+//! the stencils of their rules; the rest is done afterwards (S0-3). Those farthest
+//! from the source come first, so that a switch which acts on its entry finds the
+//! ones behind it in place wherever messages arrive in the order they were sent. The
+//! entries of the base tree stay, but for those that the alternative writes over: no
+//! frame reaches them any more, and they are what the flow returns to. What was
 //! not prepared for (a second break, a best-effort flow without an alternative)
 //! gets a detour without promise if there is one: in the lowest class, where it
 //! disturbs nothing that is promised.
@@ -225,7 +230,7 @@ impl Controller {
         tree.links().all(|link| !self.broken.contains(&link))
     }
 
-    /// Copies out what was prepared, and nothing else.
+    /// Sends what alternatives change, and does nothing else.
     fn send_prepared(&mut self, link: LinkEnds, prepared: &[(FlowId, usize)]) {
         let detected_at = self.now;
         self.outbox

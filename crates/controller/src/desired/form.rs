@@ -76,10 +76,10 @@ impl Stencil {
         }
     }
 
-    /// Returns the fields as they are sent, without the input port.
+    /// Returns a digest of which frames the entries are for, wherever they come in.
     #[must_use]
-    pub fn fields(&self) -> &[u8] {
-        &self.fields
+    pub const fn kind_of_frames(&self) -> u64 {
+        self.kind
     }
 
     /// Returns the place of the entry for frames that come in by a port.

@@ -13,8 +13,8 @@ use wire::openflow::oxm::FieldKind;
 use crate::northbound::FlowId;
 use crate::rules::FlowRule;
 
-/// The flows with the same values in the same fields.
-type ByValues = BTreeMap<Box<[u8]>, BTreeSet<FlowId>>;
+/// The flows that look at the same fields, by a digest of the values.
+type ByValues = BTreeSet<(u64, FlowId)>;
 
 /// The flows that enter at one port.
 #[derive(Clone, Debug, Default)]
@@ -26,10 +26,7 @@ impl Entering {
     /// Adds a flow.
     pub fn insert(&mut self, id: FlowId, rule: &FlowRule) {
         let alike = self.by_fields.entry(kinds(rule)).or_default();
-        alike
-            .entry(rule.field_bytes().into())
-            .or_default()
-            .insert(id);
+        alike.insert((rule.kind_of_frames(), id));
     }
 
     /// Removes a flow.
@@ -38,12 +35,7 @@ impl Entering {
         let Some(alike) = self.by_fields.get_mut(&kinds) else {
             return;
         };
-        if let Some(ids) = alike.get_mut(rule.field_bytes()) {
-            ids.remove(&id);
-            if ids.is_empty() {
-                alike.remove(rule.field_bytes());
-            }
-        }
+        alike.remove(&(rule.kind_of_frames(), id));
         if alike.is_empty() {
             self.by_fields.remove(&kinds);
         }
@@ -60,13 +52,20 @@ impl Entering {
     pub fn rivals<'a>(&'a self, rule: &'a FlowRule) -> impl Iterator<Item = FlowId> + 'a {
         let own = kinds(rule);
         let groups = self.by_fields.iter().flat_map(move |(kinds, alike)| {
-            let same = *kinds == own;
-            let special = !same && (within(kinds, &own) || within(&own, kinds));
-            let equal = alike.get(rule.field_bytes()).filter(|_| same);
-            let others = alike.values().filter(move |_| !same && !special);
-            equal.into_iter().chain(others)
+            let is_same = *kinds == own;
+            let is_apart = !is_same && (within(kinds, &own) || within(&own, kinds));
+            let digest = rule.kind_of_frames();
+            let range = match (is_same, is_apart) {
+                (true, _) => Some(digest..=digest),
+                (false, false) => Some(0..=u64::MAX),
+                (false, true) => None,
+            };
+            range.into_iter().flat_map(|digests| {
+                let first = (*digests.start(), FlowId(0));
+                alike.range(first..=(*digests.end(), FlowId(u32::MAX)))
+            })
         });
-        groups.flatten().copied()
+        groups.map(|(_, id)| *id)
     }
 }
 

@@ -212,8 +212,8 @@ fn without_promise(flow: usize) -> Accepted {
         id: FlowId(u32::try_from(flow).unwrap()),
         name: format!("flow-{flow}"),
         guarantee: None,
-        route: Route::default(),
-        alternatives: Vec::new(),
+        route: Route::default().into(),
+        alternatives: Vec::new().into(),
     }
 }
 

@@ -19,7 +19,7 @@ pub fn calculation(
     accepted: &Accepted,
 ) -> Vec<CalculationRow> {
     let atlas = Atlas::new(scenario);
-    let routes = std::iter::once(&accepted.route)
+    let routes = std::iter::once(&*accepted.route)
         .chain(accepted.alternatives.iter().map(|(_, route)| route));
     let ways = routes.flat_map(|route| atlas.ways(flow, route));
     let rows = ways.map(|way| rows(scenario, config, flow, &way));
