@@ -14,9 +14,9 @@ use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::rules::FlowRule;
-use crate::siphash::siphash_2_4;
 use crate::ways::Ways;
 use entering::Entering;
+use wire::siphash::siphash_2_4;
 
 /// The most flows at a time.
 pub const MAX_FLOWS: usize = 1 << 20;

@@ -11,6 +11,7 @@ use crate::northbound::{
     Event, ForeignRules, MAX_WAITING, Reply, RequestId, Settings, SettingsChange,
 };
 use crate::store::{Key, StoreWrite};
+use crate::ways::KnownWays;
 
 use super::Controller;
 
@@ -77,6 +78,7 @@ impl Controller {
         let before = self.settings();
         if before.metric != settings.metric {
             self.metric = settings.metric;
+            self.known_ways = KnownWays::default();
             self.intents.price_anew();
         }
         if before.foreign_rules != settings.foreign_rules {
