@@ -50,8 +50,6 @@ pub struct Sent {
     pub done: time::Duration,
     /// What of the time to the last FlowMod this thread had a processor.
     pub last_processor: time::Duration,
-    /// What of the time until nothing was left to do.
-    pub done_processor: time::Duration,
     /// How many.
     pub flow_mods: u64,
 }
@@ -64,6 +62,9 @@ pub struct Emulation<S> {
     pub events: Vec<Event>,
     /// What it has answered since the last look.
     pub replies: Vec<(RequestId, Reply)>,
+    /// What the controller has taken for all inputs so far, on the wall and on the
+    /// processor.
+    pub spent: [time::Duration; 2],
     controller: Controller,
     switches: Vec<Switch>,
     /// Where the cable of a port leads.
@@ -96,6 +97,7 @@ impl<S: Store> Emulation<S> {
             now: Instant::ZERO,
             events: Vec::new(),
             replies: Vec::new(),
+            spent: [time::Duration::ZERO; 2],
             controller,
             switches: switches.collect(),
             cables: cables.collect(),
@@ -177,7 +179,8 @@ impl<S: Store> Emulation<S> {
             }
         }
         sent.done = start.elapsed();
-        sent.done_processor = start.processor();
+        self.spent[0] += sent.done;
+        self.spent[1] += start.processor();
         sent
     }
 
