@@ -127,7 +127,8 @@ fn keeps_its_promise(
 
     let longest = observed.delays_ns.iter().max().copied().unwrap_or(0);
     let promised = allocation.end_to_end(2).as_ps() / 1_000;
-    prop_assert!(observed.sent > 0);
+    // Bursts may be further apart than the run is long, which shows nothing.
+    prop_assume!(observed.sent > 0);
     prop_assert_eq!(observed.delays_ns.len() as u64, observed.sent);
     prop_assert!(u64::from(longest) <= promised, "{longest} ns of {promised}");
     Ok(())
