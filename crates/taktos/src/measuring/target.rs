@@ -94,7 +94,7 @@ pub enum ParseTargetError {
         reason: String,
     },
     /// A part of a relay makes no sense.
-    #[error("a relay cannot have `{0}`: say delay=100us, or rate=10M,burst=1600,limit=75000")]
+    #[error("a relay cannot have `{0}`: say delay=100us, or rate=10Mbit/s,burst=1600,limit=75000")]
     Relay(String),
 }
 
@@ -159,7 +159,7 @@ fn profile(name: &str) -> Result<Profile, ParseTargetError> {
     })
 }
 
-/// Reads `delay=100us`, `rate=10M,burst=1600,limit=75000`, all of it, or nothing.
+/// Reads `delay=100us`, `rate=10Mbit/s,burst=1600,limit=75000`, all of it, or nothing.
 fn relay(text: &str) -> Result<RelayPlan, ParseTargetError> {
     let mut plan = RelayPlan::default();
     let (mut rate, mut burst, mut limit) = (None, None, None);
@@ -306,7 +306,7 @@ mod tests {
     fn a_bucket_needs_a_rate() {
         let read = |text: &str| text.parse::<Target>();
 
-        let Ok(Target::Relay(plan)) = read("relay:rate=10M,burst=3000") else {
+        let Ok(Target::Relay(plan)) = read("relay:rate=10Mbit/s,burst=3000") else {
             panic!("a relay with a bucket");
         };
 

@@ -14,8 +14,9 @@ fn without_arguments_it_lists_what_can_be_reproduced() {
     assert_eq!((text.code, machine.code), (Some(0), Some(0)));
     assert!(text.stdout.contains("table2"), "{}", text.stdout);
     let list: Value = serde_json::from_str(&machine.stdout).unwrap();
-    assert_eq!(list["papers"][0]["paper"], "loko");
-    let experiments = list["papers"][0]["experiments"].as_array().unwrap();
+    let papers = list["papers"].as_array().unwrap();
+    let loko = papers.iter().find(|paper| paper["paper"] == "loko");
+    let experiments = loko.unwrap()["experiments"].as_array().unwrap();
     let names: Vec<_> = experiments.iter().map(|one| &one["experiment"]).collect();
     assert!(names.contains(&&json!("table2")), "{names:?}");
 }
