@@ -119,7 +119,9 @@ impl Distribution {
     /// exceed, rounded **up** to the edge of its bucket.
     #[must_use]
     pub fn quantile(&self, per_mille: u32) -> Option<Duration> {
-        self.value_at(f64::from(per_mille) / 1000.0)
+        let rank = (u128::from(self.count) * u128::from(per_mille)).div_ceil(1000);
+        let rank = u64::try_from(rank.max(1)).expect("at most the count");
+        self.value_of_rank(rank.min(self.count))
     }
 
     /// Returns an interval that holds the true quantile with at least 95 % confidence,
@@ -231,11 +233,11 @@ impl Distribution {
 
     fn value_of_rank(&self, rank: u64) -> Option<Duration> {
         // The middle of the rank, so that no rounding leads to the next.
-        self.value_at((as_f64(rank) - 0.5) / as_f64(self.count))
+        (self.count > 0).then(|| self.value_at((as_f64(rank) - 0.5) / as_f64(self.count)))
     }
 
-    fn value_at(&self, quantile: f64) -> Option<Duration> {
-        (self.count > 0).then(|| self.clamp(self.histogram.value_at_quantile(quantile)))
+    fn value_at(&self, quantile: f64) -> Duration {
+        self.clamp(self.histogram.value_at_quantile(quantile))
     }
 
     /// A bucket may end above the greatest value that is in it.

@@ -45,7 +45,7 @@ fn a_token_is_printed_once_and_lets_its_holder_in() {
     let token = made.stdout.trim();
     let arguments = [&LOCAL[..], &["--tokens", "tokens"]].concat();
     let mut running = Running::start(workplace.taktos(arguments));
-    let url = address(&mut running);
+    let url = ready_address(&mut running);
 
     assert_eq!(made.code, Some(0), "{}", made.stderr);
     again.is_refused("used once");
@@ -64,7 +64,7 @@ fn what_was_asked_for_and_who_asked_are_known_after_a_restart() {
     let workplace = Workplace::new();
     let arguments = [&LOCAL[..], &["--data", "data"]].concat();
     let mut first = Running::start(workplace.taktos(&arguments));
-    let url = address(&mut first);
+    let url = ready_address(&mut first);
     assert_eq!(ask(&url, "PUT", "/api/v1/hosts/h1", "", HOST).0, 204);
     assert_eq!(ask(&url, "PUT", "/api/v1/hosts/h2", "", OTHER_HOST).0, 204);
     assert_eq!(ask(&url, "POST", "/api/v1/intents", "", INTENT).0, 201);
@@ -72,8 +72,7 @@ fn what_was_asked_for_and_who_asked_are_known_after_a_restart() {
     assert_eq!(first.end().code, Some(0));
 
     let mut second = Running::start(workplace.taktos(&arguments));
-    let url = address(&mut second);
-    while ask(&url, "GET", "/readyz", "", "").0 == 503 {}
+    let url = ready_address(&mut second);
 
     let (_, intents) = ask(&url, "GET", "/api/v1/intents", "", "");
     assert_eq!(intents["intents"][0]["intent"]["name"], "web", "{intents}");
@@ -128,6 +127,13 @@ fn address(running: &mut Running) -> String {
     let line = running.said().lines().last().unwrap();
     let (_, url) = line.split_once("://").unwrap();
     url.trim_end_matches("/api/v1").to_owned()
+}
+
+/// The same once the controller has read what it kept.
+fn ready_address(running: &mut Running) -> String {
+    let url = address(running);
+    while ask(&url, "GET", "/readyz", "", "").0 == 503 {}
+    url
 }
 
 fn ask(address: &str, method: &str, path: &str, headers: &str, body: &str) -> (u16, Value) {

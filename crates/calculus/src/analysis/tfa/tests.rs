@@ -246,7 +246,7 @@ proptest! {
         let ours: Vec<_> = engine.bounds().map(|(_, bound)| bound).collect();
         prop_assert_eq!(ours.len(), exact.flows.len());
         for (ours, exact) in ours.into_iter().zip(&exact.flows) {
-            let most = exact.delay.map(|exact| Time::from_fs(exact.as_fs() + exact.as_fs() / 10 + 1_000_000));
+            let most = exact.delay.map(|exact| Time::from_fs(exact.as_fs() + exact.as_fs() / 5 + 1_000_000));
             prop_assert!(!exceeds(ours, most), "{ours:?} {exact:?}");
             prop_assert!(no_longer(exact.delay, ours), "{ours:?} {exact:?}");
         }
