@@ -8,6 +8,7 @@
 //! | [`loko`] | the switch of the Loko paper, its allocations and its figures |
 //! | [`analysis`] | networks: the bounds of all flows of a whole network, by several methods |
 //! | [`baselines`] | how others promise latency, to compare with |
+//! | [`mode_change`] | how late a change of mode may make a frame |
 //! | [`admission`] | the ledger of what has been promised, and whether one more promise can be kept |
 //!
 //! Integers only. Arrivals and delays are rounded up, service is rounded down.
@@ -20,3 +21,4 @@ pub mod baselines;
 pub mod bounds;
 pub mod loko;
 pub mod min_plus;
+pub mod mode_change;
