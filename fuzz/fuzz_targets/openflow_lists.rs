@@ -8,6 +8,7 @@ use wire::openflow::multipart::{
     MeterConfig, MeterStatistics, PortStatistics, QueueStatistics, TableFeatures, TableProperty,
     TableStatistics,
 };
+use wire::openflow::taktos::{MonitorContract, MonitorReport, Trunk, TrunkStatus};
 use wire::openflow::{
     Action, Band, Bucket, BundleProperty, Element, Fields, Instruction, Match, MatchField,
     PortDescription, QueueDescription, Sequence,
@@ -32,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((&kind, bytes)) = data.split_first() else {
         return;
     };
-    match kind % 21 {
+    match kind % 25 {
         0 => read!(MatchField, bytes),
         1 => read!(Action, bytes),
         2 => read!(Instruction, bytes),
@@ -53,7 +54,11 @@ fuzz_target!(|data: &[u8]| {
         17 => read!(InstructionId, bytes),
         18 => read!(ActionId, bytes),
         19 => read!(FieldId, bytes),
-        _ => read!(BundleProperty, bytes),
+        20 => read!(BundleProperty, bytes),
+        21 => read!(MonitorContract, bytes),
+        22 => read!(MonitorReport, bytes),
+        23 => read!(Trunk, bytes),
+        _ => read!(TrunkStatus, bytes),
     }
     if let Ok(kept) = Match::parse(&Fields::from_bytes(bytes)) {
         assert_eq!(Match::parse(&kept.fields()), Ok(kept.clone()));

@@ -220,7 +220,10 @@ fn compile(action: openflow::Action) -> Result<Action, BadAction> {
         | openflow::Action::PopMpls(_) => return Err(BadAction::BadArgument),
         openflow::Action::Output { .. }
         | openflow::Action::SetQueue(_)
-        | openflow::Action::Group(_) => return Err(BadAction::BadType),
+        | openflow::Action::Group(_)
+        | openflow::Action::FlowMonitor(_)
+        | openflow::Action::ModeArrange
+        | openflow::Action::QueuedFate(_) => return Err(BadAction::BadType),
     })
 }
 
@@ -270,6 +273,7 @@ fn field_value(of: MatchField) -> Result<FieldValue, BadAction> {
         MatchField::InPort(_)
         | MatchField::InPhysicalPort(_)
         | MatchField::Metadata(_)
-        | MatchField::Ipv6Exthdr(_) => return Err(BadAction::BadSetType),
+        | MatchField::Ipv6Exthdr(_)
+        | MatchField::Level(_) => return Err(BadAction::BadSetType),
     })
 }

@@ -160,6 +160,9 @@ impl Compiler<'_> {
                 let found = self.egress.groups.find(group);
                 Action::Group(found.ok_or(BadAction::BadOutGroup)?)
             }
+            openflow::Action::FlowMonitor(_)
+            | openflow::Action::ModeArrange
+            | openflow::Action::QueuedFate(_) => return Err(BadAction::BadExperimenterType),
             openflow::Action::CopyTtlOut
             | openflow::Action::CopyTtlIn
             | openflow::Action::SetMplsTtl(_)

@@ -210,6 +210,7 @@ impl Controller {
             | Message::EchoReply(_)
             | Message::Experimenter(_)
             | Message::BundleAdd(_)
+            | Message::Mode(_)
             | Message::FeaturesRequest
             | Message::FeaturesReply(_)
             | Message::GetConfigRequest

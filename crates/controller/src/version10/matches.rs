@@ -132,7 +132,10 @@ impl List<'_> {
             | Wide::SetNetworkTtl(_)
             | Wide::DecrementNetworkTtl
             | Wide::PushPbb(_)
-            | Wide::PopPbb => return Err(BAD_ACTION),
+            | Wide::PopPbb
+            | Wide::FlowMonitor(_)
+            | Wide::ModeArrange
+            | Wide::QueuedFate(_) => return Err(BAD_ACTION),
         }
         Ok(())
     }

@@ -86,7 +86,8 @@ impl Translator {
             | Message::SetAsync(_)
             | Message::MeterMod(_)
             | Message::BundleControl(_)
-            | Message::BundleAdd(_) => return Err(ErrorKind::BadRequest(BadRequest::BadType)),
+            | Message::BundleAdd(_)
+            | Message::Mode(_) => return Err(ErrorKind::BadRequest(BadRequest::BadType)),
         };
         narrow.emit(transaction, sides.switch);
         Ok(())

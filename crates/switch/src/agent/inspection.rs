@@ -68,6 +68,7 @@ impl Agent {
             Question::Engine => {
                 session.dump = Some(Dump::Engine(EngineDump::new(transaction)));
             }
+            Question::Modes | Question::Monitors => return Err(unknown(asked)),
         }
         Ok(())
     }

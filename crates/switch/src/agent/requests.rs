@@ -127,6 +127,7 @@ impl Agent {
                 self.bundle_control(now, pipeline, id, transaction, &control)?;
             }
             Message::BundleAdd(add) => self.bundle_add(now, pipeline, id, transaction, &add)?,
+            Message::Mode(_) => return bad_request(BadRequest::BadExperimenterType),
             Message::Experimenter(message) => return unknown(&message),
             // What only a switch says, and what this switch does not have.
             Message::FeaturesReply(_)

@@ -235,7 +235,8 @@ fn is_settable(field: FieldKind) -> bool {
         FieldKind::InPort
         | FieldKind::InPhysicalPort
         | FieldKind::Metadata
-        | FieldKind::Ipv6Exthdr => false,
+        | FieldKind::Ipv6Exthdr
+        | FieldKind::Level => false,
         FieldKind::EthDst
         | FieldKind::EthSrc
         | FieldKind::EthType
@@ -323,7 +324,8 @@ struct Abilities {
 
 impl Abilities {
     fn new() -> Self {
-        let fields = || FieldKind::ALL.iter().copied();
+        let has_no_levels = |field: &FieldKind| *field != FieldKind::Level;
+        let fields = || FieldKind::ALL.iter().copied().filter(has_no_levels);
         let matchable = fields().map(|field| FieldId::Standard {
             field,
             has_mask: field.can_have_mask(),

@@ -101,6 +101,9 @@ pub fn action(action: &Action) -> String {
         }
         Action::PushPbb(kind) => format!("push_pbb:{:#06x}", kind.0),
         Action::PopPbb => "pop_pbb".to_owned(),
+        Action::FlowMonitor(monitor) => format!("flow_monitor:{}", monitor.0),
+        Action::ModeArrange => "mode_arrange".to_owned(),
+        Action::QueuedFate(fates) => format!("queued_fate:{:#010x}", fates.number()),
     }
 }
 
@@ -258,6 +261,7 @@ fn field_name(kind: FieldKind) -> &'static str {
         FieldKind::PbbIsid => "pbb_isid",
         FieldKind::TunnelId => "tunnel_id",
         FieldKind::Ipv6Exthdr => "ipv6_exthdr",
+        FieldKind::Level => "level",
     }
 }
 
@@ -271,6 +275,8 @@ fn value(field: &MatchField) -> Value {
         MatchField::Metadata(it) | MatchField::TunnelId(it) => hexadecimal(it),
         MatchField::Ipv6Flabel(it) => hexadecimal(it),
         MatchField::Ipv6Exthdr(it) => hexadecimal(it),
+        MatchField::Level(it) if it.mask.is_none() => it.value.into(),
+        MatchField::Level(it) => hexadecimal(it),
         MatchField::PbbIsid(it) => hexadecimal(Masked {
             value: isid(it.value),
             mask: it.mask.map(isid),

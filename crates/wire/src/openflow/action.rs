@@ -1,5 +1,6 @@
-//! What is done with a frame (OF13 clause 7.2.5).
+//! What is done with a frame (OF13 clause 7.2.5), the actions of ours included.
 
+use super::taktos::{self, MonitorId, QueuedFates};
 use super::{
     ActionError, DecodeError, Element, GroupId, MatchField, PortNumber, QueueId, Sequence,
 };
@@ -16,6 +17,11 @@ const EXPERIMENTER: u16 = 0xffff;
 const HEADER_LENGTH: usize = 4;
 const SHORT_LENGTH: u16 = 8;
 const OUTPUT_LENGTH: u16 = 16;
+/// Actions of ours: a number of 2 bytes and an argument of 4.
+const TAKTOS_LENGTH: usize = 16;
+const FLOW_MONITOR: u16 = 1;
+const MODE_ARRANGE: u16 = 2;
+const QUEUED_FATE: u16 = 3;
 
 numbered! {
     /// Which action (`ofp_action_type`).
@@ -106,6 +112,13 @@ pub enum Action {
     PushPbb(EtherType),
     /// Takes the outermost backbone service tag away.
     PopPbb,
+    /// Shows the frame to a monitor, of Taktos.
+    FlowMonitor(MonitorId),
+    /// The frame tells the mode of a neighbour, of Taktos; it goes no further.
+    ModeArrange,
+    /// Says what becomes of the frame if it still waits when a level is in force,
+    /// of Taktos.
+    QueuedFate(QueuedFates),
 }
 
 impl Action {
@@ -136,7 +149,10 @@ impl Action {
         let mut reader = Reader::new(body);
         if kind == EXPERIMENTER {
             let experimenter = reader.u32()?;
-            return Err(ActionError::Experimenter { experimenter });
+            return match experimenter {
+                taktos::EXPERIMENTER => Self::read_ours(body.len(), reader),
+                _ => Err(ActionError::Experimenter { experimenter }),
+            };
         }
         let kind = ActionKind::from_number(kind).ok_or(ActionError::Type { kind })?;
         let action = match kind {
@@ -169,6 +185,24 @@ impl Action {
             Ok(action)
         } else {
             Err(ActionError::Length)
+        }
+    }
+
+    /// Reads what stands behind our number.
+    fn read_ours(body: usize, mut reader: Reader<'_>) -> Result<Self, ActionError> {
+        if body + HEADER_LENGTH != TAKTOS_LENGTH {
+            return Err(ActionError::Length);
+        }
+        let kind = reader.u16()?;
+        reader.skip(2)?;
+        let argument = reader.u32()?;
+        match kind {
+            FLOW_MONITOR => Ok(Self::FlowMonitor(MonitorId(argument))),
+            MODE_ARRANGE => Ok(Self::ModeArrange),
+            QUEUED_FATE => QueuedFates::from_number(argument)
+                .map(Self::QueuedFate)
+                .ok_or(ActionError::Argument),
+            kind => Err(ActionError::ExperimenterKind { kind }),
         }
     }
 
@@ -217,6 +251,9 @@ impl Action {
             }
             Self::PushPbb(it) => short(&mut writer, ActionKind::PushPbb, type_bytes(it)),
             Self::PopPbb => short(&mut writer, ActionKind::PopPbb, [0; 4]),
+            Self::FlowMonitor(MonitorId(id)) => ours(&mut writer, FLOW_MONITOR, id),
+            Self::ModeArrange => ours(&mut writer, MODE_ARRANGE, 0),
+            Self::QueuedFate(fates) => ours(&mut writer, QUEUED_FATE, fates.number()),
         }
     }
 }
@@ -239,6 +276,12 @@ fn short(writer: &mut Writer<'_>, kind: ActionKind, argument: [u8; 4]) {
     let [kind_high, kind_low] = kind.number().to_be_bytes();
     let [a, b, c, d] = argument;
     writer.bytes(&[kind_high, kind_low, 0, 8, a, b, c, d]);
+}
+
+/// Writes an action of ours.
+fn ours(writer: &mut Writer<'_>, kind: u16, argument: u32) {
+    writer.u16(EXPERIMENTER).u16(16).u32(taktos::EXPERIMENTER);
+    writer.u16(kind).zeros::<2>().u32(argument);
 }
 
 const fn type_bytes(ether_type: EtherType) -> [u8; 4] {

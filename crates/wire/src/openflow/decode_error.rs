@@ -85,6 +85,15 @@ pub enum ActionError {
         /// Who defines the action.
         experimenter: u32,
     },
+    /// Our experimenter has no such action.
+    #[error("action of unknown type {kind} of Taktos")]
+    ExperimenterKind {
+        /// The type of the action.
+        kind: u16,
+    },
+    /// The argument has no meaning.
+    #[error("an action's argument has no meaning")]
+    Argument,
     /// The field to set is bad.
     #[error("action that sets a field: {0}")]
     SetField(MatchError),
@@ -98,6 +107,8 @@ impl ActionError {
             Self::Type { .. } => BadAction::BadType,
             Self::Length => BadAction::BadLength,
             Self::Experimenter { .. } => BadAction::BadExperimenter,
+            Self::ExperimenterKind { .. } => BadAction::BadExperimenterType,
+            Self::Argument => BadAction::BadArgument,
             Self::SetField(error) => match error {
                 MatchError::Type { .. } | MatchError::UnknownField { .. } => BadAction::BadSetType,
                 MatchError::Length => BadAction::BadSetLength,

@@ -7,6 +7,7 @@ use super::{
     MessageType, PortNumber, TableId, TransactionId,
 };
 use crate::reader::Reader;
+use crate::writer::Writer;
 
 numbered! {
     /// What to do with the entries (`ofp_flow_mod_command`).
@@ -147,6 +148,13 @@ impl<'a> FlowMod<'a> {
     #[inline]
     pub fn emit(&self, transaction: TransactionId, out: &mut Vec<u8>) {
         let mut message = begin(MessageType::FlowMod, transaction, out);
+        self.write(&mut message);
+        finish(&mut message);
+    }
+
+    /// Appends what follows the header.
+    #[inline]
+    pub(super) fn write(&self, message: &mut Writer<'_>) {
         message.u64(self.cookie.0).u64(self.cookie_mask.0);
         message.u8(self.table.0).u8(self.command.number());
         message.u16(self.idle_timeout_s).u16(self.hard_timeout_s);
@@ -155,6 +163,5 @@ impl<'a> FlowMod<'a> {
         message.u16(self.flags.0).zeros::<2>();
         message.with(|out| emit_match(&self.matching, out));
         message.with(|out| self.instructions.emit(out));
-        finish(&mut message);
     }
 }

@@ -3,6 +3,7 @@
 use super::bundle::{BUNDLE_ADD, BUNDLE_CONTROL};
 use super::header::{begin, finish};
 use super::multipart::{MultipartReply, MultipartRequest};
+use super::taktos::{self, ModeMessage};
 use super::{
     AsyncConfig, BundleAdd, BundleControl, DecodeError, Echo, ErrorMessage, FeaturesReply, FlowMod,
     FlowRemoved, GroupMod, HEADER_LENGTH, Header, Hello, MessageType, MeterMod, ONF_EXPERIMENTER,
@@ -40,6 +41,8 @@ pub enum Message<'a> {
     BundleControl(BundleControl<'a>),
     /// Adds a message to a bundle.
     BundleAdd(BundleAdd<'a>),
+    /// Is about modes, of Taktos.
+    Mode(ModeMessage<'a>),
     /// Asks who the switch is.
     FeaturesRequest,
     /// Says who the switch is.
@@ -172,6 +175,10 @@ impl<'a> Message<'a> {
                 Self::BundleControl(BundleControl::parse(message.data)?)
             }
             (ONF_EXPERIMENTER, BUNDLE_ADD) => Self::BundleAdd(BundleAdd::parse(message.data)?),
+            (taktos::EXPERIMENTER, kind) => match ModeMessage::parse(kind, message.data)? {
+                Some(mode) => Self::Mode(mode),
+                None => Self::Experimenter(message),
+            },
             _ => Self::Experimenter(message),
         })
     }
@@ -190,6 +197,7 @@ impl<'a> Message<'a> {
             Self::Experimenter(experimenter) => experimenter.emit(transaction, out),
             Self::BundleControl(control) => control.emit(transaction, out),
             Self::BundleAdd(add) => add.emit(transaction, out),
+            Self::Mode(mode) => mode.emit(transaction, out),
             Self::FeaturesRequest => FeaturesReply::emit_request(transaction, out),
             Self::FeaturesReply(features) => features.emit(transaction, out),
             Self::GetConfigRequest => SwitchConfig::emit_request(transaction, out),

@@ -2,17 +2,26 @@
 //!
 //! Each question and each answer is an experimenter multipart (OF13 clause
 //! 7.3.5.15) under the number [`EXPERIMENTER`]; `docs/openflow-extension.md`
-//! gives them byte by byte. Questions have no body.
+//! gives them byte by byte. Questions have no body. What is said of criticality
+//! modes are messages of the same experimenter, [`ModeMessage`], actions among
+//! [`Action`](super::Action) and a field among [`MatchField`](super::MatchField).
 
 mod cost;
 mod engine;
 mod losses;
+mod mode;
 mod residence;
 mod tally;
 
 pub use cost::{CostReply, TableCost, Work};
 pub use engine::{CoreReason, EngineItem, EngineReply, EngineSubject};
 pub use losses::EntryLosses;
+pub use mode::{
+    Demanded, Fate, HEART_BEAT_MAX, HEART_BEAT_MIN, HOLD_MAX, LevelSet, ModeCommand, ModeConfig,
+    ModeCounters, ModeEvent, ModeEventKind, ModeFailed, ModeFlags, ModeKey, ModeMessage, ModeSet,
+    ModeStatus, MonitorCommand, MonitorContract, MonitorId, MonitorMod, MonitorReport, QueuedFates,
+    ShadowMod, SignalFault, Trunk, TrunkStatus,
+};
 pub use residence::{QueueResidence, ResidenceBucket};
 pub use tally::SwitchTally;
 
@@ -36,6 +45,10 @@ pub enum Question {
     Tally,
     /// What is handled where.
     Engine,
+    /// What the switch holds of the mode.
+    Modes,
+    /// What monitors saw.
+    Monitors,
 }
 
 /// An answer, or a part of it.
@@ -51,15 +64,21 @@ pub enum Answer<'a> {
     Tally(SwitchTally),
     /// What is handled where.
     Engine(EngineReply<'a>),
+    /// What the switch holds of the mode.
+    Modes(ModeStatus<'a>),
+    /// What monitors saw, one by one.
+    Monitors(Sequence<'a, MonitorReport>),
 }
 
 impl Question {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 7] = [
         Self::Cost,
         Self::Residence,
         Self::Losses,
         Self::Tally,
         Self::Engine,
+        Self::Modes,
+        Self::Monitors,
     ];
 
     const fn number(self) -> u32 {
@@ -69,6 +88,8 @@ impl Question {
             Self::Losses => 3,
             Self::Tally => 4,
             Self::Engine => 5,
+            Self::Modes => 6,
+            Self::Monitors => 7,
         }
     }
 
@@ -110,6 +131,8 @@ impl<'a> Answer<'a> {
             Question::Losses => Self::Losses(Sequence::from_bytes(body.data)),
             Question::Tally => Self::Tally(SwitchTally::parse(&mut Reader::new(body.data))?),
             Question::Engine => Self::Engine(EngineReply::parse(body.data)?),
+            Question::Modes => Self::Modes(ModeStatus::parse(body.data)?),
+            Question::Monitors => Self::Monitors(Sequence::from_bytes(body.data)),
         }))
     }
 
@@ -122,6 +145,8 @@ impl<'a> Answer<'a> {
             Self::Losses(_) => Question::Losses,
             Self::Tally(_) => Question::Tally,
             Self::Engine(_) => Question::Engine,
+            Self::Modes(_) => Question::Modes,
+            Self::Monitors(_) => Question::Monitors,
         }
     }
 
@@ -135,6 +160,8 @@ impl<'a> Answer<'a> {
             Self::Losses(entries) => entries.emit(data),
             Self::Tally(tally) => tally.emit(data),
             Self::Engine(engine) => engine.emit(data),
+            Self::Modes(status) => status.emit(data),
+            Self::Monitors(monitors) => monitors.emit(data),
         }
         Experimenter {
             experimenter: EXPERIMENTER,

@@ -150,7 +150,8 @@ fn narrow_field(narrow: &mut Match, field: MatchField) {
         | MatchField::MplsBos(_)
         | MatchField::PbbIsid(_)
         | MatchField::TunnelId(_)
-        | MatchField::Ipv6Exthdr(_) => {}
+        | MatchField::Ipv6Exthdr(_)
+        | MatchField::Level(_) => {}
     }
 }
 

@@ -71,6 +71,7 @@ impl Agent {
             | Message::Experimenter(_)
             | Message::BundleControl(_)
             | Message::BundleAdd(_)
+            | Message::Mode(_)
             | Message::FeaturesReply(_)
             | Message::GetConfigRequest
             | Message::GetConfigReply(_)
@@ -210,7 +211,8 @@ fn narrow_field(narrow: &mut Match, field: MatchField) -> Result<(), ErrorKind> 
         | MatchField::MplsBos(_)
         | MatchField::PbbIsid(_)
         | MatchField::TunnelId(_)
-        | MatchField::Ipv6Exthdr(_) => return Err(BAD_FIELD),
+        | MatchField::Ipv6Exthdr(_)
+        | MatchField::Level(_) => return Err(BAD_FIELD),
     }
     Ok(())
 }
@@ -286,7 +288,10 @@ fn narrowed_action(action: openflow::Action) -> Result<Option<Action>, ErrorKind
         | openflow::Action::SetNetworkTtl(_)
         | openflow::Action::DecrementNetworkTtl
         | openflow::Action::PushPbb(_)
-        | openflow::Action::PopPbb => return Err(BAD_ACTION),
+        | openflow::Action::PopPbb
+        | openflow::Action::FlowMonitor(_)
+        | openflow::Action::ModeArrange
+        | openflow::Action::QueuedFate(_) => return Err(BAD_ACTION),
     }))
 }
 

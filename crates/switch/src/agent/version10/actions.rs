@@ -267,7 +267,10 @@ fn narrow_action(wide: openflow::Action, queue: QueueId) -> Option<Action> {
         | openflow::Action::SetNetworkTtl(_)
         | openflow::Action::DecrementNetworkTtl
         | openflow::Action::PushPbb(_)
-        | openflow::Action::PopPbb => None,
+        | openflow::Action::PopPbb
+        | openflow::Action::FlowMonitor(_)
+        | openflow::Action::ModeArrange
+        | openflow::Action::QueuedFate(_) => None,
     }
 }
 
@@ -310,7 +313,8 @@ fn narrow_field(field: MatchField) -> Option<Action> {
         | MatchField::MplsBos(_)
         | MatchField::PbbIsid(_)
         | MatchField::TunnelId(_)
-        | MatchField::Ipv6Exthdr(_) => return None,
+        | MatchField::Ipv6Exthdr(_)
+        | MatchField::Level(_) => return None,
     })
 }
 

@@ -65,7 +65,8 @@ pub(in crate::agent) fn emit(message: &Message<'_>, transaction: TransactionId, 
         | Message::SetAsync(_)
         | Message::MeterMod(_)
         | Message::BundleControl(_)
-        | Message::BundleAdd(_) => return,
+        | Message::BundleAdd(_)
+        | Message::Mode(_) => return,
     };
     narrow.emit(transaction, out);
 }

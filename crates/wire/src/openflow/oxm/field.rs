@@ -1,16 +1,25 @@
-//! Every match field of OpenFlow 1.3 (OF13 clause 7.2.3.7, table 11).
+//! Every match field of OpenFlow 1.3 (OF13 clause 7.2.3.7, table 11), and one that
+//! Taktos adds as an experimenter (OF13 clause 7.2.3.8): the level in force.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::MatchError;
 use super::value::{LONGEST, Masked, Payload, VlanMatch};
 use crate::ethernet::{EtherType, MacAddress};
+use crate::openflow::taktos::EXPERIMENTER;
 use crate::openflow::{DecodeError, Element, PortNumber};
 use crate::reader::Reader;
 
 const CLASS_BASIC: u16 = 0x8000;
+const CLASS_EXPERIMENTER: u16 = 0xffff;
 const HEADER_LENGTH: usize = 4;
+const EXPERIMENTER_LENGTH: usize = 4;
 const HAS_MASK: u8 = 1;
+
+/// The number that the level has among the fields of [`EXPERIMENTER`].
+const EXPERIMENTER_LEVEL: u8 = 1;
+/// The bits that a level has.
+const LEVEL_BITS: u8 = 7;
 
 /// Declares the fields: name, number, type of the value, bits that count.
 macro_rules! fields {
@@ -159,6 +168,28 @@ fields! {
     TunnelId = 38: Masked<u64>, 64;
     /// Which IPv6 extension headers there are.
     Ipv6Exthdr = 39: Masked<u16>, 9;
+    /// The level that is in force at the switch: a field of Taktos, and number 40
+    /// in no message.
+    Level = 40: Masked<u8>, 3;
+}
+
+impl FieldKind {
+    /// Returns the number of an experimenter's field, if it is one of ours.
+    pub(in crate::openflow) const fn of_experimenter(experimenter: u32, field: u8) -> Option<Self> {
+        match (experimenter, field) {
+            (EXPERIMENTER, EXPERIMENTER_LEVEL) => Some(Self::Level),
+            _ => None,
+        }
+    }
+
+    /// Returns what stands in the header of the field: its class and its number
+    /// there, and the experimenter, if it has one.
+    pub(in crate::openflow) const fn header(self) -> (u16, u8, Option<u32>) {
+        match self {
+            Self::Level => (CLASS_EXPERIMENTER, EXPERIMENTER_LEVEL, Some(EXPERIMENTER)),
+            _ => (CLASS_BASIC, self.number(), None),
+        }
+    }
 }
 
 impl MatchField {
@@ -176,11 +207,28 @@ impl MatchField {
         let length = reader.u8()?;
         let payload = reader.take(usize::from(length))?;
         let (field, has_mask) = (field >> 1, field & HAS_MASK == HAS_MASK);
-        if class != CLASS_BASIC {
-            return Err(MatchError::UnknownField { class, field });
-        }
-        let field = Self::parse_payload(field, has_mask, payload)?;
+        let field = match class {
+            CLASS_BASIC if field != FieldKind::Level.number() => {
+                Self::parse_payload(field, has_mask, payload)?
+            }
+            CLASS_EXPERIMENTER => Self::parse_experimenter(field, has_mask, payload)?,
+            _ => return Err(MatchError::UnknownField { class, field }),
+        };
         Ok((field, reader.rest()))
+    }
+
+    fn parse_experimenter(field: u8, has_mask: bool, bytes: &[u8]) -> Result<Self, MatchError> {
+        let mut reader = Reader::new(bytes);
+        let kind = FieldKind::of_experimenter(reader.u32()?, field);
+        let class = CLASS_EXPERIMENTER;
+        let kind = kind.ok_or(MatchError::UnknownField { class, field })?;
+        let read = Self::parse_payload(kind.number(), has_mask, reader.rest())?;
+        match read {
+            Self::Level(level) if level.mask.is_some_and(|mask| mask > LEVEL_BITS) => {
+                Err(MatchError::Mask { field: kind })
+            }
+            read => Ok(read),
+        }
     }
 
     /// Appends the field to `out`.
@@ -188,11 +236,18 @@ impl MatchField {
     pub fn emit(&self, out: &mut Vec<u8>) {
         let mut payload = [0; 2 * LONGEST];
         let (length, has_mask) = self.write_payload(&mut payload);
-        let [class_high, class_low] = CLASS_BASIC.to_be_bytes();
-        let field = self.kind().number() << 1 | u8::from(has_mask);
+        let (class, field, experimenter) = self.kind().header();
+        let [class_high, class_low] = class.to_be_bytes();
+        let field = field << 1 | u8::from(has_mask);
         let short = u8::try_from(length).expect("a payload has at most 32 bytes");
-        out.reserve(HEADER_LENGTH + length);
-        out.extend_from_slice(&[class_high, class_low, field, short]);
+        out.reserve(HEADER_LENGTH + EXPERIMENTER_LENGTH + length);
+        match experimenter {
+            None => out.extend_from_slice(&[class_high, class_low, field, short]),
+            Some(experimenter) => {
+                out.extend_from_slice(&[class_high, class_low, field, short + 4]);
+                out.extend_from_slice(&experimenter.to_be_bytes());
+            }
+        }
         out.extend_from_slice(&payload[..length]);
     }
 

@@ -55,7 +55,8 @@ impl Seen {
             | FieldKind::EthSrc
             | FieldKind::EthType
             | FieldKind::VlanVid
-            | FieldKind::TunnelId => true,
+            | FieldKind::TunnelId
+            | FieldKind::Level => true,
             FieldKind::InPhysicalPort => self.fields & 1 << FieldKind::InPort.number() != 0,
             FieldKind::VlanPcp => self.vlan.is_some_and(|vlan| vlan != VlanMatch::UNTAGGED),
             FieldKind::IpDscp | FieldKind::IpEcn | FieldKind::IpProto => {

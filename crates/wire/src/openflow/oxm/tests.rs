@@ -41,6 +41,43 @@ fn fields_stand_in_bytes_as_the_specification_says() {
 }
 
 #[test]
+fn a_level_stands_in_bytes_as_a_field_of_ours() {
+    let level = MatchField::Level(Masked::exact(3));
+    let upper = MatchField::Level(Masked::under(4, 6));
+
+    assert_eq!(emitted(level), [0xff, 0xff, 1 << 1, 5, 0, 6, 0x74, 0x6b, 3]);
+    assert_eq!(
+        emitted(upper),
+        [0xff, 0xff, 1 << 1 | 1, 6, 0, 6, 0x74, 0x6b, 4, 6]
+    );
+    for field in [level, upper] {
+        assert_eq!(MatchField::parse(&emitted(field)), Ok((field, &[][..])));
+    }
+    assert_eq!(checked(&[level, level]), Err(BadMatch::DuplicateField));
+}
+
+#[test]
+fn a_level_that_there_is_not_is_refused() {
+    let level = |field, payload: &[u8]| {
+        let length = u8::try_from(4 + payload.len()).unwrap();
+        let mut bytes = vec![0xff, 0xff, field, length, 0, 6, 0x74, 0x6b];
+        bytes.extend_from_slice(payload);
+        code_of(&bytes)
+    };
+
+    assert_eq!(level(2, &[8]), BadMatch::BadValue);
+    assert_eq!(level(2, &[]), BadMatch::BadLength);
+    assert_eq!(level(2, &[1, 1]), BadMatch::BadLength);
+    assert_eq!(level(3, &[1, 2]), BadMatch::BadWildcards);
+    assert_eq!(level(3, &[1, 9]), BadMatch::BadMask);
+    assert_eq!(level(4, &[1]), BadMatch::BadField);
+    assert_eq!(
+        code_of(&[0xff, 0xff, 2, 5, 0, 0, 0x23, 0x20, 1]),
+        BadMatch::BadField
+    );
+}
+
+#[test]
 fn each_mistake_in_a_field_has_its_code() {
     assert_eq!(code_of(&[0x80, 0, 0, 4, 0, 0, 0]), BadMatch::BadLength);
     assert_eq!(code_of(&[0x80, 0, 0, 3, 0, 0, 0]), BadMatch::BadLength);
@@ -141,7 +178,7 @@ proptest! {
     /// Every field that can be read is written as it was.
     #[test]
     fn a_field_is_written_as_it_was_read(
-        number in 0u8..40,
+        number in 0u8..41,
         has_mask: bool,
         mut value in prop::collection::vec(any::<u8>(), 16..=16),
         mask in prop::collection::vec(any::<u8>(), 16..=16),
@@ -150,6 +187,11 @@ proptest! {
         for length in [1, 2, 3, 4, 6, 8, 16] {
             let mut bytes = vec![0x80, 0, number << 1 | u8::from(has_mask), length];
             let length = usize::from(length);
+            let head = if number == 40 { 4 } else { 0 };
+            if number == 40 {
+                bytes = vec![0xff, 0xff, 1 << 1 | u8::from(has_mask), 0, 0, 6, 0x74, 0x6b];
+                bytes[3] = u8::try_from(length).unwrap();
+            }
             value[0] = 0;
             for (value, mask) in value.iter_mut().zip(&mask) {
                 if has_mask {
@@ -161,6 +203,7 @@ proptest! {
                 bytes[3] *= 2;
                 bytes.extend_from_slice(&mask[..length]);
             }
+            bytes[3] += head;
             if let Ok((field, rest)) = MatchField::parse(&bytes) {
                 found = true;
                 prop_assert!(rest.is_empty());

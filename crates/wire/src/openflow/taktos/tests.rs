@@ -115,7 +115,7 @@ fn where_frames_are_handled_is_read_as_it_was_written() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(kind in 0u32..7, data: Vec<u8>) {
+    fn any_bytes_are_read_or_refused(kind in 0u32..9, data: Vec<u8>) {
         let body = Experimenter { experimenter: EXPERIMENTER, kind, data: &data };
 
         match Answer::parse(&body) {
@@ -128,6 +128,8 @@ proptest! {
                 entries.iter().flatten().for_each(|it| it.matching.iter().for_each(drop));
             }
             Ok(Some(Answer::Engine(engine))) => engine.items.iter().for_each(drop),
+            Ok(Some(Answer::Modes(status))) => status.trunks.iter().for_each(drop),
+            Ok(Some(Answer::Monitors(monitors))) => monitors.iter().for_each(drop),
             Ok(Some(Answer::Cost(cost))) => cost.tables.iter().for_each(drop),
             Ok(Some(Answer::Tally(_)) | None) | Err(_) => {}
         }

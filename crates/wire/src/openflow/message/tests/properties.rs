@@ -7,7 +7,9 @@ use super::*;
 use crate::ethernet::MacAddress;
 use crate::openflow::multipart::PortStatistics;
 use crate::openflow::oxm::Masked;
+use crate::openflow::taktos::MonitorId;
 
+mod modes;
 mod multiparts;
 
 /// Arbitrary numbers to make messages of.
@@ -58,7 +60,7 @@ impl Seeds {
         Duration::from_ns(self.u64(index) % (u64::from(u32::MAX) * 1_000_000_000))
     }
 
-    fn fields(&self) -> [MatchField; 5] {
+    fn fields(&self) -> [MatchField; 6] {
         let mask = self.u64(2);
         [
             MatchField::InPort(PortNumber(self.u32(0))),
@@ -66,10 +68,11 @@ impl Seeds {
             MatchField::EthSrc(self.mac(3).into()),
             MatchField::VlanPcp(self.u8(4) & 7),
             MatchField::Ipv6Flabel((self.u32(5) >> 12).into()),
+            MatchField::Level(Masked::under(self.u8(6) & self.u8(7) & 7, self.u8(7) & 7)),
         ]
     }
 
-    fn actions(&self) -> [Action; 16] {
+    fn actions(&self) -> [Action; 19] {
         [
             Action::Output {
                 port: PortNumber(self.u32(0)),
@@ -90,6 +93,9 @@ impl Seeds {
             Action::SetField(MatchField::EthDst(self.mac(9).into())),
             Action::PushPbb(EtherType(self.u16(10))),
             Action::PopPbb,
+            Action::FlowMonitor(MonitorId(self.u32(11))),
+            Action::ModeArrange,
+            Action::QueuedFate(modes::fates(self)),
         ]
     }
 
@@ -136,6 +142,7 @@ fn visit(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
     visit_lists(seeds, visit);
     visit_groups_and_meters(seeds, visit);
     visit_bundles(seeds, visit);
+    modes::visit(seeds, visit);
     multiparts::visit(seeds, visit);
 }
 

@@ -352,17 +352,26 @@ impl<'a> Element<'a> for FieldId {
         let [class_high, class_low, field, length] = header.to_be_bytes();
         let id = match u16::from_be_bytes([class_high, class_low]) {
             CLASS_BASIC => match FieldKind::from_number(field >> 1) {
+                Some(FieldKind::Level) | None => Self::Unknown { header },
                 Some(kind) => Self::Standard {
                     field: kind,
                     has_mask: field & HAS_MASK == HAS_MASK,
                 },
-                None => Self::Unknown { header },
             },
-            CLASS_EXPERIMENTER => Self::Experimenter {
-                experimenter: reader.u32().map_err(|_| bad_length(0))?,
-                field,
-                length,
-            },
+            CLASS_EXPERIMENTER => {
+                let experimenter = reader.u32().map_err(|_| bad_length(0))?;
+                match FieldKind::of_experimenter(experimenter, field >> 1) {
+                    Some(kind) => Self::Standard {
+                        field: kind,
+                        has_mask: field & HAS_MASK == HAS_MASK,
+                    },
+                    None => Self::Experimenter {
+                        experimenter,
+                        field,
+                        length,
+                    },
+                }
+            }
             _ => Self::Unknown { header },
         };
         Ok((id, reader.rest()))
@@ -374,9 +383,13 @@ impl<'a> Element<'a> for FieldId {
             Self::Standard { field, has_mask } => {
                 let length = field.length() << u8::from(has_mask);
                 let length = u8::try_from(length).expect("a value and a mask have 32 bytes");
-                writer.u16(CLASS_BASIC);
-                writer.u8(field.number() << 1 | u8::from(has_mask));
-                writer.u8(length);
+                let (class, number, experimenter) = field.header();
+                writer.u16(class);
+                writer.u8(number << 1 | u8::from(has_mask));
+                match experimenter {
+                    None => writer.u8(length),
+                    Some(experimenter) => writer.u8(length + 4).u32(experimenter),
+                };
             }
             Self::Experimenter {
                 experimenter,
