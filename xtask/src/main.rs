@@ -14,6 +14,7 @@ mod finding;
 mod fuzz;
 mod manifest;
 mod markers;
+mod modes;
 mod namespaces;
 mod neighbours;
 mod python;
@@ -58,6 +59,9 @@ usage: cargo xtask JOB
       [--first SEED]   one network in full; --record puts the tables into
       [--seed SEED] [--json] [--record]
                      docs/soundness.md
+  modes              leads random networks (10,000) through violations, restarts, cuts,
+      [--seeds NUMBER]   lost and forged signals: do all end in one mode? --seed shows one
+      [--first SEED] [--seed SEED]
   neighbours         installs the other projects' programs that tests run beside ours
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
       [--target taktos|open-vswitch] [--engine kernel|packet|xdp]
@@ -90,6 +94,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["fuzz"] => fuzz::run(&workspace, None),
         ["same-meaning", words @ ..] => same_meaning::run(&workspace, words),
         ["soundness", words @ ..] => soundness::run(&workspace, words),
+        ["modes", words @ ..] => modes::run(&workspace, words),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),
         ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
         ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),

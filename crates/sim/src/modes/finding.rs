@@ -1,0 +1,79 @@
+//! What must never be seen.
+
+use std::fmt;
+
+use units::{Duration, Instant};
+use wire::mode_signal::{Level, Mode};
+
+/// Something that must never be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// Switches that are connected do not hold the same mode in time.
+    NotAgreed {
+        /// What each switch holds.
+        modes: Vec<Mode>,
+        /// In how much time after the last incident they should.
+        within: Duration,
+    },
+    /// A switch serves a level whose entries it does not have.
+    ServesIncomplete {
+        /// The switch.
+        switch: usize,
+        /// The level.
+        level: Level,
+        /// When.
+        at: Instant,
+    },
+    /// A switch has entered a mode that no switch began.
+    FromNowhere {
+        /// The switch.
+        switch: usize,
+        /// The mode.
+        mode: Mode,
+        /// When.
+        at: Instant,
+    },
+    /// The level is lower than what a flow demanded not long ago.
+    DemandLost {
+        /// Where it was demanded.
+        switch: usize,
+        /// Which level.
+        level: Level,
+        /// What is held instead.
+        mode: Mode,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAgreed { modes, within } => {
+                write!(out, "not agreed within {within:?}:")?;
+                for (switch, mode) in modes.iter().enumerate() {
+                    let (era, level) = (mode.era, mode.level.number());
+                    write!(out, " s{switch} ({era}, {level})")?;
+                }
+                Ok(())
+            }
+            Self::ServesIncomplete { switch, level, at } => {
+                let level = level.number();
+                write!(out, "s{switch} serves level {level}, incomplete, at {at:?}")
+            }
+            Self::FromNowhere { switch, mode, at } => {
+                let (era, level) = (mode.era, mode.level.number());
+                write!(
+                    out,
+                    "s{switch} enters ({era}, {level}) at {at:?}, which no switch began"
+                )
+            }
+            Self::DemandLost {
+                switch,
+                level,
+                mode,
+            } => {
+                let (demanded, held) = (level.number(), mode.level.number());
+                write!(out, "s{switch} demanded level {demanded}, held is {held}")
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What came of many ordeals.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use units::Duration;
+
+use super::finding::Finding;
+use super::ordeal::{Incident, Ordeal};
+use super::run::Outcome;
+use super::topology::Shape;
+
+/// What came of many ordeals.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    networks: u64,
+    by_shape: BTreeMap<Shape, u64>,
+    switches: u64,
+    /// How often each kind of incident happened.
+    incidents: BTreeMap<&'static str, u64>,
+    one_way_left: u64,
+    incomplete: u64,
+    entered: u64,
+    refused_signals: u64,
+    refused_ways_back: u64,
+    slowest: Duration,
+    /// Of a thousand, how much of the time that it is allowed the slowest network took.
+    closest_permille: u64,
+    findings: BTreeMap<u64, Vec<Finding>>,
+}
+
+impl Tally {
+    /// Adds one.
+    pub fn count(&mut self, ordeal: &Ordeal, outcome: &Outcome) {
+        self.networks += 1;
+        *self.by_shape.entry(ordeal.topology.shape).or_default() += 1;
+        self.switches += ordeal.topology.switches as u64;
+        for (_, incident) in &ordeal.incidents {
+            *self.incidents.entry(name(incident)).or_default() += 1;
+        }
+        let heard = ordeal.noise.deaf.iter().filter(|deaf| !**deaf).count();
+        let has_spare = ordeal.topology.cables.len() >= ordeal.topology.switches;
+        self.one_way_left += u64::from(has_spare && heard + 1 == ordeal.topology.switches);
+        self.incomplete += u64::from(!ordeal.incomplete.is_empty());
+        self.entered += outcome.entered;
+        self.refused_signals += outcome.refused_signals;
+        self.refused_ways_back += outcome.refused_ways_back;
+        self.slowest = self.slowest.max(outcome.agreed_after);
+        let allowed = outcome.agreed_within.as_ns().max(1);
+        let share = outcome.agreed_after.as_ns() * 1_000 / allowed;
+        self.closest_permille = self.closest_permille.max(share);
+        if !outcome.findings.is_empty() {
+            self.findings.insert(ordeal.seed, outcome.findings.clone());
+        }
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn merge(&mut self, other: Self) {
+        self.networks += other.networks;
+        self.switches += other.switches;
+        self.one_way_left += other.one_way_left;
+        self.incomplete += other.incomplete;
+        self.entered += other.entered;
+        self.refused_signals += other.refused_signals;
+        self.refused_ways_back += other.refused_ways_back;
+        self.slowest = self.slowest.max(other.slowest);
+        self.closest_permille = self.closest_permille.max(other.closest_permille);
+        for (shape, count) in other.by_shape {
+            *self.by_shape.entry(shape).or_default() += count;
+        }
+        for (kind, count) in other.incidents {
+            *self.incidents.entry(kind).or_default() += count;
+        }
+        self.findings.extend(other.findings);
+    }
+
+    /// Returns the seeds of networks in which something was seen that must not be.
+    pub fn findings(&self) -> impl Iterator<Item = (u64, &[Finding])> {
+        let all = self.findings.iter();
+        all.map(|(seed, findings)| (*seed, findings.as_slice()))
+    }
+}
+
+const fn name(incident: &Incident) -> &'static str {
+    match incident {
+        Incident::Violation { .. } => "violations",
+        Incident::Lower { .. } => "ways back asked for",
+        Incident::Force { .. } => "levels forced",
+        Incident::Crash { .. } => "crashes",
+        Incident::Restart { .. } => "restarts",
+        Incident::Cut { .. } => "cables cut",
+        Incident::Heal { .. } => "cables healed",
+        Incident::Forge { .. } => "forgeries",
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            networks, switches, ..
+        } = self;
+        writeln!(out, "{networks} networks of {switches} switches")?;
+        for (shape, count) in &self.by_shape {
+            writeln!(out, "  {count} {}", shape.name())?;
+        }
+        writeln!(out, "  {} with one way left for signals", self.one_way_left)?;
+        writeln!(out, "  {} with levels half deployed", self.incomplete)?;
+        for (kind, count) in &self.incidents {
+            writeln!(out, "  {count} {kind}")?;
+        }
+        writeln!(out, "modes entered: {}", self.entered)?;
+        writeln!(out, "signals refused: {}", self.refused_signals)?;
+        writeln!(out, "ways back refused: {}", self.refused_ways_back)?;
+        let ms = self.slowest.as_secs_f64() * 1e3;
+        writeln!(out, "slowest agreement after the last incident: {ms:.1} ms")?;
+        let percent = self.closest_permille / 10;
+        writeln!(out, "most of the time allowed that was taken: {percent} %")?;
+        write!(out, "networks that broke a rule: {}", self.findings.len())
+    }
+}

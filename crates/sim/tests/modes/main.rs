@@ -1,0 +1,63 @@
+//! Networks that go through an ordeal end in one mode (S2-11). Replay one with
+//! `TAKTOS_SEED=… cargo test -p sim --test modes`; `cargo xtask modes` runs many more.
+
+use std::ops::RangeInclusive;
+
+use sim::modes::finding::Finding;
+use sim::modes::ordeal::Ordeal;
+use sim::modes::run::run;
+use sim::modes::station::Flaw;
+
+const ORDEALS: u64 = 400;
+
+#[test]
+fn all_who_are_connected_end_in_one_mode_in_time() {
+    let (mut refused_signals, mut refused_ways_back) = (0, 0);
+    for seed in seeds() {
+        println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
+
+        let outcome = run(&Ordeal::draw(seed), Flaw::None);
+
+        assert_eq!(outcome.findings, []);
+        assert!(outcome.agreed_after <= outcome.agreed_within);
+        refused_signals += outcome.refused_signals;
+        refused_ways_back += outcome.refused_ways_back;
+    }
+    assert!(refused_signals > 0, "no forgery was refused");
+    assert!(refused_ways_back > 0, "no way back was refused");
+}
+
+/// The check can fail: who does not repeat what it holds stays behind.
+#[test]
+fn without_heart_beats_some_stay_apart() {
+    let apart = (0..100)
+        .map(|seed| run(&Ordeal::draw(seed), Flaw::Silent))
+        .filter(|outcome| {
+            let is_it = |finding: &Finding| matches!(finding, Finding::NotAgreed { .. });
+            outcome.findings.iter().any(is_it)
+        });
+
+    assert!(apart.count() > 5);
+}
+
+/// The check can fail: who looks at no tag enters modes that nobody began.
+#[test]
+fn without_tags_a_forged_signal_changes_modes() {
+    let entered = (0..100).map(|seed| run(&Ordeal::draw(seed), Flaw::IgnoresTags));
+
+    let fooled = entered.filter(|outcome| {
+        let is_it = |finding: &Finding| matches!(finding, Finding::FromNowhere { .. });
+        outcome.findings.iter().any(is_it)
+    });
+
+    assert!(fooled.count() > 5);
+}
+
+#[expect(clippy::disallowed_methods, reason = "replays one seed")]
+fn seeds() -> RangeInclusive<u64> {
+    let fixed = std::env::var("TAKTOS_SEED").ok();
+    match fixed.map(|seed| seed.parse().expect("a number")) {
+        Some(seed) => seed..=seed,
+        None => 0..=ORDEALS,
+    }
+}
