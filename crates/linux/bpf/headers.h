@@ -346,7 +346,7 @@ INLINE int read_key(struct plan *plan)
 	work->key[0] = work->key[13] << 32 | (u64)type << 16 | tag;
 	work->key[2] = be64(work->form.words[0]) << 16;
 	work->key[3] = source_and_type & ~0xffffull;
-	work->key[4] = 0;
+	work->key[4] = (u64)plan->level << 29;
 	work->key[5] = 0;
 	work->key[6] = 0;
 	work->key[7] = 0;

@@ -159,6 +159,8 @@ struct plan {
 	u32 missed;
 	/* Whether every output is a copy, for trials. */
 	u32 copies_only;
+	/* The level that was served when the frame came. */
+	u32 level;
 	union {
 		u8 verdicts[HANDED_VERDICTS_MAX];
 		u64 verdict_words[HANDED_VERDICTS_MAX / 8];

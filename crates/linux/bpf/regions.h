@@ -25,6 +25,8 @@ MAP(queues);
 MAP(arrivals);
 MAP(lookups);
 MAP(totals);
+MAP(modes);
+MAP(monitors);
 
 /* From the number of an interface (u32) to the place of its port (u32): a hash. */
 MAP(interfaces);

@@ -34,6 +34,13 @@ INLINE void take_up(struct plan *plan, const u64 *setting)
 		plan->needs |= NEED_NETWORK;
 }
 
+/* Returns the level whose entries are in force. */
+INLINE u32 level_served(const u64 *mode)
+{
+	u32 level = READ_ONCE(mode[MODES_MODE]) >> 24 & 7;
+	return READ_ONCE(mode[MODES_SERVES]) >> 4 * level & 7;
+}
+
 /* Finds out what becomes of the frame. */
 INLINE int make_plan(struct __sk_buff *frame, struct plan *plan)
 {
@@ -107,10 +114,12 @@ INLINE int handle(struct __sk_buff *frame)
 	struct plan *plan = (struct plan *)record(&scratch, 0);
 	const u64 *setting = record(&settings, 0);
 	const u64 *port = record(&ports, *place);
-	if (!plan || !setting || !port)
+	const u64 *mode = record(&modes, 0);
+	if (!plan || !setting || !port || !mode)
 		return TC_ACT_SHOT;
 	plan->port = *place;
 	plan->work.key[13] = low(port[PORT_NUMBER]);
+	plan->level = level_served(mode);
 	take_up(plan, setting);
 	return receive(frame, plan, port);
 }

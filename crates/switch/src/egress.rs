@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use units::{Duration, Instant};
+use wire::mode_signal::Level;
 use wire::openflow::{ControllerLength, PacketInReason, PortConfig, PortNumber};
 
 use crate::action::{Action, Program, Target};
@@ -89,6 +90,8 @@ pub(crate) struct Egress {
     /// How much of a frame the controllers get if no action says it, OF13 clause
     /// 7.3.2.
     pub(crate) miss_send_length: ControllerLength,
+    /// The level whose entries are in force.
+    pub(crate) level: Level,
     packet_ins: Budget,
     discovery: Budget,
     catch_up: Duration,
@@ -134,6 +137,7 @@ impl Egress {
             copies_left: GROUP_COPIES_A_FRAME,
             stations,
             miss_send_length: MISS_SEND_LENGTH,
+            level: Level::LOWEST,
             packet_ins: Budget::new(now, config.packet_ins),
             discovery: Budget::new(now, config.discovery),
             catch_up: config.catch_up,
@@ -170,7 +174,7 @@ impl Egress {
     ) -> Option<Packet> {
         let slot = self.pool.store(frame)?;
         self.copies_left = GROUP_COPIES_A_FRAME;
-        Some(Packet::new(port, in_port, slot, frame.bytes))
+        Some(Packet::new(port, in_port, slot, self.level, frame.bytes))
     }
 
     /// Gives up the hold of the walk on its frame.

@@ -14,6 +14,7 @@
 //! RFC 4861 section 4, IEEE 802.1ah (backbone tag), `extension_headers` (IPv6).
 
 use wire::ethernet::EtherType;
+use wire::mode_signal::Level;
 use wire::openflow::PortNumber;
 
 use crate::extension_headers::{self, Seen};
@@ -75,6 +76,9 @@ pub(crate) struct PipelineFields {
     pub(crate) metadata: u64,
     /// The tunnel that it came through or is to go through.
     pub(crate) tunnel: u64,
+    /// The level that was in force when it came: a frame sees one mode, however
+    /// often its headers are read.
+    pub(crate) level: Level,
 }
 
 /// Where the headers of a frame begin, for actions that rewrite them.
@@ -120,6 +124,7 @@ pub(crate) fn extract(known: PipelineFields, frame: &[u8]) -> (PacketKey, Header
     key.put(field::IN_PHYSICAL_PORT, u64::from(known.in_port.0));
     key.put(field::METADATA, known.metadata);
     key.put(field::TUNNEL_ID, known.tunnel);
+    key.put(field::LEVEL, u64::from(known.level.number()));
     let Some(addresses) = frame.first_chunk::<MAC_ADDRESSES>() else {
         return (key, headers);
     };

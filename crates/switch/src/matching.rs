@@ -128,7 +128,8 @@ impl Rule {
     }
 }
 
-fn mac_bits(address: MacAddress) -> u64 {
+/// Returns an address as a number, its first byte highest.
+pub(crate) fn mac_bits(address: MacAddress) -> u64 {
     let [a, b, c, d, e, f] = address.0;
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }

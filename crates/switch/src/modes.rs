@@ -9,6 +9,9 @@
 //! Neither is part of the pipeline yet: entries have no variants, and no port sends
 //! signals.
 
+/// How many flows a switch watches at most.
+pub const MONITORS_MAX: usize = 1024;
+
 mod agreement;
 mod flow_monitor;
 

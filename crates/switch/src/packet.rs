@@ -2,6 +2,7 @@
 //! sent.
 
 use wire::ethernet::EtherType;
+use wire::mode_signal::Level;
 use wire::openflow::{Cookie, PacketInReason, PortNumber, TableId};
 
 use crate::action::MetadataChange;
@@ -39,17 +40,19 @@ pub(crate) enum Stale {
 }
 
 impl Packet {
-    /// Begins the way of the frame in `slot`.
+    /// Begins the way of the frame in `slot` while a level is in force.
     pub(crate) fn new(
         port: Option<PortIndex>,
         in_port: PortNumber,
         slot: SlotIndex,
+        level: Level,
         frame: &[u8],
     ) -> Self {
         let known = PipelineFields {
             in_port,
             metadata: 0,
             tunnel: 0,
+            level,
         };
         let (key, headers) = headers::extract(known, frame);
         Self {

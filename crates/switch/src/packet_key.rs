@@ -55,6 +55,8 @@ pub(crate) mod field {
     pub(crate) const L4_SRC: Place = Place::new(3, 0, 16);
     /// Destination port of TCP, UDP or SCTP, or code of ICMP.
     pub(crate) const L4_DST: Place = Place::new(4, 48, 16);
+    /// The level in force when the frame came (S2-5).
+    pub(crate) const LEVEL: Place = Place::new(4, 29, 3);
     pub(crate) const IPV6_EXTHDR: Place = Place::new(4, 20, 9);
     pub(crate) const IPV6_FLOW_LABEL: Place = Place::new(4, 0, 20);
     pub(crate) const IPV4_SRC: Place = Place::new(5, 32, 32);

@@ -5,7 +5,7 @@ use units::Instant;
 use wire::openflow::{FragmentHandling, PortConfig};
 
 use super::groups::GroupForms;
-use super::layout::{NEVER, Region, VERSION, flag, limit, need, port, settings, table};
+use super::layout::{NEVER, Region, VERSION, flag, limit, modes, need, port, settings, table};
 use super::masks::Masks;
 use super::memory::Memory;
 use super::meters::MeterForms;
@@ -15,10 +15,14 @@ use super::store::Store;
 use super::tables::{Draft, EntryPlaces, TableForm};
 use crate::flow_table::Rule;
 use crate::group_table::GroupIndex;
+use crate::matching::mac_bits;
 use crate::meter_band;
 use crate::meter_table::{Meter, MeterIndex};
 use crate::pipeline::{Misses, Pipeline, Treatment};
 use crate::port::{Port, PortIndex};
+
+/// Each level is served while it is agreed on.
+const ALL_SERVED: u64 = 0x7654_3210;
 
 /// The compiled form of a switch.
 #[derive(Debug)]
@@ -178,6 +182,7 @@ impl Form {
         self.set(settings::SEED, seed);
         self.set(settings::FLOW_SEED, seed);
         self.set(settings::PORTS, count(ports));
+        self.store.set(Region::Modes, 0, modes::SERVES, ALL_SERVED);
         for number in 0..self.store.memory().sizes().records(Region::Tables) {
             let number = u32::try_from(number).expect("at most 255");
             for since in table::SINCE {
@@ -228,6 +233,8 @@ impl Form {
             let words = self.port_words(usize::try_from(at).expect("32 bits fit"), port);
             self.store.set(Region::Ports, at, port::INTERFACE, words[0]);
             self.store.set(Region::Ports, at, port::NUMBER, words[1]);
+            let address = mac_bits(port.config.mac);
+            self.store.set(Region::Ports, at, port::ADDRESS, address);
         }
     }
 

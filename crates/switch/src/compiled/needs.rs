@@ -67,8 +67,9 @@ pub(super) fn of_rule(rule: &Rule) -> u64 {
 }
 
 fn looks_behind_type(mask: &PacketKey) -> bool {
-    let words = mask.words();
-    words[4..12].iter().any(|word| *word != 0)
+    let mut headers = *mask;
+    headers.replace(field::LEVEL, 0);
+    headers.words()[4..12].iter().any(|word| *word != 0)
         || mask.get(field::IP_PROTO) | mask.get(field::IP_DSCP) | mask.get(field::IP_ECN) != 0
         || mask.get(field::L4_SRC) != 0
 }

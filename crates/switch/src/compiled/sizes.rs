@@ -8,6 +8,7 @@
 
 use super::layout::{Region, limit};
 use crate::config::Config;
+use crate::modes::MONITORS_MAX;
 use crate::port::QUEUES;
 
 /// Records of entries for each entry that is to fit.
@@ -15,7 +16,7 @@ const VERSIONS: usize = 2;
 /// Actions for each entry that is to fit, old versions and those of groups
 /// included.
 const ACTIONS_PER_ENTRY: usize = 6;
-/// One group or meter for so many entries.
+/// One group, meter or monitor for so many entries.
 const ENTRIES_PER_GROUP: usize = 4;
 /// Buckets of a group or bands of a meter, on the average.
 const PARTS: usize = 4;
@@ -64,7 +65,8 @@ impl Sizes {
         let entries = self.entries * VERSIONS;
         let (buckets, bands) = (self.groups * PARTS, self.meters * PARTS);
         let records = match region {
-            Region::Settings | Region::Totals => 1,
+            Region::Settings | Region::Totals | Region::Modes => 1,
+            Region::Monitors => MONITORS_MAX.min(self.entries / ENTRIES_PER_GROUP),
             Region::Busy => self.processors,
             Region::Ports | Region::Arrivals => self.ports,
             Region::Queues => self.ports * QUEUES,

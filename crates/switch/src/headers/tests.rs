@@ -10,6 +10,7 @@ fn known() -> PipelineFields {
         in_port: PORT,
         metadata: 0,
         tunnel: 0,
+        level: wire::mode_signal::Level::LOWEST,
     }
 }
 

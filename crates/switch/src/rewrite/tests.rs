@@ -80,6 +80,7 @@ fn read(frame: &[u8]) -> (PacketKey, Headers) {
         in_port: PortNumber(1),
         metadata: 0,
         tunnel: 0,
+        level: wire::mode_signal::Level::LOWEST,
     };
     headers::extract(known, frame)
 }

@@ -88,11 +88,13 @@ pub enum CoreReason {
     Masks,
     /// There is no room for it outside of the core.
     Room,
+    /// They have to do with modes in a way that only the core knows.
+    Mode,
 }
 
 impl CoreReason {
     /// All reasons.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Controller,
         Self::Bridge,
         Self::Port,
@@ -105,6 +107,7 @@ impl CoreReason {
         Self::Bands,
         Self::Masks,
         Self::Room,
+        Self::Mode,
     ];
 
     const fn number(self) -> u8 {
@@ -121,6 +124,7 @@ impl CoreReason {
             Self::Bands => 10,
             Self::Masks => 11,
             Self::Room => 12,
+            Self::Mode => 13,
         }
     }
 
@@ -149,6 +153,7 @@ impl fmt::Display for CoreReason {
             Self::Bands => "has too many bands",
             Self::Masks => "has too many masks",
             Self::Room => "has no room outside of the core",
+            Self::Mode => "has to do with modes as only the core can",
         })
     }
 }
