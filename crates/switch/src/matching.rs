@@ -7,7 +7,7 @@
 
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
-use wire::openflow::{BadMatch, ErrorKind, Fields, MatchField};
+use wire::openflow::{ErrorKind, Fields, MatchField};
 
 use crate::flow_table::Rule;
 use crate::packet_key::{PacketKey, Place, field};
@@ -25,12 +25,12 @@ pub(crate) fn compile(fields: &Fields<'_>, priority: u16) -> Result<Rule, ErrorK
         priority,
     };
     for field in fields.iter() {
-        add(&mut rule, field.map_err(|error| error.kind())?)?;
+        add(&mut rule, field.map_err(|error| error.kind())?);
     }
     Ok(rule)
 }
 
-fn add(rule: &mut Rule, of: MatchField) -> Result<(), ErrorKind> {
+fn add(rule: &mut Rule, of: MatchField) {
     match of {
         MatchField::InPort(port) => rule.exact(field::IN_PORT, port.0),
         MatchField::InPhysicalPort(port) => rule.exact(field::IN_PHYSICAL_PORT, port.0),
@@ -92,9 +92,11 @@ fn add(rule: &mut Rule, of: MatchField) -> Result<(), ErrorKind> {
             let mask = headers.mask.map(u64::from);
             rule.masked(field::IPV6_EXTHDR, u64::from(headers.value), mask);
         }
-        MatchField::Level(_) => return Err(ErrorKind::BadMatch(BadMatch::BadField)),
+        MatchField::Level(level) => {
+            let mask = level.mask.map(u64::from);
+            rule.masked(field::LEVEL, u64::from(level.value), mask);
+        }
     }
-    Ok(())
 }
 
 impl Rule {
