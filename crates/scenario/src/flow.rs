@@ -6,7 +6,7 @@ use units::{BitRate, DataSize, Duration};
 
 use crate::limits::MOST_CHANGES;
 use crate::random::Random;
-use crate::{ClassIndex, HostIndex};
+use crate::{ClassIndex, HostIndex, Treatment};
 
 /// How late a frame may leave its host if nothing else is said.
 pub(crate) const DEFAULT_JITTER: Duration = Duration::from_us(250);
@@ -43,6 +43,9 @@ pub struct Flow {
     pub criticality: Criticality,
     /// What happens to it when a link breaks.
     pub protection: Protection,
+    /// How it is treated at each level of the network, the lowest first; empty if the
+    /// network has no levels.
+    pub by_level: Vec<Treatment>,
     /// When it begins, after the start of traffic.
     pub start: Duration,
     /// When it ends, after the start of traffic; with the run if absent.

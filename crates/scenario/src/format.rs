@@ -5,11 +5,13 @@
 //! reference in `docs/scenario.md` repeat it.
 
 mod flows;
+mod modes;
 mod network;
 pub(crate) mod profile;
 mod settings;
 
 pub(crate) use flows::{FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_RESTORE};
+pub(crate) use modes::{FLOW_LEVEL, MODES};
 pub(crate) use network::{HOST, LINK, NETWORK, SWITCH};
 pub(crate) use profile::PROFILE;
 pub(crate) use settings::{ADMISSION, HOSTS_FROM_SCENARIO};
@@ -86,6 +88,12 @@ pub(crate) static FILE: Table = Table {
             Optional,
             Shape::List(&Shape::Table(&FLOW_IMPORT)),
             "the flows of a substation description or of a table",
+        ),
+        key(
+            "modes",
+            Optional,
+            Shape::Table(&MODES),
+            "the levels of the network: what it gives up when important flows need more",
         ),
         key(
             "events",

@@ -23,6 +23,7 @@ mod import;
 mod length;
 mod limits;
 mod mistake;
+mod modes;
 mod names;
 mod network;
 mod plan;
@@ -53,12 +54,16 @@ pub use limits::{
     MOST_NODES, MOST_PROFILES, MOST_RECEIVERS,
 };
 pub use mistake::Mistake;
+pub use modes::{
+    Level, LevelIndex, MOST_LEVELS, MessageContract, Modes, Service, Strategy, Treatment, Violation,
+};
 pub use network::{Device, End, Host, Link, Node, Switch};
 pub use problem::{MOST_PROBLEMS, Problem, ScenarioError};
 pub use profile::{ControlTimes, Lookup, Origin, Profile, Stated};
 pub use reference::reference;
 pub use scenario::{
-    ClassIndex, FlowIndex, HostIndex, ImportedFile, LinkIndex, ProfileIndex, Scenario, SwitchIndex,
+    ClassIndex, FlowIndex, HostIndex, ImportedFile, LinkIndex, Phase, ProfileIndex, Scenario,
+    SwitchIndex,
 };
 pub use schema::{json_schema, profile_schema};
 pub use settings::{Admission, Capture, Control, HostDiscovery, Measurement};

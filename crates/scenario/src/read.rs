@@ -14,6 +14,7 @@ mod events;
 mod flow_imports;
 mod flow_sets;
 mod flows;
+mod modes;
 mod network;
 mod profiles;
 mod settings;
@@ -79,12 +80,20 @@ fn read(name: &str, file: &Record<'_>, load: &mut Loader<'_>, problems: &mut Pro
 
     let (network, profiles) = network::read(file, load, problems);
     let (classes, class_names) = classes::read(file, problems);
-    let mut flows = flows::Flows::new(&network, &class_names, duration);
+    let levels = modes::read(file, problems);
+    let mut flows = flows::Flows::new(&network, &class_names, &levels, duration);
     flows.read(file, problems);
     flows.read_sets(file, problems);
     let imports = flows.read_imports(file, load, problems);
-    let flows = flows.finish(problems);
-    let events = events::read(file, &network, duration, problems);
+    let (flows, flow_names) = flows.finish(problems);
+    let subjects = events::Subjects {
+        network: &network,
+        flows: &flows,
+        flow_names: &flow_names,
+        levels: &levels,
+        duration,
+    };
+    let (events, violations) = events::read(file, &subjects, problems);
     let measurement = file.record("measurement", &MEASUREMENT);
     let measurement = settings::measurement(&measurement, &network, duration, problems);
 
@@ -98,6 +107,8 @@ fn read(name: &str, file: &Record<'_>, load: &mut Loader<'_>, problems: &mut Pro
         flows,
         imports,
         events,
+        violations,
+        modes: levels.modes,
         admission: settings::admission(&file.record("admission", &ADMISSION)),
         control: settings::control(&file.record("controller", &CONTROLLER)),
         measurement,

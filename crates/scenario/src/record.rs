@@ -88,6 +88,11 @@ impl<'a> Record<'a> {
         self.scalar(key, Shape::time)
     }
 
+    /// Returns the time at a key whose time may be never: then there is one inside or not.
+    pub(crate) fn time_or_never(&self, key: &str) -> Option<Option<Duration>> {
+        self.scalar(key, Shape::time_or_never)
+    }
+
     pub(crate) fn delay(&self, key: &str) -> Option<Delay> {
         self.scalar(key, Shape::delay)
     }

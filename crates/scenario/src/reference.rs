@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::format::{FILE, PROFILE};
-use crate::shape::{Keys, Need, Shape, Table};
+use crate::shape::{Keys, NEVER, Need, Shape, Table, Zero};
 
 /// Returns the reference of all tables and keys, in Markdown.
 #[must_use]
@@ -77,6 +77,7 @@ fn table_of(shape: &Shape) -> Option<(Nesting, &'static Table)> {
         Shape::AnyOf(shapes) => shapes.iter().find_map(table_of),
         Shape::Text
         | Shape::Time(_)
+        | Shape::TimeOrNever
         | Shape::Delay(_)
         | Shape::Rate
         | Shape::Size
@@ -102,6 +103,7 @@ fn value_of(shape: &Shape) -> String {
             let (what, example) = shape.example();
             format!("{what}, `\"{example}\"`")
         }
+        Shape::TimeOrNever => format!("{} or `\"{NEVER}\"`", value_of(&Shape::Time(Zero::Refused))),
         Shape::Integer { least, most } => format!("{least} to {most}"),
         Shape::Number => "integer".to_owned(),
         Shape::Choice(choice) => {

@@ -4,7 +4,8 @@ use units::Duration;
 
 use crate::flow_table::Remark;
 use crate::{
-    Admission, Class, Control, Event, Flow, Host, Link, Measurement, Node, Profile, Switch,
+    Admission, Class, Control, Event, Flow, Host, Link, Measurement, Message, Modes, Node, Profile,
+    Switch, Traffic, Violation,
 };
 
 /// A network, its flows, what happens to it and how it is measured.
@@ -38,6 +39,10 @@ pub struct Scenario {
     pub imports: Vec<ImportedFile>,
     /// What happens while traffic runs, in order of time.
     pub events: Vec<Event>,
+    /// When flows send otherwise than they agreed to, in order of time.
+    pub violations: Vec<Violation>,
+    /// The levels of the network; without them it has one.
+    pub modes: Option<Modes>,
     /// How promises are computed.
     pub admission: Admission,
     /// How the controller reaches the switches.
@@ -79,6 +84,51 @@ impl Scenario {
     #[must_use]
     pub fn class_of(&self, flow: &Flow) -> &Class {
         &self.classes[flow.class.0]
+    }
+}
+
+/// What a flow of messages sends from some time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// When the first message is due, after the start of traffic.
+    pub from: Duration,
+    /// What is sent from then on.
+    pub message: Message,
+}
+
+impl Scenario {
+    /// Returns what a flow sends when, in order of time: what it agreed to at the lowest
+    /// level, but for its violations. After one it waits for as long as it agreed to.
+    /// Nothing if it sends no messages.
+    #[must_use]
+    pub fn phases_of(&self, flow: FlowIndex) -> Vec<Phase> {
+        let Traffic::Message(agreed) = self.flows[flow.0].traffic else {
+            return Vec::new();
+        };
+        let mut phases = vec![Phase {
+            from: self.flows[flow.0].start,
+            message: agreed,
+        }];
+        let own = self.violations.iter().filter(|one| one.flow == flow);
+        for violation in own {
+            // What began after this violation does begin no more.
+            phases.retain(|phase| phase.from < violation.from);
+            let message = Message {
+                size: violation.sent.size,
+                period: violation.sent.period,
+                ..agreed
+            };
+            let from = violation.from;
+            phases.push(Phase { from, message });
+            if let Some(until) = violation.until {
+                let messages = (until.as_ns() - from.as_ns()).div_ceil(message.period.as_ns());
+                let last = from + message.period * (messages - 1);
+                let from = last + agreed.period;
+                let message = agreed;
+                phases.push(Phase { from, message });
+            }
+        }
+        phases
     }
 }
 

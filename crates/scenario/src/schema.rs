@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::format::{FILE, PROFILE};
 use crate::mistake::LONGEST_NAME;
-use crate::shape::{Keys, Need, Shape, Table};
+use crate::shape::{Keys, NEVER, Need, Shape, Table, Zero};
 
 /// A number as the reader takes it: digits, with `_` between them if wanted,
 /// and decimals.
@@ -78,6 +78,10 @@ fn schema_of(
     match shape {
         Shape::Text => fields([("type", json!("string"))]),
         Shape::Time(_) | Shape::Delay(_) => quantity(TIMES, shape),
+        Shape::TimeOrNever => fields([(
+            "anyOf",
+            json!([quantity(TIMES, &Shape::Time(Zero::Refused)), { "const": NEVER }]),
+        )]),
         Shape::Rate => quantity(RATES, shape),
         Shape::Size => quantity(SIZES, shape),
         Shape::Length => quantity(LENGTHS, shape),

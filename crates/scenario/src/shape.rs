@@ -16,6 +16,8 @@ use crate::length::Length;
 use crate::mistake::{LONGEST_NAME, Mistake, nearest, quote};
 use crate::problem::{Place, Problems};
 
+/// The word for a time that does not come.
+pub(crate) const NEVER: &str = "never";
 /// The longest time that a file may state: longer than any run; far below what
 /// [`Delay`] can hold.
 pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
@@ -54,6 +56,8 @@ pub(crate) enum Shape {
     Text,
     /// A length of time.
     Time(Zero),
+    /// A length of time that is not zero, or [`NEVER`].
+    TimeOrNever,
     /// A computed delay, which may be shorter than a nanosecond.
     Delay(Zero),
     Rate,
@@ -187,6 +191,7 @@ impl Shape {
         match self {
             Self::Text => self.text(value).map(drop),
             Self::Time(_) => self.time(value).map(drop),
+            Self::TimeOrNever => self.time_or_never(value).map(drop),
             Self::Delay(_) => self.delay(value).map(drop),
             Self::Rate => self.rate(value).map(drop),
             Self::Size => self.size(value).map(drop),
@@ -211,6 +216,7 @@ impl Shape {
             Self::AnyOf(shapes) => shapes.iter().any(|shape| shape.fits(value)),
             Self::Text
             | Self::Time(_)
+            | Self::TimeOrNever
             | Self::Delay(_)
             | Self::Rate
             | Self::Size
@@ -227,6 +233,7 @@ impl Shape {
             Self::AnyOf(shapes) => shapes.iter().find(|shape| shape.fits(value)),
             Self::Text
             | Self::Time(_)
+            | Self::TimeOrNever
             | Self::Delay(_)
             | Self::Rate
             | Self::Size
@@ -251,6 +258,14 @@ impl Shape {
         let time: Duration = self.quantity(value)?;
         self.check_zero(time == Duration::ZERO)?;
         self.within(time, Duration::ZERO, LONGEST_TIME)
+    }
+
+    /// Returns the time, or nothing for [`NEVER`].
+    pub(crate) fn time_or_never(&self, value: &DeValue<'_>) -> Result<Option<Duration>, Mistake> {
+        match value.as_str() {
+            Some(NEVER) => Ok(None),
+            Some(_) | None => Self::Time(Zero::Refused).time(value).map(Some),
+        }
     }
 
     pub(crate) fn delay(&self, value: &DeValue<'_>) -> Result<Delay, Mistake> {
@@ -388,7 +403,7 @@ impl Shape {
     pub(crate) fn example(&self) -> (&'static str, &'static str) {
         match self {
             Self::Text => ("text", "…"),
-            Self::Time(_) => ("time", "250 us"),
+            Self::Time(_) | Self::TimeOrNever => ("time", "250 us"),
             Self::Delay(_) => ("delay", "2.5 us"),
             Self::Rate => ("rate", "100 Mbit/s"),
             Self::Size => ("size", "306 B"),
@@ -416,6 +431,7 @@ impl Shape {
             Self::Text => "a text".to_owned(),
             Self::Choice(choice) => format!("one of {}", list(choice.words.iter().copied())),
             Self::Time(_)
+            | Self::TimeOrNever
             | Self::Delay(_)
             | Self::Rate
             | Self::Size

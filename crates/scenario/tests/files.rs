@@ -84,6 +84,21 @@ fn the_afdx_like_one_has_all_links_to_all_receivers() {
 }
 
 #[test]
+fn the_car_gives_up_its_film_when_it_sees_a_wall() {
+    let scenario = read("emergency-braking.toml").unwrap();
+
+    let dropped = |flow: &&scenario::Flow| flow.by_level[1] == scenario::Treatment::Dropped;
+    let dropped: Vec<_> = scenario.flows.iter().filter(dropped).collect();
+    assert_eq!(dropped.len(), 1);
+    assert_eq!(dropped[0].name, "stream");
+    let [violation] = scenario.violations[..] else {
+        panic!("{:?}", scenario.violations);
+    };
+    let phases = scenario.phases_of(violation.flow);
+    assert_eq!(phases[1].message.period, Duration::from_ms(22));
+}
+
+#[test]
 fn the_small_ones_are_right() {
     for name in ["diamond.toml", "refused.toml"] {
         read(name).unwrap();

@@ -1,6 +1,7 @@
 //! The tables that describe flows.
 
 use crate::format::key;
+use crate::format::modes::TREATMENT;
 use crate::limits::{MOST_FLOWS, MOST_RECEIVERS};
 use crate::shape::Need::{Optional, Required};
 use crate::shape::{Choice, Key, Keys, Shape, Table, Zero};
@@ -79,6 +80,13 @@ pub(crate) static FLOW: Table = Table {
         CRITICALITY,
         PROTECTION,
         INTERRUPTION,
+        key(
+            "modes",
+            Optional,
+            Shape::Map(Keys::Names, &TREATMENT),
+            "how it is treated at levels above the lowest, by the level's name: \"drop\", or what \
+             differs from the level below; default as its criticality says",
+        ),
         key(
             "start",
             Optional,

@@ -13,6 +13,7 @@ static EVENT_KINDS: Choice = Choice {
         "host-moves",
         "switch-crash",
         "switch-restart",
+        "violate",
     ],
 };
 
@@ -112,6 +113,36 @@ pub(crate) static EVENT: Table = Table {
             Optional,
             Shape::Text,
             "the switch that crashes or restarts",
+        ),
+        key(
+            "flow",
+            Optional,
+            Shape::Text,
+            "the flow that sends otherwise than it agreed to; it sends messages",
+        ),
+        key(
+            "level",
+            Optional,
+            Shape::Text,
+            "the level whose period and size the flow sends with",
+        ),
+        key(
+            "size",
+            Optional,
+            Shape::Size,
+            "the size of the messages that the flow sends instead",
+        ),
+        key(
+            "period",
+            Optional,
+            Shape::Time(Zero::Refused),
+            "the time between two messages of the flow instead",
+        ),
+        key(
+            "until",
+            Optional,
+            Shape::Time(Zero::Refused),
+            "when the flow keeps to its agreement again; default with the run",
         ),
     ],
 };

@@ -1,26 +1,33 @@
 //! Reads what happens to the network, and plays it through: a link that is cut
 //! twice or healed before it was cut is a mistake.
 
+mod violations;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use units::Duration;
 
+use self::violations::Violations;
 use crate::format::EVENT;
 use crate::limits::MOST_EVENTS;
 use crate::mistake::Mistake;
+use crate::names::Names;
 use crate::plan::Network;
 use crate::problem::{Place, Problems};
+use crate::read::modes::Levels;
 use crate::record::{Record, records};
-use crate::{Change, End, Event, HostIndex, LinkIndex, Node, SwitchIndex};
+use crate::shape::list;
+use crate::{
+    Change, End, Event, Flow, FlowIndex, HostIndex, LinkIndex, Node, SwitchIndex, Violation,
+};
 
 /// Returns the events in the order of their times; at the same time in the
 /// order of the file.
 pub(super) fn read(
     file: &Record<'_>,
-    network: &Network,
-    duration: Duration,
+    subjects: &Subjects<'_>,
     problems: &mut Problems,
-) -> Vec<Event> {
+) -> (Vec<Event>, Vec<Violation>) {
     let list = file
         .item("events")
         .and_then(|events| events.get_ref().as_array());
@@ -29,33 +36,61 @@ pub(super) fn read(
         let (what, limit) = ("events", MOST_EVENTS);
         let mistake = Mistake::TooMany { what, count, limit };
         problems.report(file.place_of("events"), mistake);
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
+    let mut violations = Violations::default();
     let mut planned = Vec::new();
     for record in list.into_iter().flat_map(|list| records(list, &EVENT)) {
         let at = record.time("at");
-        if let Some(at) = at.filter(|at| *at >= duration) {
-            let (what, end) = ("an event", duration);
+        if let Some(at) = at.filter(|at| *at >= subjects.duration) {
+            let (what, end) = ("an event", subjects.duration);
             let mistake = Mistake::AfterTheEnd { what, at, end };
             problems.report(record.place_of("at"), mistake);
         }
-        let subject = subject(&record, network, problems);
+        let subject = subject(&record, subjects, problems);
         if let (Some(at), Some(subject)) = (at, subject) {
-            planned.push((at, subject, record.place_of("at")));
+            match subject {
+                Subject::Network(subject) => planned.push((at, subject, record.place_of("at"))),
+                Subject::Flow(violation) => violations.add(violation, record.place_of("at")),
+            }
         }
     }
     planned.sort_by_key(|(at, ..)| *at);
-    let mut state = State::new(network);
+    let mut state = State::new(subjects.network);
     let events = planned.into_iter().filter_map(|(at, subject, place)| {
         let change = state.apply(subject, place, problems)?;
         Some(Event { at, change })
     });
-    events.collect()
+    (
+        events.collect(),
+        violations.in_order(subjects.flows, problems),
+    )
+}
+
+/// The keys that say what an event is about.
+const KEYS: [&str; 9] = [
+    "link", "host", "to", "switch", "flow", "level", "size", "period", "until",
+];
+
+/// What events may be about.
+pub(super) struct Subjects<'a> {
+    pub(super) network: &'a Network,
+    pub(super) flows: &'a [Flow],
+    pub(super) flow_names: &'a Names<FlowIndex>,
+    pub(super) levels: &'a Levels,
+    pub(super) duration: Duration,
 }
 
 /// What an event is about.
 #[derive(Clone, Copy)]
 enum Subject {
+    Network(NetworkSubject),
+    Flow(Violation),
+}
+
+/// What happens to the network.
+#[derive(Clone, Copy)]
+enum NetworkSubject {
     Cut(LinkIndex),
     Heal(LinkIndex),
     HostMoves(HostIndex, SwitchIndex),
@@ -63,45 +98,78 @@ enum Subject {
     SwitchRestart(SwitchIndex),
 }
 
-fn subject(record: &Record<'_>, network: &Network, problems: &mut Problems) -> Option<Subject> {
+fn subject(
+    record: &Record<'_>,
+    subjects: &Subjects<'_>,
+    problems: &mut Problems,
+) -> Option<Subject> {
+    let network = subjects.network;
     let kind = record.choice("kind")?;
-    let keys: &[&'static str] = match kind {
-        "cut" | "heal" => &["link"],
-        "host-moves" => &["host", "to"],
-        _ => &["switch"],
+    let (required, optional): (&[&'static str], &[&'static str]) = match kind {
+        "cut" | "heal" => (&["link"], &[]),
+        "host-moves" => (&["host", "to"], &[]),
+        "violate" => (&["flow"], &["level", "size", "period", "until"]),
+        _ => (&["switch"], &[]),
     };
-    for key in ["link", "host", "to", "switch"] {
-        let place = record.place_of(key);
-        match (keys.contains(&key), record.has(key)) {
-            (true, false) => problems.report(record.place.clone(), record.missing(key)),
-            (false, true) => problems.report(
-                place,
-                Mistake::KeyOfAnotherKind {
-                    key: key.to_owned(),
-                    kind,
-                    known: crate::shape::list(["at", "kind"].iter().chain(keys).copied()),
-                },
-            ),
-            (true, true) | (false, false) => {}
-        }
-    }
+    check_keys(record, kind, required, optional, problems);
     let mut link = || {
         let place = record.place_of("link");
         network
             .link_names
             .find(record.text("link")?, place, problems)
     };
-    match kind {
-        "cut" => link().map(Subject::Cut),
-        "heal" => link().map(Subject::Heal),
+    let of_network = match kind {
+        "cut" => link().map(NetworkSubject::Cut),
+        "heal" => link().map(NetworkSubject::Heal),
         "host-moves" => {
             let host = host(record, network, problems);
             let to = switch(record, "to", network, problems);
-            Some(Subject::HostMoves(host?, to?))
+            Some(NetworkSubject::HostMoves(host?, to?))
         }
-        "switch-crash" => switch(record, "switch", network, problems).map(Subject::SwitchCrash),
-        "switch-restart" => switch(record, "switch", network, problems).map(Subject::SwitchRestart),
+        "violate" => {
+            return violations::read(record, subjects, problems).map(Subject::Flow);
+        }
+        "switch-crash" => {
+            switch(record, "switch", network, problems).map(NetworkSubject::SwitchCrash)
+        }
+        "switch-restart" => {
+            switch(record, "switch", network, problems).map(NetworkSubject::SwitchRestart)
+        }
         _ => unreachable!("the shape of the key has no other word"),
+    };
+    of_network.map(Subject::Network)
+}
+
+fn check_keys(
+    record: &Record<'_>,
+    kind: &'static str,
+    required: &[&'static str],
+    optional: &[&'static str],
+    problems: &mut Problems,
+) {
+    for key in KEYS {
+        let place = record.place_of(key);
+        let known = required.contains(&key) || optional.contains(&key);
+        match (record.has(key), known) {
+            (false, _) if required.contains(&key) => {
+                problems.report(record.place.clone(), record.missing(key));
+            }
+            (true, false) => problems.report(
+                place,
+                Mistake::KeyOfAnotherKind {
+                    key: key.to_owned(),
+                    kind,
+                    known: list(
+                        ["at", "kind"]
+                            .iter()
+                            .chain(required)
+                            .chain(optional)
+                            .copied(),
+                    ),
+                },
+            ),
+            (true, true) | (false, _) => {}
+        }
     }
 }
 
@@ -162,33 +230,40 @@ impl<'a> State<'a> {
         }
     }
 
-    fn apply(&mut self, subject: Subject, place: Place, problems: &mut Problems) -> Option<Change> {
+    fn apply(
+        &mut self,
+        subject: NetworkSubject,
+        place: Place,
+        problems: &mut Problems,
+    ) -> Option<Change> {
         let link_name = |link: LinkIndex| &self.network.links[link.0].name;
         let switch_name = |switch: SwitchIndex| &self.network.switches[switch.0].name;
         let result = match subject {
-            Subject::Cut(link) if !self.cut.insert(link) => {
+            NetworkSubject::Cut(link) if !self.cut.insert(link) => {
                 Err(format!("link `{}` is cut already", link_name(link)))
             }
-            Subject::Heal(link) if !self.cut.remove(&link) => {
+            NetworkSubject::Heal(link) if !self.cut.remove(&link) => {
                 Err(format!("link `{}` is not cut", link_name(link)))
             }
-            Subject::SwitchCrash(switch) if !self.crashed.insert(switch) => Err(format!(
+            NetworkSubject::SwitchCrash(switch) if !self.crashed.insert(switch) => Err(format!(
                 "switch `{}` has crashed already",
                 switch_name(switch)
             )),
-            Subject::SwitchRestart(switch) if !self.crashed.remove(&switch) => {
+            NetworkSubject::SwitchRestart(switch) if !self.crashed.remove(&switch) => {
                 Err(format!("switch `{}` has not crashed", switch_name(switch)))
             }
-            Subject::HostMoves(host, to) if self.switch_of(host) == Some(to) => Err(format!(
-                "host `{}` is at `{}` already",
-                self.network.hosts[host.0].name,
-                switch_name(to)
-            )),
-            Subject::Cut(link) => Ok(Change::Cut(link)),
-            Subject::Heal(link) => Ok(Change::Heal(link)),
-            Subject::SwitchCrash(switch) => Ok(Change::SwitchCrash(switch)),
-            Subject::SwitchRestart(switch) => Ok(Change::SwitchRestart(switch)),
-            Subject::HostMoves(host, to) => Ok(self.move_host(host, to)),
+            NetworkSubject::HostMoves(host, to) if self.switch_of(host) == Some(to) => {
+                Err(format!(
+                    "host `{}` is at `{}` already",
+                    self.network.hosts[host.0].name,
+                    switch_name(to)
+                ))
+            }
+            NetworkSubject::Cut(link) => Ok(Change::Cut(link)),
+            NetworkSubject::Heal(link) => Ok(Change::Heal(link)),
+            NetworkSubject::SwitchCrash(switch) => Ok(Change::SwitchCrash(switch)),
+            NetworkSubject::SwitchRestart(switch) => Ok(Change::SwitchRestart(switch)),
+            NetworkSubject::HostMoves(host, to) => Ok(self.move_host(host, to)),
         };
         result
             .map_err(|sentence| problems.report(place, Mistake::EventOutOfOrder { sentence }))

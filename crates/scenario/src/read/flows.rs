@@ -12,6 +12,7 @@ use crate::mistake::Mistake;
 use crate::names::Names;
 use crate::plan::Network;
 use crate::problem::{Place, Problems};
+use crate::read::modes::{Levels, Reader};
 use crate::read::traffic::{Kind, Values};
 use crate::record::Record;
 use crate::{
@@ -29,6 +30,7 @@ pub(super) struct Flows<'a> {
     pub(super) network: &'a Network,
     classes: &'a Names<ClassIndex>,
     duration: Duration,
+    levels: &'a Levels,
     flows: Vec<Flow>,
     names: Names<FlowIndex>,
     /// For each switch a number that those share which paths connect.
@@ -52,12 +54,14 @@ impl<'a> Flows<'a> {
     pub(super) fn new(
         network: &'a Network,
         classes: &'a Names<ClassIndex>,
+        levels: &'a Levels,
         duration: Duration,
     ) -> Self {
         Self {
             network,
             classes,
             duration,
+            levels,
             flows: Vec::new(),
             names: Names::new("flow", "[flows]"),
             parts: connected_parts(network),
@@ -85,12 +89,17 @@ impl<'a> Flows<'a> {
                 .text("like")
                 .and_then(|name| template_names.find(name, record.place_of("like"), problems));
             let under = template.and_then(|template| templates[template]);
-            self.read_flow(named.name, &record.over(under), problems);
+            if self
+                .read_flow(named.name, &record.over(under), problems)
+                .is_none()
+            {
+                self.names.spoil(named.name);
+            }
         }
     }
 
-    /// Returns the flows; reports if there are too many.
-    pub(super) fn finish(self, problems: &mut Problems) -> Vec<Flow> {
+    /// Returns the flows and their names; reports if there are too many.
+    pub(super) fn finish(self, problems: &mut Problems) -> (Vec<Flow>, Names<FlowIndex>) {
         let limit = usize::try_from(MOST_FLOWS).expect("a usize has 32 bits at least");
         for (what, count, limit) in [
             ("flows", self.flows.len(), limit),
@@ -100,7 +109,7 @@ impl<'a> Flows<'a> {
                 problems.report(0..0, Mistake::TooMany { what, count, limit });
             }
         }
-        self.flows
+        (self.flows, self.names)
     }
 
     /// Returns how many flows there are so far.
@@ -108,34 +117,44 @@ impl<'a> Flows<'a> {
         self.flows.len()
     }
 
-    fn read_flow(&mut self, name: &str, record: &Record<'_>, problems: &mut Problems) {
+    /// Adds a flow, or returns nothing if it has a mistake, which was reported.
+    fn read_flow(
+        &mut self,
+        name: &str,
+        record: &Record<'_>,
+        problems: &mut Problems,
+    ) -> Option<()> {
         let kind = Kind::of(record);
         if !record.has("kind") {
             problems.report(record.place.clone(), record.missing("kind"));
         }
         let source = self.source(record, problems);
         let receivers = self.receivers(record, source, kind, problems);
-        let Some(kind) = kind else {
-            return;
-        };
+        let kind = kind?;
         kind.check_keys(record, problems);
         let traffic = Values::of_flow(kind, record, problems).traffic(kind);
         let terms = self.terms(kind, record, problems);
-        let (Some(source), Some(traffic), Some(terms)) = (source, traffic, terms) else {
-            return;
-        };
+        let (source, traffic, terms) = (source?, traffic?, terms?);
         let place = rate_place(record);
         let fits = self.check_rate(&traffic, source, &receivers, &place, problems);
-        if fits && !receivers.is_empty() {
-            self.add(
-                name,
-                record.place.clone(),
-                (source, receivers),
-                traffic,
-                terms,
-                problems,
-            );
+        if !fits || receivers.is_empty() {
+            return None;
         }
+        let by_level = self.levels.of_flow(
+            record,
+            &traffic,
+            &terms,
+            &mut Reader {
+                flows: self,
+                ends: (source, &receivers),
+                problems,
+            },
+        );
+        let place = record.place.clone();
+        self.add(name, place, (source, receivers), traffic, terms, problems);
+        let added = self.flows.last_mut().expect("it was added");
+        added.by_level = by_level;
+        Some(())
     }
 
     /// Adds a flow whose parts are right.
@@ -151,6 +170,7 @@ impl<'a> Flows<'a> {
         let index = FlowIndex(self.flows.len());
         self.names.give(name, index, place.clone(), problems);
         let destination = self.destination(&traffic, &receivers, place, problems);
+        let by_level = self.levels.by_criticality(&traffic, &terms);
         self.flows.push(Flow {
             name: name.to_owned(),
             traffic,
@@ -161,6 +181,7 @@ impl<'a> Flows<'a> {
             deadline: terms.deadline,
             criticality: terms.criticality,
             protection: terms.protection,
+            by_level,
             start: terms.start,
             stop: terms.stop,
         });
