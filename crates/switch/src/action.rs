@@ -6,6 +6,7 @@
 
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::FieldKind;
+use wire::openflow::taktos::{MonitorId, QueuedFates};
 use wire::openflow::{ControllerLength, TableId};
 
 use crate::group_table::GroupIndex;
@@ -39,6 +40,12 @@ pub(crate) enum Action {
     SetField(FieldValue),
     /// Send a copy of the frame through a group.
     Group(GroupIndex),
+    /// Show the frame to a monitor.
+    FlowMonitor(MonitorId),
+    /// Take the frame for a signal of a mode; it ends.
+    ModeArrange,
+    /// Say what becomes of the frame while it waits in a queue.
+    QueuedFate(QueuedFates),
 }
 
 impl Action {
@@ -267,6 +274,26 @@ impl Program {
     pub(crate) fn sends_to(&self, group: GroupIndex) -> bool {
         let wanted = Action::Group(group);
         self.apply.contains(&wanted) || self.write.contains(&wanted)
+    }
+
+    /// Returns the monitors that it shows frames to.
+    pub(crate) fn monitors(&self) -> impl Iterator<Item = MonitorId> {
+        let actions = self.apply.iter().chain(&self.write);
+        actions.filter_map(|action| match action {
+            Action::FlowMonitor(id) => Some(*id),
+            Action::Output(_)
+            | Action::SetQueue(_)
+            | Action::Push(_)
+            | Action::EnsureTag
+            | Action::Pop(_)
+            | Action::SetTtl(..)
+            | Action::DecrementTtl(_)
+            | Action::CopyTtl(_)
+            | Action::SetField(_)
+            | Action::Group(_)
+            | Action::ModeArrange
+            | Action::QueuedFate(_) => None,
+        })
     }
 
     /// Returns the groups that it sends frames to, each once.

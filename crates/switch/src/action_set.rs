@@ -27,10 +27,12 @@ mod place {
     pub(super) const QUEUE: u8 = FIELDS + 40;
     pub(super) const GROUP: u8 = QUEUE + 1;
     pub(super) const OUTPUT: u8 = GROUP + 1;
+    /// Actions of modes stand in no action set: their places are never used.
+    pub(super) const NONE: u8 = OUTPUT + 1;
 }
 
 /// How many kinds of actions there are.
-const KINDS: usize = place::OUTPUT as usize + 1;
+const KINDS: usize = place::NONE as usize + 1;
 
 /// The action set of the frame at hand. One is enough for a switch: a frame is
 /// done before the next one begins.
@@ -112,6 +114,7 @@ pub(crate) const fn place_of(action: Action) -> u8 {
         Action::SetQueue(_) => place::QUEUE,
         Action::Group(_) => place::GROUP,
         Action::Output(_) => place::OUTPUT,
+        Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFate(_) => place::NONE,
     }
 }
 

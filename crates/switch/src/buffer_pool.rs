@@ -47,6 +47,8 @@ pub(crate) struct BufferPool {
     bytes: Vec<u8>,
     slots: Vec<Slot>,
     free: Vec<SlotIndex>,
+    /// So many of them are kept for the frames of the switch itself.
+    kept: usize,
 }
 
 impl BufferPool {
@@ -57,6 +59,16 @@ impl BufferPool {
             bytes: vec![0; frames * SLOT_BYTES],
             slots: vec![Slot::default(); frames],
             free: (0..frames_u32).rev().map(SlotIndex).collect(),
+            kept: 0,
+        }
+    }
+
+    /// Returns a pool for `frames` frames, and `kept` of the switch's own that find room whatever
+    /// others there are.
+    pub(crate) fn keeping(kept: usize, frames: usize) -> Self {
+        Self {
+            kept,
+            ..Self::new(frames + kept)
         }
     }
 
@@ -66,12 +78,35 @@ impl BufferPool {
     ///
     /// If the frame is longer than [`FRAME_BYTES_MAX`].
     pub(crate) fn store(&mut self, frame: Arrival<'_>) -> Option<SlotIndex> {
+        let index = self.take_free()?;
+        self.fill(index, frame);
+        Some(index)
+    }
+
+    /// Keeps a copy of a frame of the switch itself, held once.
+    ///
+    /// # Panics
+    ///
+    /// Like [`store`](Self::store).
+    pub(crate) fn store_own(&mut self, frame: Arrival<'_>) -> Option<SlotIndex> {
+        let index = self.free.pop()?;
+        self.fill(index, frame);
+        Some(index)
+    }
+
+    fn take_free(&mut self) -> Option<SlotIndex> {
+        if self.free.len() <= self.kept {
+            return None;
+        }
+        self.free.pop()
+    }
+
+    fn fill(&mut self, index: SlotIndex, frame: Arrival<'_>) {
         let Arrival { bytes, at: arrived } = frame;
         assert!(
             bytes.len() <= FRAME_BYTES_MAX,
             "the caller refuses such frames"
         );
-        let index = self.free.pop()?;
         let at = index.at();
         let end = HEADROOM + bytes.len();
         self.slots[at] = Slot {
@@ -82,7 +117,6 @@ impl BufferPool {
         };
         let begin = at * SLOT_BYTES;
         self.bytes[begin + HEADROOM..begin + end].copy_from_slice(bytes);
-        Some(index)
     }
 
     /// Returns a slot with the same frame that nobody else holds: the slot
@@ -93,7 +127,7 @@ impl BufferPool {
         if slot.references == 1 {
             return Some(index);
         }
-        let copy = self.free.pop()?;
+        let copy = self.take_free()?;
         let from = index.at() * SLOT_BYTES;
         self.bytes.copy_within(
             from + slot.start..from + slot.end,
@@ -173,7 +207,7 @@ impl BufferPool {
 
     /// Returns how many slots are free.
     pub(crate) fn free(&self) -> usize {
-        self.free.len()
+        self.free.len().saturating_sub(self.kept)
     }
 }
 

@@ -13,6 +13,7 @@ pub mod layout;
 mod masks;
 mod memory;
 mod meters;
+mod modes;
 mod needs;
 mod operations;
 mod placement;

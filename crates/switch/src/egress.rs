@@ -23,14 +23,21 @@ use crate::headers::PipelineFields;
 use crate::mac_table::MacTable;
 use crate::meter_table::MeterTable;
 use crate::metering::Judged;
+use crate::modes::ModeKeeper;
 use crate::packet::{Origin, Packet};
-use crate::port::{Link, Port, PortIndex, Sending};
+use crate::port::{Link, Port, PortIndex, Sending, Turn, URGENT, Waiting};
 use crate::punt_budget::Budget;
 
 /// How many ports a switch has at most.
 pub const PORTS_MAX: usize = 256;
 /// How many transmissions may be announced and not yet polled.
 const TRANSMISSIONS_MAX: usize = 1024;
+/// How many waiting frames are dropped or moved in one call, as a change of mode
+/// wants it: others have to wait for that.
+const JUDGED_MAX: usize = 64;
+/// Frames of its own that a switch holds at a port: one that waits, and one or two on
+/// their way out.
+const OWN_FRAMES_A_PORT: usize = 3;
 /// How many frames may be on their way to the agent.
 const PUNTS_MAX: usize = 64;
 /// How many buffers the switch uses beyond what waits in queues: the frame at
@@ -92,6 +99,7 @@ pub(crate) struct Egress {
     pub(crate) miss_send_length: ControllerLength,
     /// The level whose entries are in force.
     pub(crate) level: Level,
+    pub(crate) modes: ModeKeeper,
     packet_ins: Budget,
     discovery: Budget,
     catch_up: Duration,
@@ -126,7 +134,7 @@ impl Egress {
         let ports = ports.map(|port| Port::new(now, port, config.queue_capacity));
         Self {
             ports: ports.collect(),
-            pool: BufferPool::new(config.buffers),
+            pool: BufferPool::keeping(OWN_FRAMES_A_PORT * config.ports.len(), config.buffers),
             transmissions: VecDeque::with_capacity(TRANSMISSIONS_MAX),
             punts: VecDeque::with_capacity(PUNTS_MAX),
             counters: SwitchCounters::default(),
@@ -138,6 +146,7 @@ impl Egress {
             stations,
             miss_send_length: MISS_SEND_LENGTH,
             level: Level::LOWEST,
+            modes: ModeKeeper::new(now, config.datapath_id),
             packet_ins: Budget::new(now, config.packet_ins),
             discovery: Budget::new(now, config.discovery),
             catch_up: config.catch_up,
@@ -228,6 +237,9 @@ impl Egress {
             Action::SetTtl(layer, ttl) => return self.set_ttl(packet, layer, ttl),
             Action::DecrementTtl(layer) => return self.decrement_ttl(now, packet, layer),
             Action::CopyTtl(direction) => return self.copy_ttl(packet, direction),
+            Action::FlowMonitor(monitor) => self.show(now, packet, monitor),
+            Action::ModeArrange => return self.arrange(now, packet),
+            Action::QueuedFate(fates) => packet.fates = fates,
         }
         Fate::Lives
     }
@@ -239,6 +251,10 @@ impl Egress {
         }
         if let Some(meter) = program.meter {
             self.meters.meter_mut(meter).entries += 1;
+        }
+        for monitor in program.monitors() {
+            // Without a place a monitor is none; there was one when the entry came.
+            let _ = self.modes.monitors.reserve(monitor);
         }
     }
 
@@ -293,30 +309,87 @@ impl Egress {
     /// Returns how many frames wait in queues.
     pub(crate) fn waiting(&self) -> usize {
         let queues = self.ports.iter().flat_map(Port::queues);
-        queues.map(crate::egress_queue::EgressQueue::len).sum()
+        let queued: usize = queues.map(crate::egress_queue::EgressQueue::len).sum();
+        queued + self.ports.iter().filter(|port| port.has_ahead()).count()
     }
 
     #[cold]
     fn begin_waiting(&mut self, now: Instant) {
-        self.next_start = Instant::FAR_FUTURE;
-        for (at, port) in (0..).map(PortIndex).zip(&mut self.ports) {
+        if now >= self.modes.beat_due() {
+            self.beat(now);
+        }
+        self.next_start = self.modes.beat_due();
+        let mut judged = 0;
+        for at in (0..).map(PortIndex).take(self.ports.len()) {
             while self.transmissions.len() < TRANSMISSIONS_MAX
-                && let Some(waiting) = port.next_frame(now)
+                && judged < JUDGED_MAX
+                && let Some(turn) = self.ports[at.at()].next_turn(now, self.level)
             {
-                let bytes = self.pool.frame(waiting.frame).len();
-                let departs = port.begin_waiting(now, waiting.queue, bytes, self.catch_up);
-                self.counters.sent += 1;
-                self.transmissions.push_back(Transmission {
-                    port: at,
-                    slot: waiting.frame,
-                    departs,
-                    queue: waiting.queue,
-                });
+                judged += usize::from(self.take_turn(now, at, turn) == Fate::Ends);
             }
-            if let Some(start) = port.next_start() {
+            if let Some(start) = self.ports[at.at()].next_start() {
                 self.next_start = self.next_start.min(start);
             }
         }
+    }
+
+    /// Does what is decided about a frame that waited; says whether it leaves.
+    fn take_turn(&mut self, now: Instant, at: PortIndex, turn: Turn) -> Fate {
+        match turn {
+            Turn::Leaves(Waiting { queue, frame }) => {
+                let bytes = self.pool.frame(frame).len();
+                let port = &mut self.ports[at.at()];
+                let departs = port.begin_waiting(now, queue, bytes, self.catch_up);
+                self.counters.sent += 1;
+                self.transmissions.push_back(Transmission {
+                    port: at,
+                    slot: frame,
+                    departs,
+                    queue,
+                });
+                return Fate::Lives;
+            }
+            Turn::Moved => self.modes.counters.queued_moved += 1,
+            Turn::Dropped(frame) => {
+                self.pool.release(frame);
+                self.counters.dropped += 1;
+                self.modes.counters.queued_dropped += 1;
+            }
+        }
+        Fate::Ends
+    }
+
+    /// Sends a frame of the switch itself out of a port ahead of all others, in the
+    /// place of an older one that still waits there.
+    pub(crate) fn send_ahead(&mut self, now: Instant, at: PortIndex, bytes: &[u8]) {
+        let Some(slot) = self.pool.store_own(Arrival { bytes, at: now }) else {
+            return;
+        };
+        let (sending, replaced) = self.ports[at.at()].send_ahead(now, slot, bytes.len());
+        match sending {
+            Sending::Begins(departs) => {
+                self.counters.sent += 1;
+                self.transmissions.push_back(Transmission {
+                    port: at,
+                    slot,
+                    departs,
+                    queue: URGENT,
+                });
+            }
+            Sending::Waits => {
+                let start = self.ports[at.at()].next_start();
+                self.next_start = self.next_start.min(start.unwrap_or(now));
+            }
+        }
+        match replaced {
+            Some(replaced) => self.pool.release(replaced),
+            None => self.counters.outputs += 1,
+        }
+    }
+
+    /// Makes sure that nothing due at an instant is missed.
+    pub(crate) fn wake_at(&mut self, at: Instant) {
+        self.next_start = self.next_start.min(at);
     }
 
     #[inline]
@@ -365,7 +438,7 @@ impl Egress {
             return;
         }
         let bytes = self.pool.frame(packet.slot).len();
-        match port.send(now, packet.slot, packet.queue, bytes) {
+        match port.send(now, packet.slot, (packet.queue, packet.fates), bytes) {
             Ok(Sending::Begins(departs)) => {
                 self.counters.sent += 1;
                 self.pool.hold(packet.slot);

@@ -90,7 +90,10 @@ impl Demands {
             | Action::SetQueue(_)
             | Action::Group(_)
             | Action::Push(_)
-            | Action::EnsureTag => true,
+            | Action::EnsureTag
+            | Action::FlowMonitor(_)
+            | Action::ModeArrange
+            | Action::QueuedFate(_) => true,
             Action::Pop(Pop::Vlan) => self.tags > 0,
             Action::Pop(Pop::Mpls(_))
             | Action::SetTtl(Layer::Mpls, _)
@@ -169,7 +172,10 @@ impl Demands {
             | Action::SetTtl(..)
             | Action::DecrementTtl(_)
             | Action::CopyTtl(_)
-            | Action::SetField(_) => {}
+            | Action::SetField(_)
+            | Action::FlowMonitor(_)
+            | Action::ModeArrange
+            | Action::QueuedFate(_) => {}
         }
     }
 

@@ -3,6 +3,7 @@
 
 use wire::ethernet::EtherType;
 use wire::mode_signal::Level;
+use wire::openflow::taktos::QueuedFates;
 use wire::openflow::{Cookie, PacketInReason, PortNumber, TableId};
 
 use crate::action::MetadataChange;
@@ -26,6 +27,8 @@ pub(crate) struct Packet {
     pub(crate) headers: Headers,
     /// The queue for the next output.
     pub(crate) queue: u8,
+    /// What becomes of it while it waits there.
+    pub(crate) fates: QueuedFates,
     pub(crate) stale: Stale,
 }
 
@@ -63,6 +66,7 @@ impl Packet {
             origin: Origin::PACKET_OUT,
             headers,
             queue: 0,
+            fates: QueuedFates::STAY,
             stale: Stale::Nothing,
         }
     }

@@ -6,6 +6,7 @@
 //! clause 5.4, and told to the controllers of version 1.0 if there are any. The walk goes forward only, so it ends after as many lookups as
 //! there are tables.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use units::Instant;
@@ -196,6 +197,21 @@ impl Pipeline {
         });
         let meant = entries.filter(|(_, entry)| does(&entry.program));
         meant.map(|(id, _)| id).take(most).collect()
+    }
+
+    /// Lets new numbers of monitors find a place, if all are taken and some by numbers
+    /// that nobody names any more.
+    pub(crate) fn make_room_for_monitors(&mut self) {
+        if self.egress.modes.monitors.is_full() {
+            let entries = self.tables.iter().flat_map(|table| table.flows.iter());
+            let named: BTreeSet<_> = entries
+                .flat_map(|(_, entry)| entry.program.monitors())
+                .collect();
+            self.egress
+                .modes
+                .monitors
+                .keep_named(|id| named.contains(&id));
+        }
     }
 
     fn admit(&mut self, port: PortIndex, number: PortNumber, frame: Arrival<'_>) -> Option<Packet> {

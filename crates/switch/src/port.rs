@@ -11,12 +11,15 @@
 
 use units::{BitRate, Delay, Duration, Instant};
 use wire::ethernet::wire_size;
+use wire::mode_signal::Level;
 use wire::openflow;
+use wire::openflow::taktos::{Fate, QueuedFates};
 
 use crate::buffer_pool::SlotIndex;
 use crate::config::{Pacing, PortConfig};
 use crate::counters::{PortCounters, QueueTally};
-use crate::egress_queue::{EgressQueue, QueueFull};
+use crate::egress_queue::{EgressQueue, QueueFull, Queued};
+use crate::modes::FarEnd;
 
 /// The port is left out of floods, OF10 section 5.2.1. Version 1.3 has no name
 /// for it and leaves the bit free.
@@ -24,6 +27,8 @@ pub(crate) const NO_FLOOD: openflow::PortConfig = openflow::PortConfig(1 << 4);
 
 /// How many queues a port has.
 pub const QUEUES: usize = 8;
+/// The most urgent queue.
+pub(crate) const URGENT: u8 = 7;
 
 /// The place of a port in the list of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,10 +67,16 @@ pub(crate) struct Port {
     pub(crate) policy: openflow::PortConfig,
     pub(crate) counters: PortCounters,
     pub(crate) since: Instant,
+    /// The switch at the other end, if signals of modes come and go here.
+    pub(crate) far_end: Option<FarEnd>,
     pace: Option<Pace>,
     queues: [EgressQueue; QUEUES],
     /// A bit for every queue that is not empty.
     waiting: u8,
+    /// A frame of the switch itself, which goes ahead of all queues.
+    ahead: Option<SlotIndex>,
+    /// How many frames have waited so far.
+    turns: u64,
     busy_until: Instant,
 }
 
@@ -80,6 +91,9 @@ impl Port {
             since: now,
             queues: std::array::from_fn(|_| EgressQueue::new(queue_capacity)),
             waiting: 0,
+            ahead: None,
+            turns: 0,
+            far_end: None,
             busy_until: now,
         }
     }
@@ -109,35 +123,98 @@ impl Port {
         &mut self,
         now: Instant,
         frame: SlotIndex,
-        queue: u8,
+        (queue, fates): (u8, QueuedFates),
         bytes: usize,
     ) -> Result<Sending, QueueFull> {
-        if self.waiting == 0 && self.busy_until <= now {
+        if self.waiting == 0 && self.busy_until <= now && self.ahead.is_none() {
             return Ok(Sending::Begins(self.begin(now, queue, bytes)));
         }
-        self.queues[usize::from(queue)].push(frame)?;
+        let turn = self.turns;
+        self.queues[usize::from(queue)].push(Queued { frame, fates, turn })?;
+        self.turns += 1;
         self.waiting |= 1 << queue;
         Ok(Sending::Waits)
     }
 
-    /// Returns when the next of the waiting frames can begin.
-    pub(crate) fn next_start(&self) -> Option<Instant> {
-        (self.waiting != 0).then_some(self.busy_until)
+    /// Takes a frame of the switch itself that is to leave before all others. One
+    /// that is still waiting is out of date, and given back.
+    pub(crate) fn send_ahead(
+        &mut self,
+        now: Instant,
+        frame: SlotIndex,
+        bytes: usize,
+    ) -> (Sending, Option<SlotIndex>) {
+        if self.waiting == 0 && self.busy_until <= now && self.ahead.is_none() {
+            return (Sending::Begins(self.begin(now, URGENT, bytes)), None);
+        }
+        (Sending::Waits, self.ahead.replace(frame))
     }
 
-    /// Takes the most urgent frame out of its queue, if the port is free.
-    pub(crate) fn next_frame(&mut self, now: Instant) -> Option<Waiting> {
-        if self.waiting == 0 || self.busy_until > now {
+    /// Says which switch is at the other end, if it is a trunk, and returns whether
+    /// it was another before. One that stays is remembered as it was heard.
+    pub(crate) fn replace_far_end(&mut self, far_end: Option<FarEnd>) -> bool {
+        let names = |end: FarEnd| (end.switch, end.port);
+        if self.far_end.map(names) == far_end.map(names) {
+            return false;
+        }
+        self.far_end = far_end;
+        true
+    }
+
+    /// Returns whether a frame of the switch itself waits.
+    pub(crate) const fn has_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// Returns when the next of the waiting frames can begin.
+    pub(crate) fn next_start(&self) -> Option<Instant> {
+        (self.waiting != 0 || self.ahead.is_some()).then_some(self.busy_until)
+    }
+
+    /// Takes the most urgent frame out of its queue, if the port is free, and judges
+    /// it by the level that is served.
+    pub(crate) fn next_turn(&mut self, now: Instant, level: Level) -> Option<Turn> {
+        if self.busy_until > now {
+            return None;
+        }
+        if let Some(frame) = self.ahead.take() {
+            let queue = URGENT;
+            return Some(Turn::Leaves(Waiting { queue, frame }));
+        }
+        if self.waiting == 0 {
             return None;
         }
         let queue = self.most_urgent();
-        Some(Waiting {
+        let next = self.pop(queue);
+        let leaves = Turn::Leaves(Waiting {
             queue,
-            frame: self.pop(queue),
+            frame: next.frame,
+        });
+        Some(match next.fates.at(level) {
+            Fate::Stay => leaves,
+            Fate::Move(to) if to == queue => leaves,
+            Fate::Move(to) => self.move_to(to, next),
+            Fate::Drop => {
+                self.count_drop(queue);
+                Turn::Dropped(next.frame)
+            }
         })
     }
 
-    /// Begins the transmission of what [`next_frame`](Self::next_frame) gave.
+    fn move_to(&mut self, queue: u8, next: Queued) -> Turn {
+        match self.queues[usize::from(queue)].push_moved(next) {
+            Ok(()) => {
+                self.waiting |= 1 << queue;
+                Turn::Moved
+            }
+            Err(QueueFull) => {
+                self.count_drop(queue);
+                Turn::Dropped(next.frame)
+            }
+        }
+    }
+
+    /// Begins the transmission of what [`next_turn`](Self::next_turn) let leave.
     /// A driver that comes up to `catch_up` late does not shift the schedule:
     /// the frame counts as begun when the port became free.
     pub(crate) fn begin_waiting(
@@ -156,12 +233,16 @@ impl Port {
 
     /// Takes a waiting frame that will not leave any more; counts it.
     pub(crate) fn drop_waiting(&mut self) -> Option<SlotIndex> {
+        if let Some(frame) = self.ahead.take() {
+            self.count_drop(URGENT);
+            return Some(frame);
+        }
         if self.waiting == 0 {
             return None;
         }
         let queue = self.most_urgent();
         self.count_drop(queue);
-        Some(self.pop(queue))
+        Some(self.pop(queue).frame)
     }
 
     /// Counts a frame that was to leave through `queue` and does not.
@@ -203,7 +284,7 @@ impl Port {
         u8::try_from(u8::BITS - 1 - above).expect("one of eight")
     }
 
-    fn pop(&mut self, queue: u8) -> SlotIndex {
+    fn pop(&mut self, queue: u8) -> Queued {
         let waiting = &mut self.queues[usize::from(queue)];
         let frame = waiting.pop().expect("its bit is set while it is not empty");
         if waiting.is_empty() {
@@ -235,7 +316,18 @@ impl Port {
     }
 }
 
-/// A frame whose turn has come.
+/// What becomes of the frame whose turn has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Its transmission can begin.
+    Leaves(Waiting),
+    /// It waits in another queue.
+    Moved,
+    /// The level that is served drops it, or there was no room in the other queue.
+    Dropped(SlotIndex),
+}
+
+/// A frame whose transmission can begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
     pub(crate) queue: u8,

@@ -98,6 +98,7 @@ impl Compiler<'_> {
             }
             Instruction::WriteActions(actions) => {
                 program.write = self.list(&actions, &mut Frames::Any)?;
+                check_in_set(&program.write)?;
             }
             Instruction::ApplyActions(actions) => program.apply = self.list(&actions, frames)?,
             Instruction::ClearActions => program.clear = true,
@@ -120,7 +121,12 @@ impl Compiler<'_> {
         &self,
         actions: &openflow::Actions<'_>,
     ) -> Result<Box<[Action]>, ErrorKind> {
-        self.list(actions, &mut self.frames())
+        let list = self.list(actions, &mut self.frames())?;
+        match self.place {
+            Place::Bucket => check_in_set(&list)?,
+            Place::Entry(..) | Place::PacketOut => {}
+        }
+        Ok(list)
     }
 
     fn frames(&self) -> Frames {
@@ -160,9 +166,15 @@ impl Compiler<'_> {
                 let found = self.egress.groups.find(group);
                 Action::Group(found.ok_or(BadAction::BadOutGroup)?)
             }
-            openflow::Action::FlowMonitor(_)
-            | openflow::Action::ModeArrange
-            | openflow::Action::QueuedFate(_) => return Err(BadAction::BadExperimenterType),
+            openflow::Action::FlowMonitor(id) => {
+                let monitors = &self.egress.modes.monitors;
+                if monitors.find(id).is_none() && monitors.is_full() {
+                    return Err(BadAction::TooMany);
+                }
+                Action::FlowMonitor(id)
+            }
+            openflow::Action::ModeArrange => Action::ModeArrange,
+            openflow::Action::QueuedFate(fates) => Action::QueuedFate(fates),
             openflow::Action::CopyTtlOut
             | openflow::Action::CopyTtlIn
             | openflow::Action::SetMplsTtl(_)
@@ -192,6 +204,20 @@ impl Compiler<'_> {
                 None => Err(BadAction::BadOutPort),
             },
         }
+    }
+}
+
+/// Refuses what has no place in an action set: actions of modes are done at once.
+fn check_in_set(actions: &[Action]) -> Result<(), ErrorKind> {
+    let of_modes = |action: &Action| {
+        matches!(
+            action,
+            Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFate(_)
+        )
+    };
+    match actions.iter().any(of_modes) {
+        true => Err(ErrorKind::BadAction(BadAction::BadExperimenterType)),
+        false => Ok(()),
     }
 }
 

@@ -217,6 +217,7 @@ impl Switch {
             Input::Timeout => self.agent.work(now, &mut self.pipeline),
         }
         self.agent.note_contact(&mut self.pipeline);
+        self.agent.send_mode_events(&mut self.pipeline);
         self.touched = true;
     }
 
@@ -346,6 +347,16 @@ impl Switch {
         if !self.pipeline.egress.punts.is_empty() {
             self.agent.send_punts(self.now, &mut self.pipeline);
         }
+        if self.pipeline.egress.modes.has_news() {
+            self.tell_news();
+        }
+    }
+
+    /// Tells controllers what became of the mode, and lets others see it.
+    #[cold]
+    fn tell_news(&mut self) {
+        self.agent.send_mode_events(&mut self.pipeline);
+        self.touched = true;
     }
 
     fn set_link(&mut self, port: PortNumber, link: Link) {
@@ -354,6 +365,7 @@ impl Switch {
         };
         if self.pipeline.egress.port(port).link != link {
             self.pipeline.egress.set_link(port, link);
+            self.pipeline.egress.greet(self.now, port);
             self.agent.port_changed(&self.pipeline, port);
         }
     }

@@ -163,7 +163,10 @@ fn copies(egress: &Egress, actions: &[Action]) -> u32 {
         | Action::DecrementTtl(_)
         | Action::CopyTtl(_)
         | Action::SetField(_)
-        | Action::Group(_) => false,
+        | Action::Group(_)
+        | Action::FlowMonitor(_)
+        | Action::ModeArrange
+        | Action::QueuedFate(_) => false,
     });
     match floods {
         true => u32::try_from(egress.ports.len()).expect("there are at most 256 ports"),

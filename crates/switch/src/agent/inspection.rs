@@ -2,6 +2,7 @@
 //! long frames stayed, which entries lost frames, what the switch as a whole did,
 //! and what is handled by the core (`docs/openflow-extension.md`).
 
+use units::Instant;
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
 use wire::openflow::taktos::{
     Answer, CostReply, EXPERIMENTER, EntryLosses, Question, QueueResidence, ResidenceBucket,
@@ -14,6 +15,7 @@ use wire::openflow::{
 use super::Agent;
 use super::dump::Dump;
 use super::engine_dump::EngineDump;
+use super::modes::send_monitors;
 use super::session::{ConnectionId, Session};
 use super::statistics::PART_LOOKS;
 use super::sweep::{Cursor, Place};
@@ -39,6 +41,7 @@ pub(super) struct LossesDump {
 impl Agent {
     pub(super) fn inspect(
         &mut self,
+        now: Instant,
         pipeline: &Pipeline,
         id: ConnectionId,
         transaction: TransactionId,
@@ -68,7 +71,12 @@ impl Agent {
             Question::Engine => {
                 session.dump = Some(Dump::Engine(EngineDump::new(transaction)));
             }
-            Question::Modes | Question::Monitors => return Err(unknown(asked)),
+            Question::Modes => {
+                let mut trunks = Vec::new();
+                let status = pipeline.egress.mode_status(now, &mut trunks);
+                send(session, transaction, Part::Last, &Answer::Modes(status));
+            }
+            Question::Monitors => send_monitors(now, pipeline, session, transaction),
         }
         Ok(())
     }

@@ -27,6 +27,7 @@ mod inspection;
 mod journal;
 mod meter_mods;
 mod meter_statistics;
+mod modes;
 mod packet_buffers;
 mod packet_in;
 mod packet_out;

@@ -94,6 +94,7 @@ impl Agent {
             Message::SetConfig(config) => self.set_config(pipeline, id, config)?,
             Message::FlowMod(flow_mod) => {
                 self.may_change(id)?;
+                pipeline.make_room_for_monitors();
                 let order = Order::compile(pipeline, &flow_mod)?;
                 self.begin_flow_mod(now, pipeline, id, order)?;
             }
@@ -127,7 +128,7 @@ impl Agent {
                 self.bundle_control(now, pipeline, id, transaction, &control)?;
             }
             Message::BundleAdd(add) => self.bundle_add(now, pipeline, id, transaction, &add)?,
-            Message::Mode(_) => return bad_request(BadRequest::BadExperimenterType),
+            Message::Mode(message) => self.mode_message(now, pipeline, id, &message)?,
             Message::Experimenter(message) => return unknown(&message),
             // What only a switch says, and what this switch does not have.
             Message::FeaturesReply(_)

@@ -100,7 +100,9 @@ impl Agent {
                 let features = meter_statistics::features(&pipeline.egress.meters);
                 self.reply(id, transaction, &answer(ReplyBody::MeterFeatures(features)));
             }
-            RequestBody::Experimenter(asked) => self.inspect(pipeline, id, transaction, &asked)?,
+            RequestBody::Experimenter(asked) => {
+                self.inspect(now, pipeline, id, transaction, &asked)?;
+            }
             RequestBody::TableFeatures(_) => {
                 return Err(ErrorKind::BadRequest(BadRequest::BadMultipart));
             }

@@ -324,8 +324,7 @@ struct Abilities {
 
 impl Abilities {
     fn new() -> Self {
-        let has_no_levels = |field: &FieldKind| *field != FieldKind::Level;
-        let fields = || FieldKind::ALL.iter().copied().filter(has_no_levels);
+        let fields = || FieldKind::ALL.iter().copied();
         let matchable = fields().map(|field| FieldId::Standard {
             field,
             has_mask: field.can_have_mask(),

@@ -5,7 +5,7 @@ use units::Instant;
 use wire::openflow::{FragmentHandling, PortConfig};
 
 use super::groups::GroupForms;
-use super::layout::{NEVER, Region, VERSION, flag, limit, modes, need, port, settings, table};
+use super::layout::{NEVER, Region, VERSION, flag, limit, need, port, settings, table};
 use super::masks::Masks;
 use super::memory::Memory;
 use super::meters::MeterForms;
@@ -21,9 +21,6 @@ use crate::meter_table::{Meter, MeterIndex};
 use crate::pipeline::{Misses, Pipeline, Treatment};
 use crate::port::{Port, PortIndex};
 
-/// Each level is served while it is agreed on.
-const ALL_SERVED: u64 = 0x7654_3210;
-
 /// The compiled form of a switch.
 #[derive(Debug)]
 pub(crate) struct Form {
@@ -36,6 +33,8 @@ pub(crate) struct Form {
     overflow: Overflow,
     /// Whether what entries and groups name may stand elsewhere now.
     moved: bool,
+    /// How often modes had changed when they were shown last.
+    pub(super) modes_shown: Option<u64>,
     draft: Draft,
 }
 
@@ -98,6 +97,7 @@ impl Form {
             carried: vec![None; ports],
             overflow,
             moved: false,
+            modes_shown: None,
             draft: Draft::default(),
         };
         form.write_constants(seed, ports);
@@ -115,6 +115,7 @@ impl Form {
         let mut flows = tables.filter_map(|table| table.flows.changes());
         let groups = &pipeline.egress.groups;
         !self.moved
+            && self.modes_shown == Some(pipeline.egress.modes.changes)
             && flows.all(|changes| changes.is_empty())
             && groups.changes().is_none_or(|changes| changes.is_empty())
             && pipeline.egress.meters.changes().is_empty()
@@ -159,6 +160,7 @@ impl Form {
         self.groups
             .write_lives(&pipeline.egress.groups, &self.store);
         self.write_ports(&pipeline.egress.ports);
+        self.write_modes(&pipeline.egress);
         self.set(settings::TABLES, count(pipeline.tables.len()));
         self.set(settings::FLAGS, flags(pipeline));
         self.store.flip();
@@ -182,7 +184,6 @@ impl Form {
         self.set(settings::SEED, seed);
         self.set(settings::FLOW_SEED, seed);
         self.set(settings::PORTS, count(ports));
-        self.store.set(Region::Modes, 0, modes::SERVES, ALL_SERVED);
         for number in 0..self.store.memory().sizes().records(Region::Tables) {
             let number = u32::try_from(number).expect("at most 255");
             for since in table::SINCE {
@@ -253,6 +254,7 @@ impl Form {
             (port.sends(), port::SENDS),
             (port.sends_floods(), port::SENDS_FLOODS),
             (port.forbids(PortConfig::NO_RECEIVE), port::NO_RECEIVE),
+            (port.far_end.is_some(), port::IS_TRUNK),
         ];
         let bits = bits.iter().filter(|(is_so, _)| *is_so);
         let bits: u32 = bits.map(|(_, bit)| bit).sum();

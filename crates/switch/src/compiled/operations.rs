@@ -115,6 +115,9 @@ fn operation_of(action: Action, places: &impl Places) -> Result<Operation, Reaso
         | Action::SetTtl(..)
         | Action::DecrementTtl(_)
         | Action::CopyTtl(_) => return Err(Reason::Change),
+        Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFate(_) => {
+            return Err(Reason::Mode);
+        }
     })
 }
 

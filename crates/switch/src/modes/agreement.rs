@@ -68,7 +68,8 @@ pub struct Agreement {
     mode: Mode,
     origin: DatapathId,
     own: DatapathId,
-    hold: Duration,
+    /// None: demands keep their levels up for ever.
+    hold: Option<Duration>,
     restraint: Restraint,
     /// When flows of this switch last demanded each level.
     demanded: [Option<Instant>; LEVELS_COUNT],
@@ -88,7 +89,7 @@ impl Agreement {
             mode: Mode::default(),
             origin: own,
             own,
-            hold,
+            hold: Some(hold),
             restraint: Restraint::Free,
             demanded: [None; LEVELS_COUNT],
             complete,
@@ -125,6 +126,12 @@ impl Agreement {
         self.disregarded
     }
 
+    /// Says for how long its flows have to be quiet before the level may fall; if
+    /// none, it never may.
+    pub const fn set_hold(&mut self, hold: Option<Duration>) {
+        self.hold = hold;
+    }
+
     /// Says whether violations raise the level.
     pub const fn restrain(&mut self, restraint: Restraint) {
         self.restraint = restraint;
@@ -151,6 +158,12 @@ impl Agreement {
         }
         self.demanded[index(level)] = Some(now);
         self.raise(now)
+    }
+
+    /// Takes that a flow of this switch demands a level, of which somebody else decides
+    /// what comes of it.
+    pub fn note(&mut self, now: Instant, level: Level) {
+        self.demanded[index(level)] = Some(now);
     }
 
     /// Takes what a neighbour says.
@@ -201,8 +214,9 @@ impl Agreement {
     #[must_use]
     pub fn held_until(&self, now: Instant, level: Level) -> Option<Instant> {
         let above = self.demanded.iter().skip(index(level) + 1);
-        let until = above.flatten().max().map(|last| *last + self.hold);
-        until.filter(|until| now < *until)
+        let last = above.flatten().max()?;
+        let until = self.hold.map_or(Instant::FAR_FUTURE, |hold| *last + hold);
+        (now < until).then_some(until)
     }
 
     fn begin_era(&mut self, level: Level) -> Result<Step, Refusal> {
@@ -214,7 +228,8 @@ impl Agreement {
 
     /// Raises the level to what was demanded within the hold time.
     fn raise(&mut self, now: Instant) -> Step {
-        let is_held = |at: &Instant| now < *at + self.hold || *at == now;
+        let hold = self.hold;
+        let is_held = |at: &Instant| *at == now || hold.is_none_or(|hold| now < *at + hold);
         let demanded = Level::all().zip(&self.demanded);
         let held = demanded.filter(|(_, at)| at.as_ref().is_some_and(is_held));
         match held.last() {

@@ -97,6 +97,18 @@ impl Contracts {
     }
 }
 
+impl Contracts {
+    /// Returns the contracts, one for each level from the lowest.
+    pub(crate) fn given(&self) -> &[Contract] {
+        &self.levels[..usize::from(self.count)]
+    }
+
+    /// Returns the release jitter of the flow.
+    pub(crate) const fn jitter(&self) -> Duration {
+        self.jitter
+    }
+}
+
 /// A packet of a monitored flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {

@@ -383,8 +383,8 @@ fn all_fields_actions_and_instructions_are_told() {
             other => panic!("not told: {other:?}"),
         })
         .collect();
-    let (actions, fields) = (ActionKind::ALL.len(), FieldKind::ALL.len() - 1);
-    let settable = fields - 4;
+    let (actions, fields) = (ActionKind::ALL.len(), FieldKind::ALL.len());
+    let settable = fields - 5;
     let instructions = InstructionKind::ALL.len();
     assert_eq!(
         counts,

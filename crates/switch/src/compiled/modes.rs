@@ -1,0 +1,130 @@
+//! Modes and monitors as words.
+
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+
+use units::Duration;
+use wire::mode_signal::{Level, Mode};
+use wire::openflow::taktos::ModeFlags;
+
+use super::form::Form;
+use super::layout::{Region, modes, monitor, port};
+use crate::egress::Egress;
+use crate::modes::{Contracts, ModeKeeper};
+
+/// Returns a mode as one number, of which the greater is the greater mode.
+const fn word_of(mode: Mode) -> u64 {
+    (mode.era as u64) << 32 | (mode.level.number() as u64) << 24
+}
+
+impl Form {
+    /// Shows what the switch holds of modes. The pair only ever grows: whoever walks the
+    /// tables may have learnt of a greater one meanwhile.
+    pub(super) fn write_modes(&mut self, egress: &Egress) {
+        if self.modes_shown == Some(egress.modes.changes) {
+            return;
+        }
+        self.modes_shown = Some(egress.modes.changes);
+        self.write_agreement(&egress.modes);
+        for (at, it) in (0..).zip(&egress.ports) {
+            let (switch, far_port) = it.far_end.map_or((0, 0), |end| (end.switch.0, end.port.0));
+            let far_port = u64::from(far_port);
+            self.store.set(Region::Ports, at, port::NEIGHBOUR, switch);
+            self.store
+                .set(Region::Ports, at, port::NEIGHBOUR_PORT, far_port);
+        }
+        self.write_monitors(&egress.modes);
+    }
+
+    fn write_agreement(&self, held: &ModeKeeper) {
+        let set = |at, value| self.store.set(Region::Modes, 0, at, value);
+        let [low, high] = halves(held.key().0);
+        set(modes::KEY[0], low);
+        set(modes::KEY[1], high);
+        set(modes::OWN, held.own().0);
+        set(modes::HOLD, held.hold().map_or(u64::MAX, Duration::as_ns));
+        set(modes::FLAGS, flags_of(held.flags()));
+        set(modes::SERVES, serves(held));
+        let word = word_of(held.agreement().mode());
+        let mode = &self.store.record(Region::Modes, 0)[modes::MODE];
+        if mode.fetch_max(word, AcqRel) < word {
+            set(modes::ORIGIN, held.agreement().origin().0);
+        }
+    }
+
+    /// Shows which flows are watched by which contracts. What walks have written of a
+    /// monitor is theirs as long as its contracts stay.
+    fn write_monitors(&self, held: &ModeKeeper) {
+        let records = self.store.memory().sizes().records(Region::Monitors);
+        let mut shown = vec![None; records];
+        for (place, it) in held.monitors.iter().filter(|(place, _)| *place < records) {
+            shown[place] = it.watch.as_ref().map(|watch| *watch.contracts());
+        }
+        for (record, contracts) in (0..).zip(shown) {
+            let words = self.store.record(Region::Monitors, record);
+            let wanted = contracts.as_ref().map_or([0; PLAIN], plain);
+            let stands = wanted.iter().zip(&words[monitor::JITTER..]);
+            let count = words[monitor::CONTRACTS].load(Relaxed);
+            let given = contracts.as_ref().map_or(0, |it| it.given().len());
+            let given = u64::try_from(given).expect("at most eight");
+            if count & u64::from(u32::MAX) == given
+                && stands
+                    .clone()
+                    .all(|(value, word)| word.load(Relaxed) == *value)
+            {
+                continue;
+            }
+            stands.for_each(|(value, word)| word.store(*value, Relaxed));
+            for word in &words[monitor::GUIDES..] {
+                word.store(0, Relaxed);
+            }
+            let turn = (count >> 32) + 1;
+            self.store.set(
+                Region::Monitors,
+                record,
+                monitor::CONTRACTS,
+                given | turn << 32,
+            );
+        }
+    }
+}
+
+/// Words from [`monitor::JITTER`] on that the switch writes.
+const PLAIN: usize = monitor::GUIDES - monitor::JITTER;
+
+fn plain(contracts: &Contracts) -> [u64; PLAIN] {
+    let mut words = [0; PLAIN];
+    words[0] = contracts.jitter().as_ns();
+    let given = contracts.given();
+    for level in Level::all() {
+        let at = usize::from(level.number());
+        let contract = given[at.min(given.len() - 1)];
+        words[monitor::PERIODS - monitor::JITTER + at] = contract.period.as_ns();
+        words[monitor::SIZES - monitor::JITTER + at] = u64::from(contract.size_bytes);
+    }
+    words
+}
+
+fn serves(held: &ModeKeeper) -> u64 {
+    let served = Level::all().map(|level| {
+        let served = match held.complete().contains(level) {
+            true => level,
+            false => held.default(),
+        };
+        u64::from(served.number()) << (4 * u32::from(level.number()))
+    });
+    served.sum()
+}
+
+fn flags_of(flags: ModeFlags) -> u64 {
+    let bits = [
+        (ModeFlags::LOCKED, modes::LOCKED),
+        (ModeFlags::ASK, modes::ASKS),
+    ];
+    let bits = bits.iter().filter(|(flag, _)| flags.contains(*flag));
+    modes::IS_ON | bits.map(|(_, bit)| bit).sum::<u64>()
+}
+
+fn halves(key: [u8; 16]) -> [u64; 2] {
+    let key = u128::from_le_bytes(key);
+    crate::packet_key::halves(key.rotate_left(64))
+}

@@ -1,0 +1,197 @@
+//! What a switch holds of modes: what is agreed on, how it takes part, its monitors,
+//! and what came of all that.
+
+use units::{Duration, Instant};
+use wire::ethernet::MacAddress;
+use wire::mode_signal::{FRAME_LENGTH, Kind, Level, Mode, ModeSignal};
+use wire::openflow::taktos::{
+    LevelSet, ModeConfig, ModeCounters, ModeEvent, ModeEventKind, ModeFlags, ModeKey, MonitorId,
+};
+use wire::openflow::{DatapathId, PortNumber};
+
+use super::agreement::{Agreement, Restraint};
+use super::monitor_table::MonitorTable;
+use super::outbox::Outbox;
+
+/// The switch at the other end of a trunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FarEnd {
+    pub(crate) switch: DatapathId,
+    pub(crate) port: PortNumber,
+    /// When it was last heard, and what it said.
+    pub(crate) heard: Option<(Instant, Mode)>,
+}
+
+/// All that a switch holds of modes.
+#[derive(Debug)]
+pub(crate) struct ModeKeeper {
+    own: DatapathId,
+    pub(super) agreement: Agreement,
+    key: ModeKey,
+    hold: Option<Duration>,
+    heart_beat: Option<Duration>,
+    beat_due: Instant,
+    complete: LevelSet,
+    default: Level,
+    flags: ModeFlags,
+    /// When a flow of this switch last demanded more than the lowest level.
+    pub(super) demanded: Option<Instant>,
+    pub(crate) monitors: MonitorTable,
+    pub(crate) outbox: Outbox,
+    pub(crate) counters: ModeCounters,
+    /// How often anything changed that others see in the compiled form.
+    pub(crate) changes: u64,
+    /// The frame at hand.
+    frame: Vec<u8>,
+}
+
+/// Until a controller says otherwise, how long a demand keeps its level up.
+const HOLD: Duration = Duration::from_secs(1);
+
+impl ModeKeeper {
+    /// Begins with the lowest mode, no trunks and no monitors: a switch that nobody has
+    /// told takes part in nothing.
+    pub(crate) fn new(now: Instant, own: DatapathId) -> Self {
+        Self {
+            own,
+            agreement: Agreement::new(own, HOLD),
+            key: ModeKey([0; 16]),
+            hold: Some(HOLD),
+            heart_beat: None,
+            beat_due: Instant::FAR_FUTURE,
+            complete: LevelSet::NONE.with(Level::LOWEST),
+            default: Level::LOWEST,
+            flags: ModeFlags(0),
+            demanded: None,
+            monitors: MonitorTable::new(),
+            outbox: Outbox::new(now),
+            counters: ModeCounters::default(),
+            changes: 0,
+            frame: Vec::with_capacity(FRAME_LENGTH),
+        }
+    }
+
+    pub(crate) const fn own(&self) -> DatapathId {
+        self.own
+    }
+
+    pub(crate) const fn agreement(&self) -> &Agreement {
+        &self.agreement
+    }
+
+    pub(crate) const fn key(&self) -> ModeKey {
+        self.key
+    }
+
+    /// Returns how long a demand keeps its level up; none is for ever.
+    pub(crate) const fn hold(&self) -> Option<Duration> {
+        self.hold
+    }
+
+    pub(crate) const fn complete(&self) -> LevelSet {
+        self.complete
+    }
+
+    pub(crate) const fn default(&self) -> Level {
+        self.default
+    }
+
+    pub(crate) const fn flags(&self) -> ModeFlags {
+        self.flags
+    }
+
+    /// Returns how long ago a flow of this switch demanded more than the lowest level.
+    pub(crate) fn quiet(&self, now: Instant) -> Option<Duration> {
+        self.demanded.map(|last| now.saturating_since(last))
+    }
+
+    /// Returns when the next heart-beats are due.
+    pub(crate) const fn beat_due(&self) -> Instant {
+        self.beat_due
+    }
+
+    /// Returns whether somebody has to be told something.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// Takes part as a controller says. The trunks are the ports' affair.
+    pub(super) fn configure(&mut self, now: Instant, config: &ModeConfig<'_>) {
+        self.key = config.key;
+        self.hold = config.hold;
+        self.complete = config.complete;
+        self.default = config.default;
+        self.flags = config.flags;
+        self.changes += 1;
+        let agreement = &mut self.agreement;
+        agreement.set_hold(config.hold);
+        agreement.restrain(match config.flags.contains(ModeFlags::LOCKED) {
+            true => Restraint::Locked,
+            false => Restraint::Free,
+        });
+        agreement.set_default(config.default);
+        for level in Level::all() {
+            agreement.set_complete(level, config.complete.contains(level));
+        }
+        if self.heart_beat != config.heart_beat {
+            self.heart_beat = config.heart_beat;
+            self.beat_due = config
+                .heart_beat
+                .map_or(Instant::FAR_FUTURE, |interval| now + interval);
+        }
+    }
+
+    /// Notes that heart-beats leave now, and when the next ones do: a switch that
+    /// comes late leaves out what it has missed.
+    pub(super) fn note_beat(&mut self, now: Instant) {
+        self.beat_due = match self.heart_beat {
+            None => Instant::FAR_FUTURE,
+            Some(interval) if self.beat_due + interval > now => self.beat_due + interval,
+            Some(interval) => now + interval,
+        };
+    }
+
+    /// Returns a frame that tells the mode, to leave by this port; lent until the next
+    /// one, so that none has to be made.
+    pub(super) fn signal(&mut self, kind: Kind, port: PortNumber, source: MacAddress) -> Vec<u8> {
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.clear();
+        let signal = ModeSignal {
+            kind,
+            mode: self.agreement.mode(),
+            origin: self.agreement.origin(),
+            sender: self.own,
+            port,
+        };
+        signal.emit_frame(source, self.key.0, &mut frame);
+        frame
+    }
+
+    /// Takes back what [`signal`](Self::signal) lent.
+    pub(super) fn take_back(&mut self, frame: Vec<u8>) {
+        self.frame = frame;
+    }
+
+    /// Tells the controllers that something happened now.
+    pub(super) fn tell(
+        &mut self,
+        now: Instant,
+        kind: ModeEventKind,
+        monitor: MonitorId,
+        port: PortNumber,
+    ) {
+        let event = ModeEvent {
+            kind,
+            mode: self.agreement.mode(),
+            served: self.agreement.serves(),
+            origin: self.agreement.origin(),
+            monitor,
+            port,
+            detected: now,
+            changed: now,
+            count: 1,
+        };
+        self.outbox.put(now, event);
+    }
+}

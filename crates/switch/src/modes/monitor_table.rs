@@ -1,0 +1,338 @@
+//! The monitors of a switch by their numbers.
+//!
+//! Entries and monitors come in any order, so a number has its place from the first
+//! time that either names it. A frame finds the place by a hash, in a few steps
+//! whatever there is.
+
+use units::Instant;
+use wire::mode_signal::Level;
+use wire::openflow::taktos::{Demanded, MonitorId, MonitorReport};
+
+use super::{Contracts, Demand, FlowMonitor, MONITORS_MAX, Packet};
+
+/// Twice as many places as numbers, so that few share one.
+const SLOTS: usize = 2 * MONITORS_MAX;
+const EMPTY: u16 = u16::MAX;
+/// An odd constant without pattern: the golden ratio in 32 bits.
+const MULTIPLIER: u32 = 0x9e37_79b9;
+
+/// All monitors.
+#[derive(Debug)]
+pub(crate) struct MonitorTable {
+    places: Vec<Option<Place>>,
+    /// Where each number has its place, by its hash; the next free one if that is
+    /// taken.
+    slots: Box<[u16; SLOTS]>,
+    used: usize,
+}
+
+/// What is known of one number.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) id: MonitorId,
+    /// None, if only entries name it so far.
+    pub(crate) watch: Option<Watch>,
+}
+
+/// A monitor at work.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    contracts: Contracts,
+    monitor: FlowMonitor,
+    unreadable: u64,
+    last: Option<Demand>,
+    violated: Option<Instant>,
+    /// Of which message and demand somebody was told.
+    told: Option<(u32, Demand)>,
+}
+
+/// What a frame showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) demand: Demand,
+    /// Whether this message has not demanded this much before.
+    pub(crate) is_news: bool,
+}
+
+/// There are [`MONITORS_MAX`] others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooManyMonitors;
+
+impl MonitorTable {
+    pub(crate) fn new() -> Self {
+        Self {
+            places: Vec::new(),
+            slots: Box::new([EMPTY; SLOTS]),
+            used: 0,
+        }
+    }
+
+    /// Returns the place of a number.
+    #[inline]
+    pub(crate) fn find(&self, id: MonitorId) -> Option<usize> {
+        let mut at = home(id);
+        loop {
+            let place = match self.slots[at] {
+                EMPTY => return None,
+                place => usize::from(place),
+            };
+            if self.places[place].as_ref().is_some_and(|it| it.id == id) {
+                return Some(place);
+            }
+            at = (at + 1) % SLOTS;
+        }
+    }
+
+    /// Returns the monitor of a number, if there is one.
+    #[inline]
+    pub(crate) fn watch_mut(&mut self, id: MonitorId) -> Option<&mut Watch> {
+        let place = self.find(id)?;
+        self.places[place].as_mut()?.watch.as_mut()
+    }
+
+    /// Gives a number a place, and returns which.
+    ///
+    /// # Errors
+    ///
+    /// If all are taken.
+    pub(crate) fn reserve(&mut self, id: MonitorId) -> Result<usize, TooManyMonitors> {
+        if let Some(place) = self.find(id) {
+            return Ok(place);
+        }
+        if self.is_full() {
+            return Err(TooManyMonitors);
+        }
+        let free = self.places.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.places.len());
+        if place == self.places.len() {
+            self.places.push(None);
+        }
+        self.places[place] = Some(Place { id, watch: None });
+        self.used += 1;
+        self.put(id, place);
+        Ok(place)
+    }
+
+    /// Returns whether no further number finds a place.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.used >= MONITORS_MAX
+    }
+
+    /// Begins to watch, or goes on if it is watched by the same contracts.
+    ///
+    /// # Errors
+    ///
+    /// If there are too many.
+    pub(crate) fn add(
+        &mut self,
+        id: MonitorId,
+        contracts: Contracts,
+    ) -> Result<(), TooManyMonitors> {
+        let place = self.reserve(id)?;
+        let watch = self.places[place].as_mut().map(|it| &mut it.watch);
+        if let Some(watch) = watch
+            && watch.as_ref().is_none_or(|it| it.contracts != contracts)
+        {
+            *watch = Some(Watch::new(contracts));
+        }
+        Ok(())
+    }
+
+    /// Forgets a number, and returns whether there was a monitor.
+    pub(crate) fn remove(&mut self, id: MonitorId) -> bool {
+        let Some(place) = self.find(id) else {
+            return false;
+        };
+        let removed = self.places[place].take();
+        self.settle();
+        removed.is_some_and(|it| it.watch.is_some())
+    }
+
+    /// Gives up the places of numbers that have no monitor and are not `named`.
+    pub(crate) fn keep_named(&mut self, named: impl Fn(MonitorId) -> bool) {
+        for place in &mut self.places {
+            if place
+                .as_ref()
+                .is_some_and(|it| it.watch.is_none() && !named(it.id))
+            {
+                *place = None;
+            }
+        }
+        self.settle();
+    }
+
+    /// Returns the numbers that have a place, with where it is.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Place)> {
+        let places = self.places.iter().enumerate();
+        places.filter_map(|(at, place)| Some((at, place.as_ref()?)))
+    }
+
+    /// Returns what every monitor saw, by rising numbers.
+    pub(crate) fn reports(&self, now: Instant) -> Vec<MonitorReport> {
+        let watched = self.iter().filter_map(|(_, place)| {
+            let watch = place.watch.as_ref()?;
+            Some(watch.report(now, place.id))
+        });
+        let mut reports: Vec<_> = watched.collect();
+        reports.sort_by_key(|report| report.monitor);
+        reports
+    }
+
+    /// Finds all numbers anew.
+    fn settle(&mut self) {
+        self.slots.fill(EMPTY);
+        self.used = 0;
+        for at in 0..self.places.len() {
+            if let Some(id) = self.places[at].as_ref().map(|it| it.id) {
+                self.used += 1;
+                self.put(id, at);
+            }
+        }
+    }
+
+    fn put(&mut self, id: MonitorId, place: usize) {
+        let mut at = home(id);
+        while self.slots[at] != EMPTY {
+            at = (at + 1) % SLOTS;
+        }
+        self.slots[at] = u16::try_from(place).expect("there are at most 1024");
+    }
+}
+
+impl Watch {
+    const fn new(contracts: Contracts) -> Self {
+        Self {
+            contracts,
+            monitor: FlowMonitor::new(contracts),
+            unreadable: 0,
+            last: None,
+            violated: None,
+            told: None,
+        }
+    }
+
+    /// Returns the contracts by which it watches.
+    pub(crate) const fn contracts(&self) -> &Contracts {
+        &self.contracts
+    }
+
+    /// Counts a frame without the header of a message.
+    pub(crate) const fn count_unreadable(&mut self) {
+        self.unreadable += 1;
+    }
+
+    /// Takes a packet of the flow.
+    #[inline]
+    pub(crate) fn show(&mut self, now: Instant, packet: &Packet) -> Shown {
+        let demand = self.monitor.observe(now, packet);
+        self.last = Some(demand);
+        if demand == Demand::Level(Level::LOWEST) {
+            return Shown {
+                demand,
+                is_news: false,
+            };
+        }
+        self.violated = Some(now);
+        let told = (packet.shim.message, demand);
+        let is_news = self.told != Some(told);
+        self.told = Some(told);
+        Shown { demand, is_news }
+    }
+
+    fn report(&self, now: Instant, monitor: MonitorId) -> MonitorReport {
+        let counters = self.monitor.counters();
+        MonitorReport {
+            monitor,
+            demanded: self.last.map(demanded),
+            quiet: self.violated.map(|last| now.saturating_since(last)),
+            packets: counters.packets,
+            messages: counters.messages,
+            violations: counters.violations,
+            beyond: counters.beyond,
+            missing: counters.missing,
+            duplicates: counters.duplicates,
+            reordered: counters.reordered,
+            unreadable: self.unreadable,
+        }
+    }
+}
+
+/// Returns a demand as controllers are told it.
+pub(crate) const fn demanded(demand: Demand) -> Demanded {
+    match demand {
+        Demand::Level(level) => Demanded::Level(level),
+        Demand::Beyond(level) => Demanded::Beyond(level),
+    }
+}
+
+fn home(id: MonitorId) -> usize {
+    let hash = id.0.wrapping_mul(MULTIPLIER);
+    let bits = u32::BITS - SLOTS.ilog2();
+    usize::try_from(hash >> bits).expect("32 bits fit")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use units::Duration;
+
+    use super::super::Contract;
+    use super::*;
+
+    fn contracts(size_bytes: u32) -> Contracts {
+        let period = Duration::from_ms(1);
+        Contracts::new(&[Contract { period, size_bytes }], Duration::ZERO).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_is_found_where_it_was_put(
+            steps in prop::collection::vec((0u32..40, 0u8..3, 1u32..3), 1..200),
+        ) {
+            let mut table = MonitorTable::new();
+            let mut model = BTreeMap::<u32, Option<u32>>::new();
+            for (number, what, size) in steps {
+                // Numbers that share a home.
+                let id = MonitorId(number << 24);
+                match what {
+                    0 => {
+                        table.add(id, contracts(size)).unwrap();
+                        model.insert(id.0, Some(size));
+                    }
+                    1 => {
+                        table.reserve(id).unwrap();
+                        model.entry(id.0).or_insert(None);
+                    }
+                    _ => {
+                        let known = model.remove(&id.0).flatten();
+                        prop_assert_eq!(table.remove(id), known.is_some());
+                    }
+                }
+                for number in 0..40 {
+                    let id = MonitorId(number << 24);
+                    prop_assert_eq!(table.find(id).is_some(), model.contains_key(&id.0));
+                    let watched = table.watch_mut(id).map(|watch| *watch.contracts());
+                    let expected = model.get(&id.0).copied().flatten();
+                    prop_assert_eq!(watched, expected.map(contracts));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_table_takes_no_further_number_until_one_is_forgotten() {
+        let mut table = MonitorTable::new();
+        for number in 0..MONITORS_MAX {
+            table
+                .reserve(MonitorId(u32::try_from(number).unwrap()))
+                .unwrap();
+        }
+
+        assert_eq!(table.reserve(MonitorId(99_999)), Err(TooManyMonitors));
+        table.keep_named(|id| id.0 % 2 == 0);
+        assert!(table.reserve(MonitorId(99_999)).is_ok());
+        assert_eq!(table.find(MonitorId(1)), None);
+    }
+}
