@@ -25,10 +25,14 @@
 //! | [`process`] | a program that runs in a namespace |
 //! | [`agent`] | the control connection to a device's agent |
 //! | [`tester`] | sends and stamps frames at the ports of a device |
+//! | [`bench_switch`] | one switch of the lab, to find out what it costs here |
+//! | [`forwarding_times`] | finds that out |
 
 pub mod agent;
+pub mod bench_switch;
 pub mod cable;
 pub mod delay_line;
+pub mod forwarding_times;
 pub mod host;
 pub mod network;
 pub mod open_vswitch;

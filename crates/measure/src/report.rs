@@ -12,6 +12,7 @@ pub mod html;
 pub mod json;
 pub mod network;
 pub mod platform;
+pub mod profile;
 pub mod summary;
 pub mod text;
 
@@ -27,6 +28,7 @@ pub use network::{
     Discovery, EventKind, EventReport, LinkReport, NodeKind, NodeReport, Restoration, Topology,
 };
 pub use platform::{PlatformReport, StallFigures, StallReport};
+pub use profile::{MeasuredHere, ProfileOrigin, ProfileReport};
 
 /// Everything that is said of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -45,6 +47,8 @@ pub struct Report {
     pub completion: Completion,
     /// The network as it was built.
     pub topology: Topology,
+    /// What its switches were taken to be.
+    pub profiles: Vec<ProfileReport>,
     /// What the controller found out by itself.
     pub discovery: Option<Discovery>,
     /// The flows, in the order of the scenario.

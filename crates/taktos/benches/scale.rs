@@ -74,6 +74,7 @@ fn run(scenario: &Scenario, forwarding: Forwarding) -> Result<(), ExperimentErro
         stop: &stop,
         store: folder.join("store"),
         captures: PathBuf::new(),
+        profiles: Vec::new(),
     };
     let mut teller = Teller {
         since: clock::now(),

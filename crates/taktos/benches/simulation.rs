@@ -121,6 +121,7 @@ fn run(scenario: &Scenario) -> Measured {
         stop: &stop,
         store: PathBuf::new(),
         captures: PathBuf::new(),
+        profiles: Vec::new(),
     };
     let config = experiment.config().expect("budgets are found");
     let measured = Rc::new(Cell::new(Measured::default()));

@@ -9,6 +9,7 @@ mod controller;
 mod exit;
 mod explanation;
 mod measure;
+mod profile;
 mod report_folder;
 mod reproduce;
 mod run;
@@ -94,6 +95,12 @@ struct Run {
     /// How switches of the lab carry frames.
     #[arg(long, value_enum, default_value = "auto")]
     engine: LabEngine,
+    /// What Taktos switches are taken to be: `measured` on this machine, the first time
+    /// in some ten seconds; `committed`, as the scenario says; or a profile that is built
+    /// in, or a file ending in .toml [default: measured in the lab where the kernel
+    /// forwards, else committed].
+    #[arg(long, value_name = "measured|committed|PROFILE")]
+    profile: Option<profile::Choice>,
     /// Everything random follows from it; replaces the scenario's own.
     #[arg(long)]
     seed: Option<u64>,
@@ -114,6 +121,11 @@ struct Run {
 struct Check {
     /// The scenario file.
     file: PathBuf,
+    /// What Taktos switches are taken to be: `committed`, as the scenario says;
+    /// `measured`, as an earlier run in the lab found them on this machine; or a profile
+    /// that is built in, or a file ending in .toml [default: committed].
+    #[arg(long, value_name = "measured|committed|PROFILE")]
+    profile: Option<profile::Choice>,
     /// Explain the decision on a flow: each hop with its share, who competes
     /// there, and what would have to change. May be given several times.
     #[arg(long, value_name = "FLOW")]

@@ -17,6 +17,7 @@ mod load;
 mod outcome;
 pub mod places;
 pub mod plan;
+pub mod profiles;
 mod route;
 pub mod sim_world;
 mod traffic;
@@ -30,7 +31,7 @@ use controller::Config;
 use controller::northbound::Promises;
 use controller::northbound::Said;
 use lab::switches::Forwarding;
-use measure::report::Report;
+use measure::report::{ProfileReport, Report};
 use scenario::Scenario;
 use thiserror::Error;
 use units::{Duration, Instant};
@@ -133,6 +134,8 @@ pub struct Experiment<'a> {
     pub store: PathBuf,
     /// The folder of the captures that the scenario asks for.
     pub captures: PathBuf,
+    /// What the switches are taken to be, for the report.
+    pub profiles: Vec<ProfileReport>,
 }
 
 impl<'a> Experiment<'a> {
@@ -144,6 +147,7 @@ impl<'a> Experiment<'a> {
             stop,
             store: PathBuf::new(),
             captures: PathBuf::new(),
+            profiles: profiles::as_written(scenario),
         }
     }
 }
@@ -191,6 +195,7 @@ impl Experiment<'_> {
         let observed = world.finish()?;
         Ok(outcome::report(&outcome::Facts {
             scenario: self.scenario,
+            profiles: &self.profiles,
             place,
             config,
             found,

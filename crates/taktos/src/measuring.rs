@@ -8,10 +8,12 @@
 //! | [`target`] | what can be measured, and how to get at it |
 //! | [`captures`] | what others captured, and how to have it analysed |
 //! | [`conditions`] | the machine on which it is measured |
+//! | [`own_profile`] | what a Taktos switch does on this machine, kept from run to run |
 //! | [`turns`] | two devices that are measured in turns |
 
 pub mod captures;
 pub mod conditions;
+pub mod own_profile;
 pub mod target;
 pub mod turns;
 

@@ -35,6 +35,7 @@ fn run(seed: u64) -> Report {
         stop: &AtomicBool::new(false),
         store: PathBuf::new(),
         captures: PathBuf::new(),
+        profiles: Vec::new(),
     };
     experiment
         .run(Place::Sim, &mut Nobody)

@@ -171,6 +171,7 @@ fn report_of(recipes: &[Recipe]) -> Report {
         duration_ns: LENGTH.as_ns(),
         completion: Completion::Complete,
         topology: topology(),
+        profiles: Vec::new(),
         discovery: Some(Discovery {
             switches: 4,
             links: 4,

@@ -13,13 +13,19 @@ use units::Delay;
 use super::exit::Exit;
 use super::run::explain;
 use super::screen::{self, say};
-use super::{Check, explanation, scenario_file};
+use super::{Check, explanation, profile, scenario_file};
 use crate::experiment::explanation::Explainer;
-use crate::experiment::{Admission, Experiment};
+use crate::experiment::{Admission, Experiment, Place};
 
 /// Says which flows of a scenario would be admitted.
 pub fn check(arguments: &Check) -> Exit {
-    let scenario = match scenario_file::read(&arguments.file) {
+    let stop = AtomicBool::new(false);
+    let choice = arguments.profile.as_ref();
+    let scenario = scenario_file::read(&arguments.file).and_then(|mut scenario| {
+        profile::settle(&mut scenario, Place::Sim, choice, &stop)?;
+        Ok(scenario)
+    });
+    let scenario = match scenario {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
@@ -27,7 +33,6 @@ pub fn check(arguments: &Check) -> Exit {
         say(format_args!("taktos: {unknown}"));
         return Exit::BadInput;
     }
-    let stop = AtomicBool::new(false);
     let experiment = Experiment::deciding(&scenario, &stop);
     let (admissions, promises) = match experiment.promises() {
         Ok(found) => found,

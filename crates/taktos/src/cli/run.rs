@@ -15,12 +15,12 @@ use units::Duration;
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Screen, say};
-use super::{LabEngine, Run, WorldName, scenario_file};
+use super::{LabEngine, Run, WorldName, profile, scenario_file};
 use crate::experiment::{Experiment, ExperimentError, Place};
 
 /// Runs a scenario and writes its report.
 pub fn run(arguments: &Run) -> Exit {
-    let scenario = match wanted(arguments) {
+    let mut scenario = match wanted(arguments) {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
@@ -45,6 +45,11 @@ pub fn run(arguments: &Run) -> Exit {
         }
     };
     introduce(&scenario, place);
+    let choice = arguments.profile.as_ref();
+    let profiles = match profile::settle(&mut scenario, place, choice, &stop) {
+        Ok(profiles) => profiles,
+        Err(exit) => return exit,
+    };
     let names = scenario.flows.iter().map(|flow| flow.name.clone());
     let mut screen = Screen::new(names.collect());
     let experiment = Experiment {
@@ -52,6 +57,7 @@ pub fn run(arguments: &Run) -> Exit {
         stop: &stop,
         store: folder.store(),
         captures: folder.captures(),
+        profiles,
     };
     let outcome = experiment.run(place, &mut screen);
     screen.close();

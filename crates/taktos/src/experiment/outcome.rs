@@ -8,7 +8,7 @@ use controller::place::LinkEnds;
 use measure::FlowPlan;
 use measure::report::{
     Completion, Discovery, EventKind, EventReport, FlowFacts, FlowKind, FlowReport, LinkReport,
-    NodeKind, NodeReport, PlatformReport, Report, Restoration, Topology,
+    NodeKind, NodeReport, PlatformReport, ProfileReport, Report, Restoration, Topology,
 };
 use measure::stalls::Shadows;
 use measure::verdict::{Assessment, Disturbance, Effect, assess};
@@ -26,6 +26,8 @@ use super::{Admission, Discovered, Place, Run};
 pub struct Facts<'a> {
     /// What was wanted.
     pub scenario: &'a Scenario,
+    /// What its switches are taken to be.
+    pub profiles: &'a [ProfileReport],
     /// Where it ran.
     pub place: Place,
     /// What the controller was told.
@@ -79,6 +81,7 @@ pub fn report(facts: &Facts<'_>) -> Report {
             Completion::Partial
         },
         topology: topology(scenario),
+        profiles: facts.profiles.to_vec(),
         discovery: Some(Discovery {
             switches: facts.found.switches,
             links: facts.found.links,

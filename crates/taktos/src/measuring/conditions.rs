@@ -79,13 +79,25 @@ fn command() -> String {
         .join(" ")
 }
 
-fn machine(load_before: u32, processors: usize) -> Machine {
+/// Returns what tells this machine from others: the kernel's release, the name of the
+/// processors and how many of them may be used.
+#[must_use]
+pub fn identity() -> (String, String, usize) {
     let system = rustix::system::uname();
     let facts = fs::read_to_string(PROCESSORS).unwrap_or_default();
+    (
+        system.release().to_string_lossy().into_owned(),
+        processor(&facts).unwrap_or(UNKNOWN).to_owned(),
+        scheduling::allowed_processors().len(),
+    )
+}
+
+fn machine(load_before: u32, processors: usize) -> Machine {
+    let (kernel, processor, _) = identity();
     let clock_source = fs::read_to_string(CLOCK_SOURCE);
     Machine {
-        kernel: system.release().to_string_lossy().into_owned(),
-        processor: processor(&facts).unwrap_or(UNKNOWN).to_owned(),
+        kernel,
+        processor,
         processors,
         clock_source: clock_source
             .map_or_else(|_| UNKNOWN.to_owned(), |text| text.trim().to_owned()),
@@ -102,7 +114,8 @@ fn processor(facts: &str) -> Option<&str> {
 }
 
 /// Returns the load of the last minute in hundredths; 0 if it cannot be read.
-fn load() -> u32 {
+#[must_use]
+pub fn load() -> u32 {
     let text = fs::read_to_string(LOAD).unwrap_or_default();
     hundredths(&text).unwrap_or(0)
 }

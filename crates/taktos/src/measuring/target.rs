@@ -120,7 +120,7 @@ impl FromStr for Target {
             ("emulated", Some("zodiac-fx")) => Ok(Self::Emulated(Emulated::ZodiacFx)),
             ("emulated", Some("banana-pi-r1")) => Ok(Self::Emulated(Emulated::BananaPiR1)),
             ("emulated", name) => {
-                let profile = profile(name.unwrap_or_default())?;
+                let profile = named_profile(name.unwrap_or_default())?;
                 Ok(Self::Emulated(Emulated::Profile(Box::new(profile))))
             }
             (_, _) => Err(ParseTargetError::Unknown(text.to_owned())),
@@ -142,7 +142,11 @@ fn engine(kind: Option<&str>) -> Result<TaktosEngine, ParseTargetError> {
 }
 
 /// Returns the profile of this name, or of this file.
-fn profile(name: &str) -> Result<Profile, ParseTargetError> {
+///
+/// # Errors
+///
+/// If there is none, or the file is none.
+pub fn named_profile(name: &str) -> Result<Profile, ParseTargetError> {
     let mistake = |reason: String| ParseTargetError::Profile {
         name: name.to_owned(),
         reason,

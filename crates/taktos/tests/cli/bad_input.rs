@@ -120,7 +120,8 @@ fn what_a_crashed_run_left_does_not_matter() {
     workplace.write("out/pair/controller.redb", "half a store");
     workplace.write("out/pair/report.json", "half a report");
 
-    let ended = workplace.run(&["run", "pair.toml", "--duration", "500 ms"]);
+    let run = "run pair.toml --duration 500ms --profile committed";
+    let ended = workplace.run(&run.split(' ').collect::<Vec<_>>());
 
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(workplace.report()["completion"], "complete");

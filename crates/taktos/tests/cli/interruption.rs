@@ -65,7 +65,8 @@ fn a_run_that_is_killed_leaves_nothing_and_the_next_one_works() {
 
     run.signal(Signal::KILL);
     let ended = run.end();
-    let next = workplace.run(&["run", "pair.toml", "--world", "lab", "--duration", "500 ms"]);
+    let next = "run pair.toml --world lab --duration 500ms --profile committed";
+    let next = workplace.run(&next.split(' ').collect::<Vec<_>>());
 
     assert_eq!(ended.code, None);
     assert_eq!(meanwhile, before, "the lab is in namespaces of its own");
@@ -76,7 +77,10 @@ fn a_run_that_is_killed_leaves_nothing_and_the_next_one_works() {
 }
 
 fn long_run(workplace: &Workplace, world: &str) -> Command {
-    workplace.taktos(["run", "pair.toml", "--duration", "24 h", "--world", world])
+    let mut run = workplace.taktos(["run", "pair.toml", "--duration", "24 h", "--world", world]);
+    // Another test measures one.
+    run.args(["--profile", "committed"]);
+    run
 }
 
 #[track_caller]

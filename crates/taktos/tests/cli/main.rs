@@ -16,6 +16,7 @@ mod listeners;
 mod measurements;
 mod openflow;
 mod privilege;
+mod profile;
 mod reproduce;
 mod results;
 mod scripted;

@@ -64,6 +64,7 @@ impl Workplace {
         command
             .current_dir(self.folder.path())
             .env_remove("NO_COLOR")
+            .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

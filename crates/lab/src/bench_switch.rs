@@ -1,25 +1,30 @@
-//! One switch between two hosts, told what to do by a controller that is this
-//! program.
+//! One switch of the lab between two hosts, told what to do by this program: to find
+//! out what a switch of the lab takes on this machine.
+//!
+//! It stands in namespaces as the switches of a run do, and beside it a cable joins
+//! two hosts without a switch, for what sending costs anyway.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+mod controller;
 
-use lab::network::{CablePlan, HostPlan, Network, Place, Plan};
-use lab::switches::{Forwarding, Settings, Switches};
-use lab::veth::Power;
+use std::io;
+use std::net::TcpListener;
+
 use linux::clock::{WallClock, WallTime};
 use linux::discipline;
 use linux::port::PacketPort;
 use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
 use switch::{Config, Pacing, PortConfig};
+use thiserror::Error;
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
-use wire::openflow::{
-    Action, Actions, DatapathId, Fields, FlowMod, FlowModCommand, Framer, Hello, Instruction,
-    Instructions, MatchField, Message, PortNumber, TableId, TransactionId, emit_barrier_request,
-};
+use wire::openflow::{Action, DatapathId, MatchField, PortNumber};
+
+use crate::network::{BuildError, CablePlan, HostPlan, Network, Place, Plan};
+use crate::switches::{Forwarding, Settings, Switches};
+use crate::veth::Power;
+use controller::Controller;
 
 const CONTROLLER_PORT: u16 = 6653;
 const STALL: Duration = Duration::from_us(200);
@@ -33,7 +38,20 @@ const PRIORITY: u16 = 10;
 /// The queue of the frames.
 const QUEUE: u8 = 7;
 
+/// Why there is no such switch.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// The network does not stand.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The machine or the switch refuses.
+    #[error("the switch that is to be measured: {0}")]
+    Machine(#[from] io::Error),
+}
+
 /// The switch with its hosts.
+#[derive(Debug)]
 pub struct BenchSwitch {
     controller: Controller,
     /// Past the pacing of its host.
@@ -47,7 +65,8 @@ pub struct BenchSwitch {
     network: Network,
 }
 
-/// Returns a frame of so many bytes.
+/// Returns a frame of so many bytes, without check sequence.
+#[must_use]
 pub fn frame(length: usize) -> Vec<u8> {
     let mut frame = vec![0; length];
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
@@ -56,49 +75,49 @@ pub fn frame(length: usize) -> Vec<u8> {
 }
 
 impl BenchSwitch {
-    /// Builds it; the switch waits to be told what to do.
-    pub fn start() -> Self {
-        let network = Network::build(&plan()).expect("who may load programs may build");
+    /// Builds it, forwarded by the kernel; it waits to be told what to do.
+    ///
+    /// # Errors
+    ///
+    /// Without the privilege, or if the kernel does not forward here.
+    pub fn start() -> Result<Self, BenchError> {
+        let network = Network::build(&plan())?;
         let listen = || TcpListener::bind(("0.0.0.0", CONTROLLER_PORT));
-        let listener = network.control.run(listen).expect("the namespace is new");
+        let listener = network.control.run(listen)?;
         let settings = Settings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
-        let switches = Switches::start(&network, &[config()], settings).expect("it was asked");
+        let switches = Switches::start(&network, &[config()], settings)?;
         let index = |host: usize| network.cables[host].sockets[0].interface.index();
-        let flood = |host: usize| {
-            let opened = network.hosts[host].run(|| PacketPort::open(index(host), RING_BYTES));
-            opened.expect("memory")
-        };
+        let flood =
+            |host: usize| network.hosts[host].run(|| PacketPort::open(index(host), RING_BYTES));
         let class = discipline::class(QUEUE);
-        let sender = network.hosts[0].run(|| Sender::open(index(0), class));
-        Self {
-            controller: Controller::accept(&listener),
-            flood: flood(0),
-            direct: flood(2),
-            sender: sender.expect("the right to it"),
+        let sender = network.hosts[0].run(|| Sender::open(index(0), class))?;
+        Ok(Self {
+            controller: Controller::accept(&listener)?,
+            flood: flood(0)?,
+            direct: flood(2)?,
+            sender,
             taps: Vec::new(),
             _switches: switches,
             network,
-        }
+        })
     }
 
     /// Has all frames go to the other host, behind entries for `others` that match
     /// none of them, with `rewrites` further actions.
-    pub fn join(&mut self, others: &[MatchField], rewrites: usize) {
-        self.controller.tell(|out| {
-            let everything = FlowMod {
-                command: FlowModCommand::Delete,
-                ..FlowMod::add(TableId(0))
-            };
-            everything.emit(TransactionId(2), out);
-        });
+    ///
+    /// # Errors
+    ///
+    /// If the switch refuses or does not answer.
+    pub fn join(&mut self, others: &[MatchField], rewrites: usize) -> io::Result<()> {
+        self.controller.clear()?;
         for (number, other) in (1..).zip(others) {
-            self.controller.add(PRIORITY + number, &[*other], &[]);
+            self.controller.add(PRIORITY + number, &[*other], &[])?;
         }
         let source = MatchField::EthSrc(Masked::exact(MacAddress([2, 0, 0, 0, 0, 9])));
         let mut actions = vec![Action::SetField(source); rewrites];
         actions.push(Action::output(PortNumber(2)));
-        self.controller.add(PRIORITY, &[], &actions);
-        self.controller.await_all();
+        self.controller.add(PRIORITY, &[], &actions)?;
+        self.controller.await_all()
     }
 
     /// Sends a frame at once, whatever the rate of the link.
@@ -112,17 +131,26 @@ impl BenchSwitch {
     }
 
     /// Begins to see frames leave and arrive, which takes time.
-    pub fn tap(&mut self) {
-        let tap = |host: usize| {
+    ///
+    /// # Errors
+    ///
+    /// If the machine has no memory for it.
+    pub fn tap(&mut self) -> io::Result<()> {
+        for host in [0, 1] {
             let index = self.network.cables[host].sockets[0].interface.index();
-            self.network.hosts[host].run(|| Tap::open(index, RING_BYTES))
-        };
-        self.taps = [0, 1].map(|host| tap(host).expect("memory")).into();
+            let tap = self.network.hosts[host].run(|| Tap::open(index, RING_BYTES))?;
+            self.taps.push(tap);
+        }
+        Ok(())
     }
 
     /// Sends a frame as a host does.
-    pub fn send(&mut self, frame: &[u8]) {
-        self.sender.send(frame).expect("the interface is there");
+    ///
+    /// # Errors
+    ///
+    /// If the interface has gone.
+    pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        self.sender.send(frame).map(drop)
     }
 
     /// Forgets what the taps have seen.
@@ -141,7 +169,7 @@ impl BenchSwitch {
         };
         let left = latest(left, Direction::Out)?;
         let arrived = latest(arrived, Direction::In)?;
-        Some((wall.to_monotonic(left), wall.to_monotonic(arrived)))
+        (left <= arrived).then(|| (wall.to_monotonic(left), wall.to_monotonic(arrived)))
     }
 }
 
@@ -189,59 +217,4 @@ fn config() -> Config {
         pacing: Pacing::World,
     });
     Config::new(DatapathId(1), ports.to_vec())
-}
-
-/// The other end of the switch's OpenFlow connection.
-struct Controller {
-    stream: TcpStream,
-    framer: Framer,
-}
-
-impl Controller {
-    fn accept(listener: &TcpListener) -> Self {
-        let (stream, _) = listener.accept().expect("the switch dials");
-        let mut controller = Self {
-            stream,
-            framer: Framer::default(),
-        };
-        controller.tell(|out| Hello::OURS.emit(TransactionId(1), out));
-        controller
-    }
-
-    fn add(&mut self, priority: u16, fields: &[MatchField], actions: &[Action]) {
-        let instructions = [Instruction::ApplyActions(Actions::of(actions))];
-        self.tell(|out| {
-            let flow_mod = FlowMod {
-                priority,
-                matching: Fields::of(fields),
-                instructions: Instructions::of(&instructions),
-                ..FlowMod::add(TableId(0))
-            };
-            flow_mod.emit(TransactionId(2), out);
-        });
-    }
-
-    /// Waits until all that was said is done.
-    fn await_all(&mut self) {
-        self.tell(|out| emit_barrier_request(TransactionId(3), out));
-        let mut room = [0; 4096];
-        loop {
-            while let Some(message) = self.framer.next_message().expect("a switch of ours") {
-                let (_, message) = Message::parse(message).expect("a switch of ours");
-                assert!(!matches!(message, Message::Error(_)), "{message:?}");
-                if message == Message::BarrierReply {
-                    return;
-                }
-            }
-            let count = self.stream.read(&mut room).expect("it is there");
-            assert!(count > 0, "the switch has gone");
-            self.framer.push(&room[..count]);
-        }
-    }
-
-    fn tell(&mut self, emit: impl FnOnce(&mut Vec<u8>)) {
-        let mut bytes = Vec::new();
-        emit(&mut bytes);
-        self.stream.write_all(&bytes).expect("the switch is there");
-    }
 }

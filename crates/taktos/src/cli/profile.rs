@@ -1,0 +1,240 @@
+//! `--profile`: what the Taktos switches of a scenario are taken to be.
+//!
+//! In the lab, where the kernel forwards, that is what they do on this machine: measured
+//! the first time, and kept ([`own_profile`](crate::measuring::own_profile)). Where it
+//! cannot be measured or is not believed, the scenario's own word stands, and the user
+//! is told.
+
+use std::convert::Infallible;
+use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
+
+use lab::forwarding_times::TimesError;
+use lab::switches::Forwarding;
+use linux::clock::WallTime;
+use measure::report::{ProfileOrigin, ProfileReport};
+use scenario::{Profile, Scenario};
+use units::Duration;
+
+use super::exit::Exit;
+use super::screen::{Steps, say};
+use crate::experiment::{Place, profiles};
+use crate::measuring::own_profile::{Circumstances, Found, Kept, OwnProfile, OwnProfileError};
+use crate::measuring::target::named_profile;
+
+/// What is chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// What the scenario names.
+    Committed,
+    /// What is measured on this machine.
+    Measured,
+    /// A profile that is built in, or one of a file.
+    Named(String),
+}
+
+impl FromStr for Choice {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "committed" => Self::Committed,
+            "measured" => Self::Measured,
+            name => Self::Named(name.to_owned()),
+        })
+    }
+}
+
+/// Gives the Taktos switches of a scenario the profile that is chosen, or if nothing is
+/// the one that is usual in this place, and returns what all switches are taken to be.
+///
+/// # Errors
+///
+/// If what is chosen cannot be had; why was said.
+pub fn settle(
+    scenario: &mut Scenario,
+    place: Place,
+    choice: Option<&Choice>,
+    stop: &AtomicBool,
+) -> Result<Vec<ProfileReport>, Exit> {
+    let own = profiles::own(scenario);
+    let written = profiles::as_written(scenario);
+    if own.is_empty() {
+        if matches!(choice, Some(Choice::Measured | Choice::Named(_))) {
+            say("--profile changes nothing: every switch has a profile of its own");
+        }
+        return Ok(written);
+    }
+    let named = match choice {
+        Some(Choice::Committed) => return Ok(written),
+        Some(Choice::Named(name)) => Some(name),
+        Some(Choice::Measured) | None => None,
+    };
+    if let Some(name) = named {
+        let profile = named_profile(name).map_err(|error| {
+            say(format_args!("taktos: {error}"));
+            Exit::BadInput
+        })?;
+        profiles::replace(scenario, &profile);
+        return Ok(reported(scenario, &own, |report| {
+            report.origin = ProfileOrigin::Chosen;
+        }));
+    }
+    match obtain(place, choice.is_some(), stop)? {
+        Obtained::Profile { profile, kept } => {
+            profiles::replace(scenario, &profile.profile());
+            Ok(reported(scenario, &own, |report| {
+                report.origin = ProfileOrigin::Measured;
+                report.measured = Some(profile.conditions(kept));
+            }))
+        }
+        Obtained::Not(None) => Ok(written),
+        Obtained::Not(Some(why)) => {
+            say(format_args!("profile: as the scenario says, since {why}"));
+            Ok(reported(scenario, &own, |report| {
+                report.instead = Some(why.clone());
+            }))
+        }
+    }
+}
+
+/// Returns what all switches are taken to be, that of the Taktos switches with more.
+fn reported(
+    scenario: &Scenario,
+    own: &[scenario::ProfileIndex],
+    tell: impl Fn(&mut ProfileReport),
+) -> Vec<ProfileReport> {
+    let mut reports = profiles::as_written(scenario);
+    for index in own {
+        tell(&mut reports[index.0]);
+    }
+    reports
+}
+
+/// What came of the wish for a measured profile.
+enum Obtained {
+    /// There is one.
+    Profile {
+        profile: Box<OwnProfile>,
+        /// Whether an earlier run measured it.
+        kept: bool,
+    },
+    /// There is none, and why if the user should know.
+    Not(Option<String>),
+}
+
+/// Returns the profile of this machine: what is kept, else what is measured now. If it
+/// is `demanded`, to have none is an error.
+fn obtain(place: Place, demanded: bool, stop: &AtomicBool) -> Result<Obtained, Exit> {
+    let can_measure = matches!(place, Place::Lab(Forwarding::Kernel));
+    if !can_measure && !demanded {
+        return Ok(Obtained::Not(None));
+    }
+    let kept = Kept::of_user();
+    let found = kept
+        .as_ref()
+        .map(|kept| (kept, kept.find(&Circumstances::here())));
+    match found {
+        Some((_, Found::Profile(profile))) => {
+            say(format_args!(
+                "profile: measured on this machine {} ago, {}",
+                age(&profile),
+                figures(&profile)
+            ));
+            let kept = true;
+            return Ok(Obtained::Profile { profile, kept });
+        }
+        Some((_, Found::Other(what))) => say(format_args!("profile: to be measured anew: {what}")),
+        Some((kept, Found::Damaged(what))) => say(format_args!(
+            "profile: to be measured anew: {} is damaged: {what}",
+            kept.file().display()
+        )),
+        Some((_, Found::Nothing)) | None => {}
+    }
+    if !can_measure {
+        say(
+            "taktos: no profile of this machine is kept, and it can only be measured in the lab \
+             where the kernel forwards: run a scenario there first (--world lab, as root)",
+        );
+        return Err(Exit::Lacking);
+    }
+    measure(kept.as_ref(), demanded, stop)
+}
+
+fn measure(kept: Option<&Kept>, demanded: bool, stop: &AtomicBool) -> Result<Obtained, Exit> {
+    say(
+        "profile: measuring what a Taktos switch takes on this machine, once, for some ten \
+         seconds (--profile committed does without)",
+    );
+    let mut steps = Steps::new("profile".to_owned());
+    let measured = OwnProfile::measure(stop, &mut |done, of| steps.show(done, of));
+    steps.close();
+    let profile = match measured {
+        Ok(profile) => profile,
+        Err(OwnProfileError::Times(TimesError::Stopped)) => {
+            say("taktos: stopped");
+            return Err(Exit::Interrupted);
+        }
+        Err(error) if demanded => {
+            say(format_args!(
+                "taktos: {error}; --profile committed does without"
+            ));
+            return Err(Exit::Lacking);
+        }
+        Err(error) => return Ok(Obtained::Not(Some(error.to_string()))),
+    };
+    say(format_args!("profile: {}", figures(&profile)));
+    match kept.map(|kept| kept.keep(&profile)) {
+        Some(Ok(())) => {}
+        Some(Err(error)) => say(format_args!(
+            "profile: measured for this run alone: {error}"
+        )),
+        None => say("profile: measured for this run alone: neither XDG_CACHE_HOME nor HOME is set"),
+    }
+    Ok(Obtained::Profile {
+        profile: Box::new(profile),
+        kept: false,
+    })
+}
+
+/// Says what it comes to.
+fn figures(profile: &OwnProfile) -> String {
+    let Profile {
+        latency, per_frame, ..
+    } = profile.profile();
+    format!(
+        "{} at most, {} a frame; the machine stood still {} times, {} at most",
+        latency.value,
+        per_frame.value,
+        profile.stalls,
+        Duration::from_ns(profile.longest_stall_ns)
+    )
+}
+
+/// Says how long ago it was measured, as a clock that may have been set since tells.
+fn age(profile: &OwnProfile) -> String {
+    let ns = WallTime::now()
+        .as_ns()
+        .saturating_sub(profile.measured_unix_ns);
+    let seconds = Duration::from_ns(ns).as_secs_f64();
+    match seconds {
+        ..120.0 => format!("{seconds:.0} s"),
+        ..7_200.0 => format!("{:.0} minutes", seconds / 60.0),
+        ..172_800.0 => format!("{:.0} hours", seconds / 3_600.0),
+        _ => format!("{:.0} days", seconds / 86_400.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_chooses_and_anything_else_is_a_name() {
+        let choice = |text: &str| text.parse::<Choice>().unwrap();
+
+        assert_eq!(choice("committed"), Choice::Committed);
+        assert_eq!(choice("measured"), Choice::Measured);
+        assert_eq!(choice("mine.toml"), Choice::Named("mine.toml".to_owned()));
+    }
+}
