@@ -133,6 +133,8 @@ impl Sender for Windowed {
 
     fn emit(&mut self, after: Duration, frame: &mut Vec<u8>) -> Option<Outgoing> {
         if after >= self.until {
+            // It was due before, and came to its turn too late: nothing is due any more.
+            self.until = Duration::ZERO;
             return None;
         }
         if !self.has_room() && after >= self.news + TIMEOUT {
@@ -234,6 +236,18 @@ mod tests {
 
     use super::*;
     use crate::method::known_device::addresses;
+
+    #[test]
+    fn whoever_comes_to_its_turn_after_the_end_is_not_due_again() {
+        let end = Duration::from_ms(50);
+        let mut sender = Windowed::new(&addresses(), 1_054, 10_000, end);
+        assert!(sender.next_due().unwrap() < end);
+
+        let late = sender.emit(end + Duration::from_us(5), &mut Vec::new());
+
+        assert_eq!(late, None);
+        assert_eq!(sender.next_due(), None);
+    }
 
     proptest! {
         /// Whatever is acknowledged, in whatever order: never more under way than the
