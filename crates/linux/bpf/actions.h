@@ -6,6 +6,7 @@
 
 #include "rewrite.h"
 #include "tags.h"
+#include "watching.h"
 
 /* Keeps the form that the frame has now. */
 CHECKED_ONCE int keep_form(struct plan *plan)
@@ -84,6 +85,12 @@ CHECKED_ONCE int act_seldom(struct plan *plan, const struct action *action)
 	case OPERATION_SET_VLAN_VID:
 	case OPERATION_SET_VLAN_PCP:
 		return change_tags(plan, action);
+	case OPERATION_FLOW_MONITOR:
+		return note_packet(plan, number);
+	case OPERATION_MODE_ARRANGE:
+		return note_signal(plan);
+	case OPERATION_QUEUED_FATE:
+		return GOES_ON;
 	default:
 		return set_field(plan, action);
 	}

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "headers.h"
+#include "tallies.h"
 
 /* Makes the tags of the frame those of a form. */
 INLINE int shape_tags(struct __sk_buff *frame, struct plan *plan, const struct form *form)
@@ -130,4 +131,18 @@ INLINE int emit(struct __sk_buff *frame, struct plan *plan)
 			return result;
 	}
 	return DONE;
+}
+
+/* Does what the plan says. */
+CHECKED_ONCE int carry_out(struct __sk_buff *frame, struct plan *plan)
+{
+	if (!plan)
+		return TC_ACT_SHOT;
+	count(plan);
+	int result = emit(frame, plan);
+	if (result == REDIRECTED)
+		return result;
+	if (result == FAILED)
+		add_total(TOTAL_ABANDONED, 1);
+	return TC_ACT_SHOT;
 }

@@ -41,6 +41,7 @@
 #define LIMIT_BANDS 8
 #define LIMIT_TAGS 4
 #define LIMIT_PORTS_TO_ALL 32
+#define LIMIT_MONITORS 4
 
 #define SETTINGS_VERSION 0
 #define SETTINGS_GENERATION 1
@@ -73,6 +74,7 @@
 #define PORT_NEIGHBOUR 3
 #define PORT_NEIGHBOUR_PORT 4
 #define PORT_HEARD 5
+#define PORT_HEARD_MODE 6
 #define PORT_IS_UP 1u
 #define PORT_SENDS (1u << 1)
 #define PORT_SENDS_FLOODS (1u << 2)
@@ -228,6 +230,7 @@
 #define MODES_MISPLACED 28
 #define MODES_REPLAYED 29
 #define MODES_MALFORMED 30
+#define MODES_UNSENT 31
 #define MODES_IS_ON 1ull
 #define MODES_LOCKED (1ull << 1)
 #define MODES_ASKS (1ull << 2)
@@ -254,6 +257,8 @@
 #define MONITOR_REORDERED 40
 #define MONITOR_UNREADABLE 41
 #define MONITOR_VIOLATED 42
+#define MONITOR_DEMANDED 43
+#define MONITOR_TOLD 44
 #define MONITOR_IS_THERE (1ull << 40)
 #define MONITOR_IS_BEYOND (1ull << 41)
 
@@ -263,4 +268,5 @@
 #define HANDED_VERDICTS 16
 #define HANDED_VERDICTS_MAX 16
 #define HANDED_VERDICTS_COUNT 32
+#define HANDED_BELL 0xffff
 #define HANDED_BYTES 40

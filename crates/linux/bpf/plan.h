@@ -119,12 +119,32 @@ struct noted {
 	u32 bytes;
 };
 
+/* A packet of a monitored flow: its shim header, and how many bytes of the message
+ * it carries. */
+struct packet {
+	u32 message;
+	u32 size;
+	u32 sequence;
+	u32 carried;
+};
+
+/* What is to be shown to a monitor once the way of the frame is known. */
+struct watched {
+	u32 monitor;
+	/* Whether it has a shim header. */
+	u32 is_readable;
+	struct packet packet;
+};
+
 /* `plan->form` while no form is as the frame is now. */
 #define FORM_NONE 0xffu
 /* The form of the frame that came. It is kept only once it is changed. */
 #define FORM_ARRIVED 0u
 
 #define NUMBER_OF_KINDS 56
+
+/* Words of a signal that are looked at. */
+#define SIGNAL_WORDS 6
 
 struct plan {
 	u64 generation;
@@ -177,6 +197,15 @@ struct plan {
 	struct visit visited[LIMIT_TABLES];
 	struct output outputs[LIMIT_OUTPUTS];
 	struct noted noted[LIMIT_TALLIES];
+	u32 watched_count;
+	/* Whether a monitor saw a violation that it had not seen before. */
+	u32 violates;
+	struct watched watched[LIMIT_MONITORS];
+	/* Whether the frame is a signal, and what it was when that was met: what
+	 * is behind its addresses and type. */
+	u32 arranges;
+	u32 signal_bytes;
+	u64 signal[SIGNAL_WORDS];
 	u32 set[NUMBER_OF_KINDS];
 	struct form shapes[LIMIT_FORMS];
 	struct level levels[LIMIT_LEVELS];
@@ -208,6 +237,9 @@ INLINE void reset(struct plan *plan)
 	plan->output_count = 0;
 	plan->sent = 0;
 	plan->verdict_count = 0;
+	plan->watched_count = 0;
+	plan->violates = 0;
+	plan->arranges = 0;
 	plan->copies = 0;
 	plan->stale = 0;
 	plan->metered = 0;

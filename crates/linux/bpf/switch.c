@@ -12,8 +12,7 @@
  * Attached to where frames enter from a port. The frame may have its outermost
  * VLAN tag in its metadata, as all do that come from a device.
  */
-#include "emit.h"
-#include "handing.h"
+#include "arrange.h"
 #include "tables.h"
 
 /* What the core takes, `pipeline` and `buffer_pool`. */
@@ -34,13 +33,6 @@ INLINE void take_up(struct plan *plan, const u64 *setting)
 		plan->needs |= NEED_NETWORK;
 }
 
-/* Returns the level whose entries are in force. */
-INLINE u32 level_served(const u64 *mode)
-{
-	u32 level = READ_ONCE(mode[MODES_MODE]) >> 24 & 7;
-	return READ_ONCE(mode[MODES_SERVES]) >> 4 * level & 7;
-}
-
 /* Finds out what becomes of the frame. */
 INLINE int make_plan(struct __sk_buff *frame, struct plan *plan)
 {
@@ -57,20 +49,6 @@ INLINE int make_plan(struct __sk_buff *frame, struct plan *plan)
 		return REFUSED;
 	outcome = walk_tables(plan);
 	return outcome == GOES_ON ? execute_set(plan) : outcome;
-}
-
-/* Does what the plan says. */
-CHECKED_ONCE int carry_out(struct __sk_buff *frame, struct plan *plan)
-{
-	if (!plan)
-		return TC_ACT_SHOT;
-	count(plan);
-	int result = emit(frame, plan);
-	if (result == REDIRECTED)
-		return result;
-	if (result == FAILED)
-		add_total(TOTAL_ABANDONED, 1);
-	return TC_ACT_SHOT;
 }
 
 /* Takes a frame that arrived at a port. */
@@ -100,6 +78,8 @@ INLINE int receive(struct __sk_buff *frame, struct plan *plan, const u64 *port)
 		refuse(plan);
 		return TC_ACT_SHOT;
 	default:
+		if (plan->watched_count || plan->arranges)
+			return carry_out_mode(frame, plan);
 		return carry_out(frame, plan);
 	}
 }

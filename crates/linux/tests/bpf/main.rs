@@ -5,6 +5,7 @@
 mod attaching;
 mod killed;
 mod loading;
+mod modes;
 mod relaying;
 mod running;
 mod world;

@@ -184,7 +184,7 @@ pub fn await_some<T>(what: &str, mut state: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-fn skip(test: &str) {
+pub fn skip(test: &str) {
     let notice = format!("SKIPPED {test}: needs CAP_BPF and CAP_NET_ADMIN. Run it as root");
     let required = std::env::var_os("TAKTOS_REQUIRE_NAMESPACES").is_some();
     assert!(!required || !is_root_of_the_machine(), "{notice}");

@@ -169,6 +169,8 @@ pub mod limit {
     pub const TAGS: usize = 4;
     /// Ports of a switch that sends to all of them at once.
     pub const PORTS_TO_ALL: usize = 32;
+    /// Monitors that one frame is shown to.
+    pub const MONITORS: usize = 4;
 }
 
 /// Words of the record of [`Region::Settings`].
@@ -248,6 +250,8 @@ pub mod port {
     pub const NEIGHBOUR_PORT: usize = 4;
     /// When it was last heard, in nanoseconds.
     pub const HEARD: usize = 5;
+    /// Which mode it held then, as in [`super::modes::MODE`].
+    pub const HEARD_MODE: usize = 6;
 
     /// Its link is up and its configuration lets it live: frames that come in
     /// are taken.
@@ -617,6 +621,9 @@ pub mod modes {
     pub const REPLAYED: usize = 29;
     /// As before.
     pub const MALFORMED: usize = 30;
+    /// Modes that walks entered or answered with and could not tell all neighbours
+    /// of: the core has to.
+    pub const UNSENT: usize = 31;
 
     /// A controller has said what trunks and key are.
     pub const IS_ON: u64 = 1;
@@ -677,6 +684,11 @@ pub mod monitor {
     pub const UNREADABLE: usize = 41;
     /// When a message last demanded more than the lowest level, in nanoseconds.
     pub const VIOLATED: usize = 42;
+    /// What the last message demanded: the level (bits 0 to 7); bits of this module.
+    pub const DEMANDED: usize = 43;
+    /// The last message for which a bell was rung (low half); the level that it demanded
+    /// (bits 32 to 39); bits of this module.
+    pub const TOLD: usize = 44;
 
     /// There is such a message.
     pub const IS_THERE: u64 = 1 << 40;
@@ -686,6 +698,9 @@ pub mod monitor {
 
 /// A frame on its way to the core: bytes in front of it.
 pub mod handed {
+    /// Stands instead of a port where there is no frame: something has been counted that
+    /// the core has to look at.
+    pub const BELL: u32 = 0xffff;
     /// Where the place of the port stands, 32 bits.
     pub const PORT: usize = 0;
     /// Where the length of the frame stands, 32 bits.
