@@ -102,8 +102,8 @@ pub(crate) struct Changes {
     /// Whether this is another table than then: its entries are others, whatever
     /// their numbers.
     pub(crate) anew: bool,
-    /// The numbers of entries that were added, changed or removed; some may be
-    /// there twice.
+    /// The numbers of entries that were added, changed or removed, and of those that
+    /// frames can meet since then, or cannot any more; some may be there twice.
     pub(crate) entries: Vec<EntryIndex>,
 }
 
@@ -462,6 +462,15 @@ impl FlowTable {
     }
 
     /// Returns the best entry with the value and mask of `rule`.
+    /// Returns whether frames can meet an entry: none of the same value and mask
+    /// ranks higher.
+    pub(crate) fn is_met(&self, index: EntryIndex) -> bool {
+        let rule = &self.entry(index).rule;
+        let mut groups = self.groups.iter();
+        let group = groups.find(|group| *group.mask() == rule.mask);
+        group.and_then(|group| self.head(group, rule)) == Some(index)
+    }
+
     fn head(&self, group: &MaskGroup, rule: &Rule) -> Option<EntryIndex> {
         group.find(&rule.value, |index| {
             self.ranked(index).entry.rule.value == rule.value
@@ -476,6 +485,7 @@ impl FlowTable {
             return self.groups[group].insert(&rule.value, index);
         };
         if rank > self.ranked(head).rank {
+            self.note_change(head);
             self.ranked_mut(index).below = Some(head);
             self.groups[group].replace(&rule.value, head, index);
             return Ok(());
@@ -497,7 +507,10 @@ impl FlowTable {
         let mut above = head.expect("an entry is linked");
         if above == index {
             match below {
-                Some(below) => self.groups[group].replace(&rule.value, index, below),
+                Some(below) => {
+                    self.note_change(below);
+                    self.groups[group].replace(&rule.value, index, below);
+                }
                 None => self.groups[group].remove(&rule.value, index),
             }
             return;

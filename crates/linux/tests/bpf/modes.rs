@@ -66,7 +66,9 @@ impl Probe {
     /// Begins to watch, as the core has a monitor begin.
     fn begin(&self, contracts: &[Contract], jitter: Duration) {
         let words = self.monitors.words();
-        words.iter().for_each(|word| word.store(0, Ordering::SeqCst));
+        words
+            .iter()
+            .for_each(|word| word.store(0, Ordering::SeqCst));
         let set = |at: usize, value: u64| words[at].store(value, Ordering::SeqCst);
         set(monitor::CONTRACTS, u64::try_from(contracts.len()).unwrap());
         set(monitor::JITTER, jitter.as_ns());

@@ -236,6 +236,11 @@ impl TableForm {
             {
                 self.remove(index.at(), store);
             }
+            if current.is_some() && !flows.is_met(index) {
+                // It would stand where many of its like stand, for nothing.
+                self.retire(index.at(), store);
+                continue;
+            }
             if let Some((rank, entry)) = current {
                 draft.write(entry, places);
                 let written = self.write_entry(index, rank, entry, draft, store, masks);
@@ -311,7 +316,7 @@ impl TableForm {
 
     /// Lets nobody see an entry any more.
     fn retire(&mut self, at: usize, store: &mut Store) {
-        if let Some(form) = &mut self.entries[at]
+        if let Some(Some(form)) = self.entries.get_mut(at)
             && let Some(place) = form.place.take()
         {
             store.needs.remove(std::mem::take(&mut form.needs));

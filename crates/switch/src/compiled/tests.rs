@@ -15,6 +15,7 @@ use super::store::Store;
 use super::{Memory, Sizes};
 use crate::packet_key::{PacketKey, WORDS};
 use script::{Script, Step, steps};
+use wire::openflow::FlowModCommand;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
@@ -130,6 +131,23 @@ fn hundreds_of_entries_of_one_mask_are_all_found_in_any_state() {
         script.fill(gone.start..512);
         script.check_filled(0..512);
     }
+}
+
+/// They would all stand in the same two lines, where there is room for fourteen.
+#[test]
+fn of_entries_that_differ_in_priority_alone_the_best_is_found() {
+    const MANY: u16 = 128;
+    let mut script = Script::new(512);
+    for first in [0, MANY / 2] {
+        script.pile(FlowModCommand::Add, first..MANY);
+        script.check_pile();
+    }
+    for best in (0..MANY).rev().step_by(37) {
+        script.pile(FlowModCommand::DeleteStrict, best..MANY);
+        script.check_pile();
+    }
+    script.pile(FlowModCommand::Add, 0..MANY);
+    script.check_pile();
 }
 
 /// Fields stand anywhere in a word, some in its highest bits alone.

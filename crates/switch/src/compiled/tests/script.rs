@@ -315,6 +315,37 @@ impl Script {
         }
     }
 
+    /// Adds entries that differ only in priority, or removes them.
+    pub(super) fn pile(&mut self, command: FlowModCommand, priorities: std::ops::Range<u16>) {
+        for priority in priorities {
+            let actions = [output(1)];
+            let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+            let fields = [MatchField::EthDst(Masked::exact(MacAddress([2; 6])))];
+            self.tell(&Message::FlowMod(FlowMod {
+                command,
+                priority,
+                matching: Fields::of(&fields),
+                instructions: Instructions::of(&instructions),
+                ..FlowMod::add(TableId(0))
+            }));
+        }
+        self.finish();
+    }
+
+    /// Asserts that a frame meets the best of them.
+    pub(super) fn check_pile(&self) {
+        let mut words = [0; crate::packet_key::WORDS];
+        words[2] = 0x0202_0202_0202 << 16;
+        let key = PacketKey::from_words(words);
+        let found = Walk::seeing(self.memory(), 0).find(0, &key);
+        expected::check(&self.switch.pipeline, 0, &key, &found);
+        assert_eq!(
+            self.form().why_table(0),
+            None,
+            "no table is left to the core"
+        );
+    }
+
     /// Returns how many lines have entries elsewhere.
     pub(super) fn spilled(&self) -> usize {
         let lines = self
