@@ -8,11 +8,12 @@
 //! |---|---|
 //! | [`document`] | JSON, and reads that back |
 //! | `csv` | a table for spreadsheets |
-//! | `text` | lines for people |
+//! | `text`, `layout` | lines and tables for people |
 //! | `page` | a page with plots |
 
 mod csv;
 pub mod document;
+mod layout;
 mod page;
 #[cfg(test)]
 mod tests;

@@ -38,6 +38,7 @@ pub mod known_times;
 pub mod latency;
 mod load;
 pub mod loss;
+mod offer;
 pub mod orders;
 mod passage;
 pub mod profile;

@@ -11,6 +11,7 @@
 //! | [`device`] | what a device has to be |
 //! | [`small_switch`] | the emulated switches with one processor |
 //! | [`core_switch`] | the core that ships, and devices of any profile |
+//! | [`lesson`] | how a device learns what to do with frames |
 //!
 //! # Differs from a laboratory
 //!
@@ -20,6 +21,7 @@
 mod attendant;
 pub mod core_switch;
 pub mod device;
+pub mod lesson;
 pub mod small_switch;
 #[cfg(test)]
 mod tests;
@@ -31,18 +33,21 @@ use std::sync::Arc;
 use measure::stalls::Stalls;
 use measure::statistics::Distribution;
 use measure::trial::{
-    Conduct, ControlLink, Fault, LONGEST_TRIAL, MOST_FRAMES, PortIndex, Setup, Sighting, Stamps,
-    Tester, Trial, TrialError, Watcher, Way,
+    Conduct, ControlLink, Fault, LONGEST_TRIAL, MOST_FRAMES, Order, PortIndex, Setup, Sighting,
+    Stamps, Tester, Trial, TrialError, Watcher, Way,
 };
 use units::{BitRate, Duration, Instant};
 use wire::openflow::{Framer, Hello, TransactionId};
 
-pub use core_switch::{CoreSwitch, Taught};
+use attendant::Attendant;
+
+pub use core_switch::CoreSwitch;
 pub use device::{Carrier, Departure, Device, Happening, Sent};
+pub use lesson::Taught;
 pub use small_switch::SmallSwitch;
 pub use wire_time::SEGMENT_MAX;
 
-/// Long enough for an agent to answer a hello.
+/// Long enough for an agent to answer a hello, or to do what it was told last.
 const GREETING: Duration = Duration::from_ms(10);
 
 /// A tester and the device that is connected to it.
@@ -55,6 +60,8 @@ pub struct VirtualTester {
     control_rate: BitRate,
     control_free: Instant,
     framer: Framer,
+    /// Who answers what the device asks its controller, if anybody does.
+    attendant: Option<Attendant>,
     now: Instant,
     /// What will happen, in the order in which it was planned if at the same time.
     ahead: BTreeMap<(Instant, u64), Event>,
@@ -84,6 +91,8 @@ enum Event {
     Hear(Arc<[u8]>),
     /// An order passes that tap.
     Ordered(usize),
+    /// The attendant answers.
+    Answer(Vec<u8>),
 }
 
 /// What a trial has come to.
@@ -128,6 +137,7 @@ impl VirtualTester {
             device: Box::new(device),
             control_free: Instant::ZERO,
             framer: Framer::new(),
+            attendant: None,
             now: Instant::ZERO,
             ahead: BTreeMap::new(),
             planned: 0,
@@ -144,8 +154,52 @@ impl VirtualTester {
             versions: None,
         };
         hello.emit(TransactionId(0), &mut bytes);
-        self.send_order(0, &bytes);
+        self.say(&[bytes]);
+    }
+
+    /// Has the device learn, over its control connection, what to do with frames. A
+    /// device whose agent knows no groups gets no detour.
+    ///
+    /// # Panics
+    ///
+    /// If its agent has not agreed on OpenFlow 1.3.
+    #[must_use]
+    pub fn teach(mut self, taught: Taught) -> Self {
+        let ports = u32::try_from(self.ports.len()).unwrap_or(u32::MAX);
+        let lesson = match taught {
+            Taught::ByTester => return self,
+            Taught::Beforehand | Taught::WithDetour => lesson::stations(ports),
+            Taught::ByAttendant => {
+                self.attendant = Some(Attendant::default());
+                Attendant::greeting()
+            }
+        };
+        assert_eq!(
+            self.version,
+            wire::openflow::VERSION,
+            "the lesson's OpenFlow"
+        );
+        let mut framer = Framer::new();
+        framer.push(&lesson);
+        let mut messages = Vec::new();
+        while let Ok(Some(message)) = framer.next_message() {
+            messages.push(message.to_vec());
+        }
+        self.say(&messages);
+        self
+    }
+
+    /// Sends messages, far enough apart that none is lost, and waits until they have
+    /// been done.
+    fn say(&mut self, messages: &[Vec<u8>]) {
+        let apart = self.device.control_spacing();
+        let orders = (0u64..).zip(messages).map(|(place, bytes)| Order {
+            due: apart * place,
+            bytes: bytes.clone(),
+        });
         let mut trial = Trial {
+            orders: orders.collect(),
+            length: apart * messages.len() as u64,
             drain: GREETING,
             ..Trial::default()
         };
@@ -231,10 +285,16 @@ impl VirtualTester {
     }
 
     fn send_order(&mut self, order: usize, bytes: &[u8]) {
+        let begins = self.now.max(self.control_free);
+        let stamp = begins + wire_time::to_delimiter(self.control_rate);
+        self.plan(stamp, Event::Ordered(order));
+        self.send_control(bytes);
+    }
+
+    /// Sends bytes of the control connection as soon as the cable is free.
+    fn send_control(&mut self, bytes: &[u8]) {
         let rate = self.control_rate;
         let mut begins = self.now.max(self.control_free);
-        let stamp = begins + wire_time::to_delimiter(rate);
-        self.plan(stamp, Event::Ordered(order));
         for segment in bytes.chunks(SEGMENT_MAX) {
             let length = wire_time::segment_length(segment);
             let arrives = begins + wire_time::to_end(rate, length);
@@ -300,13 +360,23 @@ impl VirtualTester {
             }
             Event::Hear(bytes) => self.hear(&bytes, progress),
             Event::Ordered(order) => progress.watcher.ordered(order, self.now),
+            Event::Answer(bytes) => self.send_control(&bytes),
         }
     }
 
     fn hear(&mut self, bytes: &[u8], progress: &mut Progress<'_>) {
         self.framer.push(bytes);
+        let mut answers = Vec::new();
         while let Ok(Some(message)) = self.framer.next_message() {
             progress.watcher.hear(self.now, message);
+            if let Some(attendant) = &mut self.attendant {
+                answers.push((message.len(), attendant.answer(message)));
+            }
+        }
+        for (length, answer) in answers.into_iter().filter(|(_, it)| !it.is_empty()) {
+            // Who answers has read the whole message.
+            let whole = wire_time::to_next(self.control_rate, length);
+            self.plan(self.now + whole, Event::Answer(answer));
         }
     }
 

@@ -102,6 +102,42 @@ fn the_table_for_people_has_every_figure_and_what_it_stands_on() {
 }
 
 #[test]
+fn settings_share_a_table_and_what_is_zero_everywhere_a_line() {
+    let mut measurement = example();
+    let others = measurement.figures.clone().into_iter().map(|mut figure| {
+        figure.setting[0].1 = "1 ms".to_owned();
+        figure
+    });
+    measurement.figures.extend(others.collect::<Vec<_>>());
+    for setting in ["125 us", "1 ms"] {
+        measurement.figures.push(Figure {
+            quantity: "duplicates".to_owned(),
+            source: String::new(),
+            setting: vec![("interval".to_owned(), setting.to_owned())],
+            value: Value::Count(0),
+        });
+    }
+
+    let text = measurement.to_text();
+
+    let lines: Vec<_> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let row = |begin: [&str; 4]| {
+        lines
+            .iter()
+            .any(|line: &Vec<&str>| line.starts_with(&begin))
+    };
+    // The smallest latency of each, in one table.
+    assert!(row(["125", "us", "50.0", "µs"]), "{text}");
+    assert!(row(["1", "ms", "50.0", "µs"]), "{text}");
+    assert!(row(["125", "us", "12", "ns"]), "{text}");
+    assert_eq!(text.matches("duplicates").count(), 1, "{text}");
+    assert_eq!(text.matches("the device drops all").count(), 1, "{text}");
+}
+
+#[test]
 fn the_table_for_spreadsheets_has_a_row_for_each_figure_and_quotes_what_it_must() {
     let csv = example().to_csv();
 

@@ -4,18 +4,13 @@ use std::fmt::Write;
 
 use units::Duration;
 
-use super::{Conditions, Figure, Measurement, Value};
+use super::{Conditions, Figure, Measurement, Value, layout};
 use crate::method::point_name;
 use crate::report::html::quantity::{time, whole};
 use crate::trial::Stamps;
 
-/// The heads of the columns.
-const COLUMNS: [&str; 7] = ["quantity", "median", "95 %", "p99", "p99.9", "max", "count"];
-/// The first column is aligned to the left.
-const LEFT: usize = 0;
-
 impl Measurement {
-    /// Returns the figures as a table for each setting, with the conditions below.
+    /// Returns the figures as tables, with the conditions below.
     #[must_use]
     pub fn to_text(&self) -> String {
         let quick = match self.quick {
@@ -23,13 +18,7 @@ impl Measurement {
             false => "",
         };
         let mut text = format!("{} of {}{quick}\n", self.method, self.device);
-        for (setting, figures) in self.by_setting() {
-            text.push('\n');
-            if !setting.is_empty() {
-                let _ = writeln!(text, "{setting}");
-            }
-            text.push_str(&table(&figures));
-        }
+        text += &layout::tables(&self.figures);
         text.push('\n');
         for remark in &self.remarks {
             let _ = writeln!(text, "- {remark}");
@@ -52,37 +41,6 @@ impl Measurement {
         }
         groups
     }
-}
-
-fn table(figures: &[&Figure]) -> String {
-    let mut rows = vec![COLUMNS.map(str::to_owned).to_vec()];
-    rows.extend(figures.iter().map(|figure| row(figure)));
-    let has_times = figures
-        .iter()
-        .any(|figure| matches!(figure.value, Value::Times(_)));
-    if !has_times {
-        rows.remove(0);
-    }
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        // A single value may be a sentence: it does not widen its column.
-        let cells = cells
-            .map(|cell| cell.chars().count())
-            .filter(|width| *width <= 40);
-        cells.max().unwrap_or(0)
-    };
-    let widths: Vec<_> = (0..COLUMNS.len()).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let cells = row.iter().zip(&widths).enumerate();
-        let cells = cells.map(|(column, (cell, width))| match column == LEFT {
-            true => format!("  {cell:width$}"),
-            false => format!("{cell:>width$}"),
-        });
-        let line = cells.collect::<Vec<_>>().join("  ");
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
 }
 
 /// Returns the cells of a figure's row.
@@ -109,7 +67,7 @@ pub(super) fn row(figure: &Figure) -> Vec<String> {
 }
 
 /// Returns a value that is one thing.
-fn single(value: &Value) -> String {
+pub(super) fn single(value: &Value) -> String {
     match value {
         Value::Times(times) => match times.quantile(500) {
             Some(median) => time(median.as_ns()),

@@ -14,24 +14,24 @@
 
 use units::{Duration, Instant};
 
+use super::offer::Offer;
 use super::{
-    Cadence, Effort, FROM, Findings, Keep, Load, Method, MethodError, Pace, Passing, Path,
-    Progress, Setting, Settings, TO, at_each, choice, doubt, loss, need_two_ports,
+    Findings, Method, MethodError, Passing, Progress, Setting, Settings, at_each, doubt, loss,
 };
 use crate::measurement::Value;
 use crate::statistics::Distribution;
 use crate::time_series::TimeSeries;
-use crate::trial::{Stream, Tester, Trial};
+use crate::trial::Tester;
 
 /// `taktos measure jitter`.
 pub const METHOD: Method = Method {
     name: "jitter",
     finds: "how the latency varies (RFC 3550, RFC 5481, S3-5)",
     options: &[
-        ("interval", "the time between two messages [1ms]"),
+        ("interval", "the time between two messages [10ms]"),
         (
             "window",
-            "bytes of a message, as in 1500,65000,150000 [1500]",
+            "bytes of a message, as in 1500,65000,150000 [1400]",
         ),
         (
             "load",
@@ -41,13 +41,7 @@ pub const METHOD: Method = Method {
     run,
 };
 
-const FULL: Duration = Duration::from_secs(120);
-const QUICK: Duration = Duration::from_secs(2);
-const DRAIN: Duration = Duration::from_ms(200);
 const INTERVAL: Duration = Duration::from_ms(10);
-const WINDOW: u32 = 1_400;
-/// A message of more bytes would take longer than any interval.
-const LARGEST_WINDOW: u32 = 1_000_000;
 /// RFC 3550 section 6.4.1: the share of the newest difference.
 const GAIN: u64 = 16;
 /// A running mean is kept in these parts of a nanosecond.
@@ -60,27 +54,9 @@ fn run(
     settings: &Settings,
     progress: &mut dyn Progress,
 ) -> Result<Findings, MethodError> {
-    need_two_ports(tester.setup(), METHOD.name)?;
-    let interval = settings.option("interval", INTERVAL)?;
-    let windows = settings.list("window", vec![WINDOW])?;
-    let length = settings.length(FULL, QUICK);
-    let mut points = Vec::new();
-    for load in settings.list("load", vec![Load::None])? {
-        for window in &windows {
-            if !(1..=LARGEST_WINDOW).contains(window) {
-                let text = window.to_string();
-                return Err(MethodError::Option("window".to_owned(), text));
-            }
-            let setting = vec![
-                choice("interval", interval),
-                choice("window", format!("{window} bytes")),
-                choice("load", load),
-            ];
-            points.push((setting, (*window, load)));
-        }
-    }
-    let mut findings = at_each(&points, progress, |setting, (window, load), found| {
-        let passing = send(tester, (interval, *window), *load, length)?;
+    let offer = Offer::choose(tester.setup(), settings, (METHOD.name, INTERVAL))?;
+    let mut findings = at_each(&offer.points, progress, |setting, message, found| {
+        let passing = offer.send(tester, *message)?;
         let (times, backwards) = passing.times_by_own_clocks();
         if backwards > 0 {
             found.remark("The clocks of the two ports were too far apart at some frames.");
@@ -90,46 +66,8 @@ fn run(
         Ok(())
     })?;
     doubt(&mut findings, tester.setup());
-    if settings.effort == Effort::Quick {
-        findings.remark(format!("Each setting had {length} in place of {FULL}."));
-    }
+    offer.remark(settings, &mut findings);
     Ok(findings)
-}
-
-/// Sends messages, and returns what became of their frames.
-pub(super) fn send(
-    tester: &mut dyn Tester,
-    (interval, window): (Duration, u32),
-    load: Load,
-    length: Duration,
-) -> Result<Passing, MethodError> {
-    if interval == Duration::ZERO {
-        return Err(MethodError::Option(
-            "interval".to_owned(),
-            interval.to_string(),
-        ));
-    }
-    let path = Path::between(FROM, TO);
-    let pace = Pace::every(interval);
-    let messages = pace.frames_in(length);
-    let sender = Cadence::of_messages(&path.addresses, window, pace)
-        .frames(messages)
-        .patience(interval);
-    let frames = messages * u64::from(sender.group());
-    let mut streams = load.streams(tester.setup(), length)?;
-    streams.push(Stream {
-        from: path.from,
-        sender: Box::new(sender),
-    });
-    let trial = Trial {
-        streams,
-        length,
-        drain: DRAIN,
-        ..Trial::default()
-    };
-    let mut passing = Passing::new(path, frames, Keep::Stamps);
-    tester.run(trial, &mut passing)?;
-    Ok(passing)
 }
 
 /// Adds what times of sending and latencies, in the order of sending, say about
@@ -196,7 +134,7 @@ fn differences(times: &[(Instant, Duration)]) -> Distribution {
 
 /// Returns the greatest latency and the losses in each interval of a run.
 pub(super) fn series(times: &[(Instant, Duration)], passing: &Passing) -> TimeSeries {
-    let start = times.first().map_or(Instant::ZERO, |(sent, _)| *sent);
+    let start = passing.first_sent().unwrap_or(Instant::ZERO);
     let mut series = TimeSeries::new(start, SERIES_INTERVAL);
     for (sent, time) in times {
         series.received(*sent, *time);

@@ -9,10 +9,8 @@
 
 use units::Duration;
 
-use super::{
-    Effort, Findings, Load, Method, MethodError, Passage, Progress, Setting, Settings, at_each,
-    choice, jitter, need_two_ports,
-};
+use super::offer::Offer;
+use super::{Findings, Method, MethodError, Passage, Progress, Setting, Settings, at_each};
 use crate::measurement::Value;
 use crate::trial::Tester;
 
@@ -34,44 +32,20 @@ pub const METHOD: Method = Method {
     run,
 };
 
-const FULL: Duration = Duration::from_secs(120);
-const QUICK: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_ms(1);
-const WINDOW: u32 = 1_400;
-const LARGEST_WINDOW: u32 = 1_000_000;
 
 fn run(
     tester: &mut dyn Tester,
     settings: &Settings,
     progress: &mut dyn Progress,
 ) -> Result<Findings, MethodError> {
-    need_two_ports(tester.setup(), METHOD.name)?;
-    let interval = settings.option("interval", INTERVAL)?;
-    let windows = settings.list("window", vec![WINDOW])?;
-    let length = settings.length(FULL, QUICK);
-    let mut points = Vec::new();
-    for load in settings.list("load", vec![Load::None])? {
-        for window in &windows {
-            if !(1..=LARGEST_WINDOW).contains(window) {
-                let text = window.to_string();
-                return Err(MethodError::Option("window".to_owned(), text));
-            }
-            let setting = vec![
-                choice("interval", interval),
-                choice("window", format!("{window} bytes")),
-                choice("load", load),
-            ];
-            points.push((setting, (*window, load)));
-        }
-    }
-    let mut findings = at_each(&points, progress, |setting, (window, load), found| {
-        let passing = jitter::send(tester, (interval, *window), *load, length)?;
+    let offer = Offer::choose(tester.setup(), settings, (METHOD.name, INTERVAL))?;
+    let mut findings = at_each(&offer.points, progress, |setting, message, found| {
+        let passing = offer.send(tester, *message)?;
         describe(&passing.passage(), setting, found);
         Ok(())
     })?;
-    if settings.effort == Effort::Quick {
-        findings.remark(format!("Each setting had {length} in place of {FULL}."));
-    }
+    offer.remark(settings, &mut findings);
     Ok(findings)
 }
 

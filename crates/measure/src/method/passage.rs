@@ -184,6 +184,12 @@ impl Passing {
         (times, beyond)
     }
 
+    /// Returns when the first frame was seen to leave.
+    #[must_use]
+    pub fn first_sent(&self) -> Option<Instant> {
+        (0..self.frames).find_map(|sequence| self.sent.at(sequence))
+    }
+
     /// Returns when each frame that was lost had left, as far as that is known.
     pub fn lost(&self) -> impl Iterator<Item = Instant> + '_ {
         let missing = (0..self.frames).filter(|sequence| !self.received.has(*sequence));

@@ -1,21 +1,24 @@
 //! The controller of a device under test that asks about every new flow: it answers
 //! each frame that no entry matches with an entry for its two stations and with the
 //! frame itself, at once. What a flow's first frame waits is then the device's own
-//! affair (S3-4).
+//! affair (S3-4). When the table is full it is emptied: who sends again is asked about
+//! again.
 
 use std::collections::BTreeMap;
 
 use wire::ethernet::{self, MacAddress};
 use wire::openflow::oxm::Masked;
 use wire::openflow::{
-    Action, Actions, BufferId, Fields, FlowMod, Instruction, Instructions, MatchField, Message,
-    PacketIn, PacketOut, PortNumber, TableId, TransactionId,
+    Action, Actions, BufferId, ErrorKind, Fields, FlowMod, FlowModCommand, FlowModFailed,
+    Instruction, Instructions, MatchField, Message, PacketIn, PacketOut, PortNumber, TableId,
+    TransactionId,
 };
 
 /// Above the entry that hands over whatever nothing else matches.
 const PRIORITY: u16 = 1;
 /// What it sends has no number that a tester uses.
 const TRANSACTION: TransactionId = TransactionId(0xA77E_0000);
+const TABLE_FULL: ErrorKind = ErrorKind::FlowModFailed(FlowModFailed::TableFull);
 /// The most stations that it remembers.
 const MOST_STATIONS: usize = 1 << 17;
 
@@ -23,6 +26,18 @@ const MOST_STATIONS: usize = 1 << 17;
 #[derive(Debug, Default)]
 pub struct Attendant {
     seen_at: BTreeMap<MacAddress, PortNumber>,
+}
+
+/// Returns the orders that empty the table but for the entry of the beginning.
+fn begin_again() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let delete = FlowMod {
+        command: FlowModCommand::Delete,
+        ..FlowMod::add(TableId::ALL)
+    };
+    delete.emit(TRANSACTION, &mut bytes);
+    bytes.extend(Attendant::greeting());
+    bytes
 }
 
 impl Attendant {
@@ -45,6 +60,7 @@ impl Attendant {
     pub fn answer(&mut self, message: &[u8]) -> Vec<u8> {
         match Message::parse(message) {
             Ok((_, Message::PacketIn(packet_in))) => self.decide(&packet_in).unwrap_or_default(),
+            Ok((_, Message::Error(error))) if error.kind == TABLE_FULL => begin_again(),
             Ok(_) | Err(_) => Vec::new(),
         }
     }

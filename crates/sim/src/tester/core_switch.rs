@@ -9,46 +9,21 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use measure::trial::{MOST_PORTS, PortIndex, Station};
+use measure::trial::PortIndex;
 use scenario::Profile;
 use switch::{Config, ConnectionId, Input, Link, Output, Pacing, Peer, PortConfig, Switch};
 use units::{BitRate, Instant};
 use wire::ethernet::MacAddress;
-use wire::openflow::oxm::Masked;
-use wire::openflow::{
-    Action, Actions, Bucket, Buckets, DatapathId, Fields, FlowMod, GroupId, GroupMod,
-    GroupModCommand, GroupType, Instruction, Instructions, MatchField, PortNumber, TableId,
-    TransactionId,
-};
+use wire::openflow::{DatapathId, PortNumber};
 
 use super::attendant::Attendant;
 use super::device::{Carrier, Departure, Device, Happening, Sent};
+use super::lesson::{self, Taught};
 use super::wire_time::{SEGMENT_MAX, on_cable, segment_length};
 use crate::emulation::{Behaviour, Dice, Fate, Pace, Stage};
 use crate::parts::Processing;
 
 const CONNECTION: ConnectionId = ConnectionId(0);
-/// Whose way has a detour, by which port, and the group that takes it.
-const PROTECTED: PortNumber = PortNumber(2);
-const BY_WAY_OF: PortNumber = PortNumber(3);
-const DETOUR: GroupId = GroupId(1);
-
-/// Who tells an emulated device what to do with frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taught {
-    /// Whoever tests it, by orders.
-    ByTester,
-    /// It has an entry for every station ([`Station`]), and carries everything else
-    /// from the first port to the second and back.
-    Beforehand,
-    /// The same, but what goes to the second port has a detour by the third, which a
-    /// fast-failover group takes once the device has noticed that the second port has
-    /// no carrier.
-    WithDetour,
-    /// It asks a controller, which answers at once, about every pair of stations that
-    /// it has not met.
-    ByAttendant,
-}
 
 /// The switch core in virtual time: a Taktos switch, or a device of any profile.
 #[derive(Debug)]
@@ -141,15 +116,8 @@ impl CoreSwitch {
         device.pace = Pace::new(behaviour, dice);
         match taught {
             Taught::ByTester => {}
-            Taught::Beforehand => device.lesson = Some(stations(ports, Action::output)),
-            Taught::WithDetour => {
-                let mut lesson = detour();
-                lesson.extend(stations(ports, |port| match port {
-                    PROTECTED => Action::Group(DETOUR),
-                    other => Action::output(other),
-                }));
-                device.lesson = Some(lesson);
-            }
+            Taught::Beforehand => device.lesson = Some(lesson::stations(ports)),
+            Taught::WithDetour => device.lesson = Some(lesson::stations_with_detour(ports)),
             Taught::ByAttendant => {
                 device.lesson = Some(Attendant::greeting());
                 device.attendant = Some(Attendant::default());
@@ -312,57 +280,9 @@ fn config(ports: u32, rate: BitRate) -> Config {
     config
 }
 
-/// Returns the group that leads to the second port, or to the third while the second
-/// has no carrier (OF13 clause 5.6.1).
-fn detour() -> Vec<u8> {
-    let ways = [PROTECTED, BY_WAY_OF].map(|port| (port, [Action::output(port)]));
-    let buckets = ways.each_ref().map(|(port, actions)| Bucket {
-        weight: 0,
-        watch_port: *port,
-        watch_group: GroupId::ANY,
-        actions: Actions::of(actions),
-    });
-    let group = GroupMod {
-        command: GroupModCommand::Add,
-        kind: GroupType::FastFailover,
-        group: DETOUR,
-        buckets: Buckets::of(&buckets),
-    };
-    let mut bytes = Vec::new();
-    group.emit(TransactionId(0), &mut bytes);
-    bytes
-}
-
 fn port_number(port: PortIndex) -> PortNumber {
     let number = u32::try_from(port.0).unwrap_or(u32::MAX);
     PortNumber(number.saturating_add(1))
-}
-
-/// Returns the entries by which frames get to their stations, and others from the
-/// first port to the second and back.
-fn stations(ports: u32, towards: impl Fn(PortNumber) -> Action) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut add = |priority: u16, field: MatchField, to: PortNumber| {
-        let actions = [towards(to)];
-        let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
-        let fields = [field];
-        let entry = FlowMod {
-            priority,
-            matching: Fields::of(&fields),
-            instructions: Instructions::of(&instructions),
-            ..FlowMod::add(TableId(0))
-        };
-        entry.emit(TransactionId(0), &mut bytes);
-    };
-    for port in 0..(ports as usize).min(MOST_PORTS) {
-        let station = Station::at(PortIndex(port));
-        let field = MatchField::EthDst(Masked::exact(station.mac));
-        add(2, field, station.device_port);
-    }
-    for (from, to) in [(1, 2), (2, 1)] {
-        add(1, MatchField::InPort(PortNumber(from)), PortNumber(to));
-    }
-    bytes
 }
 
 impl Device for CoreSwitch {

@@ -3,6 +3,7 @@
 
 mod control_plane;
 mod data_plane;
+mod emulated;
 mod profile;
 
 use sim::tester::{SmallSwitch, VirtualTester};

@@ -15,11 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lab::privilege::{self, Lacking};
-use lab::subject::TaktosEngine;
 use lab::tester::{LinkTester, TesterError, Way};
+use linux::clock;
 use measure::capture::analysis::{Addressing, Assumptions, Clocks};
 use measure::measurement::Measurement;
 use measure::method::{self, Effort, METHODS, Method, MethodError, Progress, Settings, profile};
+use measure::plan::TimeLeft;
 use measure::trial::{Tester, TrialError};
 use thiserror::Error;
 use units::Duration;
@@ -40,7 +41,7 @@ pub struct Measure {
     special: Option<Special>,
     /// The method; without it, methods and targets are listed.
     method: Option<String>,
-    /// The device: see the list [default: taktos].
+    /// The device: see the list [default: taktos, or relay for the tester's own methods].
     #[arg(conflicts_with = "ports")]
     target: Option<Target>,
     /// Interfaces of this machine to which a device is connected, the sending one
@@ -219,7 +220,7 @@ fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
     let record = Record::begin();
     let mut tester = open(method, arguments, stop)?;
     say(format_args!("{}: {}", method.name, tester.setup().device));
-    let mut bar = Bar(Steps::new(method.name.to_owned()));
+    let mut bar = Bar::new(method.name);
     let made = match &arguments.journal {
         Some(file) => journal::keep(
             file,
@@ -230,7 +231,7 @@ fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
         None => measuring::measure(method, &mut *tester, &settings, &mut bar, record)
             .map_err(Failure::from),
     };
-    bar.0.close();
+    bar.steps.close();
     made
 }
 
@@ -254,9 +255,9 @@ fn analyze(method: &Method, arguments: &Measure) -> Result<Measurement, Failure>
         },
     };
     let record = Record::begin();
-    let mut bar = Bar(Steps::new("captures".to_owned()));
+    let mut bar = Bar::new("captures");
     let made = measuring::analyze(&arguments.captures, assumptions, &mut bar, record);
-    bar.0.close();
+    bar.steps.close();
     made.map_err(|error| Failure::Mistake(error.to_string()))
 }
 
@@ -300,8 +301,8 @@ fn open(
         let tester = LinkTester::on(&arguments.ports, way, arrangement, stop)?;
         return Ok(Box::new(tester));
     }
-    let usual = Target::Taktos(TaktosEngine::Kernel);
-    let target = arguments.target.clone().unwrap_or(usual);
+    let target = arguments.target.clone();
+    let target = target.unwrap_or_else(|| Target::usual_for(method.name));
     if target.is_real() {
         privilege::acquire()?;
     }
@@ -326,12 +327,25 @@ fn address(endpoint: &Endpoint) -> Result<SocketAddr, Failure> {
     found.next().ok_or_else(none)
 }
 
-/// Shows how far a method is.
-struct Bar(Steps);
+/// Shows how far a method is, and how long it will still take.
+struct Bar {
+    steps: Steps,
+    left: TimeLeft,
+}
+
+impl Bar {
+    fn new(name: &str) -> Self {
+        Self {
+            steps: Steps::new(name.to_owned()),
+            left: TimeLeft::default(),
+        }
+    }
+}
 
 impl Progress for Bar {
     fn step(&mut self, done: u64, of: u64, _now: &str) {
-        self.0.show(done, of);
+        let rest = self.left.step((done, of), clock::now());
+        self.steps.show_with_rest(done, of, rest);
     }
 }
 

@@ -154,16 +154,31 @@ impl Steps {
     /// Shows that `done` of `total` steps are done: as a bar, or as a line for each
     /// quarter where there is no terminal.
     pub fn show(&mut self, done: u64, total: u64) {
+        self.show_with_rest(done, total, None);
+    }
+
+    /// Shows the same, and how long the rest will take if that is known.
+    pub fn show_with_rest(&mut self, done: u64, total: u64, rest: Option<Duration>) {
+        let rest = rest.filter(|_| done < total).map(|rest| {
+            // Nobody counts nanoseconds here.
+            let seconds = rest.as_ns().div_ceil(Duration::from_secs(1).as_ns());
+            match seconds {
+                0..120 => format!(", about {seconds} s left"),
+                _ => format!(", about {} min left", seconds.div_ceil(60)),
+            }
+        });
+        let rest = rest.unwrap_or_default();
         if io::stderr().is_terminal() {
             let bar = self.bar.get_or_insert_with(|| steps_bar(&self.name, total));
             bar.set_length(total);
             bar.set_position(done);
+            bar.set_message(format!("{}{rest}", self.name));
             return;
         }
         let quarters = done.saturating_mul(4).checked_div(total).unwrap_or(0);
         if quarters > self.quarters {
             self.quarters = quarters;
-            say(format_args!("{}: {} %", self.name, quarters * 25));
+            say(format_args!("{}: {} %{rest}", self.name, quarters * 25));
         }
     }
 

@@ -223,7 +223,9 @@ impl Wanted {
             // A way that fails has a detour by a third port.
             "failover" => (3, Arrangement::Detour, Taught::WithDetour),
             "flow-setup" => (2, Arrangement::Stations, Taught::ByAttendant),
-            "control-plane" | "data-plane" => (2, Arrangement::Stations, Taught::ByTester),
+            "control-plane" | "data-plane" | "profile" => {
+                (2, Arrangement::Stations, Taught::ByTester)
+            }
             _ => (2, Arrangement::Stations, Taught::Beforehand),
         };
         Self {
@@ -244,6 +246,16 @@ impl Target {
         match self {
             Self::Taktos(_) | Self::OpenVswitch(_) | Self::Bridge | Self::Relay(_) => true,
             Self::Emulated(_) => false,
+        }
+    }
+
+    /// Returns the device by which a method measures the tester and the machine
+    /// rather than a device: the fastest relay there is.
+    #[must_use]
+    pub fn usual_for(method: &str) -> Self {
+        match method {
+            "generator" | "stall" => Self::Relay(RelayPlan::default()),
+            _ => Self::Taktos(TaktosEngine::Kernel),
         }
     }
 
@@ -270,9 +282,12 @@ impl Target {
 }
 
 fn emulated(which: &Emulated, wanted: &Wanted) -> Box<dyn Tester> {
-    /// As messages of OpenFlow 1.0 have it, which these devices speak.
-    const VERSION: u8 = 1;
-    let small = |device| Box::new(VirtualTester::new(device, VERSION));
+    // LOKO measures in OpenFlow 1.0, and the tester says there what it wants.
+    let version = match wanted.taught {
+        Taught::ByTester => wire::openflow10::VERSION,
+        Taught::Beforehand | Taught::WithDetour | Taught::ByAttendant => wire::openflow::VERSION,
+    };
+    let small = |device| Box::new(VirtualTester::new(device, version).teach(wanted.taught));
     match which {
         Emulated::ZodiacFx => small(SmallSwitch::zodiac_fx()),
         Emulated::BananaPiR1 => small(SmallSwitch::banana_pi_r1()),

@@ -57,3 +57,128 @@ fn a_plan_is_resumed_from_its_journal_and_no_other() {
         other.stderr
     );
 }
+
+/// Every method, on a device in virtual time: one document that can be read again, the
+/// same each time but for when it was made and how long that took.
+#[test]
+fn every_method_prints_one_document_of_an_emulated_device() {
+    let workplace = Workplace::new();
+    let methods = [
+        ("latency", "interval=1ms"),
+        ("flow-setup", "flows=2"),
+        ("throughput", "size=1518"),
+        ("jitter", "window=1500"),
+        ("loss", "window=1500"),
+        ("buffer", "size=306"),
+        ("failover", "times=1"),
+        ("control-plane", "samples=2"),
+        ("data-plane", "entries=1"),
+        ("generator", "streams=2"),
+        ("profile", "packets=2"),
+        ("stall", ""),
+    ];
+    for (method, option) in methods {
+        let mut arguments = vec!["measure", method, "emulated:zodiac-fx", "--quick", "--json"];
+        let plan = [
+            "--set",
+            "match=port",
+            "--set",
+            "action=output",
+            "--set",
+            "packets=1",
+        ];
+        match method {
+            "data-plane" => arguments.extend(plan),
+            _ => arguments.extend(["--duration", "50 ms"]),
+        }
+        if !option.is_empty() {
+            arguments.extend(["--set", option]);
+        }
+
+        let documents = [(); 2].map(|()| {
+            let ended = workplace.run(&arguments);
+            assert_eq!(ended.code, Some(0), "{method}: {}", ended.stderr);
+            let found = Measurement::from_json(&ended.stdout);
+            found.unwrap_or_else(|error| panic!("{method}: {error}\n{}", ended.stdout))
+        });
+
+        let [first, second] = documents.map(|mut document| {
+            document.conditions.began_unix_ns = 0;
+            document.conditions.took = units::Duration::ZERO;
+            assert_eq!(document.method, method);
+            document.to_json()
+        });
+        assert_eq!(first, second, "{method}");
+    }
+}
+
+#[test]
+fn a_target_or_an_option_that_is_none_is_named_with_what_there_is() {
+    let workplace = Workplace::new();
+    for (arguments, code, said) in [
+        (&["latncy"][..], 2, "did you mean `latency`?"),
+        (&["latency", "emulated:pica9"], 2, "pica8-p3297"),
+        (&["latency", "taktos:gpu"], 2, "kernel, packet, xdp"),
+        (
+            &["latency", "--ports", "nowhere0,nowhere1"],
+            2,
+            "no interface `nowhere0`",
+        ),
+        (
+            &["latency", "emulated:zodiac-fx", "--set", "intervall=1ms"],
+            2,
+            "latency has interval",
+        ),
+        (
+            &["latency", "emulated:zodiac-fx", "--set", "interval=soon"],
+            2,
+            "`soon`",
+        ),
+        (
+            &["loss", "emulated:zodiac-fx", "--set", "window=0"],
+            2,
+            "`window` cannot be `0`",
+        ),
+    ] {
+        let ended = workplace.run(&[&["measure"], arguments].concat());
+
+        assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains(said),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
+        assert_eq!(ended.stdout, "", "{arguments:?}");
+    }
+}
+
+/// No error: everything is lost, and the result says so.
+#[test]
+fn a_device_that_drops_everything_is_reported_for_what_it_is() {
+    let workplace = Workplace::new();
+    let profile = format!(
+        "{}\n[emulation]\nloss_ppm = {{ value = 1000000, origin = \"stated\" }}\n",
+        include_str!("../../../../profiles/line-rate.toml")
+    );
+    std::fs::write(workplace.path("black-hole.toml"), profile).unwrap();
+
+    for (method, said) in [
+        ("latency", "no frame arrived: the device drops all of them"),
+        ("loss", "100.0000 %"),
+        ("throughput", "frames were lost at every rate"),
+        ("buffer", "no burst is without loss"),
+        ("flow-setup", "no flow had an answer"),
+    ] {
+        let ended = workplace.run(&[
+            "measure",
+            method,
+            "emulated:black-hole.toml",
+            "--quick",
+            "--duration",
+            "20 ms",
+        ]);
+
+        assert_eq!(ended.code, Some(0), "{method}: {}", ended.stderr);
+        assert!(ended.stdout.contains(said), "{method}: {}", ended.stdout);
+    }
+}

@@ -13,7 +13,7 @@ use units::Duration;
 
 use super::{Bar, Failure, find, print, stop_on_signals};
 use crate::cli::exit::Exit;
-use crate::cli::screen::{Steps, say};
+use crate::cli::screen::say;
 use crate::measuring::target::Target;
 use crate::measuring::turns::{Plan, TurnError, in_turns};
 
@@ -115,9 +115,9 @@ fn measured(arguments: &Compare) -> Result<[Vec<Measurement>; 2], Failure> {
     if first.is_real() || second.is_real() {
         privilege::acquire()?;
     }
-    let mut bar = Bar(Steps::new("compare".to_owned()));
+    let mut bar = Bar::new("compare");
     let found = in_turns([&first, &second], &plan, &stop, &mut bar);
-    bar.0.close();
+    bar.steps.close();
     Ok(found?)
 }
 

@@ -1,0 +1,107 @@
+//! Messages of some sizes at exact intervals, beside some load: what variation and
+//! losses are measured by (S3-5).
+
+use units::Duration;
+
+use super::{
+    Cadence, Effort, FROM, Findings, Keep, Load, MethodError, Pace, Passing, Path, Setting,
+    Settings, TO, choice, need_two_ports,
+};
+use crate::trial::{Setup, Stream, Tester, Trial};
+
+/// As long as the paper's transfers (S3-3).
+const FULL: Duration = Duration::from_secs(120);
+const QUICK: Duration = Duration::from_secs(2);
+/// How long the last frames have.
+const DRAIN: Duration = Duration::from_ms(200);
+/// What one frame holds.
+const WINDOW: u32 = 1_400;
+/// A message of more bytes would take longer than any interval.
+const LARGEST_WINDOW: u32 = 1_000_000;
+
+/// A message: its bytes, and what others send meanwhile.
+pub(super) type Message = (u32, Load);
+
+/// What is sent.
+pub(super) struct Offer {
+    interval: Duration,
+    length: Duration,
+    /// One message after the other, each with its setting.
+    pub(super) points: Vec<(Setting, Message)>,
+}
+
+impl Offer {
+    /// Reads what the user wants of a method and its usual interval.
+    pub(super) fn choose(
+        setup: &Setup,
+        settings: &Settings,
+        (method, usual): (&str, Duration),
+    ) -> Result<Self, MethodError> {
+        need_two_ports(setup, method)?;
+        let interval = settings.option("interval", usual)?;
+        let refuse = |name: &str, value: String| Err(MethodError::Option(name.to_owned(), value));
+        if interval == Duration::ZERO {
+            return refuse("interval", interval.to_string());
+        }
+        let windows = settings.list("window", vec![WINDOW])?;
+        if let Some(window) = windows
+            .iter()
+            .find(|it| !(1..=LARGEST_WINDOW).contains(*it))
+        {
+            return refuse("window", window.to_string());
+        }
+        let mut points = Vec::new();
+        for load in settings.list("load", vec![Load::None])? {
+            points.extend(windows.iter().map(|window| {
+                let setting = vec![
+                    choice("interval", interval),
+                    choice("window", format!("{window} bytes")),
+                    choice("load", load),
+                ];
+                (setting, (*window, load))
+            }));
+        }
+        Ok(Self {
+            interval,
+            length: settings.length(FULL, QUICK),
+            points,
+        })
+    }
+
+    /// Sends messages, and returns what became of their frames.
+    pub(super) fn send(
+        &self,
+        tester: &mut dyn Tester,
+        (window, load): Message,
+    ) -> Result<Passing, MethodError> {
+        let path = Path::between(FROM, TO);
+        let pace = Pace::every(self.interval);
+        let messages = pace.frames_in(self.length);
+        let sender = Cadence::of_messages(&path.addresses, window, pace)
+            .frames(messages)
+            .patience(self.interval);
+        let frames = messages * u64::from(sender.group());
+        let mut streams = load.streams(tester.setup(), self.length)?;
+        streams.push(Stream {
+            from: path.from,
+            sender: Box::new(sender),
+        });
+        let trial = Trial {
+            streams,
+            length: self.length,
+            drain: DRAIN,
+            ..Trial::default()
+        };
+        let mut passing = Passing::new(path, frames, Keep::Stamps);
+        tester.run(trial, &mut passing)?;
+        Ok(passing)
+    }
+
+    /// Says if less was done than a figure needs.
+    pub(super) fn remark(&self, settings: &Settings, findings: &mut Findings) {
+        if settings.effort == Effort::Quick {
+            let length = self.length;
+            findings.remark(format!("Each setting had {length} in place of {FULL}."));
+        }
+    }
+}
