@@ -21,9 +21,9 @@ use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
 use wire::openflow::{
-    Action, Actions, Bucket, Buckets, Fields, FlowMod, FlowModCommand, Framer, GroupId, GroupMod,
-    GroupModCommand, GroupType, Hello, Instruction, Instructions, MatchField, Message, TableId,
-    TransactionId, emit_barrier_request,
+    Action, Actions, Bucket, Buckets, ControllerLength, Fields, FlowMod, FlowModCommand,
+    FragmentHandling, Framer, GroupId, GroupMod, GroupModCommand, GroupType, Hello, Instruction,
+    Instructions, MatchField, Message, SwitchConfig, TableId, TransactionId, emit_barrier_request,
 };
 
 use crate::tester::Arrangement;
@@ -122,6 +122,13 @@ impl Agent {
             transactions: FIRST_OWN_TRANSACTION,
         };
         Hello::OURS.emit(TransactionId(0), &mut agent.out);
+        // Whoever only connects to a management socket is told nothing unasked before
+        // it has said how much of a frame it wants (OF13 clause 7.3.2).
+        let whole_frames = SwitchConfig {
+            fragments: FragmentHandling::Normal,
+            miss_send_length: ControllerLength::NO_BUFFER,
+        };
+        Message::SetConfig(whole_frames).emit(TransactionId(0), &mut agent.out);
         agent.flush()?;
         Ok(agent)
     }
