@@ -99,8 +99,11 @@ struct Way {
 
 impl Way {
     fn open(from: u32, to: u32, delay: Duration) -> io::Result<Self> {
+        let tap = Tap::open(from, RING_BYTES)?;
+        // What the other way sends would only be copied before it leaves.
+        tap.ignore_outgoing()?;
         Ok(Self {
-            tap: Tap::open(from, RING_BYTES)?,
+            tap,
             sender: Sender::open(to, NO_CLASS)?,
             delay,
             wall: WallClock::sample(),

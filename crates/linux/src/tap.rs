@@ -9,9 +9,11 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use libc::c_int;
+
 use crate::clock::WallTime;
 use crate::ring::Ring;
-use crate::socket::receive_for_anybody;
+use crate::socket::{receive_for_anybody, set_option};
 
 pub use crate::ring::{Captured, Direction};
 
@@ -47,6 +49,21 @@ impl Tap {
     /// If the interface has gone.
     pub fn receive_for_anybody(&self, index: u32) -> io::Result<()> {
         receive_for_anybody(self.ring.as_fd(), index)
+    }
+
+    /// Takes no more notice of what leaves by the interface.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not know that, as before Linux 4.20.
+    pub fn ignore_outgoing(&self) -> io::Result<()> {
+        let yes: c_int = 1;
+        set_option(
+            self.ring.as_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_IGNORE_OUTGOING,
+            &yes,
+        )
     }
 
     /// Hands the next captured frame to `read`, if one waits.

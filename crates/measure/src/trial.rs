@@ -247,6 +247,8 @@ pub struct Setup {
 pub struct Conduct {
     /// How long after its intended time each frame left its port.
     pub lateness: Distribution,
+    /// The same of those that no stall of the machine has made late.
+    pub calm_lateness: Distribution,
     /// Frames handed to a port.
     pub sent: u64,
     /// Frames that were left out, since the tester came too late for them.

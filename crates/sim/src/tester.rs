@@ -452,6 +452,7 @@ impl Tester for VirtualTester {
         let (lateness, sent) = (progress.lateness, progress.sent);
         let streams = trial.streams.iter();
         Ok(Conduct {
+            calm_lateness: lateness.clone(),
             lateness,
             sent,
             skipped: streams.map(|stream| stream.sender.skipped()).sum(),

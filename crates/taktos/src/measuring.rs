@@ -50,7 +50,8 @@ pub fn measure(
     remarks.extend(witnessed.clock_steps);
     if witnessed.unseen > 0 {
         remarks.push(format!(
-            "{} frames went by unseen, as the tester's own buffers were full: losses are too high.",
+            "{} frames went by unseen, as the tester's own buffers were full: losses are too high, \
+             but for searches, which left such trials out.",
             witnessed.unseen
         ));
     }

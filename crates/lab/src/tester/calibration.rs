@@ -3,9 +3,9 @@
 //!
 //! The first cable is crossed from the tester to the device's port, the second from
 //! the device's port to the tester, before there is a device. Each direction is sent
-//! through [`FRAMES`] times, and what a quarter of them does not exceed is added up: a
-//! busy machine makes the others take longer, and to take that off would make a device
-//! faster than it is.
+//! through [`FRAMES`] times, as far apart as short frames are in a trial and after as
+//! much looking at the clock, and the medians are added up: half of the frames of a
+//! trial then come out a little too short and half a little too long.
 
 use std::io;
 
@@ -18,15 +18,14 @@ use measure::statistics::Distribution;
 use units::Duration;
 use wire::ethernet::EtherType;
 
+use super::round::EARLY;
 use crate::stage::{LEFT, RIGHT, Stage};
 
 /// How many frames cross a cable.
 pub const FRAMES: u32 = 400;
 /// In thousandths.
-const QUARTER: u32 = 250;
-const SPACING: Duration = Duration::from_us(250);
-/// How long the thread looks at the clock before it sends, as in a trial.
-const WARMING: Duration = Duration::from_us(50);
+const MEDIAN: u32 = 500;
+const SPACING: Duration = Duration::from_us(500);
 const SETTLING: Duration = Duration::from_ms(10);
 const RING_BYTES: usize = 2 << 20;
 const FRAME_BYTES: usize = 60;
@@ -50,7 +49,7 @@ pub fn of_cables(stage: &Stage) -> io::Result<Duration> {
         (&stage.room, stage.ports()[RIGHT]),
         (&stage.hosts[RIGHT], stage.interface_name(RIGHT)),
     )?;
-    let usual = |crossing: &Distribution| crossing.quantile(QUARTER);
+    let usual = |crossing: &Distribution| crossing.quantile(MEDIAN);
     match (usual(&there), usual(&back)) {
         (Some(there), Some(back)) => Ok(there + back),
         (None, _) | (_, None) => Err(io::Error::other("no frame crosses a bare cable")),
@@ -78,7 +77,8 @@ pub fn crossing(from: Place<'_>, to: Place<'_>) -> io::Result<Distribution> {
     for number in 0..FRAMES {
         frame[14..18].copy_from_slice(&number.to_be_bytes());
         clock::sleep_until(due);
-        while clock::now() < due + WARMING {
+        // As in a trial.
+        while clock::now() < due + EARLY {
             std::hint::spin_loop();
         }
         sender.send(&frame)?;

@@ -3,7 +3,8 @@
 //! The relay's own ports are captured as well: when a frame came in at the one and
 //! when it left by the other is what the device truly took, whatever its delay was
 //! meant to be. The tester's latency less its bias should say the same. What is left
-//! is the error of the tester, and of the cables that the bias stands for.
+//! is the error of the tester, and of the cables that the bias stands for. What a stall
+//! of the machine touched is set apart: it says nothing about the tester.
 //!
 //! # Left out
 //!
@@ -17,6 +18,7 @@ use linux::tap::{Direction, RING_BYTES, Tap};
 use measure::Contract;
 use measure::identity::identify;
 use measure::method::witness::Witnessed;
+use measure::stalls::Shadows;
 use measure::statistics::Distribution;
 use measure::traffic::udp::{Config, Pattern, Udp};
 use measure::traffic::{Addresses, Source};
@@ -59,6 +61,8 @@ pub struct Held {
     pub sent: u64,
     /// Frames that were not seen at all four places.
     pub lost: u64,
+    /// Frames that crossed while the machine stood still or made up for it.
+    pub disturbed: u64,
     /// What the machine did meanwhile.
     pub witnessed: Witnessed,
 }
@@ -154,7 +158,7 @@ impl KnownDelay {
         let conduct = self.tester.run(trial, &mut outer)?;
         self.held.witnessed.add(&conduct);
         let inner = self.inner(plan.frames);
-        self.compare(&outer, &inner);
+        self.compare(&outer, &inner, &conduct.stalls.shadows());
         Ok(())
     }
 
@@ -191,13 +195,18 @@ impl KnownDelay {
         stamps
     }
 
-    fn compare(&mut self, outer: &Stamps, inner: &Stamps) {
+    fn compare(&mut self, outer: &Stamps, inner: &Stamps, shadows: &Shadows) {
         let held = &mut self.held;
         for (outer, inner) in outer.frames.iter().zip(&inner.frames) {
             if outer[0].is_none() {
                 continue;
             }
             held.sent += 1;
+            let ends = outer[0].zip(outer[1]);
+            if ends.is_some_and(|(sent, came)| shadows.touch(sent, came)) {
+                held.disturbed += 1;
+                continue;
+            }
             let (Some(outer), Some(inner)) = (between(outer), between(inner)) else {
                 held.lost += 1;
                 continue;

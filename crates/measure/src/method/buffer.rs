@@ -145,10 +145,11 @@ fn at_size(
     found: &mut Findings,
 ) -> Result<(), MethodError> {
     let frame = wire_size(size - CHECK_SEQUENCE);
-    let Some(throughput) = search(tester, &plan.limits, size)?.clean else {
-        let why = "the device loses frames at every rate: no burst is without loss";
+    let outcome = search(tester, &plan.limits, size)?;
+    let Some(throughput) = outcome.clean else {
+        let why = format!("no burst is without loss: {}", outcome.why_none());
         let name = ("buffer", "RFC 9004 section 6.6");
-        found.add(name, setting, Value::Unknown(why.to_owned()));
+        found.add(name, setting, Value::Unknown(why));
         return Ok(());
     };
     let name = ("throughput", "RFC 2544 section 26.1");

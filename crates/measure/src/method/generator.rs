@@ -122,13 +122,15 @@ fn describe(conduct: &Conduct, received: u64, setting: &Setting, found: &mut Fin
     for stall in conduct.stalls.kept() {
         stalls.record(stall.length);
     }
-    let late = conduct.lateness.clone();
-    found.add_times(
-        ("lateness", SOURCE),
-        setting,
-        late,
-        "no frame was seen to leave",
-    );
+    let all = conduct.lateness.count();
+    let apart = all.saturating_sub(conduct.calm_lateness.count());
+    for (quantity, late) in [
+        ("lateness", &conduct.lateness),
+        ("lateness apart from stalls", &conduct.calm_lateness),
+    ] {
+        let otherwise = "no frame was seen to leave";
+        found.add_times((quantity, SOURCE), setting, late.clone(), otherwise);
+    }
     found.add_times(
         ("length of a stall", SOURCE),
         setting,
@@ -138,6 +140,7 @@ fn describe(conduct: &Conduct, received: u64, setting: &Setting, found: &mut Fin
     for (quantity, count) in [
         ("sent", conduct.sent),
         ("left out", conduct.skipped),
+        ("late by a stall of the machine, or its shadow", apart),
         ("received", received),
         ("unseen", conduct.unseen),
     ] {

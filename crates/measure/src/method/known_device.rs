@@ -196,6 +196,7 @@ impl Tester for KnownDevice {
             order: 0,
             conduct: Conduct {
                 lateness: Distribution::default(),
+                calm_lateness: Distribution::default(),
                 sent: 0,
                 skipped: 0,
                 unseen: 0,

@@ -8,8 +8,11 @@
 //!
 //! The search offers the highest rate first and then halves the range that is left
 //! until it is narrower than the precision; short trials find the place, and one of
-//! the full length confirms it, or the search is made again with long ones. A rate at which the tester itself came too late, or
-//! missed frames, is none that was offered: the search goes on below, and says so.
+//! the full length confirms it, or the search is made again with long ones. A rate at
+//! which the tester itself came too late, or missed frames, is none that was offered:
+//! the search goes on below, and says so. What is left out while the machine stands
+//! still counts for nothing, and losses in a trial with stalls count only if they come
+//! again and again.
 //!
 //! Frame sizes count the check sequence, as in RFC 2544; rates count what a frame
 //! takes of the wire, preamble and gap included, unless they are of payload.
@@ -78,6 +81,11 @@ const DRAIN: Duration = Duration::from_secs(2);
 const QUICK_DRAIN: Duration = Duration::from_ms(300);
 /// A rate was offered if the tester left out less than one frame of so many.
 const OFFERED: u64 = 1_000;
+/// How often a rate is tried before stalls of the machine are no excuse any more.
+const TRIES: u32 = 3;
+/// A rate was not offered if the machine stood still for more than one part of so many
+/// of the trial.
+const STANDING_STILL: u64 = 10;
 /// A rate is told if what arrived took longer than this.
 const SHORTEST_SPAN: Duration = Duration::from_ms(100);
 
@@ -308,6 +316,7 @@ fn find(
     Ok(BitRate::new(low))
 }
 
+/// Tries a rate, and tries it again if the machine stood still.
 fn at_rate(
     tester: &mut dyn Tester,
     limits: &Limits,
@@ -315,6 +324,27 @@ fn at_rate(
     length: Duration,
     outcome: &mut Outcome,
 ) -> Result<Trialled, MethodError> {
+    for _ in 1..TRIES {
+        let (trialled, conduct) = try_once(tester, limits, (rate, size), length, outcome)?;
+        match trialled {
+            Trialled::Clean => return Ok(trialled),
+            Trialled::Lossy | Trialled::NotOffered if conduct.stalls.count() == 0 => {
+                return Ok(trialled);
+            }
+            Trialled::Lossy | Trialled::NotOffered => {}
+        }
+    }
+    let (trialled, _) = try_once(tester, limits, (rate, size), length, outcome)?;
+    Ok(trialled)
+}
+
+fn try_once(
+    tester: &mut dyn Tester,
+    limits: &Limits,
+    (rate, size): (BitRate, usize),
+    length: Duration,
+    outcome: &mut Outcome,
+) -> Result<(Trialled, Conduct), MethodError> {
     let frame_length = size - CHECK_SEQUENCE;
     let pace = Pace::at(rate, wire_size(frame_length));
     let frames = pace.frames_in(length).min(MOST_COUNTED);
@@ -338,12 +368,23 @@ fn at_rate(
     if outcome.trials == 1 {
         outcome.highest = passage.clone();
     }
-    Ok(judge(&passage, &conduct, frames, limits.tolerance))
+    let trialled = judge(&passage, &conduct, (frames, length), limits.tolerance);
+    Ok((trialled, conduct))
 }
 
-fn judge(passage: &Passage, conduct: &Conduct, frames: u64, tolerance: f64) -> Trialled {
+fn judge(
+    passage: &Passage,
+    conduct: &Conduct,
+    (frames, length): (u64, Duration),
+    tolerance: f64,
+) -> Trialled {
     let missing = frames.saturating_sub(passage.sent).max(conduct.skipped);
-    if missing > frames / OFFERED || conduct.unseen > 0 {
+    // What was due while the machine stood still, and while it made up for that.
+    let still = conduct.stalls.total().as_ns().saturating_mul(2);
+    let still = still.min(length.as_ns() / STANDING_STILL);
+    let of_stalls = u128::from(frames) * u128::from(still) / u128::from(length.as_ns().max(1));
+    let allowed = u128::from(frames / OFFERED) + of_stalls;
+    if u128::from(missing) > allowed || conduct.unseen > 0 {
         return Trialled::NotOffered;
     }
     match passage.sent > 0 && ratio(passage.lost, passage.sent) <= tolerance {
@@ -353,12 +394,24 @@ fn judge(passage: &Passage, conduct: &Conduct, frames: u64, tolerance: f64) -> T
 }
 
 impl Outcome {
+    /// Returns what was the limit if no rate is without loss.
+    pub(super) fn why_none(&self) -> &'static str {
+        match self.limited_by {
+            LimitedBy::Tester => {
+                "the tester could offer no rate: the machine stands still too often or too long \
+                 for it (see `taktos measure stall`)"
+            }
+            LimitedBy::Device | LimitedBy::Plan => {
+                "frames were lost at every rate, or a rate without loss was not so again"
+            }
+        }
+    }
+
     fn describe(&self, size: usize, setting: &Setting, found: &mut Findings) {
         let name = ("throughput", "RFC 2544 section 26.1, S4-3");
         let frame = wire_size(size - CHECK_SEQUENCE);
         let Some(rate) = self.clean else {
-            let why = "frames were lost at every rate, or a rate without loss was not so again";
-            found.add(name, setting, Value::Unknown(why.to_owned()));
+            found.add(name, setting, Value::Unknown(self.why_none().to_owned()));
             return;
         };
         found.add(name, setting, Value::Rate(rate));

@@ -111,13 +111,14 @@ fn as_text(found: &Found) -> String {
         let _ = writeln!(
             text,
             "{name}: {verdict}\n  error: {}\n  truth: {}\n  measured: {}\n  bias taken off {} · sent {} · \
-             lost {} · below the truth {}\n  lateness: {}\n  stalls: {}",
+             lost {} · set apart, as the machine stood still, {} · below the truth {}\n  lateness: {}\n  stalls: {}",
             spread(&held.error),
             spread(&held.truth),
             spread(&held.measured),
             held.bias,
             held.sent,
             held.lost,
+            held.disturbed,
             held.too_short,
             spread(&held.witnessed.lateness),
             spread(&held.witnessed.stalls),
@@ -137,6 +138,7 @@ fn as_json(found: &Found) -> Json {
             "measured_ns": spread_as_json(&held.measured),
             "sent": held.sent,
             "lost": held.lost,
+            "set_apart": held.disturbed,
             "below_the_truth": held.too_short,
             "lateness_ns": spread_as_json(&held.witnessed.lateness),
             "stalls_ns": spread_as_json(&held.witnessed.stalls),
