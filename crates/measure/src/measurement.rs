@@ -41,6 +41,18 @@ pub struct Measurement {
     pub remarks: Vec<String>,
     /// Under which conditions.
     pub conditions: Conditions,
+    /// Under which conditions earlier runs of the same plan, which were interrupted,
+    /// measured the points that were taken over from them.
+    pub earlier: Vec<Earlier>,
+}
+
+/// An earlier run of a plan.
+#[derive(Clone, Debug)]
+pub struct Earlier {
+    /// How many points were taken over from it.
+    pub points: u64,
+    /// Its conditions at these points.
+    pub conditions: Conditions,
 }
 
 /// One quantity at one setting.
@@ -108,6 +120,20 @@ pub struct Conditions {
     pub unseen: u64,
     /// Frames that were left out, since the tester came too late for them.
     pub skipped: u64,
+}
+
+impl Conditions {
+    /// Adds what happened in another part of the same run.
+    pub fn absorb(&mut self, other: &Self) {
+        self.took += other.took;
+        self.lateness.merge(&other.lateness);
+        self.stalls.merge(&other.stalls);
+        self.unseen += other.unseen;
+        self.skipped += other.skipped;
+        if let (Some(machine), Some(other)) = (&mut self.machine, &other.machine) {
+            machine.load_after = other.load_after;
+        }
+    }
 }
 
 /// The machine on which a measurement was made.

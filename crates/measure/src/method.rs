@@ -72,7 +72,7 @@ pub use passage::{Keep, MOST_STAMPED, Passage, Passing};
 pub use recording::Recording;
 pub use requests::{Kind, LARGEST_PAYLOAD, MOST_ROUNDS, Requests, Responder};
 pub use windowed::{Acknowledging, Windowed};
-pub use witness::Witness;
+pub use witness::{Log, Witness};
 
 /// All methods, in the order in which they are listed.
 pub const METHODS: &[Method] = &[

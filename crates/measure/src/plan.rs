@@ -7,7 +7,8 @@
 //! together, and is refused, and so is one whose end is cut off or that was changed.
 //!
 //! A line is written once its point is done, and so an interrupted plan loses the
-//! point that was under way and nothing else.
+//! point that was under way and nothing else. With each point stand the conditions under
+//! which it was measured: a plan that was resumed has those of all its runs.
 //!
 //! [`at_each`]: crate::method::at_each
 
@@ -19,7 +20,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::{Duration, Instant};
 
-use crate::measurement::document::{FindingsText, ReadError};
+use crate::measurement::document::{ConditionsText, FindingsText, ReadError};
+use crate::measurement::{Conditions, Earlier};
 use crate::method::{Findings, MethodError, Progress};
 
 /// The longest journal that is read, in bytes.
@@ -102,14 +104,28 @@ pub enum JournalError {
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     point: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    conditions: Option<ConditionsText>,
     #[serde(flatten)]
     found: FindingsText,
 }
 
+/// A point as an earlier run left it.
+#[derive(Debug)]
+struct Kept {
+    found: Findings,
+    conditions: Option<Conditions>,
+}
+
 /// Keeps what was found at each point, and gives back what was found before.
 pub struct Journal<'a> {
-    before: BTreeMap<String, Findings>,
+    before: BTreeMap<String, Kept>,
     recalled: usize,
+    /// Returns the conditions since the point before.
+    observe: Option<Box<dyn FnMut() -> Conditions + 'a>>,
+    /// Those of the points of this run.
+    own: Option<Conditions>,
+    earlier: Vec<Earlier>,
     out: Box<dyn Write + 'a>,
     progress: &'a mut dyn Progress,
 }
@@ -133,6 +149,9 @@ impl<'a> Journal<'a> {
         Ok(Self {
             before: BTreeMap::new(),
             recalled: 0,
+            observe: None,
+            own: None,
+            earlier: Vec::new(),
             out,
             progress,
         })
@@ -153,9 +172,29 @@ impl<'a> Journal<'a> {
         Ok(Self {
             before: read(identity, text)?,
             recalled: 0,
+            observe: None,
+            own: None,
+            earlier: Vec::new(),
             out,
             progress,
         })
+    }
+
+    /// Keeps with each point the conditions that `observe` returns: those since it was
+    /// last asked.
+    #[must_use]
+    pub fn observing(self, observe: impl FnMut() -> Conditions + 'a) -> Self {
+        Self {
+            observe: Some(Box::new(observe)),
+            ..self
+        }
+    }
+
+    /// Returns the conditions at the points of this run, if there were any, and those of
+    /// each run from which points were taken over.
+    #[must_use]
+    pub fn finish(self) -> (Option<Conditions>, Vec<Earlier>) {
+        (self.own, self.earlier)
     }
 
     /// Returns how many points of an earlier run were taken over.
@@ -166,7 +205,7 @@ impl<'a> Journal<'a> {
 }
 
 /// Reads the points of a journal.
-fn read(identity: &Identity, text: &str) -> Result<BTreeMap<String, Findings>, JournalError> {
+fn read(identity: &Identity, text: &str) -> Result<BTreeMap<String, Kept>, JournalError> {
     let length = text.len();
     if length > LONGEST_JOURNAL {
         return Err(JournalError::TooLong { length });
@@ -196,10 +235,13 @@ fn read(identity: &Identity, text: &str) -> Result<BTreeMap<String, Findings>, J
             continue;
         }
         let entry: Line = serde_json::from_str(line).map_err(|error| damaged(error.to_string()))?;
-        let found = entry.found.read();
-        let found = found.map_err(|error: ReadError| damaged(error.to_string()))?;
+        let kept = entry.found.read().and_then(|found| {
+            let conditions = entry.conditions.map(ConditionsText::read).transpose()?;
+            Ok(Kept { found, conditions })
+        });
+        let kept = kept.map_err(|error: ReadError| damaged(error.to_string()))?;
         let point = entry.point;
-        if points.insert(point.clone(), found).is_some() {
+        if points.insert(point.clone(), kept).is_some() {
             return Err(JournalError::Repeated {
                 line: number,
                 point,
@@ -252,16 +294,38 @@ impl Progress for Journal<'_> {
     }
 
     fn recall(&mut self, point: &str) -> Option<Findings> {
-        let found = self.before.remove(point)?;
+        let Kept { found, conditions } = self.before.remove(point)?;
         self.recalled += 1;
+        let Some(conditions) = conditions else {
+            return Some(found);
+        };
+        // Runs begin at different times.
+        let began = conditions.began_unix_ns;
+        let mut runs = self.earlier.iter_mut();
+        match runs.find(|run| run.conditions.began_unix_ns == began) {
+            Some(run) => {
+                run.points += 1;
+                run.conditions.absorb(&conditions);
+            }
+            None => self.earlier.push(Earlier {
+                points: 1,
+                conditions,
+            }),
+        }
         Some(found)
     }
 
     fn keep(&mut self, point: &str, found: &Findings) -> Result<(), MethodError> {
+        let conditions = self.observe.as_mut().map(|observe| observe());
         let line = Line {
             point: point.to_owned(),
+            conditions: conditions.as_ref().map(ConditionsText::of),
             found: FindingsText::of(found),
         };
+        match (&mut self.own, conditions) {
+            (Some(own), Some(more)) => own.absorb(&more),
+            (own, conditions) => *own = conditions,
+        }
         let failed = |error: &dyn fmt::Display| {
             MethodError::Unsuitable(format!("the journal cannot be written: {error}"))
         };

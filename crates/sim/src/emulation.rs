@@ -24,6 +24,7 @@
 mod agent;
 mod behaviour;
 mod dice;
+pub mod likeness;
 mod stage;
 #[cfg(test)]
 mod tests;

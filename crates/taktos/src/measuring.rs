@@ -9,11 +9,13 @@
 //! | [`captures`] | what others captured, and how to have it analysed |
 //! | [`conditions`] | the machine on which it is measured |
 //! | [`own_profile`] | what a Taktos switch does on this machine, kept from run to run |
+//! | [`resumed`] | a plan that goes on where it was interrupted |
 //! | [`turns`] | two devices that are measured in turns |
 
 pub mod captures;
 pub mod conditions;
 pub mod own_profile;
+pub mod resumed;
 pub mod target;
 pub mod turns;
 
@@ -21,9 +23,10 @@ use std::path::PathBuf;
 
 use measure::capture::analysis::Assumptions;
 use measure::measurement::{Conditions, Measurement};
-use measure::method::{Effort, Method, MethodError, Progress, Settings, Witness};
+use measure::method::witness::Witnessed;
+use measure::method::{Effort, Log, Method, MethodError, Progress, Settings, Witness};
 use measure::statistics::Distribution;
-use measure::trial::{Stamps, Tester};
+use measure::trial::{Setup, Stamps, Tester};
 
 use captures::CaptureError;
 use conditions::Record;
@@ -40,43 +43,66 @@ pub fn measure(
     progress: &mut dyn Progress,
     record: Record,
 ) -> Result<Measurement, MethodError> {
+    let mut measurement =
+        measure_by_log(method, tester, settings, progress, (record, Log::default()))?;
+    remark_unseen(&mut measurement);
+    Ok(measurement)
+}
+
+/// Makes a measurement whose conditions are those that nobody has taken out of the log
+/// meanwhile.
+fn measure_by_log(
+    method: &Method,
+    tester: &mut dyn Tester,
+    settings: &Settings,
+    progress: &mut dyn Progress,
+    (record, log): (Record, Log),
+) -> Result<Measurement, MethodError> {
     let setup = tester.setup().clone();
-    let mut witness = Witness::new(tester);
+    let mut witness = Witness::new(tester, log.clone());
     let findings = (method.run)(&mut witness, settings, progress)?;
-    let witnessed = witness.finish();
-    let real = setup.stamps != Stamps::Virtual;
-    let ended = record.finish(real);
+    let witnessed = log.take();
     let mut remarks = findings.remarks;
-    remarks.extend(witnessed.clock_steps);
-    if witnessed.unseen > 0 {
-        remarks.push(format!(
-            "{} frames went by unseen, as the tester's own buffers were full: losses are too high, \
-             but for searches, which left such trials out.",
-            witnessed.unseen
-        ));
-    }
+    remarks.extend(witnessed.clock_steps.iter().cloned());
     Ok(Measurement {
         method: method.name.to_owned(),
-        device: setup.device,
+        device: setup.device.clone(),
         quick: settings.effort == Effort::Quick,
         figures: findings.figures,
         remarks,
-        conditions: Conditions {
-            command: ended.command,
-            began_unix_ns: ended.began_unix_ns,
-            took: ended.took,
-            seed: settings.seed,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            versions: ended.versions,
-            machine: ended.machine,
-            stamps: setup.stamps,
-            bias: setup.bias,
-            lateness: witnessed.lateness,
-            stalls: witnessed.stalls,
-            unseen: witnessed.unseen,
-            skipped: witnessed.skipped,
-        },
+        conditions: conditions_of(record, &setup, settings.seed, witnessed),
+        earlier: Vec::new(),
     })
+}
+
+/// Says what frames that went by unseen mean for the figures.
+fn remark_unseen(measurement: &mut Measurement) {
+    let unseen = measurement.conditions.unseen;
+    if unseen > 0 {
+        measurement.remarks.push(format!(
+            "{unseen} frames went by unseen, as the tester's own buffers were full: losses are too high, \
+             but for searches, which left such trials out."
+        ));
+    }
+}
+
+fn conditions_of(record: Record, setup: &Setup, seed: u64, witnessed: Witnessed) -> Conditions {
+    let ended = record.finish(setup.stamps != Stamps::Virtual);
+    Conditions {
+        command: ended.command,
+        began_unix_ns: ended.began_unix_ns,
+        took: ended.took,
+        seed,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        versions: ended.versions,
+        machine: ended.machine,
+        stamps: setup.stamps,
+        bias: setup.bias,
+        lateness: witnessed.lateness,
+        stalls: witnessed.stalls,
+        unseen: witnessed.unseen,
+        skipped: witnessed.skipped,
+    }
 }
 
 /// Analyses captures of one place or two, and keeps the conditions beside what was
@@ -118,5 +144,6 @@ pub fn analyze(
             unseen: 0,
             skipped: 0,
         },
+        earlier: Vec::new(),
     })
 }

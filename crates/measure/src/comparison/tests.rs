@@ -123,6 +123,7 @@ fn measurement(device: &str, us: u64, spread_us: u64) -> Measurement {
             value: Value::Times(times(values)),
         }],
         remarks: Vec::new(),
+        earlier: Vec::new(),
         conditions: Conditions {
             command: String::new(),
             began_unix_ns: 0,

@@ -10,7 +10,7 @@ use serde_json::Map;
 use thiserror::Error;
 use units::{BitRate, DataSize, Duration, Instant};
 
-use super::{Conditions, Figure, Machine, Measurement, Value};
+use super::{Conditions, Earlier, Figure, Machine, Measurement, Value};
 use crate::method::Findings;
 use crate::statistics::{Contradiction, Distribution, Exact};
 use crate::time_series::{Interval, MOST_INTERVALS, TimeSeries};
@@ -88,6 +88,7 @@ impl Measurement {
             figures: self.figures.iter().map(FigureText::of).collect(),
             remarks: self.remarks.clone(),
             conditions: ConditionsText::of(&self.conditions),
+            earlier: self.earlier.iter().map(EarlierText::of).collect(),
         };
         serde_json::to_value(document).expect("it has string keys and is written to memory")
     }
@@ -116,6 +117,11 @@ impl Measurement {
             figures: figures(document.figures)?,
             remarks: document.remarks,
             conditions: document.conditions.read()?,
+            earlier: document
+                .earlier
+                .into_iter()
+                .map(EarlierText::read)
+                .collect::<Result<_, _>>()?,
         })
     }
 }
@@ -160,6 +166,31 @@ struct MeasurementText {
     figures: Vec<FigureText>,
     remarks: Vec<String>,
     conditions: ConditionsText,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<EarlierText>,
+}
+
+/// An earlier run of the plan.
+#[derive(Debug, Serialize, Deserialize)]
+struct EarlierText {
+    points: u64,
+    conditions: ConditionsText,
+}
+
+impl EarlierText {
+    fn of(earlier: &Earlier) -> Self {
+        Self {
+            points: earlier.points,
+            conditions: ConditionsText::of(&earlier.conditions),
+        }
+    }
+
+    fn read(self) -> Result<Earlier, ReadError> {
+        Ok(Earlier {
+            points: self.points,
+            conditions: self.conditions.read()?,
+        })
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -386,7 +417,7 @@ impl SeriesText {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct ConditionsText {
+pub(crate) struct ConditionsText {
     command: String,
     began_unix_ns: u64,
     took_ns: u64,
@@ -423,7 +454,7 @@ enum StampsText {
 }
 
 impl ConditionsText {
-    fn of(conditions: &Conditions) -> Self {
+    pub(crate) fn of(conditions: &Conditions) -> Self {
         Self {
             command: conditions.command.clone(),
             began_unix_ns: conditions.began_unix_ns,
@@ -454,7 +485,7 @@ impl ConditionsText {
         }
     }
 
-    fn read(self) -> Result<Conditions, ReadError> {
+    pub(crate) fn read(self) -> Result<Conditions, ReadError> {
         let times = |quantity: &str, times: &TimesText| {
             times.read().map_err(|error| ReadError::Figure {
                 quantity: quantity.to_owned(),

@@ -8,7 +8,6 @@ use std::fmt::Write;
 
 use units::Duration;
 
-use super::text::single;
 use super::{Figure, Value};
 use crate::report::html::quantity::{time, whole};
 
@@ -188,7 +187,7 @@ fn one_setting(figures: &[&Figure]) -> String {
             }
             Value::Series(_) => {}
             _ => {
-                line.push(single(&figure.value));
+                line.push(figure.value.shown());
                 singles.push(line);
             }
         }
@@ -215,7 +214,7 @@ fn heads(lost: bool) -> impl Iterator<Item = String> {
 /// Returns a distribution's cells, or why there is none.
 fn cells(figure: &Figure, lost: Option<Option<u64>>) -> Vec<String> {
     let Value::Times(times) = &figure.value else {
-        return vec![single(&figure.value)];
+        return vec![figure.value.shown()];
     };
     let Some(summary) = times.summary() else {
         return vec!["none".to_owned()];
@@ -255,7 +254,7 @@ fn number(quantity: &str, value: Option<&Value>, reasons: &mut Vec<String>) -> S
             }
             "–".to_owned()
         }
-        Some(value) => single(value),
+        Some(value) => value.shown(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! quantity over the settings, the greatest latency over the run, tables with
 //! confidence intervals, and the conditions.
 
-use super::text::{conditions, row};
+use super::text::row;
 use super::{Figure, Measurement, Value};
 use crate::method::point_name;
 use crate::report::html::{self, markup::Element, quantity::time};
@@ -76,7 +76,7 @@ impl Measurement {
             .with("id", "conditions")
             .child(Element::new("h2").text("Below the figures"))
             .child(items(&self.remarks))
-            .child(items(&conditions(&self.conditions)))
+            .child(items(&self.all_conditions()))
     }
 
     fn pictures(&self) -> Vec<Picture> {

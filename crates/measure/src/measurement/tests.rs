@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use units::{BitRate, DataSize, Duration, Instant};
 
 use super::document::ReadError;
-use super::{Conditions, Figure, Machine, Measurement, Value};
+use super::{Conditions, Earlier, Figure, Machine, Measurement, Value};
 use crate::statistics::Distribution;
 use crate::time_series::TimeSeries;
 use crate::trial::Stamps;
@@ -22,6 +22,30 @@ fn a_document_is_read_as_it_was_written() {
     };
     assert_eq!(times.count(), 1_000);
     assert_eq!(times.max(), Some(Duration::from_ns(51_998)));
+}
+
+/// What was measured by an earlier run keeps the conditions of that run.
+#[test]
+fn the_conditions_of_earlier_runs_are_kept_and_told() {
+    let mut measurement = example();
+    let mut conditions = measurement.conditions.clone();
+    conditions.command = "taktos measure latency --journal plan".to_owned();
+    conditions.absorb(&measurement.conditions);
+    measurement.earlier = vec![Earlier {
+        points: 3,
+        conditions,
+    }];
+
+    let text = measurement.to_json();
+
+    let read = Measurement::from_json(&text).unwrap();
+    assert_eq!(read.to_json(), text);
+    let earlier = &read.earlier[0].conditions;
+    assert_eq!((earlier.skipped, earlier.took), (4, Duration::from_secs(6)));
+    assert_eq!(earlier.lateness.count(), 2_000);
+    let shown = read.to_text();
+    assert!(shown.contains("3 of the points were measured by an earlier run"));
+    assert!(shown.contains("--journal plan"), "{shown}");
 }
 
 #[test]
@@ -243,6 +267,7 @@ pub(crate) fn example() -> Measurement {
             figure("there", Value::Unknown("the device drops all".to_owned())),
         ],
         remarks: vec!["The tester was busy.".to_owned()],
+        earlier: Vec::new(),
         conditions: Conditions {
             command: "taktos measure latency".to_owned(),
             began_unix_ns: 1_700_000_000_000_000_000,

@@ -23,10 +23,24 @@ impl Measurement {
         for remark in &self.remarks {
             let _ = writeln!(text, "- {remark}");
         }
-        for line in conditions(&self.conditions) {
+        for line in self.all_conditions() {
             let _ = writeln!(text, "{line}");
         }
         text
+    }
+
+    /// Returns what the figures stand on, those of earlier runs included.
+    pub(super) fn all_conditions(&self) -> Vec<String> {
+        let mut lines = conditions(&self.conditions);
+        for earlier in &self.earlier {
+            lines.push(format!(
+                "{} of the points were measured by an earlier run, under these conditions:",
+                whole(earlier.points)
+            ));
+            let theirs = conditions(&earlier.conditions);
+            lines.extend(theirs.into_iter().map(|line| format!("  {line}")));
+        }
+        lines
     }
 
     /// Returns the figures by their setting, in the order in which settings come first.
@@ -47,7 +61,7 @@ impl Measurement {
 pub(super) fn row(figure: &Figure) -> Vec<String> {
     let mut cells = vec![figure.quantity.clone()];
     let Value::Times(times) = &figure.value else {
-        cells.push(single(&figure.value));
+        cells.push(figure.value.shown());
         return cells;
     };
     let Some(summary) = times.summary() else {
@@ -66,29 +80,32 @@ pub(super) fn row(figure: &Figure) -> Vec<String> {
     cells
 }
 
-/// Returns a value that is one thing.
-pub(super) fn single(value: &Value) -> String {
-    match value {
-        Value::Times(times) => match times.quantile(500) {
-            Some(median) => time(median.as_ns()),
-            None => "none".to_owned(),
-        },
-        Value::Time(length) => time(length.as_ns()),
-        Value::Rate(rate) => rate.to_string(),
-        Value::Size(size) => format!("{} bytes", whole(size.bytes_up())),
-        Value::Count(count) => whole(*count),
-        Value::Share(share) => format!("{:.4} %", share * 100.0),
-        Value::Series(series) => format!(
-            "{} intervals of {}",
-            series.intervals().len(),
-            time(series.length().as_ns())
-        ),
-        Value::Unknown(reason) => format!("unknown: {reason}"),
+impl Value {
+    /// Returns it in a few words: of lengths of time the median.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Times(times) => match times.quantile(500) {
+                Some(median) => time(median.as_ns()),
+                None => "none".to_owned(),
+            },
+            Self::Time(length) => time(length.as_ns()),
+            Self::Rate(rate) => rate.to_string(),
+            Self::Size(size) => format!("{} bytes", whole(size.bytes_up())),
+            Self::Count(count) => whole(*count),
+            Self::Share(share) => format!("{:.4} %", share * 100.0),
+            Self::Series(series) => format!(
+                "{} intervals of {}",
+                series.intervals().len(),
+                time(series.length().as_ns())
+            ),
+            Self::Unknown(reason) => format!("unknown: {reason}"),
+        }
     }
 }
 
 /// Returns what the figures stand on, a sentence each.
-pub(super) fn conditions(conditions: &Conditions) -> Vec<String> {
+fn conditions(conditions: &Conditions) -> Vec<String> {
     let stamps = match conditions.stamps {
         Stamps::Virtual => "Stamps are of virtual time, exact.",
         Stamps::Hardware => "Stamps are those of the network card.",

@@ -37,9 +37,12 @@ use crate::trial::{Stamps, Tester};
 
 pub use text::to_toml;
 
+/// What the method is called.
+pub const METHOD_NAME: &str = "profile";
+
 /// `taktos measure profile`.
 pub const METHOD: Method = Method {
-    name: "profile",
+    name: METHOD_NAME,
     finds: "all that a profile of the device needs (S4-1 to S4-5)",
     options: &[
         ("entries", "entries of the table that frames cross [17]"),

@@ -1,5 +1,8 @@
 //! Takes down what the machine did during all trials that a method makes.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use crate::statistics::Distribution;
 use crate::trial::{Conduct, ControlLink, Setup, Tester, Trial, TrialError, Watcher};
 
@@ -42,26 +45,30 @@ impl Witnessed {
     }
 }
 
+/// What was witnessed and not asked for yet: whoever has one may ask while trials go
+/// on.
+#[derive(Clone, Debug, Default)]
+pub struct Log(Rc<RefCell<Witnessed>>);
+
+impl Log {
+    /// Returns what was witnessed since it was last asked for.
+    #[must_use]
+    pub fn take(&self) -> Witnessed {
+        self.0.take()
+    }
+}
+
 /// A tester whose trials are witnessed.
 pub struct Witness<'a> {
     tester: &'a mut dyn Tester,
-    witnessed: Witnessed,
+    log: Log,
 }
 
 impl<'a> Witness<'a> {
     /// Begins to witness.
     #[must_use]
-    pub fn new(tester: &'a mut dyn Tester) -> Self {
-        Self {
-            tester,
-            witnessed: Witnessed::default(),
-        }
-    }
-
-    /// Returns what was witnessed.
-    #[must_use]
-    pub fn finish(self) -> Witnessed {
-        self.witnessed
+    pub fn new(tester: &'a mut dyn Tester, log: Log) -> Self {
+        Self { tester, log }
     }
 }
 
@@ -76,7 +83,7 @@ impl Tester for Witness<'_> {
 
     fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {
         let conduct = self.tester.run(trial, watcher)?;
-        self.witnessed.add(&conduct);
+        self.log.0.borrow_mut().add(&conduct);
         Ok(conduct)
     }
 }

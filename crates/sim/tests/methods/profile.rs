@@ -101,6 +101,7 @@ fn document(findings: Findings) -> Measurement {
         quick: false,
         figures: findings.figures,
         remarks: findings.remarks,
+        earlier: Vec::new(),
         conditions: Conditions {
             command: String::new(),
             began_unix_ns: 0,

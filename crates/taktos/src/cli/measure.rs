@@ -5,7 +5,6 @@
 
 mod calibrate;
 mod compare;
-mod journal;
 mod show;
 
 use std::collections::BTreeMap;
@@ -22,6 +21,7 @@ use measure::measurement::Measurement;
 use measure::method::{self, Effort, METHODS, Method, MethodError, Progress, Settings, profile};
 use measure::plan::TimeLeft;
 use measure::trial::{Tester, TrialError};
+use sim::emulation::likeness::Likeness;
 use thiserror::Error;
 use units::Duration;
 
@@ -31,6 +31,7 @@ use super::screen::{self, Steps, say};
 use crate::datapath::endpoint::Endpoint;
 use crate::measuring;
 use crate::measuring::conditions::Record;
+use crate::measuring::resumed::ResumeError;
 use crate::measuring::target::{Target, Wanted};
 
 /// What `taktos measure` is told.
@@ -154,6 +155,15 @@ impl From<Lacking> for Failure {
     }
 }
 
+impl From<ResumeError> for Failure {
+    fn from(error: ResumeError) -> Self {
+        match error {
+            ResumeError::Journal(mistake) => Self::Mistake(mistake),
+            ResumeError::Method(error) => error.into(),
+        }
+    }
+}
+
 impl From<MethodError> for Failure {
     fn from(error: MethodError) -> Self {
         match error {
@@ -222,17 +232,24 @@ fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
     say(format_args!("{}: {}", method.name, tester.setup().device));
     let mut bar = Bar::new(method.name);
     let made = match &arguments.journal {
-        Some(file) => journal::keep(
-            file,
-            &journal::identity(method, tester.setup(), &settings),
-            &mut bar,
-            |progress| measuring::measure(method, &mut *tester, &settings, progress, record),
-        ),
+        Some(file) => {
+            let tester = &mut *tester;
+            measuring::resumed::measure(file, method, tester, &settings, &mut bar, &record)
+                .map_err(Failure::from)
+        }
         None => measuring::measure(method, &mut *tester, &settings, &mut bar, record)
             .map_err(Failure::from),
     };
     bar.steps.close();
-    made
+    let mut measurement = made?;
+    if let (profile::METHOD_NAME, Some(Target::Emulated(emulated))) =
+        (method.name, &arguments.target)
+    {
+        let likenesses = emulated.likeness(settings.effort, settings.seed)?;
+        let figures = likenesses.iter().flat_map(Likeness::figures);
+        measurement.figures.extend(figures);
+    }
+    Ok(measurement)
 }
 
 /// Analyses captures in place of a device.

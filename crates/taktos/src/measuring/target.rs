@@ -7,8 +7,10 @@ use std::sync::atomic::AtomicBool;
 use lab::subject::{RelayPlan, Shaper, Subject, TaktosEngine};
 use lab::switches::Carried;
 use lab::tester::{Arrangement, LinkTester, TesterError};
+use measure::method::{Effort, MethodError};
 use measure::trial::Tester;
 use scenario::Profile;
+use sim::emulation::likeness::{self, Likeness};
 use sim::tester::{CoreSwitch, SmallSwitch, Taught, VirtualTester};
 use thiserror::Error;
 use units::{BitRate, Duration};
@@ -278,6 +280,22 @@ impl Target {
         let stop = Arc::clone(&wanted.stop);
         let tester = LinkTester::with(&subject, wanted.ports, wanted.arrangement, stop)?;
         Ok(Box::new(tester))
+    }
+}
+
+impl Emulated {
+    /// Measures it again, and says by how much it misses what is known of the device.
+    ///
+    /// # Errors
+    ///
+    /// If a method cannot be applied.
+    pub fn likeness(&self, effort: Effort, seed: u64) -> Result<Vec<Likeness>, MethodError> {
+        match self {
+            Self::ZodiacFx => likeness::of_zodiac_fx(effort, seed),
+            // One throughput is all that is known of it, and it is put in.
+            Self::BananaPiR1 => Ok(Vec::new()),
+            Self::Profile(profile) => likeness::of_profile(profile, effort, seed),
+        }
     }
 }
 

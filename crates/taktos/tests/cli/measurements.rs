@@ -45,7 +45,7 @@ fn a_plan_is_resumed_from_its_journal_and_no_other() {
     assert!(
         resumed
             .stdout
-            .contains("1 points were measured by an earlier run")
+            .contains("1 of the points were measured by an earlier run")
     );
     let after = std::fs::read_to_string(workplace.path("plan.journal")).unwrap();
     assert_eq!(after, kept, "nothing was measured again");
