@@ -289,13 +289,9 @@ impl LinkTester {
             return;
         }
         self.settled = true;
-        let of_the_device = match self.stand {
+        settle(match self.stand {
             Some(_) => subject::own_processor(),
             None => None,
-        };
-        scheduling::apply(Wish {
-            nice: HIGHEST_NICE,
-            placement: of_the_device.map_or(Placement::Anywhere, Placement::AllBut),
         });
     }
 
@@ -356,6 +352,14 @@ impl Tester for LinkTester {
         );
         round.run(acts)
     }
+}
+
+/// Has the calling thread run as a tester wants to, and leave the device its processor.
+fn settle(of_the_device: Option<usize>) {
+    scheduling::apply(Wish {
+        nice: HIGHEST_NICE,
+        placement: of_the_device.map_or(Placement::Anywhere, Placement::AllBut),
+    });
 }
 
 fn borrow(name: &str) -> Result<Loan, TesterError> {

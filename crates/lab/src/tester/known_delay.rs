@@ -53,7 +53,8 @@ pub struct Held {
     pub measured: Distribution,
     /// What the relay took by its own ports.
     pub truth: Distribution,
-    /// By how much the two differ, whichever is longer.
+    /// By how much the two differ, whichever is longer, of frames that were not
+    /// disturbed.
     pub error: Distribution,
     /// How often the tester said less than the truth.
     pub too_short: u64,
@@ -68,7 +69,8 @@ pub struct Held {
 }
 
 impl Held {
-    /// Tells whether the tester is as accurate as it is to be.
+    /// Tells whether the tester is as accurate as it is to be, as far as it was left
+    /// undisturbed.
     #[must_use]
     pub fn is_accurate(&self) -> bool {
         self.error.quantile(990).is_some_and(|it| it <= ACCURACY)
@@ -203,10 +205,7 @@ impl KnownDelay {
             }
             held.sent += 1;
             let ends = outer[0].zip(outer[1]);
-            if ends.is_some_and(|(sent, came)| shadows.touch(sent, came)) {
-                held.disturbed += 1;
-                continue;
-            }
+            let is_calm = ends.is_some_and(|(sent, came)| !shadows.touch(sent, came));
             let (Some(outer), Some(inner)) = (between(outer), between(inner)) else {
                 held.lost += 1;
                 continue;
@@ -214,6 +213,10 @@ impl KnownDelay {
             let measured = outer.saturating_sub(held.bias);
             held.measured.record(measured);
             held.truth.record(inner);
+            if !is_calm {
+                held.disturbed += 1;
+                continue;
+            }
             let error = outer.max(inner + held.bias) - outer.min(inner + held.bias);
             held.error.record(error);
             if outer < inner + held.bias {

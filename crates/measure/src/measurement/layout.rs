@@ -18,10 +18,12 @@ const HEADS: [&str; 9] = [
 /// The quantiles between the smallest and the greatest, in thousandths.
 const QUANTILES: [u32; 6] = [10, 250, 500, 750, 990, 999];
 const LOST: &str = "lost";
-const SURE: &str = "median, 95 % sure";
+const SURE: &str = "median 95 %";
 /// Words of a head that would be longer stand below each other.
 const HEAD_WIDTH: usize = 12;
-/// What is longer is a sentence, and does not widen its column.
+/// More numbers than these do not stand beside each other.
+const MOST_COLUMNS: usize = 9;
+/// What is longer, but for names, is a sentence, and does not widen its column.
 const WIDEST: usize = 40;
 
 /// What a figure was found at: values of what can be chosen.
@@ -145,7 +147,9 @@ impl<'a> Group<'a> {
         };
         let (zeros, shown): (Vec<_>, Vec<_>) = all.partition(|it| zero(it));
         let mut text = String::new();
-        if !shown.is_empty() {
+        if shown.len() > MOST_COLUMNS {
+            text += &self.lists(&shown, differing);
+        } else if !shown.is_empty() {
             let mut lines = self.settings(differing);
             lines[0].extend(shown.iter().map(|it| (*it).to_owned()));
             let mut reasons: Vec<String> = Vec::new();
@@ -161,6 +165,22 @@ impl<'a> Group<'a> {
         }
         if !zeros.is_empty() {
             let _ = writeln!(text, "  none: {}", zeros.join(", "));
+        }
+        text
+    }
+
+    /// Returns many numbers: one below the other, setting by setting.
+    fn lists(&self, shown: &[&str], differing: &[usize]) -> String {
+        let mut text = String::new();
+        for (values, figures) in &self.rows {
+            let setting = differing
+                .iter()
+                .map(|place| format!("{} {}", self.names[*place], values[*place]));
+            let _ = writeln!(text, "  {}", setting.collect::<Vec<_>>().join(", "));
+            let of_these = figures.iter().filter(|it| shown.contains(&&*it.quantity));
+            let lines = of_these.map(|it| vec![it.quantity.clone(), it.value.shown()]);
+            let lines: Vec<_> = std::iter::once(Vec::new()).chain(lines).collect();
+            text += &align(&lines, 1, 4);
         }
         text
     }
@@ -282,7 +302,7 @@ fn align(lines: &[Vec<String>], left: usize, indent: usize) -> String {
     let width = |column: usize| {
         let cells = all.iter().filter_map(|line| line.get(column));
         let widths = cells.map(|cell| cell.chars().count());
-        let widths = widths.filter(|width| *width <= WIDEST);
+        let widths = widths.filter(|width| column < left || *width <= WIDEST);
         widths.max().unwrap_or(0)
     };
     let widths: Vec<_> = (0..columns).map(width).collect();

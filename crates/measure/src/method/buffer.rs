@@ -70,6 +70,10 @@ const MILLION: u128 = 1_000_000;
 const NS_PER_SECOND: u128 = 1_000_000_000;
 /// How long the last frames have beyond what the throughput takes for a burst.
 const DRAIN: Duration = Duration::from_ms(300);
+/// How long a burst may take to leave beyond its time: a tester needs some
+/// microseconds for each frame, and may be held up.
+const SENDING: Duration = Duration::from_ms(20);
+const SENDING_EACH: Duration = Duration::from_us(10);
 /// The longest that a burst may take to come out.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 /// A rate so high that all frames of a burst are due at once.
@@ -213,7 +217,7 @@ fn burst(
             from: path.from,
             sender: Box::new(sender),
         }],
-        length: pace.point(frames),
+        length: pace.point(frames) + SENDING + SENDING_EACH * frames,
         drain: (DRAIN + through).min(LONGEST_DRAIN),
         ..Trial::default()
     };

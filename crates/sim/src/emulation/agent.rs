@@ -3,7 +3,8 @@
 //! The agent works on one message after the other, each as long as its kind takes by
 //! the profile. A frame that no entry matches is handed over after what is left of the
 //! set-up of a flow when the times of the answer (a flow-mod and a packet-out) are
-//! taken off, so that the whole is what the profile says.
+//! taken off, so that the whole is what the profile says. Where a profile has bounds of
+//! these that exceed the set-up, they are too long: they are shortened until they fit.
 
 use scenario::ControlTimes;
 use units::{Delay, Instant};
@@ -27,8 +28,12 @@ struct Agent {
 
 impl Agent {
     fn new(behaviour: Behaviour, dice: Dice) -> Self {
+        let mut times = behaviour.control.clone();
+        if let Some(setup) = &behaviour.flow_setup {
+            shorten(&mut times, setup.at(0));
+        }
         Self {
-            times: behaviour.control.clone(),
+            times,
             behaviour,
             dice,
             busy_until: Instant::ZERO,
@@ -63,6 +68,20 @@ impl Agent {
 
     fn answering(&self) -> Delay {
         self.times.flow_mod.value + self.times.packet_out.value
+    }
+}
+
+/// Shortens the messages that answer the miss of a flow's first frame, in proportion, so
+/// that they do not exceed the shortest set-up of a flow.
+fn shorten(times: &mut ControlTimes, setup: Delay) {
+    let answering = times.flow_mod.value + times.packet_out.value;
+    if answering <= setup {
+        return;
+    }
+    for time in [&mut times.flow_mod, &mut times.packet_out] {
+        let product = u128::from(time.value.as_ps()) * u128::from(setup.as_ps());
+        let ps = u64::try_from(product / u128::from(answering.as_ps()));
+        time.value = Delay::from_ps(ps.expect("shorter than before"));
     }
 }
 

@@ -43,6 +43,8 @@ const SMALLEST: u64 = 60;
 const LARGEST: u64 = 1_514;
 /// A rate so much higher than the stage's is offered at most.
 const HEADROOM: u64 = 4;
+/// How long a rate is tried: virtual time is steady.
+const TRIAL: Duration = Duration::from_ms(200);
 /// The part of the stage's rate to which it is searched.
 const PRECISION: u64 = 1_000;
 
@@ -304,11 +306,11 @@ impl Again<'_> {
     ) -> Result<Findings, MethodError> {
         let device = CoreSwitch::emulated(self.profile, ports, self.rate(), self.seed, taught);
         let mut tester = VirtualTester::new(device, wire::openflow::VERSION);
-        run(
-            method,
-            &mut tester,
-            &settings(self.effort, self.seed, options),
-        )
+        let mut settings = settings(self.effort, self.seed, options);
+        if method == "throughput" {
+            settings.duration = Some(TRIAL);
+        }
+        run(method, &mut tester, &settings)
     }
 
     fn rate(&self) -> BitRate {

@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lab::subject::{RelayPlan, Shaper, Subject, TaktosEngine};
 use lab::switches::Carried;
 use lab::tester::{Arrangement, LinkTester, TesterError};
 use measure::method::{Effort, MethodError};
-use measure::trial::Tester;
+use measure::trial::{Conduct, ControlLink, Setup, Tester, Trial, TrialError, Watcher};
 use scenario::Profile;
 use sim::emulation::likeness::{self, Likeness};
 use sim::tester::{CoreSwitch, SmallSwitch, Taught, VirtualTester};
@@ -275,11 +275,38 @@ impl Target {
             Self::OpenVswitch(carried) => Subject::OpenVswitch(*carried),
             Self::Bridge => Subject::Bridge,
             Self::Relay(plan) => Subject::Relay(*plan),
-            Self::Emulated(which) => return Ok(emulated(which, wanted)),
+            Self::Emulated(which) => {
+                let stop = Arc::clone(&wanted.stop);
+                let tester = emulated(which, wanted);
+                return Ok(Box::new(Stoppable { tester, stop }));
+            }
         };
         let stop = Arc::clone(&wanted.stop);
         let tester = LinkTester::with(&subject, wanted.ports, wanted.arrangement, stop)?;
         Ok(Box::new(tester))
+    }
+}
+
+/// A tester in virtual time that makes no more trials once it is told to stop.
+struct Stoppable {
+    tester: Box<dyn Tester>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Tester for Stoppable {
+    fn setup(&self) -> &Setup {
+        self.tester.setup()
+    }
+
+    fn control_link(&self) -> ControlLink {
+        self.tester.control_link()
+    }
+
+    fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(TrialError::Interrupted),
+            false => self.tester.run(trial, watcher),
+        }
     }
 }
 

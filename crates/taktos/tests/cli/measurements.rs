@@ -1,8 +1,9 @@
 //! `taktos measure`: documents that can be read again, and plans that are resumed.
 
 use measure::measurement::Measurement;
+use rustix::process::Signal;
 
-use crate::workplace::Workplace;
+use crate::workplace::{Running, Workplace};
 
 const PLAN: [&str; 8] = [
     "measure",
@@ -110,6 +111,42 @@ fn every_method_prints_one_document_of_an_emulated_device() {
         });
         assert_eq!(first, second, "{method}");
     }
+}
+
+#[test]
+fn a_plan_that_was_interrupted_goes_on_and_keeps_the_conditions_of_both_runs() {
+    let workplace = Workplace::new();
+    let plan = [
+        "measure",
+        "loss",
+        "emulated:pica8-p3297",
+        "--set",
+        "window=1400,1401,1402,1403,1404,1405,1406,1407,1408,1409",
+        "--journal",
+        "plan.journal",
+    ];
+    let mut running = Running::start(workplace.taktos(plan));
+    assert!(running.says("loss: 25 %"), "{}", running.said());
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert_eq!(ended.stdout, "");
+    let kept = std::fs::read_to_string(workplace.path("plan.journal")).unwrap();
+    let points = kept.lines().count() - 1;
+    assert!((1..10).contains(&points), "{points}");
+
+    let ended = workplace.run(&[&plan[..], &["--json"]].concat());
+
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let found = Measurement::from_json(&ended.stdout).unwrap();
+    assert_eq!(found.earlier.len(), 1);
+    let earlier = &found.earlier[0];
+    assert_eq!(earlier.points, points as u64);
+    // Each point sends a frame a millisecond, for two minutes.
+    let frames = 120_000 * points as u64;
+    assert_eq!(earlier.conditions.lateness.count(), frames);
+    let rest = 120_000 * 10 - frames;
+    assert_eq!(found.conditions.lateness.count(), rest);
 }
 
 #[test]
