@@ -5,6 +5,7 @@ mod curve_chart;
 mod heat_map;
 mod network_map;
 mod plot;
+mod road_map;
 
 use serde::Serialize;
 
@@ -12,6 +13,7 @@ pub use box_chart::{BoxChart, BoxSummary, Column, Reference, ReferenceKind};
 pub use curve_chart::{Curve, CurveChart};
 pub use heat_map::{Axis, HeatMap, Scale};
 pub use network_map::NetworkMap;
+pub use road_map::{Lane, RoadMap};
 
 use crate::report::html::markup::Element;
 use crate::report::html::svg::drawing;
@@ -30,6 +32,8 @@ pub enum Picture {
     Curves(CurveChart),
     /// Nodes and links.
     Network(NetworkMap),
+    /// A road, and where cars stop on it.
+    Road(RoadMap),
 }
 
 impl Picture {
@@ -41,6 +45,7 @@ impl Picture {
             Self::Boxes(chart) => &chart.name,
             Self::Curves(chart) => &chart.name,
             Self::Network(map) => &map.name,
+            Self::Road(map) => &map.name,
         }
     }
 
@@ -56,6 +61,7 @@ impl Picture {
             Self::Boxes(chart) => chart.element(),
             Self::Curves(chart) => chart.element(),
             Self::Network(map) => map.element(),
+            Self::Road(map) => map.element(),
         }
     }
 }

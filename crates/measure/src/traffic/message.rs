@@ -4,7 +4,10 @@
 //! and the packet's number in the flow (S2-2). The packets of one message follow each
 //! other as fast as the contract's tokens come; a message that is not through
 //! when the next is due delays it, and one whose whole period has passed by then
-//! is left out.
+//! is left out. A source may send [otherwise](Message::then) from some time on; the
+//! numbers of its messages and packets go on.
+
+use std::collections::VecDeque;
 
 use units::{Duration, Instant};
 use wire::ethernet::wire_size;
@@ -35,12 +38,25 @@ pub struct Config {
 /// Sends messages.
 #[derive(Debug)]
 pub struct Message {
+    /// What is sent now, and what from later times on.
+    parts: VecDeque<Part>,
+    /// The number of the first message of the part that is sent now.
+    first_message: u32,
+    /// The number of the message after the one that was sent last.
+    next_message: u32,
+    next_packet: u32,
+    /// Packets that earlier parts left out.
+    skipped_before: u64,
+}
+
+/// Messages of one size and period.
+#[derive(Debug)]
+struct Part {
     full: Datagram,
     last: Datagram,
     packets: u32,
     message_length: u32,
     pacing: Pacing,
-    next: u32,
 }
 
 /// How a message is split.
@@ -82,6 +98,81 @@ impl Message {
     /// If the message is empty or a frame of it exceeds the contract's burst.
     #[must_use]
     pub fn new(config: &Config) -> Self {
+        Self {
+            parts: VecDeque::from([Part::new(config)]),
+            first_message: 0,
+            next_message: 0,
+            next_packet: 0,
+            skipped_before: 0,
+        }
+    }
+
+    /// Returns a source that sends as before, and by `config` once that is over: it has
+    /// to end by the start of `config`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Message::new`].
+    #[must_use]
+    pub fn then(mut self, config: &Config) -> Self {
+        self.parts.push_back(Part::new(config));
+        self
+    }
+
+    /// Returns when the next packet is due.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Instant> {
+        self.parts.iter().find_map(|part| part.pacing.next_due())
+    }
+
+    /// Puts the next packet into `frame`, if one is due.
+    pub fn emit(&mut self, now: Instant, frame: &mut Vec<u8>) -> Option<Emitted> {
+        self.leave_parts_that_are_over();
+        let part = self.parts.front_mut()?;
+        let turn = part.pacing.take(now)?;
+        let slot = u32::try_from(turn.slot & u64::from(u32::MAX)).expect("masked to 32 bits");
+        let message = self.first_message.wrapping_add(slot);
+        self.next_message = message.wrapping_add(1);
+        let sequence = self.next_packet;
+        self.next_packet = sequence.wrapping_add(1);
+        let datagram = match turn.part + 1 == part.packets {
+            true => &part.last,
+            false => &part.full,
+        };
+        let shim = MessageShim {
+            message,
+            size_bytes: part.message_length,
+            sequence,
+        };
+        datagram.fill(shim, frame);
+        Some(Emitted {
+            length: frame.len(),
+            sequence: u64::from(sequence),
+            due: turn.due,
+        })
+    }
+
+    /// Returns how many packets were left out.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        let parts = self.parts.iter().map(|part| part.pacing.skipped());
+        self.skipped_before + parts.sum::<u64>()
+    }
+
+    fn leave_parts_that_are_over(&mut self) {
+        while self.parts.len() > 1
+            && let Some(over) = self
+                .parts
+                .pop_front_if(|part| part.pacing.next_due().is_none())
+        {
+            self.skipped_before += over.pacing.skipped();
+            self.first_message = self.next_message;
+        }
+    }
+}
+
+impl Part {
+    fn new(config: &Config) -> Self {
         let split = split(&config.addresses, config.message_length);
         let last_size = wire_size(split.last_frame);
         let group = Group {
@@ -99,42 +190,6 @@ impl Message {
             packets: split.packets,
             message_length: config.message_length,
             pacing: Pacing::new(Release::Scheduled(schedule), group, Some(config.contract)),
-            next: 0,
         }
-    }
-
-    /// Returns when the next packet is due.
-    #[must_use]
-    pub fn next_due(&self) -> Option<Instant> {
-        self.pacing.next_due()
-    }
-
-    /// Puts the next packet into `frame`, if one is due.
-    pub fn emit(&mut self, now: Instant, frame: &mut Vec<u8>) -> Option<Emitted> {
-        let turn = self.pacing.take(now)?;
-        let message = u32::try_from(turn.slot & u64::from(u32::MAX)).expect("masked to 32 bits");
-        let sequence = self.next;
-        self.next = sequence.wrapping_add(1);
-        let datagram = match turn.part + 1 == self.packets {
-            true => &self.last,
-            false => &self.full,
-        };
-        let shim = MessageShim {
-            message,
-            size_bytes: self.message_length,
-            sequence,
-        };
-        datagram.fill(shim, frame);
-        Some(Emitted {
-            length: frame.len(),
-            sequence: u64::from(sequence),
-            due: turn.due,
-        })
-    }
-
-    /// Returns how many packets were left out.
-    #[must_use]
-    pub fn skipped(&self) -> u64 {
-        self.pacing.skipped()
     }
 }

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use proptest::prelude::*;
 use units::{BitRate, DataSize, Duration};
 use wire::ethernet::{MacAddress, VlanTag, wire_size};
+use wire::message_shim::MessageShim;
 
 use super::*;
 use crate::Contract;
@@ -92,6 +93,39 @@ fn a_message_is_split_into_packets_that_carry_all_of_it() {
     assert_eq!(sent[6].due, Instant::ZERO + Duration::from_ms(25));
     let numbers: Vec<u64> = sent.iter().map(|frame| frame.sequence).collect();
     assert_eq!(numbers, (0..12).collect::<Vec<_>>());
+}
+
+/// S2-1.
+#[test]
+fn a_source_that_sends_otherwise_goes_on_with_its_numbers() {
+    let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+    let config = |start, until, period_ms, message_length| message::Config {
+        addresses: addresses(),
+        message_length,
+        period: Duration::from_ms(period_ms),
+        contract: message_contract(),
+        start,
+        until,
+    };
+    let usual = Message::new(&config(at(0), Some(at(150)), 100, 1_000));
+    let quick = usual.then(&config(at(150), None, 20, 3_000));
+    let mut source = Source::Message(quick);
+
+    let sent = run(&mut source, 8, |due| due);
+
+    let due: Vec<u64> = sent
+        .iter()
+        .map(|frame| frame.due.as_ns() / 1_000_000)
+        .collect();
+    assert_eq!(due, [0, 100, 150, 150, 150, 170, 170, 170]);
+    let numbers: Vec<u64> = sent.iter().map(|frame| frame.sequence).collect();
+    assert_eq!(numbers, (0..8).collect::<Vec<_>>());
+    let shim = |frame: &Sent| {
+        let shim = MessageShim::parse(&frame.bytes[14 + 4 + 28..]).unwrap().0;
+        (shim.message, shim.size_bytes)
+    };
+    assert_eq!(shim(&sent[1]), (1, 1_000));
+    assert_eq!([shim(&sent[2]), shim(&sent[5])], [(2, 3_000), (3, 3_000)]);
 }
 
 #[test]

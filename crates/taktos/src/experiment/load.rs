@@ -10,7 +10,7 @@ use measure::traffic::{
 };
 use measure::traffic::{BestEffort, Goose, Message, SampledValues, Udp, sampled_values};
 use measure::{Contract, FlowPlan, Promise, ReceiverIndex};
-use scenario::{Destination, Flow, Scenario, Traffic};
+use scenario::{Destination, Flow, FlowIndex, Phase, Scenario, Traffic};
 use units::{DataSize, Delay, Duration, Instant};
 use wire::ethernet::{MacAddress, VlanTag};
 
@@ -46,7 +46,7 @@ pub fn load(
     } in admissions
     {
         let Ok(accepted) = decision else { continue };
-        let flow = &scenario.flows[*index];
+        let (number, flow) = (*index, &scenario.flows[*index]);
         let plan = plan(flow, accepted.guarantee);
         let index = load.recorder.add(plan.clone());
         plans.push(plan);
@@ -55,8 +55,9 @@ pub fn load(
             flow_start: start + flow.start,
             until: until(flow, start, duration),
         };
+        let phases = scenario.phases_of(FlowIndex(number));
         let seed = scenario.seed ^ (u64::from(index.0) << 32);
-        let source = source(scenario, flow, times, seed, unix_origin_ns);
+        let source = source(scenario, flow, &phases, times, seed, unix_origin_ns);
         let source = source.expect("the sizes of all frames were verified");
         let before = load
             .catalogue
@@ -93,11 +94,14 @@ pub fn verify(scenario: &Scenario) -> Result<(), ExperimentError> {
         flow_start: Instant::ZERO,
         until: Instant::ZERO,
     };
-    for flow in &scenario.flows {
-        source(scenario, flow, never, 0, 0).map_err(|error| ExperimentError::FrameTooShort {
-            flow: flow.name.clone(),
-            length: error.length,
-            least: error.least,
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        let phases = scenario.phases_of(FlowIndex(number));
+        source(scenario, flow, &phases, never, 0, 0).map_err(|error| {
+            ExperimentError::FrameTooShort {
+                flow: flow.name.clone(),
+                length: error.length,
+                least: error.least,
+            }
         })?;
     }
     Ok(())
@@ -148,6 +152,7 @@ fn contract(flow: &Flow) -> Option<Contract> {
 fn source(
     scenario: &Scenario,
     flow: &Flow,
+    phases: &[Phase],
     times: Times,
     seed: u64,
     unix_origin_ns: u64,
@@ -181,14 +186,7 @@ fn source(
             start,
             until,
         })),
-        Traffic::Message(traffic) => Source::Message(Message::new(&message::Config {
-            addresses: addresses(scenario, flow),
-            message_length: u32::try_from(traffic.size.bytes_up()).expect("checked by scenario"),
-            period: traffic.period,
-            contract: contract.expect("messages have a contract"),
-            start,
-            until,
-        })),
+        Traffic::Message(_) => Source::Message(messages(scenario, flow, phases, times)),
         Traffic::BestEffort(traffic) => Source::BestEffort(BestEffort::new(&best_effort::Config {
             addresses: addresses(scenario, flow),
             frame_length: bytes(traffic.frame),
@@ -197,6 +195,33 @@ fn source(
             until,
         })),
     })
+}
+
+/// Sends what each phase says, until the next begins.
+fn messages(scenario: &Scenario, flow: &Flow, phases: &[Phase], times: Times) -> Message {
+    let ends = phases
+        .iter()
+        .skip(1)
+        .map(|next| times.run_start + next.from);
+    let ends = ends.chain([times.until]).map(|end| end.min(times.until));
+    let mut configs = phases.iter().zip(ends).map(|(phase, end)| {
+        let contract = Traffic::Message(phase.message).contract();
+        let contract = contract.expect("messages have a contract");
+        message::Config {
+            addresses: addresses(scenario, flow),
+            message_length: u32::try_from(phase.message.size.bytes_up())
+                .expect("checked by scenario"),
+            period: phase.message.period,
+            contract: Contract {
+                rate: contract.rate,
+                burst: contract.burst,
+            },
+            start: times.run_start + phase.from,
+            until: Some(end),
+        }
+    });
+    let first = configs.next().expect("a flow of messages has a phase");
+    configs.fold(Message::new(&first), |source, config| source.then(&config))
 }
 
 fn sampled_values(

@@ -113,7 +113,7 @@ fn heat_maps_of_loko_fig_14_mark_what_is_infeasible() {
 
     let maps = outcome.pictures.iter().map(|picture| match picture {
         Picture::HeatMap(map) => map,
-        Picture::Boxes(_) | Picture::Curves(_) | Picture::Network(_) => {
+        Picture::Boxes(_) | Picture::Curves(_) | Picture::Network(_) | Picture::Road(_) => {
             panic!("{}", picture.name())
         }
     });

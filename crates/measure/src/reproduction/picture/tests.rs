@@ -145,3 +145,26 @@ fn a_map_shows_every_node_and_every_link_between_nodes() {
     assert_eq!(svg.matches("<circle").count(), 3);
     assert_eq!(svg.matches("<line").count(), 2);
 }
+
+#[test]
+fn a_road_shows_where_every_drive_stopped() {
+    let lane = |label: &str, stops: &[f64]| Lane {
+        label: label.to_owned(),
+        braked_m: stops.iter().map(|stop| stop - 0.7).collect(),
+        stopped_m: stops.to_vec(),
+    };
+    let map = RoadMap {
+        name: "aeb".to_owned(),
+        title: "Stops".to_owned(),
+        from_m: 4.0,
+        seen_m: 5.0,
+        wall_m: 7.0,
+        lanes: vec![lane("slow", &[6.5, 7.0]), lane("quick", &[5.8])],
+    };
+
+    let svg = Picture::Road(map).to_svg();
+
+    assert_eq!(svg.matches("<circle").count(), 3);
+    assert!(svg.contains("stops at 5.80 m"));
+    assert!(svg.contains(">wall<") && svg.contains(">quick<"));
+}
