@@ -5,7 +5,7 @@ use units::Delay;
 use crate::Emulation;
 
 /// The profiles that the program carries with it.
-pub(crate) const BUILT_IN: [(&str, &str); 11] = [
+pub(crate) const BUILT_IN: [(&str, &str); 12] = [
     (
         "taktos-kernel",
         include_str!("../../../profiles/taktos-kernel.toml"),
@@ -45,6 +45,10 @@ pub(crate) const BUILT_IN: [(&str, &str); 11] = [
     (
         "pica8-p3297",
         include_str!("../../../profiles/pica8-p3297.toml"),
+    ),
+    (
+        "odroid-xu4",
+        include_str!("../../../profiles/odroid-xu4.toml"),
     ),
     (
         "unknown-switch",
