@@ -21,6 +21,7 @@ pub mod host_interface;
 mod host_node;
 pub mod loko;
 pub mod memory_store;
+pub mod message_watch;
 pub mod modes;
 pub mod network;
 mod observer;

@@ -6,13 +6,23 @@
 //! | [`topology`] | draws networks of switches |
 //! | [`ordeal`] | draws what they have to go through, and says in how much time they agree |
 //! | [`station`] | is a switch, as far as modes go: the agreement that ships, and whom it believes |
-//! | [`run`] | leads a network through its ordeal |
+//! | [`run`] | leads a network of those through its ordeal |
+//! | [`whole`] | the same with whole switches |
+//! | [`whims`] | says what becomes of the signals on a cable |
+//! | [`deployment`] | tells the switches of an experiment what they need |
+//! | [`stage`] | shows flows, one of which breaks its contract, under a strategy |
+//! | [`promise`] | holds what was seen of a change against its bound |
 //! | [`finding`] | says what must never be seen |
 //! | [`tally`] | sums up many of them |
 
+pub mod deployment;
 pub mod finding;
 pub mod ordeal;
+pub mod promise;
 pub mod run;
+pub mod stage;
 pub mod station;
 pub mod tally;
 pub mod topology;
+pub mod whims;
+pub mod whole;

@@ -10,6 +10,7 @@ use crate::cable::Cable;
 use crate::calendar::Calendar;
 use crate::chunks::{ChunkId, Chunks};
 use crate::frames::{FrameId, Frames};
+use crate::modes::whims::SignalWhims;
 use crate::parts::{End, LinkPart, Node};
 
 /// What happens in a network. Small and plain: hundreds of thousands wait.
@@ -105,6 +106,8 @@ pub struct Network {
     /// The messages on the way.
     pub chunks: Chunks,
     cables: Vec<Cable>,
+    /// By cable, what becomes of signals where it is not what becomes of any frame.
+    whims: Vec<Option<SignalWhims>>,
     /// By switch and port number.
     switch_plugs: Vec<Vec<Option<Plug>>>,
     host_plugs: Vec<Option<Plug>>,
@@ -123,6 +126,7 @@ impl Network {
             frames: Frames::default(),
             chunks: Chunks::default(),
             cables: links.iter().copied().map(Cable::new).collect(),
+            whims: vec![None; links.len()],
             switch_plugs: vec![Vec::new(); switches],
             host_plugs: vec![None; hosts],
             control_delay,
@@ -140,6 +144,12 @@ impl Network {
     /// Puts a frame whose last bit leaves at `departs` on the cable at a port.
     pub fn transmit(&mut self, from: Node, port: PortNumber, bytes: &[u8], departs: Instant) {
         self.hops += 1;
+        for late in self.copies(from, port, bytes).into_iter().flatten() {
+            self.transmit_once(from, port, bytes, departs + late);
+        }
+    }
+
+    fn transmit_once(&mut self, from: Node, port: PortNumber, bytes: &[u8], departs: Instant) {
         let Some((cable, far, arrival)) = self.send(from, port, departs) else {
             return;
         };
@@ -196,6 +206,27 @@ impl Network {
             chunk,
         };
         self.calendar.schedule(at, event);
+    }
+
+    /// Says what becomes of the signals on a cable.
+    pub fn disturb(&mut self, cable: usize, whims: SignalWhims) {
+        self.whims[cable] = Some(whims);
+    }
+
+    /// Returns how late a frame comes, and how late it comes again.
+    fn copies(&mut self, from: Node, port: PortNumber, bytes: &[u8]) -> [Option<Duration>; 2] {
+        let undisturbed = [Some(Duration::ZERO), None];
+        let Node::Switch(switch) = from else {
+            return undisturbed;
+        };
+        let plug = self.switch_plugs[switch].get(port.0 as usize);
+        let Some(plug) = plug.copied().flatten() else {
+            return undisturbed;
+        };
+        match &mut self.whims[plug.cable as usize] {
+            Some(whims) if SignalWhims::concern(bytes) => whims.next(usize::from(1 - plug.end)),
+            Some(_) | None => undisturbed,
+        }
     }
 
     /// Returns a cable.

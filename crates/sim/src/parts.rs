@@ -17,8 +17,9 @@ pub struct Parts {
     pub hosts: Vec<BitRate>,
     /// The cables; their place in this list is their number.
     pub links: Vec<LinkPart>,
-    /// The controller.
-    pub controller: controller::Config,
+    /// The controller; none if whoever holds the world speaks with the switches
+    /// ([`World::tell`](crate::World::tell)).
+    pub controller: Option<controller::Config>,
     /// How long a message takes between a switch and the controller, one way.
     pub control_delay: Duration,
     /// How long a switch takes to notice that a port has lost its carrier.

@@ -1,6 +1,7 @@
 //! Runs a network in virtual time: the same cores as on real wires, between
 //! them a calendar of what happens next.
 
+mod by_hand;
 mod control;
 mod faults;
 
@@ -16,11 +17,13 @@ use crate::frames::FrameId;
 use crate::host_interface::Sending;
 use crate::host_node::HostNode;
 use crate::memory_store::MemoryStore;
+use crate::message_watch::MessageWatch;
 use crate::network::{Channel, Event, Network, Plug, Towards};
 pub use crate::observer::Observed;
 use crate::observer::Observer;
 use crate::parts::{End, Fault, FaultAt, Node, Parts};
 use crate::switch_node::SwitchNode;
+pub use by_hand::Told;
 
 /// The only port of a host.
 const HOST_PORT: PortNumber = PortNumber(1);
@@ -32,7 +35,10 @@ pub struct World {
     network: Network,
     switches: Vec<SwitchNode>,
     hosts: Vec<HostNode>,
-    controller: Controller,
+    controller: Option<Controller>,
+    /// What switches said, if there is no controller.
+    told: Vec<Told>,
+    watch: Option<MessageWatch>,
     controller_wake_up: Option<Instant>,
     store: MemoryStore,
     observer: Option<Observer>,
@@ -83,7 +89,11 @@ impl World {
                 })
                 .collect(),
             hosts: parts.hosts.into_iter().map(HostNode::new).collect(),
-            controller: Controller::new(Instant::ZERO, parts.controller),
+            controller: parts
+                .controller
+                .map(|config| Controller::new(Instant::ZERO, config)),
+            told: Vec::new(),
+            watch: None,
             controller_wake_up: None,
             store: MemoryStore::default(),
             observer: None,
@@ -95,7 +105,9 @@ impl World {
         };
         // The store is new: there is nothing to replay.
         let replayed = controller::Input::Stored(controller::StoreEvent::Replayed);
-        world.controller.handle(world.now, replayed);
+        if let Some(controller) = &mut world.controller {
+            controller.handle(world.now, replayed);
+        }
         for switch in 0..world.switches.len() {
             world.unplug_spare_ports(switch);
             world.connect(switch);
@@ -143,10 +155,15 @@ impl World {
 
     /// Asks the controller for something; the answer comes with
     /// [`said`](Self::said).
+    ///
+    /// # Panics
+    ///
+    /// If there is no controller.
     pub fn request(&mut self, request: Request) -> RequestId {
         let id = RequestId(self.requests);
         self.requests += 1;
-        self.controller.handle(
+        let controller = self.controller.as_mut();
+        controller.expect("a request needs a controller").handle(
             self.now,
             controller::Input::Request {
                 id,
@@ -273,6 +290,9 @@ impl World {
 
     fn deliver(&mut self, host: usize, plug: Plug, frame: FrameId) {
         let node = &mut self.hosts[host];
+        if let Some(watch) = &mut self.watch {
+            watch.arrived(self.now, self.network.frames.bytes(frame));
+        }
         if let Some(observer) = &mut self.observer {
             let bytes = self.network.frames.bytes(frame);
             observer.reached_host(self.now, plug, bytes, |flow| node.receiver_of(flow));
@@ -334,6 +354,9 @@ impl World {
                     stay,
                     ..
                 } => {
+                    if let Some(watch) = &mut self.watch {
+                        watch.leaves_switch(self.now, switch, bytes);
+                    }
                     self.network
                         .transmit(Node::Switch(switch), port, bytes, departs);
                     core.left(stay, departs);
@@ -374,6 +397,9 @@ impl World {
             if let Some(observer) = &mut self.observer {
                 let bytes = self.network.frames.bytes(sending.frame);
                 observer.left_host(self.now, self.network.plug_of_host(host), bytes);
+            }
+            if let Some(watch) = &mut self.watch {
+                watch.leaves_host(self.now, self.network.frames.bytes(sending.frame));
             }
             let Sending { frame, departs } = sending;
             self.network

@@ -10,6 +10,7 @@ use super::finding::Finding;
 use super::ordeal::{Forgery, Incident, Ordeal};
 use super::station::{Flaw, KEY, Station, far_ahead, frame_of};
 use super::topology::HOST_PORT;
+use super::whims::SignalWhims;
 use crate::calendar::Calendar;
 use crate::frames::{FrameId, Frames};
 use crate::parts::{End, Node};
@@ -73,12 +74,11 @@ enum Event {
     },
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Wire {
     cut: bool,
     breaks: u32,
-    /// By direction, how many signals were lost one after the other.
-    lost: [u64; 2],
+    whims: SignalWhims,
 }
 
 #[derive(Debug)]
@@ -116,7 +116,13 @@ impl<'a> Run<'a> {
             random: Random::new(!ordeal.seed),
             stations: (0..switches).map(|_| None).collect(),
             restarts: vec![0; switches],
-            wires: vec![Wire::default(); ordeal.topology.cables.len()],
+            wires: (0..ordeal.topology.cables.len())
+                .map(|cable| Wire {
+                    cut: false,
+                    breaks: 0,
+                    whims: SignalWhims::new(&ordeal.noise, cable, ordeal.seed),
+                })
+                .collect(),
             begun: BTreeSet::from([Mode::default()]),
             overheard: VecDeque::new(),
             demands: BTreeMap::new(),
@@ -305,29 +311,16 @@ impl<'a> Run<'a> {
             self.overheard.pop_front();
         }
         self.overheard.push_back(*signal);
-        let noise = &self.ordeal.noise;
         let wire = &mut self.wires[cable];
-        if wire.cut || noise.deaf[cable] {
+        if wire.cut {
             return;
         }
-        let lost = &mut wire.lost[end];
-        if *lost < noise.losses_in_a_row && self.random.in_percent(noise.loss_percent) {
-            *lost += 1;
-            return;
-        }
-        *lost = 0;
-        let copies = 1 + u64::from(self.random.in_percent(noise.twice_percent));
-        for _ in 0..copies {
-            self.carry(cable, end, signal);
+        for late in wire.whims.next(end).into_iter().flatten() {
+            self.carry(cable, end, (signal, late));
         }
     }
 
-    fn carry(&mut self, cable: usize, end: usize, signal: &ModeSignal) {
-        let noise = &self.ordeal.noise;
-        let late = match self.random.in_percent(noise.late_percent) {
-            true => Duration::from_ns(self.random.below(noise.late_by.as_ns())),
-            false => Duration::ZERO,
-        };
+    fn carry(&mut self, cable: usize, end: usize, (signal, late): (&ModeSignal, Duration)) {
         let Some(frame) = self.frames.keep(&frame_of(signal, KEY)) else {
             return;
         };

@@ -7,6 +7,7 @@ use units::Duration;
 
 use super::finding::Finding;
 use super::ordeal::{Incident, Ordeal};
+use super::promise::Promise;
 use super::run::Outcome;
 use super::topology::Shape;
 
@@ -116,5 +117,69 @@ impl fmt::Display for Tally {
         let percent = self.closest_permille / 10;
         writeln!(out, "most of the time allowed that was taken: {percent} %")?;
         write!(out, "networks that broke a rule: {}", self.findings.len())
+    }
+}
+
+/// What came of many promises.
+#[derive(Clone, Debug, Default)]
+pub struct PromiseTally {
+    networks: u64,
+    /// Of a thousand, the most that was taken of the time of a change, and of that of the
+    /// message.
+    most: [u64; 2],
+    broken: BTreeMap<u64, String>,
+}
+
+impl PromiseTally {
+    /// Adds one.
+    pub fn count(&mut self, seed: u64, promise: &Promise) {
+        self.networks += 1;
+        let taken = promise.taken_permille();
+        for (most, taken) in self.most.iter_mut().zip(taken) {
+            *most = (*most).max(taken);
+        }
+        if !promise.is_kept() {
+            self.broken.insert(seed, promise.to_string());
+        }
+    }
+
+    /// Returns this with what was counted elsewhere.
+    #[must_use]
+    pub fn merged(mut self, other: Self) -> Self {
+        self.networks += other.networks;
+        for (most, taken) in self.most.iter_mut().zip(other.most) {
+            *most = (*most).max(taken);
+        }
+        self.broken.extend(other.broken);
+        self
+    }
+
+    /// Tells whether all were kept.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.broken.is_empty()
+    }
+}
+
+impl fmt::Display for PromiseTally {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [change, message] = self.most.map(|permille| permille / 10);
+        writeln!(
+            out,
+            "promises to flows that need more: {} networks",
+            self.networks
+        )?;
+        writeln!(
+            out,
+            "most of the time of a change that was taken: {change} %"
+        )?;
+        writeln!(
+            out,
+            "most of the time of a message that was taken: {message} %"
+        )?;
+        for (seed, promise) in self.broken.iter().take(10) {
+            writeln!(out, "  seed {seed}: {promise}")?;
+        }
+        write!(out, "promises broken: {}", self.broken.len())
     }
 }

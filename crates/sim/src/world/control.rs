@@ -4,7 +4,7 @@
 use controller::northbound::{Said, Saying};
 use controller::store::{Store, StoreEvent};
 
-use super::{World, number};
+use super::{Told, World, number};
 use crate::chunks::ChunkId;
 use crate::network::{Channel, Event, Towards};
 
@@ -35,8 +35,9 @@ impl World {
         };
         core.handle(self.now, connected);
         let connection = connection_of(channel);
-        self.controller
-            .handle(self.now, controller::Input::Connected(connection));
+        if let Some(controller) = &mut self.controller {
+            controller.handle(self.now, controller::Input::Connected(connection));
+        }
         self.drain_switch(switch);
         self.drain_controller();
     }
@@ -50,8 +51,9 @@ impl World {
         };
         node.generation += 1;
         let connection = connection_of(channel);
-        self.controller
-            .handle(self.now, controller::Input::Disconnected(connection));
+        if let Some(controller) = &mut self.controller {
+            controller.handle(self.now, controller::Input::Disconnected(connection));
+        }
         self.drain_controller();
     }
 
@@ -60,7 +62,7 @@ impl World {
         let connection = connection_of(channel);
         let node = &mut self.switches[switch];
         let stands = node.generation == channel.generation;
-        let (now, controller) = (self.now, &mut self.controller);
+        let (now, controller, told) = (self.now, &mut self.controller, &mut self.told);
         self.network
             .chunks
             .take(chunk, |bytes| match (towards, &mut node.core) {
@@ -73,9 +75,16 @@ impl World {
                         },
                     );
                 }
-                (Towards::Controller, _) if stands => {
-                    controller.handle(now, controller::Input::Received { connection, bytes });
-                }
+                (Towards::Controller, _) if stands => match controller {
+                    Some(controller) => {
+                        controller.handle(now, controller::Input::Received { connection, bytes });
+                    }
+                    None => told.push(Told {
+                        at: now,
+                        switch,
+                        bytes: bytes.to_vec(),
+                    }),
+                },
                 (Towards::Switch | Towards::Controller, _) => {}
             });
         match towards {
@@ -89,18 +98,23 @@ impl World {
             return;
         }
         self.controller_wake_up = None;
-        if self.controller.deadline() <= self.now {
-            self.controller.handle(self.now, controller::Input::Timeout);
+        if let Some(controller) = &mut self.controller
+            && controller.deadline() <= self.now
+        {
+            controller.handle(self.now, controller::Input::Timeout);
         }
         self.drain_controller();
     }
 
     /// Does what the controller asks for, until it asks for nothing more.
     pub(super) fn drain_controller(&mut self) {
+        let Some(controller) = &mut self.controller else {
+            return;
+        };
         let mut writes = Vec::new();
         let mut closed = Vec::new();
         loop {
-            while let Some(output) = self.controller.poll() {
+            while let Some(output) = controller.poll() {
                 match output {
                     controller::Output::Send { connection, bytes } => {
                         let channel = channel_of(connection);
@@ -133,17 +147,16 @@ impl World {
             let Ok(()) = self.store.write(&writes);
             for write in writes.drain(..) {
                 let event = StoreEvent::Written(write);
-                self.controller
-                    .handle(self.now, controller::Input::Stored(event));
+                controller.handle(self.now, controller::Input::Stored(event));
             }
         }
-        for connection in closed {
-            self.closed_by_controller(channel_of(connection));
-        }
-        let at = self.controller.deadline();
+        let at = controller.deadline();
         if self.controller_wake_up.is_none_or(|planned| at < planned) {
             self.controller_wake_up = Some(at);
             self.network.calendar.schedule(at, Event::ControllerWakeUp);
+        }
+        for connection in closed {
+            self.closed_by_controller(channel_of(connection));
         }
     }
 

@@ -1,14 +1,22 @@
 //! Networks that go through an ordeal end in one mode (S2-11). Replay one with
 //! `TAKTOS_SEED=… cargo test -p sim --test modes`; `cargo xtask modes` runs many more.
 
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
+
+mod stages;
+
 use std::ops::RangeInclusive;
 
 use sim::modes::finding::Finding;
 use sim::modes::ordeal::Ordeal;
+use sim::modes::promise::Promise;
 use sim::modes::run::run;
 use sim::modes::station::Flaw;
+use sim::modes::whole;
 
 const ORDEALS: u64 = 400;
+/// Whole switches take longer.
+const WHOLE: usize = 150;
 
 #[test]
 fn all_who_are_connected_end_in_one_mode_in_time() {
@@ -25,6 +33,31 @@ fn all_who_are_connected_end_in_one_mode_in_time() {
     }
     assert!(refused_signals > 0, "no forgery was refused");
     assert!(refused_ways_back > 0, "no way back was refused");
+}
+
+/// The same with the switches that ship, told by OpenFlow how they take part.
+#[test]
+fn whole_switches_end_in_one_mode_in_time() {
+    for seed in seeds().take(WHOLE) {
+        println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
+
+        let outcome = whole::run(&Ordeal::draw(seed));
+
+        assert_eq!(outcome.findings, []);
+        assert!(outcome.agreed_after <= outcome.agreed_within, "{outcome:?}");
+    }
+}
+
+/// No message of the flow that matters is later than its bound while the mode changes.
+#[test]
+fn a_flow_that_needs_more_has_it_within_the_bound_of_the_change() {
+    for seed in seeds().take(WHOLE) {
+        println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
+
+        let promise = Promise::of(seed);
+
+        assert!(promise.is_kept(), "{promise}");
+    }
 }
 
 /// The check can fail: who does not repeat what it holds stays behind.

@@ -289,7 +289,7 @@ impl Blueprint {
                 .collect(),
             hosts: vec![HOST_RATE; self.hosts.len()],
             links: links.chain(cables).collect(),
-            controller: self.controller(),
+            controller: Some(self.controller()),
             control_delay: CONTROL_DELAY,
             carrier_detection: CARRIER_DETECTION,
         }

@@ -51,7 +51,7 @@ impl SimWorld {
             switches: switches.collect(),
             hosts: hosts.collect(),
             links: scenario.links.iter().map(link_part).collect(),
-            controller,
+            controller: Some(controller),
             control_delay: scenario.control.channel_delay.round_up(),
             carrier_detection: CARRIER_DETECTION,
         };

@@ -135,7 +135,7 @@ fn parts(map: &WideArea, seed: u64) -> Parts {
         switches: switches.collect(),
         hosts: Vec::new(),
         links: links.collect(),
-        controller: config(map),
+        controller: Some(config(map)),
         control_delay: CONTROL_DELAY,
         carrier_detection: Duration::from_ms(1),
     }

@@ -1,0 +1,498 @@
+//! A network with flows, one of which breaks its contract at some time: what becomes of
+//! its message, and how long it takes until all switches treat frames accordingly.
+//!
+//! # Differs from the paper
+//!
+//! Who changes the mode without modes is a controller of given times
+//! ([`ControllerTimes`]); its messages take effect switch by switch, each switch's all
+//! at once.
+
+use std::net::Ipv4Addr;
+
+use measure::capture::Captures;
+use measure::identity::Catalogue;
+use measure::load::{HostLoad, Load, QueuedSource};
+use measure::recorder::Settings;
+use measure::traffic::{Addresses, Message as Messages, Source, message};
+use measure::{Contract, FlowPlan, Recorder};
+use switch::{Pacing, PortConfig};
+use units::{BitRate, DataSize, Delay, Duration, Instant};
+use wire::ethernet::MacAddress;
+use wire::openflow::taktos::{ModeEvent, ModeEventKind, ModeMessage, MonitorContract};
+use wire::openflow::{DatapathId, Framer, Message, PortNumber};
+
+use super::deployment::{Deployment, FLAG_DSCP, LEVELS, RuledFlow, Strategy, Treatment};
+use super::topology::Topology;
+use crate::World;
+use crate::emulation::Behaviour;
+use crate::parts::{End, LinkPart, Node, Parts, Processing, SwitchPart};
+
+/// The first port to which a host is plugged in.
+const HOSTS_FROM: u32 = 64;
+/// What the link of a host lets through at once: a full frame.
+const BURST: DataSize = DataSize::from_bytes(1_538);
+/// When the switches have been told everything.
+const READY: Duration = Duration::from_ms(300);
+const CONTROL_DELAY: Duration = Duration::from_us(50);
+const CARRIER_DETECTION: Duration = Duration::from_ms(1);
+/// How long a bit is on a cable.
+pub const PROPAGATION: Delay = Delay::from_ns(530);
+/// How often neighbours repeat what they hold.
+pub const HEARTBEAT: Duration = Duration::from_ms(10);
+
+/// A switch of the experiment.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// The stage that its ports share.
+    pub processing: Processing,
+    /// How it behaves instead, if its times are not always the longest.
+    pub behaviour: Option<Behaviour>,
+    /// How many frames a queue holds.
+    pub queue_frames: usize,
+}
+
+/// How long the controller takes that changes the mode without modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControllerTimes {
+    /// From the request's leaving the switch to the first message to a switch.
+    pub reaction: Duration,
+    /// From one message to the next, of all switches together.
+    pub per_message: Duration,
+    /// What a switch takes for each, beyond what its profile says.
+    pub per_entry: Duration,
+}
+
+/// A flow of the experiment.
+#[derive(Clone, Debug)]
+pub struct StagedFlow {
+    /// Who sends.
+    pub from: usize,
+    /// Who receives.
+    pub to: usize,
+    /// The switches on its way.
+    pub route: Vec<usize>,
+    /// The time between two messages.
+    pub period: Duration,
+    /// What a message has in the usual case.
+    pub size_bytes: u32,
+    /// When the first message is due, after everything is ready.
+    pub phase: Duration,
+    /// What becomes of it at each level.
+    pub treatments: [Treatment; 2],
+    /// The message that breaks the contract, if one does.
+    pub breach: Option<Breach>,
+}
+
+/// A message that is larger than agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// Which message of the flow, counted from 0.
+    pub number: u32,
+    /// How large it is.
+    pub size_bytes: u32,
+}
+
+/// An experiment.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// The switches and their cables.
+    pub topology: Topology,
+    /// At which switch each host is.
+    pub hosts: Vec<usize>,
+    /// The flows; the n-th goes to the UDP port [`port_of`] it.
+    pub flows: Vec<StagedFlow>,
+    /// How the network copes.
+    pub strategy: Strategy,
+    /// How many entries of each switch change.
+    pub rules: usize,
+    /// What the switches are.
+    pub device: Device,
+    /// What the controller is, where one is asked.
+    pub controller: ControllerTimes,
+    /// The rate of all links.
+    pub rate: BitRate,
+    /// How long frames are sent.
+    pub duration: Duration,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// When a switch noticed that the contract was broken.
+    pub detected: Option<Instant>,
+    /// When the last switch treated frames by the entries of the higher level, if all
+    /// came to do so.
+    pub changed: Option<Instant>,
+    /// When a frame that the higher level drops last began to leave a switch, if that
+    /// was after the detection.
+    pub out_of_mode: Option<Instant>,
+    /// From when the large message was due until its last packet arrived.
+    pub message: Option<Duration>,
+    /// The longest time that a whole message of each flow took from when it was due.
+    pub longest: Vec<Option<Duration>>,
+    /// How many messages of each flow arrived whole.
+    pub whole: Vec<u64>,
+}
+
+impl Seen {
+    /// Returns from the detection until all switches had changed and no frame out of
+    /// mode left any more.
+    #[must_use]
+    pub fn mode_change(&self) -> Option<Duration> {
+        let ends = self.changed?.max(self.out_of_mode.unwrap_or_default());
+        ends.checked_since(self.detected?)
+    }
+}
+
+/// Returns the UDP port that the n-th flow goes to.
+#[must_use]
+pub fn port_of(flow: usize) -> u16 {
+    10_000 + u16::try_from(flow).expect("a few flows")
+}
+
+impl Stage {
+    /// Lets everything happen.
+    #[must_use]
+    pub fn play(&self) -> Seen {
+        let deployment = self.deployment();
+        let mut world = World::new(self.parts());
+        world.watch();
+        let start = Instant::ZERO + READY;
+        let mut play = Play {
+            stage: self,
+            deployment,
+            framers: (0..self.topology.switches).map(|_| Framer::new()).collect(),
+            greeted: vec![false; self.topology.switches],
+            changed: vec![None; self.topology.switches],
+            detected: None,
+        };
+        play.until(&mut world, start);
+        world.begin(self.load(start));
+        play.until(&mut world, start + self.duration);
+        play.seen(&world, start)
+    }
+
+    fn deployment(&self) -> Deployment {
+        let flows = self.flows.iter().enumerate();
+        let flows = flows.map(|(number, flow)| RuledFlow {
+            port: port_of(number),
+            hops: self.hops(flow),
+            treatments: flow.treatments,
+            contracts: flow.breach.map(|breach| {
+                let contract = |size_bytes| MonitorContract {
+                    period: flow.period,
+                    size_bytes,
+                };
+                [contract(flow.size_bytes), contract(breach.size_bytes)]
+            }),
+        });
+        let trunks = (0..self.topology.switches).map(|switch| {
+            let trunks = self.topology.trunks(switch);
+            let trunks = trunks.map(|(port, far, _)| match far.node {
+                Node::Switch(far_switch) => (port, datapath(far_switch), far.port),
+                Node::Host(host) => panic!("host {host} is at no cable between switches"),
+            });
+            trunks.collect()
+        });
+        Deployment {
+            strategy: self.strategy,
+            flows: flows.collect(),
+            rules: self.rules,
+            trunks: trunks.collect(),
+            heartbeat: HEARTBEAT,
+        }
+    }
+
+    /// Returns the switches on the way of a flow with the ports by which it leaves.
+    fn hops(&self, flow: &StagedFlow) -> Vec<(usize, PortNumber)> {
+        let places = flow.route.iter().enumerate();
+        let hops = places.map(|(place, switch)| {
+            let Some(next) = flow.route.get(place + 1) else {
+                return (*switch, host_port(flow.to));
+            };
+            let mut trunks = self.topology.trunks(*switch);
+            let towards = trunks.find(|(_, far, _)| far.node == Node::Switch(*next));
+            let (port, _, _) = towards.expect("a route follows cables");
+            (*switch, port)
+        });
+        hops.collect()
+    }
+
+    fn parts(&self) -> Parts {
+        let switches = (0..self.topology.switches).map(|switch| SwitchPart {
+            config: self.config(switch),
+            processing: self.device.processing,
+            emulation: self.device.behaviour.clone(),
+        });
+        let link = |ends| LinkPart {
+            ends,
+            propagation: PROPAGATION,
+            loss_ppm: 0,
+        };
+        let trunks = self.topology.cables.iter().map(|ends| link(*ends));
+        let hosts = self.hosts.iter().enumerate().map(|(host, switch)| {
+            let at_host = End {
+                node: Node::Host(host),
+                port: PortNumber(1),
+            };
+            let at_switch = End {
+                node: Node::Switch(*switch),
+                port: host_port(host),
+            };
+            link([at_host, at_switch])
+        });
+        Parts {
+            seed: self.seed,
+            switches: switches.collect(),
+            hosts: vec![self.rate; self.hosts.len()],
+            links: trunks.chain(hosts).collect(),
+            controller: None,
+            control_delay: CONTROL_DELAY,
+            carrier_detection: CARRIER_DETECTION,
+        }
+    }
+
+    fn config(&self, switch: usize) -> switch::Config {
+        let trunks = self.topology.trunks(switch).map(|(port, _, _)| port);
+        let here = self.hosts.iter().enumerate();
+        let here = here.filter(|(_, at)| **at == switch);
+        let hosts = here.map(|(host, _)| host_port(host));
+        let ports = trunks.chain(hosts).collect();
+        switch_config(switch, ports, self.rate, self.device.queue_frames)
+    }
+
+    fn load(&self, start: Instant) -> Load {
+        let mut load = Load {
+            hosts: self.hosts.iter().map(|_| HostLoad::default()).collect(),
+            recorder: Recorder::new(start, Settings::default()),
+            catalogue: Catalogue::default(),
+            captures: Captures::default(),
+        };
+        for (number, flow) in self.flows.iter().enumerate() {
+            let index = load.recorder.add(FlowPlan {
+                receivers: 1,
+                promise: None,
+                contract: None,
+                period: None,
+            });
+            for config in self.sources(number, flow, start) {
+                load.hosts[flow.from].sources.push(QueuedSource {
+                    source: Source::Message(Messages::new(&config)),
+                    flow: index,
+                    queue: match flow.treatments[0] {
+                        Treatment::Queue(queue) => queue,
+                        Treatment::Drop => 0,
+                    },
+                });
+            }
+        }
+        load
+    }
+
+    /// Returns what sends a flow: the messages up to the large one, that one, and those
+    /// behind it.
+    fn sources(&self, number: usize, flow: &StagedFlow, start: Instant) -> Vec<message::Config> {
+        let first = start + flow.phase;
+        let until = start + self.duration;
+        let config = |size_bytes, dscp, from, until| message::Config {
+            addresses: self.addresses(number, flow, dscp),
+            message_length: size_bytes,
+            period: flow.period,
+            contract: Contract {
+                rate: self.rate,
+                burst: BURST,
+            },
+            start: from,
+            until: Some(until),
+        };
+        let Some(breach) = flow.breach else {
+            return vec![config(flow.size_bytes, 0, first, until)];
+        };
+        let at = first + flow.period * u64::from(breach.number);
+        let behind = at + flow.period;
+        vec![
+            config(flow.size_bytes, 0, first, at),
+            config(breach.size_bytes, FLAG_DSCP, at, at + Duration::from_ns(1)),
+            config(flow.size_bytes, 0, behind, until),
+        ]
+    }
+
+    fn addresses(&self, number: usize, flow: &StagedFlow, dscp: u8) -> Addresses {
+        let mac = |host: usize| MacAddress([2, 1, 0, 0, 0, host.to_le_bytes()[0]]);
+        let ip = |host: usize| Ipv4Addr::new(10, 0, 0, host.to_le_bytes()[0]);
+        Addresses {
+            source_mac: mac(flow.from),
+            destination_mac: mac(flow.to),
+            vlan: None,
+            source: ip(flow.from),
+            destination: ip(flow.to),
+            source_port: 49_152,
+            destination_port: port_of(number),
+            dscp,
+        }
+    }
+}
+
+/// An experiment that goes on.
+#[derive(Debug)]
+struct Play<'a> {
+    stage: &'a Stage,
+    deployment: Deployment,
+    framers: Vec<Framer>,
+    greeted: Vec<bool>,
+    changed: Vec<Option<Instant>>,
+    detected: Option<Instant>,
+}
+
+impl Play<'_> {
+    /// Lets things happen until a time, and does what a controller does.
+    fn until(&mut self, world: &mut World, end: Instant) {
+        while world.now() < end {
+            for told in world.run_until_told(end) {
+                if !self.greeted[told.switch] {
+                    self.greeted[told.switch] = true;
+                    let greeting = self.deployment.greeting(told.switch);
+                    world.tell(told.at, told.switch, &greeting);
+                }
+                self.framers[told.switch].push(&told.bytes);
+                while let Ok(Some(bytes)) = self.framers[told.switch].next_message() {
+                    let bytes = bytes.to_vec();
+                    self.listen(world, told.at, told.switch, &bytes);
+                }
+            }
+        }
+    }
+
+    fn listen(&mut self, world: &mut World, at: Instant, switch: usize, bytes: &[u8]) {
+        match Message::parse(bytes) {
+            Ok((_, Message::Mode(ModeMessage::Event(event)))) => self.note(switch, &event),
+            Ok((_, Message::PacketIn(_))) if self.detected.is_none() => {
+                let asked = at - CONTROL_DELAY;
+                self.detected = Some(asked);
+                self.change(world, asked);
+            }
+            Ok((_, Message::Error(error))) => panic!("switch {switch} refuses: {error:?}"),
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    /// Takes down what a switch says of the mode.
+    fn note(&mut self, switch: usize, event: &ModeEvent) {
+        match event.kind {
+            ModeEventKind::Violation(_) => {
+                self.detected.get_or_insert(event.detected);
+            }
+            ModeEventKind::Entered if event.served == LEVELS[1] => {
+                self.changed[switch].get_or_insert(event.changed);
+                // Where the mode begins, the frame that caused it is the violating one.
+                if event.origin == datapath(switch) {
+                    self.detected.get_or_insert(event.detected);
+                }
+            }
+            ModeEventKind::Entered
+            | ModeEventKind::SignalsRefused(_)
+            | ModeEventKind::Incomplete => {}
+        }
+    }
+
+    /// Changes the mode as a controller does: by new entries for every switch.
+    fn change(&mut self, world: &mut World, asked: Instant) {
+        let times = self.stage.controller;
+        let mut sent = asked + CONTROL_DELAY + times.reaction;
+        for switch in 0..self.stage.topology.switches {
+            let entries = self.deployment.entries_of(switch).max(self.stage.rules) as u64;
+            let messages = self.deployment.change(switch, LEVELS[1]);
+            // A device whose profile says how long it works on each begins with the
+            // first, others are done with all some time after the last has come.
+            let at = match self.stage.device.behaviour {
+                Some(_) => sent + times.per_message,
+                None => sent + (times.per_message + times.per_entry) * entries,
+            };
+            self.changed[switch] = Some(world.tell(at, switch, &messages));
+            sent += times.per_message * entries;
+        }
+    }
+
+    fn seen(&self, world: &World, start: Instant) -> Seen {
+        let Some(watch) = world.watched() else {
+            return Seen::default();
+        };
+        let stage = self.stage;
+        let flows = stage.flows.iter().enumerate();
+        let dropped = flows.clone().filter_map(|(number, flow)| {
+            (flow.treatments[1] == Treatment::Drop).then(|| port_of(number))
+        });
+        let dropped: Vec<u16> = dropped.collect();
+        let changes = match stage.strategy {
+            Strategy::McAgnostic => false,
+            Strategy::Taktos | Strategy::StdSdn => true,
+        };
+        let after = |at: &Instant| self.detected.is_some_and(|detected| *at > detected);
+        let last = watch.last_departure(&dropped).filter(|_| changes);
+        let all: Option<Vec<Instant>> = self.changed.iter().copied().collect();
+        let mut seen = Seen {
+            detected: self.detected,
+            changed: all.and_then(|all| all.into_iter().max()),
+            out_of_mode: last.filter(after),
+            ..Seen::default()
+        };
+        for (number, flow) in flows {
+            let (mut longest, mut whole) = (None, 0);
+            for ((message, size), passage) in watch.messages(port_of(number)) {
+                let large = flow.breach.filter(|breach| breach.size_bytes == size);
+                let arrived = passage.arrived.filter(|_| passage.is_whole());
+                let took = match large {
+                    Some(breach) => {
+                        let due = start + flow.phase + flow.period * u64::from(breach.number);
+                        let took = arrived.map(|arrived| arrived - due);
+                        seen.message = took;
+                        took
+                    }
+                    None if flow.breach.is_none() => {
+                        let due = start + flow.phase + flow.period * u64::from(message);
+                        arrived.map(|arrived| arrived - due)
+                    }
+                    None => None,
+                };
+                whole += u64::from(arrived.is_some());
+                longest = longest.max(took);
+            }
+            seen.longest.push(longest);
+            seen.whole.push(whole);
+        }
+        seen
+    }
+}
+
+/// Returns a switch with these ports, and queues of so many frames.
+pub(super) fn switch_config(
+    switch: usize,
+    ports: Vec<PortNumber>,
+    rate: BitRate,
+    queue_frames: usize,
+) -> switch::Config {
+    let ports = ports.into_iter().map(|number| PortConfig {
+        number,
+        name: format!("p{}", number.0),
+        mac: MacAddress([2, 0, 0, 0, 0, 1]),
+        rate: Some(rate),
+        pacing: Pacing::Core,
+    });
+    let mut config = switch::Config::new(datapath(switch), ports.collect());
+    config.queue_capacity = queue_frames;
+    config.buffers = config.buffers_that_suffice();
+    // Nobody is there to answer.
+    config.keep_alive = None;
+    config
+}
+
+/// Returns the name of a switch.
+pub(super) fn datapath(switch: usize) -> DatapathId {
+    DatapathId(switch as u64 + 1)
+}
+
+fn host_port(host: usize) -> PortNumber {
+    PortNumber(HOSTS_FROM + u32::try_from(host).expect("a few hosts"))
+}

@@ -1,0 +1,394 @@
+//! Leads whole switches through an ordeal: those that ship, told by OpenFlow how they
+//! take part, between cables that lose, repeat and delay their signals.
+//!
+//! What is seen is what switches tell their controller: the modes that they enter and
+//! the levels that they serve.
+
+use units::{BitRate, Delay, Duration, Instant};
+use wire::ethernet::EtherType;
+use wire::mode_signal::{Kind, Level, Mode, ModeSignal};
+use wire::openflow::taktos::{
+    LevelSet, ModeCommand, ModeConfig, ModeEvent, ModeEventKind, ModeFailed, ModeFlags, ModeKey,
+    ModeMessage, ModeSet, Trunk,
+};
+use wire::openflow::{
+    Action, Actions, Fields, FlowMod, Framer, Hello, Instruction, Instructions, MatchField,
+    Message, PortNumber, Sequence, TableId, TransactionId,
+};
+
+use super::finding::Finding;
+use super::ordeal::{Forgery, Incident, Ordeal};
+use super::run::Outcome;
+use super::stage::{datapath, switch_config};
+use super::station::{KEY, far_ahead, frame_of};
+use super::topology::HOST_PORT;
+use super::whims::SignalWhims;
+use crate::World;
+use crate::parts::{End, Fault, FaultAt, LinkPart, Node, Parts, Processing, SwitchPart};
+use crate::servers::random::Random;
+
+const RATE: BitRate = BitRate::from_mbps(1_000);
+const PROPAGATION: Delay = Delay::from_ns(500);
+const CONTROL_DELAY: Duration = Duration::from_us(50);
+const CARRIER_DETECTION: Duration = Duration::from_us(100);
+/// A switch that starts anew is connected, told how it takes part, and hears of its
+/// links: what that adds to the time that all may take, and a few signals at a port to
+/// each hop.
+const JOINING: Duration = Duration::from_ms(1);
+const AT_PORTS: Duration = Duration::from_us(30);
+const TRANSACTION: TransactionId = TransactionId(0x4D0D_E001);
+const FINDINGS_MAX: usize = 10;
+
+/// Leads the whole switches of an ordeal through it.
+#[must_use]
+pub fn run(ordeal: &Ordeal) -> Outcome {
+    let mut run = Run::new(ordeal);
+    let allowed = run.agreed_within();
+    for (at, incident) in &ordeal.incidents {
+        run.until(run.begins + (*at - Instant::ZERO));
+        run.incident(*incident);
+    }
+    let end = run.world.now() + allowed;
+    run.until(end);
+    run.judge();
+    // Nothing may change any more: look for a while whether it does.
+    run.until(end + ordeal.heartbeat * 4u64);
+    run.judge();
+    run.outcome(allowed)
+}
+
+struct Run<'a> {
+    ordeal: &'a Ordeal,
+    world: World,
+    /// When all switches had been told how they take part.
+    begins: Instant,
+    random: Random,
+    framers: Vec<Framer>,
+    greeted: Vec<bool>,
+    crashed: Vec<bool>,
+    cut: Vec<bool>,
+    modes: Vec<Mode>,
+    /// By switch and level, when it was last demanded.
+    demands: Vec<(usize, Level, Instant)>,
+    changed: Instant,
+    entered: u64,
+    refused_signals: u64,
+    refused_ways_back: u64,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Run<'a> {
+    fn new(ordeal: &'a Ordeal) -> Self {
+        let switches = ordeal.topology.switches;
+        let mut world = World::new(parts(ordeal));
+        for cable in 0..ordeal.topology.cables.len() {
+            world.disturb(cable, SignalWhims::new(&ordeal.noise, cable, ordeal.seed));
+        }
+        let mut run = Self {
+            ordeal,
+            world,
+            begins: Instant::ZERO + JOINING,
+            random: Random::new(!ordeal.seed),
+            framers: (0..switches).map(|_| Framer::new()).collect(),
+            greeted: vec![false; switches],
+            crashed: vec![false; switches],
+            cut: vec![false; ordeal.topology.cables.len()],
+            modes: vec![Mode::default(); switches],
+            demands: Vec::new(),
+            changed: Instant::ZERO,
+            entered: 0,
+            refused_signals: 0,
+            refused_ways_back: 0,
+            findings: Vec::new(),
+        };
+        run.until(run.begins);
+        run
+    }
+
+    /// The time of the ordeal, with what real ports and connections add.
+    fn agreed_within(&self) -> Duration {
+        let heard = self.ordeal.heard_at_the_end();
+        let hops = self.ordeal.topology.diameter(&heard) * 2;
+        self.ordeal.agreed_within() + AT_PORTS * hops + JOINING
+    }
+
+    fn until(&mut self, end: Instant) {
+        while self.world.now() < end {
+            for told in self.world.run_until_told(end) {
+                let switch = told.switch;
+                if !self.greeted[switch] {
+                    self.greeted[switch] = true;
+                    self.framers[switch] = Framer::new();
+                    let greeting = greeting(self.ordeal, switch);
+                    self.world.tell(told.at, switch, &greeting);
+                }
+                self.framers[switch].push(&told.bytes);
+                while let Ok(Some(bytes)) = self.framers[switch].next_message() {
+                    let bytes = bytes.to_vec();
+                    self.listen(switch, &bytes);
+                }
+            }
+        }
+    }
+
+    fn listen(&mut self, switch: usize, bytes: &[u8]) {
+        match Message::parse(bytes) {
+            Ok((_, Message::Mode(ModeMessage::Event(event)))) => self.note(switch, &event),
+            Ok((_, Message::Error(error))) => match ModeFailed::of(error.kind) {
+                Some(ModeFailed::NotQuiet | ModeFailed::NotLower) => self.refused_ways_back += 1,
+                Some(_) | None => panic!("switch {switch} refuses: {error:?}"),
+            },
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    /// Takes down what a switch says of the mode.
+    fn note(&mut self, switch: usize, event: &ModeEvent) {
+        let at = event.changed;
+        match event.kind {
+            ModeEventKind::Entered => {
+                self.entered += 1;
+                self.modes[switch] = event.mode;
+                self.changed = self.changed.max(at);
+                let level = event.served;
+                if self.ordeal.incomplete.contains(&(switch, level)) {
+                    self.find(Finding::ServesIncomplete { switch, level, at });
+                }
+                if event.mode.era >= far_ahead().era {
+                    let mode = event.mode;
+                    self.find(Finding::FromNowhere { switch, mode, at });
+                }
+            }
+            ModeEventKind::SignalsRefused(_) => self.refused_signals += event.count,
+            ModeEventKind::Violation(_) | ModeEventKind::Incomplete => {}
+        }
+    }
+
+    fn incident(&mut self, incident: Incident) {
+        match incident {
+            Incident::Violation { switch, level } => {
+                if self.set(switch, ModeCommand::Demand, level) {
+                    let at = self.world.now() + CONTROL_DELAY;
+                    self.demands.push((switch, level, at));
+                }
+            }
+            Incident::Lower { switch, level } => {
+                self.set(switch, ModeCommand::Lower, level);
+            }
+            Incident::Force { switch, level } => {
+                if self.set(switch, ModeCommand::Force, level) {
+                    self.demands.retain(|(at, _, _)| *at != switch);
+                }
+            }
+            Incident::Crash { switch } => {
+                self.crashed[switch] = true;
+                self.greeted[switch] = false;
+                self.modes[switch] = Mode::default();
+                self.demands.retain(|(at, _, _)| *at != switch);
+                self.fault(Fault::Crash { switch });
+            }
+            Incident::Restart { switch } => self.restart(switch),
+            Incident::Cut { cable } => {
+                self.cut[cable] = true;
+                self.fault(Fault::Cut { link: cable });
+            }
+            Incident::Heal { cable } => {
+                self.cut[cable] = false;
+                self.fault(Fault::Heal { link: cable });
+            }
+            Incident::Forge { switch, forgery } => self.forge(switch, forgery),
+        }
+    }
+
+    /// Tells a switch that takes part another level. Returns whether there is one.
+    fn set(&mut self, switch: usize, command: ModeCommand, level: Level) -> bool {
+        if self.greeted[switch] {
+            let mut out = Vec::new();
+            let set = ModeSet { command, level };
+            ModeMessage::Set(set).emit(TRANSACTION, &mut out);
+            self.world.tell(self.world.now(), switch, &out);
+        }
+        self.greeted[switch]
+    }
+
+    fn restart(&mut self, switch: usize) {
+        if !std::mem::take(&mut self.crashed[switch]) {
+            return;
+        }
+        self.changed = self.world.now();
+        self.fault(Fault::Restart { switch });
+        // Starting mends the cables of a switch; those that were cut stay so.
+        let cables: Vec<usize> = self.ordeal.topology.trunks(switch).map(|it| it.2).collect();
+        for link in cables {
+            if self.cut[link] {
+                self.fault(Fault::Cut { link });
+            }
+        }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        let at = self.world.now();
+        self.world.plan(&[FaultAt { at, fault }]);
+        self.until(at);
+        self.world.run_until(at);
+    }
+
+    /// Sends what looks like a signal, as a host or over a cable that is tapped.
+    fn forge(&mut self, switch: usize, forgery: Forgery) {
+        let trunks: Vec<_> = self.ordeal.topology.trunks(switch).collect();
+        let (near, far, _) = trunks[self.random.index(trunks.len())];
+        let Node::Switch(neighbour) = far.node else {
+            return;
+        };
+        let mut signal = ModeSignal {
+            kind: Kind::Signal,
+            mode: far_ahead(),
+            origin: datapath(neighbour),
+            sender: datapath(neighbour),
+            port: far.port,
+        };
+        let (mut bytes, mut port) = (frame_of(&signal, [7; 16]), near);
+        match forgery {
+            Forgery::OtherKey => {}
+            Forgery::NoTag => {
+                let length = bytes.len();
+                bytes[length - 8..].fill(0);
+            }
+            Forgery::Truncated => bytes.truncate(14 + self.random.index(bytes.len() - 14)),
+            // A true one, but by a port of hosts.
+            Forgery::Recorded => {
+                bytes = frame_of(&signal, KEY);
+                port = HOST_PORT;
+            }
+            // A true one, but from another cable.
+            Forgery::Elsewhere => {
+                signal.port = PortNumber(signal.port.0 + 1_000);
+                bytes = frame_of(&signal, KEY);
+            }
+        }
+        match port {
+            HOST_PORT => self.world.announce(switch, &bytes),
+            near => self.world.inject(switch, near, &bytes),
+        }
+    }
+
+    /// Looks whether those who are connected agree.
+    fn judge(&mut self) {
+        let heard = self.ordeal.heard_at_the_end();
+        let groups = self.ordeal.topology.groups(&heard);
+        let modes = self.modes.clone();
+        if (0..modes.len()).any(|at| modes[at] != modes[groups[at]]) {
+            let within = self.agreed_within();
+            self.find(Finding::NotAgreed { modes, within });
+        }
+        let now = self.world.now();
+        for (switch, level, at) in self.demands.clone() {
+            let mode = self.modes[switch];
+            if now < at + self.ordeal.hold && mode.level < level {
+                self.find(Finding::DemandLost {
+                    switch,
+                    level,
+                    mode,
+                });
+            }
+        }
+    }
+
+    fn find(&mut self, finding: Finding) {
+        if self.findings.len() < FINDINGS_MAX {
+            self.findings.push(finding);
+        }
+    }
+
+    fn outcome(self, agreed_within: Duration) -> Outcome {
+        let last = self.begins + (self.ordeal.ends() - Instant::ZERO);
+        Outcome {
+            agreed_after: self.changed.saturating_since(last),
+            agreed_within,
+            entered: self.entered,
+            refused_signals: self.refused_signals,
+            refused_ways_back: self.refused_ways_back,
+            findings: self.findings,
+        }
+    }
+}
+
+fn parts(ordeal: &Ordeal) -> Parts {
+    let topology = &ordeal.topology;
+    let latency = Delay::from_ns(ordeal.travel.as_ns());
+    let switches = (0..topology.switches).map(|switch| {
+        let trunks = topology.trunks(switch).map(|(port, _, _)| port);
+        let ports = trunks.chain([HOST_PORT]).collect();
+        SwitchPart {
+            config: switch_config(switch, ports, RATE, 64),
+            processing: Processing {
+                latency,
+                per_frame: Delay::from_ns(100),
+                capacity: 1_024,
+            },
+            emulation: None,
+        }
+    });
+    let link = |ends| LinkPart {
+        ends,
+        propagation: PROPAGATION,
+        loss_ppm: 0,
+    };
+    let trunks = topology.cables.iter().map(|ends| link(*ends));
+    let hosts = (0..topology.switches).map(|host| {
+        let end = |node, port| End { node, port };
+        link([
+            end(Node::Host(host), PortNumber(1)),
+            end(Node::Switch(host), HOST_PORT),
+        ])
+    });
+    Parts {
+        seed: ordeal.seed,
+        switches: switches.collect(),
+        hosts: vec![RATE; topology.switches],
+        links: trunks.chain(hosts).collect(),
+        controller: None,
+        control_delay: CONTROL_DELAY,
+        carrier_detection: CARRIER_DETECTION,
+    }
+}
+
+/// Returns what a switch is told when it is connected.
+fn greeting(ordeal: &Ordeal, switch: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    Hello::OURS.emit(TRANSACTION, &mut out);
+    let actions = [Action::ModeArrange];
+    let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+    let signals = [MatchField::EthType(EtherType::MODE_SIGNAL)];
+    let entry = FlowMod {
+        priority: 1,
+        matching: Fields::of(&signals),
+        instructions: Instructions::of(&instructions),
+        ..FlowMod::add(TableId(0))
+    };
+    entry.emit(TRANSACTION, &mut out);
+    let complete = Level::all().take(usize::from(ordeal.levels));
+    let complete = complete.filter(|level| !ordeal.incomplete.contains(&(switch, *level)));
+    let trunks = ordeal.topology.trunks(switch);
+    let trunks: Vec<Trunk> = trunks
+        .filter_map(|(port, far, _)| match far.node {
+            Node::Switch(neighbour) => Some(Trunk {
+                port,
+                far_port: far.port,
+                far_switch: datapath(neighbour),
+            }),
+            Node::Host(_) => None,
+        })
+        .collect();
+    let config = ModeConfig {
+        hold: Some(ordeal.hold),
+        heart_beat: Some(ordeal.heartbeat),
+        key: ModeKey(KEY),
+        complete: complete.collect::<LevelSet>(),
+        default: Level::LOWEST,
+        flags: ModeFlags::NONE,
+        trunks: Sequence::of(&trunks),
+    };
+    ModeMessage::Config(config).emit(TRANSACTION, &mut out);
+    out
+}

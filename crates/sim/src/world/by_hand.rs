@@ -1,0 +1,93 @@
+//! A network without a controller: whoever holds the world speaks with its switches.
+
+use switch::Switch;
+use units::Instant;
+use wire::openflow::PortNumber;
+
+use super::World;
+use crate::message_watch::MessageWatch;
+use crate::modes::whims::SignalWhims;
+use crate::network::{Channel, Towards};
+
+/// What a switch said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// When it arrived where a controller would be.
+    pub at: Instant,
+    /// Who said it.
+    pub switch: usize,
+    /// A piece of what it says: whole messages, as its agent sends them.
+    pub bytes: Vec<u8>,
+}
+
+impl World {
+    /// Sends messages to a switch over its control connection; they leave at `at`, and
+    /// not before those that were sent to it already. Returns when the last of them takes
+    /// effect.
+    pub fn tell(&mut self, at: Instant, switch: usize, bytes: &[u8]) -> Instant {
+        let network = &mut self.network;
+        let arrives = at.max(self.now) + network.control_delay();
+        let node = &mut self.switches[switch];
+        let channel = Channel {
+            switch: super::number(switch),
+            generation: node.generation,
+        };
+        let mut last = arrives;
+        node.pace.receive(arrives, bytes, |at, bytes| {
+            network.control_at(at, channel, Towards::Switch, bytes);
+            last = at;
+        });
+        last
+    }
+
+    /// Takes what switches said since the last call.
+    pub fn told(&mut self) -> Vec<Told> {
+        std::mem::take(&mut self.told)
+    }
+
+    /// Runs until a switch has said something, or until `until`.
+    pub fn run_until_told(&mut self, until: Instant) -> Vec<Told> {
+        while self.told.is_empty() && self.step(until) {}
+        if self.told.is_empty() {
+            self.now = self.now.max(until);
+        }
+        self.told()
+    }
+
+    /// Says what becomes of the signals on a cable.
+    pub fn disturb(&mut self, link: usize, whims: SignalWhims) {
+        self.network.disturb(link, whims);
+    }
+
+    /// Takes down from now on when messages leave and arrive.
+    pub fn watch(&mut self) {
+        self.watch = Some(MessageWatch::default());
+    }
+
+    /// Returns what was taken down of messages.
+    #[must_use]
+    pub fn watched(&self) -> Option<&MessageWatch> {
+        self.watch.as_ref()
+    }
+
+    /// Returns the core of a switch, unless it has crashed.
+    #[must_use]
+    pub fn switch(&self, switch: usize) -> Option<&Switch> {
+        self.switches[switch].core.as_ref()
+    }
+
+    /// Lets a frame arrive at a port of a switch, as if whoever is at its other end had
+    /// sent it.
+    pub fn inject(&mut self, switch: usize, port: PortNumber, bytes: &[u8]) {
+        let arrived = self.now;
+        if let Some(core) = &mut self.switches[switch].core {
+            let frame = switch::Input::Frame {
+                port,
+                bytes,
+                arrived,
+            };
+            core.handle(self.now, frame);
+        }
+        self.drain_switch(switch);
+    }
+}
