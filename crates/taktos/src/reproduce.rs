@@ -9,6 +9,7 @@ mod amounts;
 mod asynchronous;
 mod devices;
 mod loko;
+mod mc_sdn;
 mod onos;
 mod sdn4ci;
 mod side_by_side;
@@ -16,7 +17,13 @@ mod side_by_side;
 use measure::reproduction::{Picture, Reproduction, Row};
 
 /// The papers whose experiments can be done again.
-pub const PAPERS: [Paper; 4] = [sdn4ci::PAPER, onos::PAPER, asynchronous::PAPER, loko::PAPER];
+pub const PAPERS: [Paper; 5] = [
+    sdn4ci::PAPER,
+    onos::PAPER,
+    asynchronous::PAPER,
+    loko::PAPER,
+    mc_sdn::PAPER,
+];
 
 /// A paper.
 #[derive(Debug)]

@@ -17,6 +17,9 @@ use sim::modes::station::Flaw;
 use sim::modes::tally::{PromiseTally, Tally};
 use sim::modes::whole;
 
+/// Who goes through ordeals, and how they are led.
+type Way = (&'static str, fn(&Ordeal) -> Outcome);
+
 /// Two processors look at networks side by side.
 const THREADS: usize = 2;
 /// So many seeds are taken at a time.
@@ -37,7 +40,7 @@ fn main() -> ExitCode {
     }
     let seeds = arguments.seeds();
     let mut is_broken = false;
-    let ways: [(&str, fn(&Ordeal) -> Outcome); 2] = [
+    let ways: [Way; 2] = [
         ("the agreement alone", |ordeal| run(ordeal, Flaw::None)),
         ("whole switches", whole::run),
     ];

@@ -421,9 +421,9 @@ impl Play<'_> {
         };
         let stage = self.stage;
         let flows = stage.flows.iter().enumerate();
-        let dropped = flows.clone().filter_map(|(number, flow)| {
-            (flow.treatments[1] == Treatment::Drop).then(|| port_of(number))
-        });
+        let dropped = flows.clone();
+        let dropped = dropped.filter(|(_, flow)| flow.treatments[1] == Treatment::Drop);
+        let dropped = dropped.map(|(number, _)| port_of(number));
         let dropped: Vec<u16> = dropped.collect();
         let changes = match stage.strategy {
             Strategy::McAgnostic => false,

@@ -1,8 +1,6 @@
 //! Networks that go through an ordeal end in one mode (S2-11). Replay one with
 //! `TAKTOS_SEED=… cargo test -p sim --test modes`; `cargo xtask modes` runs many more.
 
-#![expect(clippy::unwrap_used, reason = "all of it is a test")]
-
 mod stages;
 
 use std::ops::RangeInclusive;

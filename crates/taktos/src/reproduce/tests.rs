@@ -30,6 +30,21 @@ fn figures_that_follow_from_formulas_agree_with_the_papers() {
     }
 }
 
+/// S2-10: a change of mode comes to its end within the bound, and the large message is
+/// never later for it.
+#[test]
+fn experiments_with_modes_keep_what_they_promise() {
+    for name in ["fig2", "fig6", "fig7", "fig8"] {
+        let experiments = mc_sdn::PAPER.experiments.iter();
+        let mut found = experiments.filter(|experiment| experiment.name == name);
+
+        let outcome = (found.next().unwrap().run)(QUICK, &mut |_, _| {});
+
+        assert_eq!(outcome.broken, [""; 0], "{name}");
+        assert!(!outcome.pictures.is_empty(), "{name}");
+    }
+}
+
 /// S4-10: the bench gets back what was put in, and what the paper prints but for
 /// throughputs, which it searches within 6 %.
 #[test]

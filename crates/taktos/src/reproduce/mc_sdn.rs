@@ -1,0 +1,41 @@
+//! The experiments of MC-SDN (S2-10), in virtual time: the switches that ship, with the
+//! times of the paper's boards and with those of ours.
+
+mod fig2;
+mod fig6;
+mod fig7;
+mod fig8;
+mod networks;
+mod switches;
+
+use super::{Experiment, Paper, Place};
+
+/// The paper and its experiments, in the order in which it has them.
+pub const PAPER: Paper = Paper {
+    name: "mc-sdn",
+    title: "MC-SDN: Supporting Mixed-Criticality Scheduling on Switched-Ethernet Using \
+            Software-Defined Networking (RTSS 2018)",
+    place: Place::Anywhere,
+    experiments: &[
+        Experiment {
+            name: "fig2",
+            shows: "how long a controller takes to change the mode of a switch (Fig. 2, Table I)",
+            run: fig2::run,
+        },
+        Experiment {
+            name: "fig6",
+            shows: "how long a change of mode takes over topologies and rules (Fig. 6)",
+            run: fig6::run,
+        },
+        Experiment {
+            name: "fig7",
+            shows: "how long the message takes that breaks its contract (Fig. 7)",
+            run: fig7::run,
+        },
+        Experiment {
+            name: "fig8",
+            shows: "throughput of a switch that watches a flow, and of one that does not (Fig. 8)",
+            run: fig8::run,
+        },
+    ],
+};

@@ -1,0 +1,169 @@
+//! `fig7`: how long the message takes that is twice as large as agreed, under modes,
+//! under a controller that changes the mode, and without modes, MC-SDN Fig. 7.
+//!
+//! # Differs from the paper
+//!
+//! A flow that would fill a link beyond its rate in the usual case is not drawn: no
+//! strategy could serve it.
+
+mod draw;
+
+use measure::reproduction::picture::{Curve, CurveChart};
+use measure::reproduction::{Picture, Row};
+use sim::modes::deployment::Strategy;
+use units::Duration;
+
+use super::fig2::{longest, mean, with_value};
+use super::switches::Kind;
+use crate::reproduce::amounts::real;
+use crate::reproduce::side_by_side::side_by_side;
+use crate::reproduce::{Effort, Outcome, Progress, Settings};
+
+const CASES: u64 = 300;
+const QUICK_CASES: u64 = 6;
+/// What heart-beats, signals and the times of the boards, drawn anew for every frame,
+/// may add to a message.
+const ALIKE: Duration = Duration::from_ms(1);
+const BASELINES: [(Strategy, &str, &str); 2] = [
+    (Strategy::StdSdn, "20", "102"),
+    (Strategy::McAgnostic, "46", "211"),
+];
+
+/// What the large message took under each strategy, in the order of
+/// [`Strategy::ALL`].
+type Times = [Option<Duration>; 3];
+
+/// Does the experiment.
+pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+    let count = match settings.effort {
+        Effort::Full => CASES,
+        Effort::Quick => QUICK_CASES,
+    };
+    let cases: Vec<(Kind, u64)> = Kind::ALL
+        .into_iter()
+        .flat_map(|kind| (0..count).map(move |case| (kind, case)))
+        .collect();
+    let times = side_by_side(&cases, progress, |(kind, case)| {
+        let seed = settings.seed.wrapping_mul(1_000_003).wrapping_add(*case);
+        Strategy::ALL.map(|strategy| draw::stage(seed, *kind, strategy).play().message)
+    });
+    let mut outcome = Outcome::default();
+    for (kind, times) in Kind::ALL.into_iter().zip(times.chunks(cases.len() / 2)) {
+        sum_up(kind, times, &mut outcome);
+    }
+    outcome.remarks.push(format!(
+        "A message counts as later if it is so by more than {} ms: signals, heart-beats and the \
+         times of the boards, which are drawn anew for each frame, make that much.",
+        ALIKE.as_whole_ms()
+    ));
+    outcome
+}
+
+fn sum_up(kind: Kind, times: &[Times], outcome: &mut Outcome) {
+    let name = kind.name();
+    let mut whole: Vec<[Duration; 3]> = times
+        .iter()
+        .filter_map(|[ours, standard, agnostic]| Some([(*ours)?, (*standard)?, (*agnostic)?]))
+        .collect();
+    let missing = times.len() - whole.len();
+    if missing > 0 {
+        outcome
+            .broken
+            .push(format!("{name}: {missing} messages did not arrive whole"));
+    }
+    whole.sort();
+    for (strategy, mean_printed, worst_printed) in BASELINES {
+        rows_beside(
+            kind,
+            strategy,
+            (mean_printed, worst_printed),
+            &whole,
+            outcome,
+        );
+    }
+    let identical = whole
+        .iter()
+        .filter(|[ours, standard, agnostic]| alike(*ours, *standard) && alike(*ours, *agnostic));
+    let row = Row::new(format!("{name}: the same under all three"), "cases");
+    let row = row.ours(real(identical.count() as u64));
+    outcome.rows.push(match kind {
+        Kind::Paper => row.printed("34"),
+        Kind::Taktos => row,
+    });
+    outcome.pictures.push(picture(kind, &whole));
+}
+
+fn rows_beside(
+    kind: Kind,
+    strategy: Strategy,
+    (mean_printed, worst_printed): (&'static str, &'static str),
+    whole: &[[Duration; 3]],
+    outcome: &mut Outcome,
+) {
+    let name = kind.name();
+    let place = Strategy::ALL.iter().position(|it| *it == strategy);
+    let place = place.expect("all of them are there");
+    let gains: Vec<f64> = whole
+        .iter()
+        .map(|times| (times[place].as_secs_f64() - times[0].as_secs_f64()) * 1e3)
+        .collect();
+    let row = |what: &str| Row::new(format!("{name}: {} {what}", strategy.name()), "ms");
+    let rows = [
+        with_value(row("later by, mean"), mean(&gains)),
+        with_value(row("later by, at most"), longest(&gains)),
+    ];
+    let printed = [mean_printed, worst_printed];
+    outcome
+        .rows
+        .extend(rows.into_iter().zip(printed).map(|(row, text)| match kind {
+            Kind::Paper => row.printed(text),
+            Kind::Taktos => row,
+        }));
+    let worse = whole
+        .iter()
+        .filter(|times| times[0] > times[place] + ALIKE)
+        .count();
+    let least = gains.iter().copied().min_by(f64::total_cmp);
+    let row = Row::new(
+        format!("{name}: cases in which {} is earlier", strategy.name()),
+        "cases",
+    );
+    let row = row.ours(real(worse as u64)).printed("0");
+    let row = match least {
+        Some(least) => row.note(format!("least gain {least:.3} ms")),
+        None => row,
+    };
+    outcome.rows.push(row);
+    if worse > 0 {
+        let strategy = strategy.name();
+        outcome
+            .broken
+            .push(format!("{name}: {strategy} is earlier in {worse} cases"));
+    }
+}
+
+fn alike(one: Duration, other: Duration) -> bool {
+    one <= other + ALIKE && other <= one + ALIKE
+}
+
+fn picture(kind: Kind, whole: &[[Duration; 3]]) -> Picture {
+    let curves = Strategy::ALL.iter().enumerate();
+    let curves = curves.map(|(place, strategy)| Curve {
+        label: strategy.name().to_owned(),
+        values: whole
+            .iter()
+            .map(|times| times[place].as_secs_f64() * 1e3)
+            .collect(),
+    });
+    Picture::Curves(CurveChart {
+        name: match kind {
+            Kind::Paper => "fig7".to_owned(),
+            Kind::Taktos => "fig7-ours".to_owned(),
+        },
+        title: format!("The message that is twice as large, {}", kind.name()),
+        x_label: "cases, in the order of Taktos".to_owned(),
+        y_label: "until it has arrived, ms".to_owned(),
+        x: (0..whole.len()).map(|at| real(at as u64)).collect(),
+        curves: curves.collect(),
+    })
+}
