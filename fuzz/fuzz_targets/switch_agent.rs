@@ -5,6 +5,7 @@
 
 mod bundles;
 mod changes;
+mod modes;
 mod requests;
 mod script;
 
@@ -138,17 +139,23 @@ impl World {
                 self.now += Duration::from_us(1 << (script.byte()? % 24));
                 self.work();
             }
-            _ => {
-                let bytes = script.bytes()?;
-                let arrived = self.now;
-                self.handle(Input::Frame {
-                    port,
-                    bytes,
-                    arrived,
-                });
+            (14, Some(line)) => {
+                let message = modes::message(script)?;
+                self.receive(line.id, &message);
             }
+            (14, None) => self.frame(port, &modes::signal(script)?),
+            _ => self.frame(port, script.bytes()?),
         }
         Some(())
+    }
+
+    fn frame(&mut self, port: PortNumber, bytes: &[u8]) {
+        let arrived = self.now;
+        self.handle(Input::Frame {
+            port,
+            bytes,
+            arrived,
+        });
     }
 
     fn connect(&mut self, how: u8) {

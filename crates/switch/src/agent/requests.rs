@@ -4,9 +4,9 @@ use units::Instant;
 use wire::openflow::multipart::RequestBody;
 use wire::openflow::{
     BadRequest, Capabilities, ControllerLength, ErrorKind, ErrorMessage, Experimenter,
-    FeaturesReply, FragmentHandling, GroupMod, GroupModCommand, Hello, HelloFailed, Message,
-    MeterMod, MeterModCommand, ONF_EXPERIMENTER, Role, SwitchConfig, SwitchConfigFailed, TableId,
-    TableMod, TableModFailed, TransactionId,
+    FeaturesReply, FlowMod, FragmentHandling, GroupMod, GroupModCommand, Hello, HelloFailed,
+    Message, MeterMod, MeterModCommand, ONF_EXPERIMENTER, Role, SwitchConfig, SwitchConfigFailed,
+    TableId, TableMod, TableModFailed, TransactionId,
 };
 
 use super::flow_mods::Order;
@@ -92,12 +92,7 @@ impl Agent {
                 self.reply(id, transaction, &Message::GetConfigReply(self.config));
             }
             Message::SetConfig(config) => self.set_config(pipeline, id, config)?,
-            Message::FlowMod(flow_mod) => {
-                self.may_change(id)?;
-                pipeline.make_room_for_monitors();
-                let order = Order::compile(pipeline, &flow_mod)?;
-                self.begin_flow_mod(now, pipeline, id, order)?;
-            }
+            Message::FlowMod(it) => self.take_flow_mod(now, pipeline, id, &it)?,
             Message::GroupMod(it) => self.begin_group_mod(now, pipeline, id, &it)?,
             Message::MeterMod(it) => self.begin_meter_mod(now, pipeline, id, &it)?,
             Message::PacketOut(packet_out) => {
@@ -143,6 +138,20 @@ impl Agent {
             | Message::GetAsyncReply(_) => return bad_request(BadRequest::BadType),
         }
         Ok(())
+    }
+
+    /// Changes entries; what looks at many of them in slices.
+    fn take_flow_mod(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        flow_mod: &FlowMod<'_>,
+    ) -> Result<(), ErrorKind> {
+        self.may_change(id)?;
+        pipeline.make_room_for_monitors();
+        let order = Order::compile(pipeline, flow_mod)?;
+        self.begin_flow_mod(now, pipeline, id, order)
     }
 
     /// Changes groups; a deletion in slices.

@@ -357,11 +357,15 @@ fn reasons(world: &mut World) -> Vec<(u16, Option<CoreReason>)> {
 #[test]
 fn what_the_core_handles_is_told_with_the_reason() {
     let (mut world, _) = compiled(unpaced(), 64, Overflow::ToCore);
-    world.add(1, &[], &[output(2)]);
-    world.add(2, &[], &[Action::output(PortNumber::CONTROLLER)]);
-    world.add(3, &[], &[Action::output(PortNumber::NORMAL)]);
-    world.add(4, &[], &[output(2); 33]);
-    world.add(5, &[], &[Action::PushMpls(wire::ethernet::EtherType::MPLS)]);
+    world.add(1, &[from(1)], &[output(2)]);
+    world.add(2, &[from(2)], &[Action::output(PortNumber::CONTROLLER)]);
+    world.add(3, &[from(3)], &[Action::output(PortNumber::NORMAL)]);
+    world.add(4, &[from(4)], &[output(2); 33]);
+    world.add(
+        5,
+        &[from(5)],
+        &[Action::PushMpls(wire::ethernet::EtherType::MPLS)],
+    );
     publish(&mut world);
 
     let mut reasons = reasons(&mut world);

@@ -20,6 +20,7 @@ mod kept_frames;
 mod layers;
 mod matching;
 mod meters;
+mod modes;
 mod references;
 mod reserved_ports;
 mod robustness;

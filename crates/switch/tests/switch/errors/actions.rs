@@ -28,7 +28,9 @@ fn bad_action(code: BadAction) -> Case {
             let actions = [Action::SetQueue(QueueId(1)), Action::PopPbb];
             refused_experimenter(world, &actions)
         }),
-        BadAction::BadExperimenterType => Case::Never(NO_EXPERIMENTERS),
+        BadAction::BadExperimenterType => {
+            Case::Given(|world| refused_actions(world, &[Action::ModeArrange], Some((9, 99))))
+        }
         BadAction::BadOutPort => Case::Given(|world| {
             let actions = [Action::output(PortNumber(99))];
             refused_actions(world, &actions, None)
