@@ -58,12 +58,14 @@ INLINE u32 held_level(const u64 *state, u64 now)
 	return held;
 }
 
-/* Notes that a mode has been entered. */
-INLINE void note_entry(u64 *state, u64 origin, u64 now)
+/* Notes that a mode has been entered, by which port plus one it came, if by any. */
+INLINE void note_entry(u64 *state, u64 origin, u64 now, u64 came_by)
 {
 	WRITE_ONCE(state[MODES_ORIGIN], origin);
+	WRITE_ONCE(state[MODES_CAME_BY], came_by);
 	WRITE_ONCE(state[MODES_DETECTED], now);
-	WRITE_ONCE(state[MODES_CHANGED], ktime_get_ns());
+	const u64 *setting = record(&settings, 0);
+	WRITE_ONCE(state[MODES_CHANGED], setting && setting[SETTINGS_TRIAL_TIME] ? now : ktime_get_ns());
 	atomic_add(&state[MODES_ENTERED], 1);
 }
 
@@ -73,18 +75,18 @@ CHECKED_ONCE u64 demand_level(u64 now, u32 level)
 {
 	u64 *state = record(&modes, 0);
 	level = slot(level, LEVELS);
-	if (!state || !level)
+	if (!state)
 		return MODE_STAYS;
+	/* Nobody demands the lowest level: there stands when anything was demanded. */
+	WRITE_ONCE(state[MODES_DEMANDED], now);
 	u64 flags = READ_ONCE(state[MODES_FLAGS]);
-	atomic_add(&state[MODES_DEMANDS], 1);
-	if (!(flags & MODES_IS_ON) || flags & MODES_ASKS)
+	if (!level || (flags & (MODES_LOCKED | MODES_ASKS)) == MODES_LOCKED)
 		return MODE_STAYS;
-	if (flags & MODES_LOCKED) {
-		atomic_add(&state[MODES_DISREGARDED], 1);
-		return MODE_STAYS;
-	}
 	if (READ_ONCE(state[MODES_DEMANDED + level]) < now)
 		WRITE_ONCE(state[MODES_DEMANDED + level], now);
+	/* The controller decides. */
+	if (flags & MODES_ASKS)
+		return MODE_STAYS;
 	level = held_level(state, now);
 	for (u32 attempt = 0; attempt < MODE_TRIES; attempt++) {
 		u64 mode = READ_ONCE(state[MODES_MODE]);
@@ -92,7 +94,7 @@ CHECKED_ONCE u64 demand_level(u64 now, u32 level)
 			break;
 		u64 next = at_level(mode, level);
 		if (atomic_compare_exchange(&state[MODES_MODE], mode, next) == mode) {
-			note_entry(state, state[MODES_OWN], now);
+			note_entry(state, state[MODES_OWN], now, 0);
 			return next;
 		}
 	}
@@ -101,7 +103,7 @@ CHECKED_ONCE u64 demand_level(u64 now, u32 level)
 
 /* Takes what a neighbour says. Returns the mode that was entered, or what else is
  * to be done. */
-CHECKED_ONCE u64 hear(u64 now, u64 heard, u64 origin)
+CHECKED_ONCE u64 hear(u64 now, u64 heard, u64 origin, u32 place)
 {
 	u64 *state = record(&modes, 0);
 	if (!state)
@@ -116,7 +118,8 @@ CHECKED_ONCE u64 hear(u64 now, u64 heard, u64 origin)
 		int raises = held > level_of(heard);
 		u64 next = raises ? at_level(heard, held) : heard;
 		if (atomic_compare_exchange(&state[MODES_MODE], mode, next) == mode) {
-			note_entry(state, raises ? state[MODES_OWN] : origin, now);
+			note_entry(state, raises ? state[MODES_OWN] : origin, now,
+				   raises ? 0 : place + 1);
 			return next;
 		}
 	}

@@ -134,6 +134,8 @@ struct watched {
 	/* Whether it has a shim header. */
 	u32 is_readable;
 	struct packet packet;
+	/* What it demanded. */
+	u32 demand;
 };
 
 /* `plan->form` while no form is as the frame is now. */
@@ -198,12 +200,11 @@ struct plan {
 	struct output outputs[LIMIT_OUTPUTS];
 	struct noted noted[LIMIT_TALLIES];
 	u32 watched_count;
-	/* Whether a monitor saw a violation that it had not seen before. */
-	u32 violates;
 	struct watched watched[LIMIT_MONITORS];
 	/* Whether the frame is a signal, and what it was when that was met: what
 	 * is behind its addresses and type. */
 	u32 arranges;
+	/* Its length, or zero if it has tags or another type. */
 	u32 signal_bytes;
 	u64 signal[SIGNAL_WORDS];
 	u32 set[NUMBER_OF_KINDS];
@@ -238,7 +239,6 @@ INLINE void reset(struct plan *plan)
 	plan->sent = 0;
 	plan->verdict_count = 0;
 	plan->watched_count = 0;
-	plan->violates = 0;
 	plan->arranges = 0;
 	plan->copies = 0;
 	plan->stale = 0;

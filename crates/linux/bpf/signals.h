@@ -10,8 +10,8 @@
 #include "mode.h"
 #include "siphash.h"
 #include "tallies.h"
+#include "watching.h"
 
-#define TYPE_SIGNAL 0x0f00
 #define SIGNAL_BYTES 58
 #define SIGNAL_VERSION 1
 #define SIGNAL_BEGINS 1
@@ -52,12 +52,8 @@ CHECKED_ONCE int signal_port(struct __sk_buff *frame, u32 place)
 	if (!state || !port || !queue)
 		return 1;
 	u64 interface = READ_ONCE(port[PORT_INTERFACE]);
-	if (!(high(interface) & PORT_IS_TRUNK))
+	if (!(high(interface) & PORT_IS_TRUNK) || !(high(interface) & PORT_SENDS))
 		return 0;
-	if (!(high(interface) & PORT_SENDS)) {
-		atomic_add(&queue[QUEUE_DROPPED], 1);
-		return 0;
-	}
 	write_signal(words, state, port);
 	if (skb_store_bytes(frame, 0, (u8 *)words + GAP, SIGNAL_BYTES, 0))
 		return 1;
@@ -66,6 +62,8 @@ CHECKED_ONCE int signal_port(struct __sk_buff *frame, u32 place)
 	atomic_add(&queue[QUEUE_FRAMES], 1);
 	atomic_add(&queue[QUEUE_BYTES], SIGNAL_BYTES);
 	atomic_add(&state[MODES_SENT], 1);
+	add_total(TOTAL_OUTPUTS, 1);
+	add_total(TOTAL_SENT, 1);
 	clone_redirect(frame, low(interface), 0);
 	return 0;
 }
@@ -86,8 +84,9 @@ INLINE int blank(struct __sk_buff *frame, struct plan *plan)
 	return frame->len != SIGNAL_BYTES && skb_change_tail(frame, SIGNAL_BYTES, 0);
 }
 
-/* Tells the neighbours at all trunks. Returns whether the kernel could not. */
-CHECKED_ONCE int signal_all(struct __sk_buff *frame, struct plan *plan)
+/* Tells the neighbours at all trunks but at one place. Returns whether the kernel
+ * could not. */
+CHECKED_ONCE int signal_all(struct __sk_buff *frame, struct plan *plan, u32 but)
 {
 	const u64 *setting = record(&settings, 0);
 	if (!plan || !setting || blank(frame, plan))
@@ -96,7 +95,7 @@ CHECKED_ONCE int signal_all(struct __sk_buff *frame, struct plan *plan)
 	for (u32 place = 0; place < LIMIT_PORTS_TO_ALL; place++) {
 		if (place >= count)
 			break;
-		if (signal_port(frame, place))
+		if (place != but && signal_port(frame, place))
 			return 1;
 	}
 	return count > LIMIT_PORTS_TO_ALL;

@@ -9,16 +9,24 @@
 #include "monitor.h"
 #include "headers.h"
 
+#define TYPE_SIGNAL 0x0f00
 #define UDP_BYTES 8
 #define SHIM_BYTES 12
 
 /* How often a walk tries to get a monitor that others observe by. */
 #define WATCH_TRIES 256
 
+/* Returns whether there are more ports than the program tells of a mode. */
+INLINE int has_many_ports(void)
+{
+	const u64 *setting = record(&settings, 0);
+	return !setting || setting[SETTINGS_PORTS] > LIMIT_PORTS_TO_ALL;
+}
+
 /* Notes that the frame is to be shown to a monitor, and what of it. */
 CHECKED_ONCE int note_packet(struct plan *plan, u32 number)
 {
-	if (!plan)
+	if (!plan || has_many_ports())
 		return TO_CORE;
 	struct work *work = &plan->work;
 	u32 count = plan->watched_count;
@@ -45,13 +53,14 @@ CHECKED_ONCE int note_packet(struct plan *plan, u32 number)
 /* Notes that the frame is a signal, as it is now. */
 CHECKED_ONCE int note_signal(struct plan *plan)
 {
-	if (!plan || plan->depth)
+	if (!plan || plan->depth || has_many_ports())
 		return TO_CORE;
 	const struct form *form = &plan->work.form;
 #pragma unroll
 	for (u32 word = 0; word < SIGNAL_WORDS; word++)
 		plan->signal[word] = form->words[(GAP + NETWORK_AT) / 8 + word];
-	plan->signal_bytes = form->body;
+	int is_signal = !form->tag_count && u16_at(form, TYPE_AT) == TYPE_SIGNAL;
+	plan->signal_bytes = is_signal ? form->body : 0;
 	plan->arranges = 1;
 	return ENDS;
 }

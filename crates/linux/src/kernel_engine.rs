@@ -20,7 +20,7 @@ use switch::Config;
 use switch::compiled::{Overflow, Sizes};
 use thiserror::Error;
 
-pub use handed_frames::{HandedFrame, HandedFrames};
+pub use handed_frames::{Handed, HandedFrame, HandedFrames, Noticed};
 pub(crate) use hook::Hung;
 pub use hook::{Hook, Manner, PlugError};
 pub use shared_tables::SharedTables;

@@ -31,10 +31,14 @@ mod flow_monitor;
 mod keeper;
 mod monitor_table;
 mod outbox;
+mod shared;
 
+pub(crate) use agreement::word_of;
 pub use agreement::{Agreement, Heard, Refusal, Restraint, Step};
+pub use arrangement::Violation;
 pub use flow_monitor::{
     Contract, Contracts, ContractsError, Demand, FlowMonitor, MonitorCounters, Packet,
 };
 pub(crate) use keeper::{FarEnd, ModeKeeper};
 pub(crate) use monitor_table::TooManyMonitors;
+pub(crate) use shared::{SharedModes, locked};

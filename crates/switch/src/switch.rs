@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::cost::Cost;
 use crate::counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters};
 use crate::egress::{Egress, Transmission};
+use crate::modes::Violation;
 use crate::pipeline::Pipeline;
 use crate::port::{Link, PortIndex, QUEUES};
 use crate::residence::Residence;
@@ -78,6 +79,10 @@ pub enum Input<'a> {
     Relieved(ConnectionId),
     /// A connection is gone.
     Disconnected(ConnectionId),
+    /// Walks of the compiled form have changed the mode, or could not tell somebody.
+    Bell,
+    /// They saw a violation.
+    Violation(Violation),
     /// Nothing happened, but [`Switch::deadline`] has come.
     Timeout,
 }
@@ -179,6 +184,7 @@ impl Switch {
         assert!(now >= self.now, "time ran backwards");
         self.now = now;
         self.pipeline.egress.advance(now);
+        self.pipeline.egress.heed_walks(now);
         match input {
             Input::Frame {
                 port,
@@ -214,6 +220,8 @@ impl Switch {
                 self.agent.work(now, &mut self.pipeline);
             }
             Input::Disconnected(connection) => self.agent.disconnected(connection),
+            Input::Bell => {}
+            Input::Violation(seen) => self.pipeline.egress.note_violation(now, &seen),
             Input::Timeout => self.agent.work(now, &mut self.pipeline),
         }
         self.agent.note_contact(&mut self.pipeline);

@@ -3,7 +3,9 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use switch::compiled::layout::handed;
+use switch::modes::Demand;
 use units::Instant;
+use wire::mode_signal::Level;
 
 use crate::bpf::map::MapError;
 use crate::bpf::record_ring::RecordRing;
@@ -21,8 +23,57 @@ pub struct HandedFrame<'a> {
     pub verdicts: &'a [u8],
 }
 
-impl<'a> HandedFrame<'a> {
+/// What comes by the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handed<'a> {
+    /// A frame.
+    Frame(HandedFrame<'a>),
+    /// No frame: the program changed the mode, or could not tell somebody.
+    Bell,
+    /// No frame: a monitor saw a violation.
+    Noticed(Noticed),
+}
+
+/// A violation that a monitor of the program saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Noticed {
+    /// The place of the port in the switch's list of ports.
+    pub port: usize,
+    /// When the frame came.
+    pub at: Instant,
+    /// The place of the monitor.
+    pub monitor: usize,
+    /// What the message demands.
+    pub demand: Demand,
+}
+
+impl<'a> Handed<'a> {
     /// Reads a record of the ring; nothing if it is none of the program's.
+    #[must_use]
+    pub fn parse(record: &'a [u8]) -> Option<Self> {
+        let word = |at: usize| Some(u32::from_ne_bytes(*record.get(at..)?.first_chunk()?));
+        if word(handed::PORT)? != handed::BELL {
+            return HandedFrame::parse(record).map(Self::Frame);
+        }
+        let number = word(handed::LENGTH)?;
+        if number == 0 {
+            return Some(Self::Bell);
+        }
+        let at = u64::from_ne_bytes(*record.get(handed::ARRIVED..)?.first_chunk()?);
+        let level = Level::new(u8::try_from(number >> 1).ok()?)?;
+        Some(Self::Noticed(Noticed {
+            port: usize::try_from(word(handed::VERDICTS)?).ok()?,
+            at: Instant::from_ns(at),
+            monitor: usize::try_from(word(handed::VERDICTS + 4)?).ok()?,
+            demand: match number & 1 {
+                0 => Demand::Level(level),
+                _ => Demand::Beyond(level),
+            },
+        }))
+    }
+}
+
+impl<'a> HandedFrame<'a> {
     fn parse(record: &'a [u8]) -> Option<Self> {
         let word = |at: usize| Some(u32::from_ne_bytes(*record.get(at..)?.first_chunk()?));
         let index = |at: usize| usize::try_from(word(at)?).ok();
@@ -57,12 +108,10 @@ impl HandedFrames {
         self.ring.is_ready()
     }
 
-    /// Hands the next frame to `read`, if one waits.
-    pub fn receive<R>(&mut self, read: impl FnOnce(HandedFrame<'_>) -> R) -> Option<R> {
+    /// Hands the next thing that came to `read`, if one waits.
+    pub fn receive<R>(&mut self, read: impl FnOnce(Handed<'_>) -> R) -> Option<R> {
         // What is no record of the program's is passed over.
-        let received = self
-            .ring
-            .receive(|record| HandedFrame::parse(record).map(read));
+        let received = self.ring.receive(|record| Handed::parse(record).map(read));
         received.ok()??
     }
 }
@@ -100,6 +149,27 @@ mod tests {
             verdicts: &[0, 2],
         };
         assert_eq!(HandedFrame::parse(&record), Some(expected));
+    }
+
+    #[test]
+    fn a_bell_has_no_frame_and_may_say_what_a_monitor_saw() {
+        let mut bell = record(0, 0)[..handed::BYTES].to_vec();
+        bell[handed::PORT..handed::PORT + 4].copy_from_slice(&handed::BELL.to_ne_bytes());
+        assert_eq!(Handed::parse(&bell), Some(Handed::Bell));
+
+        bell[handed::LENGTH] = 5;
+        bell[handed::VERDICTS..handed::VERDICTS + 8]
+            .copy_from_slice(&(7u64 << 32 | 2).to_ne_bytes());
+
+        let expected = Noticed {
+            port: 2,
+            at: Instant::from_ns(77),
+            monitor: 7,
+            demand: Demand::Beyond(Level::new(2).unwrap()),
+        };
+        assert_eq!(Handed::parse(&bell), Some(Handed::Noticed(expected)));
+        bell[handed::LENGTH] = 16;
+        assert_eq!(Handed::parse(&bell), None, "there is no such level");
     }
 
     #[test]

@@ -4,12 +4,13 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use switch::compiled::Carried;
+use switch::modes::Violation;
 use switch::{Input, Switch};
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
 use super::plug::Plug;
-use crate::kernel_engine::{Hung, KernelEngine};
+use crate::kernel_engine::{Handed, Hung, KernelEngine};
 use crate::port::Port;
 
 /// How often it is asked whether old walks are over before the processor is given
@@ -81,7 +82,13 @@ impl KernelPart {
         mut switch: Option<&mut Switch>,
     ) -> bool {
         let numbers = &self.numbers;
-        let handed = self.engine.frames().receive(|frame| {
+        let handed = self.engine.frames().receive(|handed| {
+            let frame = match handed {
+                Handed::Frame(frame) => frame,
+                Handed::Bell | Handed::Noticed(_) => {
+                    return heed(now, handed, numbers, switch.as_deref_mut());
+                }
+            };
             let Some(&port) = numbers.get(frame.port) else {
                 return;
             };
@@ -134,6 +141,27 @@ impl KernelPart {
             self.known.push(carried.interface);
         }
     }
+}
+
+/// Has the switch take note of what the program did without a frame for it.
+fn heed(now: Instant, handed: Handed<'_>, numbers: &[PortNumber], switch: Option<&mut Switch>) {
+    let Some(switch) = switch else { return };
+    let input = match handed {
+        Handed::Frame(_) | Handed::Bell => Input::Bell,
+        Handed::Noticed(seen) => {
+            let Some(&port) = numbers.get(seen.port) else {
+                return;
+            };
+            Input::Violation(Violation {
+                port,
+                at: seen.at.min(now),
+                monitor: seen.monitor,
+                demand: seen.demand,
+            })
+        }
+    };
+    switch.handle(now, input);
+    publish(switch);
 }
 
 /// Is readable while frames for the core wait.

@@ -2,9 +2,11 @@
 
 use wire::ethernet::EtherType;
 use wire::openflow::oxm::{Masked, VlanMatch};
+use wire::openflow::taktos::{MonitorId, QueuedFates};
 use wire::openflow::{Action, ControllerLength, GroupId, MatchField, PortNumber, QueueId};
 
 use crate::matching::Matching;
+use crate::modes;
 use crate::pools::{DSCPS, IPV4, IPV6, LABELS, MACS, OPERATIONS, PORTS, VLANS};
 use crate::random::Random;
 
@@ -57,6 +59,8 @@ impl Repertoire {
                 frames.tags -= 1;
                 Action::PopVlan
             }
+            74 | 75 => Action::FlowMonitor(MonitorId(random.pick(&modes::MONITORS))),
+            76 => Action::QueuedFate(QueuedFates::STAY),
             _ => Action::SetField(field(random, frames)),
         }
     }

@@ -12,6 +12,7 @@ use crate::actions::Repertoire;
 use crate::case::{Case, Setup, Step};
 use crate::changes::Changes;
 use crate::frame;
+use crate::modes;
 use crate::old_changes;
 use crate::random::Random;
 use crate::template::Template;
@@ -30,8 +31,8 @@ pub fn draw(seed: u64, frames: usize) -> Case {
     draft.fill();
     for count in 1..=frames {
         draft.disturb();
-        let frame = frame::draw(&mut draft.random, &draft.templates);
         let port = draft.port();
+        let frame = draft.frame(port);
         draft.steps.push(Step::Frame(port, frame));
         if count % FRAMES_BETWEEN_COUNTS == 0 || count == frames {
             draft.ask();
@@ -51,6 +52,8 @@ struct Draft {
     changes: Changes,
     /// Changes by the controller of version 1.0.
     old: usize,
+    /// Whether modes have to do with it.
+    modes: bool,
     steps: Vec<Step>,
 }
 
@@ -80,12 +83,14 @@ impl Draft {
             chains: random.pick(&[15, 15, 70]),
         };
         let gotos = random.pick(&[30, 70]);
+        let modes = random.once_in(3);
         Self {
             random,
             setup,
             templates,
             changes: Changes::new(repertoire, setup.tables, gotos),
             old: 0,
+            modes,
             steps: Vec::new(),
         }
     }
@@ -135,6 +140,16 @@ impl Draft {
                 self.tell(message);
             }
         }
+        if self.modes {
+            let message = modes::config(&mut self.random, self.setup.ports);
+            self.tell(message);
+            for _ in 0..self.random.between(1, 6) {
+                let message = modes::message(&mut self.random, self.setup.ports);
+                self.tell(message);
+                let message = modes::entry(&mut self.random, self.setup.ports);
+                self.tell(message);
+            }
+        }
         let entries = self.random.pick(&[1, 3, 8, 20, 40, 80]);
         for _ in 0..entries {
             let message = self.add();
@@ -152,6 +167,10 @@ impl Draft {
         }
         if !self.random.percent(18) {
             return;
+        }
+        if self.modes && self.random.percent(25) {
+            let message = modes::message(&mut self.random, self.setup.ports);
+            return self.tell(message);
         }
         match self.random.below(40) {
             0..=9 => {
@@ -266,6 +285,8 @@ impl Draft {
             RequestBody::Group(GroupId::ALL),
             RequestBody::Meter(MeterId::ALL),
             RequestBody::Experimenter(Question::Losses.body()),
+            RequestBody::Experimenter(Question::Modes.body()),
+            RequestBody::Experimenter(Question::Monitors.body()),
         ] {
             let request = Message::MultipartRequest(MultipartRequest::new(body));
             let message = self.changes.bytes(&request);
@@ -280,6 +301,13 @@ impl Draft {
 
     fn tell(&mut self, message: Vec<u8>) {
         self.steps.push(Step::Message(CONTROLLER, message));
+    }
+
+    fn frame(&mut self, port: u8) -> Vec<u8> {
+        match self.modes && self.random.percent(50) {
+            true => modes::frame(&mut self.random, port),
+            false => frame::draw(&mut self.random, &self.templates),
+        }
     }
 
     fn port(&mut self) -> u8 {

@@ -18,9 +18,11 @@ use linux::bpf::object::Object;
 use linux::bpf::program::Program;
 use linux::bpf::record_ring::RecordRing;
 use linux::bpf::test_run::Context;
+use linux::kernel_engine::Handed;
 use linux::sender::{ClassId, Queued, Sender};
 use switch::compiled::layout::{Region, handed, settings, total};
 use switch::compiled::{Carried, Memory, Overflow, Sizes, Words};
+use switch::modes::Violation;
 use switch::{Input, Switch};
 use units::Instant;
 use wire::openflow::PortNumber;
@@ -178,6 +180,19 @@ impl Kernel {
     fn hand_over(&mut self, switch: &mut Switch, now: Instant) {
         let handed = &mut self.handed;
         let read = |record: &[u8]| {
+            let input = match Handed::parse(record) {
+                Some(Handed::Bell) => Some(Input::Bell),
+                Some(Handed::Noticed(seen)) => Some(Input::Violation(Violation {
+                    port: PortNumber(u32::try_from(seen.port).unwrap() + 1),
+                    at: seen.at,
+                    monitor: seen.monitor,
+                    demand: seen.demand,
+                })),
+                Some(Handed::Frame(_)) | None => None,
+            };
+            if let Some(input) = input {
+                return switch.handle(now, input);
+            }
             let word = |at: usize| u32::from_ne_bytes(record[at..at + 4].try_into().unwrap());
             let number = |at: usize| usize::try_from(word(at)).unwrap();
             let verdicts = number(handed::VERDICTS_COUNT);

@@ -14,6 +14,7 @@ mod frame;
 mod generator;
 mod kernel;
 mod matching;
+mod modes;
 mod old_changes;
 mod pools;
 mod random;

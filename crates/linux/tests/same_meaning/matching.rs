@@ -6,6 +6,7 @@ use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::{MatchField, PortNumber};
 
+use crate::modes;
 use crate::pools::{IPV4_MASKS, IPV6_MASKS, MAC_MASKS, METADATA, VLAN_MASKS};
 use crate::random::Random;
 use crate::template::{Arp, Ipv4, Ipv6, Network, Template, Transport};
@@ -54,6 +55,9 @@ impl Matching {
         if random.percent(2) {
             let value = Masked::exact(random.pick(&[0, 7]));
             self.fields.push(MatchField::TunnelId(value));
+        }
+        if random.percent(8) {
+            self.fields.push(modes::matched(random));
         }
         if random.percent(30) {
             self.fields

@@ -34,6 +34,11 @@ pub struct Leaving {
 }
 
 impl Leaving {
+    /// Tells whether it says which mode the switch is in.
+    fn is_signal(&self) -> bool {
+        self.bytes.starts_with(&[3, 0x74, 0x6b, 0, 0, 1])
+    }
+
     pub fn new(port: u32, length: usize, bytes: &[u8]) -> Self {
         let bytes = &bytes[..bytes.len().min(BYTES_COMPARED)];
         Self {
@@ -147,7 +152,9 @@ impl<'a, E: Engine + ?Sized> Subject<'a, E> {
             }
         }
         self.run_until(self.now, &mut happened);
-        happened.sent.sort_by_key(|leaving| leaving.port);
+        // Signals go before everything that waits, whoever came first.
+        let order = |leaving: &Leaving| (leaving.port, !leaving.is_signal());
+        happened.sent.sort_by_key(order);
         happened.counters = self.switch.counters();
         happened
     }

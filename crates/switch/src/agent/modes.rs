@@ -94,7 +94,11 @@ pub(super) fn send_monitors(
     session: &mut Session,
     transaction: TransactionId,
 ) {
-    let reports = pipeline.egress.modes.monitors.reports(now);
+    let reports = pipeline
+        .egress
+        .modes
+        .monitors
+        .reports(now, pipeline.egress.modes.shared.as_ref());
     let mut parts = reports.chunks(REPORTS_A_PART).peekable();
     if parts.peek().is_none() {
         let nothing = Answer::Monitors(Sequence::EMPTY);

@@ -2,6 +2,7 @@
 //! others see of it, and to read what others counted.
 
 use units::Instant;
+use wire::openflow::taktos::MonitorId;
 use wire::openflow::{FragmentHandling, PortConfig};
 
 use super::groups::GroupForms;
@@ -18,6 +19,7 @@ use crate::group_table::GroupIndex;
 use crate::matching::mac_bits;
 use crate::meter_band;
 use crate::meter_table::{Meter, MeterIndex};
+use crate::modes::{ModeKeeper, SharedModes};
 use crate::pipeline::{Misses, Pipeline, Treatment};
 use crate::port::{Port, PortIndex};
 
@@ -43,6 +45,7 @@ struct Named<'a> {
     carried: &'a [Option<Carried>],
     groups: &'a GroupForms,
     meters: &'a MeterForms,
+    modes: &'a ModeKeeper,
 }
 
 impl Places for Named<'_> {
@@ -56,6 +59,10 @@ impl Places for Named<'_> {
 
     fn group(&self, group: GroupIndex) -> Option<u32> {
         self.groups.record(group)
+    }
+
+    fn monitor(&self, monitor: MonitorId) -> Option<u32> {
+        place_of(self.modes, monitor)
     }
 }
 
@@ -88,6 +95,7 @@ impl Form {
         pipeline.egress.groups.note_changes();
         pipeline.egress.meters.note_changes();
         let seed = pipeline.tables[0].flows.seed();
+        pipeline.egress.modes.share(SharedModes::of(&memory));
         let form = Self {
             store: Store::new(memory),
             masks: Masks::new(seed),
@@ -202,6 +210,7 @@ impl Form {
         let named = GroupsNamed {
             carried: &self.carried,
             records: &records,
+            modes: &pipeline.egress.modes,
         };
         groups.write(changed, &pipeline.egress.groups, &mut self.store, &named);
         self.groups = groups;
@@ -212,6 +221,7 @@ impl Form {
             carried: &self.carried,
             groups: &self.groups,
             meters: &self.meters,
+            modes: &pipeline.egress.modes,
         };
         for (at, form) in self.tables.iter_mut().enumerate() {
             let Some(table) = pipeline.tables.get_mut(at) else {
@@ -277,6 +287,7 @@ impl Form {
 struct GroupsNamed<'a> {
     carried: &'a [Option<Carried>],
     records: &'a [Option<u32>],
+    modes: &'a ModeKeeper,
 }
 
 impl Places for GroupsNamed<'_> {
@@ -291,6 +302,14 @@ impl Places for GroupsNamed<'_> {
     fn group(&self, group: GroupIndex) -> Option<u32> {
         self.records.get(group.at()).copied().flatten()
     }
+
+    fn monitor(&self, monitor: MonitorId) -> Option<u32> {
+        place_of(self.modes, monitor)
+    }
+}
+
+fn place_of(modes: &ModeKeeper, monitor: MonitorId) -> Option<u32> {
+    u32::try_from(modes.monitors.find(monitor)?).ok()
 }
 
 fn count(count: usize) -> u64 {

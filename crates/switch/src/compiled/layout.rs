@@ -137,7 +137,7 @@ impl Region {
             Self::Arrivals => 4,
             Self::Lookups => 2,
             Self::Totals => 16,
-            Self::Modes => 32,
+            Self::Modes => 40,
             Self::Monitors => 48,
         }
     }
@@ -588,7 +588,8 @@ pub mod modes {
     /// For how long a demand keeps its level up, in nanoseconds.
     pub const HOLD: usize = 7;
     /// The first of eight: when flows last demanded each level, in nanoseconds, zero
-    /// for never; the greater wins.
+    /// for never. Nobody demands the lowest: there stands when anything was
+    /// demanded.
     pub const DEMANDED: usize = 8;
     /// When a walk last saw what made it raise the level, in nanoseconds.
     pub const DETECTED: usize = 16;
@@ -624,6 +625,9 @@ pub mod modes {
     /// Modes that walks entered or answered with and could not tell all neighbours
     /// of: the core has to.
     pub const UNSENT: usize = 31;
+    /// By which port the mode came that a walk entered last: its place plus one, or
+    /// zero.
+    pub const CAME_BY: usize = 32;
 
     /// A controller has said what trunks and key are.
     pub const IS_ON: u64 = 1;
@@ -698,8 +702,10 @@ pub mod monitor {
 
 /// A frame on its way to the core: bytes in front of it.
 pub mod handed {
-    /// Stands instead of a port where there is no frame: something has been counted that
-    /// the core has to look at.
+    /// Stands instead of a port where there is no frame: the mode has changed, or a monitor
+    /// saw a violation. Its demand stands where the length does: the level times two,
+    /// plus one if not even the contract of that level is kept; zero for none. Where
+    /// verdicts begin stands the place of the port (32 bits), then the monitor's.
     pub const BELL: u32 = 0xffff;
     /// Where the place of the port stands, 32 bits.
     pub const PORT: usize = 0;

@@ -1,6 +1,7 @@
 //! The words that a switch shares with whoever walks its tables.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::layout::Region;
@@ -8,7 +9,7 @@ use super::sizes::Sizes;
 
 /// The words of one region, somewhere in memory: all zero at first, and written by
 /// the switch and those who walk its tables only.
-pub trait Words: Debug + Send {
+pub trait Words: Debug + Send + Sync {
     /// Returns the words: always the same ones.
     fn words(&self) -> &[AtomicU64];
 }
@@ -29,7 +30,7 @@ impl Words for Box<[AtomicU64]> {
 #[derive(Debug)]
 pub struct Memory {
     sizes: Sizes,
-    regions: Vec<Box<dyn Words>>,
+    regions: Vec<Arc<dyn Words>>,
 }
 
 impl Memory {
@@ -47,7 +48,7 @@ impl Memory {
             let wanted = sizes.records(region) * region.record_words();
             let name = region.name();
             assert!(words.words().len() >= wanted, "{name} is too small");
-            words
+            Arc::from(words)
         });
         Self {
             sizes,
@@ -69,6 +70,11 @@ impl Memory {
     #[must_use]
     pub const fn sizes(&self) -> &Sizes {
         &self.sizes
+    }
+
+    /// Returns a region for somebody else in the switch, who keeps it.
+    pub(crate) fn share(&self, region: Region) -> Arc<dyn Words> {
+        Arc::clone(&self.regions[region as usize])
     }
 
     /// Returns the words of a region.

@@ -1,20 +1,15 @@
 //! Modes and monitors as words.
 
-use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 use units::Duration;
-use wire::mode_signal::{Level, Mode};
+use wire::mode_signal::Level;
 use wire::openflow::taktos::ModeFlags;
 
 use super::form::Form;
 use super::layout::{Region, modes, monitor, port};
 use crate::egress::Egress;
-use crate::modes::{Contracts, ModeKeeper};
-
-/// Returns a mode as one number, of which the greater is the greater mode.
-const fn word_of(mode: Mode) -> u64 {
-    (mode.era as u64) << 32 | (mode.level.number() as u64) << 24
-}
+use crate::modes::{Contracts, ModeKeeper, locked, word_of};
 
 impl Form {
     /// Shows what the switch holds of modes. The pair only ever grows: whoever walks the
@@ -57,33 +52,30 @@ impl Form {
         let records = self.store.memory().sizes().records(Region::Monitors);
         let mut shown = vec![None; records];
         for (place, it) in held.monitors.iter().filter(|(place, _)| *place < records) {
-            shown[place] = it.watch.as_ref().map(|watch| *watch.contracts());
+            let watch = it.watch.as_ref();
+            shown[place] = watch.map(|watch| (*watch.contracts(), watch.turn()));
         }
-        for (record, contracts) in (0..).zip(shown) {
+        for (record, watched) in (0..).zip(shown) {
             let words = self.store.record(Region::Monitors, record);
-            let wanted = contracts.as_ref().map_or([0; PLAIN], plain);
-            let stands = wanted.iter().zip(&words[monitor::JITTER..]);
-            let count = words[monitor::CONTRACTS].load(Relaxed);
-            let given = contracts.as_ref().map_or(0, |it| it.given().len());
-            let given = u64::try_from(given).expect("at most eight");
-            if count & u64::from(u32::MAX) == given
-                && stands
-                    .clone()
-                    .all(|(value, word)| word.load(Relaxed) == *value)
-            {
+            let given = watched.map_or(0, |(contracts, turn)| {
+                let count = u64::try_from(contracts.given().len()).expect("at most eight");
+                count | u64::from(turn) << 32
+            });
+            if words[monitor::CONTRACTS].load(Relaxed) == given {
                 continue;
             }
-            stands.for_each(|(value, word)| word.store(*value, Relaxed));
-            for word in &words[monitor::GUIDES..] {
-                word.store(0, Relaxed);
-            }
-            let turn = (count >> 32) + 1;
-            self.store.set(
-                Region::Monitors,
-                record,
-                monitor::CONTRACTS,
-                given | turn << 32,
-            );
+            let wanted = watched.map_or([0; PLAIN], |(contracts, _)| plain(&contracts));
+            locked(words, || {
+                let plain = &words[monitor::JITTER..];
+                plain
+                    .iter()
+                    .zip(wanted)
+                    .for_each(|(word, value)| word.store(value, Relaxed));
+                words[monitor::GUIDES..]
+                    .iter()
+                    .for_each(|word| word.store(0, Relaxed));
+                words[monitor::CONTRACTS].store(given, Release);
+            });
         }
     }
 }

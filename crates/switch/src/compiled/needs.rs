@@ -86,8 +86,21 @@ pub(super) fn of_actions(actions: &[Action]) -> u64 {
 }
 
 fn of_action(action: Action) -> u64 {
-    let Action::SetField(value) = action else {
-        return 0;
+    let value = match action {
+        Action::SetField(value) => value,
+        Action::FlowMonitor(_) => return need::NETWORK | need::TRANSPORT,
+        // Whoever reads anything behind the type reads enough.
+        Action::ModeArrange => return need::NETWORK,
+        Action::Output(_)
+        | Action::SetQueue(_)
+        | Action::Push(_)
+        | Action::EnsureTag
+        | Action::Pop(_)
+        | Action::SetTtl(..)
+        | Action::DecrementTtl(_)
+        | Action::CopyTtl(_)
+        | Action::Group(_)
+        | Action::QueuedFate(_) => return 0,
     };
     match value {
         FieldValue::IpDscp(_) | FieldValue::IpEcn(_) | FieldValue::Ipv6FlowLabel(_) => {

@@ -8,7 +8,7 @@ use crate::action_set::place_of;
 use crate::group_table::GroupIndex;
 use crate::packet_key::halves;
 use crate::port::PortIndex;
-use wire::openflow::taktos::CoreReason as Reason;
+use wire::openflow::taktos::{CoreReason as Reason, MonitorId};
 
 /// The words of an action: the first ones of its record.
 pub(super) type ActionWords = [u64; 3];
@@ -21,6 +21,8 @@ pub(super) trait Places {
     fn reaches(&self, port: PortIndex) -> bool;
     /// Returns the record of a group.
     fn group(&self, group: GroupIndex) -> Option<u32>;
+    /// Returns the record of a monitor, or of what may become one.
+    fn monitor(&self, monitor: MonitorId) -> Option<u32>;
 }
 
 /// What is to be done, with a number and a value.
@@ -115,9 +117,12 @@ fn operation_of(action: Action, places: &impl Places) -> Result<Operation, Reaso
         | Action::SetTtl(..)
         | Action::DecrementTtl(_)
         | Action::CopyTtl(_) => return Err(Reason::Change),
-        Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFate(_) => {
-            return Err(Reason::Mode);
+        Action::FlowMonitor(monitor) => {
+            let place = places.monitor(monitor).ok_or(Reason::Mode)?;
+            Operation::with_number(operation::FLOW_MONITOR, place)
         }
+        Action::ModeArrange => Operation::new(operation::MODE_ARRANGE),
+        Action::QueuedFate(fates) => Operation::with_number(operation::QUEUED_FATE, fates.number()),
     })
 }
 

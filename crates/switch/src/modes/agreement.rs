@@ -20,6 +20,10 @@ use units::{Duration, Instant};
 use wire::mode_signal::{LEVELS, Level, Mode};
 use wire::openflow::DatapathId;
 
+mod words;
+
+pub(crate) use words::{mode_of, word_of};
+
 const LEVELS_COUNT: usize = LEVELS as usize;
 
 /// Whether violations raise the level.

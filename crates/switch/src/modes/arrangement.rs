@@ -23,12 +23,25 @@ use wire::openflow::{Element, Sequence};
 
 use super::agreement::{Heard, Refusal, Step};
 use super::flow_monitor::{Demand, Packet as MessagePacket};
-use super::keeper::FarEnd;
+use super::keeper::{FarEnd, ModeKeeper};
 use super::monitor_table::{Shown, demanded};
 use crate::egress::{Egress, Fate};
 use crate::headers::{ETHER_TYPE, Headers, PROTO_UDP, u16_at};
 use crate::packet::Packet;
 use crate::port::PortIndex;
+
+/// A violation that a walk of the compiled form saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The port by which the frame came.
+    pub port: PortNumber,
+    /// When it came.
+    pub at: Instant,
+    /// The place of the monitor.
+    pub monitor: usize,
+    /// What the message demands.
+    pub demand: Demand,
+}
 
 /// Bytes of the header of a UDP datagram.
 const UDP_HEADER: usize = 8;
@@ -39,14 +52,19 @@ impl Egress {
     #[inline]
     pub(crate) fn show(&mut self, now: Instant, packet: &mut Packet, monitor: MonitorId) {
         packet.refresh_headers(&self.pool);
-        let Some(watch) = self.modes.monitors.watch_mut(monitor) else {
+        let ModeKeeper {
+            monitors, shared, ..
+        } = &mut self.modes;
+        let Some((place, watch)) = monitors.place_mut(monitor) else {
             return;
         };
         let frame = self.pool.frame(packet.slot);
-        let Some(message) = message_of(&packet.headers, frame) else {
-            return watch.count_unreadable();
+        let message = message_of(&packet.headers, frame);
+        let shared = shared.as_ref();
+        let words = shared.and_then(|shared| shared.monitor(place, watch.turn()));
+        let Some(shown) = watch.take(now, message.as_ref(), words) else {
+            return;
         };
-        let shown = watch.show(now, &message);
         if shown.demand != Demand::Level(Level::LOWEST) {
             self.heed(now, packet.port, monitor, shown);
         }
@@ -68,9 +86,9 @@ impl Egress {
         let modes = &mut self.modes;
         modes.demanded = Some(now);
         if modes.flags().contains(ModeFlags::ASK) {
-            return modes.agreement.note(now, level);
+            return modes.agree(|agreement| agreement.note(now, level));
         }
-        match modes.agreement.demand(now, level) {
+        match modes.agree(|agreement| agreement.demand(now, level)) {
             Step::Enter(_) => self.enter(now, None),
             Step::Stay | Step::Answer => {}
         }
@@ -142,7 +160,7 @@ impl Egress {
             mode: signal.mode,
             origin: signal.origin,
         };
-        match self.modes.agreement.hear(now, heard) {
+        match self.modes.agree(|agreement| agreement.hear(now, heard)) {
             Step::Stay if signal.kind == Kind::Signal => self.modes.counters.duplicate += 1,
             Step::Stay => {}
             Step::Answer => {
@@ -164,10 +182,46 @@ impl Egress {
             }
         }
         self.modes.counters.entered += 1;
+        self.modes.note_told();
         let kind = ModeEventKind::Entered;
         let (monitor, port) = (MonitorId::NONE, self.number_of(came_by));
         self.modes.tell(now, kind, monitor, port);
         self.tell_incomplete(now);
+    }
+
+    /// Takes note of what walks of the compiled form did: of a mode that they entered,
+    /// and that they could not tell all neighbours.
+    #[inline]
+    pub(crate) fn heed_walks(&mut self, now: Instant) {
+        if self.modes.shared.is_none() {
+            return;
+        }
+        if let Some(entered) = self.modes.catch_up() {
+            self.serve();
+            let port = self.number_of(entered.came_by);
+            let times = [entered.detected, entered.changed];
+            let about = (MonitorId::NONE, port);
+            self.modes
+                .tell_of(now, times, ModeEventKind::Entered, about);
+            self.tell_incomplete(now);
+        }
+        if self.modes.take_unsent() {
+            for port in (0..).map(PortIndex).take(self.ports.len()) {
+                self.say(now, port, Kind::Signal);
+            }
+        }
+    }
+
+    /// Takes note of a violation that a walk saw: its mode is in force already.
+    pub(crate) fn note_violation(&mut self, now: Instant, seen: &Violation) {
+        let Some(monitor) = self.modes.monitors.id_at(seen.monitor) else {
+            return;
+        };
+        self.count_demand();
+        let port = self.find_port(seen.port);
+        let about = (monitor, self.number_of(port));
+        let kind = ModeEventKind::Violation(demanded(seen.demand));
+        self.modes.tell_of(now, [seen.at; 2], kind, about);
     }
 
     /// Gives later frames the level that is served.
@@ -214,6 +268,9 @@ impl Egress {
     /// Takes note of a link that went up or down: whoever comes back may have missed
     /// much.
     pub(crate) fn greet(&mut self, now: Instant, port: PortIndex) {
+        if let Some(shared) = &self.modes.shared {
+            shared.forget(port);
+        }
         if let Some(far_end) = &mut self.port_mut(port).far_end {
             far_end.heard = None;
             self.say(now, port, Kind::Signal);
@@ -239,6 +296,9 @@ impl Egress {
                 heard: None,
             });
             let is_new = self.port_mut(port).replace_far_end(far_end);
+            if let Some(shared) = self.modes.shared.as_ref().filter(|_| is_new) {
+                shared.forget(port);
+            }
             if is_new || has_new_key {
                 self.say(now, port, Kind::Signal);
             }
@@ -253,12 +313,12 @@ impl Egress {
     /// If the level cannot be lowered.
     pub(crate) fn set_mode(&mut self, now: Instant, set: ModeSet) -> Result<(), ModeFailed> {
         let step = match set.command {
-            ModeCommand::Lower => self.modes.agreement.lower(now, set.level),
-            ModeCommand::Force => self.modes.agreement.force(set.level),
+            ModeCommand::Lower => self.modes.agree(|it| it.lower(now, set.level)),
+            ModeCommand::Force => self.modes.agree(|it| it.force(set.level)),
             ModeCommand::Demand => {
                 self.count_demand();
                 self.modes.demanded = Some(now);
-                Ok(self.modes.agreement.demand(now, set.level))
+                Ok(self.modes.agree(|it| it.demand(now, set.level)))
             }
         };
         match step {
@@ -272,9 +332,10 @@ impl Egress {
 
     /// Writes what the controllers may know of the mode into `trunks`, and returns it.
     pub(crate) fn mode_status<'a>(&self, now: Instant, trunks: &'a mut Vec<u8>) -> ModeStatus<'a> {
-        for port in &self.ports {
+        for (at, port) in (0..).map(PortIndex).zip(&self.ports) {
             if let Some(far_end) = port.far_end {
-                let heard = far_end.heard;
+                let by_walks = self.modes.shared.as_ref().and_then(|it| it.heard(at));
+                let heard = far_end.heard.max(by_walks);
                 let status = TrunkStatus {
                     port: port.config.number,
                     heard: heard.map(|(at, _)| now.saturating_since(at)),
@@ -293,7 +354,7 @@ impl Egress {
             flags: modes.flags(),
             quiet: modes.quiet(now),
             waiting: u64::try_from(self.waiting()).expect("64 bits suffice"),
-            counters: modes.counters,
+            counters: modes.all_counters(),
             trunks: Sequence::from_bytes(trunks),
         }
     }

@@ -33,6 +33,8 @@ use units::{Duration, Instant};
 use wire::message_shim::MessageShim;
 use wire::mode_signal::{LEVELS, Level};
 
+mod words;
+
 const LEVELS_COUNT: usize = LEVELS as usize;
 
 /// What a flow may send at one level.

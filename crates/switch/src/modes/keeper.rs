@@ -12,6 +12,7 @@ use wire::openflow::{DatapathId, PortNumber};
 use super::agreement::{Agreement, Restraint};
 use super::monitor_table::MonitorTable;
 use super::outbox::Outbox;
+use super::shared::{Entered, SharedModes};
 
 /// The switch at the other end of a trunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,10 @@ pub(crate) struct ModeKeeper {
     pub(crate) counters: ModeCounters,
     /// How often anything changed that others see in the compiled form.
     pub(crate) changes: u64,
+    /// What walks of the compiled form change as well, if there is one.
+    pub(crate) shared: Option<SharedModes>,
+    /// The mode whose beginning the controllers were told last.
+    told: Mode,
     /// The frame at hand.
     frame: Vec<u8>,
 }
@@ -67,6 +72,8 @@ impl ModeKeeper {
             outbox: Outbox::new(now),
             counters: ModeCounters::default(),
             changes: 0,
+            shared: None,
+            told: Mode::default(),
             frame: Vec::with_capacity(FRAME_LENGTH),
         }
     }
@@ -102,12 +109,61 @@ impl ModeKeeper {
 
     /// Returns how long ago a flow of this switch demanded more than the lowest level.
     pub(crate) fn quiet(&self, now: Instant) -> Option<Duration> {
-        self.demanded.map(|last| now.saturating_since(last))
+        let shared = self.shared.as_ref().and_then(SharedModes::demanded);
+        let last = self.demanded.max(shared);
+        last.map(|last| now.saturating_since(last))
     }
 
     /// Returns when the next heart-beats are due.
     pub(crate) const fn beat_due(&self) -> Instant {
         self.beat_due
+    }
+
+    /// Lets walks of the compiled form change what they can, from here on.
+    pub(crate) fn share(&mut self, shared: SharedModes) {
+        shared.begin(&self.agreement);
+        self.shared = Some(shared);
+    }
+
+    /// Takes a step of the agreement, on what walks have left.
+    pub(super) fn agree<R>(&mut self, mut step: impl FnMut(&mut Agreement) -> R) -> R {
+        match &self.shared {
+            Some(shared) => self.agreement.share(shared.state(), step),
+            None => step(&mut self.agreement),
+        }
+    }
+
+    /// Returns what happened, if walks have entered a mode of which nobody was told,
+    /// and goes on from that mode.
+    pub(super) fn catch_up(&mut self) -> Option<Entered> {
+        let shared = self.shared.as_ref()?;
+        if shared.mode() == self.told {
+            return None;
+        }
+        let entered = shared.entered();
+        self.agree(|_| ());
+        self.told = self.agreement.mode();
+        Some(entered)
+    }
+
+    /// Returns whether walks left it to the core to tell neighbours.
+    pub(super) fn take_unsent(&mut self) -> bool {
+        let shared = self.shared.as_mut();
+        shared.is_some_and(SharedModes::take_unsent)
+    }
+
+    /// Notes that the controllers are told of the mode.
+    pub(super) fn note_told(&mut self) {
+        self.told = self.agreement.mode();
+    }
+
+    /// Returns all that was counted.
+    pub(super) fn all_counters(&self) -> ModeCounters {
+        let mut all = self.counters;
+        if let Some(shared) = &self.shared {
+            shared.add_counters(&mut all);
+        }
+        all
     }
 
     /// Returns whether somebody has to be told something.
@@ -181,6 +237,18 @@ impl ModeKeeper {
         monitor: MonitorId,
         port: PortNumber,
     ) {
+        self.tell_of(now, [now; 2], kind, (monitor, port));
+    }
+
+    /// Tells them that something happened, when it was noticed, and when the level
+    /// changed by it.
+    pub(super) fn tell_of(
+        &mut self,
+        now: Instant,
+        [detected, changed]: [Instant; 2],
+        kind: ModeEventKind,
+        (monitor, port): (MonitorId, PortNumber),
+    ) {
         let event = ModeEvent {
             kind,
             mode: self.agreement.mode(),
@@ -188,8 +256,8 @@ impl ModeKeeper {
             origin: self.agreement.origin(),
             monitor,
             port,
-            detected: now,
-            changed: now,
+            detected,
+            changed,
             count: 1,
         };
         self.outbox.put(now, event);

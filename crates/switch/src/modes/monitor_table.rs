@@ -4,11 +4,16 @@
 //! time that either names it. A frame finds the place by a hash, in a few steps
 //! whatever there is.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
 use units::Instant;
 use wire::mode_signal::Level;
 use wire::openflow::taktos::{Demanded, MonitorId, MonitorReport};
 
+use super::shared::{SharedModes, instant, locked};
 use super::{Contracts, Demand, FlowMonitor, MONITORS_MAX, Packet};
+use crate::compiled::layout::monitor as at;
 
 /// Twice as many places as numbers, so that few share one.
 const SLOTS: usize = 2 * MONITORS_MAX;
@@ -24,6 +29,8 @@ pub(crate) struct MonitorTable {
     /// taken.
     slots: Box<[u16; SLOTS]>,
     used: usize,
+    /// How many monitors have begun.
+    turns: u32,
 }
 
 /// What is known of one number.
@@ -35,7 +42,7 @@ pub(crate) struct Place {
 }
 
 /// A monitor at work.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Watch {
     contracts: Contracts,
     monitor: FlowMonitor,
@@ -44,6 +51,8 @@ pub(crate) struct Watch {
     violated: Option<Instant>,
     /// Of which message and demand somebody was told.
     told: Option<(u32, Demand)>,
+    /// How many monitors had begun then: walks see by it whether this is another one.
+    turn: u32,
 }
 
 /// What a frame showed.
@@ -64,6 +73,7 @@ impl MonitorTable {
             places: Vec::new(),
             slots: Box::new([EMPTY; SLOTS]),
             used: 0,
+            turns: 0,
         }
     }
 
@@ -88,6 +98,13 @@ impl MonitorTable {
     pub(crate) fn watch_mut(&mut self, id: MonitorId) -> Option<&mut Watch> {
         let place = self.find(id)?;
         self.places[place].as_mut()?.watch.as_mut()
+    }
+
+    /// Returns the monitor of a number with its place, if there is one.
+    #[inline]
+    pub(crate) fn place_mut(&mut self, id: MonitorId) -> Option<(usize, &mut Watch)> {
+        let place = self.find(id)?;
+        Some((place, self.places[place].as_mut()?.watch.as_mut()?))
     }
 
     /// Gives a number a place, and returns which.
@@ -133,7 +150,8 @@ impl MonitorTable {
         if let Some(watch) = watch
             && watch.as_ref().is_none_or(|it| it.contracts != contracts)
         {
-            *watch = Some(Watch::new(contracts));
+            self.turns = self.turns.wrapping_add(1);
+            *watch = Some(Watch::new(contracts, self.turns));
         }
         Ok(())
     }
@@ -167,10 +185,18 @@ impl MonitorTable {
         places.filter_map(|(at, place)| Some((at, place.as_ref()?)))
     }
 
-    /// Returns what every monitor saw, by rising numbers.
-    pub(crate) fn reports(&self, now: Instant) -> Vec<MonitorReport> {
-        let watched = self.iter().filter_map(|(_, place)| {
-            let watch = place.watch.as_ref()?;
+    /// Returns the number that has a place.
+    pub(crate) fn id_at(&self, place: usize) -> Option<MonitorId> {
+        Some(self.places.get(place)?.as_ref()?.id)
+    }
+
+    /// Returns what every monitor saw, by rising numbers, walks included.
+    pub(crate) fn reports(&self, now: Instant, shared: Option<&SharedModes>) -> Vec<MonitorReport> {
+        let watched = self.iter().filter_map(|(at, place)| {
+            let mut watch = place.watch.clone()?;
+            if let Some(words) = shared.and_then(|shared| shared.monitor(at, watch.turn)) {
+                locked(words, || watch.read(words));
+            }
             Some(watch.report(now, place.id))
         });
         let mut reports: Vec<_> = watched.collect();
@@ -200,9 +226,10 @@ impl MonitorTable {
 }
 
 impl Watch {
-    const fn new(contracts: Contracts) -> Self {
+    const fn new(contracts: Contracts, turn: u32) -> Self {
         Self {
             contracts,
+            turn,
             monitor: FlowMonitor::new(contracts),
             unreadable: 0,
             last: None,
@@ -216,9 +243,60 @@ impl Watch {
         &self.contracts
     }
 
-    /// Counts a frame without the header of a message.
-    pub(crate) const fn count_unreadable(&mut self) {
-        self.unreadable += 1;
+    /// Returns how many monitors had begun when this one did.
+    pub(crate) const fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    /// Takes a frame of the flow, on what walks have left if they see it as well;
+    /// none is one without the header of a message.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        packet: Option<&Packet>,
+        words: Option<&[AtomicU64]>,
+    ) -> Option<Shown> {
+        let Some(words) = words else {
+            return self.look_at(now, packet);
+        };
+        locked(words, || {
+            self.read(words);
+            let shown = self.look_at(now, packet);
+            self.write(words);
+            shown
+        })
+    }
+
+    #[inline]
+    fn look_at(&mut self, now: Instant, packet: Option<&Packet>) -> Option<Shown> {
+        let Some(packet) = packet else {
+            self.unreadable += 1;
+            return None;
+        };
+        Some(self.show(now, packet))
+    }
+
+    fn read(&mut self, words: &[AtomicU64]) {
+        let get = |at: usize| words[at].load(Relaxed);
+        self.monitor.read(words);
+        self.unreadable = get(at::UNREADABLE);
+        self.violated = instant(get(at::VIOLATED));
+        self.last = demand_of(get(at::DEMANDED), 0);
+        let told = get(at::TOLD);
+        let [.., a, b, c, d] = told.to_be_bytes();
+        let message = u32::from_be_bytes([a, b, c, d]);
+        self.told = demand_of(told, 32).map(|demand| (message, demand));
+    }
+
+    fn write(&self, words: &[AtomicU64]) {
+        let set = |at: usize, value: u64| words[at].store(value, Relaxed);
+        self.monitor.write(words);
+        set(at::UNREADABLE, self.unreadable);
+        set(at::VIOLATED, self.violated.map_or(0, Instant::as_ns));
+        set(at::DEMANDED, self.last.map_or(0, |last| word_of(last, 0)));
+        let told = |(message, demand)| u64::from(message) | word_of(demand, 32);
+        set(at::TOLD, self.told.map_or(0, told));
     }
 
     /// Takes a packet of the flow.
@@ -263,6 +341,25 @@ pub(crate) const fn demanded(demand: Demand) -> Demanded {
         Demand::Level(level) => Demanded::Level(level),
         Demand::Beyond(level) => Demanded::Beyond(level),
     }
+}
+
+/// Returns a demand as part of a word.
+fn word_of(demand: Demand, shift: u32) -> u64 {
+    let beyond = match demand {
+        Demand::Level(_) => 0,
+        Demand::Beyond(_) => at::IS_BEYOND,
+    };
+    u64::from(demand.level().number()) << shift | beyond | at::IS_THERE
+}
+
+/// Returns the demand in a word, if there is one.
+fn demand_of(word: u64, shift: u32) -> Option<Demand> {
+    let [level, ..] = (word >> shift).to_le_bytes();
+    let level = Level::new(level)?;
+    (word & at::IS_THERE != 0).then_some(match word & at::IS_BEYOND {
+        0 => Demand::Level(level),
+        _ => Demand::Beyond(level),
+    })
 }
 
 fn home(id: MonitorId) -> usize {

@@ -12,6 +12,7 @@ use crate::pipeline::Pipeline;
 use crate::port::PortIndex;
 use crate::timeouts::EntryId;
 use wire::openflow::TableId;
+use wire::openflow::taktos::MonitorId;
 
 /// Everything can be named; groups by their place in the group table.
 struct Everything;
@@ -23,6 +24,10 @@ impl Places for Everything {
 
     fn reaches(&self, _: PortIndex) -> bool {
         true
+    }
+
+    fn monitor(&self, monitor: MonitorId) -> Option<u32> {
+        Some(monitor.0)
     }
 
     fn group(&self, group: GroupIndex) -> Option<u32> {

@@ -1,0 +1,145 @@
+//! The part of an agreement that walks of the compiled form change as well.
+//!
+//! The mode is one word. Whoever changes it compares and swaps, so a step of the
+//! core is taken on what walks have left, and taken again if one of them was
+//! quicker.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+use units::Instant;
+use wire::mode_signal::{Level, Mode};
+use wire::openflow::DatapathId;
+
+use super::Agreement;
+use crate::compiled::layout::modes as at;
+
+const LEVEL_SHIFT: u32 = 24;
+const ERA_SHIFT: u32 = 32;
+
+/// Returns the word of a mode: the greater mode has the greater word.
+pub(crate) fn word_of(mode: Mode) -> u64 {
+    u64::from(mode.era) << ERA_SHIFT | u64::from(mode.level.number()) << LEVEL_SHIFT
+}
+
+/// Returns the mode of a word.
+pub(crate) fn mode_of(word: u64) -> Mode {
+    let [a, b, c, d, level, ..] = word.to_be_bytes();
+    Mode {
+        era: u32::from_be_bytes([a, b, c, d]),
+        level: Level::new(level).unwrap_or(Level::HIGHEST),
+    }
+}
+
+impl Agreement {
+    /// Takes a step on what walks have left, and leaves them what came of it.
+    pub(crate) fn share<R>(
+        &mut self,
+        words: &[AtomicU64],
+        mut step: impl FnMut(&mut Self) -> R,
+    ) -> R {
+        loop {
+            let before = words[at::MODE].load(Acquire);
+            self.read(words, before);
+            let mut next = self.clone();
+            let outcome = step(&mut next);
+            let after = word_of(next.mode);
+            let swapped = words[at::MODE].compare_exchange(before, after, AcqRel, Acquire);
+            if swapped.is_err() {
+                continue;
+            }
+            next.write(words);
+            *self = next;
+            return outcome;
+        }
+    }
+
+    /// Takes over what walks know.
+    fn read(&mut self, words: &[AtomicU64], mode: u64) {
+        self.mode = mode_of(mode);
+        self.origin = DatapathId(words[at::ORIGIN].load(Relaxed));
+        for (level, demanded) in self.demanded.iter_mut().enumerate().skip(1) {
+            let ns = words[at::DEMANDED + level].load(Relaxed);
+            *demanded = (ns != 0).then(|| Instant::from_ns(ns));
+        }
+    }
+
+    fn write(&self, words: &[AtomicU64]) {
+        words[at::ORIGIN].store(self.origin.0, Relaxed);
+        for (level, demanded) in self.demanded.iter().enumerate().skip(1) {
+            let ns = demanded.map_or(0, Instant::as_ns);
+            words[at::DEMANDED + level].store(ns, Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    use units::{Duration, Instant};
+
+    use super::super::{Heard, Refusal, Step};
+    use super::*;
+    use crate::compiled::layout::Region;
+
+    const NOW: Instant = Instant::from_ns(5_000);
+    const OWN: DatapathId = DatapathId(3);
+
+    fn mode(era: u32, level: u8) -> Mode {
+        let level = Level::new(level).unwrap();
+        Mode { era, level }
+    }
+
+    fn shared() -> (Agreement, Vec<AtomicU64>) {
+        let mut words = Vec::new();
+        words.resize_with(Region::Modes.record_words(), || AtomicU64::new(0));
+        (Agreement::new(OWN, Duration::from_us(1)), words)
+    }
+
+    #[test]
+    fn a_mode_is_its_word_and_the_greater_one_is_greater() {
+        let modes = [mode(0, 0), mode(0, 7), mode(1, 0), mode(u32::MAX, 3)];
+
+        assert!(modes.map(word_of).is_sorted());
+        assert_eq!(modes.map(word_of).map(mode_of), modes);
+    }
+
+    #[test]
+    fn what_a_walk_entered_is_what_the_core_goes_on_from() {
+        let (mut agreement, words) = shared();
+        words[at::MODE].store(word_of(mode(0, 2)), SeqCst);
+        words[at::DEMANDED + 2].store(NOW.as_ns(), SeqCst);
+
+        let lowered = agreement.share(&words, |it| it.lower(NOW, Level::LOWEST));
+
+        let until = NOW + Duration::from_us(1);
+        assert_eq!(lowered, Err(Refusal::NotQuiet(until)));
+        assert_eq!(agreement.mode(), mode(0, 2));
+        let forced = agreement.share(&words, |it| it.force(Level::LOWEST));
+        assert_eq!(forced, Ok(Step::Enter(mode(1, 0))));
+        assert_eq!(words[at::MODE].load(SeqCst), word_of(mode(1, 0)));
+        assert_eq!(words[at::DEMANDED + 2].load(SeqCst), 0);
+    }
+
+    #[test]
+    fn a_step_that_a_walk_has_overtaken_is_taken_again() {
+        let (mut agreement, words) = shared();
+        let mut overtaken = false;
+        let heard = Heard {
+            mode: mode(0, 1),
+            origin: DatapathId(9),
+        };
+
+        let step = agreement.share(&words, |it| {
+            if !std::mem::replace(&mut overtaken, true) {
+                words[at::MODE].store(word_of(mode(0, 3)), SeqCst);
+            }
+            it.hear(NOW, heard)
+        });
+
+        assert_eq!(step, Step::Answer, "the lesser mode does not win");
+        assert_eq!(words[at::MODE].load(SeqCst), word_of(mode(0, 3)));
+    }
+}

@@ -1,0 +1,151 @@
+//! A monitor in words, as walks of the compiled form have it.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use units::Instant;
+use wire::mode_signal::Level;
+
+use super::{Demand, FlowMonitor, LEVELS_COUNT, Message, MonitorCounters, Window};
+use crate::compiled::layout::monitor as at;
+
+impl FlowMonitor {
+    /// Writes all that a monitor remembers.
+    pub(crate) fn write(&self, words: &[AtomicU64]) {
+        let set = |at: usize, value: u64| words[at].store(value, Relaxed);
+        for level in 0..LEVELS_COUNT {
+            set(at::GUIDES + level, self.guides[level].as_ns());
+        }
+        let messages = [
+            (at::CURRENT, at::CURRENT_SEEN, &self.current),
+            (at::BEFORE, at::BEFORE_SEEN, &self.before),
+        ];
+        for (place, seen, message) in messages {
+            let [first, second] = words_of(message.as_ref());
+            set(place, first);
+            set(seen, second);
+        }
+        let begun = u64::from(self.window.begun) << 32;
+        set(at::HIGHEST, begun | u64::from(self.window.highest));
+        set(at::SEEN, self.window.seen);
+        set(at::LAST_SEEN, self.last_seen.as_ns());
+        let counters = counters_of(&self.counters);
+        for (place, counter) in (at::PACKETS..).zip(counters) {
+            set(place, counter);
+        }
+    }
+
+    /// Goes on with what walks remember.
+    pub(crate) fn read(&mut self, words: &[AtomicU64]) {
+        let get = |at: usize| words[at].load(Relaxed);
+        for level in 0..LEVELS_COUNT {
+            self.guides[level] = Instant::from_ns(get(at::GUIDES + level));
+        }
+        self.current = message_of(get(at::CURRENT), get(at::CURRENT_SEEN));
+        self.before = message_of(get(at::BEFORE), get(at::BEFORE_SEEN));
+        self.window = Window {
+            begun: get(at::HIGHEST) >> 32 != 0,
+            highest: low(get(at::HIGHEST)),
+            seen: get(at::SEEN),
+        };
+        self.last_seen = Instant::from_ns(get(at::LAST_SEEN));
+        self.counters = MonitorCounters {
+            packets: get(at::PACKETS),
+            messages: get(at::MESSAGES),
+            violations: get(at::VIOLATIONS),
+            beyond: get(at::BEYOND),
+            missing: get(at::MISSING),
+            duplicates: get(at::DUPLICATES),
+            reordered: get(at::REORDERED),
+        };
+    }
+}
+
+const fn counters_of(counters: &MonitorCounters) -> [u64; 7] {
+    [
+        counters.packets,
+        counters.messages,
+        counters.violations,
+        counters.beyond,
+        counters.missing,
+        counters.duplicates,
+        counters.reordered,
+    ]
+}
+
+/// Returns both words of a message.
+fn words_of(message: Option<&Message>) -> [u64; 2] {
+    let Some(message) = message else {
+        return [0; 2];
+    };
+    let beyond = match message.demand {
+        Demand::Level(_) => 0,
+        Demand::Beyond(_) => at::IS_BEYOND,
+    };
+    let level = u64::from(message.demand.level().number()) << 32;
+    [
+        u64::from(message.number) | u64::from(message.size_bytes) << 32,
+        u64::from(message.seen_bytes) | level | beyond | at::IS_THERE,
+    ]
+}
+
+/// Returns the message of which these are the words.
+fn message_of(first: u64, second: u64) -> Option<Message> {
+    let [.., level, _, _, _, _] = second.to_be_bytes();
+    let level = Level::new(level).unwrap_or_default();
+    (second & at::IS_THERE != 0).then(|| Message {
+        number: low(first),
+        size_bytes: low(first >> 32),
+        seen_bytes: low(second),
+        demand: match second & at::IS_BEYOND {
+            0 => Demand::Level(level),
+            _ => Demand::Beyond(level),
+        },
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low half is wanted")]
+const fn low(word: u64) -> u32 {
+    word as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use units::{Duration, Instant};
+    use wire::message_shim::MessageShim;
+
+    use super::super::{Contract, Contracts, FlowMonitor, Packet};
+    use crate::compiled::layout::Region;
+
+    #[test]
+    fn a_monitor_goes_on_from_its_words_as_if_it_had_never_been_away() {
+        let contract = |size_bytes| Contract {
+            period: Duration::from_ns(100),
+            size_bytes,
+        };
+        let contracts = [contract(10), contract(1000)];
+        let contracts = Contracts::new(&contracts, Duration::from_ns(7)).unwrap();
+        let mut stays = FlowMonitor::new(contracts);
+        let mut words = Vec::new();
+        words.resize_with(Region::Monitors.record_words(), || AtomicU64::new(0));
+
+        for step in 0..200u32 {
+            let packet = Packet {
+                shim: MessageShim {
+                    message: step / 3,
+                    size_bytes: step * 37 % 1200,
+                    sequence: step ^ (step * 5 % 3),
+                },
+                carried_bytes: step * 11 % 900,
+            };
+            let now = Instant::from_ns(u64::from(step) * 31);
+            let mut moves = FlowMonitor::new(contracts);
+            moves.read(&words);
+            assert_eq!(moves.observe(now, &packet), stays.observe(now, &packet));
+            moves.write(&words);
+            assert_eq!(moves.counters(), stays.counters());
+        }
+    }
+}
