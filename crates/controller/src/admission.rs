@@ -7,8 +7,13 @@
 //! base tree and, for the failure of each link of it, on the alternative as
 //! well, so that the promise holds on every way that the flow may take.
 //!
+//! Where the network has modes, what a flow gets at each level is reserved as well, and
+//! how late a change of level may make it is part of its promise (`modal`).
+//!
 //! The work of the network that no flow accounts for is part of every bound, see
 //! [`unpromised`](crate::unpromised).
+
+mod modal;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +27,7 @@ use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::unpromised::{WithoutPromise, probe_class};
 use crate::ways::{StagesAfter, Ways};
+use modal::Modal;
 
 pub use calculus::admission::{Constraint, Fits, FlowId as ReservationId};
 
@@ -65,6 +71,8 @@ pub struct Reservations {
     unknown_switch: SwitchParameters,
     pub(crate) work: WithoutPromise,
     ledger: Ledger,
+    /// What is promised at each level and while it changes, if there are modes.
+    modal: Option<Modal>,
     pub(crate) places: Vec<Place>,
     stages: BTreeMap<Place, StageId>,
     links: Vec<LinkEnds>,
@@ -81,6 +89,7 @@ impl Reservations {
             unknown_switch: config.unknown_switch.clone(),
             work: WithoutPromise::new(config),
             ledger: Ledger::new(Vec::new()),
+            modal: Modal::new(config.modes.as_ref()),
             places: Vec::new(),
             stages: BTreeMap::new(),
             links: Vec::new(),
@@ -139,15 +148,22 @@ impl Reservations {
         source: PortId,
         ways: &Ways,
     ) -> Result<Reserved, Box<Refused>> {
-        let request = self.request(requirement, source, ways);
+        let lateness = self.lateness(requirement);
+        let mut request = self.request(requirement, source, ways);
+        request.deadline = request.deadline.saturating_sub(lateness);
         let admitted = self.ledger.admit(request).map_err(|refusal| {
             let asked = self.request(requirement, source, ways);
             Box::new(self.refused(refusal, asked))
         })?;
         let on_alternatives = admitted.alternatives.iter().map(|(_, delay)| *delay);
+        let guarantee = on_alternatives.fold(admitted.guarantee, Delay::max);
+        let at_levels = self.reserve_levels(admitted.id, requirement, source, ways);
+        let at_levels = at_levels.inspect_err(|_| {
+            self.ledger.withdraw(admitted.id);
+        })?;
         Ok(Reserved {
             id: admitted.id,
-            guarantee: on_alternatives.fold(admitted.guarantee, Delay::max),
+            guarantee: at_levels.max(guarantee + lateness),
         })
     }
 
@@ -239,6 +255,9 @@ impl Reservations {
     /// Gives back what was reserved for a flow.
     pub fn release(&mut self, id: ReservationId) {
         self.ledger.withdraw(id);
+        if let Some(modal) = &mut self.modal {
+            modal.release(id);
+        }
     }
 
     /// Returns the stages that frames on this tree pass, each behind the one
@@ -292,9 +311,15 @@ impl Reservations {
             *budget = Delay::ZERO;
         }
         let id = self.add_stage(place, stage);
+        if let Some(modal) = self.modal.as_mut().filter(|_| !keeps_up) {
+            modal.give_up(id);
+        }
         for work in work.into_iter().filter(|_| keeps_up) {
             let declared = self.ledger.declare_unpromised(id, work);
             declared.expect("it fitted the same stage a moment ago");
+            if let Some(modal) = &mut self.modal {
+                modal.declare_unpromised(id, work);
+            }
         }
         Some(id)
     }
@@ -317,14 +342,24 @@ impl Reservations {
             *budgets = [None; 8];
         }
         let id = self.add_stage(place, stage);
+        if let Some(modal) = self.modal.as_mut().filter(|_| !has_room) {
+            modal.give_up(id);
+        }
         if let Some(probe) = probe.filter(|_| has_room) {
-            let admitted = self.ledger.admit(on_one_stage(&probe, id));
+            let request = on_one_stage(&probe, id);
+            if let Some(modal) = &mut self.modal {
+                modal.admit_probe(&request);
+            }
+            let admitted = self.ledger.admit(request);
             admitted.expect("it fitted the same stage a moment ago");
         }
         id
     }
 
     fn add_stage(&mut self, place: Place, stage: Stage) -> StageId {
+        if let Some(modal) = &mut self.modal {
+            modal.add_stage(&stage);
+        }
         let id = self.ledger.add_stage(stage);
         self.places.push(place);
         self.stages.insert(place, id);

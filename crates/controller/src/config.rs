@@ -7,6 +7,7 @@ use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
+use crate::modes::Modes;
 use crate::northbound::{ApplicationKind, ForeignRules, Manifest};
 use crate::place::PortId;
 
@@ -30,6 +31,8 @@ pub struct Config {
     pub probe_key: Option<[u8; 16]>,
     /// What is done with entries that are not the controller's.
     pub foreign_rules: ForeignRules,
+    /// The criticality modes of the network, if it has any.
+    pub modes: Option<Modes>,
     /// What hashes depend on; best unknown to others.
     pub seed: u64,
 }
@@ -60,6 +63,7 @@ impl Config {
             timers: Timers::default(),
             probe_key: None,
             foreign_rules: ForeignRules::Keep,
+            modes: None,
             seed: 1,
         }
     }

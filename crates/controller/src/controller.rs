@@ -21,6 +21,7 @@
 //! | a question for paths | `paths` |
 //! | what else is programmed, and what it needs when the network changes | `intents`, `upkeep` |
 //! | settings that are changed | `settings` |
+//! | criticality modes | `modes` |
 //! | time | `timers` |
 
 mod ageing;
@@ -33,6 +34,7 @@ mod links;
 mod listing;
 mod memory;
 mod mobility;
+mod modes;
 mod moves;
 mod names;
 mod naming;
@@ -84,6 +86,7 @@ use applications::Loading;
 use intents::IntentDesk;
 use links::Operation;
 use memory::Memory;
+use modes::ModeDesk;
 use moves::{Moves, Unasked};
 use naming::HostDesk;
 use reconciliation::Reconciliation;
@@ -177,6 +180,7 @@ pub struct Controller {
     intents: Intents,
     intent_desk: IntentDesk,
     settings_desk: SettingsDesk,
+    modes: ModeDesk,
     /// The network as the searches for intents see it, by this metric.
     atlas: Option<(Metric, Atlas)>,
     is_proactive: bool,
@@ -252,6 +256,7 @@ impl Controller {
             intents: Intents::default(),
             intent_desk: IntentDesk::default(),
             settings_desk: SettingsDesk::default(),
+            modes: ModeDesk::new(now, config.modes, config.seed),
             atlas: None,
             is_proactive: false,
             flood: Flood::new(),
@@ -328,6 +333,7 @@ impl Controller {
             self.refusals.deadline(),
             self.intents_deadline(),
             self.reconciliation.deadline(),
+            self.modes.deadline(),
         ];
         let due = self.schedule.deadline();
         others.into_iter().flatten().fold(due, Instant::min)

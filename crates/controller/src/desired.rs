@@ -71,6 +71,10 @@ pub enum Subject {
     Gathering(MacAddress),
     /// The proactive route to a host; without one, of what goes to all.
     Route(Option<MacAddress>),
+    /// How switches take part in agreeing on a mode.
+    Modes,
+    /// What a flow gets at the levels of criticality.
+    Levels(FlowId),
 }
 
 impl Subject {
@@ -84,6 +88,8 @@ impl Subject {
             | Self::Flow(_)
             | Self::Gathering(_)
             | Self::Route(_)
+            | Self::Modes
+            | Self::Levels(_)
             | Self::Application(_) => None,
         }
     }
@@ -98,17 +104,19 @@ impl Subject {
             Self::Application(_) => 4,
             Self::Gathering(_) => 5,
             Self::Route(_) => 6,
+            Self::Modes => 7,
+            Self::Levels(_) => 8,
         }
     }
 
     /// Returns what a cookie says of it.
     const fn number(self) -> u32 {
         match self {
-            Self::Service | Self::Route(None) => 0,
+            Self::Service | Self::Modes | Self::Route(None) => 0,
             Self::KnownHost(MacAddress([_, _, a, b, c, d]))
             | Self::Gathering(MacAddress([_, _, a, b, c, d]))
             | Self::Route(Some(MacAddress([_, _, a, b, c, d]))) => u32::from_be_bytes([a, b, c, d]),
-            Self::Flow(flow) => flow.0,
+            Self::Flow(flow) | Self::Levels(flow) => flow.0,
             Self::Intent(intent) => intent.0,
             Self::Application(application) => application.0 as u32,
         }
@@ -124,7 +132,9 @@ impl Subject {
             | Self::Intent(_)
             | Self::Application(_)
             | Self::Gathering(_)
-            | Self::Route(_) => TransactionId(0),
+            | Self::Route(_)
+            | Self::Modes
+            | Self::Levels(_) => TransactionId(0),
         }
     }
 }
@@ -138,6 +148,8 @@ pub fn is_derived(cookie: Cookie) -> bool {
         Subject::Intent(IntentId(0)),
         Subject::Gathering(none),
         Subject::Route(None),
+        Subject::Modes,
+        Subject::Levels(FlowId(0)),
     ];
     let kind = cookie.0 >> KIND_SHIFT & 0xf;
     derived.iter().any(|one| u64::from(one.rank()) == kind)

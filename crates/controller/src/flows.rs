@@ -141,10 +141,17 @@ impl Flow {
         }
     }
 
+    /// Returns all entries that it should have on a way, as its switches are to have
+    /// them.
+    #[must_use]
+    pub fn content(&self, way: &Way) -> Content {
+        self.rule.content(&self.entries(way))
+    }
+
     /// Returns all entries that it should have on a way: those of its base tree,
     /// which stay where they do no harm, and over them those of the way.
     #[must_use]
-    pub fn content(&self, way: &Way) -> Content {
+    pub fn entries(&self, way: &Way) -> Entries {
         let class = self.admission.requirement.class;
         let mut entries = entries_of(&self.admission.ways.base, class);
         match way {
@@ -158,7 +165,7 @@ impl Flow {
             // Nothing is reserved there: it must not disturb what is.
             Way::Detour(tree) => entries.extend(entries_of(tree, BEST_EFFORT)),
         }
-        self.rule.content(&entries)
+        entries
     }
 
     /// Returns the switches on which it has entries.

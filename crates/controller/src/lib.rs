@@ -54,6 +54,7 @@ pub mod intents;
 pub mod inventory;
 pub mod link_trust;
 mod mac_table;
+pub mod modes;
 pub mod northbound;
 pub mod outbox;
 pub mod path;

@@ -5,6 +5,7 @@ mod application;
 mod event;
 mod hosts;
 mod intent;
+mod mode;
 mod paths;
 mod settings;
 mod tables;
@@ -19,6 +20,7 @@ pub use intent::{
     Endpoint, Extent, FrameAction, FrameMatch, Intent, IntentDecision, IntentId, IntentKind,
     IntentRefusal, IntentState, IntentSummary, MAX_INTENTS, MAX_WAYPOINTS, Scope, Waypoint,
 };
+pub use mode::{HeldMode, ModeChange, ModeNotice, ModeRefusal, ModeReport, SwitchMode};
 pub use paths::{FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish};
 pub use settings::{Settings, SettingsChange};
 pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
@@ -103,6 +105,10 @@ pub enum Request {
     Settings,
     /// Change that.
     Configure(SettingsChange),
+    /// Show in which mode the network is.
+    Mode,
+    /// Change that, or what may change it.
+    SetMode(ModeChange),
     /// Show what was counted.
     Statistics,
     /// Find paths. Nothing is reserved.
@@ -165,6 +171,11 @@ pub enum Reply {
     /// To [`Request::Settings`], and to [`Request::Configure`] once the store has kept
     /// them: the settings now.
     Settings(Settings),
+    /// To [`Request::Mode`], and to [`Request::SetMode`] once the switch that was asked
+    /// has answered; nothing if the network has no modes.
+    Mode(Option<Box<ModeReport>>),
+    /// To [`Request::SetMode`]: why not; nothing has changed.
+    ModeRefused(ModeRefusal),
     /// To [`Request::Statistics`].
     Statistics(Box<Statistics>),
     /// Who asks was not granted it; nothing has changed.

@@ -8,7 +8,7 @@
 //! | band | whose |
 //! |---|---|
 //! | 65,535 | probes |
-//! | 1,000 + fields of the match | admitted flows |
+//! | 1,000 + twice the fields of the match | admitted flows; one more, what they get at a level |
 //! | 600 to 699 | match-actions, by the priority they declare |
 //! | 400 + fields of the match | points, multicast and flow paths |
 //! | 300 | hosts that are connected with each other |
@@ -20,7 +20,7 @@
 
 /// Probes.
 pub const PROBE: u16 = u16::MAX;
-/// Admitted flows; each field of a match adds one.
+/// Admitted flows; each field of a match adds two.
 pub const FLOW: u16 = 1_000;
 /// Match-actions; what they declare is added.
 pub const MATCH_ACTION: u16 = 600;

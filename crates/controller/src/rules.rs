@@ -129,9 +129,11 @@ impl FlowRule {
     }
 }
 
-/// The more special of two rules goes first.
-fn priority_of(fields: &[MatchField]) -> u16 {
-    priority::FLOW + u16::try_from(fields.len()).expect("a match has at most 40 fields")
+/// The more special of two rules goes first. Above each there is room for what holds at
+/// one level only.
+pub(crate) fn priority_of(fields: &[MatchField]) -> u16 {
+    let fields = u16::try_from(fields.len()).expect("a match has at most 40 fields");
+    priority::FLOW + 2 * fields
 }
 
 /// What is done with frames of a flow; with one output it takes no memory.

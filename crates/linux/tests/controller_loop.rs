@@ -60,6 +60,7 @@ fn config() -> Config {
         timers: Timers::default(),
         probe_key: None,
         foreign_rules: controller::northbound::ForeignRules::Keep,
+        modes: None,
         seed: 1,
     }
 }

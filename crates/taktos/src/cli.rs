@@ -74,6 +74,8 @@ enum Command {
     Apps(client::apps::Apps),
     /// Change how a running controller goes about its work.
     Settings(client::settings::Settings),
+    /// Shows in which criticality mode a network is, or changes that.
+    Mode(client::mode::Mode),
     /// Show what happened in the network, or what happens.
     Events(client::events::Events),
     /// Measure a device: one that is started here, or whatever is connected to
@@ -191,6 +193,7 @@ pub fn main() -> ExitCode {
         Command::Rules(arguments) => client::rules::rules(&arguments),
         Command::Apps(arguments) => client::apps::apps(&arguments),
         Command::Settings(arguments) => client::settings::settings(&arguments),
+        Command::Mode(arguments) => client::mode::mode(&arguments),
         Command::Events(arguments) => client::events::events(&arguments),
         Command::Measure(arguments) => measure::measure(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),

@@ -14,6 +14,7 @@ pub mod discovery;
 pub mod explanation;
 mod lab_world;
 mod load;
+pub mod modes;
 mod outcome;
 pub mod places;
 pub mod plan;

@@ -481,6 +481,7 @@ fn config(switches: u32, application: ApplicationKind, timers: Timers) -> Config
         hosts: (0..switches).map(host).collect(),
         applications: vec![Manifest::built_in(application)],
         foreign_rules: ForeignRules::Keep,
+        modes: None,
         metric: Metric::Links,
         timers,
         probe_key: None,

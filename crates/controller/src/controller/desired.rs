@@ -158,11 +158,14 @@ impl Controller {
 
     /// Tells the owner of rules what became of them.
     pub(super) fn rules_settled(&mut self, subject: Subject, outcome: Outcome) {
+        self.modes.look_again();
         match subject {
             Subject::Service
             | Subject::KnownHost(_)
             | Subject::Gathering(_)
-            | Subject::Route(_) => {}
+            | Subject::Route(_)
+            | Subject::Modes
+            | Subject::Levels(_) => {}
             Subject::Flow(flow) => self.flow_settled(flow, outcome),
             Subject::Intent(intent) => self.intent_settled(intent, outcome),
             Subject::Application(_) => {

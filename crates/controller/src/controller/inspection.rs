@@ -117,10 +117,10 @@ impl Controller {
 
     fn owner(&self, subject: Subject) -> RuleOwner {
         match subject {
-            Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) => {
+            Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) | Subject::Modes => {
                 RuleOwner::Controller
             }
-            Subject::Flow(id) => {
+            Subject::Flow(id) | Subject::Levels(id) => {
                 let flow = self.flows.get(id);
                 let name = flow.map(|flow| flow.admission.requirement.name.clone());
                 let name = name.unwrap_or_default();

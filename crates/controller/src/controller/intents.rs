@@ -335,11 +335,11 @@ impl Controller {
     /// Names whose a rule is, for people.
     pub(super) fn name_of_subject(&self, subject: Subject) -> String {
         match subject {
-            Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) => {
+            Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) | Subject::Modes => {
                 "the controller".to_owned()
             }
             Subject::Route(_) => "proactive-routes".to_owned(),
-            Subject::Flow(flow) => match self.flows.get(flow) {
+            Subject::Flow(flow) | Subject::Levels(flow) => match self.flows.get(flow) {
                 Some(flow) => format!("flow {}", flow.admission.requirement.name),
                 None => format!("flow {}", flow.0),
             },

@@ -32,7 +32,7 @@ use crate::record::Admission;
 use crate::session::Slot;
 use crate::transition::Stages;
 use crate::view::{Carrier, LinkId};
-use wire::openflow::DatapathId;
+use wire::openflow::{DatapathId, TransactionId};
 
 use super::Controller;
 use super::moves::{MoveId, Part};
@@ -49,6 +49,8 @@ pub(super) enum Operation {
     Move(MoveId, Vec<(Subject, Vec<Spot>)>),
     /// What a switch lacked or had otherwise.
     Repair(DatapathId, Repair),
+    /// A level that somebody asked for.
+    Level(TransactionId),
 }
 
 /// What was done about a broken link.
@@ -456,6 +458,7 @@ impl Controller {
                 self.outbox.notify(restoration.into_event(confirmed_at));
             }
             Operation::Repair(datapath, repair) => self.mended(datapath, repair),
+            Operation::Level(asked) => self.level_answered(asked),
         }
     }
 

@@ -81,6 +81,7 @@ impl Controller {
             | Request::Topology
             | Request::Statistics
             | Request::Rules(_)
+            | Request::Mode
             | Request::Applications => true,
             Request::Admit(_)
             | Request::AdmitTogether(_)
@@ -94,6 +95,7 @@ impl Controller {
             | Request::Reconcile(_)
             | Request::Settings
             | Request::Configure(_)
+            | Request::SetMode(_)
             | Request::Paths(_)
             | Request::AddIntents(_)
             | Request::RemoveIntent(_)

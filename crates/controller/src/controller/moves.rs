@@ -417,6 +417,8 @@ impl Controller {
             | Subject::Intent(_)
             | Subject::Application(_)
             | Subject::Gathering(_)
+            | Subject::Modes
+            | Subject::Levels(_)
             | Subject::Route(_) => None,
         };
         let stages = Stages::plan(&present, wanted, source, &|port| self.far_end(port));

@@ -187,6 +187,11 @@ impl Controller {
                 self.outbox.reply(id, settings);
             }
             Request::Configure(change) => self.configure(id, change),
+            Request::Mode => {
+                let report = self.mode_report();
+                self.outbox.reply(id, Reply::Mode(report));
+            }
+            Request::SetMode(change) => self.set_mode(id, &change),
             Request::Statistics => {
                 let statistics = Box::new(self.statistics());
                 self.outbox.reply(id, Reply::Statistics(statistics));

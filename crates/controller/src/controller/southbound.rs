@@ -55,6 +55,7 @@ impl Controller {
             self.desired.set_synchronised(datapath, false);
             self.stall_moves(datapath);
             self.stop_watching(datapath);
+            self.modes.lose(datapath);
         }
         self.refused_bundles.retain(|(at, _)| *at != slot);
         for operation in self.confirmations.abandon(slot) {
@@ -202,6 +203,8 @@ impl Controller {
                 self.bundle_controlled(slot, datapath, header.transaction, said);
             }
             Message::Error(error) => self.refused(slot, datapath, header.transaction, error),
+            Message::Mode(said) => self.mode_said(datapath, said),
+            Message::MultipartReply(reply) if self.mode_reported(datapath, reply) => {}
             Message::MultipartReply(reply) => {
                 self.reported(datapath, header.transaction, reply);
             }
@@ -210,7 +213,6 @@ impl Controller {
             | Message::EchoReply(_)
             | Message::Experimenter(_)
             | Message::BundleAdd(_)
-            | Message::Mode(_)
             | Message::FeaturesRequest
             | Message::FeaturesReply(_)
             | Message::GetConfigRequest
@@ -271,6 +273,7 @@ impl Controller {
         self.switch_concerns_intents(datapath);
         self.extend_intents(datapath);
         self.follow_links();
+        self.begin_modes(slot, datapath);
         if self.memory == Memory::Complete {
             self.keep_switch(datapath);
             self.ask_for_entries(datapath);
@@ -326,7 +329,8 @@ impl Controller {
         transaction: TransactionId,
         error: &ErrorMessage<'_>,
     ) {
-        let is_other = self.question_refused(datapath, transaction)
+        let is_other = self.mode_refused(datapath, transaction, error.kind)
+            || self.question_refused(datapath, transaction)
             || self.bundle_refused(slot, datapath, transaction);
         if !is_other {
             self.entry_refused(datapath, transaction, error);

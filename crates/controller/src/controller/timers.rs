@@ -60,6 +60,7 @@ impl Controller {
         self.retry_refused();
         self.keep_intents();
         self.look_at_losses();
+        self.keep_modes();
         if self.now >= self.schedule.rounds {
             let part = self.timers.audit_interval.as_ns() / ROUND_PHASES;
             self.schedule.rounds = self.now + units::Duration::from_ns(part.max(1));

@@ -406,6 +406,8 @@ impl Controller {
                 | Subject::KnownHost(_)
                 | Subject::Flow(_)
                 | Subject::Gathering(_)
+                | Subject::Modes
+                | Subject::Levels(_)
                 | Subject::Route(_) => return None,
             };
             let fields = present.form.fields();

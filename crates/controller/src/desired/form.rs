@@ -25,6 +25,8 @@ use wire::siphash::siphash_2_4;
 const KEY: [u8; 16] = *b"taktos-rule-form";
 /// Class, number and length of a field.
 const FIELD_HEADER_LENGTH: usize = 4;
+/// The experimenter of a field that is no field of the specification.
+const EXPERIMENTER_LENGTH: usize = 4;
 
 /// Which entry of a switch: its table, priority and match. The slices of
 /// [`RulePlace::slice`] are contiguous in its order.
@@ -377,7 +379,11 @@ fn emit_fields(mut fields: Vec<MatchField>, out: &mut Vec<u8>) {
 /// Makes the field at the end of `out` one without a mask if that spares
 /// nothing, and no field if it spares all.
 fn drop_needless_mask(kind: FieldKind, start: usize, out: &mut Vec<u8>) {
-    let payload = start + FIELD_HEADER_LENGTH;
+    let experimenter = match kind {
+        FieldKind::Level => EXPERIMENTER_LENGTH,
+        _ => 0,
+    };
+    let payload = start + FIELD_HEADER_LENGTH + experimenter;
     let middle = payload + kind.length();
     let mask = &out[middle..];
     if mask.iter().all(|byte| *byte == 0) {
@@ -393,7 +399,8 @@ fn drop_needless_mask(kind: FieldKind, start: usize, out: &mut Vec<u8>) {
     if spares_nothing {
         out.truncate(middle);
         out[start + 2] &= !1;
-        out[start + 3] /= 2;
+        let shorter = u8::try_from(middle - start - FIELD_HEADER_LENGTH);
+        out[start + 3] = shorter.expect("a field has at most 32 bytes");
     }
 }
 
@@ -403,6 +410,7 @@ fn unused_bits(kind: FieldKind) -> impl Iterator<Item = u8> {
         FieldKind::VlanVid => 13,
         FieldKind::Ipv6Flabel => 20,
         FieldKind::Ipv6Exthdr => 9,
+        FieldKind::Level => 3,
         _ => u32::try_from(kind.length() * 8).unwrap_or(u32::MAX),
     };
     (0..).step_by(8).map(move |below: u32| {

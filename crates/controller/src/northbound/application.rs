@@ -108,6 +108,7 @@ impl Permission {
             Request::ForgetSwitch(_)
             | Request::Reconcile(_)
             | Request::Configure(_)
+            | Request::SetMode(_)
             | Request::Load(_)
             | Request::Unload(_)
             | Request::Reload(_) => Self::Configure,
@@ -116,6 +117,7 @@ impl Permission {
             | Request::Paths(_)
             | Request::View
             | Request::Settings
+            | Request::Mode
             | Request::Statistics => Self::SeeTopology,
             Request::SetHost(_) | Request::RemoveHost(_) => Self::ChangeHosts,
         }

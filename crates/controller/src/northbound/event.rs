@@ -10,11 +10,13 @@ use wire::openflow::{DatapathId, ErrorKind};
 use crate::desired::{Outcome, Subject};
 use crate::place::{LinkEnds, PortId};
 
-use super::{ApplicationId, FlowId, IntentId, IntentState, Reply, RequestId, Travels};
+use super::{ApplicationId, FlowId, IntentId, IntentState, ModeNotice, Reply, RequestId, Travels};
 
 /// What the controller tells without being asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// Something about criticality modes.
+    Mode(ModeNotice),
     /// All that the store kept is known: from now on requests are decided.
     Ready,
     /// The store holds a switch that cannot be read. It is left alone.

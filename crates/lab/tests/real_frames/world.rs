@@ -146,6 +146,7 @@ fn controller_config() -> controller::Config {
         },
         probe_key: None,
         foreign_rules: controller::northbound::ForeignRules::Keep,
+        modes: None,
         seed: 1,
     }
 }

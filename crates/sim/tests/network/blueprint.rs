@@ -409,6 +409,7 @@ impl Blueprint {
             timers: Timers::default(),
             probe_key: None,
             foreign_rules: controller::northbound::ForeignRules::Keep,
+            modes: None,
             seed: self.seed,
         }
     }

@@ -11,6 +11,7 @@ pub mod events;
 pub mod flows;
 pub mod hosts;
 pub mod intents;
+pub mod mode;
 pub mod paths;
 pub mod rules;
 pub mod settings;

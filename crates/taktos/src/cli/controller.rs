@@ -169,6 +169,7 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
     let config = Config {
         probe_key: Some(secrets.probe_key),
         foreign_rules: controller::northbound::ForeignRules::Keep,
+        modes: None,
         seed: secrets.seed,
         ..config
     };

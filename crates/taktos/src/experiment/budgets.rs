@@ -53,10 +53,12 @@ impl Experiment<'_> {
                     && of == id
                 {
                     return Ok(match fitted {
-                        Some(fitted) => Config {
-                            switches: fitted.switches,
-                            ..least
-                        },
+                        Some(fitted) => {
+                            let switches = fitted.switches;
+                            let mut config = Config { switches, ..least };
+                            super::modes::bound_change(scenario, &mut config);
+                            config
+                        }
                         None => usual,
                     });
                 }

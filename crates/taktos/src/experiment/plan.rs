@@ -54,7 +54,7 @@ pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
             switch_parameters(scenario, SwitchIndex(index), open),
         )
     });
-    Config {
+    let mut config = Config {
         switches: switches.collect(),
         unknown_switch: unknown_switch(),
         hosts: (0..scenario.hosts.len())
@@ -65,8 +65,11 @@ pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
         timers: timers(scenario.control.probe_interval),
         probe_key: None,
         foreign_rules: controller::northbound::ForeignRules::Keep,
+        modes: super::modes::of(scenario),
         seed: scenario.seed,
-    }
+    };
+    super::modes::bound_change(scenario, &mut config);
+    config
 }
 
 /// Returns how often the controller looks after links and switches. Who probes

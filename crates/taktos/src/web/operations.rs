@@ -11,6 +11,7 @@ pub mod health;
 pub mod hosts;
 pub mod intents;
 pub mod metrics;
+pub mod mode;
 pub mod paths;
 pub mod rules;
 pub mod settings;
@@ -206,6 +207,7 @@ pub fn all() -> Vec<Operation> {
         flows::operations(),
         intents::operations(),
         rules::operations(),
+        mode::operations(),
         settings::operations(),
         applications::operations(),
         paths::operations(),

@@ -2,10 +2,12 @@
 //! store in memory, and time that passes by hand.
 #![expect(clippy::unwrap_used, reason = "only tests use this")]
 
+mod mode;
 mod switch;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+pub use mode::FakeMode;
 use switch::Said;
 pub use switch::{FakeEntry, FakeSwitch, Habits};
 
@@ -302,7 +304,12 @@ impl Network {
 
     /// Restarts the controller with what the store has.
     pub fn restart_controller(&mut self, switches: u64, links: &[(u64, u64)]) {
-        self.controller = Controller::new(self.now, config(switches, links));
+        self.restart_controller_as(config(switches, links));
+    }
+
+    /// Restarts the controller with another configuration and what the store has.
+    pub fn restart_controller_as(&mut self, config: Config) {
+        self.controller = Controller::new(self.now, config);
         self.events.clear();
         self.pending.clear();
         self.replay();
@@ -590,6 +597,7 @@ pub fn config(switches: u64, links: &[(u64, u64)]) -> Config {
         timers: Timers::default(),
         probe_key: Some([3; 16]),
         foreign_rules: controller::northbound::ForeignRules::Keep,
+        modes: None,
         seed: 1,
     }
 }

@@ -11,6 +11,7 @@ use wire::openflow::multipart::{
     ReplyBody, ReplyWriter, RequestBody,
 };
 use wire::openflow::oxm::{Masked, VlanMatch};
+use wire::openflow::taktos::Question;
 use wire::openflow::{
     Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
     Cookie, DatapathId, ErrorKind, ErrorMessage, FeaturesReply, FlowMod, FlowModCommand,
@@ -19,6 +20,7 @@ use wire::openflow::{
 };
 
 use super::description;
+use super::mode::FakeMode;
 
 #[derive(Default)]
 pub struct FakeSwitch {
@@ -36,6 +38,8 @@ pub struct FakeSwitch {
     pub habits: Habits,
     /// What is in the bundle that it is told.
     pub bundle: Vec<Vec<u8>>,
+    /// What it holds of criticality modes; nothing if it knows none.
+    pub mode: Option<FakeMode>,
 }
 
 /// What a switch does otherwise than the truthful one.
@@ -84,6 +88,10 @@ impl FakeSwitch {
                 MatchField::EthSrc(mac) => is_under(*mac, header.source),
                 MatchField::EthDst(mac) => is_under(*mac, header.destination),
                 MatchField::EthType(ether_type) => *ether_type == header.ether_type,
+                MatchField::Level(level) => self
+                    .mode
+                    .as_ref()
+                    .is_some_and(|mode| *level == Masked::exact(mode.served().number())),
                 MatchField::VlanVid(tag) => {
                     let tagged = header.vlan.map(|tag| VlanMatch::tagged(tag.id));
                     *tag == Masked::exact(tagged.unwrap_or(VlanMatch::UNTAGGED))
@@ -127,6 +135,15 @@ impl FakeSwitch {
             Message::BundleAdd(add) => self.bundle.push(add.message.to_vec()),
             Message::BundleControl(control) => self.control(&control, transaction, bytes, answers),
             Message::PacketOut(packet_out) => self.send_out(&packet_out, said),
+            Message::Mode(message) => {
+                let refused = match &mut self.mode {
+                    Some(mode) => mode.take(&message),
+                    None => Err(ErrorKind::BadRequest(BadRequest::BadExperimenter)),
+                };
+                if let Err(kind) = refused {
+                    ErrorMessage::about(bytes, kind).emit(transaction, answers);
+                }
+            }
             Message::Hello(_)
             | Message::SetConfig(_)
             | Message::EchoReply(_)
@@ -172,6 +189,16 @@ impl FakeSwitch {
                 });
                 MultipartReply::new(body).emit(transaction, answers);
             }
+            RequestBody::Experimenter(asked) => match &self.mode {
+                Some(mode) => {
+                    assert_eq!(Question::of(asked), Some(Question::Modes));
+                    mode.report(transaction, answers);
+                }
+                None => {
+                    let kind = ErrorKind::BadRequest(BadRequest::BadExperimenter);
+                    ErrorMessage::about(bytes, kind).emit(transaction, answers);
+                }
+            },
             other => panic!("{other:?}"),
         }
     }
@@ -347,6 +374,7 @@ fn entry_of(flow_mod: &FlowMod<'_>, matching: Vec<MatchField>) -> FakeEntry {
         match action {
             Action::Output { port, .. } => entry.outputs.push(port.0),
             Action::SetQueue(queue) => entry.queue = Some(queue.0),
+            Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFate(_) => {}
             other => panic!("{other:?}"),
         }
     }

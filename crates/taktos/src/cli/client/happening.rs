@@ -93,12 +93,61 @@ pub fn told(event: &EventKind) -> Told {
             About::Unknown,
             "what is stored of settings cannot be read: left alone".to_owned(),
         ),
+        EventKind::ModeEntered { .. }
+        | EventKind::ModeViolation { .. }
+        | EventKind::ModeSignalsRefused { .. }
+        | EventKind::ModeIncomplete { .. }
+        | EventKind::ModeComplete { .. }
+        | EventKind::ModeRefused { .. }
+        | EventKind::ModeRewritten { .. } => (About::Unknown, of_mode(event)),
         EventKind::StoreFailed { reason } => {
             (About::Unknown, format!("the store failed: {reason}"))
         }
         EventKind::Gap { missed } => (About::Unknown, gap(*missed)),
     };
     Told { about, words }
+}
+
+fn of_mode(event: &EventKind) -> String {
+    match event {
+        EventKind::ModeEntered {
+            switch,
+            level,
+            era,
+            served,
+            ..
+        } => format!("switch {switch} entered level {level} (era {era}), serves {served}"),
+        EventKind::ModeViolation {
+            switch,
+            flow,
+            level,
+            beyond,
+            times,
+        } => {
+            let beyond = match beyond {
+                true => ", and keeps no contract",
+                false => "",
+            };
+            format!("flow {flow} asks switch {switch} for level {level}, {times} times{beyond}")
+        }
+        EventKind::ModeSignalsRefused { at, reason, times } => format!(
+            "{times} signals at port {} of switch {} did not count: {reason}",
+            at.port, at.switch
+        ),
+        EventKind::ModeIncomplete {
+            switch,
+            level,
+            served,
+        } => format!("switch {switch} lacks entries of level {level}: it serves {served}"),
+        EventKind::ModeComplete { switch } => {
+            format!("switch {switch} has the entries of all levels")
+        }
+        EventKind::ModeRefused { switch, reason } => {
+            format!("switch {switch} refuses something about modes: {reason}")
+        }
+        EventKind::ModeRewritten { level } => format!("entries of level {level} are written"),
+        other => unreachable!("{other:?} is not about modes"),
+    }
 }
 
 fn of_switch(event: &EventKind) -> String {

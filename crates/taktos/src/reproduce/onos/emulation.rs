@@ -450,6 +450,7 @@ pub fn config(map: &WideArea) -> Config {
         hosts: hosts.collect(),
         applications: vec![Manifest::built_in(ApplicationKind::Deterministic)],
         foreign_rules: ForeignRules::Keep,
+        modes: None,
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: Some([7; 16]),

@@ -1,10 +1,11 @@
 //! Events, written down.
 
 use controller::desired::{Outcome, Subject};
-use controller::northbound::{Detection, Event, FlowId, IntentId, IntentState};
-use controller::place::LinkEnds;
+use controller::northbound::{Detection, Event, FlowId, IntentId, IntentState, ModeNotice};
+use controller::place::{LinkEnds, PortId};
 use controller::session::CloseReason;
 use units::{Duration, Instant};
+use wire::openflow::taktos::SignalFault;
 use wire::openflow::{DatapathId, ErrorKind};
 
 use super::{Names, link};
@@ -16,6 +17,7 @@ impl Names {
     pub fn event(&self, event: &Event) -> EventKind {
         match event {
             Event::Ready => EventKind::Ready,
+            Event::Mode(notice) => self.about_mode(notice),
             Event::SwitchUnreadable { datapath } => EventKind::SwitchUnreadable {
                 datapath: datapath.to_string(),
             },
@@ -79,6 +81,69 @@ impl Names {
                 state,
             } => intent_changed(*intent, name, state),
             Event::IntentUnreadable { intent } => EventKind::IntentUnreadable { intent: intent.0 },
+        }
+    }
+
+    fn about_mode(&self, notice: &ModeNotice) -> EventKind {
+        match notice {
+            ModeNotice::Entered {
+                datapath,
+                mode,
+                level,
+                served,
+                origin,
+                detected,
+                changed,
+            } => EventKind::ModeEntered {
+                switch: self.switch(*datapath),
+                level: level.clone(),
+                era: mode.era,
+                served: served.clone(),
+                origin: self.switch(*origin),
+                change_ns: changed.saturating_since(*detected).as_ns(),
+            },
+            ModeNotice::Violation {
+                datapath,
+                flow,
+                level,
+                is_beyond,
+                count,
+            } => EventKind::ModeViolation {
+                switch: self.switch(*datapath),
+                flow: flow.clone(),
+                level: level.clone(),
+                beyond: *is_beyond,
+                times: *count,
+            },
+            ModeNotice::SignalsRefused {
+                datapath,
+                port,
+                fault,
+                count,
+            } => EventKind::ModeSignalsRefused {
+                at: self.place(PortId::new(*datapath, *port)),
+                reason: fault_name(*fault).to_owned(),
+                times: *count,
+            },
+            ModeNotice::Incomplete {
+                datapath,
+                level,
+                served,
+            } => EventKind::ModeIncomplete {
+                switch: self.switch(*datapath),
+                level: level.clone(),
+                served: served.clone(),
+            },
+            ModeNotice::Complete { datapath } => EventKind::ModeComplete {
+                switch: self.switch(*datapath),
+            },
+            ModeNotice::Refused { datapath, failed } => EventKind::ModeRefused {
+                switch: self.switch(*datapath),
+                reason: format!("{failed:?}"),
+            },
+            ModeNotice::Rewritten { level } => EventKind::ModeRewritten {
+                level: level.clone(),
+            },
         }
     }
 
@@ -314,11 +379,22 @@ fn about_rules(event: &Event) -> EventKind {
     }
 }
 
+fn fault_name(fault: SignalFault) -> &'static str {
+    match fault {
+        SignalFault::Forged => "forged",
+        SignalFault::Misplaced => "misplaced",
+        SignalFault::Replayed => "replayed",
+        SignalFault::Malformed => "malformed",
+    }
+}
+
 fn name_of_subject(subject: Subject) -> String {
     match subject {
         Subject::Service => "the controller".to_owned(),
         Subject::KnownHost(mac) => format!("host {mac}"),
         Subject::Flow(flow) => format!("flow {}", flow.0),
+        Subject::Modes => "the modes".to_owned(),
+        Subject::Levels(flow) => format!("flow {} at its levels", flow.0),
         Subject::Intent(intent) => format!("intent {}", intent.0),
         Subject::Application(application) => format!("application {}", application.0),
         Subject::Gathering(mac) => format!("what host {mac} sends to all"),

@@ -325,6 +325,70 @@ pub enum EventKind {
         /// Its number.
         intent: u32,
     },
+    /// A switch has entered another criticality mode.
+    ModeEntered {
+        /// Its name.
+        switch: String,
+        /// The level that is agreed on.
+        level: String,
+        /// How often that was lowered.
+        era: u32,
+        /// The level that is served.
+        served: String,
+        /// The switch where the mode began.
+        origin: String,
+        /// From the frame that caused it to the new level, by the clock of the switch.
+        change_ns: u64,
+    },
+    /// A flow demands more than the lowest level.
+    ModeViolation {
+        /// The switch that watches it.
+        switch: String,
+        /// The flow.
+        flow: String,
+        /// The level that it asks for.
+        level: String,
+        /// Whether it keeps no contract at all.
+        beyond: bool,
+        /// How often since it was last told.
+        times: u64,
+    },
+    /// Signals of modes did not count.
+    ModeSignalsRefused {
+        /// The place of the last one.
+        at: PlaceDocument,
+        /// Why: `forged`, `misplaced`, `replayed` or `malformed`.
+        reason: String,
+        /// How many since it was last told.
+        times: u64,
+    },
+    /// A switch does not serve the level that is agreed on: its entries are not
+    /// complete.
+    ModeIncomplete {
+        /// Its name.
+        switch: String,
+        /// The level that is agreed on.
+        level: String,
+        /// The level that is served.
+        served: String,
+    },
+    /// The entries of all levels are at a switch.
+    ModeComplete {
+        /// Its name.
+        switch: String,
+    },
+    /// A switch refused something about modes.
+    ModeRefused {
+        /// Its name.
+        switch: String,
+        /// Why.
+        reason: String,
+    },
+    /// The controller wrote the entries of another level.
+    ModeRewritten {
+        /// The level.
+        level: String,
+    },
     /// The store failed; what was to be kept has not been done.
     StoreFailed {
         /// What it says.
@@ -342,7 +406,7 @@ impl EventKind {
     /// The kind of the notice that events are missing.
     pub const GAP: &'static str = "gap";
     /// The names of all kinds.
-    pub const NAMES: [&'static str; 45] = [
+    pub const NAMES: [&'static str; 52] = [
         "ready",
         "switch-unreadable",
         "switch-connected",
@@ -386,6 +450,13 @@ impl EventKind {
         "settings-unreadable",
         "intent-changed",
         "intent-unreadable",
+        "mode-entered",
+        "mode-violation",
+        "mode-signals-refused",
+        "mode-incomplete",
+        "mode-complete",
+        "mode-refused",
+        "mode-rewritten",
         "store-failed",
         "gap",
     ];
@@ -437,6 +508,13 @@ impl EventKind {
             Self::SettingsUnreadable => "settings-unreadable",
             Self::IntentChanged { .. } => "intent-changed",
             Self::IntentUnreadable { .. } => "intent-unreadable",
+            Self::ModeEntered { .. } => "mode-entered",
+            Self::ModeViolation { .. } => "mode-violation",
+            Self::ModeSignalsRefused { .. } => "mode-signals-refused",
+            Self::ModeIncomplete { .. } => "mode-incomplete",
+            Self::ModeComplete { .. } => "mode-complete",
+            Self::ModeRefused { .. } => "mode-refused",
+            Self::ModeRewritten { .. } => "mode-rewritten",
             Self::StoreFailed { .. } => "store-failed",
             Self::Gap { .. } => "gap",
         }

@@ -1,0 +1,282 @@
+//! Promises at the levels of criticality, and while the level changes (S2-8, S2-11).
+//!
+//! What a flow requires is promised at the lowest level by the ledger of all flows. Each
+//! higher level has a ledger of its own: there other flows are served, and by other
+//! contracts. While a level becomes another one, flows that are served at both may be
+//! late by the time that a change takes; that is taken from their deadlines and added to
+//! their guarantees (MC-SDN section VI). The levels need not fit beside each other:
+//!
+//! - the bound of a change ends when the frames of flows that are given up are out of
+//!   the way, dropped or overtaken;
+//! - a flow grants itself no less at a higher level, so what it sent before keeps the
+//!   contract of that level, too;
+//! - on the way back everything is quiet and drained before anything returns.
+//!
+//! The budgets of the network are chosen for its lowest level. Where they are no good at
+//! a higher one, the smallest that do are taken there instead, if every flow that was
+//! admitted keeps what it was told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use calculus::admission::{
+    Headroom, Ledger, Refusal, Request, Stage, StageId, Unpromised, suggest_budgets,
+};
+use units::Delay;
+use wire::mode_signal::Level;
+
+use crate::modes::{Modes, Service, Strategy};
+use crate::northbound::Requirement;
+use crate::place::PortId;
+use crate::ways::Ways;
+
+use super::{Refused, ReservationId, Reservations};
+
+/// What is promised at the levels above the lowest.
+#[derive(Clone, Debug)]
+pub(super) struct Modal {
+    modes: Modes,
+    levels: BTreeMap<Level, AtLevel>,
+    unpromised: Vec<(StageId, Unpromised)>,
+    probes: Vec<Request>,
+    /// Stages at which nothing can be promised.
+    unfit: BTreeSet<StageId>,
+}
+
+/// What is promised at one level.
+#[derive(Clone, Debug)]
+struct AtLevel {
+    ledger: Ledger,
+    flows: BTreeMap<ReservationId, Kept>,
+}
+
+/// What one flow was promised.
+#[derive(Clone, Debug)]
+struct Kept {
+    request: Request,
+    /// Its number in the ledger of the level.
+    number: ReservationId,
+    guarantee: Delay,
+}
+
+impl Modal {
+    /// Begins with no promise; there is nothing to promise without modes.
+    pub(super) fn new(modes: Option<&Modes>) -> Option<Self> {
+        let modes = modes.filter(|modes| modes.strategy != Strategy::McAgnostic)?;
+        let empty = || AtLevel {
+            ledger: Ledger::new(Vec::new()),
+            flows: BTreeMap::new(),
+        };
+        let higher = modes.all().filter(|level| *level > Level::LOWEST);
+        Some(Self {
+            levels: higher.map(|level| (level, empty())).collect(),
+            modes: modes.clone(),
+            unpromised: Vec::new(),
+            probes: Vec::new(),
+            unfit: BTreeSet::new(),
+        })
+    }
+
+    pub(super) fn add_stage(&mut self, stage: &Stage) {
+        for at in self.levels.values_mut() {
+            at.ledger.add_stage(stage.clone());
+        }
+    }
+
+    /// Notes that nothing can be promised at a stage.
+    pub(super) fn give_up(&mut self, stage: StageId) {
+        self.unfit.insert(stage);
+    }
+
+    pub(super) fn declare_unpromised(&mut self, stage: StageId, work: Unpromised) {
+        self.unpromised.push((stage, work));
+        for at in self.levels.values_mut() {
+            let declared = at.ledger.declare_unpromised(stage, work);
+            declared.expect("it fitted the same stage a moment ago");
+        }
+    }
+
+    /// Admits a probe, which is sent at all levels.
+    pub(super) fn admit_probe(&mut self, probe: &Request) {
+        self.probes.push(probe.clone());
+        for at in self.levels.values_mut() {
+            let admitted = at.ledger.admit(probe.clone());
+            admitted.expect("it fitted the same stage a moment ago");
+        }
+    }
+
+    pub(super) fn release(&mut self, id: ReservationId) {
+        for at in self.levels.values_mut() {
+            if let Some(kept) = at.flows.remove(&id) {
+                at.ledger.withdraw(kept.number);
+            }
+        }
+    }
+
+    /// Promises a flow what it requires at a level, and returns how late a frame may be
+    /// there, without what a change takes.
+    fn admit(
+        &mut self,
+        level: Level,
+        id: ReservationId,
+        request: Request,
+    ) -> Result<Delay, Refusal> {
+        let Some(at) = self.levels.get(&level) else {
+            return Ok(Delay::ZERO);
+        };
+        let mut at = at.clone();
+        let guarantee = match at.ledger.admit(request.clone()) {
+            Ok(admitted) => {
+                let others = admitted.alternatives.iter().map(|(_, delay)| *delay);
+                let guarantee = others.fold(admitted.guarantee, Delay::max);
+                let number = admitted.id;
+                let kept = Kept {
+                    request,
+                    number,
+                    guarantee,
+                };
+                at.flows.insert(id, kept);
+                guarantee
+            }
+            Err(refusal) => {
+                // Other budgets may delay it by as much as it allows.
+                let guarantee = request.deadline;
+                let fresh = Kept {
+                    request,
+                    number: id,
+                    guarantee,
+                };
+                at.flows.insert(id, fresh);
+                at = self.with_other_budgets(&at).ok_or(refusal)?;
+                guarantee
+            }
+        };
+        self.levels.insert(level, at);
+        Ok(guarantee)
+    }
+
+    /// Returns the same flows with the smallest budgets that admit them; nothing if there
+    /// are none, or one of them would lose by it.
+    fn with_other_budgets(&self, at: &AtLevel) -> Option<AtLevel> {
+        let flows = at.flows.values();
+        let mut requests = self.probes.clone();
+        requests.extend(flows.map(|kept| kept.request.clone()));
+        let hops = requests.iter().flat_map(|request| &request.base.hops);
+        if hops.into_iter().any(|hop| self.unfit.contains(&hop.stage)) {
+            return None;
+        }
+        let least: Vec<Stage> = at.ledger.stages().iter().map(without_budgets).collect();
+        let stages = suggest_budgets(&least, &self.unpromised, &requests, Headroom::default())?;
+        let mut ledger = Ledger::new(stages);
+        for (stage, work) in &self.unpromised {
+            ledger.declare_unpromised(*stage, *work).ok()?;
+        }
+        for probe in &self.probes {
+            ledger.admit(probe.clone()).ok()?;
+        }
+        let mut kept = BTreeMap::new();
+        for (id, flow) in &at.flows {
+            let admitted = ledger.admit(flow.request.clone()).ok()?;
+            let others = admitted.alternatives.iter().map(|(_, delay)| *delay);
+            if others.fold(admitted.guarantee, Delay::max) > flow.guarantee {
+                return None;
+            }
+            let number = admitted.id;
+            kept.insert(
+                *id,
+                Kept {
+                    number,
+                    ..flow.clone()
+                },
+            );
+        }
+        Some(AtLevel {
+            ledger,
+            flows: kept,
+        })
+    }
+}
+
+impl Reservations {
+    /// Returns how late a change of mode may make the frames of a flow: nothing if it is
+    /// served at the lowest level alone, or there are no modes.
+    pub(super) fn lateness(&self, requirement: &Requirement) -> Delay {
+        let Some(modal) = &self.modal else {
+            return Delay::ZERO;
+        };
+        let of = (requirement.class, requirement.traffic);
+        let served = modal
+            .levels
+            .keys()
+            .any(|level| modal.modes.service(&requirement.name, of, *level) != Service::Dropped);
+        match served {
+            true => modal.modes.change_bound,
+            false => Delay::ZERO,
+        }
+    }
+
+    /// Reserves what a flow gets at each level above the lowest, and returns the longest
+    /// delay at any of them, a change included; zero without modes.
+    pub(super) fn reserve_levels(
+        &mut self,
+        id: ReservationId,
+        requirement: &Requirement,
+        source: PortId,
+        ways: &Ways,
+    ) -> Result<Delay, Box<Refused>> {
+        let lateness = self.lateness(requirement);
+        let Some(modal) = &self.modal else {
+            return Ok(Delay::ZERO);
+        };
+        let mut worst = Delay::ZERO;
+        for (level, required) in at_levels(&modal.modes, requirement, lateness) {
+            let request = self.request(&required, source, ways);
+            let Some(modal) = &mut self.modal else {
+                break;
+            };
+            match modal.admit(level, id, request.clone()) {
+                Ok(guarantee) => worst = worst.max(guarantee + lateness),
+                Err(refusal) => {
+                    modal.release(id);
+                    return Err(Box::new(self.refused(refusal, request)));
+                }
+            }
+        }
+        Ok(worst)
+    }
+}
+
+/// Returns what a flow requires at each level above the lowest at which it is served.
+fn at_levels(
+    modes: &Modes,
+    requirement: &Requirement,
+    lateness: Delay,
+) -> Vec<(Level, Requirement)> {
+    let of = (requirement.class, requirement.traffic);
+    let name = &requirement.name;
+    let higher = modes.all().filter(|level| *level > Level::LOWEST);
+    let required = higher.filter_map(|level| match modes.service(name, of, level) {
+        Service::Dropped => None,
+        Service::Served { class, traffic } => {
+            let usual = requirement.deadline;
+            let deadline = usual.map(|usual| modes.deadline(name, usual, level));
+            let required = Requirement {
+                class,
+                traffic,
+                deadline: deadline.map(|deadline| deadline.saturating_sub(lateness)),
+                ..requirement.clone()
+            };
+            Some((level, required))
+        }
+    });
+    required.collect()
+}
+
+/// Returns a stage with the least budgets.
+fn without_budgets(stage: &Stage) -> Stage {
+    let mut stage = stage.clone();
+    match &mut stage {
+        Stage::Processing { budget, .. } => *budget = Delay::ZERO,
+        Stage::Port { budgets, .. } => *budgets = [None; 8],
+    }
+    stage
+}

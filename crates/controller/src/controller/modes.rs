@@ -1,0 +1,27 @@
+//! Deploys criticality modes, and leads the network back from them (S2-5, S2-11).
+//!
+//! Everything that a switch needs for modes is derived from what holds now, again and
+//! again, and what differs is sent: monitors, then the entries of all levels as ordinary
+//! desired state, then how the switch takes part. A switch is told that its levels are
+//! complete when it has confirmed every entry of them. So a switch that restarts, a link
+//! that is found and a flow that is admitted need no case of their own, and a controller
+//! that dies half-way leaves levels incomplete, which the switch does not serve.
+//!
+//! | | |
+//! |---|---|
+//! | `desk` | what is known of each switch |
+//! | `deployment` | what switches are given |
+//! | `way_back` | when the level falls, and what an operator asks for |
+//! | `notices` | what switches say |
+//!
+//! # Left out
+//!
+//! A level that was forced or locked is kept by the switches, not by the store: a
+//! controller that starts takes a lock over from them, and lowers what was forced.
+
+mod deployment;
+mod desk;
+mod notices;
+mod way_back;
+
+pub(super) use desk::ModeDesk;

@@ -1,0 +1,318 @@
+//! What switches are given for modes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wire::mode_signal::Level;
+use wire::openflow::multipart::{MultipartRequest, RequestBody};
+use wire::openflow::taktos::{
+    LevelSet, ModeConfig, ModeFlags, ModeMessage, MonitorCommand, MonitorId, MonitorMod, Question,
+    Trunk,
+};
+use wire::openflow::{DatapathId, Sequence, TransactionId};
+
+use crate::desired::{Content, Standing, Subject};
+use crate::flows::{Flow, Standing as FlowStanding};
+use crate::modes::{Modes, Strategy, Variants, monitor_of, signal_entry, variants};
+use crate::northbound::{Event, FlowId, ModeNotice};
+use crate::session::Slot;
+
+use super::super::Controller;
+use super::desk::{Ability, Lock, Member, Watched};
+
+/// Of what nobody waits for an answer: an error of it is told.
+const UNASKED: TransactionId = TransactionId(0);
+
+impl Controller {
+    /// Asks a switch that has connected in which mode it is, and gives it the monitors
+    /// that entries of it refer to.
+    pub(in super::super) fn begin_modes(&mut self, slot: Slot, datapath: DatapathId) {
+        let Some(modes) = self.modes.active() else {
+            return;
+        };
+        let transaction = self.confirmations.transaction();
+        let question = RequestBody::Experimenter(Question::Modes.body());
+        MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
+        let monitors = self.wanted_monitors(&modes, datapath);
+        for (monitor, watched) in &monitors {
+            add_monitor(*monitor, watched, transaction, self.outbox.to(slot));
+        }
+        let member = Member {
+            ability: Ability::Unknown,
+            asked: Some(transaction),
+            told: Vec::new(),
+            is_complete: false,
+            inherited: LevelSet::NONE,
+            monitors,
+            held: None,
+        };
+        self.modes.members.insert(datapath, member);
+        self.modes.look_again();
+    }
+
+    /// Sends what differs from what should be, and asks for what is not known.
+    pub(in super::super) fn keep_modes(&mut self) {
+        let Some(modes) = self.modes.active() else {
+            return;
+        };
+        if !self.modes.is_due(self.now) {
+            return;
+        }
+        self.give_monitors(&modes);
+        self.give_levels(&modes);
+        self.take_monitors(&modes);
+        self.take_part_all(&modes);
+        self.poll_modes();
+        self.find_way_back(&modes);
+    }
+
+    /// Returns the flows that have something to say about levels and are in force.
+    fn modal_flows<'a>(&'a self, modes: &'a Modes) -> impl Iterator<Item = &'a Flow> + 'a {
+        let ids = modes.flows.keys();
+        let flows = ids.filter_map(|name| self.flows.get(self.flows.by_name(name)?));
+        flows.filter(|flow| flow.standing == FlowStanding::Admitted)
+    }
+
+    fn wanted_monitors(&self, modes: &Modes, datapath: DatapathId) -> BTreeMap<MonitorId, Watched> {
+        let here = self
+            .modal_flows(modes)
+            .filter(|flow| flow.admission.source.datapath == datapath);
+        let watched = here.filter_map(|flow| {
+            let name = &flow.admission.requirement.name;
+            let said = modes.flows.get(name).filter(|_| modes.is_watched(name))?;
+            let watched = Watched {
+                jitter: said.jitter,
+                contracts: said.contracts(modes.levels.len()),
+            };
+            Some((monitor_of(flow.id), watched))
+        });
+        watched.collect()
+    }
+
+    /// Adds monitors and changes those that are others now.
+    fn give_monitors(&mut self, modes: &Modes) {
+        let able: Vec<DatapathId> = self.modes.able().collect();
+        for datapath in able {
+            let wanted = self.wanted_monitors(modes, datapath);
+            let slot = self.sessions.of_switch(datapath);
+            let (Some(slot), Some(member)) = (slot, self.modes.members.get_mut(&datapath)) else {
+                continue;
+            };
+            for (monitor, watched) in wanted {
+                if member.monitors.get(&monitor) != Some(&watched) {
+                    add_monitor(monitor, &watched, UNASKED, self.outbox.to(slot));
+                    member.monitors.insert(monitor, watched);
+                }
+            }
+        }
+    }
+
+    /// Deletes monitors to which no entry refers any more.
+    fn take_monitors(&mut self, modes: &Modes) {
+        let able: Vec<DatapathId> = self.modes.able().collect();
+        for datapath in able {
+            let wanted = self.wanted_monitors(modes, datapath);
+            let slot = self.sessions.of_switch(datapath);
+            let (Some(slot), Some(member)) = (slot, self.modes.members.get_mut(&datapath)) else {
+                continue;
+            };
+            let desired = &self.desired;
+            let out = self.outbox.to(slot);
+            member.monitors.retain(|monitor, _| {
+                let is_used = desired.is_owner(Subject::Levels(FlowId(monitor.0)));
+                let stays = wanted.contains_key(monitor) || is_used;
+                if !stays {
+                    let deletion = MonitorMod {
+                        command: MonitorCommand::Delete,
+                        monitor: *monitor,
+                        jitter: units::Duration::default(),
+                        contracts: Sequence::EMPTY,
+                    };
+                    ModeMessage::MonitorMod(deletion).emit(UNASKED, out);
+                }
+                stays
+            });
+        }
+    }
+
+    /// Makes the entries of levels what they should be.
+    pub(super) fn give_levels(&mut self, modes: &Modes) {
+        let able: BTreeSet<DatapathId> = self.modes.able().collect();
+        if modes.strategy == Strategy::Taktos {
+            let rules = able.iter().map(|datapath| signal_entry(*datapath));
+            let rules: Vec<_> = rules.collect();
+            if self.desired.of_subject(Subject::Modes).count() != rules.len() {
+                self.set_rules(Subject::Modes, rules);
+            }
+        }
+        let which = match modes.strategy {
+            Strategy::Taktos => Variants::OfAllLevels,
+            Strategy::StdSdn | Strategy::McAgnostic => Variants::Of(self.modes.written),
+        };
+        let needs_modes = modes.strategy == Strategy::Taktos;
+        let has_modes = |datapath: DatapathId| !needs_modes || able.contains(&datapath);
+        let flows = self.modal_flows(modes);
+        let wanted: BTreeMap<FlowId, _> = flows
+            .map(|flow| (flow.id, variants(modes, flow, which, &has_modes)))
+            .collect();
+        let gone = self.modes.levels.keys().copied();
+        let gone: Vec<FlowId> = gone.filter(|id| !wanted.contains_key(id)).collect();
+        for flow in gone {
+            self.modes.levels.remove(&flow);
+            self.clear_rules(Subject::Levels(flow));
+        }
+        let changed = wanted.into_iter().map(|(flow, rules)| {
+            let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
+            let content = forms.map(|(at, form)| ((at, form.place()), form)).collect();
+            (flow, rules, content)
+        });
+        let levels = &self.modes.levels;
+        let is_other =
+            |(flow, _, content): &(FlowId, Vec<_>, Content)| levels.get(flow) != Some(content);
+        let changed: Vec<_> = changed.filter(is_other).collect();
+        let contents = changed.iter().flat_map(|(_, _, content)| content.keys());
+        let concerned: BTreeSet<DatapathId> = contents.map(|(at, _)| *at).collect();
+        self.call_incomplete(modes, &concerned);
+        for (flow, rules, content) in changed {
+            match which {
+                Variants::OfAllLevels => self.set_rules(Subject::Levels(flow), rules),
+                // Nothing waits for anything: the level is to change.
+                Variants::Of(_) => self.set_content_at_once(Subject::Levels(flow), &content),
+            }
+            self.modes.levels.insert(flow, content);
+        }
+    }
+
+    /// Returns whether a switch has confirmed every entry of every level.
+    fn is_complete(&self, modes: &Modes, datapath: DatapathId) -> bool {
+        let flows = self.modal_flows(modes);
+        let subjects = flows.map(|flow| Subject::Levels(flow.id));
+        let mut spots = subjects
+            .chain([Subject::Modes])
+            .flat_map(|subject| self.desired.of_subject(subject));
+        let is_confirmed = |(at, place): (DatapathId, _)| {
+            let rule = self.desired.get(at, place);
+            at != datapath || rule.is_some_and(|rule| rule.standing == Standing::Confirmed)
+        };
+        let is_given = |flow: &Flow| self.modes.levels.contains_key(&flow.id);
+        self.is_synchronised(datapath)
+            && self.desired.is_owner(Subject::Modes)
+            && self.modal_flows(modes).all(is_given)
+            && spots.all(is_confirmed)
+    }
+
+    /// Tells switches how they take part, if that is other than what they were told.
+    pub(super) fn take_part_all(&mut self, modes: &Modes) {
+        let able: Vec<DatapathId> = self.modes.able().collect();
+        for datapath in able {
+            self.take_part(modes, datapath);
+        }
+    }
+
+    fn take_part(&mut self, modes: &Modes, datapath: DatapathId) {
+        let is_complete = self.is_complete(modes, datapath);
+        let is_calm = self.modes.agreed().0.level == Level::LOWEST;
+        let Some(member) = self.modes.members.get_mut(&datapath) else {
+            return;
+        };
+        // What is in force stays so while something is added to it.
+        let stays = member.is_complete && !is_calm;
+        let is_news = is_complete && !member.is_complete;
+        member.is_complete = is_complete || stays;
+        if is_complete {
+            member.inherited = LevelSet::NONE;
+        }
+        self.tell_part(modes, datapath);
+        if is_news {
+            let notice = ModeNotice::Complete { datapath };
+            self.outbox.notify(Event::Mode(notice));
+        }
+    }
+
+    /// Tells switches that their levels are not complete any more, before entries of
+    /// these flows are changed.
+    fn call_incomplete(&mut self, modes: &Modes, changed: &BTreeSet<DatapathId>) {
+        if self.modes.agreed().0.level > Level::LOWEST {
+            return;
+        }
+        for datapath in changed {
+            if let Some(member) = self.modes.members.get_mut(datapath)
+                && member.is_complete
+            {
+                member.is_complete = false;
+                self.tell_part(modes, *datapath);
+            }
+        }
+    }
+
+    /// Tells a switch how it takes part, if that is other than what it was told.
+    fn tell_part(&mut self, modes: &Modes, datapath: DatapathId) {
+        let trunks = match modes.strategy {
+            Strategy::Taktos => self.trunks(datapath),
+            Strategy::StdSdn | Strategy::McAgnostic => Vec::new(),
+        };
+        let slot = self.sessions.of_switch(datapath);
+        let is_locked = self.modes.lock == Lock::Locked;
+        let key = self.modes.key;
+        let (Some(slot), Some(member)) = (slot, self.modes.members.get_mut(&datapath)) else {
+            return;
+        };
+        let config = ModeConfig {
+            hold: modes.hold,
+            heart_beat: modes.heart_beat.filter(|_| !trunks.is_empty()),
+            key,
+            complete: match member.is_complete {
+                true => modes.all().collect(),
+                false => member.inherited.with(Level::LOWEST),
+            },
+            default: modes.default,
+            flags: flags(modes.strategy, is_locked),
+            trunks: Sequence::of(&trunks),
+        };
+        let mut message = Vec::new();
+        ModeMessage::Config(config).emit(UNASKED, &mut message);
+        if message != member.told {
+            self.outbox.to(slot).extend_from_slice(&message);
+            member.told = message;
+        }
+    }
+
+    /// Returns the ports of a switch that lead to others, whether the links are up or
+    /// not: a link that comes back carries signals at once.
+    fn trunks(&self, datapath: DatapathId) -> Vec<Trunk> {
+        let ends = self.view.links().iter().map(|link| link.ends);
+        let pairs = ends.flat_map(|ends| {
+            let [one, other] = ends.both();
+            [(one, other), (other, one)]
+        });
+        let own = pairs.filter(|(here, _)| here.datapath == datapath);
+        let is_joined = |(here, there): &(_, _)| self.far_end(*here) == Some(*there);
+        let present = own.filter(is_joined);
+        let trunks = present.map(|(here, there)| Trunk {
+            port: here.port,
+            far_port: there.port,
+            far_switch: there.datapath,
+        });
+        trunks.collect()
+    }
+}
+
+fn flags(strategy: Strategy, is_locked: bool) -> ModeFlags {
+    let lock = match is_locked {
+        true => ModeFlags::LOCKED,
+        false => ModeFlags::NONE,
+    };
+    match strategy {
+        Strategy::StdSdn => lock.with(ModeFlags::ASK),
+        Strategy::Taktos | Strategy::McAgnostic => lock,
+    }
+}
+
+fn add_monitor(monitor: MonitorId, watched: &Watched, of: TransactionId, out: &mut Vec<u8>) {
+    let order = MonitorMod {
+        command: MonitorCommand::Add,
+        monitor,
+        jitter: watched.jitter,
+        contracts: Sequence::of(&watched.contracts),
+    };
+    ModeMessage::MonitorMod(order).emit(of, out);
+}

@@ -1,0 +1,158 @@
+//! What switches say of modes.
+
+use wire::openflow::multipart::{MultipartReply, ReplyBody};
+use wire::openflow::taktos::{
+    Answer, Demanded, ModeEvent, ModeEventKind, ModeFailed, ModeFlags, ModeMessage, ModeStatus,
+    MonitorId,
+};
+use wire::openflow::{DatapathId, ErrorKind, TransactionId};
+
+use crate::modes::{Modes, Strategy};
+use crate::northbound::{Event, FlowId, HeldMode, ModeNotice};
+
+use super::super::Controller;
+use super::desk::{Ability, Lock};
+
+impl Controller {
+    /// Takes in what a switch reports, and returns whether it is of concern here.
+    pub(in super::super) fn mode_reported(
+        &mut self,
+        datapath: DatapathId,
+        reply: &MultipartReply<'_>,
+    ) -> bool {
+        let ReplyBody::Experimenter(body) = &reply.body else {
+            return false;
+        };
+        let Ok(Some(Answer::Modes(status))) = Answer::parse(body) else {
+            return false;
+        };
+        self.note_status(datapath, &status);
+        true
+    }
+
+    fn note_status(&mut self, datapath: DatapathId, status: &ModeStatus<'_>) {
+        let Some(member) = self.modes.members.get_mut(&datapath) else {
+            return;
+        };
+        let is_first = member.ability != Ability::Has;
+        if is_first {
+            member.inherited = status.complete;
+        }
+        member.ability = Ability::Has;
+        member.asked = None;
+        member.held = Some(HeldMode {
+            mode: status.mode,
+            origin: status.origin,
+            served: status.served,
+            complete: status.complete,
+            quiet: status.quiet,
+            waiting: status.waiting,
+            counters: status.counters,
+        });
+        if self.modes.lock == Lock::Unsaid {
+            self.modes.lock = match status.flags.contains(ModeFlags::LOCKED) {
+                true => Lock::Locked,
+                false => Lock::Open,
+            };
+        }
+        if is_first || status.mode.level.number() > 0 {
+            self.modes.look_again();
+        }
+    }
+
+    /// Takes in that a switch refuses something, and returns whether it is of concern
+    /// here.
+    pub(in super::super) fn mode_refused(
+        &mut self,
+        datapath: DatapathId,
+        transaction: TransactionId,
+        kind: ErrorKind,
+    ) -> bool {
+        let failed = ModeFailed::of(kind);
+        if let (Some(asked), Some(failed)) = (&mut self.modes.asked, failed)
+            && asked.transaction == transaction
+        {
+            asked.failed = Some(failed);
+            return true;
+        }
+        if let Some(member) = self.modes.members.get_mut(&datapath)
+            && failed.is_none()
+            && member.asked == Some(transaction)
+        {
+            member.ability = Ability::Lacks;
+            return true;
+        }
+        let Some(failed) = failed else {
+            return false;
+        };
+        let notice = ModeNotice::Refused { datapath, failed };
+        self.outbox.notify(Event::Mode(notice));
+        true
+    }
+
+    /// Takes in what a switch tells unasked.
+    pub(in super::super) fn mode_said(&mut self, datapath: DatapathId, said: &ModeMessage<'_>) {
+        let (ModeMessage::Event(event), Some(modes)) = (said, self.modes.active()) else {
+            return;
+        };
+        if let Some(member) = self.modes.members.get_mut(&datapath)
+            && let Some(held) = &mut member.held
+        {
+            held.mode = event.mode;
+            held.origin = event.origin;
+            held.served = event.served;
+            if matches!(event.kind, ModeEventKind::Violation(_)) {
+                held.quiet = Some(units::Duration::default());
+            }
+        }
+        let notice = self.notice(&modes, datapath, event);
+        self.outbox.notify(Event::Mode(notice));
+        if let ModeEventKind::Violation(demanded) = event.kind
+            && modes.strategy == Strategy::StdSdn
+            && self.modes.lock != Lock::Locked
+            && demanded.level() > self.modes.written
+        {
+            self.write_level(&modes, demanded.level());
+        }
+        self.modes.look_again();
+    }
+
+    fn notice(&self, modes: &Modes, datapath: DatapathId, event: &ModeEvent) -> ModeNotice {
+        match event.kind {
+            ModeEventKind::Entered => ModeNotice::Entered {
+                datapath,
+                mode: event.mode,
+                level: modes.name(event.mode.level),
+                served: modes.name(event.served),
+                origin: event.origin,
+                detected: event.detected,
+                changed: event.changed,
+            },
+            ModeEventKind::Violation(demanded) => ModeNotice::Violation {
+                datapath,
+                flow: self.watched_by(event.monitor),
+                level: modes.name(demanded.level()),
+                is_beyond: matches!(demanded, Demanded::Beyond(_)),
+                count: event.count,
+            },
+            ModeEventKind::SignalsRefused(fault) => ModeNotice::SignalsRefused {
+                datapath,
+                port: event.port,
+                fault,
+                count: event.count,
+            },
+            ModeEventKind::Incomplete => ModeNotice::Incomplete {
+                datapath,
+                level: modes.name(event.mode.level),
+                served: modes.name(event.served),
+            },
+        }
+    }
+
+    /// Returns the name of the flow that a monitor watches.
+    fn watched_by(&self, monitor: MonitorId) -> String {
+        let flow = self.flows.get(FlowId(monitor.0));
+        let name = flow.map(|flow| flow.admission.requirement.name.clone());
+        name.unwrap_or_default()
+    }
+}

@@ -1,0 +1,238 @@
+//! When the level falls, and what an operator asks for.
+//!
+//! The level falls when the flows of every switch have been quiet for the hold time and
+//! the queues are drained. One switch is asked to begin a new era; it refuses if its own
+//! flows were not quiet, and any other switch whose flows were not raises the level again
+//! as soon as it hears of that era. So the controller may be wrong about what it knows
+//! and nothing is lost by it.
+
+use wire::mode_signal::Level;
+use wire::openflow::multipart::{MultipartRequest, RequestBody};
+use wire::openflow::taktos::{ModeCommand, ModeMessage, ModeSet, Question};
+use wire::openflow::{DatapathId, TransactionId};
+
+use crate::modes::{Modes, Strategy};
+use crate::northbound::{
+    Event, HeldMode, ModeChange, ModeNotice, ModeRefusal, ModeReport, Reply, RequestId, SwitchMode,
+};
+
+use super::super::Controller;
+use super::super::links::Operation;
+use super::desk::{Asked, Lock};
+
+/// As many frames may wait at a switch whose queues are drained: those that are just
+/// being served.
+const DRAINED_FRAMES: u64 = 16;
+
+impl Controller {
+    /// Asks switches for their mode, if it is time.
+    pub(super) fn poll_modes(&mut self) {
+        if self.now < self.modes.next_poll() {
+            return;
+        }
+        self.modes.polled = self.now;
+        let able: Vec<DatapathId> = self.modes.able().collect();
+        for datapath in able {
+            let Some(slot) = self.sessions.of_switch(datapath) else {
+                continue;
+            };
+            let transaction = self.confirmations.transaction();
+            let question = RequestBody::Experimenter(Question::Modes.body());
+            MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
+        }
+    }
+
+    /// Lowers the level if every flow is quiet.
+    pub(super) fn find_way_back(&mut self, modes: &Modes) {
+        let Some(hold) = modes.hold else {
+            return;
+        };
+        let is_free = self.modes.lock != Lock::Locked && self.modes.forced.is_none();
+        if !is_free || self.modes.asked.is_some() || !self.is_given_up(modes) {
+            return;
+        }
+        let (mode, origin) = self.modes.agreed();
+        let is_calm = |held: &HeldMode| {
+            held.quiet.is_none_or(|quiet| quiet >= hold)
+                && held.waiting <= DRAINED_FRAMES
+                && (held.mode == mode || modes.strategy == Strategy::StdSdn)
+        };
+        let mut members = self.modes.members.values();
+        let all_calm = members.all(|member| member.held.as_ref().is_none_or(is_calm));
+        if !all_calm {
+            return;
+        }
+        match modes.strategy {
+            Strategy::StdSdn => self.write_level(modes, Level::LOWEST),
+            Strategy::Taktos | Strategy::McAgnostic => {
+                if let Some(datapath) = self.whom_to_ask(origin) {
+                    self.ask_for_level(datapath, ModeCommand::Lower, Level::LOWEST, None);
+                }
+            }
+        }
+    }
+
+    fn is_given_up(&self, modes: &Modes) -> bool {
+        let (mode, _) = self.modes.agreed();
+        match modes.strategy {
+            Strategy::StdSdn => self.modes.written > Level::LOWEST,
+            Strategy::Taktos | Strategy::McAgnostic => mode.level > Level::LOWEST,
+        }
+    }
+
+    /// Returns the switch where the mode began, or another one that knows modes.
+    fn whom_to_ask(&self, origin: Option<DatapathId>) -> Option<DatapathId> {
+        let is_able = |asked: &DatapathId| self.modes.able().any(|able| able == *asked);
+        let first = self.modes.able().next();
+        origin.filter(is_able).or(first)
+    }
+
+    fn ask_for_level(
+        &mut self,
+        datapath: DatapathId,
+        command: ModeCommand,
+        level: Level,
+        by: Option<RequestId>,
+    ) {
+        let Some(slot) = self.sessions.of_switch(datapath) else {
+            return;
+        };
+        let transaction = self.confirmations.transaction();
+        let order = ModeMessage::Set(ModeSet { command, level });
+        order.emit(transaction, self.outbox.to(slot));
+        self.modes.asked = Some(Asked {
+            transaction,
+            datapath,
+            by,
+            forces: (command == ModeCommand::Force).then_some(level),
+            failed: None,
+        });
+        // What the switch holds then is what whoever asks is told.
+        let question = RequestBody::Experimenter(Question::Modes.body());
+        let report = self.confirmations.transaction();
+        MultipartRequest::new(question).emit(report, self.outbox.to(slot));
+        self.await_all(Operation::Level(transaction), [slot]);
+    }
+
+    /// Takes in that a switch has done or refused what it was asked for.
+    pub(in super::super) fn level_answered(&mut self, transaction: TransactionId) {
+        let asked = self.modes.asked.take();
+        let Some(asked) = asked.filter(|asked| asked.transaction == transaction) else {
+            return;
+        };
+        let datapath = asked.datapath;
+        let is_away = self.sessions.of_switch(datapath).is_none();
+        let refusal = match asked.failed {
+            Some(failed) => Some(ModeRefusal::BySwitch { datapath, failed }),
+            None => is_away.then_some(ModeRefusal::Away(datapath)),
+        };
+        if refusal.is_none() && asked.by.is_some() {
+            self.modes.forced = asked.forces;
+        }
+        match (asked.by, refusal) {
+            (Some(id), Some(refusal)) => self.outbox.reply(id, Reply::ModeRefused(refusal)),
+            (Some(id), None) => self.show_mode(id),
+            (None, _) => {
+                if let Some(failed) = asked.failed {
+                    let notice = ModeNotice::Refused { datapath, failed };
+                    self.outbox.notify(Event::Mode(notice));
+                }
+            }
+        }
+    }
+
+    /// Writes the entries of a level at all switches.
+    pub(super) fn write_level(&mut self, modes: &Modes, level: Level) {
+        self.modes.written = level;
+        let notice = ModeNotice::Rewritten {
+            level: modes.name(level),
+        };
+        self.outbox.notify(Event::Mode(notice));
+        self.give_levels(modes);
+    }
+
+    /// Does what an operator asks for.
+    pub(in super::super) fn set_mode(&mut self, id: RequestId, change: &ModeChange) {
+        let Some(modes) = self.modes.active() else {
+            return self.refuse_mode(id, ModeRefusal::NoModes);
+        };
+        match change {
+            ModeChange::Lock => self.set_lock(id, &modes, Lock::Locked),
+            ModeChange::Unlock => {
+                self.modes.forced = None;
+                self.set_lock(id, &modes, Lock::Open);
+            }
+            ModeChange::Force(name) => match level_named(&modes, name) {
+                Some(level) => self.order_level(id, &modes, ModeCommand::Force, level),
+                None => self.refuse_mode(id, ModeRefusal::UnknownLevel(name.clone())),
+            },
+            ModeChange::Lower(name) => match level_named(&modes, name) {
+                Some(level) => self.order_level(id, &modes, ModeCommand::Lower, level),
+                None => self.refuse_mode(id, ModeRefusal::UnknownLevel(name.clone())),
+            },
+        }
+    }
+
+    fn set_lock(&mut self, id: RequestId, modes: &Modes, lock: Lock) {
+        self.modes.lock = lock;
+        self.take_part_all(modes);
+        self.show_mode(id);
+    }
+
+    fn order_level(&mut self, id: RequestId, modes: &Modes, command: ModeCommand, level: Level) {
+        if self.modes.asked.is_some() {
+            self.outbox.reply(id, Reply::Busy);
+            return;
+        }
+        if modes.strategy == Strategy::StdSdn {
+            self.modes.forced = (command == ModeCommand::Force).then_some(level);
+            self.write_level(modes, level);
+            return self.show_mode(id);
+        }
+        let (_, origin) = self.modes.agreed();
+        match self.whom_to_ask(origin) {
+            Some(datapath) => self.ask_for_level(datapath, command, level, Some(id)),
+            None => self.refuse_mode(id, ModeRefusal::NoSwitch),
+        }
+    }
+
+    fn refuse_mode(&mut self, id: RequestId, refusal: ModeRefusal) {
+        self.outbox.reply(id, Reply::ModeRefused(refusal));
+    }
+
+    fn show_mode(&mut self, id: RequestId) {
+        let report = self.mode_report();
+        self.outbox.reply(id, Reply::Mode(report));
+    }
+
+    /// Returns in which mode the network is; nothing if it has none.
+    pub(in super::super) fn mode_report(&self) -> Option<Box<ModeReport>> {
+        let modes = self.modes.settings.as_ref()?;
+        let (mut mode, origin) = self.modes.agreed();
+        if modes.strategy == Strategy::StdSdn {
+            mode.level = self.modes.written;
+        }
+        let members = self.modes.members.iter();
+        let switches = members.map(|(datapath, member)| SwitchMode {
+            datapath: *datapath,
+            held: member.held,
+        });
+        Some(Box::new(ModeReport {
+            levels: modes.levels.clone(),
+            strategy: modes.strategy,
+            mode,
+            origin,
+            is_locked: self.modes.lock == Lock::Locked,
+            forced: self.modes.forced,
+            hold: modes.hold,
+            default: modes.default,
+            switches: switches.collect(),
+        }))
+    }
+}
+
+/// Returns the level that a name or a number names.
+fn level_named(modes: &Modes, name: &str) -> Option<Level> {
+    let numbered = || Level::new(name.parse().ok()?).filter(|level| modes.has(*level));
+    modes.named(name).or_else(numbered)
+}

@@ -1,0 +1,166 @@
+//! What is asked, answered and told of criticality modes (S2-11).
+
+use units::{Duration, Instant};
+use wire::mode_signal::{Level, Mode};
+use wire::openflow::taktos::{LevelSet, ModeCounters, ModeFailed, SignalFault};
+use wire::openflow::{DatapathId, PortNumber};
+
+use crate::modes::Strategy;
+
+/// What is to be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModeChange {
+    /// The network goes to this level, whatever flows demand, and does not leave it by
+    /// itself until it is lowered or unlocked.
+    Force(String),
+    /// The network goes back to this level, if all flows were quiet.
+    Lower(String),
+    /// Violations do not raise the level any more.
+    Lock,
+    /// They do again, and the level falls by itself.
+    Unlock,
+}
+
+/// Why a level is not changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModeRefusal {
+    /// The network has no modes.
+    NoModes,
+    /// No level has this name.
+    UnknownLevel(String),
+    /// No switch that knows modes is connected.
+    NoSwitch,
+    /// The switch refused it.
+    BySwitch {
+        /// Which.
+        datapath: DatapathId,
+        /// Why.
+        failed: ModeFailed,
+    },
+    /// The connection of the switch that was asked is gone.
+    Away(DatapathId),
+}
+
+/// In which mode a network is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModeReport {
+    /// The names of the levels, the lowest first.
+    pub levels: Vec<String>,
+    /// Who changes the level.
+    pub strategy: Strategy,
+    /// The greatest mode that a switch holds.
+    pub mode: Mode,
+    /// Where it began, if a switch has said so.
+    pub origin: Option<DatapathId>,
+    /// Whether violations are kept from raising the level.
+    pub is_locked: bool,
+    /// The level that was forced, while it is.
+    pub forced: Option<Level>,
+    /// How long all have to be quiet before the level falls; nothing if it does not by
+    /// itself.
+    pub hold: Option<Duration>,
+    /// What is served where the level is not complete.
+    pub default: Level,
+    /// The switches, by datapath id.
+    pub switches: Vec<SwitchMode>,
+}
+
+/// What one switch holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchMode {
+    /// Which.
+    pub datapath: DatapathId,
+    /// What it said last; nothing if it knows no modes or has not answered.
+    pub held: Option<HeldMode>,
+}
+
+/// What a switch said of the mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldMode {
+    /// The mode that is agreed on, as far as it knows.
+    pub mode: Mode,
+    /// Where it began.
+    pub origin: DatapathId,
+    /// The level that it serves.
+    pub served: Level,
+    /// The levels whose entries are all there.
+    pub complete: LevelSet,
+    /// How long ago a flow of it last demanded more, if one did.
+    pub quiet: Option<Duration>,
+    /// Frames that waited in its queues.
+    pub waiting: u64,
+    /// What happened so far.
+    pub counters: ModeCounters,
+}
+
+/// What is told of modes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModeNotice {
+    /// A switch has entered another mode.
+    Entered {
+        /// Which.
+        datapath: DatapathId,
+        /// The mode.
+        mode: Mode,
+        /// The name of its level.
+        level: String,
+        /// The name of the level that is served.
+        served: String,
+        /// Where it began.
+        origin: DatapathId,
+        /// When that was noticed which caused it, by the clock of the switch.
+        detected: Instant,
+        /// When the level changed, by the clock of the switch.
+        changed: Instant,
+    },
+    /// A flow demanded more than the lowest level.
+    Violation {
+        /// The switch that watches it.
+        datapath: DatapathId,
+        /// The flow; empty if it is gone.
+        flow: String,
+        /// The name of the level that it asks for.
+        level: String,
+        /// Whether it keeps no contract at all.
+        is_beyond: bool,
+        /// How often since it was last told.
+        count: u64,
+    },
+    /// Signals did not count.
+    SignalsRefused {
+        /// The switch that they came to.
+        datapath: DatapathId,
+        /// The port of the last one.
+        port: PortNumber,
+        /// Why.
+        fault: SignalFault,
+        /// How many since it was last told.
+        count: u64,
+    },
+    /// A switch does not serve the level agreed on, since its entries are not complete.
+    Incomplete {
+        /// Which.
+        datapath: DatapathId,
+        /// The name of the level agreed on.
+        level: String,
+        /// The name of the level that is served.
+        served: String,
+    },
+    /// All levels of a switch are complete.
+    Complete {
+        /// Which.
+        datapath: DatapathId,
+    },
+    /// A switch refused something.
+    Refused {
+        /// Which.
+        datapath: DatapathId,
+        /// Why.
+        failed: ModeFailed,
+    },
+    /// The controller wrote the entries of another level.
+    Rewritten {
+        /// The name of the level.
+        level: String,
+    },
+}

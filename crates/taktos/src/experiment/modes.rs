@@ -1,0 +1,224 @@
+//! What a scenario says of criticality modes, as the controller is told it.
+//!
+//! Flows of messages that are served at the highest level are watched. How late a change
+//! may make a frame is bounded from the topology and the switches' parameters
+//! (`calculus::mode_change`), for a network of which no link is lost meanwhile.
+
+use calculus::mode_change::{Ahead, Hop, ModeChange, SIGNALS_AHEAD, SignalHop, Trunks};
+use controller::config::Config;
+use controller::modes::{ModalFlow, Modes, Strategy, Treatment};
+use controller::northbound::Traffic;
+use scenario::{Flow, Message, MessageContract, Node, Scenario};
+use units::{BitRate, Delay};
+use wire::mode_signal::Level;
+use wire::openflow::DatapathId;
+use wire::openflow::taktos::MonitorContract;
+
+use super::plan::LARGEST_FRAME;
+
+/// Returns the modes of a scenario, if it has any. How late a change may make a frame is
+/// left open.
+#[must_use]
+pub fn of(scenario: &Scenario) -> Option<Modes> {
+    let said = scenario.modes.as_ref()?;
+    let levels = said.levels.iter();
+    let flows = scenario.flows.iter();
+    Some(Modes {
+        levels: levels.clone().map(|level| level.name.clone()).collect(),
+        strategy: match said.strategy {
+            scenario::Strategy::Taktos => Strategy::Taktos,
+            scenario::Strategy::StdSdn => Strategy::StdSdn,
+            scenario::Strategy::McAgnostic => Strategy::McAgnostic,
+        },
+        hold: said.hold,
+        heart_beat: Some(said.heartbeat),
+        default: level(said.default.0),
+        serve: levels.map(|level| level.serves.0).collect(),
+        change_bound: Delay::ZERO,
+        flows: flows
+            .map(|flow| (flow.name.clone(), modal_flow(scenario, flow)))
+            .collect(),
+    })
+}
+
+/// Bounds how late a change of mode may make a frame in this network, and has that be
+/// part of what is promised.
+pub fn bound_change(scenario: &Scenario, config: &mut Config) {
+    let bound = change_bound(scenario, config);
+    if let Some(modes) = &mut config.modes
+        && modes.strategy == Strategy::Taktos
+    {
+        modes.change_bound = bound;
+    }
+}
+
+fn modal_flow(scenario: &Scenario, flow: &Flow) -> ModalFlow {
+    let treatments = flow.by_level.iter().enumerate();
+    let contracts: Vec<_> = flow.by_level.iter().map(contract_at).collect();
+    let is_watched = contracts.iter().all(Option::is_some);
+    ModalFlow {
+        criticality: flow.criticality.0,
+        jitter: jitter(flow),
+        contract: contracts
+            .first()
+            .copied()
+            .flatten()
+            .filter(|_| is_watched)
+            .map(monitored),
+        levels: treatments
+            .map(|(at, treatment)| (level(at), treated(scenario, flow, treatment)))
+            .collect(),
+    }
+}
+
+fn treated(scenario: &Scenario, flow: &Flow, treatment: &scenario::Treatment) -> Treatment {
+    match treatment {
+        scenario::Treatment::Dropped => Treatment::Drop,
+        scenario::Treatment::Served(service) => Treatment::Serve {
+            class: Some(scenario.classes[service.class.0].queue),
+            traffic: service.message.map(|message| sent(flow, message)),
+            deadline: service.deadline.map(Delay::from),
+            contract: service.message.map(monitored),
+        },
+    }
+}
+
+/// Returns what a flow of messages never exceeds on the wire while it keeps a contract.
+fn sent(flow: &Flow, message: MessageContract) -> Traffic {
+    let messages = scenario::Traffic::Message(Message {
+        size: message.size,
+        period: message.period,
+        jitter: jitter(flow),
+    });
+    let contract = messages.contract().expect("messages have a contract");
+    Traffic {
+        rate: contract.rate,
+        burst: contract.burst,
+        largest_frame: contract.largest_frame,
+        smallest_frame: contract.smallest_frame,
+    }
+}
+
+fn contract_at(treatment: &scenario::Treatment) -> Option<MessageContract> {
+    match treatment {
+        scenario::Treatment::Served(service) => service.message,
+        scenario::Treatment::Dropped => None,
+    }
+}
+
+fn monitored(message: MessageContract) -> MonitorContract {
+    let bytes = message.size.as_bits().div_ceil(8);
+    MonitorContract {
+        period: message.period,
+        size_bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+    }
+}
+
+fn jitter(flow: &Flow) -> units::Duration {
+    match &flow.traffic {
+        scenario::Traffic::Message(message) => message.jitter,
+        scenario::Traffic::SampledValues(_)
+        | scenario::Traffic::Goose(_)
+        | scenario::Traffic::Udp(_)
+        | scenario::Traffic::BestEffort(_) => units::Duration::ZERO,
+    }
+}
+
+fn level(at: usize) -> Level {
+    let number = u8::try_from(at).ok();
+    number.and_then(Level::new).unwrap_or(Level::HIGHEST)
+}
+
+/// Returns the longest time from a violation until every switch treats frames by the new
+/// level and what stood ahead of favoured ones is gone: queues of higher levels are
+/// taken to be reserved.
+fn change_bound(scenario: &Scenario, config: &Config) -> Delay {
+    let processing = |node: usize| {
+        let datapath = DatapathId(scenario.switches[node].datapath_id);
+        let stage = config.switches.get(&datapath).and_then(|it| it.processing);
+        stage.map_or(Delay::ZERO, |stage| stage.budget)
+    };
+    let mut hops = Vec::new();
+    let mut drain = Delay::ZERO;
+    for (number, link) in scenario.links.iter().enumerate() {
+        drain = drain.max(blocked(link.rate));
+        let [one, other] = link.ends.map(|end| end.node);
+        let (Node::Switch(one), Node::Switch(other)) = (one, other) else {
+            continue;
+        };
+        for (from, to) in [(one.0, other.0), (other.0, one.0)] {
+            let hop = SignalHop {
+                rate: link.rate,
+                propagation: link.propagation,
+                blocking: LARGEST_FRAME,
+                equal: units::DataSize::ZERO,
+                signals_ahead: SIGNALS_AHEAD,
+                processing: processing(to),
+            };
+            hops.push(Hop {
+                from,
+                to,
+                link: number,
+                delay: hop.bound().expect("a signal takes less than 213 days"),
+            });
+        }
+    }
+    let switches = scenario.switches.len();
+    let change = ModeChange {
+        detection: (0..switches).map(processing).max().unwrap_or_default(),
+        spread: Trunks::new(switches, hops).spread(0),
+        local: Delay::ZERO,
+        drain,
+    };
+    change.total()
+}
+
+fn blocked(rate: BitRate) -> Delay {
+    let ahead = Ahead::Reserved {
+        blocking: LARGEST_FRAME,
+    };
+    ahead.bound(rate).expect("a frame takes less than 213 days")
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::Scenario;
+
+    use super::super::plan::{Open, controller_config};
+    use super::*;
+
+    fn braking() -> Scenario {
+        let text = include_str!("../../../../scenarios/emergency-braking.toml");
+        Scenario::parse("emergency-braking.toml", text, &mut |_| unreachable!()).unwrap()
+    }
+
+    #[test]
+    fn the_car_s_film_is_dropped_and_its_sensors_are_watched() {
+        let modes = of(&braking()).unwrap();
+        let high = Level::new(1).unwrap();
+
+        assert_eq!(modes.check(), Ok(()));
+        assert_eq!(modes.flows["stream"].levels[&high], Treatment::Drop);
+        assert!(modes.is_watched("cam") && modes.is_watched("lidar"));
+        assert!(!modes.is_watched("stream"));
+        let contracts = modes.flows["cam"].contracts(2);
+        assert_eq!(contracts[0].period, units::Duration::from_ms(200));
+        assert_eq!(contracts[1].period, units::Duration::from_ms(22));
+        let usual = Delay::from_us(200_000);
+        let deadline = modes.deadline("cam", usual, high);
+        assert_eq!(deadline, Delay::from_us(22_000));
+    }
+
+    #[test]
+    fn a_change_takes_what_one_trunk_takes_and_the_frames_that_cannot_be_overtaken() {
+        let scenario = braking();
+        let mut config = controller_config(&scenario, Open::Usual);
+
+        bound_change(&scenario, &mut config);
+
+        let bound = config.modes.unwrap().change_bound;
+        let rate = scenario.links[0].rate;
+        assert!(bound > rate.time_to_send(LARGEST_FRAME) * 2_u64);
+        assert!(bound < Delay::from_us(20_000), "{bound:?}");
+    }
+}

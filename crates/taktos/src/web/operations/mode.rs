@@ -1,0 +1,165 @@
+//! The criticality mode of the network.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{Response, StatusCode};
+use controller::modes::Strategy;
+use controller::northbound::{
+    HeldMode, ModeChange, ModeRefusal, ModeReport, Reply, Request, SwitchMode,
+};
+use units::Duration;
+use wire::mode_signal::Level;
+use wire::openflow::taktos::ModeFailed;
+
+use super::Operation;
+use crate::web::body::Sent;
+use crate::web::describe::Names;
+use crate::web::document::mode::{
+    HeldModeDocument, ModeChangeDocument, ModeDocument, SwitchModeDocument,
+};
+use crate::web::gate::{Caller, Role};
+use crate::web::problem::{Problem, json};
+use crate::web::site::Site;
+
+/// Returns what can be asked about it.
+#[must_use]
+pub fn operations() -> Vec<Operation> {
+    let path = "/api/v1/mode";
+    let (show, change) = ("Show the mode.", "Force, lower, lock or unlock the level.");
+    vec![
+        Operation::get("show-mode", path, show, shown).gives::<ModeDocument>(StatusCode::OK),
+        Operation::put("change-mode", path, change, changed)
+            .role(Role::Administer)
+            .takes::<ModeChangeDocument>()
+            .gives::<ModeDocument>(StatusCode::OK),
+    ]
+}
+
+async fn shown(State(site): State<Site>, caller: Caller) -> Result<Response<Body>, Problem> {
+    answered(site, caller, Request::Mode).await
+}
+
+async fn changed(
+    State(site): State<Site>,
+    caller: Caller,
+    Sent(document): Sent<ModeChangeDocument>,
+) -> Result<Response<Body>, Problem> {
+    let change = match document {
+        ModeChangeDocument::Force(level) => ModeChange::Force(level),
+        ModeChangeDocument::Lower(level) => ModeChange::Lower(level),
+        ModeChangeDocument::Locked(true) => ModeChange::Lock,
+        ModeChangeDocument::Locked(false) => ModeChange::Unlock,
+    };
+    answered(site, caller, Request::SetMode(change)).await
+}
+
+async fn answered(site: Site, caller: Caller, request: Request) -> Result<Response<Body>, Problem> {
+    let names = &site.names;
+    match site.ask(caller.asker, request).await? {
+        Reply::Mode(Some(report)) => Ok(json(StatusCode::OK, &written(&report, names))),
+        Reply::Mode(None) => Err(no_modes()),
+        Reply::ModeRefused(refusal) => Err(refused(refusal, names)),
+        _ => Err(Problem::fault()),
+    }
+}
+
+fn no_modes() -> Problem {
+    Problem::not_found("no-modes", "this network has no criticality modes")
+        .help("a scenario gives them under `[modes]`")
+}
+
+fn refused(refusal: ModeRefusal, names: &Names) -> Problem {
+    match refusal {
+        ModeRefusal::NoModes => no_modes(),
+        ModeRefusal::UnknownLevel(level) => {
+            Problem::refused("unknown-level", format!("there is no level `{level}`"))
+                .help("`taktos mode` lists the levels")
+        }
+        ModeRefusal::NoSwitch => Problem::conflict(
+            "no-switch-with-modes",
+            "no switch that knows criticality modes is connected",
+        ),
+        ModeRefusal::BySwitch {
+            datapath,
+            failed: ModeFailed::NotQuiet,
+        } => Problem::conflict(
+            "not-quiet",
+            format!(
+                "switch {} does not lower the level: its flows were not quiet for the hold time",
+                names.switch(datapath)
+            ),
+        )
+        .help("try again when they are, or force the level"),
+        ModeRefusal::BySwitch {
+            datapath,
+            failed: ModeFailed::NotLower,
+        } => Problem::conflict(
+            "not-lower",
+            format!(
+                "switch {} does not hold a higher level than that",
+                names.switch(datapath)
+            ),
+        ),
+        ModeRefusal::BySwitch { datapath, failed } => Problem::conflict(
+            "switch-refused",
+            format!("switch {} refuses it: {failed:?}", names.switch(datapath)),
+        ),
+        ModeRefusal::Away(datapath) => Problem::conflict(
+            "switch-away",
+            format!(
+                "the connection of switch {} is gone before it has answered",
+                names.switch(datapath)
+            ),
+        ),
+    }
+}
+
+fn written(report: &ModeReport, names: &Names) -> ModeDocument {
+    let name = |level: Level| {
+        let name = report.levels.get(usize::from(level.number()));
+        name.cloned().unwrap_or_else(|| level.number().to_string())
+    };
+    let switches = report.switches.iter();
+    ModeDocument {
+        levels: report.levels.clone(),
+        strategy: match report.strategy {
+            Strategy::Taktos => "taktos",
+            Strategy::StdSdn => "std-sdn",
+            Strategy::McAgnostic => "mc-agnostic",
+        }
+        .to_owned(),
+        level: name(report.mode.level),
+        era: report.mode.era,
+        origin: report.origin.map(|origin| names.switch(origin)),
+        locked: report.is_locked,
+        forced: report.forced.map(name),
+        hold_ns: report.hold.map(Duration::as_ns),
+        default: name(report.default),
+        switches: switches
+            .map(|SwitchMode { datapath, held }| SwitchModeDocument {
+                name: names.switch(*datapath),
+                holds: held.as_ref().map(|held| holds(held, &name)),
+            })
+            .collect(),
+    }
+}
+
+fn holds(held: &HeldMode, name: &dyn Fn(Level) -> String) -> HeldModeDocument {
+    let counters = &held.counters;
+    HeldModeDocument {
+        level: name(held.mode.level),
+        era: held.mode.era,
+        served: name(held.served),
+        complete: held.complete.levels().map(name).collect(),
+        quiet_ns: held.quiet.map(Duration::as_ns),
+        waiting: held.waiting,
+        entered: counters.entered,
+        demanded: counters.demanded,
+        signals_refused: counters.forged
+            + counters.misplaced
+            + counters.replayed
+            + counters.malformed,
+        queued_dropped: counters.queued_dropped,
+        queued_moved: counters.queued_moved,
+    }
+}
