@@ -5,6 +5,7 @@
 //! | Sampled Values | destination address, APPID | `smpCnt` |
 //! | GOOSE | destination address, APPID | `stNum`, `sqNum` |
 //! | datagrams | both IPv4 addresses, destination port | sequence number (S2-2) |
+//! | requests of MMS | both IPv4 addresses | number of its first byte (RFC 9293) |
 //!
 //! A VLAN tag may come or go on the way, and addresses of stations may be
 //! rewritten: neither takes part.
@@ -16,6 +17,7 @@ use units::Instant;
 use wire::ethernet::{EtherType, Header, MacAddress};
 use wire::goose::Goose;
 use wire::sampled_values::SampledValues;
+use wire::{ipv4, mms, tcp};
 
 use crate::FlowIndex;
 use crate::sequence::nearest;
@@ -50,6 +52,13 @@ pub enum FlowKey {
         destination: Ipv4Addr,
         /// The receiver's port.
         port: u16,
+    },
+    /// Requests over TCP to the port of MMS.
+    Mms {
+        /// Who asks.
+        source: Ipv4Addr,
+        /// Who is asked.
+        destination: Ipv4Addr,
     },
 }
 
@@ -89,19 +98,36 @@ pub fn identify(frame: &[u8]) -> Option<Identity> {
                 number: state_sequence(state.st_num, state.sq_num),
             })
         }
-        EtherType::IPV4 => {
-            let datagram = DatagramView::parse(payload)?;
-            Some(Identity {
+        EtherType::IPV4 => match DatagramView::parse(payload) {
+            Some(datagram) => Some(Identity {
                 key: FlowKey::Datagram {
                     source: datagram.source,
                     destination: datagram.destination,
                     port: datagram.destination_port,
                 },
                 number: u64::from(datagram.shim.sequence),
-            })
-        }
+            }),
+            None => request(payload),
+        },
         _ => None,
     }
+}
+
+/// Returns the identity of a packet with a segment to the port of MMS that has data.
+fn request(packet: &[u8]) -> Option<Identity> {
+    let (ip, segment) = ipv4::Header::parse(packet).ok()?;
+    if ip.protocol != ipv4::PROTOCOL_TCP {
+        return None;
+    }
+    let (header, data) = tcp::Header::parse(segment).ok()?;
+    let is_request = header.destination_port == mms::PORT && !data.is_empty();
+    is_request.then(|| Identity {
+        key: FlowKey::Mms {
+            source: ip.source,
+            destination: ip.destination,
+        },
+        number: u64::from(header.sequence),
+    })
 }
 
 /// Returns the sequence number of a GOOSE frame: in the order of sending,

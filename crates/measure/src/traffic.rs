@@ -19,12 +19,14 @@
 //! | [`udp`] | datagrams, periodic, in bursts, or as fast as the contract allows | S4-8 |
 //! | [`trace`] | what a sensor was recorded to send | S0-5 |
 //! | [`message`] | periodic messages, split into packets | S2-1, S2-2 |
+//! | [`mms`] | requests for a value and their answers over TCP | S0-5, RFC 1006 |
 //! | [`best_effort`] | as much as the network takes, like TCP | RFC 4341, RFC 5681 |
 
 pub mod best_effort;
 pub mod datagram;
 pub mod goose;
 pub mod message;
+pub mod mms;
 mod pacing;
 pub mod sampled_values;
 pub mod trace;
@@ -54,6 +56,8 @@ pub enum Source {
     Message(Message),
     /// The frames of a recorded trace.
     Trace(Replay),
+    /// Requests for a value.
+    Mms(Box<mms::Client>),
     /// As much as the network takes.
     BestEffort(BestEffort),
 }
@@ -90,6 +94,7 @@ impl Source {
             Self::Udp(source) => source.next_due(),
             Self::Message(source) => source.next_due(),
             Self::Trace(source) => source.next_due(),
+            Self::Mms(source) => source.next_due(),
             Self::BestEffort(source) => source.next_due(),
         }
     }
@@ -103,6 +108,7 @@ impl Source {
             Self::Udp(source) => source.emit(now, frame),
             Self::Message(source) => source.emit(now, frame),
             Self::Trace(source) => source.emit(now, frame),
+            Self::Mms(source) => source.emit(now, frame),
             Self::BestEffort(source) => source.emit(now, frame),
         }
     }
@@ -112,6 +118,7 @@ impl Source {
     pub fn received(&mut self, now: Instant, frame: &[u8]) {
         match self {
             Self::BestEffort(source) => source.received(now, frame),
+            Self::Mms(source) => source.received(now, frame),
             Self::SampledValues(_)
             | Self::Goose(_)
             | Self::Udp(_)
@@ -129,6 +136,7 @@ impl Source {
             Self::Goose(source) => source.skipped(),
             Self::Udp(source) => source.skipped(),
             Self::Message(source) => source.skipped(),
+            Self::Mms(source) => source.skipped(),
             Self::Trace(_) | Self::BestEffort(_) => 0,
         }
     }

@@ -11,6 +11,7 @@
 //! Names as in RFC 2544: the *tester* sends and receives, the *device under test*
 //! is between its ports.
 
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
 use thiserror::Error;
@@ -20,6 +21,7 @@ use wire::openflow::PortNumber;
 
 use crate::stalls::Stalls;
 use crate::statistics::Distribution;
+use crate::traffic::mms::Server;
 use crate::traffic::{Emitted, Source};
 
 /// The most frames that one trial sends.
@@ -362,5 +364,51 @@ impl Sender for Sourced {
 
     fn skipped(&self) -> u64 {
         self.0.skipped()
+    }
+}
+
+/// Answers that wait for their turn; more are not given.
+const MOST_ANSWERS: usize = 1_024;
+
+/// A station that is asked, as a sender: it answers as soon as it may.
+#[derive(Debug)]
+pub struct Served {
+    server: Server,
+    answers: VecDeque<(Duration, Vec<u8>)>,
+}
+
+impl Served {
+    /// Lets a server answer.
+    #[must_use]
+    pub fn new(server: Server) -> Self {
+        Self {
+            server,
+            answers: VecDeque::new(),
+        }
+    }
+}
+
+impl Sender for Served {
+    fn next_due(&self) -> Option<Duration> {
+        self.answers.front().map(|(due, _)| *due)
+    }
+
+    fn emit(&mut self, after: Duration, frame: &mut Vec<u8>) -> Option<Outgoing> {
+        let due = self.next_due().filter(|due| *due <= after)?;
+        let (_, answer) = self.answers.pop_front()?;
+        *frame = answer;
+        Some(Outgoing { due })
+    }
+
+    fn received(&mut self, after: Duration, frame: &[u8]) {
+        let mut answer = Vec::new();
+        let is_answered = self.server.received(frame, &mut answer).is_some();
+        if is_answered && self.answers.len() < MOST_ANSWERS {
+            self.answers.push_back((after, answer));
+        }
+    }
+
+    fn answers(&self) -> bool {
+        true
     }
 }

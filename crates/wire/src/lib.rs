@@ -16,6 +16,7 @@
 //! | [`siphash`] | a short tag that only the holder of a key can compute | Aumasson, Bernstein 2012 |
 //! | [`lldp`] | who is at the other end of a link | IEEE 802.1AB |
 //! | [`goose`], [`sampled_values`] | what protects a substation | IEC 61850-8-1, IEC 61850-9-2 |
+//! | [`mms`] | how a station reads values from another one | RFC 1006, ISO 9506-2 |
 //! | [`openflow`] | messages between switch and controller | OF13 clause 7 |
 //! | [`openflow10`] | the same in version 1.0, for old controllers | OF10 section 5 |
 
@@ -29,6 +30,7 @@ pub mod ipv4;
 pub mod ipv6;
 pub mod lldp;
 pub mod message_shim;
+pub mod mms;
 pub mod mode_signal;
 pub mod neighbour_discovery;
 #[macro_use]

@@ -43,7 +43,7 @@ impl From<Truncated> for Error {
     }
 }
 
-/// The control bits of a segment that take part in opening and closing.
+/// The control bits of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
@@ -54,6 +54,8 @@ impl Flags {
     pub const SYN: Self = Self(0x02);
     /// Reset the connection.
     pub const RST: Self = Self(0x04);
+    /// What was sent is to be handed over at once; with an acknowledgement.
+    pub const PSH_ACK: Self = Self(0x18);
     /// The acknowledgement number counts.
     pub const ACK: Self = Self(0x10);
     /// The second segment of the handshake.

@@ -2,6 +2,7 @@
 //! there is, and open61850, which publishes and follows both.
 
 use std::fs::{self, File};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,7 +10,7 @@ use measure::capture::reader::{End, Step};
 use measure::capture::{CaptureFile, CaptureReader, Direction, Heading, Interface, Seen};
 use measure::identity::{FlowKey, identify};
 use measure::traffic::sampled_values::{self, Form, METERING_RATE, PROTECTION_RATE};
-use measure::traffic::{Goose, SampledValues, Source, goose};
+use measure::traffic::{Addresses, Goose, SampledValues, Source, goose, mms};
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::{Header, MacAddress, VlanTag};
 
@@ -45,6 +46,46 @@ fn wireshark_remarks_nothing_in_our_frames() {
     assert_eq!(shown("sv || goose").lines().count(), frames);
     let packed = shown("sv.noASDU == 6 && sv.smpCnt == 14399");
     assert_eq!(packed.lines().count(), 1);
+}
+
+#[test]
+fn wireshark_follows_a_station_that_reads_from_another() {
+    let test = "wireshark_follows_a_station_that_reads_from_another";
+    if !has_or_skip(test, "tshark", "tshark") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mms.pcapng");
+    let answers = write_reads(&file);
+
+    let shown = |filter: &str| {
+        let mut tshark = Command::new("tshark");
+        tshark.arg("-r").arg(&file).args(["-Y", filter]);
+        // Check sums are right, and looked at.
+        tshark.args([
+            "-o",
+            "tcp.check_checksum:TRUE",
+            "-o",
+            "ip.check_checksum:TRUE",
+        ]);
+        let output = tshark.output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+
+    // What only opens a connection is told, too, but is no warning.
+    assert_eq!(
+        shown("_ws.malformed || _ws.short || _ws.expert.severity >= 0x400000"),
+        ""
+    );
+    assert_eq!(
+        shown("mms.initiate_RequestPDU_element || mms.initiate_ResponsePDU_element")
+            .lines()
+            .count(),
+        2
+    );
+    assert_eq!(shown("mms.read_element").lines().count(), 2 * answers);
+    assert_eq!(answers, 60);
 }
 
 #[test]
@@ -99,7 +140,7 @@ fn we_read_what_open61850_encodes() {
                 samples.extend(values.asdus.map(|asdu| asdu.unwrap().smp_cnt));
             }
             FlowKey::Goose { .. } => states.push(identity.number >> u32::BITS),
-            FlowKey::Datagram { .. } => panic!("nobody sends datagrams"),
+            FlowKey::Datagram { .. } | FlowKey::Mms { .. } => panic!("nobody sends packets"),
         }
     }
 
@@ -108,9 +149,54 @@ fn we_read_what_open61850_encodes() {
     assert_eq!(reader.finish().end, End::Whole);
 }
 
-/// Writes a capture of a protection device and of merging units of three forms.
-/// Returns how many frames it has.
-fn write(file: &Path) -> usize {
+/// Writes a capture of a station that reads from another one for 1.2 s. Returns how many
+/// answers it had.
+fn write_reads(file: &Path) -> usize {
+    let addresses = Addresses {
+        source_mac: MacAddress([2, 0, 0, 0, 0, 1]),
+        destination_mac: MacAddress([2, 0, 0, 0, 0, 2]),
+        vlan: None,
+        source: Ipv4Addr::new(10, 0, 0, 1),
+        destination: Ipv4Addr::new(10, 0, 0, 2),
+        source_port: 49_184,
+        destination_port: 102,
+        dscp: 0,
+    };
+    let mut capture = begin(file);
+    let mut client = mms::Client::new(&mms::Config {
+        addresses,
+        period: Duration::from_ms(20),
+        start: Instant::ZERO,
+        until: Some(Instant::ZERO + LENGTH),
+    });
+    let mut server = mms::Server::new(addresses, 200);
+    let (mut frame, mut answer) = (Vec::new(), Vec::new());
+    let mut enter = |at: Instant, bytes: &[u8]| {
+        capture.enter(&Seen {
+            interface: 0,
+            unix_ns: BEGIN_UNIX_NS + at.as_ns(),
+            direction: Direction::Out,
+            bytes,
+            length: bytes.len(),
+        });
+    };
+    while let Some(at) = client.next_due() {
+        if client.emit(at, &mut frame).is_none() {
+            continue;
+        }
+        enter(at, &frame);
+        if server.received(&frame, &mut answer).is_some() {
+            let at = at + Duration::from_us(100);
+            enter(at, &answer);
+            client.received(at, &answer);
+        }
+    }
+    assert_eq!(capture.finish().left_out, 0);
+    usize::try_from(client.answers()).unwrap()
+}
+
+/// Begins a capture of a single interface.
+fn begin(file: &Path) -> CaptureFile {
     let heading = Heading {
         comment: "process bus".to_owned(),
         program: "taktos".to_owned(),
@@ -121,7 +207,13 @@ fn write(file: &Path) -> usize {
         rate: BitRate::from_mbps(100),
     };
     let out = Box::new(File::create(file).unwrap());
-    let mut capture = CaptureFile::begin("ours".to_owned(), out, &heading, &[interface]);
+    CaptureFile::begin("ours".to_owned(), out, &heading, &[interface])
+}
+
+/// Writes a capture of a protection device and of merging units of three forms.
+/// Returns how many frames it has.
+fn write(file: &Path) -> usize {
+    let mut capture = begin(file);
     let mut sources = sources();
     let mut frame = Vec::new();
     loop {

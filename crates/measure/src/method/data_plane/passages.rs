@@ -327,7 +327,7 @@ pub fn number_of(frame: &[u8]) -> Option<usize> {
         FlowKey::Datagram {
             destination, port, ..
         } => destination == ours.destination && port == ours.destination_port,
-        FlowKey::SampledValues { .. } | FlowKey::Goose { .. } => false,
+        FlowKey::SampledValues { .. } | FlowKey::Goose { .. } | FlowKey::Mms { .. } => false,
     };
     let number = usize::try_from(identity.number).ok()?;
     (is_ours && number < MOST_FRAMES).then_some(number)
