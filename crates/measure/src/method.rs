@@ -19,11 +19,13 @@
 //! | [`failover`] | how long an interruption lasts | S0-3 |
 //! | [`control_plane`] | how long the device works on each message | S4-1 |
 //! | [`data_plane`] | how long the device works on a frame | S4-2 to S4-4 |
+//! | [`acceptance`] | whether services get what they need | ITU-T Y.1564 |
 //! | [`generator`] | how punctual the tester itself is | S0-5 |
 //! | [`profile`] | all that a device profile needs | S4-1 to S4-5 |
 //! | [`stall`] | how the machine itself stands still | |
 //! | [`witness`] | what the machine did during all trials | |
 
+pub mod acceptance;
 pub mod buffer;
 mod cadence;
 pub mod control_plane;
@@ -85,6 +87,7 @@ pub const METHODS: &[Method] = &[
     failover::METHOD,
     control_plane::METHOD,
     data_plane::METHOD,
+    acceptance::METHOD,
     generator::METHOD,
     profile::METHOD,
     stall::METHOD,

@@ -18,7 +18,9 @@ use lab::tester::{LinkTester, TesterError, Way};
 use linux::clock;
 use measure::capture::analysis::{Addressing, Assumptions, Clocks};
 use measure::measurement::Measurement;
-use measure::method::{self, Effort, METHODS, Method, MethodError, Progress, Settings, profile};
+use measure::method::{
+    self, Effort, METHODS, Method, MethodError, Progress, Settings, acceptance, profile,
+};
 use measure::plan::TimeLeft;
 use measure::trial::{Tester, TrialError};
 use sim::emulation::likeness::Likeness;
@@ -370,9 +372,12 @@ fn conclude(arguments: &Measure, measurement: &Measurement) -> Exit {
     let text = match arguments.json {
         true => measurement.to_json(),
         false => {
-            let profile = profile::to_toml(measurement);
-            let profile = profile.map_or_else(String::new, |text| format!("\n{text}"));
-            measurement.to_text() + &profile
+            let more = [
+                profile::to_toml(measurement),
+                acceptance::table(measurement),
+            ];
+            let more = more.into_iter().flatten();
+            more.fold(measurement.to_text(), |text, part| text + "\n" + &part)
         }
     };
     if let Some(folder) = &arguments.out

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use measure::measurement::Measurement;
-use measure::method::{METHODS, profile};
+use measure::method::{METHODS, acceptance, profile};
 
 use super::calibrate;
 use crate::measuring::target::TARGETS;
@@ -38,8 +38,14 @@ pub fn write(folder: &Path, measurement: &Measurement) -> io::Result<()> {
     fs::write(folder.join("measurement.html"), measurement.to_html())?;
     fs::write(folder.join("measurement.csv"), measurement.to_csv())?;
     fs::write(folder.join("measurement.json"), measurement.to_json())?;
-    match profile::to_toml(measurement) {
-        Some(text) => fs::write(folder.join("profile.toml"), text),
-        None => Ok(()),
+    let more = [
+        ("profile.toml", profile::to_toml(measurement)),
+        ("acceptance.txt", acceptance::table(measurement)),
+    ];
+    for (name, text) in more {
+        if let Some(text) = text {
+            fs::write(folder.join(name), text)?;
+        }
     }
+    Ok(())
 }

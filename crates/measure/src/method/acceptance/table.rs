@@ -1,0 +1,96 @@
+//! The report as a table: a service a row.
+
+use std::fmt::Write;
+
+use super::METHOD;
+use crate::measurement::{Figure, Measurement, Value};
+
+const HEADINGS: [&str; 11] = [
+    "phase",
+    "service",
+    "committed",
+    "received",
+    "lost",
+    "delay, median",
+    "99.9 %",
+    "greatest",
+    "variation",
+    "availability",
+    "",
+];
+
+/// Returns the report of an acceptance, or nothing for another method.
+#[must_use]
+pub fn table(measurement: &Measurement) -> Option<String> {
+    if measurement.method != METHOD.name {
+        return None;
+    }
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    let accepted = |figure: &&Figure| figure.quantity == "accepted";
+    let services = measurement.figures.iter().filter(accepted);
+    rows.extend(services.map(|verdict| row(measurement, verdict)));
+    let widths: Vec<usize> = (0..HEADINGS.len())
+        .map(|column| {
+            let cells = rows.iter().map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0)
+        })
+        .collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, width))| match column {
+            0 | 1 | 10 => format!("{cell:width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        let line = cells.collect::<Vec<_>>().join("  ");
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    Some(text)
+}
+
+fn row(measurement: &Measurement, verdict: &Figure) -> [String; 11] {
+    let value = |quantity: &str| {
+        let mut all = measurement.figures.iter();
+        let found = all.find(|it| it.quantity == quantity && it.setting == verdict.setting);
+        found.map(|figure| &figure.value)
+    };
+    let text = |quantity: &str| value(quantity).map_or_else(String::new, cell);
+    let delay = |per_mille: u32| match value("frame transfer delay") {
+        Some(Value::Times(times)) => times
+            .quantile(per_mille)
+            .map_or_else(String::new, |it| it.to_string()),
+        Some(_) | None => "none".to_owned(),
+    };
+    let setting = |place: usize| {
+        let chosen = verdict.setting.get(place);
+        chosen.map_or_else(String::new, |(_, value)| value.clone())
+    };
+    [
+        setting(0),
+        setting(1),
+        text("committed rate"),
+        text("rate received"),
+        text("frame loss ratio"),
+        delay(500),
+        delay(999),
+        delay(1_000),
+        text("frame delay variation"),
+        text("availability"),
+        match verdict.value {
+            Value::Count(1) => "accepted".to_owned(),
+            _ => "NOT ACCEPTED".to_owned(),
+        },
+    ]
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Time(length) => length.to_string(),
+        Value::Rate(rate) => rate.to_string(),
+        Value::Size(size) => size.to_string(),
+        Value::Count(count) => count.to_string(),
+        Value::Share(share) => format!("{:.4} %", share * 100.0),
+        Value::Unknown(_) => "none".to_owned(),
+        Value::Times(_) | Value::Series(_) => String::new(),
+    }
+}
