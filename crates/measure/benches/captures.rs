@@ -8,7 +8,7 @@
 use divan::Bencher;
 use divan::counter::BytesCount;
 use measure::capture::CaptureReader;
-use measure::capture::analysis::{Analysis, Assumptions};
+use measure::capture::analysis::{Analysis, Assumptions, Question};
 use measure::capture::reader::{Recorded, Step};
 
 /// What both captures have together.
@@ -25,13 +25,22 @@ fn main() {
 }
 
 /// Looks at both captures and finds what they have in common.
-#[divan::bench(args = [122, 1_514], sample_count = 3, sample_size = 1)]
-fn analysed(bencher: Bencher<'_, '_>, length: usize) {
+#[divan::bench(
+    args = [
+        (Question::Latency, 122),
+        (Question::Latency, 1_514),
+        (Question::Throughput, 122),
+        (Question::Failover, 122),
+    ],
+    sample_count = 3,
+    sample_size = 1
+)]
+fn analysed(bencher: Bencher<'_, '_>, (question, length): (Question, usize)) {
     let captures = captures(length);
     let bytes = captures.iter().map(Vec::len).sum::<usize>();
 
     bencher.counter(BytesCount::new(bytes)).bench_local(|| {
-        let mut analysis = Analysis::new(Assumptions::default());
+        let mut analysis = Analysis::new(question, Assumptions::default());
         let mut files = [Capture::of(&captures[0]), Capture::of(&captures[1])];
         loop {
             let wanted = analysis.next_side();

@@ -21,7 +21,7 @@ pub mod turns;
 
 use std::path::PathBuf;
 
-use measure::capture::analysis::Assumptions;
+use measure::capture::analysis::{Assumptions, Question};
 use measure::measurement::{Conditions, Measurement};
 use measure::method::witness::Witnessed;
 use measure::method::{Effort, Log, Method, MethodError, Progress, Settings, Witness};
@@ -113,18 +113,19 @@ fn conditions_of(record: Record, setup: &Setup, seed: u64, witnessed: Witnessed)
 /// If a capture cannot be read.
 pub fn analyze(
     paths: &[PathBuf],
+    question: Question,
     assumptions: Assumptions,
     progress: &mut dyn Progress,
     record: Record,
 ) -> Result<Measurement, CaptureError> {
-    let findings = captures::analyze(paths, assumptions, progress)?;
+    let findings = captures::analyze(paths, question, assumptions, progress)?;
     let ended = record.finish(true);
     let names: Vec<_> = paths
         .iter()
         .map(|path| path.display().to_string())
         .collect();
     Ok(Measurement {
-        method: "latency".to_owned(),
+        method: question.method().to_owned(),
         device: format!("captures {}", names.join(", ")),
         quick: false,
         figures: findings.figures,

@@ -1,5 +1,8 @@
 //! What captures from one place or two tell of the path between them (S3-1, S3-2).
 //!
+//! Captures may be asked what a method asks of a device ([`Question`]): latency, flow
+//! set-up, jitter, loss, rates, interruptions.
+//!
 //! A capture is read once, frame by frame. The same packet is looked for in the
 //! other capture (`matching`), and in each of them requests are joined with their
 //! replies (`exchange`). An exchange that both captures have gives the latency of
@@ -22,8 +25,10 @@
 //!
 //! With unrelated clocks the latency of one direction alone cannot be told, only by
 //! how much it varies. Where a path is not the same there and back, half of the two
-//! ways is no latency of either.
+//! ways is no latency of either. Duplicates: a packet that came twice is told from one
+//! that the sender's capture lacks by nothing but luck.
 
+mod carried;
 mod clocks;
 mod exchange;
 mod findings;
@@ -31,6 +36,8 @@ mod fragments;
 mod hosts;
 mod matching;
 mod packet;
+mod question;
+mod setup;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -45,16 +52,20 @@ use crate::statistics::Distribution;
 use exchange::{Exchange, Exchanges};
 use fragments::{Fragments, Span};
 use hosts::{Hosts, OTHERS};
-use matching::{Matcher, Seen};
+use matching::{Matcher, Pair, Seen};
 use packet::Packet;
+use setup::Setup;
 use waiting::{Entry, Waiting};
 
 pub use clocks::{Step, Trend};
 pub use exchange::Kind;
 pub use packet::{Addressing, Host};
+pub use question::Question;
 
 /// The most exchanges of one kind and caller that are told apart.
 pub const MOST_TALLIES: usize = 128;
+/// The most flows whose first exchange is told from the later ones.
+pub const MOST_FLOWS: usize = 1024;
 /// The table of exchanges that wait for the other capture has 2^14 shelves.
 const SHELVES: u32 = 14;
 /// So many packets in a row without a partner, and both captures are read at the
@@ -144,13 +155,20 @@ struct Tally {
 /// What waits for its counterpart in the other capture.
 #[derive(Clone, Copy, Debug)]
 struct Half {
+    /// When the request was there.
+    at: u64,
     outer_ns: u64,
     inner_ns: u64,
 }
 
+/// Exchanges of one kind between two hosts: by the technique, by what the caller waited,
+/// and by what it took as the first capture has it, whoever's that is.
+type Setups = BTreeMap<(Kind, u8, u8), [Option<Setup>; 3]>;
+
 /// Analyses one capture or two.
 #[derive(Debug)]
 pub struct Analysis {
+    question: Question,
     assumptions: Assumptions,
     captures: [Capture; 2],
     hosts: Hosts,
@@ -160,6 +178,8 @@ pub struct Analysis {
     tallies: BTreeMap<(Kind, u8), [Tally; 2]>,
     /// Exchanges of one capture alone.
     seen_here: BTreeMap<(Kind, u8), Distribution>,
+    /// The first exchanges of flows, if they are asked for.
+    setups: Setups,
     /// Packets since the last one that was found in both.
     apart: u64,
     /// The first and the last packet of each capture that the other has, too.
@@ -169,8 +189,9 @@ pub struct Analysis {
 impl Analysis {
     /// Begins one.
     #[must_use]
-    pub fn new(assumptions: Assumptions) -> Self {
+    pub fn new(question: Question, assumptions: Assumptions) -> Self {
         Self {
+            question,
             assumptions,
             captures: [Capture::default(), Capture::default()],
             hosts: Hosts::default(),
@@ -178,6 +199,7 @@ impl Analysis {
             halves: [Waiting::new(SHELVES), Waiting::new(SHELVES)],
             tallies: BTreeMap::new(),
             seen_here: BTreeMap::new(),
+            setups: BTreeMap::new(),
             apart: 0,
             common: [None; 2],
         }
@@ -210,6 +232,10 @@ impl Analysis {
             return;
         };
         capture.super_frames += u64::from(packet.is_super_frame);
+        if matches!(self.question, Question::Throughput | Question::Failover) {
+            self.hosts
+                .carried(packet.source, side, frame.unix_ns, frame.length);
+        }
         let Some((packet, span)) = capture.fragments.see(packet, frame.unix_ns) else {
             return;
         };
@@ -243,12 +269,12 @@ impl Analysis {
         match self.matcher.see(side, entry) {
             Ok(pair) => {
                 self.apart = 0;
-                let second = pair.first_ns.wrapping_add(pair.later_ns.cast_unsigned());
-                for (common, at) in self.common.iter_mut().zip([pair.first_ns, second]) {
-                    let (from, to) = common.unwrap_or((at, at));
-                    *common = Some((from.min(at), to.max(at)));
+                self.found(host, pair);
+                if self.matcher.has_turned() {
+                    for (host, pair) in self.matcher.recover() {
+                        self.found(host, pair);
+                    }
                 }
-                self.hosts.matched(host, pair);
             }
             Err(evicted) => {
                 self.apart += 1;
@@ -256,10 +282,21 @@ impl Analysis {
                 if let (Some(evicted), Some((from, _))) = (evicted, begun)
                     && evicted.at >= from
                 {
-                    self.hosts.missed(side.other(), &evicted.what);
+                    self.hosts.missed(side.other(), &evicted);
                 }
             }
         }
+    }
+
+    /// Takes a packet that both captures have.
+    #[inline]
+    fn found(&mut self, host: u8, pair: Pair) {
+        let second = pair.first_ns.wrapping_add(pair.later_ns.cast_unsigned());
+        for (common, at) in self.common.iter_mut().zip([pair.first_ns, second]) {
+            let (from, to) = common.unwrap_or((at, at));
+            *common = Some((from.min(at), to.max(at)));
+        }
+        self.hosts.matched(host, pair);
     }
 
     /// Takes an exchange that a capture has.
@@ -270,15 +307,18 @@ impl Analysis {
         if exchange.caller == OTHERS {
             return;
         }
+        let flow = (exchange.kind, exchange.caller, callee);
         let is_known = self.seen_here.len() < MOST_TALLIES || self.seen_here.contains_key(&tally);
         if is_known {
             let here = self.seen_here.entry(tally).or_default();
             if side == Side::First {
                 here.record(Duration::from_ns(exchange.outer_ns));
+                self.set_up(flow, at, [None, None, Some(exchange.outer_ns)]);
             }
         }
         let other = self.halves[side.other().place()].take(exchange.key, None, |_| true);
         let half = Half {
+            at,
             outer_ns: exchange.outer_ns,
             inner_ns: exchange.inner_ns,
         };
@@ -288,7 +328,7 @@ impl Analysis {
                     Side::First => [half, other.what],
                     Side::Second => [other.what, half],
                 };
-                self.join(tally, callee, halves);
+                self.join(flow, halves);
             }
             Some(_) => {}
             None => {
@@ -303,14 +343,37 @@ impl Analysis {
     }
 
     /// Takes an exchange that both captures have.
-    fn join(&mut self, tally: (Kind, u8), callee: u8, halves: [Half; 2]) {
+    fn join(&mut self, flow: (Kind, u8, u8), halves: [Half; 2]) {
+        let (kind, asker, callee) = flow;
         let caller = match halves[0].inner_ns >= halves[1].inner_ns {
             true => Side::First,
             false => Side::Second,
         };
-        self.hosts.called(tally.1, callee, caller);
-        let tallies = self.tallies.entry(tally).or_default();
-        tallies[caller.place()].add(halves[caller.place()], halves[caller.other().place()]);
+        self.hosts.called(asker, callee, caller);
+        let [called, caller_half] = [caller.other(), caller].map(|side| halves[side.place()]);
+        let tallies = self.tallies.entry((kind, asker)).or_default();
+        tallies[caller.place()].add(caller_half, called);
+        if let Some(two_way) = caller_half.outer_ns.checked_sub(called.inner_ns) {
+            let waited = Some(caller_half.outer_ns);
+            self.set_up(flow, halves[0].at, [Some(two_way), waited, None]);
+        }
+    }
+
+    /// Takes how long an exchange of a flow took, in each of the ways in which that is
+    /// known.
+    fn set_up(&mut self, flow: (Kind, u8, u8), at: u64, took: [Option<u64>; 3]) {
+        let has_room = self.setups.len() < MOST_FLOWS || self.setups.contains_key(&flow);
+        if self.question != Question::FlowSetup || !has_room {
+            return;
+        }
+        let setups = self.setups.entry(flow).or_default();
+        for (setup, ns) in setups.iter_mut().zip(took) {
+            match (setup, ns) {
+                (Some(setup), Some(ns)) => setup.add(at, ns),
+                (setup, Some(ns)) => *setup = Some(Setup::new(at, ns)),
+                (_, None) => {}
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use lab::privilege::{self, Lacking};
 use lab::tester::{LinkTester, TesterError, Way};
 use linux::clock;
-use measure::capture::analysis::{Addressing, Assumptions, Clocks};
+use measure::capture::analysis::{Addressing, Assumptions, Clocks, Question};
 use measure::measurement::Measurement;
 use measure::method::{
     self, Effort, METHODS, Method, MethodError, Progress, Settings, acceptance, profile,
@@ -52,7 +52,8 @@ pub struct Measure {
     #[arg(long, value_name = "IF,IF,…", value_delimiter = ',')]
     ports: Vec<String>,
     /// Captures taken elsewhere, pcap or pcapng, in place of a device: those of the two
-    /// ends of a path, the sender's first, or one alone. Only for `latency`.
+    /// ends of a path, the sender's first, or one alone. For latency, flow-setup, jitter,
+    /// loss, throughput and failover.
     #[arg(long, value_name = "FILE,FILE", value_delimiter = ',', conflicts_with_all = ["target", "ports"])]
     captures: Vec<PathBuf>,
     /// Both captures were stamped by one clock, so that the latency of each direction
@@ -256,13 +257,13 @@ fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
 
 /// Analyses captures in place of a device.
 fn analyze(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
-    if method.name != "latency" {
-        return Err(Failure::Mistake(format!(
-            "captures tell of latency, with variation and loss beside it: say `taktos measure \
-             latency --captures …` in place of `{}`",
+    let question = Question::of_method(method.name).ok_or_else(|| {
+        let known = Question::ALL.map(Question::method).join(", ");
+        Failure::Mistake(format!(
+            "captures say nothing of `{}`: they tell of {known}",
             method.name
-        )));
-    }
+        ))
+    })?;
     let assumptions = Assumptions {
         addressing: match arguments.translated {
             true => Addressing::Translated,
@@ -275,7 +276,7 @@ fn analyze(method: &Method, arguments: &Measure) -> Result<Measurement, Failure>
     };
     let record = Record::begin();
     let mut bar = Bar::new("captures");
-    let made = measuring::analyze(&arguments.captures, assumptions, &mut bar, record);
+    let made = measuring::analyze(&arguments.captures, question, assumptions, &mut bar, record);
     bar.steps.close();
     made.map_err(|error| Failure::Mistake(error.to_string()))
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use measure::capture::CaptureReader;
-use measure::capture::analysis::{Analysis, Assumptions, Side};
+use measure::capture::analysis::{Analysis, Assumptions, Question, Side};
 use measure::capture::reader::{Contents, Damage, End, Recorded, Step};
 use measure::method::{Findings, Progress};
 use thiserror::Error;
@@ -21,6 +21,9 @@ pub enum CaptureError {
     /// The wrong number of them.
     #[error("{0} captures: name one, or one of each end of the path, the sender's first")]
     Number(usize),
+    /// One of them says nothing of what is asked.
+    #[error("one capture tells nothing of {0}: name those of both ends, the sender's first")]
+    Single(&'static str),
     /// A file cannot be read.
     #[error("{path}: {error}")]
     Unreadable {
@@ -51,20 +54,24 @@ struct Capture {
 ///
 /// # Errors
 ///
-/// If a file cannot be read at all or is no capture. One that is cut off or damaged
+/// If a file cannot be read at all or is no capture, or there are too few or too many. One that is cut off or damaged
 /// is analysed up to there, which the findings say.
 pub fn analyze(
     paths: &[PathBuf],
+    question: Question,
     assumptions: Assumptions,
     progress: &mut dyn Progress,
 ) -> Result<Findings, CaptureError> {
     if !(1..=2).contains(&paths.len()) {
         return Err(CaptureError::Number(paths.len()));
     }
+    if paths.len() == 1 && question.needs_both_ends() {
+        return Err(CaptureError::Single(question.method()));
+    }
     let captures: Result<Vec<_>, _> = paths.iter().map(|path| Capture::open(path)).collect();
     let mut captures = captures?;
     let bytes = captures.iter().map(Capture::size).sum();
-    let mut analysis = Analysis::new(assumptions);
+    let mut analysis = Analysis::new(question, assumptions);
     let mut frames = 0_u64;
     while let Some(side) = next(&analysis, &captures) {
         captures[side.place()].next(|frame| analysis.see(side, frame))?;
@@ -182,7 +189,13 @@ mod tests {
         let path = folder.path().join("notes.txt");
         fs::write(&path, "not a capture").unwrap();
 
-        let error = analyze(&[path], Assumptions::default(), &mut Silent).unwrap_err();
+        let error = analyze(
+            &[path],
+            Question::Latency,
+            Assumptions::default(),
+            &mut Silent,
+        )
+        .unwrap_err();
 
         assert!(
             error
@@ -195,9 +208,25 @@ mod tests {
     fn a_file_that_is_not_there_is_said() {
         let path = PathBuf::from("nowhere.pcap");
 
-        let error = analyze(&[path], Assumptions::default(), &mut Silent).unwrap_err();
+        let error = analyze(
+            &[path],
+            Question::Latency,
+            Assumptions::default(),
+            &mut Silent,
+        )
+        .unwrap_err();
 
         assert!(error.to_string().contains("nowhere.pcap: No such file"));
+    }
+
+    #[test]
+    fn one_capture_is_too_few_for_losses() {
+        let path = PathBuf::from("any.pcap");
+
+        let error = analyze(&[path], Question::Loss, Assumptions::default(), &mut Silent);
+
+        let said = error.unwrap_err().to_string();
+        assert!(said.contains("nothing of loss"), "{said}");
     }
 
     #[test]
@@ -205,7 +234,13 @@ mod tests {
         let path = PathBuf::from("any.pcap");
         let paths = [path.clone(), path.clone(), path];
 
-        let error = analyze(&paths, Assumptions::default(), &mut Silent).unwrap_err();
+        let error = analyze(
+            &paths,
+            Question::Latency,
+            Assumptions::default(),
+            &mut Silent,
+        )
+        .unwrap_err();
 
         assert!(matches!(error, CaptureError::Number(3)));
     }

@@ -147,14 +147,34 @@ fn captures_of_both_ends_give_the_latency_that_the_run_measured() {
 }
 
 #[test]
-fn captures_tell_of_latency_alone_and_must_be_there() {
-    let workplace = Workplace::new();
+fn captures_answer_what_a_method_asks_and_must_be_there() {
+    let workplace = diamond("\"all\"");
+    workplace.run(&RUN);
+    let folder = "out/diamond/captures";
+    let both = format!("{folder}/mu-s1.pcapng,{folder}/relay-s4.pcapng");
+    let ask = |method: &str, captures: &str| {
+        workplace.run(&["measure", method, "--captures", captures, "--json"])
+    };
+    for (method, quantity) in [
+        ("loss", "longest run of losses"),
+        ("jitter", "jitter"),
+        ("throughput", "rate received"),
+        ("failover", "interruptions"),
+    ] {
+        let answered = ask(method, &both);
 
-    let throughput = workplace.run(&["measure", "throughput", "--captures", "a.pcap"]);
-    let missing = workplace.run(&["measure", "latency", "--captures", "a.pcap"]);
+        let found: Value = serde_json::from_str(&answered.stdout).unwrap();
+        assert_eq!(found["method"], method);
+        let figures = found["figures"].as_array().unwrap();
+        assert!(
+            figures.iter().any(|it| it["quantity"] == quantity),
+            "no {quantity} in {found:#}"
+        );
+    }
 
-    throughput.is_refused("captures tell of latency");
-    missing.is_refused("a.pcap: No such file");
+    ask("buffer", "a.pcap").is_refused("they tell of latency, flow-setup");
+    ask("loss", "a.pcap").is_refused("one capture tells nothing of loss");
+    ask("latency", "a.pcap").is_refused("a.pcap: No such file");
 }
 
 const RUN: [&str; 6] = [

@@ -29,6 +29,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them.
+    pub(super) const ALL: [Self; 5] = [
+        Self::Ping,
+        Self::Opening,
+        Self::Handshake,
+        Self::Segment,
+        Self::Datagram,
+    ];
+
     /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -1,21 +1,23 @@
 //! From what was seen to figures, and to sentences on what makes them doubtful.
 
 mod doubts;
+mod flow_setup;
+mod interruptions;
+mod journeys;
+mod rates;
 
 use units::{Duration, Instant};
 
 use super::clocks::Trend;
-use super::hosts::{MOST_HOSTS, MOST_PAIRS, Sender};
+use super::hosts::{MOST_HOSTS, MOST_LOST, MOST_PAIRS, Sender};
 use super::matching::Pair;
 use super::packet::Host;
-use super::{Analysis, Clocks, Kind, Side, Tally};
+use super::{Analysis, Clocks, Kind, Question, Side, Tally};
 use crate::capture::reader::Contents;
 use crate::measurement::{Figure, Value};
 use crate::method::Findings;
-use crate::statistics::Distribution;
-
-/// RFC 3550 section 6.4.1: each difference counts for a sixteenth.
-const JITTER_SHARE: i64 = 16;
+use crate::statistics::{Distribution, ratio};
+use journeys::Journeys;
 
 /// Who sent what, by name and value.
 type Setting = Vec<(String, String)>;
@@ -24,15 +26,24 @@ type Setting = Vec<(String, String)>;
 pub(super) fn of(mut analysis: Analysis, captures: &[(&str, &Contents)]) -> Findings {
     let mut findings = Findings::default();
     doubts::of_each_capture(&analysis, captures, &mut findings.remarks);
-    match captures.len() {
-        0 | 1 => seen_here(&analysis, &mut findings),
-        _ => {
-            count_leftovers(&mut analysis);
-            analysis.hosts.sort();
+    let is_single = captures.len() < 2;
+    if !is_single {
+        count_leftovers(&mut analysis);
+        analysis.hosts.sort();
+    }
+    match (analysis.question, is_single) {
+        (Question::Latency, true) => seen_here(&analysis, &mut findings),
+        (Question::Latency, false) => {
             of_exchanges(&analysis, &mut findings);
             of_senders(&analysis, &mut findings);
-            doubts::of_both_captures(&analysis, captures, &mut findings.remarks);
         }
+        (Question::FlowSetup, _) => flow_setup::of(&analysis, is_single, &mut findings),
+        (Question::Jitter | Question::Loss, _) => of_senders(&analysis, &mut findings),
+        (Question::Throughput, _) => rates::of(&analysis, is_single, &mut findings),
+        (Question::Failover, _) => interruptions::of(&analysis, is_single, &mut findings),
+    }
+    if !is_single {
+        doubts::of_both_captures(&analysis, captures, &mut findings.remarks);
     }
     findings
 }
@@ -46,7 +57,7 @@ fn count_leftovers(analysis: &mut Analysis) {
         let left = analysis.matcher.left(side);
         let within = left.filter(|entry| (from..=to).contains(&entry.at));
         for entry in within {
-            analysis.hosts.missed(side.other(), &entry.what);
+            analysis.hosts.missed(side.other(), entry);
         }
     }
 }
@@ -138,7 +149,7 @@ fn contradictions(tally: &Tally, less: &Tally, setting: &Setting, remarks: &mut 
     }
 }
 
-/// Figures of what each host sent.
+/// Figures of what each host sent: how it varied, what was lost, or both.
 fn of_senders(analysis: &Analysis, findings: &mut Findings) {
     for (host, _, sender) in analysis.hosts.iter() {
         if sender.matched == 0 {
@@ -146,25 +157,63 @@ fn of_senders(analysis: &Analysis, findings: &mut Findings) {
         }
         let setting = vec![("from".to_owned(), host.to_string())];
         let side = side_of(analysis, sender);
-        counts(analysis, sender, side, &setting, findings);
-        let (latency, variation, jitter) = latencies(analysis, sender, side);
-        if analysis.assumptions.clocks == Clocks::One {
-            add(
-                findings,
-                ("one-way latency", "RFC 7679 section 3"),
-                &setting,
-                &latency,
-            );
+        let journeys = Journeys::of(analysis, sender, side);
+        if analysis.question != Question::Jitter {
+            counts(analysis, sender, side, &setting, findings);
         }
-        let name = ("one-way latency above its least", "RFC 5481 section 4.2");
-        add(findings, name, &setting, &variation);
-        findings.figures.push(Figure {
-            quantity: "jitter".to_owned(),
-            source: "RFC 3550 section 6.4.1".to_owned(),
-            setting,
-            value: Value::Time(jitter),
-        });
+        if analysis.question == Question::Loss {
+            runs(analysis, &journeys, &setting, findings);
+            continue;
+        }
+        if analysis.question == Question::Latency && analysis.assumptions.clocks == Clocks::One {
+            let latency = one_way(sender, side);
+            let name = ("one-way latency", "RFC 7679 section 3");
+            add(findings, name, &setting, &latency);
+        }
+        variations(&journeys, &setting, findings);
     }
+}
+
+/// How the latency of a sender's packets varied.
+fn variations(journeys: &Journeys, setting: &Setting, findings: &mut Findings) {
+    let mut variation = Distribution::default();
+    for journey in &journeys.arrived {
+        variation.record(Duration::from_ns(journey.above_ns));
+    }
+    let name = ("one-way latency above its least", "RFC 5481 section 4.2");
+    add(findings, name, setting, &variation);
+    let jitter = Duration::from_ns(journeys.jitter_ns());
+    let name = ("jitter", "RFC 3550 section 6.4.1");
+    findings.add(name, setting, Value::Time(jitter));
+}
+
+/// How losses lie together.
+fn runs(analysis: &Analysis, journeys: &Journeys, setting: &Setting, findings: &mut Findings) {
+    let (arrived, lost) = (journeys.arrived.len() as u64, journeys.lost.len() as u64);
+    let share = Value::Share(ratio(lost, arrived + lost));
+    findings.add(("share lost", "RFC 7680 section 2"), setting, share);
+    let longest = Value::Count(journeys.longest_run());
+    findings.add(("longest run of losses", "RFC 7680"), setting, longest);
+    if analysis.hosts.has_forgotten_losses() {
+        findings.remark(format!(
+            "Shares and runs are those of the first {MOST_LOST} losses; more are only counted."
+        ));
+    }
+}
+
+/// Returns the latencies of what a host sent, as the stamps of one clock say.
+fn one_way(sender: &Sender, side: Side) -> Distribution {
+    let sign = match side {
+        Side::First => 1,
+        Side::Second => -1,
+    };
+    let mut latency = Distribution::default();
+    for pair in &sender.pairs {
+        if let Ok(ns) = u64::try_from(pair.later_ns.saturating_mul(sign)) {
+            latency.record(Duration::from_ns(ns));
+        }
+    }
+    latency
 }
 
 /// Returns at whose side a host is: what is known, else what one clock tells, else
@@ -238,43 +287,6 @@ fn reordered(pairs: &[Pair]) -> u64 {
         latest = latest.max(sent);
     }
     count
-}
-
-/// Returns the latencies of what a host sent as the stamps say, how much they are
-/// above the least once the clocks are taken out, and the jitter.
-fn latencies(
-    analysis: &Analysis,
-    sender: &Sender,
-    side: Side,
-) -> (Distribution, Distribution, Duration) {
-    let sign = match side {
-        Side::First => 1,
-        Side::Second => -1,
-    };
-    let trend = match analysis.assumptions.clocks {
-        Clocks::Unrelated => Trend::of(&sender.pairs, side),
-        Clocks::One => Trend::default(),
-    };
-    let origin = sender.pairs.first().map_or(0, |pair| pair.first_ns);
-    let level = |pair: &Pair| trend.level(pair, origin).saturating_mul(sign);
-    let least = sender.pairs.iter().map(level).min().unwrap_or(0);
-    let (mut latency, mut variation) = (Distribution::default(), Distribution::default());
-    let (mut jitter, mut before) = (0_i64, None::<i64>);
-    for pair in &sender.pairs {
-        let level = level(pair);
-        if let Ok(ns) = u64::try_from(pair.later_ns.saturating_mul(sign)) {
-            latency.record(Duration::from_ns(ns));
-        }
-        let above = level.saturating_sub(least);
-        variation.record(Duration::from_ns(above.unsigned_abs()));
-        if let Some(before) = before.replace(level) {
-            let difference = level.saturating_sub(before).saturating_abs();
-            // Sixteen times the jitter, so that a division loses nothing.
-            jitter = jitter.saturating_add(difference.saturating_sub(jitter / JITTER_SHARE));
-        }
-    }
-    let jitter = (jitter / JITTER_SHARE).unsigned_abs();
-    (latency, variation, Duration::from_ns(jitter))
 }
 
 fn setting_of(analysis: &Analysis, kind: Kind, caller: u8) -> Setting {

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Side;
+use super::carried::Carried;
 use super::matching::{Pair, Seen};
 use super::packet::Host;
+use super::waiting::Entry;
 use crate::capture::Direction;
 
 /// The most hosts that are told apart.
@@ -13,6 +15,8 @@ pub(super) const MOST_HOSTS: usize = 64;
 pub(super) const OTHERS: u8 = u8::MAX;
 /// The most packets whose latency is kept, of all hosts together.
 pub(super) const MOST_PAIRS: usize = 1 << 24;
+/// The most packets of which it is kept when they got lost, of all hosts together.
+pub(super) const MOST_LOST: usize = 1 << 20;
 
 /// What is known of a sender.
 #[derive(Debug, Default)]
@@ -30,6 +34,11 @@ pub(super) struct Sender {
     /// Packets that only the other capture has, by the capture that lacks them:
     /// segments of TCP, and all else.
     pub(super) missing: [Missing; 2],
+    /// When those of them were sent that nobody answered, and whether they are
+    /// segments, in the order in which they were given up.
+    pub(super) lost: [Vec<(u64, bool)>; 2],
+    /// How much each capture has of it, if that is asked.
+    pub(super) carried: [Carried; 2],
 }
 
 /// Packets that one capture lacks.
@@ -48,6 +57,7 @@ pub(super) struct Hosts {
     senders: Vec<Sender>,
     last: Option<(Host, u8)>,
     kept: usize,
+    lost_kept: usize,
     /// Packets of hosts that are not told apart.
     pub(super) others: u64,
     /// Matched packets that were not kept.
@@ -91,11 +101,28 @@ impl Hosts {
         sender.pairs.push(pair);
     }
 
+    /// Takes a frame of a host, of `length` bytes.
+    pub(super) fn carried(&mut self, host: Host, side: Side, at: u64, length: usize) {
+        let place = match self.last {
+            Some((last, place)) if last == host => place,
+            Some(_) | None => self.place(host),
+        };
+        self.last = Some((host, place));
+        if let Some(sender) = self.senders.get_mut(usize::from(place)) {
+            sender.carried[side.place()].add(at, length);
+        }
+    }
+
     /// Takes a packet that a side lacks.
-    pub(super) fn missed(&mut self, by: Side, seen: &Seen) {
+    pub(super) fn missed(&mut self, by: Side, packet: &Entry<Seen>) {
+        let seen = &packet.what;
         let Some(sender) = self.senders.get_mut(usize::from(seen.host)) else {
             return;
         };
+        if !seen.is_answered && self.lost_kept < MOST_LOST {
+            self.lost_kept += 1;
+            sender.lost[by.place()].push((packet.at, seen.is_segment));
+        }
         let missing = &mut sender.missing[by.place()];
         match seen.is_segment {
             true => missing.segments += 1,
@@ -121,6 +148,11 @@ impl Hosts {
             let sender = self.senders.get(usize::from(*place))?;
             Some((*host, *place, sender))
         })
+    }
+
+    /// Tells whether of more lost packets than these it is not kept when.
+    pub(super) fn has_forgotten_losses(&self) -> bool {
+        self.lost_kept == MOST_LOST
     }
 
     /// Returns the name of the host at a place.

@@ -3,7 +3,8 @@
 //! A packet that was seen in one capture waits until the other one has it. Some
 //! packets repeat themselves, as samples do every second; the one is meant that
 //! fits the difference of the clocks best, which is that of the packet before. A
-//! clock that is set anew is believed once several packets in a row say so.
+//! clock that is set anew is believed once several packets in a row say so, and then
+//! of them, too.
 
 use super::Side;
 use super::waiting::{Entry, Waiting};
@@ -45,6 +46,9 @@ pub(super) struct Matcher {
     offset: Option<i64>,
     /// How many packets in a row told of another offset, and of which.
     other: (u32, i64),
+    /// Those packets, and at which side each was seen last.
+    doubted: Vec<(Side, Entry<Seen>)>,
+    has_turned: bool,
 }
 
 impl Default for Matcher {
@@ -53,6 +57,8 @@ impl Default for Matcher {
             waiting: [Waiting::new(SHELVES), Waiting::new(SHELVES)],
             offset: None,
             other: (0, 0),
+            doubted: Vec::new(),
+            has_turned: false,
         }
     }
 }
@@ -72,13 +78,57 @@ impl Matcher {
             Side::Second => at.wrapping_sub(offset.cast_unsigned()),
         });
         let Self { offset, other, .. } = self;
+        let mut belief = None;
         let partner = self.waiting[side.other().place()].take(packet.key, expected, |partner| {
-            believe(offset, other, pair(side, at, partner.at).later_ns)
+            let told = believe(offset, other, pair(side, at, partner.at).later_ns);
+            belief = Some(told);
+            told != Belief::Doubted
         });
+        match belief {
+            None => {}
+            Some(Belief::Near) => self.doubted.clear(),
+            Some(Belief::Doubted) => {
+                if self.other.0 == 1 {
+                    self.doubted.clear();
+                }
+                self.doubted.push((side, packet));
+            }
+            Some(Belief::Turned) => self.has_turned = true,
+        }
         match partner {
             Some(partner) => Ok(pair(side, at, partner.at)),
             None => Err(self.waiting[side.place()].put(packet)),
         }
+    }
+
+    /// Tells whether the last pair made a new difference of the clocks believed.
+    pub(super) fn has_turned(&self) -> bool {
+        self.has_turned
+    }
+
+    /// Returns the pairs that were doubted before, each with its sender.
+    pub(super) fn recover(&mut self) -> Vec<(u8, Pair)> {
+        self.has_turned = false;
+        let doubted = std::mem::take(&mut self.doubted);
+        let pairs = doubted.into_iter().filter_map(|(side, packet)| {
+            let own = &mut self.waiting[side.place()];
+            own.take(packet.key, Some(packet.at), |it| it.at == packet.at)?;
+            let offset = self.offset?;
+            let expected = match side {
+                Side::First => packet.at.wrapping_add(offset.cast_unsigned()),
+                Side::Second => packet.at.wrapping_sub(offset.cast_unsigned()),
+            };
+            let other = &mut self.waiting[side.other().place()];
+            let is_near = |it: &Entry<Seen>| it.at.abs_diff(expected) < REACH_NS;
+            match other.take(packet.key, Some(expected), is_near) {
+                Some(partner) => Some((packet.what.host, pair(side, packet.at, partner.at))),
+                None => {
+                    self.waiting[side.place()].put(packet);
+                    None
+                }
+            }
+        });
+        pairs.collect()
     }
 
     /// Takes that a packet which was seen at a side was answered.
@@ -113,24 +163,35 @@ fn pair(side: Side, at: u64, partner: u64) -> Pair {
     }
 }
 
+/// What to think of a difference of two stamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Belief {
+    /// It is about the one before.
+    Near,
+    /// It is another, which has not been seen often enough.
+    Doubted,
+    /// It is another, and has been seen often enough.
+    Turned,
+}
+
 /// Tells whether a difference of two stamps is one of the same packet, and follows
 /// it.
-fn believe(offset: &mut Option<i64>, other: &mut (u32, i64), later_ns: i64) -> bool {
+fn believe(offset: &mut Option<i64>, other: &mut (u32, i64), later_ns: i64) -> Belief {
     let is_near = |it: i64| it.abs_diff(later_ns) < REACH_NS;
     if offset.is_none_or(is_near) {
         *offset = Some(later_ns);
         other.0 = 0;
-        return true;
+        return Belief::Near;
     }
     let (times, candidate) = *other;
     *other = match times > 0 && is_near(candidate) {
         true => (times + 1, later_ns),
         false => (1, later_ns),
     };
-    let is_believed = other.0 >= BELIEVED;
-    if is_believed {
-        *offset = Some(later_ns);
-        other.0 = 0;
+    if other.0 < BELIEVED {
+        return Belief::Doubted;
     }
-    is_believed
+    *offset = Some(later_ns);
+    other.0 = 0;
+    Belief::Turned
 }

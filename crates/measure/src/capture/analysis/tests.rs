@@ -1,3 +1,5 @@
+mod questions;
+
 use proptest::prelude::*;
 use wire::ethernet::{EtherType, Header, MacAddress, VlanTag};
 
@@ -338,11 +340,12 @@ proptest! {
             0..60,
         ),
         is_translated: bool,
+        question in prop::sample::select(Question::ALL.to_vec()),
     ) {
         const TYPES: [&[u8]; 5] = [
             &[], &[8, 0, 0x45], &[0x86, 0xdd, 0x60], &[0x88, 0xba], &[0x81, 0, 0, 1, 8, 0, 0x45],
         ];
-        let mut analysis = Analysis::new(Assumptions {
+        let mut analysis = Analysis::new(question, Assumptions {
             addressing: if is_translated { Addressing::Translated } else { Addressing::Kept },
             clocks: Clocks::Unrelated,
         });
@@ -383,6 +386,7 @@ struct World {
     second: Vec<Stamped>,
     offset: i64,
     drift_ppb: u64,
+    question: Question,
 }
 
 impl World {
@@ -422,7 +426,7 @@ impl World {
         if is_swapped {
             sides.swap(0, 1);
         }
-        let mut analysis = Analysis::new(assumptions);
+        let mut analysis = Analysis::new(self.question, assumptions);
         loop {
             let wanted = analysis.next_side();
             let side = match sides[wanted.place()].peek() {
@@ -439,7 +443,7 @@ impl World {
     }
 
     fn analyse_one(&self, is_first: bool) -> Findings {
-        let mut analysis = Analysis::new(Assumptions::default());
+        let mut analysis = Analysis::new(self.question, Assumptions::default());
         let frames = if is_first { &self.first } else { &self.second };
         for frame in frames {
             analysis.see(Side::First, &recorded(frame));

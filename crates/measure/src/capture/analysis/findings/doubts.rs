@@ -61,9 +61,26 @@ pub(super) fn of_both_captures(
             analysis.hosts.left_out
         ));
     }
+    remarks.extend(of_sides(analysis));
     if analysis.assumptions.clocks == Clocks::Unrelated {
         of_clocks(analysis, remarks);
     }
+}
+
+/// Says of whom it is not known at which side they are, if there are several: they
+/// cannot all be at the first.
+fn of_sides(analysis: &Analysis) -> Option<String> {
+    let sending = analysis.hosts.iter().filter(|(.., it)| it.matched > 0);
+    let unknown = sending.filter(|(.., it)| it.side().is_none());
+    let names: Vec<_> = unknown.map(|(host, ..)| host.to_string()).collect();
+    let is_told = names.len() < 2 || analysis.assumptions.clocks == Clocks::One;
+    (!is_told).then(|| {
+        format!(
+            "Nothing shows at whose side {} are: neither the directions of frames nor requests \
+             and replies. They are taken to be at the first capture's.",
+            names.join(", ")
+        )
+    })
 }
 
 /// Says how much there is of a capture.
