@@ -1,10 +1,15 @@
 //! A capture file of all that a tester sees, with its stamps, for Wireshark and its
 //! relatives: so that what a figure rests on can be looked at by other means.
+//!
+//! Frames are in the file in the order in which they were told: at each port by
+//! their stamps, of different ports as they came. Trials follow each other.
 
 use std::io::Write;
 
 use crate::capture::{CaptureFile, CaptureRecord, Direction, Heading, Interface, Seen};
-use crate::trial::{Conduct, Setup, Sighting, Tester, Trial, TrialError, Watcher, Way};
+use crate::trial::{
+    Conduct, ControlLink, Setup, Sighting, Tester, Trial, TrialError, Watcher, Way,
+};
 use units::{BitRate, Instant};
 
 /// What is written as the speed of a port that has none.
@@ -58,6 +63,10 @@ impl<'a, T: Tester + ?Sized> Recording<'a, T> {
 impl<T: Tester + ?Sized> Tester for Recording<'_, T> {
     fn setup(&self) -> &Setup {
         self.tester.setup()
+    }
+
+    fn control_link(&self) -> ControlLink {
+        self.tester.control_link()
     }
 
     fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {

@@ -5,6 +5,7 @@
 
 mod calibrate;
 mod compare;
+mod recorded;
 mod show;
 
 use std::collections::BTreeMap;
@@ -97,6 +98,10 @@ pub struct Measure {
     /// there: so that a long plan can be interrupted.
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
+    /// Keep every frame that the tester sees in this file, with its stamp in
+    /// nanoseconds, for Wireshark and its relatives.
+    #[arg(long, value_name = "FILE", conflicts_with = "captures")]
+    pcapng: Option<PathBuf>,
     /// A directory for what was found.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -233,15 +238,31 @@ fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
     let record = Record::begin();
     let mut tester = open(method, arguments, stop)?;
     say(format_args!("{}: {}", method.name, tester.setup().device));
+    match &arguments.pcapng {
+        None => conduct(method, arguments, &settings, &mut *tester, record),
+        Some(path) => recorded::keep(path, &mut *tester, |tester| {
+            conduct(method, arguments, &settings, tester, record)
+        }),
+    }
+}
+
+/// Measures, with a journal if one is wanted.
+fn conduct(
+    method: &Method,
+    arguments: &Measure,
+    settings: &Settings,
+    tester: &mut dyn Tester,
+    record: Record,
+) -> Result<Measurement, Failure> {
     let mut bar = Bar::new(method.name);
     let made = match &arguments.journal {
         Some(file) => {
-            let tester = &mut *tester;
-            measuring::resumed::measure(file, method, tester, &settings, &mut bar, &record)
+            measuring::resumed::measure(file, method, tester, settings, &mut bar, &record)
                 .map_err(Failure::from)
         }
-        None => measuring::measure(method, &mut *tester, &settings, &mut bar, record)
-            .map_err(Failure::from),
+        None => {
+            measuring::measure(method, tester, settings, &mut bar, record).map_err(Failure::from)
+        }
     };
     bar.steps.close();
     let mut measurement = made?;

@@ -17,7 +17,7 @@ use super::{ExperimentError, capture};
 /// carrier: what polling it every millisecond gives at worst.
 const CARRIER_DETECTION: Duration = Duration::from_ms(1);
 /// Virtual time begins with the year 2026, so that stamps in frames are dates.
-const UNIX_ORIGIN_NS: u64 = 1_767_225_600_000_000_000;
+pub const UNIX_ORIGIN_NS: u64 = 1_767_225_600_000_000_000;
 
 /// A scenario in virtual time.
 #[derive(Debug)]

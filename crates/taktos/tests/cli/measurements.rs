@@ -1,5 +1,7 @@
 //! `taktos measure`: documents that can be read again, and plans that are resumed.
 
+use measure::capture::reader::{End, Step};
+use measure::capture::{CaptureReader, Direction};
 use measure::measurement::Measurement;
 use rustix::process::Signal;
 
@@ -217,5 +219,61 @@ fn a_device_that_drops_everything_is_reported_for_what_it_is() {
 
         assert_eq!(ended.code, Some(0), "{method}: {}", ended.stderr);
         assert!(ended.stdout.contains(said), "{method}: {}", ended.stdout);
+    }
+}
+
+#[test]
+fn every_frame_that_the_tester_sees_is_kept_in_a_capture() {
+    let workplace = Workplace::new();
+
+    let plan = ["measure", "jitter", "emulated:taktos-kernel"];
+    let keep = ["--duration", "100 ms", "--pcapng", "seen.pcapng"];
+    let ended = workplace.run(&[&plan[..], &keep].concat());
+
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let bytes = std::fs::read(workplace.path("seen.pcapng")).unwrap();
+    let mut reader = CaptureReader::default();
+    reader.room()[..bytes.len()].copy_from_slice(&bytes);
+    reader.filled(bytes.len());
+    let mut ways = Vec::new();
+    while let Step::Frame(frame) = reader.next_frame() {
+        ways.push((frame.interface, frame.direction));
+    }
+    let count = |port, way| ways.iter().filter(|it| **it == (port, Some(way))).count();
+    let sent = count(0, Direction::Out);
+    assert_eq!(sent, 10, "one every 10 ms for 100 ms: {ways:?}");
+    assert_eq!(count(1, Direction::In), sent);
+    assert_eq!(reader.finish().end, End::Whole);
+    let said = format!("{} frames are in seen.pcapng.", ways.len());
+    assert!(ended.stdout.contains(&said), "{}", ended.stdout);
+}
+
+#[test]
+fn a_capture_that_cannot_be_kept_is_refused_before_anything_is_measured() {
+    let workplace = Workplace::new();
+
+    let nowhere = workplace.run(&[&PLAN[..6], &["--pcapng", "no/seen.pcapng"]].concat());
+    let calibrated = workplace.run(&["measure", "calibrate", "--pcapng", "seen.pcapng"]);
+
+    nowhere.is_refused("no/seen.pcapng: No such file");
+    calibrated.is_refused("`calibrate` keeps no frames");
+    assert!(!workplace.has("seen.pcapng"));
+}
+
+#[test]
+fn an_acceptance_has_a_row_for_each_service() {
+    let workplace = Workplace::new();
+    let plan = ["measure", "acceptance", "emulated:taktos-kernel", "--quick"];
+
+    let ended = workplace.run(&[&plan[..], &["--out", "found"]].concat());
+
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let table = std::fs::read_to_string(workplace.path("found/acceptance.txt")).unwrap();
+    assert!(ended.stdout.ends_with(&table), "{}", ended.stdout);
+    for service in ["sv", "goose", "udp", "mms"] {
+        let row = table.lines().find(|line| {
+            line.starts_with("together") && line.split_whitespace().nth(1) == Some(service)
+        });
+        assert!(row.unwrap().ends_with("  accepted"), "{table}");
     }
 }

@@ -59,6 +59,10 @@ pub fn calibrate(arguments: &Measure) -> Exit {
 type Found = Vec<(String, Held)>;
 
 fn all(arguments: &Measure) -> Result<Found, Failure> {
+    if arguments.pcapng.is_some() {
+        let mistake = "`calibrate` keeps no frames: leave `--pcapng` out";
+        return Err(Failure::Mistake(mistake.to_owned()));
+    }
     privilege::acquire()?;
     let stop = stop_on_signals()
         .map_err(|error| Failure::Fault(format!("cannot catch Ctrl-C: {error}")))?;
