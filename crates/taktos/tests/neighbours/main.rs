@@ -18,6 +18,7 @@ mod open_vswitch;
 mod os_ken;
 mod ovs_ofctl;
 mod process_bus;
+mod process_bus_live;
 #[path = "../site/mod.rs"]
 mod site;
 mod workbench;

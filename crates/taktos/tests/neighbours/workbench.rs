@@ -144,6 +144,11 @@ impl Workbench {
         self.namespace.run(work)
     }
 
+    /// Runs `work` at a host.
+    pub fn within_host<T: Send>(&self, host: u8, work: impl FnOnce() -> T + Send) -> T {
+        self.host(host).namespace.run(work)
+    }
+
     /// Returns what a program has said so far.
     pub fn log(&self, name: &str) -> String {
         fs::read_to_string(self.log_path(name)).unwrap_or_default()
