@@ -13,6 +13,7 @@ mod entries;
 mod extension;
 mod groups;
 mod meters;
+mod modes;
 mod ports;
 mod table;
 pub mod words;
@@ -48,6 +49,10 @@ pub enum Topic {
     Switch,
     /// Where frames are handled.
     Engine,
+    /// The criticality mode.
+    Modes,
+    /// The monitors of flows.
+    Monitors,
 }
 
 /// What there is to show.
@@ -84,6 +89,8 @@ impl Topic {
             Self::Losses => "losses",
             Self::Switch => "switch",
             Self::Engine => "engine",
+            Self::Modes => "modes",
+            Self::Monitors => "monitors",
         }
     }
 
@@ -102,6 +109,8 @@ impl Topic {
             Self::Losses => extension::LOSS_COLUMNS,
             Self::Switch => extension::TALLY_COLUMNS,
             Self::Engine => engine::COLUMNS,
+            Self::Modes => modes::TRUNK_COLUMNS,
+            Self::Monitors => modes::MONITOR_COLUMNS,
         }
     }
 
@@ -119,6 +128,8 @@ impl Topic {
             Self::Cost | Self::Switch => "the switch does not tell",
             Self::Losses => "no entry lost a frame",
             Self::Engine => "nothing is in the tables, or the core handles every frame",
+            Self::Modes => "no trunks: the switch takes part in no mode",
+            Self::Monitors => "no flow is watched",
         }
     }
 
@@ -140,6 +151,8 @@ impl Topic {
             Self::Losses => extension::losses(client),
             Self::Switch => extension::tally(client),
             Self::Engine => return engine::engine(client),
+            Self::Modes => return modes::modes(client),
+            Self::Monitors => modes::monitors(client),
         };
         rows.map(Shown::from)
     }

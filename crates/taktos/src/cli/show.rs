@@ -48,6 +48,10 @@ enum TopicName {
     Switch,
     /// Which engine forwards, and which entries run in the kernel.
     Engine,
+    /// The criticality mode, and what neighbours say of it.
+    Modes,
+    /// The flows that are watched.
+    Monitors,
 }
 
 impl From<TopicName> for Topic {
@@ -64,6 +68,8 @@ impl From<TopicName> for Topic {
             TopicName::Losses => Self::Losses,
             TopicName::Switch => Self::Switch,
             TopicName::Engine => Self::Engine,
+            TopicName::Modes => Self::Modes,
+            TopicName::Monitors => Self::Monitors,
         }
     }
 }
