@@ -20,6 +20,7 @@
 //! | [`control_plane`] | how long the device works on each message | S4-1 |
 //! | [`data_plane`] | how long the device works on a frame | S4-2 to S4-4 |
 //! | [`acceptance`] | whether services get what they need | ITU-T Y.1564 |
+//! | [`table_size`] | how many entries the flow table takes | S0-7 |
 //! | [`generator`] | how punctual the tester itself is | S0-5 |
 //! | [`profile`] | all that a device profile needs | S4-1 to S4-5 |
 //! | [`stall`] | how the machine itself stands still | |
@@ -48,6 +49,7 @@ mod recording;
 mod requests;
 pub mod stall;
 pub mod table_setting;
+pub mod table_size;
 pub mod throughput;
 mod windowed;
 pub mod witness;
@@ -88,6 +90,7 @@ pub const METHODS: &[Method] = &[
     control_plane::METHOD,
     data_plane::METHOD,
     acceptance::METHOD,
+    table_size::METHOD,
     generator::METHOD,
     profile::METHOD,
     stall::METHOD,

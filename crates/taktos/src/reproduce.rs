@@ -7,6 +7,7 @@
 
 mod amounts;
 mod asynchronous;
+mod curves;
 mod devices;
 mod loko;
 mod mc_sdn;

@@ -150,6 +150,50 @@ fn a_port_that_is_not_there_is_refused() {
     assert!(matches!(refused, Err(TrialError::Unable { .. })));
 }
 
+/// The firmware has room for 128 entries (LOKO section 2.2); a profile says for how many.
+#[test]
+fn the_size_of_a_table_is_found_from_outside() {
+    let method = measure::method::named("table-size").unwrap();
+    let settings = measure::method::Settings {
+        effort: measure::method::Effort::Quick,
+        seed: 1,
+        duration: None,
+        options: std::collections::BTreeMap::new(),
+    };
+    let mut profile = scenario::Profile::built_in("open-vswitch-mininet").unwrap();
+    let mut emulation = profile.emulation.clone().unwrap_or_default();
+    emulation.table_entries = Some(scenario::Stated {
+        value: 1_000,
+        origin: scenario::Origin::Stated,
+        note: String::new(),
+    });
+    profile.emulation = Some(emulation);
+    let rate = BitRate::from_mbps(1_000);
+    let core = CoreSwitch::emulated(&profile, 2, rate, 1, Taught::ByTester);
+    let testers = [
+        (
+            VirtualTester::new(SmallSwitch::zodiac_fx(), VERSION_10),
+            128,
+        ),
+        (VirtualTester::new(core, VERSION_13), 1_000),
+    ];
+    for (mut tester, expected) in testers {
+        let mut silent = measure::method::Silent;
+
+        let found = (method.run)(&mut tester, &settings, &mut silent).unwrap();
+
+        let counts = found.figures.iter().map(|figure| match figure.value {
+            measure::measurement::Value::Count(count) => count,
+            ref other => panic!("{other:?}"),
+        });
+        assert_eq!(
+            counts.collect::<Vec<_>>(),
+            [expected, expected, 0],
+            "{found:?}"
+        );
+    }
+}
+
 fn core_switch() -> CoreSwitch {
     let processing = Processing {
         latency: Delay::from_us(10),

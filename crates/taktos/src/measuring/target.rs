@@ -225,7 +225,7 @@ impl Wanted {
             // A way that fails has a detour by a third port.
             "failover" => (3, Arrangement::Detour, Taught::WithDetour),
             "flow-setup" => (2, Arrangement::Stations, Taught::ByAttendant),
-            "control-plane" | "data-plane" | "profile" => {
+            "control-plane" | "data-plane" | "table-size" | "profile" => {
                 (2, Arrangement::Stations, Taught::ByTester)
             }
             _ => (2, Arrangement::Stations, Taught::Beforehand),
@@ -258,6 +258,15 @@ impl Target {
         match method {
             "generator" | "stall" => Self::Relay(RelayPlan::default()),
             _ => Self::Taktos(TaktosEngine::Kernel),
+        }
+    }
+
+    /// Tells whether it has an OpenFlow agent, which some methods need.
+    #[must_use]
+    pub fn has_agent(&self) -> bool {
+        match self {
+            Self::Taktos(_) | Self::OpenVswitch(_) | Self::Emulated(_) => true,
+            Self::Bridge | Self::Relay(_) => false,
         }
     }
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use lab::tester::TesterError;
 use measure::measurement::Measurement;
@@ -77,12 +78,28 @@ pub fn in_turns(
     Ok(found)
 }
 
-/// Measures one device once.
+/// Measures one device once, on a thread of its own: a tester leaves a processor to its
+/// device for as long as its thread lasts, and the next device shall have one too.
 ///
 /// # Errors
 ///
 /// If it does not run or the method fails.
 pub fn turn(
+    target: &Target,
+    method: &Method,
+    settings: &Settings,
+    stop: &Arc<AtomicBool>,
+) -> Result<Measurement, TurnError> {
+    thread::scope(|scope| {
+        let turn = scope.spawn(|| take_turn(target, method, settings, stop));
+        match turn.join() {
+            Ok(made) => made,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn take_turn(
     target: &Target,
     method: &Method,
     settings: &Settings,

@@ -17,8 +17,9 @@ use crate::cli::screen::say;
 use crate::measuring::target::Target;
 use crate::measuring::turns::{Plan, TurnError, in_turns};
 
-/// The methods behind SDN4CI Table I.
+/// The methods behind SDN4CI Table I, and the one that needs an OpenFlow agent.
 const METHODS: [&str; 5] = ["latency", "jitter", "loss", "throughput", "failover"];
+const OF_AGENTS: &str = "table-size";
 /// The most rounds.
 const MOST_ROUNDS: u64 = 100;
 
@@ -29,8 +30,10 @@ pub struct Compare {
     first: String,
     /// The second one.
     second: String,
-    /// By which methods, separated by commas.
-    #[arg(long, value_name = "METHOD,…", value_delimiter = ',', default_values_t = METHODS.map(str::to_owned))]
+    /// By which methods, separated by commas [default:
+    /// latency,jitter,loss,throughput,failover, and table-size where both have an
+    /// OpenFlow agent].
+    #[arg(long, value_name = "METHOD,…", value_delimiter = ',')]
     methods: Vec<String>,
     /// How often each device has its turn: bounds come from how the rounds differ.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=MOST_ROUNDS))]
@@ -96,7 +99,12 @@ fn measured(arguments: &Compare) -> Result<[Vec<Measurement>; 2], Failure> {
         target.map_err(|error| Failure::Mistake(error.to_string()))
     };
     let (first, second) = (target(&arguments.first)?, target(&arguments.second)?);
-    let methods = arguments.methods.iter().map(|name| {
+    let mut names = arguments.methods.clone();
+    if names.is_empty() {
+        names.extend(METHODS.map(str::to_owned));
+        names.extend((first.has_agent() && second.has_agent()).then(|| OF_AGENTS.to_owned()));
+    }
+    let methods = names.iter().map(|name| {
         let method = find(name)?;
         Ok((method, BTreeMap::new()))
     });

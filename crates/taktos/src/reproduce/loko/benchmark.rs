@@ -15,11 +15,12 @@ use measure::method::orders::Version;
 use measure::method::table_setting::{
     ENTRIES, MatchType, Priorities, Rewrite, SIZES, TableSetting, Used,
 };
-use measure::reproduction::Row;
+use measure::reproduction::{Picture, Row};
 use sim::tester::{SmallSwitch, VirtualTester};
 use units::{BitRate, DataSize, Duration};
 
 use super::super::amounts::{mbps, real};
+use super::super::curves::{self, Drawing};
 use super::super::side_by_side::side_by_side;
 use super::super::{Effort, Outcome, Progress, Settings};
 
@@ -154,11 +155,29 @@ pub fn fig9(settings: Settings, progress: &mut Progress) -> Outcome {
         rows.extend(spread(what, &|_, size| size == bytes));
     }
     rows.retain(|row| row.taktos.is_some());
+    let pictures = [
+        drawn(&rows, "entries", &ENTRIES, "entries of the table"),
+        drawn(&rows, "bytes", &SIZES, "frame with its check sequence, B"),
+    ];
     Outcome {
         rows,
+        pictures: pictures.into_iter().flatten().collect(),
         remarks: vec![EMULATED.to_owned()],
         ..Outcome::default()
     }
+}
+
+/// Draws the least and the most over a dimension.
+fn drawn(rows: &[Row], dimension: &str, values: &[u16], x_label: &str) -> Option<Picture> {
+    let drawing = Drawing {
+        name: &format!("fig9-{dimension}"),
+        title: "How long it works on a frame, over all of LOKO Table 1",
+        x_label,
+        y_label: "processing time, ms",
+    };
+    let x: Vec<_> = values.iter().map(|value| f64::from(*value)).collect();
+    let row = |which: &str, place: usize| format!("{} {dimension}: {which}", values[place]);
+    curves::of_rows(drawing, &x, &["least", "most"], rows, row)
 }
 
 /// LOKO Fig. 10: one dimension at a time.

@@ -11,6 +11,7 @@ use measure::measurement::Measurement;
 use measure::reproduction::Row;
 
 use crate::measuring::target::Target;
+use crate::reproduce::curves::{self, Drawing};
 use crate::reproduce::devices::{Device, figures, microseconds, setting, times};
 use crate::reproduce::{Outcome, Progress, Settings, World};
 
@@ -29,6 +30,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
         ..Outcome::default()
     };
     let devices = devices();
+    let labels: Vec<_> = devices.iter().map(|(device, ..)| device.name).collect();
     let steps = devices.len() as u64;
     for (done, (device, printed, note)) in (0..).zip(devices) {
         progress(done, steps);
@@ -44,11 +46,38 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
         }
     }
     progress(steps, steps);
+    for (name, title) in DRAWN {
+        let drawing = Drawing {
+            name: &format!("fig3-{name}"),
+            title,
+            x_label: "time between two frames, us",
+            y_label: "one-way latency, us",
+        };
+        let row =
+            |label: &str, place: usize| format!("{label}: {name} every {}", SPACINGS[place].0);
+        let x = SPACINGS.map(|(_, us)| us);
+        let drawn = curves::of_rows(drawing, &x, &labels, &outcome.rows, row);
+        outcome.pictures.extend(drawn);
+    }
     outcome
         .remarks
         .push("Differences below 1 us between devices in namespaces are no claims.".to_owned());
     outcome
 }
+
+/// The spacings of SDN4CI section IV-B, in words and in microseconds.
+const SPACINGS: [(&str, f64); 5] = [
+    ("125 us", 125.0),
+    ("250 us", 250.0),
+    ("500 us", 500.0),
+    ("1 ms", 1_000.0),
+    ("2 ms", 2_000.0),
+];
+/// What is drawn of the distributions.
+const DRAWN: [(&str, &str); 2] = [
+    ("mean", "Mean latency, as in SDN4CI Fig. 3"),
+    ("p99", "What 99 % of the frames do not exceed"),
+];
 
 type Printed = &'static [(&'static str, &'static str)];
 
