@@ -51,6 +51,7 @@ use units::Duration;
 use crate::agent::Agent;
 use crate::stage::{MOST_HOSTS, Stage};
 use crate::subject::{self, Running, Subject, SubjectError};
+use calibration::Added;
 use port::TesterPort;
 use round::Round;
 
@@ -144,6 +145,7 @@ struct Stand {
     subject: Subject,
     running: Running,
     stage: Stage,
+    added: Added,
 }
 
 impl LinkTester {
@@ -163,7 +165,7 @@ impl LinkTester {
             return Err(TesterError::Number(ports));
         }
         let stage = Stage::build(ports)?;
-        let bias = calibration::of_cables(&stage)?;
+        let added = calibration::of_cables(&stage)?;
         let mut running = Running::start(subject, &stage)?;
         let mut opened = Vec::new();
         for (side, room) in stage.hosts.iter().enumerate() {
@@ -177,7 +179,7 @@ impl LinkTester {
                 rate: None,
                 one_clock: true,
                 stamps: Stamps::Kernel,
-                bias: Some(bias),
+                bias: Some(added.bias),
                 agent: agent.is_some(),
             },
             ports: opened,
@@ -186,6 +188,7 @@ impl LinkTester {
                 subject: subject.clone(),
                 running,
                 stage,
+                added,
             }),
             arrangement,
             stop,
@@ -258,6 +261,14 @@ impl LinkTester {
     #[must_use]
     pub fn stage(&self) -> Option<&Stage> {
         self.stand.as_ref().map(|stand| &stand.stage)
+    }
+
+    /// Returns what the tester adds to a latency through such a device.
+    pub(crate) fn added(&self) -> Added {
+        self.stand
+            .as_ref()
+            .map(|stand| stand.added)
+            .unwrap_or_default()
     }
 
     /// Has the device forward as it is to.

@@ -208,6 +208,10 @@ fn figures(setting: &Setting, size: u16, passed: Passed, link: Option<BitRate>) 
     } = passed;
     let value = match longest {
         Some(_) => Value::Times(passed.times),
+        None if disturbed > 0 => Value::Unknown(format!(
+            "the machine stood still while each of the frames crossed that came out, {disturbed} of \
+             {sent}: measure again when it has less to do"
+        )),
         None => Value::Unknown(format!("of {sent} frames none came out")),
     };
     let bytes = u64::from(size);

@@ -77,8 +77,10 @@ const RATE_FRAMES: u64 = 4_000;
 const MOST_FRAMES_A_SECOND: u64 = 1_000_000;
 /// The precision of the search, as a part of the highest rate.
 const PRECISION_PARTS: u64 = 2_000;
-/// How often a rate is tried before it counts as one with losses.
+/// How often a rate is tried before it counts as one with losses: while the machine did
+/// not stand still, and in all.
 const TRIES: usize = 2;
+const MOST_TRIES: usize = 6;
 /// The masks and actions of which the cost of one is taken.
 const MASKS: u8 = 24;
 const ACTIONS: u8 = 9;
@@ -195,6 +197,13 @@ impl Found {
                  the machine stood still while they crossed.",
                 all.lost, all.disturbed
             ));
+        }
+        if all.times.count() == 0 && all.disturbed > 0 {
+            return Err(MethodError::Unsuitable(format!(
+                "the machine stood still while each of {} frames crossed: measure again when it has \
+                 less to do (`taktos measure stall` shows whether it has)",
+                all.disturbed
+            )));
         }
         let how = format!(
             "LOKO Eq. (4), {} B through {} entries of {}",
@@ -440,12 +449,17 @@ fn keeps_up(tester: &mut dyn Tester, size: u16, bps: u64) -> Result<bool, Method
     let Some(rate) = BitRate::new(bps) else {
         return Ok(true);
     };
-    for _ in 0..TRIES {
+    let mut calm = 0;
+    for _ in 0..MOST_TRIES {
         let carried = capacity::carry(tester, size, rate, RATE_FRAMES)?;
         let input = carried.input(size).map_or(0, BitRate::as_bps);
         let held = u128::from(input) * 100 >= u128::from(bps) * 95;
         if held && carried.sent > 0 && carried.came == carried.sent {
             return Ok(true);
+        }
+        calm += usize::from(!carried.disturbed);
+        if calm == TRIES {
+            break;
         }
     }
     Ok(false)

@@ -70,6 +70,8 @@ pub struct Carried {
     pub came: u64,
     /// From the first frame that was sent to the last.
     pub took: Duration,
+    /// Whether the machine stood still meanwhile.
+    pub disturbed: bool,
 }
 
 impl Carried {
@@ -114,6 +116,7 @@ pub fn carry(
         took: first
             .zip(last)
             .map_or(Duration::ZERO, |(one, other)| *other - *one),
+        disturbed: seen.disturbed,
     })
 }
 
@@ -215,7 +218,7 @@ fn burst(
         ..Trial::default()
     };
     let mut seen = Burst::default();
-    tester.run(trial, &mut seen)?;
+    seen.disturbed = tester.run(trial, &mut seen)?.stalls.count() > 0;
     Ok(seen)
 }
 
@@ -224,6 +227,7 @@ fn burst(
 struct Burst {
     sent: Vec<Option<Instant>>,
     came: Vec<Option<Instant>>,
+    disturbed: bool,
 }
 
 impl Burst {
