@@ -26,6 +26,9 @@ pub const LEVELS: [Level; 2] = [Level::LOWEST, high()];
 /// monitors can tell (MC-SDN section III-A).
 pub const FLAG_DSCP: u8 = 8;
 
+/// How much later than others a message may come to its first switch: others on the
+/// link of its host go first, and the stage of the switch takes its time.
+const RELEASE_JITTER: Duration = Duration::from_ms(2);
 const SIGNALS_PRIORITY: u16 = 300;
 const FLAGGED_PRIORITY: u16 = 200;
 const FLOWS_PRIORITY: u16 = 100;
@@ -165,7 +168,7 @@ impl Deployment {
                 let monitor = MonitorMod {
                     command: MonitorCommand::Add,
                     monitor,
-                    jitter: Duration::ZERO,
+                    jitter: RELEASE_JITTER,
                     contracts: Sequence::of(contracts),
                 };
                 ModeMessage::MonitorMod(monitor).emit(TRANSACTION, out);

@@ -168,6 +168,7 @@ fn draw(seed: u64) -> Stage {
         phase,
         treatments,
         breach: None,
+        quickens: None,
     };
     let mut phase = || Duration::from_ns(random.below(period.as_ns()));
     let high = [Treatment::Queue(4), Treatment::Queue(6)];

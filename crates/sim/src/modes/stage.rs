@@ -31,8 +31,8 @@ use crate::parts::{End, LinkPart, Node, Parts, Processing, SwitchPart};
 const HOSTS_FROM: u32 = 64;
 /// What the link of a host lets through at once: a full frame.
 const BURST: DataSize = DataSize::from_bytes(1_538);
-/// When the switches have been told everything.
-const READY: Duration = Duration::from_ms(300);
+/// When the switches have been told everything, and hosts begin to send.
+pub const READY: Duration = Duration::from_ms(300);
 const CONTROL_DELAY: Duration = Duration::from_us(50);
 const CARRIER_DETECTION: Duration = Duration::from_ms(1);
 /// How long a bit is on a cable.
@@ -81,6 +81,17 @@ pub struct StagedFlow {
     pub treatments: [Treatment; 2],
     /// The message that breaks the contract, if one does.
     pub breach: Option<Breach>,
+    /// From when on messages come more often than agreed, if they do.
+    pub quickens: Option<Quickening>,
+}
+
+/// From some time on messages come more often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quickening {
+    /// When the first of them is due, after everything is ready.
+    pub from: Duration,
+    /// The time between two of them.
+    pub period: Duration,
 }
 
 /// A message that is larger than agreed.
@@ -132,6 +143,9 @@ pub struct Seen {
     pub message: Option<Duration>,
     /// The longest time that a whole message of each flow took from when it was due.
     pub longest: Vec<Option<Duration>>,
+    /// By flow, the numbers of its messages with when all of each had arrived, after
+    /// everything was ready; if it did.
+    pub arrivals: Vec<Vec<(u32, Option<Duration>)>>,
     /// How many messages of each flow arrived whole.
     pub whole: Vec<u64>,
 }
@@ -150,6 +164,42 @@ impl Seen {
 #[must_use]
 pub fn port_of(flow: usize) -> u16 {
     10_000 + u16::try_from(flow).expect("a few flows")
+}
+
+impl StagedFlow {
+    /// Returns when a message is due, after everything is ready. Its number counts from 0.
+    #[must_use]
+    pub fn due(&self, number: u32) -> Duration {
+        let number = u64::from(number);
+        let slow = |number: u64| self.phase + self.period * number;
+        let Some(quick) = self.quickens else {
+            return slow(number);
+        };
+        let before = quick.from.saturating_sub(self.phase).as_ns();
+        let slow_ones = before.div_ceil(self.period.as_ns());
+        match number.checked_sub(slow_ones) {
+            Some(number) => quick.from + quick.period * number,
+            None => slow(number),
+        }
+    }
+
+    /// Returns what the flow may send at each level, if it breaks the contract of the
+    /// lowest.
+    fn contracts(&self) -> Option<[MonitorContract; 2]> {
+        let agreed = MonitorContract {
+            period: self.period,
+            size_bytes: self.size_bytes,
+        };
+        let larger = self.breach.map(|breach| MonitorContract {
+            size_bytes: breach.size_bytes,
+            ..agreed
+        });
+        let oftener = self.quickens.map(|quick| MonitorContract {
+            period: quick.period,
+            ..agreed
+        });
+        larger.or(oftener).map(|higher| [agreed, higher])
+    }
 }
 
 impl Stage {
@@ -180,13 +230,7 @@ impl Stage {
             port: port_of(number),
             hops: self.hops(flow),
             treatments: flow.treatments,
-            contracts: flow.breach.map(|breach| {
-                let contract = |size_bytes| MonitorContract {
-                    period: flow.period,
-                    size_bytes,
-                };
-                [contract(flow.size_bytes), contract(breach.size_bytes)]
-            }),
+            contracts: flow.contracts(),
         });
         let trunks = (0..self.topology.switches).map(|switch| {
             let trunks = self.topology.trunks(switch);
@@ -277,9 +321,9 @@ impl Stage {
                 contract: None,
                 period: None,
             });
-            for config in self.sources(number, flow, start) {
+            for source in self.sources(number, flow, start) {
                 load.hosts[flow.from].sources.push(QueuedSource {
-                    source: Source::Message(Messages::new(&config)),
+                    source: Source::Message(source),
                     flow: index,
                     queue: match flow.treatments[0] {
                         Treatment::Queue(queue) => queue,
@@ -293,7 +337,7 @@ impl Stage {
 
     /// Returns what sends a flow: the messages up to the large one, that one, and those
     /// behind it.
-    fn sources(&self, number: usize, flow: &StagedFlow, start: Instant) -> Vec<message::Config> {
+    fn sources(&self, number: usize, flow: &StagedFlow, start: Instant) -> Vec<Messages> {
         let first = start + flow.phase;
         let until = start + self.duration;
         let config = |size_bytes, dscp, from, until| message::Config {
@@ -307,16 +351,26 @@ impl Stage {
             start: from,
             until: Some(until),
         };
+        if let Some(quick) = flow.quickens {
+            let from = start + quick.from;
+            let oftener = message::Config {
+                period: quick.period,
+                ..config(flow.size_bytes, FLAG_DSCP, from, until)
+            };
+            let agreed = Messages::new(&config(flow.size_bytes, 0, first, from));
+            return vec![agreed.then(&oftener)];
+        }
         let Some(breach) = flow.breach else {
-            return vec![config(flow.size_bytes, 0, first, until)];
+            return vec![Messages::new(&config(flow.size_bytes, 0, first, until))];
         };
         let at = first + flow.period * u64::from(breach.number);
         let behind = at + flow.period;
-        vec![
+        let configs = [
             config(flow.size_bytes, 0, first, at),
             config(breach.size_bytes, FLAG_DSCP, at, at + Duration::from_ns(1)),
             config(flow.size_bytes, 0, behind, until),
-        ]
+        ];
+        configs.iter().map(Messages::new).collect()
     }
 
     fn addresses(&self, number: usize, flow: &StagedFlow, dscp: u8) -> Addresses {
@@ -440,6 +494,7 @@ impl Play<'_> {
         };
         for (number, flow) in flows {
             let (mut longest, mut whole) = (None, 0);
+            let mut arrivals = Vec::new();
             for ((message, size), passage) in watch.messages(port_of(number)) {
                 let large = flow.breach.filter(|breach| breach.size_bytes == size);
                 let arrived = passage.arrived.filter(|_| passage.is_whole());
@@ -451,15 +506,18 @@ impl Play<'_> {
                         took
                     }
                     None if flow.breach.is_none() => {
-                        let due = start + flow.phase + flow.period * u64::from(message);
+                        let due = start + flow.due(message);
                         arrived.map(|arrived| arrived - due)
                     }
                     None => None,
                 };
                 whole += u64::from(arrived.is_some());
+                let after = arrived.map(|arrived| arrived.saturating_since(start));
+                arrivals.push((message, after));
                 longest = longest.max(took);
             }
             seen.longest.push(longest);
+            seen.arrivals.push(arrivals);
             seen.whole.push(whole);
         }
         seen

@@ -59,6 +59,7 @@ fn play(strategy: Strategy) -> Seen {
         phase,
         treatments,
         breach: None,
+        quickens: None,
     };
     let low = [Treatment::Queue(5), Treatment::Drop];
     let high = [Treatment::Queue(4), Treatment::Queue(6)];

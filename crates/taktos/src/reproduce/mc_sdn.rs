@@ -1,6 +1,7 @@
 //! The experiments of MC-SDN (S2-10), in virtual time: the switches that ship, with the
 //! times of the paper's boards and with those of ours.
 
+mod aeb;
 mod fig2;
 mod fig6;
 mod fig7;
@@ -36,6 +37,11 @@ pub const PAPER: Paper = Paper {
             name: "fig8",
             shows: "throughput of a switch that watches a flow, and of one that does not (Fig. 8)",
             run: fig8::run,
+        },
+        Experiment {
+            name: "aeb",
+            shows: "where a car stops that is braked over the network (section VIII)",
+            run: aeb::run,
         },
     ],
 };

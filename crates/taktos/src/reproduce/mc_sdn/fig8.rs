@@ -98,6 +98,7 @@ fn forwarded_mbps(kind: Kind, rate: u64, watched: bool, length: Duration) -> f64
             phase: Duration::ZERO,
             treatments: [Treatment::Queue(4); 2],
             breach: None,
+            quickens: None,
         }],
         strategy: Strategy::McAgnostic,
         rules: 1,

@@ -116,6 +116,7 @@ impl Case {
             phase,
             treatments,
             breach: None,
+            quickens: None,
         };
         let treatments = [Treatment::Queue(4), Treatment::Queue(6)];
         let mut flows = vec![StagedFlow {

@@ -67,6 +67,7 @@ pub fn stage(seed: u64, kind: Kind, strategy: Strategy) -> Stage {
             phase: flow.phase,
             treatments: [usual, if flow.high { usual } else { Treatment::Drop }],
             breach: (Some(place) == breaks).then_some(breach),
+            quickens: None,
         }
     });
     let flows: Vec<StagedFlow> = staged.collect();
