@@ -10,6 +10,7 @@
 pub mod flow;
 pub mod html;
 pub mod json;
+pub mod modes;
 pub mod network;
 pub mod platform;
 pub mod profile;
@@ -24,6 +25,7 @@ pub use flow::{
     CalculationRow, FlowFacts, FlowKind, FlowReport, Latency, Outcome, ReceiverReport, Stalled,
     TimeLine,
 };
+pub use modes::{ModeChangeReport, ModesReport};
 pub use network::{
     Discovery, EventKind, EventReport, LinkReport, NodeKind, NodeReport, Restoration, Topology,
 };
@@ -55,6 +57,9 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
     /// What happened to the network, in order of time.
     pub events: Vec<EventReport>,
+    /// What the levels of the network did, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<ModesReport>,
     /// What it ran on, as far as it matters.
     pub platform: PlatformReport,
     /// What the guarantees rest on, a sentence each.

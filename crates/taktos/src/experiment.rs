@@ -14,6 +14,7 @@ pub mod discovery;
 pub mod explanation;
 mod lab_world;
 mod load;
+mod mode_changes;
 pub mod modes;
 mod outcome;
 pub mod places;

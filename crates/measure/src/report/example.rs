@@ -181,6 +181,7 @@ fn report_of(recipes: &[Recipe]) -> Report {
         flows,
         events: events(outages),
         platform,
+        modes: None,
         assumptions: vec![
             "Every sender keeps its token bucket as its frames leave the host.".to_owned(),
             "A switch needs at most 30 µs a frame and handles them one at a time.".to_owned(),

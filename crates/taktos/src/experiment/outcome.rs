@@ -16,6 +16,7 @@ use scenario::{Change, Flow, LinkIndex, Node, Protection, Scenario, Traffic};
 use units::{Duration, Instant};
 
 use super::calculation::calculation;
+use super::mode_changes::modes_report;
 use super::route::Atlas;
 
 use super::world::Observed;
@@ -91,6 +92,7 @@ pub fn report(facts: &Facts<'_>) -> Report {
         events: events.collect(),
         flows: judged.into_iter().map(|(report, _)| report).collect(),
         platform: platform(run, observed),
+        modes: modes_report(scenario, facts.config, run),
         assumptions: assumptions(scenario, facts.place),
         versions: BTreeMap::from([("taktos".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
         machine: observed.machine.clone(),

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use controller::northbound::{Event, Said, Saying};
 use measure::capture::Captures;
 use measure::report::text::milliseconds;
-use scenario::{Change, HostIndex, Scenario};
+use scenario::{Change, HostIndex, Scenario, Violation};
 use units::{Duration, Instant};
 
 use super::load::load;
+use super::mode_changes::describe_notice;
 
 use super::world::World;
 use super::{Admission, Audience, Experiment, ExperimentError, Run};
@@ -49,6 +50,7 @@ impl Experiment<'_> {
             plans,
         };
         let mut changes = changes.into_iter().peekable();
+        let mut violations = scenario.violations.iter().peekable();
         let mut moved = BTreeSet::new();
         let end = start + wanted;
         while world.now() < end {
@@ -62,6 +64,9 @@ impl Experiment<'_> {
                 to.happened(at.saturating_since(start), &describe(scenario, change));
                 moved.extend(moves(change));
             }
+            while let Some(violation) = violations.next_if(|one| start + one.from <= now) {
+                to.happened(violation.from, &describe_violation(scenario, *violation));
+            }
             for host in &moved {
                 self.announce(world, *host);
             }
@@ -73,6 +78,9 @@ impl Experiment<'_> {
             let said = world.listen(next.min(end).min(now + interval))?;
             for said in &said {
                 report_restoration(said, start, to);
+                if let Some(text) = describe_notice(scenario, said) {
+                    to.happened(said.at.saturating_since(start), &text);
+                }
                 moved.retain(|host| !is_found(said, &scenario.hosts[host.0].name));
             }
             run.said.extend(said);
@@ -118,6 +126,13 @@ fn report_restoration(said: &Said, start: Instant, to: &mut dyn Audience) {
         let text = format!("{flows} flows on their alternatives {took} after the controller knew");
         to.happened(confirmed_at.saturating_since(start), &text);
     }
+}
+
+/// Returns what a flow begins to send, for people.
+fn describe_violation(scenario: &Scenario, violation: Violation) -> String {
+    let flow = &scenario.flows[violation.flow.0].name;
+    let sent = violation.sent;
+    format!("flow {flow} sends {} every {}", sent.size, sent.period)
 }
 
 /// Returns what happens to the network, for people.
