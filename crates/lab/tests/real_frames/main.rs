@@ -6,6 +6,7 @@
 
 mod cable;
 mod killed;
+mod modes;
 mod network;
 mod pacing;
 mod queues;

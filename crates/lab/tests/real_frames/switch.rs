@@ -69,13 +69,14 @@ fn may_use_af_xdp(test: &str) -> bool {
 }
 
 /// The other end of the switch's OpenFlow connection.
-struct Controller {
+pub struct Controller {
     stream: TcpStream,
     framer: Framer,
 }
 
 impl Controller {
-    fn accept(listener: &TcpListener) -> Self {
+    /// Waits until a switch has dialled, and says hello.
+    pub fn accept(listener: &TcpListener) -> Self {
         let (stream, _) = listener.accept().unwrap();
         stream
             .set_read_timeout(Some(crate::PATIENCE.into()))
@@ -88,7 +89,8 @@ impl Controller {
         controller
     }
 
-    fn tell(&mut self, emit: impl FnOnce(&mut Vec<u8>)) {
+    /// Says something.
+    pub fn tell(&mut self, emit: impl FnOnce(&mut Vec<u8>)) {
         let mut bytes = Vec::new();
         emit(&mut bytes);
         self.stream.write_all(&bytes).unwrap();
@@ -111,16 +113,23 @@ impl Controller {
                 flow_mod.emit(TransactionId(2), out);
             });
         }
+        self.await_all();
+    }
+
+    /// Waits until all that was said is done.
+    pub fn await_all(&mut self) {
         self.tell(|out| emit_barrier_request(TransactionId(3), out));
         self.await_message("the barrier", |message| *message == Message::BarrierReply);
     }
 
+    /// Waits for a message; an error is none.
     #[track_caller]
-    fn await_message(&mut self, what: &str, wanted: impl Fn(&Message<'_>) -> bool) {
+    pub fn await_message(&mut self, what: &str, wanted: impl Fn(&Message<'_>) -> bool) {
         let mut room = [0; 4096];
         loop {
             while let Some(message) = self.framer.next_message().unwrap() {
                 let (_, message) = Message::parse(message).unwrap();
+                assert!(!matches!(message, Message::Error(_)), "{message:?}");
                 if wanted(&message) {
                     return;
                 }
