@@ -293,7 +293,8 @@ impl FlowMonitor {
         let jitter = self.contracts.jitter;
         let released = Instant::ZERO + arrival.saturating_since(Instant::ZERO + jitter);
         for (guide, contract) in self.guides.iter_mut().zip(&self.contracts.levels) {
-            *guide = (*guide).max(released) + contract.period;
+            let guided = (*guide).max(released).as_ns();
+            *guide = Instant::from_ns(guided.saturating_add(contract.period.as_ns()));
         }
     }
 

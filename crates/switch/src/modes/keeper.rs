@@ -14,6 +14,9 @@ use super::monitor_table::MonitorTable;
 use super::outbox::Outbox;
 use super::shared::{Entered, SharedModes};
 
+/// What a controller asks to wait for longer than this never comes.
+const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// The switch at the other end of a trunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FarEnd {
@@ -175,13 +178,13 @@ impl ModeKeeper {
     /// Takes part as a controller says. The trunks are the ports' affair.
     pub(super) fn configure(&mut self, now: Instant, config: &ModeConfig<'_>) {
         self.key = config.key;
-        self.hold = config.hold;
+        self.hold = finite(config.hold);
         self.complete = config.complete;
         self.default = config.default;
         self.flags = config.flags;
         self.changes += 1;
         let agreement = &mut self.agreement;
-        agreement.set_hold(config.hold);
+        agreement.set_hold(self.hold);
         agreement.restrain(match config.flags.contains(ModeFlags::LOCKED) {
             true => Restraint::Locked,
             false => Restraint::Free,
@@ -190,11 +193,10 @@ impl ModeKeeper {
         for level in Level::all() {
             agreement.set_complete(level, config.complete.contains(level));
         }
-        if self.heart_beat != config.heart_beat {
-            self.heart_beat = config.heart_beat;
-            self.beat_due = config
-                .heart_beat
-                .map_or(Instant::FAR_FUTURE, |interval| now + interval);
+        let heart_beat = finite(config.heart_beat);
+        if self.heart_beat != heart_beat {
+            self.heart_beat = heart_beat;
+            self.beat_due = heart_beat.map_or(Instant::FAR_FUTURE, |interval| now + interval);
         }
     }
 
@@ -262,4 +264,9 @@ impl ModeKeeper {
         };
         self.outbox.put(now, event);
     }
+}
+
+/// Returns a time that a controller asked for, or nothing if it never comes.
+fn finite(asked: Option<Duration>) -> Option<Duration> {
+    asked.filter(|asked| *asked <= LONGEST_WAIT)
 }

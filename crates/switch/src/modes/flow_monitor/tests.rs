@@ -174,6 +174,21 @@ fn contracts_have_to_grow() {
     );
 }
 
+#[test]
+fn a_period_as_long_as_can_be_ends_nothing() {
+    let endless = Contract {
+        period: Duration::from_ns(u64::MAX),
+        size_bytes: SIZE,
+    };
+    let contracts = Contracts::new(&[endless], JITTER).unwrap();
+    let mut monitor = FlowMonitor::new(contracts);
+
+    assert_eq!(monitor.observe(at(10_000), &packet(0, 0)), LOW);
+    let again = monitor.observe(at(20_000), &packet(1, 3));
+
+    assert_eq!(again, Demand::Beyond(Level::LOWEST));
+}
+
 /// What a network does to the packets of a message.
 #[derive(Clone, Copy, Debug)]
 struct Treatment {
