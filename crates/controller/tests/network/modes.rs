@@ -342,7 +342,7 @@ fn contract(period_ms: u64) -> MonitorContract {
 /// Of two flows one is critical, watched, and more urgent at the higher level; the other
 /// is given up there.
 fn modes(strategy: Strategy) -> Modes {
-    let high = Level::new(1).unwrap();
+    let high = Level::new(1).expect("one of eight");
     let serve = Treatment::Serve {
         class: Some(match strategy {
             Strategy::Taktos => 7,
@@ -404,7 +404,7 @@ fn started(strategy: Strategy) -> Network {
 fn admit_both(network: &mut Network) {
     for (name, to) in [("critical", 1), ("other", 2)] {
         let admitted = network.admit(unprotected(name, to));
-        admitted.unwrap();
+        admitted.expect("there is room");
     }
 }
 
@@ -418,16 +418,20 @@ fn deployed(strategy: Strategy) -> Network {
 fn both() -> LevelSet {
     LevelSet::NONE
         .with(Level::LOWEST)
-        .with(Level::new(1).unwrap())
+        .with(Level::new(1).expect("one of eight"))
 }
 
 fn complete(network: &Network, switch: u64) -> LevelSet {
-    network.switches[&switch].mode.as_ref().unwrap().complete
+    network.switches[&switch]
+        .mode
+        .as_ref()
+        .expect("it was told of modes")
+        .complete
 }
 
 fn mode_of(network: &mut Network, switch: u64) -> &mut FakeMode {
-    let fake = network.switches.get_mut(&switch).unwrap();
-    fake.mode.as_mut().unwrap()
+    let fake = network.switches.get_mut(&switch).expect("it is there");
+    fake.mode.as_mut().expect("it was told of modes")
 }
 
 fn names_level(entry: &crate::fake::FakeEntry) -> bool {
@@ -445,7 +449,7 @@ fn lowerings(network: &Network) -> usize {
 
 /// Has all switches hold a level, as they would agree on it, and says so.
 fn set_level(network: &mut Network, level: u8) {
-    let level = Level::new(level).unwrap();
+    let level = Level::new(level).expect("one of eight");
     for switch in 1..=3 {
         mode_of(network, switch).mode.level = level;
         tell(network, switch, |event| ModeEvent {
@@ -457,7 +461,7 @@ fn set_level(network: &mut Network, level: u8) {
 
 /// Has a switch say that flow 1 demands a level.
 fn violate(network: &mut Network, switch: u64, level: u8) {
-    let level = Level::new(level).unwrap();
+    let level = Level::new(level).expect("one of eight");
     let mode = mode_of(network, switch).mode;
     mode_of(network, switch).quiet = Some(Duration::ZERO);
     tell(network, switch, |event| ModeEvent {
@@ -481,17 +485,24 @@ fn tell(network: &mut Network, switch: u64, event: impl Fn(ModeEvent) -> ModeEve
     });
     let mut bytes = Vec::new();
     ModeMessage::Event(event).emit(TransactionId(0), &mut bytes);
-    let connection = network.switches[&switch].connection.unwrap();
+    let connection = network.switches[&switch]
+        .connection
+        .expect("it is connected");
     network.receive(connection, &bytes);
 }
 
 fn change(network: &mut Network, change: ModeChange) -> Reply {
     let mut replies = network.request(Request::SetMode(change));
-    replies.pop().unwrap()
+    replies.pop().expect("the test sees to it")
 }
 
 fn show(network: &mut Network) -> ModeReport {
-    shown(network.request(Request::Mode).pop().unwrap())
+    shown(
+        network
+            .request(Request::Mode)
+            .pop()
+            .expect("the test sees to it"),
+    )
 }
 
 fn shown(reply: Reply) -> ModeReport {
