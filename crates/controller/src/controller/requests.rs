@@ -187,10 +187,7 @@ impl Controller {
                 self.outbox.reply(id, settings);
             }
             Request::Configure(change) => self.configure(id, change),
-            Request::Mode => {
-                let report = self.mode_report();
-                self.outbox.reply(id, Reply::Mode(report));
-            }
+            Request::Mode => self.show_mode(id),
             Request::SetMode(change) => self.set_mode(id, &change),
             Request::Statistics => {
                 let statistics = Box::new(self.statistics());

@@ -200,13 +200,13 @@ impl Controller {
         self.outbox.reply(id, Reply::ModeRefused(refusal));
     }
 
-    fn show_mode(&mut self, id: RequestId) {
+    pub(in super::super) fn show_mode(&mut self, id: RequestId) {
         let report = self.mode_report();
         self.outbox.reply(id, Reply::Mode(report));
     }
 
     /// Returns in which mode the network is; nothing if it has none.
-    pub(in super::super) fn mode_report(&self) -> Option<Box<ModeReport>> {
+    fn mode_report(&self) -> Option<Box<ModeReport>> {
         let modes = self.modes.settings.as_ref()?;
         let (mut mode, origin) = self.modes.agreed();
         if modes.strategy == Strategy::StdSdn {

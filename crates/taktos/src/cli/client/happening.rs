@@ -44,20 +44,14 @@ pub fn told(event: &EventKind) -> Told {
         | EventKind::ConnectionClosed { .. } => (About::Switches, of_switch(event)),
         EventKind::LinkFound { .. }
         | EventKind::LinkLost { .. }
+        | EventKind::LinkFlaps { .. }
+        | EventKind::LinkDoubted { .. }
         | EventKind::RestorationStarted { .. }
         | EventKind::RestorationSent { .. }
         | EventKind::Restored { .. }
         | EventKind::Returned { .. }
         | EventKind::PromisesSuspended { .. }
         | EventKind::PromisesResumed => (About::Links, of_link(event)),
-        EventKind::LinkFlaps { link, .. } => (
-            About::Links,
-            format!("link {link} is lost again and again, and taken to be down for a while"),
-        ),
-        EventKind::LinkDoubted { link } => (
-            About::Links,
-            format!("link {link} is not believed: hosts are there, and nothing was plugged"),
-        ),
         EventKind::ApplicationLoaded { name } => {
             (About::Unknown, format!("application {name} loaded"))
         }
@@ -173,6 +167,12 @@ fn of_link(event: &EventKind) -> String {
     match event {
         EventKind::LinkFound { link } => format!("link {link} found"),
         EventKind::LinkLost { link, detection } => format!("link {link} lost ({detection})"),
+        EventKind::LinkFlaps { link, .. } => {
+            format!("link {link} is lost again and again, and taken to be down for a while")
+        }
+        EventKind::LinkDoubted { link } => {
+            format!("link {link} is not believed: hosts are there, and nothing was plugged")
+        }
         EventKind::RestorationStarted { link } => {
             format!("moving flows away from link {link}")
         }
