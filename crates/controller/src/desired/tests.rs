@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use wire::openflow::PortNumber;
 
 use super::*;
+use crate::northbound::{ApplicationId, FlowId, IntentId};
 
 #[test]
 fn what_is_wanted_already_is_not_sent_again() {

@@ -16,6 +16,9 @@
 //! not exist has `since` [`NEVER`]. Whatever a walk could see is changed only
 //! when no walk of an older generation is under way any more.
 
+pub mod modes;
+pub mod monitor;
+
 /// The version of the layout.
 pub const VERSION: u64 = 2;
 
@@ -563,141 +566,6 @@ pub mod total {
     pub const LOST: usize = 9;
     /// Of those that went on, those that a limit of [`super::limit`] stopped.
     pub const TOO_LONG_A_WAY: usize = 10;
-}
-
-/// Words of the record of [`Region::Modes`].
-///
-/// The pair that is agreed on is one word, of which the greater is the greater
-/// mode. Whoever learns of a greater one puts it there by compare-and-swap; the core
-/// alone begins eras. The level that is served, and that frames have in bits 29 to
-/// 31 of the word 4 of their key, follows from it by [`SERVES`](modes::SERVES).
-pub mod modes {
-    /// The era (high half), the level (bits 24 to 31).
-    pub const MODE: usize = 0;
-    /// The switch at which it began.
-    pub const ORIGIN: usize = 1;
-    /// Which level is served while each one is agreed on: four bits a level, the
-    /// lowest level in the lowest bits.
-    pub const SERVES: usize = 2;
-    /// Bits of this module.
-    pub const FLAGS: usize = 3;
-    /// The key of signals, as two numbers of which the lowest byte comes first.
-    pub const KEY: [usize; 2] = [4, 5];
-    /// This switch.
-    pub const OWN: usize = 6;
-    /// For how long a demand keeps its level up, in nanoseconds.
-    pub const HOLD: usize = 7;
-    /// The first of eight: when flows last demanded each level, in nanoseconds, zero
-    /// for never. Nobody demands the lowest: there stands when anything was
-    /// demanded.
-    pub const DEMANDED: usize = 8;
-    /// When a walk last saw what made it raise the level, in nanoseconds.
-    pub const DETECTED: usize = 16;
-    /// When a walk last changed the mode, in nanoseconds.
-    pub const CHANGED: usize = 17;
-    /// What walks count, in the order of
-    /// [`ModeCounters`](wire::openflow::taktos::ModeCounters), from here on.
-    pub const ENTERED: usize = 18;
-    /// As before.
-    pub const DEMANDS: usize = 19;
-    /// As before.
-    pub const DISREGARDED: usize = 20;
-    /// As before.
-    pub const SENT: usize = 21;
-    /// As before.
-    pub const BEATS_SENT: usize = 22;
-    /// As before.
-    pub const RECEIVED: usize = 23;
-    /// As before.
-    pub const BEATS_RECEIVED: usize = 24;
-    /// As before.
-    pub const DUPLICATE: usize = 25;
-    /// As before.
-    pub const STALE: usize = 26;
-    /// As before.
-    pub const FORGED: usize = 27;
-    /// As before.
-    pub const MISPLACED: usize = 28;
-    /// As before.
-    pub const REPLAYED: usize = 29;
-    /// As before.
-    pub const MALFORMED: usize = 30;
-    /// Modes that walks entered or answered with and could not tell all neighbours
-    /// of: the core has to.
-    pub const UNSENT: usize = 31;
-    /// By which port the mode came that a walk entered last: its place plus one, or
-    /// zero.
-    pub const CAME_BY: usize = 32;
-
-    /// A controller has said what trunks and key are.
-    pub const IS_ON: u64 = 1;
-    /// Demands do not raise the level.
-    pub const LOCKED: u64 = 1 << 1;
-    /// Demands are told to the controller, which decides.
-    pub const ASKS: u64 = 1 << 2;
-}
-
-/// Words of a record of [`Region::Monitors`]: a
-/// [`FlowMonitor`](crate::modes::FlowMonitor) in words.
-pub mod monitor {
-    /// Not zero while a walk observes by it.
-    pub const LOCK: usize = 0;
-    /// How many contracts there are, zero while there is no monitor (low half); how
-    /// often it was replaced (high half).
-    pub const CONTRACTS: usize = 1;
-    /// The release jitter in nanoseconds.
-    pub const JITTER: usize = 2;
-    /// The first of eight: the periods of the levels, in nanoseconds.
-    pub const PERIODS: usize = 3;
-    /// The first of eight: the sizes of the levels, in bytes.
-    pub const SIZES: usize = 11;
-    /// The first of eight: the guide times of the levels, in nanoseconds. This and
-    /// what follows is written by walks.
-    pub const GUIDES: usize = 19;
-    /// The current message: its number (low half), its size (high half).
-    pub const CURRENT: usize = 27;
-    /// The bytes seen of it (low half); the level that it demands (bits 32 to 39); bits
-    /// of this module (from bit 40 on).
-    pub const CURRENT_SEEN: usize = 28;
-    /// The message before, as before.
-    pub const BEFORE: usize = 29;
-    /// As before.
-    pub const BEFORE_SEEN: usize = 30;
-    /// The highest number of a packet (low half); 1 if there was one (high half).
-    pub const HIGHEST: usize = 31;
-    /// Which of the 64 up to that were seen, that one in bit 0.
-    pub const SEEN: usize = 32;
-    /// When the last packet came, in nanoseconds.
-    pub const LAST_SEEN: usize = 33;
-    /// What a monitor counts, in the order of
-    /// [`MonitorCounters`](crate::modes::MonitorCounters).
-    pub const PACKETS: usize = 34;
-    /// As before.
-    pub const MESSAGES: usize = 35;
-    /// As before.
-    pub const VIOLATIONS: usize = 36;
-    /// As before.
-    pub const BEYOND: usize = 37;
-    /// As before.
-    pub const MISSING: usize = 38;
-    /// As before.
-    pub const DUPLICATES: usize = 39;
-    /// As before.
-    pub const REORDERED: usize = 40;
-    /// Frames without the header of a message.
-    pub const UNREADABLE: usize = 41;
-    /// When a message last demanded more than the lowest level, in nanoseconds.
-    pub const VIOLATED: usize = 42;
-    /// What the last message demanded: the level (bits 0 to 7); bits of this module.
-    pub const DEMANDED: usize = 43;
-    /// The last message for which a bell was rung (low half); the level that it demanded
-    /// (bits 32 to 39); bits of this module.
-    pub const TOLD: usize = 44;
-
-    /// There is such a message.
-    pub const IS_THERE: u64 = 1 << 40;
-    /// It keeps no contract.
-    pub const IS_BEYOND: u64 = 1 << 41;
 }
 
 /// A frame on its way to the core: bytes in front of it.

@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use super::super::layout::Region;
 
-const RUST: &str = include_str!("../layout.rs");
+/// The files, each with the module that it is.
+const RUST: [(Option<&str>, &str); 3] = [
+    (None, include_str!("../layout.rs")),
+    (Some("MODES"), include_str!("../layout/modes.rs")),
+    (Some("MONITOR"), include_str!("../layout/monitor.rs")),
+];
 const C: &str = include_str!("../../../../linux/bpf/layout.h");
 
 #[test]
@@ -16,8 +21,19 @@ fn the_layout_is_the_same_in_rust_and_in_c() {
 /// lengths of records.
 fn rust() -> BTreeMap<String, String> {
     let mut constants = BTreeMap::new();
-    let mut prefix = None;
-    for line in RUST.lines() {
+    for (module, text) in RUST {
+        add_all(&mut constants, module.map(str::to_owned), text);
+    }
+    for region in Region::ALL {
+        let name = format!("{}_RECORD_WORDS", region.name().to_uppercase());
+        constants.insert(name, region.record_words().to_string());
+    }
+    constants
+}
+
+/// Adds the constants of a file and of the modules in it.
+fn add_all(constants: &mut BTreeMap<String, String>, mut prefix: Option<String>, file: &str) {
+    for line in file.lines() {
         let text = line.trim();
         if let Some(module) = text.strip_prefix("pub mod ") {
             prefix = module.strip_suffix(" {").map(str::to_uppercase);
@@ -27,14 +43,9 @@ fn rust() -> BTreeMap<String, String> {
             && let Some((name, value)) = constant.split_once(" = ")
             && let Some((name, _)) = name.split_once(": ")
         {
-            add(&mut constants, prefix.as_deref(), name, value);
+            add(constants, prefix.as_deref(), name, value);
         }
     }
-    for region in Region::ALL {
-        let name = format!("{}_RECORD_WORDS", region.name().to_uppercase());
-        constants.insert(name, region.record_words().to_string());
-    }
-    constants
 }
 
 /// Adds a constant; of an array, each of its elements.
