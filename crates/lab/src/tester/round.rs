@@ -39,6 +39,9 @@ const READ_INTERVAL: Duration = Duration::from_ms(1);
 const FRAMES_AT_ONCE: usize = 64;
 /// The most frames that one stream sends before the others have their turn.
 const BURST: usize = 32;
+/// A tester that is late at the end of sending still sends what was due before it:
+/// for one turn, and until so long after that turn has begun.
+const OVERTIME: Duration = Duration::from_ms(100);
 /// So many stalls back it is looked whether one made a frame late.
 const STALLS_BACK: usize = 8;
 /// How often it is looked whether ports, device and clock are as they were.
@@ -72,6 +75,10 @@ pub(super) struct Round<'a> {
     kills: bool,
     began: Instant,
     send_until: Instant,
+    /// Until when what was due before the end of sending is sent, once that has come.
+    overtime: Option<Instant>,
+    /// Whether all that was due before the end of sending had its turn.
+    sent_all: bool,
     end: Instant,
     wall: WallClock,
     frame: Vec<u8>,
@@ -100,6 +107,8 @@ impl<'a> Round<'a> {
             orders: orders.into(),
             began,
             send_until,
+            overtime: None,
+            sent_all: trial.length == Duration::ZERO,
             end: send_until + trial.drain,
             wall: WallClock::sample(),
             frame: Vec::with_capacity(FRAME_BYTES),
@@ -159,7 +168,7 @@ impl<'a> Round<'a> {
             if self.parts.stop.load(Ordering::Relaxed) {
                 return Err(TrialError::Interrupted);
             }
-            if now >= self.end {
+            if now >= self.end && self.sent_all {
                 break;
             }
             let next = self.send_due(now)?;
@@ -208,10 +217,13 @@ impl<'a> Round<'a> {
     /// Sends every frame that is due, and returns when the next one is.
     fn send_due(&mut self, now: Instant) -> Result<Instant, TrialError> {
         let mut next = Instant::FAR_FUTURE;
-        if now >= self.send_until {
+        if self.sent_all {
             return Ok(next);
         }
-        let after = now.saturating_since(self.began);
+        // What is due from the end on is not sent; what was due before it is, however
+        // late the tester comes, and whoever sends counts what it leaves out for that.
+        let last = self.send_until - Duration::from_ns(1);
+        let after = now.min(last).saturating_since(self.began);
         for stream in &mut self.streams {
             let port = &mut self.parts.ports[stream.from.0];
             for _ in 0..BURST {
@@ -237,6 +249,10 @@ impl<'a> Round<'a> {
             if let Some(due) = stream.sender.next_due() {
                 next = next.min(self.began + due);
             }
+        }
+        if now >= self.send_until {
+            let overtime = *self.overtime.get_or_insert(now + OVERTIME);
+            self.sent_all = next > last || now >= overtime;
         }
         if is_too_much(self.conduct.sent) {
             return Err(TrialError::Machine(

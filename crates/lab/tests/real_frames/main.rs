@@ -29,7 +29,7 @@ use wire::ethernet::MacAddress;
 /// An experimental EtherType of IEEE Std 802.
 const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 /// How long a test waits for what must come, before it fails.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Returns a namespace, or says loudly why not.
 ///

@@ -1,16 +1,19 @@
 //! The pacing of a host's link, judged by the stamps behind it.
 
+use linux::clock::WallTime;
 use linux::discipline::{self, Length, Shape};
 use linux::namespace::Namespace;
 use linux::sender::{Queued, Sender};
 use linux::tap::{Direction, Tap};
-use units::{BitRate, Duration};
+use units::{BitRate, Instant};
 use wire::ethernet::wire_size;
 
 use crate::{frame, joined, namespace_or_skip, next_frame};
 
-const RATE: BitRate = BitRate::from_mbps(100);
+const RATE: BitRate = BitRate::from_mbps(5);
 const FRAMES: u32 = 60;
+/// What may have begun before an urgent frame, as the rate has a burst.
+const BEGUN: usize = 2;
 
 #[test]
 fn frames_leave_no_faster_than_the_link_and_the_most_urgent_first() {
@@ -37,19 +40,17 @@ fn frames_leave_no_faster_than_the_link_and_the_most_urgent_first() {
         assert_eq!(low.send(&frame(1514, mark)).unwrap(), Queued::Taken);
     }
     assert_eq!(high.send(&frame(60, 1000)).unwrap(), Queued::Taken);
+    let handed_over = Instant::from_ns(WallTime::now().as_ns());
 
-    let mut sent = Vec::new();
-    while sent.len() <= FRAMES as usize {
-        let (bytes, at) = next_frame(&mut tap, Direction::Out);
-        sent.push((bytes, at));
-    }
-    let place_of_urgent = sent
-        .iter()
-        .position(|(bytes, _)| bytes.len() == 60)
-        .unwrap();
+    let sent: Vec<_> = (0..=FRAMES)
+        .map(|_| next_frame(&mut tap, Direction::Out))
+        .collect();
+    let urgent = sent.iter().position(|(bytes, _)| bytes.len() == 60);
+    let before = &sent[..urgent.unwrap()];
+    let late = before.iter().filter(|(_, at)| *at > handed_over).count();
     assert!(
-        place_of_urgent < 40,
-        "the urgent frame left as number {place_of_urgent}"
+        late <= BEGUN,
+        "{late} frames left before an urgent one that was there"
     );
     let (first, last) = (sent[0].1, sent[sent.len() - 1].1);
     // One frame may leave early by the burst, and the last one begins only.
@@ -59,5 +60,4 @@ fn frames_leave_no_faster_than_the_link_and_the_most_urgent_first() {
         "{} < {least}",
         last - first
     );
-    assert!(last - first < Duration::from_ms(500), "{}", last - first);
 }

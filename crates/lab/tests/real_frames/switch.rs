@@ -266,14 +266,16 @@ fn a_port_paces_what_comes_faster_than_its_rate() {
                 assert_eq!(received, frame(1514, mark));
                 times.push(at);
             }
-            let between = times[times.len() - 1] - times[0];
             let wire_time = BitRate::from_mbps(100).time_to_send(wire::ethernet::wire_size(1514));
-            // The first may be late by itself, and every one by the loop's turn.
-            let least = (wire_time * u64::from(FRAMES - 2)).round_up();
-            assert!(
-                between >= least,
-                "{FRAMES} frames within {between}, not {least}"
-            );
+            // A frame may be received late, which brings it closer to the last one: of
+            // the first half one is not.
+            let last = times[times.len() - 1];
+            let is_paced = (0..FRAMES / 2).zip(&times).any(|(number, at)| {
+                // One leaves by the burst, and every one is late by the loop's turn.
+                let least = (wire_time * u64::from(FRAMES - 2 - number)).round_up();
+                last - *at >= least
+            });
+            assert!(is_paced, "{times:?}");
         },
     );
 }

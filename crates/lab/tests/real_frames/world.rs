@@ -17,6 +17,7 @@ use controller::{Store, StoreWrite};
 use lab::network::{CablePlan, Place, Plan};
 use lab::switches::{Forwarding, USUAL_ENTRIES};
 use lab::timeline::Change;
+use lab::traffic_loop::Tally;
 use lab::veth::Power;
 use lab::world::{Lab, Parts};
 use linux::clock;
@@ -38,7 +39,9 @@ const RATE: BitRate = BitRate::from_mbps(100);
 const FRAME_BYTES: usize = 200;
 const PERIOD: Duration = Duration::from_ms(1);
 const UDP_PORT: u16 = 5000;
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any test goes on.
+const ENDLESS: Duration = Duration::from_secs(600);
 const STALL: Duration = Duration::from_us(100);
 /// The place of the cable of the first host.
 const FIRST_HOST: usize = 0;
@@ -254,16 +257,29 @@ fn load(start: Instant, until: Instant) -> Load {
 #[track_caller]
 fn await_said(lab: &mut Lab, what: &str, mut wanted: impl FnMut(&Saying) -> bool) -> Said {
     let give_up = clock::now() + PATIENCE;
+    let mut heard = Vec::new();
     loop {
         for said in lab.listen(give_up).unwrap() {
             if wanted(&said.what) {
                 return said;
             }
+            heard.push(said);
         }
         assert!(
             clock::now() < give_up,
-            "{what} did not come within {PATIENCE}"
+            "{what} did not come within {PATIENCE}; {:?}; heard: {heard:#?}",
+            lab.tally()
         );
+    }
+}
+
+/// Listens until the traffic has come so far.
+#[track_caller]
+fn await_tally(lab: &mut Lab, is_enough: impl Fn(&Tally) -> bool) {
+    let give_up = clock::now() + PATIENCE;
+    while !is_enough(lab.tally().unwrap()) {
+        assert!(clock::now() < give_up, "{:?}", lab.tally());
+        lab.listen(clock::now() + Duration::from_ms(20)).unwrap();
     }
 }
 
@@ -325,36 +341,31 @@ fn an_admitted_flow_arrives_and_survives_that_its_cable_is_cut() {
             let mut lab = ready(forwarding);
 
             let start = lab.now() + Duration::from_ms(100);
-            let (cut, end) = (
-                start + Duration::from_ms(300),
-                start + Duration::from_ms(800),
-            );
+            let cut = start + Duration::from_ms(300);
             lab.begin(
-                load(start, end),
+                load(start, start + ENDLESS),
                 vec![(cut, Change::Cut { cable: FIRST_TRUNK })],
             )
             .unwrap();
             let restored = await_said(&mut lab, "the restoration", |what| {
                 matches!(what, Saying::Notice(Event::Restored { .. }))
             });
-            clock::sleep_until(end + Duration::from_ms(200));
+            // The longer the machine took to restore, the more was lost.
+            await_tally(&mut lab, |tally| {
+                tally.arrived() >= 400 && tally.arrived() * 5 > tally.sent() * 4
+            });
             let observed = lab.finish().unwrap();
 
             let traffic = observed.traffic.unwrap();
             let flow = &traffic.flows[0];
             assert_eq!(traffic.uncaptured, 0);
-            // Other tests spin beside this one: a source may be late, and skip.
-            assert!(flow.sent >= 400, "{} sent", flow.sent);
             assert!(
                 flow.lost * 4 < flow.sent,
                 "{} of {} lost",
                 flow.lost,
                 flow.sent
             );
-            assert!(
-                flow.last_sent.unwrap() > observed.changes[0].done,
-                "nothing was sent after the cut"
-            );
+            assert!(flow.last_sent.unwrap() > observed.changes[0].done);
             assert!(restored.at > observed.changes[0].asked);
         },
     );
@@ -367,14 +378,13 @@ fn a_capture_has_what_a_flow_sent_over_its_link() {
         |forwarding| {
             let mut lab = ready(forwarding);
             let start = lab.now() + Duration::from_ms(100);
-            let end = start + Duration::from_ms(200);
-            let mut load = load(start, end);
+            let mut load = load(start, start + ENDLESS);
             for cable in [FIRST_HOST, FIRST_TRUNK] {
                 load.captures.add(cable, capture_file());
             }
 
             lab.begin(load, Vec::new()).unwrap();
-            clock::sleep_until(end + Duration::from_ms(200));
+            await_tally(&mut lab, |tally| tally.arrived() >= 150);
             let traffic = lab.finish().unwrap().traffic.unwrap();
 
             let flow = &traffic.flows[0];
@@ -413,11 +423,8 @@ fn a_host_that_moves_is_found_where_it_went() {
         let moves = start + Duration::from_ms(200);
         let change = Change::HostMoves { host: 0, to: SPARE };
 
-        lab.begin(
-            load(start, start + Duration::from_secs(10)),
-            vec![(moves, change)],
-        )
-        .unwrap();
+        lab.begin(load(start, start + ENDLESS), vec![(moves, change)])
+            .unwrap();
 
         await_said(&mut lab, "the host", |what| match what {
             Saying::Notice(Event::HostMoved { to, .. }) => {
@@ -443,8 +450,7 @@ fn a_switch_that_crashes_is_missed_and_welcomed_back() {
                 ),
             ];
 
-            lab.begin(load(start, start + Duration::from_secs(10)), changes)
-                .unwrap();
+            lab.begin(load(start, start + ENDLESS), changes).unwrap();
 
             let third = DatapathId(3);
             await_said(&mut lab, "the loss", |what| {
