@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 
 use calculus::admission::{FailureId, Hop, Ledger, Request, Stage, StageId};
 use units::Delay;
+use wire::mode_signal::Level;
 use wire::openflow::DatapathId;
 
 use crate::config::{Config, PortParameters, ProcessingParameters, SwitchParameters};
@@ -47,6 +48,8 @@ pub struct Refused {
     pub place: Option<Place>,
     /// After the failure of which link, if after one.
     pub after: Option<LinkEnds>,
+    /// At which level of criticality, if at one above the lowest.
+    pub level: Option<Level>,
     /// What would not hold.
     pub constraint: Constraint,
     /// What would have been admitted.
@@ -195,6 +198,7 @@ impl Reservations {
             after: refusal
                 .failure
                 .map(|failure| self.links[failure.0 as usize]),
+            level: None,
             constraint: refusal.constraint,
             fits: refusal.fits,
             asked,

@@ -201,6 +201,8 @@ pub struct Flows {
     next_group: u64,
     /// Those that do not take their base tree.
     displaced: BTreeSet<FlowId>,
+    /// Those that say something of levels of criticality.
+    modal: BTreeSet<FlowId>,
     next: u32,
 }
 
@@ -281,6 +283,11 @@ impl Flows {
         self.displaced.iter().copied()
     }
 
+    /// Returns those that say something of levels of criticality themselves.
+    pub fn modal(&self) -> impl ExactSizeIterator<Item = &Flow> {
+        self.modal.iter().map(|id| &*self.flows[id])
+    }
+
     /// Adds a flow. One with the same number is replaced.
     pub fn insert(&mut self, flow: Flow) {
         self.remove(flow.id);
@@ -293,6 +300,9 @@ impl Flows {
             .or_default()
             .insert(id, &flow.rule);
         self.group(id, &flow.admission.ways);
+        if flow.admission.requirement.modes.is_some() {
+            self.modal.insert(id);
+        }
         self.flows.insert(id, Box::new(flow));
     }
 
@@ -335,6 +345,7 @@ impl Flows {
         }
         self.ungroup(id, &flow.admission.ways);
         self.displaced.remove(&id);
+        self.modal.remove(&id);
         Some(flow)
     }
 

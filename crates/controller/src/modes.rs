@@ -6,6 +6,9 @@
 //! from what it says of the next lower one, else from its requirement; and a flow that
 //! says nothing of a level is served there only if it is critical enough.
 //!
+//! A requirement says so itself ([`Requirement::modes`]); for those that do not, the
+//! configuration may, by the name of the flow.
+//!
 //! | strategy | who changes what when a flow demands more |
 //! |---|---|
 //! | [`Taktos`](Strategy::Taktos) | entries of all levels stand beforehand; switches change the level among themselves |
@@ -13,14 +16,17 @@
 //! | [`McAgnostic`](Strategy::McAgnostic) | nobody: there are no modes |
 
 mod entries;
+mod flow;
 
 use std::collections::BTreeMap;
 
 use units::{Delay, Duration};
 use wire::mode_signal::{LEVELS, Level};
-use wire::openflow::taktos::{Fate, MonitorContract, QueuedFates};
+use wire::openflow::taktos::{Fate, QueuedFates};
 
-use crate::northbound::Traffic;
+use crate::northbound::{Requirement, Traffic};
+
+pub use flow::{ModalFlow, ModalFlowError, Treatment};
 
 pub(crate) use entries::{Variants, monitor_of, signal_entry, variants};
 
@@ -59,39 +65,8 @@ pub struct Modes {
     /// How late a change of mode can make a frame: what is taken from the deadlines of
     /// flows that are served above the lowest level.
     pub change_bound: Delay,
-    /// What flows say of levels, by their names.
+    /// What flows say of levels whose requirements do not, by their names.
     pub flows: BTreeMap<String, ModalFlow>,
-}
-
-/// What a flow says of levels.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModalFlow {
-    /// How critical it is; 0 is the least.
-    pub criticality: u8,
-    /// Its release jitter.
-    pub jitter: Duration,
-    /// What it may send at the lowest level; with one, it is watched.
-    pub contract: Option<MonitorContract>,
-    /// What it gets at levels.
-    pub levels: BTreeMap<Level, Treatment>,
-}
-
-/// What a flow gets at a level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
-    /// Nothing: its frames are dropped.
-    Drop,
-    /// It is served; what is left out is as at the level below.
-    Serve {
-        /// The queue in which it travels.
-        class: Option<u8>,
-        /// What it never exceeds.
-        traffic: Option<Traffic>,
-        /// How late a frame may be; looked at only for flows that have a deadline.
-        deadline: Option<Delay>,
-        /// What it may send.
-        contract: Option<MonitorContract>,
-    },
 }
 
 /// What becomes of a flow at a level, all said.
@@ -131,13 +106,13 @@ pub enum ModesError {
         /// How many.
         count: usize,
     },
-    /// A higher level grants a flow less than the one below.
-    #[error("flow {flow}: level {level} grants less than the level below it")]
-    Shrinks {
+    /// What a flow says of levels cannot be.
+    #[error("flow {flow}: {error}")]
+    Flow {
         /// Which.
         flow: String,
-        /// At which level.
-        level: u8,
+        /// Why.
+        error: ModalFlowError,
     },
 }
 
@@ -156,23 +131,15 @@ impl Modes {
             let count = self.flows.len();
             return Err(ModesError::Flows { count });
         }
-        let named = self.flows.values().flat_map(|flow| flow.levels.keys());
-        let mut named = named.chain([&self.default]);
-        if let Some(level) = named.find(|level| !self.has(**level)) {
-            let level = level.number();
+        if !self.has(self.default) {
+            let level = self.default.number();
             return Err(ModesError::UnknownLevel { level, count });
         }
         for (name, flow) in &self.flows {
-            let contracts = flow.contracts(count);
-            let shrinks = |pair: &[MonitorContract]| {
-                pair[1].period > pair[0].period || pair[1].size_bytes < pair[0].size_bytes
-            };
-            if let Some(below) = contracts.windows(2).position(shrinks) {
-                return Err(ModesError::Shrinks {
-                    flow: name.clone(),
-                    level: u8::try_from(below + 1).expect("at most eight levels"),
-                });
-            }
+            self.check_levels(flow).map_err(|error| ModesError::Flow {
+                flow: name.clone(),
+                error,
+            })?;
         }
         Ok(())
     }
@@ -208,24 +175,35 @@ impl Modes {
         given.copied().unwrap_or_else(|| level.number())
     }
 
-    /// Returns what becomes of a flow at a level, whose requirement names this class
-    /// and traffic. A flow that says nothing of levels is served at all of them.
+    /// Returns what a flow says of levels, if it does.
     #[must_use]
-    pub fn service(&self, name: &str, (class, traffic): (u8, Traffic), level: Level) -> Service {
-        let Some(flow) = self.flows.get(name) else {
-            return Service::Served { class, traffic };
+    pub fn said<'a>(&'a self, requirement: &'a Requirement) -> Option<&'a ModalFlow> {
+        let own = requirement.modes.as_deref();
+        own.or_else(|| self.flows.get(&requirement.name))
+    }
+
+    /// Returns what becomes of a flow at a level. One that says nothing of levels is
+    /// served at all of them.
+    #[must_use]
+    pub fn service(&self, requirement: &Requirement, level: Level) -> Service {
+        let (mut in_class, mut sends) = (requirement.class, requirement.traffic);
+        let Some(flow) = self.said(requirement) else {
+            return Service::Served {
+                class: in_class,
+                traffic: sends,
+            };
         };
-        if !flow.levels.contains_key(&level) && flow.criticality < self.threshold(level) {
+        let treatment = self.treatment(flow, level);
+        if treatment.is_none() && flow.criticality < self.threshold(level) {
             return Service::Dropped;
         }
-        let (mut in_class, mut sends) = (class, traffic);
-        for (_, treatment) in flow.levels.range(..=level) {
+        for (_, treatment) in self.treatments(flow, level) {
             if let Treatment::Serve { class, traffic, .. } = treatment {
                 in_class = class.unwrap_or(in_class);
                 sends = traffic.unwrap_or(sends);
             }
         }
-        match flow.levels.get(&level) {
+        match treatment {
             Some(Treatment::Drop) => Service::Dropped,
             Some(Treatment::Serve { .. }) | None => Service::Served {
                 class: in_class,
@@ -237,21 +215,21 @@ impl Modes {
     /// Returns how late a frame of a flow may be at a level, which may be as late as this
     /// where nothing else is said.
     #[must_use]
-    pub fn deadline(&self, name: &str, usual: Delay, level: Level) -> Delay {
-        let levels = self.flows.get(name).map(|flow| &flow.levels);
-        let below = levels.into_iter().flat_map(|levels| levels.range(..=level));
-        let mut said = below.filter_map(|(_, treatment)| match treatment {
+    pub fn deadline(&self, requirement: &Requirement, usual: Delay, level: Level) -> Delay {
+        let flow = self.said(requirement).into_iter();
+        let below = flow.flat_map(|flow| self.treatments(flow, level));
+        let said = below.filter_map(|(_, treatment)| match treatment {
             Treatment::Serve { deadline, .. } => *deadline,
             Treatment::Drop => None,
         });
-        said.next_back().unwrap_or(usual)
+        said.last().unwrap_or(usual)
     }
 
     /// Returns whether a flow is watched: it agreed to something at the lowest level,
     /// and there is a level to go to.
     #[must_use]
-    pub fn is_watched(&self, name: &str) -> bool {
-        let flow = self.flows.get(name);
+    pub fn is_watched(&self, requirement: &Requirement) -> bool {
+        let flow = self.said(requirement);
         self.levels.len() > 1 && flow.is_some_and(|flow| flow.contract.is_some())
     }
 
@@ -259,10 +237,10 @@ impl Modes {
     /// dropped where the flow is, stays where nothing changes, and moves where the flow
     /// travels in another queue. Frames that arrived at `arrived` are meant.
     #[must_use]
-    pub fn fates(&self, name: &str, of: (u8, Traffic), arrived: Level) -> QueuedFates {
-        let present = self.service(name, of, arrived);
+    pub fn fates(&self, requirement: &Requirement, arrived: Level) -> QueuedFates {
+        let present = self.service(requirement, arrived);
         self.all().fold(QueuedFates::STAY, |fates, level| {
-            let fate = match (self.service(name, of, level), present) {
+            let fate = match (self.service(requirement, level), present) {
                 (Service::Dropped, _) => Fate::Drop,
                 (Service::Served { class, .. }, Service::Served { class: now, .. })
                     if class != now =>
@@ -273,29 +251,6 @@ impl Modes {
             };
             fates.with(level, fate)
         })
-    }
-}
-
-impl ModalFlow {
-    /// Returns what the flow may send at each of the lowest `count` levels; nothing if
-    /// it is not watched.
-    #[must_use]
-    pub fn contracts(&self, count: usize) -> Vec<MonitorContract> {
-        let Some(mut contract) = self.contract else {
-            return Vec::new();
-        };
-        let levels = Level::all().take(count);
-        let of_level = levels.map(|level| {
-            if let Some(Treatment::Serve {
-                contract: Some(other),
-                ..
-            }) = self.levels.get(&level)
-            {
-                contract = *other;
-            }
-            contract
-        });
-        of_level.collect()
     }
 }
 

@@ -36,6 +36,7 @@ use wire::openflow::DatapathId;
 use crate::admission::{Place, ReservationId};
 use crate::budgets::Fitted;
 use crate::controller::Counters;
+use crate::modes::ModalFlow;
 use crate::place::LinkEnds;
 pub use crate::punts::{ClassCount, FrameClass};
 use crate::refusal::Refusal;
@@ -386,6 +387,9 @@ pub struct Requirement {
     pub deadline: Option<Delay>,
     /// What happens when a link breaks.
     pub protection: Protection,
+    /// What it says of the levels of criticality; `None` if it is as on the lowest at
+    /// all of them.
+    pub modes: Option<Arc<ModalFlow>>,
 }
 
 /// The fields by which a flow's frames are recognised. Those that are `None` do
@@ -438,6 +442,17 @@ pub struct Traffic {
     pub largest_frame: DataSize,
     /// Its smallest frame.
     pub smallest_frame: DataSize,
+}
+
+impl Traffic {
+    /// Returns whether whoever keeps `other` keeps this, too.
+    #[must_use]
+    pub fn grants(&self, other: &Self) -> bool {
+        let is_enough = self.rate >= other.rate && self.burst >= other.burst;
+        let fits = self.largest_frame >= other.largest_frame
+            && self.smallest_frame <= other.smallest_frame;
+        is_enough && fits
+    }
 }
 
 /// What happens to a flow when a link on its way breaks.

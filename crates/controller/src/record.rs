@@ -4,24 +4,30 @@
 //! reference to the order in which a network was discovered. The first byte is
 //! the version of the form; a record of another version is not read.
 
+mod modes;
+
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use units::{BitRate, DataSize, Delay, Duration};
+use units::{Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{DatapathId, PortNumber};
 
 use crate::northbound::{
-    FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Traffic, Transport, TransportProtocol,
+    FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Transport, TransportProtocol,
 };
 use crate::path::{Branch, Tree};
 use crate::place::{LinkEnds, PortId};
 use crate::ways::Ways;
+use modes::{StoredModes, load_traffic, store_traffic};
 
+/// Of a record without levels of criticality.
 const VERSION: u8 = 1;
+/// Of one that says what a flow gets at levels.
+const MODAL_VERSION: u8 = 2;
 /// What all but the ways takes, about.
 const HEAD_LENGTH: usize = 160;
 
@@ -68,8 +74,15 @@ impl Admission {
             ways.into_boxed_slice()
         });
         let mut bytes = Vec::with_capacity(HEAD_LENGTH + ways.len());
-        bytes.push(VERSION);
+        let modes = self.requirement.modes.as_deref();
+        bytes.push(match modes {
+            None => VERSION,
+            Some(_) => MODAL_VERSION,
+        });
         let mut bytes = to_bytes(&StoredHead::from(self), bytes);
+        if let Some(modes) = modes {
+            bytes = to_bytes(&StoredModes::from(modes), bytes);
+        }
         bytes.extend_from_slice(ways);
         bytes
     }
@@ -80,16 +93,25 @@ impl Admission {
     ///
     /// If it is not one that [`to_bytes`](Self::to_bytes) could have written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
-        match bytes {
-            [VERSION, content @ ..] => {
-                let (head, ways) = postcard::take_from_bytes::<StoredHead<'_>>(content)?;
-                let ways = postcard::from_bytes::<StoredWays>(ways)?;
-                head.with(ways.try_into()?)
+        let (version, content) = match bytes {
+            [version @ (VERSION | MODAL_VERSION), content @ ..] => (*version, content),
+            _ => {
+                let found = bytes.first().copied();
+                return Err(RecordError::Version { found });
             }
-            _ => Err(RecordError::Version {
-                found: bytes.first().copied(),
-            }),
-        }
+        };
+        let (head, content) = postcard::take_from_bytes::<StoredHead<'_>>(content)?;
+        let (modes, ways) = match version {
+            MODAL_VERSION => {
+                let (modes, ways) = postcard::take_from_bytes::<StoredModes>(content)?;
+                (Some(Arc::new(modes.try_into()?)), ways)
+            }
+            _ => (None, content),
+        };
+        let ways = postcard::from_bytes::<StoredWays>(ways)?;
+        let mut admission = head.with(ways.try_into()?)?;
+        admission.requirement.modes = modes;
+        Ok(admission)
     }
 }
 
@@ -176,7 +198,6 @@ impl TryFrom<StoredWays> for Ways {
 impl<'a> From<&'a Admission> for StoredHead<'a> {
     fn from(admission: &'a Admission) -> Self {
         let requirement = &admission.requirement;
-        let traffic = requirement.traffic;
         Self {
             name: Cow::Borrowed(&requirement.name),
             hosts: (
@@ -185,12 +206,7 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
             ),
             matching: (&requirement.matching).into(),
             class: requirement.class,
-            traffic: [
-                traffic.rate.as_bps(),
-                traffic.burst.as_bits(),
-                traffic.largest_frame.as_bits(),
-                traffic.smallest_frame.as_bits(),
-            ],
+            traffic: store_traffic(requirement.traffic),
             deadline_ps: requirement.deadline.map(Delay::as_ps),
             restored_within_ns: match requirement.protection {
                 Protection::None => None,
@@ -212,7 +228,6 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
 impl StoredHead<'_> {
     fn with(self, ways: Ways) -> Result<Admission, RecordError> {
         let stored = self;
-        let [rate, burst, largest, smallest] = stored.traffic;
         if stored.destinations.len() > MAX_DESTINATIONS {
             return Err(RecordError::Nonsense("number of destinations"));
         }
@@ -222,12 +237,7 @@ impl StoredHead<'_> {
             destinations: stored.hosts.1.into_owned(),
             matching: (&stored.matching).into(),
             class: stored.class,
-            traffic: Traffic {
-                rate: BitRate::new(rate).ok_or(RecordError::Nonsense("rate"))?,
-                burst: DataSize::from_bits(burst),
-                largest_frame: DataSize::from_bits(largest),
-                smallest_frame: DataSize::from_bits(smallest),
-            },
+            traffic: load_traffic(stored.traffic)?,
             deadline: stored.deadline_ps.map(Delay::from_ps),
             protection: match stored.restored_within_ns {
                 None => Protection::None,
@@ -235,6 +245,7 @@ impl StoredHead<'_> {
                     interruption: Duration::from_ns(ns),
                 },
             },
+            modes: None,
         };
         Ok(Admission {
             requirement,
@@ -342,9 +353,15 @@ fn load_tree(stored: StoredTree) -> Result<Tree, RecordError> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
+    use units::{BitRate, DataSize};
+    use wire::openflow::taktos::MonitorContract;
 
     use super::*;
+    use crate::modes::{ModalFlow, Treatment};
+    use crate::northbound::Traffic;
 
     #[test]
     fn an_admission_survives_the_store() {
@@ -353,6 +370,21 @@ mod tests {
         let read = Admission::from_bytes(&admission.to_bytes());
 
         assert_eq!(read, Ok(admission));
+    }
+
+    #[test]
+    fn what_a_flow_gets_at_levels_survives_the_store() {
+        let admission = modal_example();
+
+        let read = Admission::from_bytes(&admission.to_bytes());
+
+        assert_eq!(read, Ok(admission));
+    }
+
+    #[test]
+    fn a_record_of_a_flow_without_levels_has_the_form_that_it_had_before_there_were_any() {
+        assert_eq!(example().to_bytes()[0], 1);
+        assert_eq!(modal_example().to_bytes()[0], 2);
     }
 
     #[test]
@@ -386,11 +418,38 @@ mod tests {
 
         #[test]
         fn no_damage_panics(at in any::<prop::sample::Index>(), value in any::<u8>()) {
-            let mut bytes = example().to_bytes();
-            *at.get_mut(&mut bytes) = value;
+            for admission in [example(), modal_example()] {
+                let mut bytes = admission.to_bytes();
+                *at.get_mut(&mut bytes) = value;
 
-            let _ = Admission::from_bytes(&bytes);
+                let _ = Admission::from_bytes(&bytes);
+            }
         }
+    }
+
+    fn modal_example() -> Admission {
+        let mut admission = example();
+        let contract = MonitorContract {
+            period: Duration::from_ms(22),
+            size_bytes: 154_000,
+        };
+        let served = Treatment::Serve {
+            class: Some(7),
+            traffic: Some(admission.requirement.traffic),
+            deadline: Some(Delay::from_us(500)),
+            contract: Some(contract),
+        };
+        let modes = ModalFlow {
+            criticality: 5,
+            jitter: Duration::from_us(20),
+            contract: Some(contract),
+            levels: BTreeMap::from([
+                ("hi".to_owned(), served),
+                ("mid".to_owned(), Treatment::Drop),
+            ]),
+        };
+        admission.requirement.modes = Some(Arc::new(modes));
+        admission
     }
 
     fn example() -> Admission {
@@ -428,6 +487,7 @@ mod tests {
             protection: Protection::Restore {
                 interruption: Duration::from_ms(10),
             },
+            modes: None,
         };
         Admission {
             requirement,

@@ -6,6 +6,8 @@ use calculus::admission::{Constraint, Fits, Request};
 use thiserror::Error;
 use units::{BitRate, Delay};
 
+use crate::modes::ModalFlowError;
+
 /// Why a requirement cannot be met.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
@@ -55,6 +57,18 @@ pub enum Refusal {
         /// Which flows it is for.
         expected: &'static str,
     },
+    /// It says something of levels of criticality, and the network has none.
+    #[error("it says what it gets at levels of criticality, and this network has none")]
+    NoModes,
+    /// What it says of levels of criticality cannot be.
+    #[error(transparent)]
+    Modes(#[from] ModalFlowError),
+    /// There are too many flows that say something of levels of criticality.
+    #[error("{limit} flows say what they get at levels, and there cannot be more")]
+    TooManyModalFlows {
+        /// The limit.
+        limit: usize,
+    },
     /// Its frames cannot be told from those of another flow.
     #[error("its frames cannot be told from those of {other}")]
     Indistinguishable {
@@ -96,6 +110,9 @@ pub struct Shortage {
     /// The link after whose failure it would not have enough, by name, or
     /// `None` if it has not anyway.
     pub after: Option<String>,
+    /// The level of criticality at which it would not, by name, or `None` if at the
+    /// lowest.
+    pub level: Option<String>,
     /// What would not hold.
     pub constraint: Constraint,
     /// The rate that was asked for.
@@ -108,6 +125,9 @@ pub struct Shortage {
 
 impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(level) = &self.level {
+            write!(f, "at level {level}, ")?;
+        }
         if let Some(place) = &self.place {
             write!(f, "{place} ")?;
         }
@@ -156,6 +176,7 @@ mod tests {
         let shortage = Shortage {
             place: Some("s1".to_owned()),
             after: None,
+            level: None,
             constraint: Constraint::Delay {
                 class: 7,
                 needed: Delay::from_us(257),

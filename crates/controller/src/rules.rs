@@ -378,6 +378,7 @@ mod tests {
             },
             deadline: None,
             protection: Protection::None,
+            modes: None,
         };
         FlowRule::new(FlowId(flow), SOURCE, &requirement)
     }

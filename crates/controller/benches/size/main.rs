@@ -254,6 +254,7 @@ fn requirement(number: usize, switches: u32) -> Requirement {
         },
         deadline: None,
         protection: Protection::None,
+        modes: None,
     }
 }
 

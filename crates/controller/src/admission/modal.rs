@@ -203,12 +203,10 @@ impl Reservations {
         let Some(modal) = &self.modal else {
             return Delay::ZERO;
         };
-        let of = (requirement.class, requirement.traffic);
-        let served = modal
-            .levels
-            .keys()
-            .any(|level| modal.modes.service(&requirement.name, of, *level) != Service::Dropped);
-        match served {
+        let mut levels = modal.levels.keys();
+        let is_served =
+            |level: &Level| modal.modes.service(requirement, *level) != Service::Dropped;
+        match levels.any(is_served) {
             true => modal.modes.change_bound,
             false => Delay::ZERO,
         }
@@ -237,7 +235,9 @@ impl Reservations {
                 Ok(guarantee) => worst = worst.max(guarantee + lateness),
                 Err(refusal) => {
                     modal.release(id);
-                    return Err(Box::new(self.refused(refusal, request)));
+                    let refused = self.refused(refusal, request);
+                    let level = Some(level);
+                    return Err(Box::new(Refused { level, ..refused }));
                 }
             }
         }
@@ -251,14 +251,12 @@ fn at_levels(
     requirement: &Requirement,
     lateness: Delay,
 ) -> Vec<(Level, Requirement)> {
-    let of = (requirement.class, requirement.traffic);
-    let name = &requirement.name;
     let higher = modes.all().filter(|level| *level > Level::LOWEST);
-    let required = higher.filter_map(|level| match modes.service(name, of, level) {
+    let required = higher.filter_map(|level| match modes.service(requirement, level) {
         Service::Dropped => None,
         Service::Served { class, traffic } => {
             let usual = requirement.deadline;
-            let deadline = usual.map(|usual| modes.deadline(name, usual, level));
+            let deadline = usual.map(|usual| modes.deadline(requirement, usual, level));
             let required = Requirement {
                 class,
                 traffic,

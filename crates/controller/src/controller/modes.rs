@@ -13,6 +13,7 @@
 //! | `deployment` | what switches are given |
 //! | `way_back` | when the level falls, and what an operator asks for |
 //! | `notices` | what switches say |
+//! | `requirements` | whether what a flow says of levels can be |
 //!
 //! # Left out
 //!
@@ -22,6 +23,7 @@
 mod deployment;
 mod desk;
 mod notices;
+mod requirements;
 mod way_back;
 
 pub(super) use desk::ModeDesk;

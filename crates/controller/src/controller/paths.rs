@@ -227,5 +227,6 @@ fn requirement(load: PathLoad) -> Result<Requirement, NoPath> {
         traffic: load.traffic,
         deadline: Some(load.deadline),
         protection: Protection::None,
+        modes: None,
     })
 }

@@ -233,6 +233,7 @@ impl Controller {
             let name = requirement.name;
             return Err(Refusal::NameTaken { name });
         }
+        self.check_levels(&requirement)?;
         let id = self.flows.next_id();
         let (admission, reservation) = self.decide(id, requirement)?;
         self.flows.insert(Flow::new(id, admission, reservation));
@@ -498,6 +499,7 @@ impl Controller {
         Refusal::Shortage(Box::new(Shortage {
             place: refused.place.map(|place| self.name_of_place(place)),
             after: refused.after.map(|link| self.name_of_link(link)),
+            level: refused.level.map(|level| self.modes.name_of(level)),
             constraint: refused.constraint,
             rate: requirement.traffic.rate,
             fits: refused.fits,

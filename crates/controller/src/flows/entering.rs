@@ -115,6 +115,7 @@ mod tests {
             },
             deadline: None,
             protection: Protection::None,
+            modes: None,
         };
         FlowRule::new(FlowId(id), MacAddress([2; 6]), &requirement)
     }

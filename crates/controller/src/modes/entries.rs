@@ -83,13 +83,12 @@ pub(crate) fn variants(
 /// Returns the entry of a flow at a level, without the level.
 fn variant(modes: &Modes, flow: &Flow, (at, entry): (PortId, &Entry), level: Level) -> PlacedRule {
     let requirement = &flow.admission.requirement;
-    let of = (requirement.class, requirement.traffic);
     let is_first = at == flow.admission.source;
     let mut actions = Vec::new();
-    if is_first && modes.is_watched(&requirement.name) {
+    if is_first && modes.is_watched(requirement) {
         actions.push(Action::FlowMonitor(monitor_of(flow.id)));
     }
-    match modes.service(&requirement.name, of, level) {
+    match modes.service(requirement, level) {
         Service::Dropped => {}
         Service::Served { class, .. } => {
             // A detour has no promise at any level.
@@ -98,7 +97,7 @@ fn variant(modes: &Modes, flow: &Flow, (at, entry): (PortId, &Entry), level: Lev
                 _ => class,
             };
             if modes.strategy == Strategy::Taktos && entry.class != BEST_EFFORT {
-                let fates = modes.fates(&requirement.name, of, level);
+                let fates = modes.fates(requirement, level);
                 actions.push(Action::QueuedFate(fates));
             }
             actions.push(Action::SetQueue(QueueId(u32::from(class))));

@@ -1,6 +1,10 @@
+use std::sync::Arc;
+
 use units::{BitRate, DataSize};
+use wire::openflow::taktos::MonitorContract;
 
 use super::*;
+use crate::northbound::{FlowMatch, Protection};
 
 fn traffic() -> Traffic {
     let frame = DataSize::from_bytes(250);
@@ -12,11 +16,37 @@ fn traffic() -> Traffic {
     }
 }
 
+fn requirement(name: &str) -> Requirement {
+    Requirement {
+        name: name.to_owned(),
+        source: "h1".to_owned(),
+        destinations: vec!["h2".to_owned()],
+        matching: FlowMatch::default(),
+        class: 5,
+        traffic: traffic(),
+        deadline: Some(Delay::from_us(1_000)),
+        protection: Protection::None,
+        modes: None,
+    }
+}
+
+/// Returns a requirement that says this of levels.
+fn saying(flow: ModalFlow) -> Requirement {
+    Requirement {
+        modes: Some(Arc::new(flow)),
+        ..requirement("camera")
+    }
+}
+
 fn contract(period_ms: u64, size_bytes: u32) -> MonitorContract {
     MonitorContract {
         period: Duration::from_ms(period_ms),
         size_bytes,
     }
+}
+
+fn hi() -> String {
+    "hi".to_owned()
 }
 
 fn high() -> Level {
@@ -53,7 +83,7 @@ fn a_flow_that_is_not_critical_enough_is_dropped_unless_it_says_otherwise() {
         ..ModalFlow::default()
     };
     let demoted = ModalFlow {
-        levels: BTreeMap::from([(high(), serve(Some(1), None))]),
+        levels: BTreeMap::from([(hi(), serve(Some(1), None))]),
         ..ModalFlow::default()
     };
     let modes = modes([
@@ -61,36 +91,42 @@ fn a_flow_that_is_not_critical_enough_is_dropped_unless_it_says_otherwise() {
         ("video", ModalFlow::default()),
         ("log", demoted),
     ]);
-    let of = (5, traffic());
     let served = |class| Service::Served {
         class,
         traffic: traffic(),
     };
 
-    assert_eq!(modes.service("lidar", of, high()), served(5));
-    assert_eq!(modes.service("video", of, Level::LOWEST), served(5));
-    assert_eq!(modes.service("video", of, high()), Service::Dropped);
-    assert_eq!(modes.service("log", of, high()), served(1));
-    assert_eq!(modes.service("nobody's", of, high()), served(5));
+    assert_eq!(modes.service(&requirement("lidar"), high()), served(5));
+    assert_eq!(
+        modes.service(&requirement("video"), Level::LOWEST),
+        served(5)
+    );
+    assert_eq!(
+        modes.service(&requirement("video"), high()),
+        Service::Dropped
+    );
+    assert_eq!(modes.service(&requirement("log"), high()), served(1));
+    assert_eq!(modes.service(&requirement("nobody's"), high()), served(5));
 }
 
 #[test]
 fn a_waiting_frame_is_dropped_or_moved_as_its_flow_is() {
     let moved = ModalFlow {
-        levels: BTreeMap::from([(high(), serve(Some(7), None))]),
+        levels: BTreeMap::from([(hi(), serve(Some(7), None))]),
         ..ModalFlow::default()
     };
     let modes = modes([("camera", moved), ("video", ModalFlow::default())]);
-    let of = (5, traffic());
 
-    let camera = modes.fates("camera", of, Level::LOWEST);
-    let video = modes.fates("video", of, Level::LOWEST);
+    let camera = modes.fates(&requirement("camera"), Level::LOWEST);
+    let video = modes.fates(&requirement("video"), Level::LOWEST);
 
     assert_eq!(camera.at(Level::LOWEST), Fate::Stay);
     assert_eq!(camera.at(high()), Fate::Move(7));
     assert_eq!(video.at(high()), Fate::Drop);
     assert_eq!(
-        modes.fates("camera", of, high()).at(Level::LOWEST),
+        modes
+            .fates(&requirement("camera"), high())
+            .at(Level::LOWEST),
         Fate::Move(5)
     );
 }
@@ -99,26 +135,94 @@ fn a_waiting_frame_is_dropped_or_moved_as_its_flow_is() {
 fn a_contract_holds_until_a_level_says_another() {
     let camera = ModalFlow {
         contract: Some(contract(200, 154)),
-        levels: BTreeMap::from([(high(), serve(None, Some(contract(22, 154))))]),
+        levels: BTreeMap::from([(hi(), serve(None, Some(contract(22, 154))))]),
         ..ModalFlow::default()
     };
 
+    let third = Modes {
+        levels: ["lo", "hi", "most"].map(str::to_owned).to_vec(),
+        ..modes([])
+    };
+
     assert_eq!(
-        camera.contracts(3),
+        third.contracts(&camera),
         [contract(200, 154), contract(22, 154), contract(22, 154)]
     );
-    assert_eq!(ModalFlow::default().contracts(3), []);
+    assert_eq!(third.contracts(&ModalFlow::default()), []);
+}
+
+#[test]
+fn what_a_requirement_says_counts_before_what_is_configured_for_its_name() {
+    let modes = modes([("camera", ModalFlow::default())]);
+    let critical = ModalFlow {
+        criticality: 4,
+        ..ModalFlow::default()
+    };
+
+    let configured = modes.service(&requirement("camera"), high());
+    let own = modes.service(&saying(critical), high());
+
+    assert_eq!(configured, Service::Dropped);
+    assert_ne!(own, Service::Dropped);
+}
+
+#[test]
+fn what_a_requirement_says_of_levels_that_cannot_be_is_refused_with_the_level() {
+    let modes = modes([]);
+    let saying_of = |level: &str, treatment| {
+        saying(ModalFlow {
+            levels: BTreeMap::from([(level.to_owned(), treatment)]),
+            ..ModalFlow::default()
+        })
+    };
+    let sending = |traffic| Treatment::Serve {
+        class: None,
+        traffic: Some(traffic),
+        deadline: None,
+        contract: None,
+    };
+    let less = Traffic {
+        rate: BitRate::from_bps(10),
+        ..traffic()
+    };
+
+    let checked = |requirement: &Requirement| modes.check_flow(requirement);
+
+    assert_eq!(checked(&saying_of("hi", sending(traffic()))), Ok(()));
+    assert_eq!(
+        checked(&saying_of("high", Treatment::Drop)),
+        Err(ModalFlowError::UnknownLevel {
+            level: "high".to_owned(),
+            levels: vec!["lo".to_owned(), hi()],
+        })
+    );
+    assert_eq!(
+        checked(&saying_of("hi", sending(less))),
+        Err(ModalFlowError::Shrinks { level: hi() })
+    );
+    assert_eq!(
+        checked(&saying_of("hi", serve(None, Some(contract(22, 154))))),
+        Err(ModalFlowError::Unwatched { level: hi() })
+    );
+    assert_eq!(
+        checked(&saying_of("hi", serve(Some(0), None))),
+        Err(ModalFlowError::Class {
+            level: hi(),
+            class: 0,
+            expected: "without a deadline",
+        })
+    );
 }
 
 #[test]
 fn modes_that_make_no_sense_are_refused() {
     let shrinking = ModalFlow {
         contract: Some(contract(20, 154)),
-        levels: BTreeMap::from([(high(), serve(None, Some(contract(200, 154))))]),
+        levels: BTreeMap::from([(hi(), serve(None, Some(contract(200, 154))))]),
         ..ModalFlow::default()
     };
     let third = ModalFlow {
-        levels: BTreeMap::from([(Level::new(2).unwrap(), Treatment::Drop)]),
+        levels: BTreeMap::from([("most".to_owned(), Treatment::Drop)]),
         ..ModalFlow::default()
     };
     let none = Modes {
@@ -128,15 +232,21 @@ fn modes_that_make_no_sense_are_refused() {
 
     assert_eq!(modes([]).check(), Ok(()));
     assert_eq!(none.check(), Err(ModesError::Levels { count: 0 }));
+    let of_camera = |error| {
+        Err(ModesError::Flow {
+            flow: "camera".to_owned(),
+            error,
+        })
+    };
     assert_eq!(
         modes([("camera", third)]).check(),
-        Err(ModesError::UnknownLevel { level: 2, count: 2 })
+        of_camera(ModalFlowError::UnknownLevel {
+            level: "most".to_owned(),
+            levels: vec!["lo".to_owned(), hi()],
+        })
     );
     assert_eq!(
         modes([("camera", shrinking)]).check(),
-        Err(ModesError::Shrinks {
-            flow: "camera".to_owned(),
-            level: 1
-        })
+        of_camera(ModalFlowError::Shrinks { level: hi() })
     );
 }

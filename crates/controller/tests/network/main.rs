@@ -6,6 +6,7 @@ mod hosts;
 mod intents;
 mod inventory;
 mod many_moves;
+mod modal_flows;
 mod modes;
 mod paths;
 mod protection;

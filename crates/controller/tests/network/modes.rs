@@ -293,7 +293,7 @@ fn a_flow_has_to_fit_at_every_level_and_while_it_changes() {
                 contract: None,
             };
             let critical = modes.flows.get_mut("critical").unwrap();
-            critical.levels = BTreeMap::from([(Level::new(1).unwrap(), serve)]);
+            critical.levels = BTreeMap::from([("hi".to_owned(), serve)]);
             config.modes = Some(modes);
         });
         network.connect_all();
@@ -325,7 +325,7 @@ fn what_is_told_of_signals_is_passed_on() {
 }
 
 /// Returns a requirement of a flow from host 1 to host 3.
-fn unprotected(name: &str, to: u8) -> Requirement {
+pub fn unprotected(name: &str, to: u8) -> Requirement {
     Requirement {
         protection: Protection::None,
         ..requirement(name, 1, &[3], group(to))
@@ -342,7 +342,6 @@ fn contract(period_ms: u64) -> MonitorContract {
 /// Of two flows one is critical, watched, and more urgent at the higher level; the other
 /// is given up there.
 fn modes(strategy: Strategy) -> Modes {
-    let high = Level::new(1).expect("one of eight");
     let serve = Treatment::Serve {
         class: Some(match strategy {
             Strategy::Taktos => 7,
@@ -356,7 +355,7 @@ fn modes(strategy: Strategy) -> Modes {
         criticality: 4,
         jitter: Duration::ZERO,
         contract: Some(contract(100)),
-        levels: BTreeMap::from([(high, serve)]),
+        levels: BTreeMap::from([("hi".to_owned(), serve)]),
     };
     Modes {
         levels: vec!["lo".to_owned(), "hi".to_owned()],

@@ -193,6 +193,7 @@ fn requirement() -> Requirement {
         protection: Protection::Restore {
             interruption: Duration::from_ms(50),
         },
+        modes: None,
     }
 }
 

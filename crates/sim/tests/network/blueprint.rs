@@ -329,6 +329,7 @@ impl Blueprint {
             protection: Protection::Restore {
                 interruption: INTERRUPTION,
             },
+            modes: None,
         }
     }
 

@@ -22,6 +22,7 @@ mod endpoint;
 mod failure;
 mod frames;
 mod happening;
+mod levels;
 mod live;
 mod moment;
 mod sheet;

@@ -65,8 +65,8 @@ pub struct Controller {
         default_value = "reactive-forwarding"
     )]
     applications: Vec<ApplicationName>,
-    /// A scenario file: what it says of switches, links, hosts and classes is known
-    /// beforehand; its traffic and events are ignored.
+    /// A scenario file: what it says of switches, links, hosts, classes and levels of
+    /// criticality is known beforehand; its traffic and events are ignored.
     #[arg(long, value_name = "FILE")]
     network: Option<PathBuf>,
     /// The profile of switches that the network file does not name.
@@ -169,7 +169,6 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
     let config = Config {
         probe_key: Some(secrets.probe_key),
         foreign_rules: controller::northbound::ForeignRules::Keep,
-        modes: None,
         seed: secrets.seed,
         ..config
     };

@@ -56,6 +56,11 @@ fn modal_flow(scenario: &Scenario, flow: &Flow) -> ModalFlow {
     let treatments = flow.by_level.iter().enumerate();
     let contracts: Vec<_> = flow.by_level.iter().map(contract_at).collect();
     let is_watched = contracts.iter().all(Option::is_some);
+    let modes = scenario.modes.as_ref();
+    let name = |at: usize| {
+        let level = modes.and_then(|modes| modes.levels.get(at));
+        level.map_or_else(String::new, |level| level.name.clone())
+    };
     ModalFlow {
         criticality: flow.criticality.0,
         jitter: jitter(flow),
@@ -66,7 +71,7 @@ fn modal_flow(scenario: &Scenario, flow: &Flow) -> ModalFlow {
             .filter(|_| is_watched)
             .map(monitored),
         levels: treatments
-            .map(|(at, treatment)| (level(at), treated(scenario, flow, treatment)))
+            .map(|(at, treatment)| (name(at), treated(scenario, flow, treatment)))
             .collect(),
     }
 }
@@ -184,7 +189,7 @@ fn blocked(rate: BitRate) -> Delay {
 mod tests {
     use scenario::Scenario;
 
-    use super::super::plan::{Open, controller_config};
+    use super::super::plan::{Open, controller_config, requirements};
     use super::*;
 
     fn braking() -> Scenario {
@@ -194,18 +199,24 @@ mod tests {
 
     #[test]
     fn the_car_s_film_is_dropped_and_its_sensors_are_watched() {
-        let modes = of(&braking()).unwrap();
+        let scenario = braking();
+        let modes = of(&scenario).unwrap();
         let high = Level::new(1).unwrap();
 
         assert_eq!(modes.check(), Ok(()));
-        assert_eq!(modes.flows["stream"].levels[&high], Treatment::Drop);
-        assert!(modes.is_watched("cam") && modes.is_watched("lidar"));
-        assert!(!modes.is_watched("stream"));
-        let contracts = modes.flows["cam"].contracts(2);
+        let required = |name: &str| {
+            let flow = scenario.flows.iter().find(|flow| flow.name == name);
+            requirements(&scenario, flow.unwrap()).remove(0)
+        };
+        let stream = modes.service(&required("stream"), high);
+        assert_eq!(stream, controller::modes::Service::Dropped);
+        assert!(modes.is_watched(&required("cam")) && modes.is_watched(&required("lidar")));
+        assert!(!modes.is_watched(&required("stream")));
+        let contracts = modes.contracts(&modes.flows["cam"]);
         assert_eq!(contracts[0].period, units::Duration::from_ms(200));
         assert_eq!(contracts[1].period, units::Duration::from_ms(22));
         let usual = Delay::from_us(200_000);
-        let deadline = modes.deadline("cam", usual, high);
+        let deadline = modes.deadline(&required("cam"), usual, high);
         assert_eq!(deadline, Delay::from_us(22_000));
     }
 

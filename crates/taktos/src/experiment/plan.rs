@@ -102,6 +102,7 @@ pub fn requirements(scenario: &Scenario, flow: &Flow) -> Vec<Requirement> {
         traffic: traffic(scenario, flow),
         deadline: flow.deadline.map(Delay::from),
         protection: protection(flow),
+        modes: None,
     };
     let answers = acknowledged(flow).then(|| answers(scenario, flow, &forward));
     std::iter::once(forward).chain(answers).collect()

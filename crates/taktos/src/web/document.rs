@@ -14,6 +14,7 @@ pub mod flow;
 pub mod host;
 pub mod instance;
 pub mod intent;
+pub mod modal;
 pub mod mode;
 pub mod path;
 pub mod place;

@@ -67,8 +67,10 @@ impl Controller {
 
     /// Returns the flows that have something to say about levels and are in force.
     fn modal_flows<'a>(&'a self, modes: &'a Modes) -> impl Iterator<Item = &'a Flow> + 'a {
-        let ids = modes.flows.keys();
-        let flows = ids.filter_map(|name| self.flows.get(self.flows.by_name(name)?));
+        let configured = modes.flows.keys();
+        let configured = configured.filter_map(|name| self.flows.get(self.flows.by_name(name)?));
+        let configured = configured.filter(|flow| flow.admission.requirement.modes.is_none());
+        let flows = configured.chain(self.flows.modal());
         flows.filter(|flow| flow.standing == FlowStanding::Admitted)
     }
 
@@ -77,12 +79,15 @@ impl Controller {
             .modal_flows(modes)
             .filter(|flow| flow.admission.source.datapath == datapath);
         let watched = here.filter_map(|flow| {
-            let name = &flow.admission.requirement.name;
-            let said = modes.flows.get(name).filter(|_| modes.is_watched(name))?;
+            let requirement = &flow.admission.requirement;
+            let said = modes.said(requirement)?;
             let watched = Watched {
                 jitter: said.jitter,
-                contracts: said.contracts(modes.levels.len()),
+                contracts: modes.contracts(said),
             };
+            if !modes.is_watched(requirement) {
+                return None;
+            }
             Some((monitor_of(flow.id), watched))
         });
         watched.collect()

@@ -135,6 +135,12 @@ impl ModeDesk {
             .cloned()
     }
 
+    /// Returns what a level is called.
+    pub(in super::super) fn name_of(&self, level: Level) -> String {
+        let modes = self.settings.as_ref();
+        modes.map_or_else(|| level.number().to_string(), |modes| modes.name(level))
+    }
+
     /// Has everything be looked at soon.
     pub(in super::super) fn look_again(&mut self) {
         self.is_stale = true;

@@ -554,6 +554,7 @@ pub fn requirement(name: &str, source: u64, destinations: &[u64], to: MacAddress
         protection: Protection::Restore {
             interruption: Duration::from_ms(10),
         },
+        modes: None,
     }
 }
 

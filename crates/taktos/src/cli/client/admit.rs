@@ -16,6 +16,7 @@ use self::decisions::Decided;
 use super::super::exit::Exit;
 use super::super::screen::{Steps, say};
 use super::frames::Frames;
+use super::levels::Levels;
 use super::{Target, failure, put};
 use crate::client::{ClientError, Controller};
 use crate::web::document::{ProtectionDocument, RequirementDocument, RequirementsDocument};
@@ -56,6 +57,8 @@ pub struct Admit {
     contract: Contract,
     #[command(flatten)]
     frames: Frames,
+    #[command(flatten)]
+    levels: Levels,
     #[command(flatten)]
     file: file::Reading,
     #[command(flatten)]
@@ -134,6 +137,7 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
         largest_frame_bytes: contract.frame.map(DataSize::bytes_up),
         smallest_frame_bytes: None,
         protection: protection(arguments.interruption),
+        modes: arguments.levels.document(),
     }
 }
 

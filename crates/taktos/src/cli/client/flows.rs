@@ -4,6 +4,7 @@ use units::{BitRate, Duration};
 
 use super::super::exit::Exit;
 use super::happening::{About, way};
+use super::levels::described;
 use super::sheet::{Head, count, draw, facts};
 use super::{Page, Target, at, segment};
 use crate::web::document::flow::{PromiseDocument, TravelsDocument};
@@ -136,6 +137,7 @@ fn one(flow: &FlowDocument) -> String {
         ),
         ("path", admitted.route.switches.join(" ")),
     ];
+    list.extend(requirement.modes.iter().flat_map(described));
     for alternative in &admitted.alternatives {
         let path = alternative.route.switches.join(" ");
         list.push((

@@ -1,8 +1,10 @@
 //! What the controller is told of switches and hosts before it starts.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use controller::Config;
+use controller::modes::Modes;
 use scenario::{Scenario, SwitchIndex};
 
 use super::super::exit::Exit;
@@ -21,8 +23,14 @@ pub fn config(network: Option<&Path>, profile: &str) -> Result<Config, Exit> {
             ..controller_config(&unnamed, Open::Usual)
         },
     };
+    let modes = known.modes.map(|modes| Modes {
+        // What a flow gets at levels comes with the requirement.
+        flows: BTreeMap::new(),
+        ..modes
+    });
     Ok(Config {
         unknown_switch: unnamed_switch(&unnamed, SwitchIndex(0)),
+        modes,
         ..known
     })
 }
@@ -58,6 +66,21 @@ mod tests {
         assert_eq!(unknown.processing.unwrap().latency, Delay::from_us(1_000));
         assert!(unknown.other_ports.budgets[6].is_some());
         assert_eq!(unknown.name, "");
+    }
+
+    #[test]
+    fn levels_are_those_of_the_network_file_and_its_flows_say_nothing_of_them() {
+        let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+
+        let config = config(
+            Some(&scenarios.join("emergency-braking.toml")),
+            "unknown-switch",
+        );
+
+        let modes = config.unwrap().modes.unwrap();
+        assert_eq!(modes.levels.len(), 2);
+        assert!(modes.flows.is_empty());
+        assert!(modes.change_bound > Delay::ZERO);
     }
 
     #[test]

@@ -161,6 +161,7 @@ pub fn requirement(number: usize, [from, to]: [usize; 2], terms: Terms) -> Requi
                 interruption: Duration::from_ms(50),
             },
         },
+        modes: None,
     }
 }
 

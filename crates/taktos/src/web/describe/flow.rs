@@ -1,5 +1,6 @@
 //! Flows and decisions, written down.
 
+use controller::modes::ModalFlowError;
 use controller::northbound::{Accepted, Decision, FlowSummary, Promise, Travels};
 use controller::refusal::Refusal;
 
@@ -99,6 +100,13 @@ pub fn refusal(reason: &Refusal) -> Problem {
         }
         Refusal::Class { .. } => Problem::refused("class", said)
             .help("leave `class` out, or give a flow with a deadline a class from 1 to 7"),
+        Refusal::NoModes => Problem::refused("no-modes", said).help(
+            "leave `modes` out, or start the controller with a `--network` file whose `[modes]` \
+             names levels",
+        ),
+        Refusal::Modes(wrong) => unusable_modes(wrong, said),
+        Refusal::TooManyModalFlows { .. } => Problem::refused("too-many-flows", said)
+            .help("leave `modes` out of flows that get the same at all levels"),
         Refusal::Indistinguishable { .. } => Problem::conflict("indistinguishable", said)
             .help("match on one more field, such as the VLAN or a port"),
         Refusal::NoPath { .. } => {
@@ -109,5 +117,21 @@ pub fn refusal(reason: &Refusal) -> Problem {
         Refusal::Shortage(_) => Problem::refused("shortage", said)
             .help("ask for less, or withdraw flows that share its path"),
         Refusal::NotStored => Problem::not_stored(),
+    }
+}
+
+/// Returns why what a requirement says of levels cannot be, and what could.
+fn unusable_modes(wrong: &ModalFlowError, said: String) -> Problem {
+    match wrong {
+        ModalFlowError::UnknownLevel { .. } => Problem::refused("unknown-level", said)
+            .help("GET /api/v1/mode lists the levels, the lowest first"),
+        ModalFlowError::Shrinks { .. } => Problem::refused("level-shrinks", said).help(
+            "let its period be no longer, and its size, rate, burst and largest frame no less than \
+             at the level below",
+        ),
+        ModalFlowError::Unwatched { .. } => Problem::refused("no-contract", said)
+            .help("say `modes.contract`, by which the flow is watched at the lowest level"),
+        ModalFlowError::Class { .. } => Problem::refused("class", said)
+            .help("leave `class` out, or give a flow with a deadline a class from 1 to 7"),
     }
 }

@@ -1,6 +1,7 @@
 //! What an application requires of the network for one flow (S0-6).
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use calculus::admission::{MAX_BURST, MAX_DELAY, MAX_RATE};
 use controller::northbound::{
@@ -12,6 +13,7 @@ use thiserror::Error;
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 
+use super::modal::ModesDocument;
 use crate::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 
 /// The longest name of a flow, a host or an intent.
@@ -87,6 +89,10 @@ pub struct RequirementDocument {
     /// What happens when a link on its way breaks.
     #[serde(default)]
     pub protection: ProtectionDocument,
+    /// What it gets at levels of criticality, where the network has them; the same at
+    /// all of them if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modes: Option<ModesDocument>,
 }
 
 /// The fields by which a flow's frames are recognised. Those that are left out do
@@ -158,6 +164,9 @@ impl TryFrom<RequirementDocument> for Requirement {
         let usual = deadline.map_or(0, |_| USUAL_CLASS);
         let class = document.class.unwrap_or(usual);
         within("class", u64::from(class), 0, u64::from(MOST_URGENT))?;
+        let modes = document
+            .modes
+            .map(|it| it.flow(traffic, deadline.is_some()));
         Ok(Self {
             name: document.name,
             source: document.source,
@@ -167,6 +176,7 @@ impl TryFrom<RequirementDocument> for Requirement {
             traffic,
             deadline,
             protection: document.protection.try_into()?,
+            modes: modes.transpose()?.map(Arc::new),
         })
     }
 }
@@ -294,6 +304,7 @@ impl From<&Requirement> for RequirementDocument {
                     interruption_ns: interruption.as_ns(),
                 },
             },
+            modes: requirement.modes.as_deref().map(Into::into),
         }
     }
 }

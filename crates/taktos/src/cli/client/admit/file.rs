@@ -138,6 +138,7 @@ fn requirement(flow: &ImportedFlow, hosts: &BTreeMap<String, String>) -> Require
                 .map_or(SMALLEST_FRAME, |it| it.smallest_frame),
         ),
         protection: protection(None),
+        modes: None,
     }
 }
 
