@@ -9,6 +9,9 @@
 //! D_mc = detection + spread + local change + drain
 //! ```
 //!
+//! Where the level also falls, flows may be later, see
+//! [`ModeChange::total_where_it_falls`].
+//!
 //! [`mc_sdn`] has the paper's formulas and figures, MC-SDN Eqs. (1) to (4). The rest is
 //! a bound of our own: each hop of a signal is [analysed](SignalHop), not measured;
 //! the [spread](Trunks::spread) is the longest of the shortest ways over the trunks that are left
@@ -52,6 +55,18 @@ impl ModeChange {
     #[must_use]
     pub fn total(&self) -> Delay {
         self.detection + self.spread + self.local + self.drain
+    }
+
+    /// Returns the same where the level also falls.
+    ///
+    /// While it falls, a switch that watches may still grant what the higher level does,
+    /// and tell nobody: what others know of the lower level has to reach it, and that it
+    /// raises the level again has to reach them. And the fall may have been asked for
+    /// before a rise was heard of. So up to three waves cross the network, and after two
+    /// of them something may still be ahead.
+    #[must_use]
+    pub fn total_where_it_falls(&self) -> Delay {
+        self.detection + (self.spread + self.local) * 3_u64 + self.drain * 2_u64
     }
 }
 

@@ -54,6 +54,19 @@ fn a_hop_waits_for_a_frame_and_for_signals_ahead() {
 }
 
 #[test]
+fn where_the_level_falls_three_waves_may_cross_the_network() {
+    let change = ModeChange {
+        detection: Delay::from_us(1),
+        spread: Delay::from_us(10),
+        local: Delay::ZERO,
+        drain: Delay::from_us(100),
+    };
+
+    assert_eq!(change.total(), Delay::from_us(111));
+    assert_eq!(change.total_where_it_falls(), Delay::from_us(231));
+}
+
+#[test]
 fn what_is_ahead_depends_on_what_becomes_of_it() {
     let blocking = LARGEST;
     let frames = Frames(1_000);

@@ -135,8 +135,8 @@ fn level(at: usize) -> Level {
 }
 
 /// Returns the longest time from a violation until every switch treats frames by the new
-/// level and what stood ahead of favoured ones is gone: queues of higher levels are
-/// taken to be reserved.
+/// level and what stood ahead of favoured ones is gone, also if the level is just falling:
+/// queues of higher levels are taken to be reserved.
 fn change_bound(scenario: &Scenario, config: &Config) -> Delay {
     let processing = |node: usize| {
         let datapath = DatapathId(scenario.switches[node].datapath_id);
@@ -175,7 +175,7 @@ fn change_bound(scenario: &Scenario, config: &Config) -> Delay {
         local: Delay::ZERO,
         drain,
     };
-    change.total()
+    change.total_where_it_falls()
 }
 
 fn blocked(rate: BitRate) -> Delay {
