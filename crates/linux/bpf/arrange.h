@@ -2,8 +2,9 @@
 /*
  * What a frame changes about the mode: that its flow demands more, or that a
  * neighbour says so. The mode changes first, then the frame leaves, then the
- * neighbours are told. A signal that does not count goes to the core, which counts
- * it and says so.
+ * neighbours are told. A signal that does not count, and a violation, go to the core
+ * when it wants to hear of another one, and are counted here at all other times: a
+ * flood of them wakes nobody.
  */
 #pragma once
 
@@ -13,22 +14,51 @@
 /* The core has to see to the frame. No mode is this. */
 #define MODE_TO_CORE 2ull
 
-/* Returns whether a signal is from the other end of a trunk, under the key, and of a
- * form that is known. */
-INLINE int counts(const struct plan *plan, const u64 *state, const u64 *port)
+/* Why a signal does not count, in the order of the words of the modes. */
+enum fault {
+	FAULT_FORGED,
+	FAULT_MISPLACED,
+	FAULT_REPLAYED,
+	FAULT_MALFORMED,
+	FAULT_NONE,
+};
+
+/* Returns whether the core wants to hear of another one: of violations, or of
+ * signals with a fault. */
+INLINE int is_wanted(const u64 *state, u32 word, u64 now)
+{
+	return now >= READ_ONCE(state[word]);
+}
+
+/* Returns what is wrong with a signal: it is to be from the other end of a trunk,
+ * under the key, and of a form that is known. */
+INLINE u32 fault_of(const struct plan *plan, const u64 *state, const u64 *port)
 {
 	const u64 *words = plan->signal;
-	if (!(high(READ_ONCE(port[PORT_INTERFACE])) & PORT_IS_TRUNK) ||
-	    plan->signal_bytes < SIGNAL_BYTES)
-		return 0;
+	if (!(high(READ_ONCE(port[PORT_INTERFACE])) & PORT_IS_TRUNK))
+		return FAULT_MISPLACED;
+	if (plan->signal_bytes < SIGNAL_BYTES)
+		return FAULT_MALFORMED;
 	u64 tag = be64(words[4] >> 32 | words[5] << 32);
 	if (siphash_36(state[MODES_KEY_0], state[MODES_KEY_1], words, low(words[4])) != tag)
-		return 0;
+		return FAULT_FORGED;
 	u32 kind = words[0] >> 8 & 0xff;
-	return (words[0] & 0xff) == SIGNAL_VERSION &&
-	       (kind == SIGNAL_BEGINS || kind == SIGNAL_LASTS) &&
-	       (words[0] >> 16 & 0xff) < LEVELS && be64(words[2]) == port[PORT_NEIGHBOUR] &&
-	       be32(low(words[3])) == low(port[PORT_NEIGHBOUR_PORT]);
+	if ((words[0] & 0xff) != SIGNAL_VERSION ||
+	    (kind != SIGNAL_BEGINS && kind != SIGNAL_LASTS) || (words[0] >> 16 & 0xff) >= LEVELS)
+		return FAULT_MALFORMED;
+	if (be64(words[2]) != port[PORT_NEIGHBOUR] ||
+	    be32(low(words[3])) != low(port[PORT_NEIGHBOUR_PORT]))
+		return FAULT_REPLAYED;
+	return FAULT_NONE;
+}
+
+/* Takes a signal that does not count. Returns whether the core has to see it. */
+INLINE u64 refuse_signal(u64 *state, u32 fault, u64 now)
+{
+	if (is_wanted(state, MODES_WANTED_FAULTS + slot(fault, 4), now))
+		return MODE_TO_CORE;
+	atomic_add(&state[MODES_FORGED + slot(fault, 4)], 1);
+	return MODE_STAYS;
 }
 
 /* Returns the mode that the signal tells. */
@@ -45,8 +75,11 @@ CHECKED_ONCE u64 take_signal(struct plan *plan)
 	if (!plan || !state)
 		return MODE_TO_CORE;
 	u64 *port = record(&ports, plan->port);
-	if (!port || !counts(plan, state, port))
+	if (!port)
 		return MODE_TO_CORE;
+	u32 fault = fault_of(plan, state, port);
+	if (fault != FAULT_NONE)
+		return refuse_signal(state, fault, plan->now);
 	u64 heard = heard_in(plan);
 	u32 beats = (plan->signal[0] >> 8 & 0xff) == SIGNAL_LASTS;
 	WRITE_ONCE(port[PORT_HEARD], plan->now);
@@ -105,7 +138,21 @@ INLINE u64 observe_all(struct plan *plan)
 	return entered;
 }
 
-/* Rings for whatever monitors saw that they had not seen before. */
+/* Rings for what a monitor saw, if the core wants to hear of it. */
+CHECKED_ONCE int tell_violation(struct plan *plan, u32 monitor, u32 demand)
+{
+	u64 *state = record(&modes, 0);
+	if (!plan || !state)
+		return 0;
+	if (is_wanted(state, MODES_WANTED_VIOLATIONS, plan->now))
+		return ring_bell(plan, monitor, demand);
+	atomic_add(&state[MODES_DEMANDS], 1);
+	if (READ_ONCE(state[MODES_FLAGS]) & MODES_LOCKED)
+		atomic_add(&state[MODES_DISREGARDED], 1);
+	return 0;
+}
+
+/* Tells of whatever monitors saw that they had not seen before. */
 INLINE void tell_violations(struct plan *plan)
 {
 	for (u32 at = 0; at < LIMIT_MONITORS; at++) {
@@ -113,7 +160,7 @@ INLINE void tell_violations(struct plan *plan)
 			break;
 		const struct watched *watched = &plan->watched[at];
 		if (unlikely(watched->demand & DEMAND_IS_NEWS))
-			ring_bell(plan, watched->monitor, watched->demand & 0xff);
+			tell_violation(plan, watched->monitor, watched->demand & 0xff);
 	}
 }
 

@@ -232,6 +232,8 @@
 #define MODES_MALFORMED 30
 #define MODES_UNSENT 31
 #define MODES_CAME_BY 32
+#define MODES_WANTED_VIOLATIONS 33
+#define MODES_WANTED_FAULTS 34
 #define MODES_IS_ON 1ull
 #define MODES_LOCKED (1ull << 1)
 #define MODES_ASKS (1ull << 2)

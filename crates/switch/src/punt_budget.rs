@@ -25,6 +25,12 @@ impl Budget {
         }
     }
 
+    /// Returns from when on there is one in the budget.
+    pub(crate) fn next(&self) -> Instant {
+        let tolerance = self.tolerance.as_ns();
+        Instant::from_ns(self.due.as_ns().saturating_sub(tolerance))
+    }
+
     /// Takes one out of the budget and says whether there was one.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         if self.due > now + self.tolerance {

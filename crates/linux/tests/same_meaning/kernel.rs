@@ -75,6 +75,8 @@ pub struct Kernel {
     _attachments: Vec<Attachment>,
     /// Frames that went through the core.
     pub handed: u64,
+    /// How often the core was told of something without a frame.
+    pub rung: u64,
 }
 
 /// One region, shared with the switch of one case.
@@ -116,6 +118,7 @@ impl Kernel {
             senders,
             _attachments: attachments,
             handed: 0,
+            rung: 0,
         })
     }
 
@@ -178,7 +181,7 @@ impl Kernel {
     }
 
     fn hand_over(&mut self, switch: &mut Switch, now: Instant) {
-        let handed = &mut self.handed;
+        let (handed, rung) = (&mut self.handed, &mut self.rung);
         let read = |record: &[u8]| {
             let input = match Handed::parse(record) {
                 Some(Handed::Bell) => Some(Input::Bell),
@@ -191,6 +194,7 @@ impl Kernel {
                 Some(Handed::Frame(_)) | None => None,
             };
             if let Some(input) = input {
+                *rung += 1;
                 return switch.handle(now, input);
             }
             let word = |at: usize| u32::from_ne_bytes(record[at..at + 4].try_into().unwrap());

@@ -134,6 +134,20 @@ fn what_once_differed_does_so_no_more() {
     }
 }
 
+#[test]
+fn a_flood_of_signals_and_violations_that_do_not_count_wakes_nobody() {
+    const FRAMES: usize = 1_000;
+    let Some(mut kernel) = kernel_or_skip("a_flood_of_signals", Way::Trial) else {
+        return;
+    };
+
+    let difference = compare(&modes::flood(FRAMES), &mut kernel);
+
+    assert_eq!(difference, None);
+    // A refusal is told once, violations as many as a burst has.
+    assert_eq!((kernel.handed, kernel.rung), (1, 16), "of {FRAMES} each");
+}
+
 /// Says how many frames took the way through the core.
 fn say_handed(kernel: &Kernel) {
     // Not `eprintln!`: the test harness would swallow it.

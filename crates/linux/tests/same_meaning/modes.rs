@@ -5,16 +5,18 @@ use units::Duration;
 use wire::ethernet::{EtherType, MacAddress};
 use wire::message_shim::MessageShim;
 use wire::mode_signal::{Kind, LEVELS, Level, Mode, ModeSignal};
+use wire::openflow::multipart::{MultipartRequest, RequestBody};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
     LevelSet, ModeCommand, ModeConfig, ModeFlags, ModeKey, ModeMessage, ModeSet, MonitorCommand,
-    MonitorContract, MonitorId, MonitorMod, Trunk,
+    MonitorContract, MonitorId, MonitorMod, Question, Trunk,
 };
 use wire::openflow::{
-    Action, Actions, DatapathId, Fields, FlowMod, Instruction, Instructions, MatchField,
-    PortNumber, Sequence, TableId, TransactionId,
+    Action, Actions, DatapathId, Fields, FlowMod, Hello, Instruction, Instructions, MatchField,
+    Message, PortNumber, Sequence, TableId, TransactionId,
 };
 
+use crate::case::{Case, Setup, Step};
 use crate::pools::{IPV4, MACS};
 use crate::random::Random;
 
@@ -128,28 +130,35 @@ fn set(random: &mut Random) -> Vec<u8> {
 
 /// Returns an entry for signals, or one for flows that are watched.
 pub fn entry(random: &mut Random, ports: u8) -> Vec<u8> {
-    let out = Action::output(PortNumber(
-        u32::try_from(random.between(1, ports.into())).unwrap(),
-    ));
-    let watch = Action::FlowMonitor(MonitorId(random.pick(&MONITORS)));
-    let (fields, actions) = match random.percent(50) {
-        true => (
-            vec![MatchField::EthType(EtherType::MODE_SIGNAL)],
-            vec![Action::ModeArrange],
-        ),
-        false => (
-            vec![
-                MatchField::EthType(EtherType::IPV4),
-                MatchField::IpProto(17),
-                MatchField::UdpDst(SHIM_PORT),
-            ],
-            vec![watch, out],
-        ),
-    };
-    let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+    let port = u32::try_from(random.between(1, ports.into())).unwrap();
+    let monitor = random.pick(&MONITORS);
+    match random.percent(50) {
+        true => signals_arrange(),
+        false => watch(monitor, port),
+    }
+}
+
+fn signals_arrange() -> Vec<u8> {
+    let fields = [MatchField::EthType(EtherType::MODE_SIGNAL)];
+    add(&fields, &[Action::ModeArrange])
+}
+
+/// Returns an entry by which flows are watched and leave by a port.
+fn watch(monitor: u32, port: u32) -> Vec<u8> {
+    let fields = [
+        MatchField::EthType(EtherType::IPV4),
+        MatchField::IpProto(17),
+        MatchField::UdpDst(SHIM_PORT),
+    ];
+    let monitor = Action::FlowMonitor(MonitorId(monitor));
+    add(&fields, &[monitor, Action::output(PortNumber(port))])
+}
+
+fn add(fields: &[MatchField], actions: &[Action]) -> Vec<u8> {
+    let instructions = [Instruction::ApplyActions(Actions::of(actions))];
     let flow_mod = FlowMod {
         priority: 11,
-        matching: Fields::of(&fields),
+        matching: Fields::of(fields),
         instructions: Instructions::of(&instructions),
         ..FlowMod::add(TableId(0))
     };
@@ -203,6 +212,22 @@ fn signal(random: &mut Random, port: u8) -> Vec<u8> {
     frame
 }
 
+/// Returns a signal of the neighbour at port 1.
+fn neighbours_signal(era: u32, key: [u8; 16]) -> Vec<u8> {
+    let (sender, port) = far_end(1);
+    let level = Level::LOWEST;
+    let signal = ModeSignal {
+        kind: Kind::Signal,
+        mode: Mode { era, level },
+        origin: sender,
+        sender,
+        port,
+    };
+    let mut frame = Vec::new();
+    signal.emit_frame(MacAddress([2, 0, 0, 0, 9, 1]), key, &mut frame);
+    frame
+}
+
 fn shim(random: &mut Random) -> Vec<u8> {
     let payload = random.between(0, 30);
     let shim = MessageShim {
@@ -214,6 +239,23 @@ fn shim(random: &mut Random) -> Vec<u8> {
     shim.emit(&mut body);
     body.extend(random.bytes(payload));
     body.truncate(random.pick(&[4, 100, 100, 100, 100, 100]));
+    datagram_of(&body)
+}
+
+/// Returns a message of one packet.
+fn datagram(message: u32) -> Vec<u8> {
+    let shim = MessageShim {
+        message,
+        size_bytes: 8,
+        sequence: message,
+    };
+    let mut body = Vec::new();
+    shim.emit(&mut body);
+    body.extend([0; 8]);
+    datagram_of(&body)
+}
+
+fn datagram_of(body: &[u8]) -> Vec<u8> {
     let length = u16::try_from(body.len() + 8).unwrap();
     let mut frame = [MACS[0].0, MACS[1].0].concat();
     frame.extend([0x08, 0x00, 0x45, 0]);
@@ -227,6 +269,75 @@ fn shim(random: &mut Random) -> Vec<u8> {
     }
     frame.extend(body);
     frame
+}
+
+/// Returns a case in which a neighbour's link floods a switch with signals under
+/// another key, and a host with messages beyond all contracts, so many of each in one
+/// instant; in the end a controller asks what was counted.
+pub fn flood(frames: usize) -> Case {
+    let mut steps = vec![Step::Connect(1)];
+    let mut hello = Vec::new();
+    Hello::OURS.emit(TransactionId(0), &mut hello);
+    let messages = [
+        hello,
+        one_trunk(),
+        nothing_agreed(),
+        signals_arrange(),
+        watch(MONITORS[0], 1),
+    ];
+    steps.extend(messages.map(|message| Step::Message(1, message)));
+    for number in 0..u32::try_from(frames).unwrap() {
+        steps.push(Step::Frame(1, neighbours_signal(number, KEYS[1])));
+        steps.push(Step::Frame(2, datagram(number)));
+    }
+    for question in [Question::Modes, Question::Monitors] {
+        let mut asked = Vec::new();
+        let body = RequestBody::Experimenter(question.body());
+        let request = Message::MultipartRequest(MultipartRequest::new(body));
+        request.emit(TransactionId(10), &mut asked);
+        steps.push(Step::Message(1, asked));
+    }
+    let setup = Setup {
+        ports: 2,
+        tables: 1,
+        masks: 64,
+        room: 64,
+        seed: 1,
+        standalone: 0,
+    };
+    Case { setup, steps }
+}
+
+fn one_trunk() -> Vec<u8> {
+    let (far_switch, far_port) = far_end(1);
+    let port = PortNumber(1);
+    let trunks = [Trunk {
+        port,
+        far_port,
+        far_switch,
+    }];
+    bytes(&ModeMessage::Config(ModeConfig {
+        hold: None,
+        heart_beat: None,
+        key: ModeKey(KEYS[0]),
+        complete: LevelSet::ALL,
+        default: Level::LOWEST,
+        flags: ModeFlags::LOCKED,
+        trunks: Sequence::of(&trunks),
+    }))
+}
+
+fn nothing_agreed() -> Vec<u8> {
+    let contracts = [MonitorContract {
+        period: Duration::from_ns(0),
+        size_bytes: 0,
+    }];
+    bytes(&ModeMessage::MonitorMod(MonitorMod {
+        command: MonitorCommand::Add,
+        monitor: MonitorId(MONITORS[0]),
+        jitter: Duration::from_ns(0),
+        contracts: Sequence::of(&contracts),
+    }))
 }
 
 fn bytes(message: &ModeMessage<'_>) -> Vec<u8> {

@@ -37,6 +37,8 @@ pub(crate) struct Form {
     moved: bool,
     /// How often modes had changed when they were shown last.
     pub(super) modes_shown: Option<u64>,
+    /// The same of the monitors.
+    pub(super) monitors_shown: Option<u64>,
     draft: Draft,
 }
 
@@ -106,6 +108,7 @@ impl Form {
             overflow,
             moved: false,
             modes_shown: None,
+            monitors_shown: None,
             draft: Draft::default(),
         };
         form.write_constants(seed, ports);

@@ -1,5 +1,6 @@
 //! Modes and monitors as words.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 use units::Duration;
@@ -9,7 +10,7 @@ use wire::openflow::taktos::ModeFlags;
 use super::form::Form;
 use super::layout::{Region, modes, monitor, port};
 use crate::egress::Egress;
-use crate::modes::{Contracts, ModeKeeper, locked, word_of};
+use crate::modes::{Contracts, ModeKeeper, MonitorTable, Watch, locked, word_of};
 
 impl Form {
     /// Shows what the switch holds of modes. The pair only ever grows: whoever walks the
@@ -27,7 +28,7 @@ impl Form {
             self.store
                 .set(Region::Ports, at, port::NEIGHBOUR_PORT, far_port);
         }
-        self.write_monitors(&egress.modes);
+        self.write_monitors(&egress.modes.monitors);
     }
 
     fn write_agreement(&self, held: &ModeKeeper) {
@@ -46,38 +47,39 @@ impl Form {
         }
     }
 
-    /// Shows which flows are watched by which contracts. What walks have written of a
-    /// monitor is theirs as long as its contracts stay.
-    fn write_monitors(&self, held: &ModeKeeper) {
-        let records = self.store.memory().sizes().records(Region::Monitors);
-        let mut shown = vec![None; records];
-        for (place, it) in held.monitors.iter().filter(|(place, _)| *place < records) {
-            let watch = it.watch.as_ref();
-            shown[place] = watch.map(|watch| (*watch.contracts(), watch.turn()));
+    /// Shows which flows are watched by which contracts, if that has changed: a change of
+    /// the mode does not look at monitors. What walks have written of a monitor is theirs
+    /// as long as its contracts stay.
+    fn write_monitors(&mut self, monitors: &MonitorTable) {
+        if self.monitors_shown == Some(monitors.changes()) {
+            return;
         }
-        for (record, watched) in (0..).zip(shown) {
+        self.monitors_shown = Some(monitors.changes());
+        let records = self.store.memory().sizes().records(Region::Monitors);
+        for (record, watch) in (0..).zip(monitors.watches().take(records)) {
             let words = self.store.record(Region::Monitors, record);
-            let given = watched.map_or(0, |(contracts, turn)| {
-                let count = u64::try_from(contracts.given().len()).expect("at most eight");
-                count | u64::from(turn) << 32
+            let given = watch.map_or(0, |watch| {
+                let count = watch.contracts().given().len();
+                let count = u64::try_from(count).expect("at most eight");
+                count | u64::from(watch.turn()) << 32
             });
-            if words[monitor::CONTRACTS].load(Relaxed) == given {
-                continue;
+            if words[monitor::CONTRACTS].load(Relaxed) != given {
+                begin_anew(words, given, watch.map(Watch::contracts));
             }
-            let wanted = watched.map_or([0; PLAIN], |(contracts, _)| plain(&contracts));
-            locked(words, || {
-                let plain = &words[monitor::JITTER..];
-                plain
-                    .iter()
-                    .zip(wanted)
-                    .for_each(|(word, value)| word.store(value, Relaxed));
-                words[monitor::GUIDES..]
-                    .iter()
-                    .for_each(|word| word.store(0, Relaxed));
-                words[monitor::CONTRACTS].store(given, Release);
-            });
         }
     }
+}
+
+/// Has walks watch by other contracts, or by none.
+fn begin_anew(words: &[AtomicU64], given: u64, contracts: Option<&Contracts>) {
+    let wanted = contracts.map_or([0; PLAIN], plain);
+    locked(words, || {
+        let plain = words[monitor::JITTER..].iter().zip(wanted);
+        plain.for_each(|(word, value)| word.store(value, Relaxed));
+        let seen = words[monitor::GUIDES..].iter();
+        seen.for_each(|word| word.store(0, Relaxed));
+        words[monitor::CONTRACTS].store(given, Release);
+    });
 }
 
 /// Words from [`monitor::JITTER`] on that the switch writes.

@@ -151,6 +151,9 @@ impl Egress {
         if let Some(far_end) = &mut self.port_mut(port).far_end {
             far_end.heard = Some((now, signal.mode));
         }
+        if let Some(shared) = &self.modes.shared {
+            shared.note_heard(port, now, signal.mode);
+        }
         let counters = &mut self.modes.counters;
         match signal.kind {
             Kind::Signal => counters.received += 1,
@@ -335,7 +338,7 @@ impl Egress {
         for (at, port) in (0..).map(PortIndex).zip(&self.ports) {
             if let Some(far_end) = port.far_end {
                 let by_walks = self.modes.shared.as_ref().and_then(|it| it.heard(at));
-                let heard = far_end.heard.max(by_walks);
+                let heard = by_walks.or(far_end.heard);
                 let status = TrunkStatus {
                     port: port.config.number,
                     heard: heard.map(|(at, _)| now.saturating_since(at)),

@@ -125,6 +125,7 @@ impl ModeKeeper {
     /// Lets walks of the compiled form change what they can, from here on.
     pub(crate) fn share(&mut self, shared: SharedModes) {
         shared.begin(&self.agreement);
+        shared.want(&self.outbox);
         self.shared = Some(shared);
     }
 
@@ -262,7 +263,12 @@ impl ModeKeeper {
             changed,
             count: 1,
         };
+        let Some(shared) = &mut self.shared else {
+            return self.outbox.put(now, event);
+        };
+        shared.tell_counted(&mut self.outbox);
         self.outbox.put(now, event);
+        shared.want(&self.outbox);
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct MonitorTable {
     used: usize,
     /// How many monitors have begun.
     turns: u32,
+    /// How often a monitor has begun or ended.
+    changes: u64,
 }
 
 /// What is known of one number.
@@ -74,6 +76,7 @@ impl MonitorTable {
             slots: Box::new([EMPTY; SLOTS]),
             used: 0,
             turns: 0,
+            changes: 0,
         }
     }
 
@@ -151,6 +154,7 @@ impl MonitorTable {
             && watch.as_ref().is_none_or(|it| it.contracts != contracts)
         {
             self.turns = self.turns.wrapping_add(1);
+            self.changes += 1;
             *watch = Some(Watch::new(contracts, self.turns));
         }
         Ok(())
@@ -162,6 +166,7 @@ impl MonitorTable {
             return false;
         };
         let removed = self.places[place].take();
+        self.changes += 1;
         self.settle();
         removed.is_some_and(|it| it.watch.is_some())
     }
@@ -183,6 +188,17 @@ impl MonitorTable {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Place)> {
         let places = self.places.iter().enumerate();
         places.filter_map(|(at, place)| Some((at, place.as_ref()?)))
+    }
+
+    /// Returns how often a monitor has begun or ended.
+    pub(crate) const fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Returns the monitors at all places that were ever taken.
+    pub(crate) fn watches(&self) -> impl Iterator<Item = Option<&Watch>> {
+        let places = self.places.iter();
+        places.map(|place| place.as_ref().and_then(|it| it.watch.as_ref()))
     }
 
     /// Returns the number that has a place.

@@ -1,13 +1,16 @@
 //! What the controllers are to be told of modes, no more of it than they can bear.
 //!
 //! That a mode was entered is always told; violations and signals that did not
-//! count have a budget each, and what is beyond is counted with the next one.
+//! count have a budget each, and what is beyond is counted with the next one. From when
+//! on the next one can be told is said in the words that walks of the compiled form
+//! look at, so that they wake the core for no more of them than that.
 
 use std::collections::VecDeque;
 
 use units::{Duration, Instant};
 use wire::openflow::taktos::{ModeEvent, ModeEventKind, SignalFault};
 
+use crate::compiled::layout::modes;
 use crate::config::PuntBudget;
 use crate::punt_budget::Budget;
 
@@ -25,6 +28,42 @@ const REFUSALS: PuntBudget = PuntBudget {
 };
 /// Kinds of events, each reason to refuse a signal being one.
 const KINDS: usize = 7;
+
+/// What has a budget, and which walks count while nobody wants to hear of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flood {
+    kind: usize,
+    /// The word with the time from which on the core wants to hear of it.
+    pub(super) wanted: usize,
+    /// The word in which walks count.
+    pub(super) counted: usize,
+}
+
+impl Flood {
+    /// All that there are.
+    pub(super) const ALL: [Self; 5] = [
+        Self {
+            kind: VIOLATION,
+            wanted: modes::WANTED_VIOLATIONS,
+            counted: modes::DEMANDS,
+        },
+        Self::of_signals(0, modes::FORGED),
+        Self::of_signals(1, modes::MISPLACED),
+        Self::of_signals(2, modes::REPLAYED),
+        Self::of_signals(3, modes::MALFORMED),
+    ];
+
+    const fn of_signals(fault: usize, counted: usize) -> Self {
+        Self {
+            kind: FIRST_FAULT + fault,
+            wanted: modes::WANTED_FAULTS + fault,
+            counted,
+        }
+    }
+}
+
+const VIOLATION: usize = 1;
+const FIRST_FAULT: usize = 3;
 
 /// Events that nobody was told yet.
 #[derive(Debug)]
@@ -65,6 +104,19 @@ impl Outbox {
         }
     }
 
+    /// Counts what walks saw and nobody was told, with the next one that is told.
+    pub(super) fn leave_out(&mut self, flood: Flood, count: u64) {
+        self.left_out[flood.kind] += count;
+    }
+
+    /// Returns from when on another one can be told.
+    pub(super) fn wants(&self, flood: Flood) -> Instant {
+        match flood.kind.checked_sub(FIRST_FAULT) {
+            None => self.violations.next(),
+            Some(fault) => self.refusals[fault].next(),
+        }
+    }
+
     pub(crate) fn take(&mut self) -> Option<ModeEvent> {
         self.events.pop_front()
     }
@@ -73,9 +125,9 @@ impl Outbox {
 const fn kind_of(kind: ModeEventKind) -> usize {
     match kind {
         ModeEventKind::Entered => 0,
-        ModeEventKind::Violation(_) => 1,
+        ModeEventKind::Violation(_) => VIOLATION,
         ModeEventKind::Incomplete => 2,
-        ModeEventKind::SignalsRefused(fault) => 3 + fault_of(fault),
+        ModeEventKind::SignalsRefused(fault) => FIRST_FAULT + fault_of(fault),
     }
 }
 

@@ -12,6 +12,7 @@ use wire::mode_signal::Mode;
 use wire::openflow::taktos::ModeCounters;
 
 use super::agreement::{Agreement, mode_of, word_of};
+use super::outbox::{Flood, Outbox};
 use crate::compiled::layout::{Region, modes, monitor, port};
 use crate::compiled::{Memory, Words};
 use crate::port::PortIndex;
@@ -24,6 +25,8 @@ pub(crate) struct SharedModes {
     ports: Arc<dyn Words>,
     /// How often walks could not tell all neighbours, as far as was seen to.
     unsent: u64,
+    /// What walks counted of each flood, as far as it was taken.
+    counted: [u64; Flood::ALL.len()],
 }
 
 /// A mode that a walk has entered.
@@ -41,6 +44,7 @@ impl SharedModes {
             monitors: memory.share(Region::Monitors),
             ports: memory.share(Region::Ports),
             unsent: 0,
+            counted: [0; Flood::ALL.len()],
         }
     }
 
@@ -78,6 +82,24 @@ impl SharedModes {
         std::mem::replace(&mut self.unsent, unsent) != unsent
     }
 
+    /// Says to walks from when on the core wants to hear of a violation, and of a signal
+    /// that does not count.
+    pub(super) fn want(&self, outbox: &Outbox) {
+        for flood in Flood::ALL {
+            let from = outbox.wants(flood).as_ns();
+            self.state()[flood.wanted].store(from, Relaxed);
+        }
+    }
+
+    /// Has the outbox count what walks saw meanwhile and told nobody.
+    pub(super) fn tell_counted(&mut self, outbox: &mut Outbox) {
+        for (at, flood) in Flood::ALL.into_iter().enumerate() {
+            let counted = self.get(flood.counted);
+            let before = std::mem::replace(&mut self.counted[at], counted);
+            outbox.leave_out(flood, counted.saturating_sub(before));
+        }
+    }
+
     /// Returns when flows last demanded anything.
     pub(super) fn demanded(&self) -> Option<Instant> {
         instant(self.get(modes::DEMANDED))
@@ -91,9 +113,22 @@ impl SharedModes {
         to.beats_received += self.get(modes::BEATS_RECEIVED);
         to.duplicate += self.get(modes::DUPLICATE);
         to.stale += self.get(modes::STALE);
+        to.demanded += self.get(modes::DEMANDS);
+        to.disregarded += self.get(modes::DISREGARDED);
+        to.forged += self.get(modes::FORGED);
+        to.misplaced += self.get(modes::MISPLACED);
+        to.replayed += self.get(modes::REPLAYED);
+        to.malformed += self.get(modes::MALFORMED);
     }
 
-    /// Returns what walks last heard from a neighbour.
+    /// Notes what was heard from a neighbour, as walks do.
+    pub(super) fn note_heard(&self, at: PortIndex, now: Instant, mode: Mode) {
+        let words = self.port(at);
+        words[port::HEARD].store(now.as_ns(), Relaxed);
+        words[port::HEARD_MODE].store(word_of(mode), Relaxed);
+    }
+
+    /// Returns what was last heard from a neighbour.
     pub(super) fn heard(&self, at: PortIndex) -> Option<(Instant, Mode)> {
         let words = self.port(at);
         let heard = instant(words[port::HEARD].load(Relaxed))?;

@@ -61,6 +61,12 @@ pub const UNSENT: usize = 31;
 /// By which port the mode came that a walk entered last: its place plus one, or
 /// zero.
 pub const CAME_BY: usize = 32;
+/// From when on the core wants to hear of a violation, in nanoseconds. Until then
+/// walks count them and wake nobody.
+pub const WANTED_VIOLATIONS: usize = 33;
+/// The first of four: the same of signals that do not count, by what is wrong with
+/// them, in the order of what walks count of them from [`FORGED`] on.
+pub const WANTED_FAULTS: usize = 34;
 
 /// A controller has said what trunks and key are.
 pub const IS_ON: u64 = 1;

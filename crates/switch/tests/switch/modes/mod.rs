@@ -1,5 +1,6 @@
 //! Criticality modes of one switch, seen from its neighbours and its controller.
 
+mod allocation;
 mod controller;
 mod fates;
 mod levels;
