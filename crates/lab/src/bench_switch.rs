@@ -19,6 +19,7 @@ use thiserror::Error;
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
+use wire::openflow::taktos::MonitorId;
 use wire::openflow::{Action, DatapathId, MatchField, PortNumber};
 
 use crate::network::{BuildError, CablePlan, HostPlan, Network, Place, Plan};
@@ -35,6 +36,7 @@ const RATE: BitRate = BitRate::from_mbps(40_000);
 const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 /// Of the entry that forwards; those before it have more.
 const PRIORITY: u16 = 10;
+const MONITOR: MonitorId = MonitorId(1);
 /// The queue of the frames.
 const QUEUE: u8 = 7;
 
@@ -116,6 +118,20 @@ impl BenchSwitch {
         let source = MatchField::EthSrc(Masked::exact(MacAddress([2, 0, 0, 0, 0, 9])));
         let mut actions = vec![Action::SetField(source); rewrites];
         actions.push(Action::output(PortNumber(2)));
+        self.controller.add(PRIORITY, &[], &actions)?;
+        self.controller.await_all()
+    }
+
+    /// Has all frames go to the other host, and watches them as messages that may be as
+    /// large and as many as they like.
+    ///
+    /// # Errors
+    ///
+    /// If the switch refuses or does not answer.
+    pub fn join_watched(&mut self) -> io::Result<()> {
+        self.controller.clear()?;
+        self.controller.watch(MONITOR)?;
+        let actions = [Action::FlowMonitor(MONITOR), Action::output(PortNumber(2))];
         self.controller.add(PRIORITY, &[], &actions)?;
         self.controller.await_all()
     }

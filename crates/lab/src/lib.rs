@@ -34,6 +34,7 @@ pub mod cable;
 pub mod delay_line;
 pub mod forwarding_times;
 pub mod host;
+pub mod monitor_times;
 pub mod network;
 pub mod open_vswitch;
 pub mod privilege;

@@ -5,9 +5,10 @@ use std::net::{TcpListener, TcpStream};
 
 use linux::clock;
 use units::Duration;
+use wire::openflow::taktos::{ModeMessage, MonitorCommand, MonitorContract, MonitorId, MonitorMod};
 use wire::openflow::{
     Action, Actions, Fields, FlowMod, FlowModCommand, Framer, Hello, Instruction, Instructions,
-    MatchField, Message, TableId, TransactionId, emit_barrier_request,
+    MatchField, Message, Sequence, TableId, TransactionId, emit_barrier_request,
 };
 
 /// How long a switch may take to dial, and to answer.
@@ -60,6 +61,21 @@ impl Controller {
             };
             everything.emit(TransactionId(2), out);
         })
+    }
+
+    /// Has the switch begin to watch by a contract that nobody breaks.
+    pub(super) fn watch(&mut self, monitor: MonitorId) -> io::Result<()> {
+        let contracts = [MonitorContract {
+            period: Duration::ZERO,
+            size_bytes: u32::MAX,
+        }];
+        let monitor = MonitorMod {
+            command: MonitorCommand::Add,
+            monitor,
+            jitter: Duration::ZERO,
+            contracts: Sequence::of(&contracts),
+        };
+        self.tell(|out| ModeMessage::MonitorMod(monitor).emit(TransactionId(2), out))
     }
 
     /// Adds an entry.

@@ -21,7 +21,7 @@ use crate::topology::{End, HOST_PORT, SWITCHES, Topology};
 const CONTROLLER_PORT: u16 = 6653;
 const STALL: Duration = Duration::from_us(200);
 /// Faster than any sender here.
-const UNPACED: BitRate = BitRate::from_mbps(40_000);
+pub const UNPACED: BitRate = BitRate::from_mbps(40_000);
 const RING_BYTES: usize = 4 << 20;
 /// What is agreed on for the lowest level, in bytes.
 pub const AGREED_BYTES: u32 = 1000;

@@ -1,5 +1,7 @@
 //! How nine switches are joined (MC-SDN Fig. 5).
 
+use calculus::mode_change::{Hop, SIGNALS_AHEAD, SignalHop, Trunks};
+use units::{BitRate, DataSize, Delay, Duration};
 use wire::openflow::PortNumber;
 
 /// Switches of every network.
@@ -7,6 +9,15 @@ pub const SWITCHES: usize = 9;
 
 /// The port of the first switch at which the host is.
 pub const HOST_PORT: PortNumber = PortNumber(1);
+
+/// What a signal can no longer overtake at a port that the kernel queues for: the frame
+/// that is being sent, and the one behind it that has left the inner queue (decision
+/// 0010), on the wire.
+const BLOCKING: DataSize = DataSize::from_bytes(2 * 1538);
+
+/// The longest time that a frame is taken to be in a switch, as the profile
+/// `taktos-kernel` has it.
+const PROCESSING: Delay = Delay::from_us(14);
 
 /// A port of a switch that leads to another.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +94,32 @@ impl Topology {
             });
         }
         ends
+    }
+
+    /// Returns the longest time from the detection until the last switch has changed, over
+    /// links of this rate of which none is lost: the sound bound of
+    /// `calculus::mode_change`.
+    pub fn bound(self, rate: BitRate) -> Duration {
+        let hop = SignalHop {
+            rate,
+            propagation: Delay::ZERO,
+            blocking: BLOCKING,
+            equal: DataSize::ZERO,
+            signals_ahead: SIGNALS_AHEAD,
+            processing: PROCESSING,
+        };
+        let delay = hop.bound().expect("a signal takes less than 213 days");
+        let hops = self.cables().into_iter().enumerate();
+        let hops = hops.flat_map(|(link, [one, other])| {
+            [(one, other), (other, one)].map(|(from, to)| Hop {
+                from,
+                to,
+                link,
+                delay,
+            })
+        });
+        let spread = Trunks::new(SWITCHES, hops).spread(0);
+        (PROCESSING + spread).round_up()
     }
 
     /// Returns over how many links the last switch is told.
