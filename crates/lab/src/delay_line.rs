@@ -2,20 +2,22 @@
 //! arrived and a fixed time after it.
 //!
 //! A thread of its own reads both ports, by packet sockets, and spins, so that a
-//! frame leaves within a few microseconds of its moment. By how much it misses that
-//! moment is seen by who looks at its ports, which is how a tester is calibrated.
+//! frame leaves within a few microseconds of its moment. When it truly left is told by
+//! the stamp of the driver, which is how a tester is calibrated.
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use linux::clock::{self, WallClock};
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
-use linux::sender::{ClassId, Sender};
 use linux::tap::{Direction, RING_BYTES, Tap};
+use measure::identity::identify;
 use units::{Duration, Instant};
+
+use crate::departing::{Departed, Departing, MOST_REMEMBERED, Passage};
 
 /// The most frames that wait in one direction; more are dropped, and counted.
 pub const MOST_HELD: usize = 8_192;
@@ -23,14 +25,13 @@ pub const MOST_HELD: usize = 8_192;
 pub const LONGEST_DELAY: Duration = Duration::from_secs(1);
 /// Frames that are read before the other direction has its turn.
 const BURST: usize = 32;
-/// Every frame has the same rank.
-const NO_CLASS: ClassId = ClassId { major: 0, minor: 0 };
 
 /// The relay. It ends with this value.
 #[derive(Debug)]
 pub struct DelayLine {
     stop: Arc<AtomicBool>,
     dropped: Arc<AtomicU64>,
+    left: Arc<Mutex<Vec<Passage>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -49,7 +50,9 @@ impl DelayLine {
         ];
         let stop = Arc::new(AtomicBool::new(false));
         let dropped = Arc::new(AtomicU64::new(0));
+        let left = Arc::new(Mutex::new(Vec::new()));
         let (should_stop, count) = (Arc::clone(&stop), Arc::clone(&dropped));
+        let list = Arc::clone(&left);
         let thread = thread::Builder::new().name("delay line".to_owned());
         let thread = thread.spawn(move || {
             scheduling::apply(Wish {
@@ -59,6 +62,7 @@ impl DelayLine {
             while !should_stop.load(Ordering::Relaxed) {
                 for way in &mut ways {
                     way.turn(&count);
+                    way.note_departures(&list);
                 }
                 std::hint::spin_loop();
             }
@@ -66,8 +70,14 @@ impl DelayLine {
         Ok(Self {
             stop,
             dropped,
+            left,
             thread: Some(thread),
         })
+    }
+
+    /// Returns when frames with a number have left, and forgets it.
+    pub(crate) fn passages(&self) -> Vec<Passage> {
+        std::mem::take(&mut *lock(&self.left))
     }
 
     /// Returns how many frames it had no room for.
@@ -86,10 +96,15 @@ impl Drop for DelayLine {
     }
 }
 
+fn lock(list: &Mutex<Vec<Passage>>) -> MutexGuard<'_, Vec<Passage>> {
+    // A list is whole between any two entries.
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// One direction.
 struct Way {
     tap: Tap,
-    sender: Sender,
+    sender: Departing,
     delay: Duration,
     wall: WallClock,
     held: VecDeque<(Instant, Vec<u8>)>,
@@ -104,7 +119,7 @@ impl Way {
         tap.ignore_outgoing()?;
         Ok(Self {
             tap,
-            sender: Sender::open(to, NO_CLASS)?,
+            sender: Departing::open(to)?,
             delay,
             wall: WallClock::sample(),
             held: VecDeque::with_capacity(MOST_HELD),
@@ -133,10 +148,28 @@ impl Way {
                 break;
             }
         }
-        while let Some((_, frame)) = self.held.pop_front_if(|(due, _)| *due <= clock::now()) {
+        while let Some((due, frame)) = self.held.pop_front_if(|(due, _)| *due <= clock::now()) {
             // A frame that the interface does not take is lost, as at any relay.
-            let _ = self.sender.send(&frame);
+            let _ = self.sender.send(&frame, due);
             self.spare.push(frame);
+        }
+    }
+
+    /// Takes down which frames have left by now.
+    fn note_departures(&mut self, list: &Mutex<Vec<Passage>>) {
+        let passage = |gone: Departed<'_>| {
+            let number = identify(gone.bytes)?.number;
+            let stamp = gone.stamp;
+            Some(Passage { number, stamp })
+        };
+        // What the kernel does not tell of is not known to have left.
+        while let Ok(Some(passage)) = self.sender.next(passage) {
+            let mut left = lock(list);
+            if let Some(passage) = passage
+                && left.len() < MOST_REMEMBERED
+            {
+                left.push(passage);
+            }
         }
     }
 }

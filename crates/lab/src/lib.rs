@@ -32,6 +32,7 @@ pub mod agent;
 pub mod bench_switch;
 pub mod cable;
 pub mod delay_line;
+mod departing;
 pub mod forwarding_times;
 pub mod host;
 pub mod monitor_times;

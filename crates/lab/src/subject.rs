@@ -143,6 +143,21 @@ impl Subject {
         }
     }
 
+    /// Tells whether it is in the kernel, which hands on the very buffer that a sender
+    /// made.
+    #[must_use]
+    pub fn hands_on_buffers(&self) -> bool {
+        match self {
+            Self::Relay(plan) => plan.delay.is_none(),
+            Self::Bridge => true,
+            Self::Taktos { engine, .. } => match engine {
+                TaktosEngine::Kernel => true,
+                TaktosEngine::Packet | TaktosEngine::Xdp => false,
+            },
+            Self::OpenVswitch(_) => false,
+        }
+    }
+
     fn lacks(&self) -> Option<SubjectError> {
         let (programs, package) = self.needs();
         let missing = programs.iter().find(|it| !process::is_installed(it))?;
@@ -162,7 +177,7 @@ pub struct Running {
     /// The socket at which it takes controllers.
     control: Option<PathBuf>,
     _relays: Vec<Relay>,
-    _delay_line: Option<DelayLine>,
+    delay_line: Option<DelayLine>,
     folder: Folder,
 }
 
@@ -190,7 +205,7 @@ impl Running {
             processes: Vec::new(),
             control: None,
             _relays: Vec::new(),
-            _delay_line: None,
+            delay_line: None,
             folder,
         };
         let started = running.begin(stage);
@@ -230,7 +245,7 @@ impl Running {
             Some(delay) => {
                 let ports = [first, second];
                 let start = || DelayLine::start(ports, delay, own_processor());
-                self._delay_line = Some(stage.room.run(start)?);
+                self.delay_line = Some(stage.room.run(start)?);
             }
             None => {
                 let hook = Hook::TrafficControl;
@@ -294,6 +309,12 @@ impl Running {
     /// Tells whether one of its programs has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         self.processes.iter_mut().any(Process::has_ended)
+    }
+
+    /// Returns the relay that holds frames, if it is one.
+    #[must_use]
+    pub fn delay_line(&self) -> Option<&DelayLine> {
+        self.delay_line.as_ref()
     }
 
     /// Returns its programs, of which it may have none.

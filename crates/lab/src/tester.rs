@@ -5,8 +5,8 @@
 //! of its own ([`Subject`]), or whatever the user has connected to interfaces of this
 //! machine, which are borrowed and given back as they were.
 //!
-//! What leaves is stamped behind the queueing discipline, right before the driver
-//! takes it; what arrives, when the driver hands it up. Between virtual interfaces
+//! What leaves is stamped by the driver or, at borrowed interfaces, right before the
+//! driver takes it; what arrives, when the driver hands it up. Between virtual interfaces
 //! the time from the one to the other on a bare cable is the tester's own share of a
 //! latency; it is measured beforehand ([`calibration`]) and stated as the bias.
 //!
@@ -179,7 +179,10 @@ impl LinkTester {
                 rate: None,
                 one_clock: true,
                 stamps: Stamps::Kernel,
-                bias: Some(added.bias),
+                bias: Some(match subject.hands_on_buffers() {
+                    true => added.bias + added.by_stamp,
+                    false => added.bias,
+                }),
                 agent: agent.is_some(),
             },
             ports: opened,

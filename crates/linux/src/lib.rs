@@ -28,6 +28,7 @@
 //! | [`controller_loop`] | the controller, its connections and its store |
 //! | [`packet_loop`] | all switches of the process, on one thread |
 //! | [`sender`] | a host's way through its queueing discipline |
+//! | [`departures`] | a way onto a link that says when each frame left |
 
 pub mod bpf;
 pub mod carrier_watch;
@@ -36,6 +37,7 @@ pub mod clock;
 pub mod connection;
 pub mod controller_loop;
 pub mod crew;
+pub mod departures;
 pub mod descriptors;
 pub mod dialer;
 pub mod discipline;

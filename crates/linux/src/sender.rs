@@ -88,12 +88,23 @@ impl Sender {
     ///
     /// What the kernel says, other than a full queue or a link that is down.
     pub fn send(&mut self, frame: &[u8]) -> io::Result<Queued> {
-        match send(&self.socket, frame, SendFlags::DONTWAIT) {
-            Ok(_) => Ok(Queued::Taken),
+        match self.try_send(frame) {
+            Ok(()) => Ok(Queued::Taken),
             Err(Errno::NOBUFS | Errno::AGAIN) => Ok(Queued::Overflowed),
             Err(Errno::NETDOWN | Errno::NXIO) => Ok(Queued::Down),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Queues one frame, and says what the kernel says.
+    pub(crate) fn try_send(&self, frame: &[u8]) -> Result<(), Errno> {
+        send(&self.socket, frame, SendFlags::DONTWAIT).map(|_| ())
+    }
+}
+
+impl AsFd for Sender {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

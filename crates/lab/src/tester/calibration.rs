@@ -7,21 +7,21 @@
 //! not exceed is added up: a busy machine makes the others take longer, and to take that
 //! off would make a device faster than it is.
 //!
-//! To see a frame leave, the kernel copies it after it has stamped it, and only then
-//! hands it to the driver. At the tester's port that copy is part of every latency; at
-//! the device's there is none in a trial, and it is taken off again. How long it takes
-//! is what a second capture at the same port adds.
+//! A device in the kernel hands on the very buffer that the tester sent, and the kernel
+//! stamps it once more where it leaves the device. How much longer that takes than to
+//! send the same frame without a stamp is a bias of its own.
 
 use std::io;
 use std::thread;
 
-use linux::clock;
+use linux::clock::{self, WallTime};
+use linux::departures::StampedSender;
 use linux::interface::Interface;
 use linux::namespace::Namespace;
 use linux::sender::{ClassId, Sender};
-use linux::tap::{Direction, Tap};
+use linux::tap::{Captured, Direction, Tap};
 use measure::statistics::Distribution;
-use units::Duration;
+use units::{Duration, Instant};
 use wire::ethernet::EtherType;
 
 use super::round::EARLY;
@@ -32,7 +32,8 @@ use crate::subject;
 pub const FRAMES: u32 = 400;
 /// In thousandths.
 const QUARTER: u32 = 250;
-const SPACING: Duration = Duration::from_us(250);
+/// Longer than the thread is awake beforehand, as in most trials.
+const SPACING: Duration = Duration::from_us(500);
 const SETTLING: Duration = Duration::from_ms(10);
 const RING_BYTES: usize = 2 << 20;
 const FRAME_BYTES: usize = 60;
@@ -47,8 +48,8 @@ const ADDRESSES: [u8; 12] = [2, 0, 0, 0, 0, 0xaa, 2, 0, 0, 0, 0, 0xab];
 pub struct Added {
     /// From the first port to the second.
     pub bias: Duration,
-    /// By each further capture at a port that a frame leaves by.
-    pub by_capture: Duration,
+    /// By the stamp where a frame leaves a device that is in the kernel.
+    pub by_stamp: Duration,
 }
 
 /// Returns by how much a latency from the first port to the second is too long. A
@@ -74,66 +75,131 @@ pub fn of_cables(stage: &Stage) -> io::Result<Added> {
 fn cross_both(stage: &Stage) -> io::Result<Added> {
     let [here, there] = [LEFT, RIGHT].map(|side| (&stage.hosts[side], stage.interface_name(side)));
     let [near, far] = [LEFT, RIGHT].map(|side| (&stage.room, stage.ports()[side]));
-    let usual = |from: Place<'_>, to: Place<'_>, captures: usize| {
-        let crossed = crossing(from, to, captures)?.quantile(QUARTER);
-        crossed.ok_or_else(|| io::Error::other("no frame crosses a bare cable"))
+    let usual = |crossed: &Distribution| {
+        let usual = crossed.quantile(QUARTER);
+        usual.ok_or_else(|| io::Error::other("no frame crosses a bare cable"))
     };
-    let (first, second) = (usual(here, near, 1)?, usual(far, there, 1)?);
-    let by_capture = usual(far, there, 2)?.saturating_sub(second);
+    let (first, second) = (crossing(here, near)?, crossing(far, there)?);
+    let [with, without] = sending(far, there)?;
     Ok(Added {
-        bias: first + second.saturating_sub(by_capture),
-        by_capture,
+        bias: usual(&first)? + usual(&second)?,
+        by_stamp: usual(&with)?.saturating_sub(usual(&without)?),
     })
 }
 
 /// An interface in its namespace.
 type Place<'a> = (&'a Namespace, &'a str);
 
-/// Sends over one bare cable, with so many captures where frames leave, and returns the
-/// differences of the stamps.
-fn crossing(from: Place<'_>, to: Place<'_>, captures: usize) -> io::Result<Distribution> {
-    let index = |(room, name): Place<'_>| room.run(|| Interface::named(name)).map(|it| it.index());
-    let (here, there) = (index(from)?, index(to)?);
-    let mut sender = from.0.run(|| Sender::open(here, NO_CLASS))?;
-    let mut leaving = from.0.run(|| Tap::open(here, RING_BYTES))?;
-    let further = (1..captures).map(|_| from.0.run(|| Tap::open(here, RING_BYTES)));
-    let _further = further.collect::<io::Result<Vec<_>>>()?;
-    let mut arriving = to.0.run(|| Tap::open(there, RING_BYTES))?;
-    let mut frame = ADDRESSES.to_vec();
-    frame.extend_from_slice(&EXPERIMENTAL.0.to_be_bytes());
-    frame.resize(FRAME_BYTES, 0);
-    let mut due = clock::now() + SETTLING;
+/// Sends over one bare cable, and returns how long frames take from the stamp of the
+/// driver to the one at the other end.
+fn crossing(from: Place<'_>, to: Place<'_>) -> io::Result<Distribution> {
+    let mut sender = from.0.run(|| StampedSender::open(index(from)?))?;
+    let mut cable = Cable::listen(to, FRAMES)?;
+    let mut left = vec![None; FRAMES as usize];
     for number in 0..FRAMES {
-        frame[14..18].copy_from_slice(&number.to_be_bytes());
-        clock::sleep_until(due);
-        // As in a trial.
-        while clock::now() < due + EARLY {
+        sender.send(cable.frame(number))?;
+        sender.departures(|it| {
+            let place = usize::try_from(it.number).ok();
+            if let Some(place) = place.and_then(|at| left.get_mut(at)) {
+                *place = Some(it.stamp);
+            }
+        })?;
+    }
+    Ok(spread(&left, &cable.arrivals()))
+}
+
+/// Sends over one bare cable, in turns with a stamp of the driver and without one, and
+/// returns how long frames take from the beginning of the system call to the stamp at the
+/// other end.
+fn sending(from: Place<'_>, to: Place<'_>) -> io::Result<[Distribution; 2]> {
+    let (mut stamped, mut plain) = from.0.run(|| -> io::Result<_> {
+        let index = index(from)?;
+        Ok((StampedSender::open(index)?, Sender::open(index, NO_CLASS)?))
+    })?;
+    let mut cable = Cable::listen(to, 2 * FRAMES)?;
+    let mut began = [vec![], vec![]];
+    for number in 0..2 * FRAMES {
+        let frame = cable.frame(number);
+        let now = WallTime::now();
+        let is_plain = number % 2 == 1;
+        match is_plain {
+            true => plain.send(frame).map(|_| ())?,
+            false => stamped.send(frame).map(|_| ())?,
+        }
+        began[usize::from(is_plain)].push(Some(now));
+        began[usize::from(!is_plain)].push(None);
+    }
+    let arrived = cable.arrivals();
+    Ok(began.map(|began| spread(&began, &arrived)))
+}
+
+fn index(at: Place<'_>) -> io::Result<u32> {
+    at.0.run(|| Interface::named(at.1)).map(|it| it.index())
+}
+
+/// Returns the times from the first stamp of each frame to the second.
+fn spread(from: &[Option<WallTime>], to: &[Option<WallTime>]) -> Distribution {
+    let mut times = Distribution::default();
+    for (from, to) in from.iter().zip(to) {
+        if let (Some(from), Some(to)) = (from, to) {
+            let ns = to.as_ns().saturating_sub(from.as_ns());
+            times.record(Duration::from_ns(ns));
+        }
+    }
+    times
+}
+
+/// The far end of a bare cable, and the frames that are to cross it.
+struct Cable {
+    arriving: Tap,
+    frames: u32,
+    due: Instant,
+    frame: [u8; FRAME_BYTES],
+}
+
+impl Cable {
+    fn listen(to: Place<'_>, frames: u32) -> io::Result<Self> {
+        let arriving = to.0.run(|| Tap::open(index(to)?, RING_BYTES))?;
+        let mut frame = [0; FRAME_BYTES];
+        frame[..12].copy_from_slice(&ADDRESSES);
+        frame[12..14].copy_from_slice(&EXPERIMENTAL.0.to_be_bytes());
+        Ok(Self {
+            arriving,
+            frames,
+            due: clock::now() + SETTLING,
+            frame,
+        })
+    }
+
+    /// Waits for the next moment to send, as a trial does, and returns what to send.
+    fn frame(&mut self, number: u32) -> &[u8] {
+        self.frame[14..18].copy_from_slice(&number.to_be_bytes());
+        clock::sleep_until(self.due);
+        let due = self.due + EARLY;
+        while clock::now() < due {
             std::hint::spin_loop();
         }
-        sender.send(&frame)?;
-        due += SPACING;
+        self.due += SPACING;
+        &self.frame
     }
-    clock::sleep_until(clock::now() + SETTLING);
-    let mut left = vec![None; FRAMES as usize];
-    let number = |bytes: &[u8]| {
-        let ours = bytes.get(12..14) == Some(&EXPERIMENTAL.0.to_be_bytes());
-        let number = bytes.get(14..18)?.try_into().ok()?;
-        ours.then(|| usize::try_from(u32::from_be_bytes(number)).ok())?
-    };
-    let mut note = |seen: linux::tap::Captured<'_>| match (seen.direction, number(seen.bytes)) {
-        (Direction::Out, Some(number)) if number < left.len() => left[number] = Some(seen.stamp),
-        (Direction::Out | Direction::In, _) => {}
-    };
-    while leaving.take(&mut note).is_some() {}
-    let mut crossed = Distribution::default();
-    while let Some(seen) = arriving.take(|seen| {
-        let number = number(seen.bytes).filter(|_| seen.direction == Direction::In)?;
-        Some((*left.get(number)?.as_ref()?, seen.stamp))
-    }) {
-        if let Some((left, arrived)) = seen {
-            let ns = arrived.as_ns().saturating_sub(left.as_ns());
-            crossed.record(Duration::from_ns(ns));
-        }
+
+    /// Returns when each frame arrived.
+    fn arrivals(mut self) -> Vec<Option<WallTime>> {
+        clock::sleep_until(clock::now() + SETTLING);
+        let mut arrived = vec![None; self.frames as usize];
+        let mut note = |seen: Captured<'_>| {
+            let is_ours = seen.bytes.get(12..14) == Some(&EXPERIMENTAL.0.to_be_bytes());
+            let number = seen.bytes.get(14..18).and_then(|it| it.try_into().ok());
+            let number = number.map_or(u32::MAX, u32::from_be_bytes);
+            let place = usize::try_from(number).ok();
+            if seen.direction == Direction::In
+                && is_ours
+                && let Some(place) = place.and_then(|at| arrived.get_mut(at))
+            {
+                *place = Some(seen.stamp);
+            }
+        };
+        while self.arriving.take(&mut note).is_some() {}
+        arrived
     }
-    Ok(crossed)
 }

@@ -1,7 +1,7 @@
 //! Holds the tester against a relay whose delay is known, frame by frame.
 //!
-//! The relay's own ports are captured as well: when a frame came in at the one and
-//! when it left by the other is what the device truly took, whatever its delay was
+//! When a frame came in at the relay's one port is captured, and when it left by the other
+//! is told by the driver there: that is what the device truly took, whatever its delay was
 //! meant to be. The tester's latency less its bias should say the same. What is left
 //! is the error of the tester, and of the cables that the bias stands for. What a stall
 //! of the machine touched is set apart: it says nothing about the tester.
@@ -29,6 +29,7 @@ use units::{BitRate, Duration, Instant};
 use wire::ethernet::wire_size;
 
 use super::{Arrangement, LinkTester, TesterError};
+use crate::departing::Passage;
 use crate::stage::{LEFT, RIGHT};
 use crate::subject::{RelayPlan, Subject};
 
@@ -47,7 +48,7 @@ const UNLIMITED: BitRate = BitRate::from_mbps(1_000_000);
 /// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
-    /// What the tester adds, with a capture at the relay, which was taken off.
+    /// What the tester adds, which was taken off.
     pub bias: Duration,
     /// What the tester measured.
     pub measured: Distribution,
@@ -87,8 +88,8 @@ pub enum KnownDelayError {
     /// A trial could not be made.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// The relay's ports cannot be captured.
-    #[error("cannot capture at the relay: {0}")]
+    /// The relay's ports cannot be looked at.
+    #[error("cannot look at the relay's ports: {0}")]
     Capture(#[from] std::io::Error),
 }
 
@@ -106,7 +107,6 @@ pub struct Plan {
 pub struct KnownDelay {
     tester: LinkTester,
     came: Tap,
-    left: Tap,
     held: Held,
 }
 
@@ -118,20 +118,15 @@ impl KnownDelay {
     /// Without the privilege, or if the relay does not run.
     pub fn with(relay: RelayPlan, stop: Arc<AtomicBool>) -> Result<Self, KnownDelayError> {
         let subject = Subject::Relay(relay);
-        let tester = LinkTester::with(&subject, 2, Arrangement::Stations, stop)?;
+        let mut tester = LinkTester::with(&subject, 2, Arrangement::Stations, stop)?;
         let stage = tester.stage().expect("a tester with a subject has a stage");
-        let tap = |side: usize| {
-            let index = stage.port_indices()[side];
-            stage.room.run(|| Tap::open(index, RING_BYTES))
-        };
-        let (came, left) = (tap(LEFT)?, tap(RIGHT)?);
-        // One capture more than there is in a trial.
-        let added = tester.added();
-        let bias = added.bias + added.by_capture;
+        let index = stage.port_indices()[LEFT];
+        let came = stage.room.run(|| Tap::open(index, RING_BYTES))?;
+        let bias = tester.added().bias;
+        tester.ports[LEFT].follow();
         Ok(Self {
             tester,
             came,
-            left,
             held: Held {
                 bias,
                 ..Held::default()
@@ -150,7 +145,7 @@ impl KnownDelay {
     /// If there are to be more frames than [`MOST_FRAMES`], or no time between them.
     pub fn trial(&mut self, plan: Plan) -> Result<(), KnownDelayError> {
         assert!(plan.frames <= MOST_FRAMES, "{} frames", plan.frames);
-        self.skip();
+        self.skip()?;
         let length = plan.interval * u64::from(plan.frames);
         let trial = Trial {
             streams: vec![stream(plan.interval, length)],
@@ -161,7 +156,7 @@ impl KnownDelay {
         let mut outer = Stamps::new(plan.frames);
         let conduct = self.tester.run(trial, &mut outer)?;
         self.held.witnessed.add(&conduct);
-        let inner = self.inner(plan.frames);
+        let inner = self.inner(plan.frames)?;
         self.compare(&outer, &inner, &conduct.stalls.shadows());
         Ok(())
     }
@@ -172,31 +167,39 @@ impl KnownDelay {
         self.held
     }
 
-    /// Forgets what the captures at the relay hold.
-    fn skip(&mut self) {
-        for tap in [&mut self.came, &mut self.left] {
-            while tap.take(|_| ()).is_some() {}
+    /// Forgets what is known of the relay.
+    fn skip(&mut self) -> Result<(), KnownDelayError> {
+        while self.came.take(|_| ()).is_some() {}
+        self.passages().map(|_| ())
+    }
+
+    /// Returns when frames left the relay.
+    fn passages(&mut self) -> Result<Vec<Passage>, KnownDelayError> {
+        let stand = self.tester.stand.as_ref();
+        match stand.and_then(|it| it.running.delay_line()) {
+            Some(line) => Ok(line.passages()),
+            // The kernel hands on what the tester has sent.
+            None => Ok(self.tester.ports[LEFT].passages()?),
         }
     }
 
     /// Returns when frames came to the relay and left it.
-    fn inner(&mut self, frames: u32) -> Stamps {
+    fn inner(&mut self, frames: u32) -> Result<Stamps, KnownDelayError> {
         let mut stamps = Stamps::new(frames);
-        let ends = [
-            (&mut self.came, Direction::In),
-            (&mut self.left, Direction::Out),
-        ];
-        for (end, (tap, wanted)) in ends.into_iter().enumerate() {
-            while let Some(seen) = tap.take(|seen| {
-                let number = number(seen.bytes).filter(|_| seen.direction == wanted)?;
-                Some((number, Instant::from_ns(seen.stamp.as_ns())))
-            }) {
-                if let Some((number, at)) = seen {
-                    stamps.note(number, end, at);
-                }
+        while let Some(seen) = self.came.take(|seen| {
+            let number = number(seen.bytes).filter(|_| seen.direction == Direction::In)?;
+            Some((number, Instant::from_ns(seen.stamp.as_ns())))
+        }) {
+            if let Some((number, at)) = seen {
+                stamps.note(number, 0, at);
             }
         }
-        stamps
+        for passage in self.passages()? {
+            if let Ok(number) = usize::try_from(passage.number) {
+                stamps.note(number, 1, Instant::from_ns(passage.stamp.as_ns()));
+            }
+        }
+        Ok(stamps)
     }
 
     fn compare(&mut self, outer: &Stamps, inner: &Stamps, shadows: &Shadows) {

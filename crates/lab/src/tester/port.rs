@@ -16,12 +16,12 @@ use measure::trial::{PortIndex, Sighting, Way};
 use units::Instant;
 
 use super::TesterError;
+use crate::departing::{Departing, MOST_REMEMBERED, Passage};
 
 /// Frames leave through no class of their own.
 const NO_CLASS: ClassId = ClassId { major: 0, minor: 0 };
-/// The most frames that are remembered between their sending and their stamp: as
-/// many as the capture holds.
-const MOST_EXPECTED: usize = 8_192;
+/// The most frames that are remembered between their sending and their stamp.
+const MOST_EXPECTED: usize = MOST_REMEMBERED;
 /// How far a stamped frame is searched among those expected: what the driver took
 /// without showing it.
 const SEARCH: usize = 64;
@@ -34,14 +34,25 @@ pub(super) struct TesterPort {
     pub(super) name: String,
     pub(super) room: Namespace,
     pub(super) index: u32,
-    sender: Sender,
+    exit: Exit,
     tap: Tap,
-    expected: VecDeque<Expected>,
     /// While it is set, nothing that arrives is told.
     pub(super) muted: Arc<AtomicBool>,
     /// How many frames the ring had lost before the trial.
     lost_before: u64,
     loan: Option<Loan>,
+}
+
+/// How frames leave, and how it is known when.
+#[derive(Debug)]
+enum Exit {
+    /// The driver stamps them: that of a virtual cable is known to.
+    Stamped(Departing),
+    /// The capture does, which copies them afterwards.
+    Captured {
+        sender: Sender,
+        expected: VecDeque<Expected>,
+    },
 }
 
 /// A frame that was sent and has not been seen leaving.
@@ -77,16 +88,25 @@ impl TesterPort {
             let index = Interface::named(name)?.index();
             let tap = Tap::open(index, RING_BYTES)?;
             tap.receive_for_anybody(index)?;
-            Ok((index, tap, Sender::open(index, NO_CLASS)?))
+            let exit = match loan {
+                Some(_) => Exit::Captured {
+                    sender: Sender::open(index, NO_CLASS)?,
+                    expected: VecDeque::with_capacity(MOST_EXPECTED),
+                },
+                None => {
+                    tap.ignore_outgoing()?;
+                    Exit::Stamped(Departing::open(index)?)
+                }
+            };
+            Ok((index, tap, exit))
         };
-        let (index, tap, sender) = room.run(open).map_err(failed)?;
+        let (index, tap, exit) = room.run(open).map_err(failed)?;
         Ok(Self {
             name: name.to_owned(),
             room: room.try_clone()?,
             index,
-            sender,
+            exit,
             tap,
-            expected: VecDeque::with_capacity(MOST_EXPECTED),
             muted: Arc::new(AtomicBool::new(false)),
             lost_before: 0,
             loan,
@@ -94,23 +114,32 @@ impl TesterPort {
     }
 
     /// Forgets what happened before a trial.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self) -> io::Result<()> {
         while self.tap.take(|_| ()).is_some() {}
-        self.expected.clear();
-        self.lost_before = self.tap.lost();
+        match &mut self.exit {
+            Exit::Stamped(departing) => departing.forget()?,
+            Exit::Captured { expected, .. } => expected.clear(),
+        }
+        self.lost_before = self.lost();
+        Ok(())
     }
 
     /// Sends a frame that was due then.
     pub(super) fn send(&mut self, frame: &[u8], due: Instant) -> io::Result<Queued> {
-        let queued = self.sender.send(frame)?;
-        if queued == Queued::Taken {
-            if self.expected.len() == MOST_EXPECTED {
-                self.expected.pop_front();
+        match &mut self.exit {
+            Exit::Stamped(departing) => departing.send(frame, due),
+            Exit::Captured { sender, expected } => {
+                let queued = sender.send(frame)?;
+                if queued == Queued::Taken {
+                    if expected.len() == MOST_EXPECTED {
+                        expected.pop_front();
+                    }
+                    let print = print(frame);
+                    expected.push_back(Expected { due, print });
+                }
+                Ok(queued)
             }
-            let print = print(frame);
-            self.expected.push_back(Expected { due, print });
         }
-        Ok(queued)
     }
 
     /// Reads one frame that passed, and hands it to `tell` unless the port is muted.
@@ -120,30 +149,64 @@ impl TesterPort {
         port: PortIndex,
         wall: &WallClock,
         mut tell: impl FnMut(&Sighting<'_>, Seen),
-    ) -> bool {
-        let (expected, muted) = (&mut self.expected, &self.muted);
+    ) -> io::Result<bool> {
+        if let Exit::Stamped(departing) = &mut self.exit {
+            let left = departing.next(|frame| {
+                let (way, at) = (Way::Sent, wall.to_monotonic(frame.stamp));
+                let (length, bytes) = (frame.bytes.len(), frame.bytes);
+                let sighting = sighting((port, way, at), length, bytes);
+                let due = Some(frame.due);
+                tell(&sighting, Seen { way, at, due });
+            })?;
+            if left.is_some() {
+                return Ok(true);
+            }
+        }
+        let (exit, muted) = (&mut self.exit, &self.muted);
         let read = |frame: Captured<'_>| {
             let at = wall.to_monotonic(frame.stamp);
-            let (way, due) = match frame.direction {
-                Direction::Out => (Way::Sent, recognise(expected, frame.bytes)),
-                Direction::In if muted.load(Ordering::Relaxed) => return,
-                Direction::In => (Way::Received, None),
+            let (way, due) = match (frame.direction, exit) {
+                (Direction::Out, Exit::Captured { expected, .. }) => {
+                    (Way::Sent, recognise(expected, frame.bytes))
+                }
+                (Direction::Out, Exit::Stamped(_)) => return,
+                (Direction::In, _) if muted.load(Ordering::Relaxed) => return,
+                (Direction::In, _) => (Way::Received, None),
             };
-            let sighting = Sighting {
-                port,
-                way,
-                at,
-                length: frame.length,
-                bytes: frame.bytes,
-            };
+            let sighting = sighting((port, way, at), frame.length, frame.bytes);
             tell(&sighting, Seen { way, at, due });
         };
-        self.tap.take(read).is_some()
+        Ok(self.tap.take(read).is_some())
+    }
+
+    /// Begins to take down when frames leave further interfaces, of devices that hand on
+    /// what was sent.
+    pub(super) fn follow(&mut self) {
+        match &mut self.exit {
+            Exit::Stamped(departing) => departing.follow(),
+            Exit::Captured { .. } => {}
+        }
+    }
+
+    /// Returns which frames have left further interfaces.
+    pub(super) fn passages(&mut self) -> io::Result<Vec<Passage>> {
+        match &mut self.exit {
+            Exit::Stamped(departing) => departing.passages(),
+            Exit::Captured { .. } => Ok(Vec::new()),
+        }
     }
 
     /// Returns how many frames went by uncaptured in this trial.
     pub(super) fn unseen(&mut self) -> u64 {
-        self.tap.lost().saturating_sub(self.lost_before)
+        self.lost().saturating_sub(self.lost_before)
+    }
+
+    fn lost(&mut self) -> u64 {
+        let missed = match &self.exit {
+            Exit::Stamped(departing) => departing.missed(),
+            Exit::Captured { .. } => 0,
+        };
+        self.tap.lost() + missed
     }
 
     /// Tells whether the interface is still the one that was opened.
@@ -154,6 +217,20 @@ impl TesterPort {
         }
         let found = Interface::named(&self.name);
         found.is_ok_and(|found| found.index() == self.index)
+    }
+}
+
+fn sighting(
+    (port, way, at): (PortIndex, Way, Instant),
+    length: usize,
+    bytes: &[u8],
+) -> Sighting<'_> {
+    Sighting {
+        port,
+        way,
+        at,
+        length,
+        bytes,
     }
 }
 

@@ -132,7 +132,9 @@ impl<'a> Round<'a> {
             true => Some(Sentries::post(STALL_THRESHOLD).map_err(machine)?),
             false => None,
         };
-        self.parts.ports.iter_mut().for_each(TesterPort::begin);
+        for port in self.parts.ports.iter_mut() {
+            port.begin().map_err(machine)?;
+        }
         let over = AtomicBool::new(false);
         let began = self.began;
         let (went, faulty) = thread::scope(|scope| {
@@ -178,7 +180,7 @@ impl<'a> Round<'a> {
                 self.check(now)?;
             }
             if next > now + MARGIN || now >= read_due {
-                if self.read() {
+                if self.read()? {
                     // Behind the next turn of sending.
                     read_due = now;
                     continue;
@@ -189,7 +191,7 @@ impl<'a> Round<'a> {
                 self.rest(next);
             }
         }
-        while self.read() {}
+        while self.read()? {}
         Ok(())
     }
 
@@ -324,12 +326,13 @@ impl<'a> Round<'a> {
     }
 
     /// Reads some of what the ports have captured. Returns whether there is more.
-    fn read(&mut self) -> bool {
+    fn read(&mut self) -> Result<bool, TrialError> {
         let mut more = false;
         for (number, port) in self.parts.ports.iter_mut().enumerate() {
             let index = PortIndex(number);
-            let taken = (0..FRAMES_AT_ONCE).take_while(|_| {
-                port.read(index, &self.wall, |sighting, seen| {
+            let mut taken = 0;
+            while taken < FRAMES_AT_ONCE {
+                let read = port.read(index, &self.wall, |sighting, seen| {
                     match seen.way {
                         Way::Sent => {
                             if let Some(due) = seen.due {
@@ -348,11 +351,15 @@ impl<'a> Round<'a> {
                         }
                     }
                     self.watcher.see(sighting);
-                })
-            });
-            more |= taken.count() == FRAMES_AT_ONCE;
+                });
+                match read.map_err(machine)? {
+                    true => taken += 1,
+                    false => break,
+                }
+            }
+            more |= taken == FRAMES_AT_ONCE;
         }
-        more
+        Ok(more)
     }
 
     fn finish(mut self) -> Conduct {

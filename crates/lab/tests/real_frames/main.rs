@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod cable;
+mod departures;
 mod killed;
 mod modes;
 mod network;
