@@ -265,6 +265,12 @@ fn conduct(
         }
     };
     bar.steps.close();
+    if let (Some(file), Err(Failure::Interrupted)) = (&arguments.journal, &made) {
+        say(format_args!(
+            "what was measured is in {}: the same command goes on from there",
+            file.display()
+        ));
+    }
     let mut measurement = made?;
     if let (profile::METHOD_NAME, Some(Target::Emulated(emulated))) =
         (method.name, &arguments.target)
