@@ -17,7 +17,8 @@ pub const SIGNAL_ON_WIRE: DataSize = DataSize::from_bytes(84);
 
 /// How many signals may be ahead of one at a port. In an era a switch tells a neighbour
 /// each level once, when it enters it, and answers each lesser one that it hears of once:
-/// seven levels twice; and a heart-beat of each of the two modes before and after.
+/// seven levels twice; and a heart-beat of each of the two modes before and after. A port of
+/// our core has one that waits, the newest; `sim` holds the switch to it.
 pub const SIGNALS_AHEAD: u64 = 16;
 
 /// What a signal meets from one switch into the next.

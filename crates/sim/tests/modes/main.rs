@@ -1,6 +1,7 @@
 //! Networks that go through an ordeal end in one mode (S2-11). Replay one with
 //! `TAKTOS_SEED=… cargo test -p sim --test modes`; `cargo xtask modes` runs many more.
 
+mod signals_ahead;
 mod stages;
 
 use std::ops::RangeInclusive;
