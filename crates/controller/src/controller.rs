@@ -256,7 +256,7 @@ impl Controller {
             intents: Intents::default(),
             intent_desk: IntentDesk::default(),
             settings_desk: SettingsDesk::default(),
-            modes: ModeDesk::new(now, config.modes, config.seed),
+            modes: ModeDesk::new(now, config.modes, (config.probe_key, config.seed)),
             atlas: None,
             is_proactive: false,
             flood: Flood::new(),

@@ -30,6 +30,8 @@ pub enum Key {
     Intent(u32),
     /// A link that was seen.
     Link(LinkEnds),
+    /// What an operator has said of the level of criticality.
+    Mode,
     /// The names of the applications of the configuration that were unloaded. Sorts
     /// before those that were loaded, which may have the same names.
     Unloaded,
@@ -44,6 +46,7 @@ const INTENT: u8 = b'i';
 const SWITCH: u8 = b'd';
 const HOST: u8 = b'h';
 const LINK: u8 = b'l';
+const MODE: u8 = b'm';
 const UNLOADED: u8 = b'o';
 const APPLICATION: u8 = b'p';
 const SETTINGS: u8 = b's';
@@ -56,6 +59,7 @@ impl Key {
             Self::Admission(flow) => [&[ADMISSION][..], &flow.to_be_bytes()].concat(),
             Self::Intent(intent) => [&[INTENT][..], &intent.to_be_bytes()].concat(),
             Self::Application(id) => [&[APPLICATION][..], &id.0.to_be_bytes()].concat(),
+            Self::Mode => vec![MODE],
             Self::Settings => vec![SETTINGS],
             Self::Unloaded => vec![UNLOADED],
             Self::Switch(datapath) => [&[SWITCH][..], &datapath.0.to_be_bytes()].concat(),
@@ -90,6 +94,7 @@ impl Key {
                 let datapath = u64::from_be_bytes(datapath.try_into().ok()?);
                 Some(Self::Switch(DatapathId(datapath)))
             }
+            [MODE] => Some(Self::Mode),
             [SETTINGS] => Some(Self::Settings),
             [UNLOADED] => Some(Self::Unloaded),
             [HOST, mac @ ..] => Some(Self::Host(MacAddress(mac.try_into().ok()?))),
@@ -171,6 +176,7 @@ mod tests {
             Key::Intent(1),
             Key::Intent(0x0100),
             Key::Link(LinkEnds::new(port(3), port(4))),
+            Key::Mode,
             Key::Unloaded,
             Key::Application(ApplicationId(1)),
             Key::Application(ApplicationId(0x0100)),

@@ -39,7 +39,11 @@ impl Controller {
                 (Key::Application(id), None) => self.application_struck(id),
                 (Key::Settings, Some(record)) => self.settings_kept(&record),
                 (Key::Unloaded, Some(record)) => self.unloading_kept(&record),
-                (Key::Switch(_) | Key::Link(_) | Key::Settings | Key::Unloaded, None) => {}
+                (Key::Mode, Some(record)) => self.orders_kept(&record),
+                (
+                    Key::Switch(_) | Key::Link(_) | Key::Settings | Key::Unloaded | Key::Mode,
+                    None,
+                ) => {}
             },
             StoreEvent::Rejected(key) => match key {
                 Key::Admission(id) => self.rejected(FlowId(id)),
@@ -50,6 +54,7 @@ impl Controller {
                 Key::Application(id) => self.application_rejected(id),
                 Key::Settings => self.settings_rejected(),
                 Key::Unloaded => self.unloading_rejected(),
+                Key::Mode => self.orders_rejected(),
             },
         }
     }

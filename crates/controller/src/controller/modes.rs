@@ -12,17 +12,17 @@
 //! | `desk` | what is known of each switch |
 //! | `deployment` | what switches are given |
 //! | `way_back` | when the level falls, and what an operator asks for |
+//! | `orders` | what of that the store keeps |
 //! | `notices` | what switches say |
 //! | `requirements` | whether what a flow says of levels can be |
 //!
-//! # Left out
-//!
-//! A level that was forced or locked is kept by the switches, not by the store: a
-//! controller that starts takes a lock over from them, and lowers what was forced.
+//! Where the store keeps nothing of a lock, a controller that starts takes it over from
+//! the first switch that answers.
 
 mod deployment;
 mod desk;
 mod notices;
+mod orders;
 mod requirements;
 mod way_back;
 

@@ -185,6 +185,80 @@ fn a_lock_is_told_to_all_and_outlives_the_controller() {
 }
 
 #[test]
+fn what_an_operator_said_outlives_the_controller_and_all_switches() {
+    let mut network = deployed(Strategy::Taktos);
+    change(&mut network, ModeChange::Lock);
+    change(&mut network, ModeChange::Force("hi".to_owned()));
+
+    for switch in 1..=3 {
+        *mode_of(&mut network, switch) = FakeMode::default();
+    }
+    network.restart_controller_as(with_modes(Strategy::Taktos));
+    network.pass(Duration::from_secs(3));
+    let after = show(&mut network);
+
+    assert_eq!(after.forced, Level::new(1));
+    assert_eq!(after.mode.level.number(), 1);
+    assert!(after.is_locked);
+    assert!(mode_of(&mut network, 2).flags.contains(ModeFlags::LOCKED));
+
+    shown(change(&mut network, ModeChange::Lower("lo".to_owned())));
+    network.restart_controller_as(with_modes(Strategy::Taktos));
+    network.pass(Duration::from_secs(3));
+    let last = show(&mut network);
+
+    assert_eq!((last.forced, last.mode.level), (None, Level::LOWEST));
+    assert!(last.is_locked);
+}
+
+#[test]
+fn std_sdn_writes_the_forced_level_again_when_it_starts() {
+    let mut network = deployed(Strategy::StdSdn);
+    change(&mut network, ModeChange::Force("hi".to_owned()));
+
+    network.restart_controller_as(with_modes(Strategy::StdSdn));
+    network.pass(Duration::from_secs(3));
+
+    assert_eq!(show(&mut network).forced, Level::new(1));
+    assert!(network.trace(1, group(2)).0.is_empty());
+}
+
+#[test]
+fn what_the_store_does_not_keep_was_not_said() {
+    let mut network = deployed(Strategy::Taktos);
+    network.store_works = false;
+
+    let refused = change(&mut network, ModeChange::Lock);
+
+    assert_eq!(refused, Reply::NotStored);
+    assert!(!show(&mut network).is_locked);
+}
+
+#[test]
+fn the_key_of_signals_follows_from_the_secret_and_without_one_from_the_seed() {
+    let key = |secret, seed| {
+        let mut network = Network::with(3, &LINE, |config| {
+            *config = Config {
+                probe_key: secret,
+                seed,
+                ..with_modes(Strategy::Taktos)
+            };
+        });
+        for switch in network.switches.values_mut() {
+            switch.mode = Some(FakeMode::default());
+        }
+        network.connect_all();
+        network.pass(Duration::from_secs(1));
+        mode_of(&mut network, 1).key
+    };
+
+    assert_eq!(key(Some([3; 16]), 1), key(Some([3; 16]), 2));
+    assert_ne!(key(Some([3; 16]), 1), key(Some([4; 16]), 1));
+    assert_eq!(key(None, 1), key(None, 1));
+    assert_ne!(key(None, 1), key(None, 2));
+}
+
+#[test]
 fn a_forced_level_stays_until_it_is_lowered() {
     let mut network = deployed(Strategy::Taktos);
 

@@ -62,6 +62,7 @@ impl Controller {
         self.take_monitors(&modes);
         self.take_part_all(&modes);
         self.poll_modes();
+        self.keep_forced(&modes);
         self.find_way_back(&modes);
     }
 

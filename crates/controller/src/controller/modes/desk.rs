@@ -13,6 +13,8 @@ use crate::desired::Content;
 use crate::modes::{Modes, Strategy};
 use crate::northbound::{FlowId, HeldMode, RequestId};
 
+use super::orders::OrdersDesk;
+
 /// How often is looked at whether everything is as it should be, if nothing happens.
 const LOOK_INTERVAL: Duration = Duration::from_ms(250);
 /// How long is waited after something happened, for more of it.
@@ -91,6 +93,7 @@ pub(in super::super) struct ModeDesk {
     /// The level whose entries stand, where the controller writes them.
     pub(super) written: Level,
     pub(super) asked: Option<Asked>,
+    pub(super) orders: OrdersDesk,
     looked: Instant,
     is_stale: bool,
     pub(super) polled: Instant,
@@ -98,29 +101,30 @@ pub(in super::super) struct ModeDesk {
 
 impl ModeDesk {
     /// Begins with no switch. Signals are tagged with a key that follows from the
-    /// seed, which is best unknown to others.
+    /// `secret`, which nobody else knows and which outlives the controller; where there
+    /// is none, from the seed, so that a simulation is the same every time.
     ///
     /// # Panics
     ///
     /// If the modes make no sense.
-    pub(in super::super) fn new(now: Instant, modes: Option<Modes>, seed: u64) -> Self {
+    pub(in super::super) fn new(
+        now: Instant,
+        modes: Option<Modes>,
+        (secret, seed): (Option<[u8; 16]>, u64),
+    ) -> Self {
         if let Some(Err(error)) = modes.as_ref().map(Modes::check) {
             panic!("the configuration cannot be: {error}");
         }
-        let seed = seed.to_be_bytes();
-        let half = |name: &[u8; 16]| siphash_2_4(*name, &seed).to_be_bytes();
-        let mut key = [0; 16];
-        key[..8].copy_from_slice(&half(b"mode signals, 1."));
-        key[8..].copy_from_slice(&half(b"mode signals, 2."));
         Self {
             settings: modes.map(Arc::new),
-            key: ModeKey(key),
+            key: signal_key(secret, seed),
             members: BTreeMap::new(),
             levels: BTreeMap::new(),
             lock: Lock::Unsaid,
             forced: None,
             written: Level::LOWEST,
             asked: None,
+            orders: OrdersDesk::default(),
             looked: now,
             is_stale: true,
             polled: now,
@@ -201,4 +205,17 @@ impl ModeDesk {
         able.filter(|(_, member)| member.ability == Ability::Has)
             .map(|(datapath, _)| *datapath)
     }
+}
+
+/// Returns the key of signals: two halves of what only those know who know the secret, or
+/// else the seed.
+fn signal_key(secret: Option<[u8; 16]>, seed: u64) -> ModeKey {
+    let half = |name: &[u8; 16]| match secret {
+        Some(secret) => siphash_2_4(secret, name).to_be_bytes(),
+        None => siphash_2_4(*name, &seed.to_be_bytes()).to_be_bytes(),
+    };
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&half(b"mode signals, 1."));
+    key[8..].copy_from_slice(&half(b"mode signals, 2."));
+    ModeKey(key)
 }

@@ -19,6 +19,7 @@ use crate::northbound::{
 use super::super::Controller;
 use super::super::links::Operation;
 use super::desk::{Asked, Lock};
+use super::orders::Orders;
 
 /// As many frames may wait at a switch whose queues are drained: those that are just
 /// being served.
@@ -47,7 +48,9 @@ impl Controller {
         let Some(hold) = modes.hold else {
             return;
         };
-        let is_free = self.modes.lock != Lock::Locked && self.modes.forced.is_none();
+        let is_free = self.modes.lock != Lock::Locked
+            && self.modes.forced.is_none()
+            && self.modes.orders.is_settled();
         if !is_free || self.modes.asked.is_some() || !self.is_given_up(modes) {
             return;
         }
@@ -81,13 +84,13 @@ impl Controller {
     }
 
     /// Returns the switch where the mode began, or another one that knows modes.
-    fn whom_to_ask(&self, origin: Option<DatapathId>) -> Option<DatapathId> {
+    pub(super) fn whom_to_ask(&self, origin: Option<DatapathId>) -> Option<DatapathId> {
         let is_able = |asked: &DatapathId| self.modes.able().any(|able| able == *asked);
         let first = self.modes.able().next();
         origin.filter(is_able).or(first)
     }
 
-    fn ask_for_level(
+    pub(super) fn ask_for_level(
         &mut self,
         datapath: DatapathId,
         command: ModeCommand,
@@ -126,12 +129,9 @@ impl Controller {
             Some(failed) => Some(ModeRefusal::BySwitch { datapath, failed }),
             None => is_away.then_some(ModeRefusal::Away(datapath)),
         };
-        if refusal.is_none() && asked.by.is_some() {
-            self.modes.forced = asked.forces;
-        }
         match (asked.by, refusal) {
             (Some(id), Some(refusal)) => self.outbox.reply(id, Reply::ModeRefused(refusal)),
-            (Some(id), None) => self.show_mode(id),
+            (Some(id), None) => self.keep_orders(id, |orders| orders.forced = asked.forces),
             (None, _) => {
                 if let Some(failed) = asked.failed {
                     let notice = ModeNotice::Refused { datapath, failed };
@@ -157,11 +157,11 @@ impl Controller {
             return self.refuse_mode(id, ModeRefusal::NoModes);
         };
         match change {
-            ModeChange::Lock => self.set_lock(id, &modes, Lock::Locked),
-            ModeChange::Unlock => {
-                self.modes.forced = None;
-                self.set_lock(id, &modes, Lock::Open);
-            }
+            ModeChange::Lock => self.keep_orders(id, |orders| orders.lock = Lock::Locked),
+            ModeChange::Unlock => self.keep_orders(id, |orders| {
+                let lock = Lock::Open;
+                *orders = Orders { lock, forced: None };
+            }),
             ModeChange::Force(name) => match level_named(&modes, name) {
                 Some(level) => self.order_level(id, &modes, ModeCommand::Force, level),
                 None => self.refuse_mode(id, ModeRefusal::UnknownLevel(name.clone())),
@@ -173,21 +173,15 @@ impl Controller {
         }
     }
 
-    fn set_lock(&mut self, id: RequestId, modes: &Modes, lock: Lock) {
-        self.modes.lock = lock;
-        self.take_part_all(modes);
-        self.show_mode(id);
-    }
-
     fn order_level(&mut self, id: RequestId, modes: &Modes, command: ModeCommand, level: Level) {
         if self.modes.asked.is_some() {
             self.outbox.reply(id, Reply::Busy);
             return;
         }
         if modes.strategy == Strategy::StdSdn {
-            self.modes.forced = (command == ModeCommand::Force).then_some(level);
             self.write_level(modes, level);
-            return self.show_mode(id);
+            let forced = (command == ModeCommand::Force).then_some(level);
+            return self.keep_orders(id, |orders| orders.forced = forced);
         }
         let (_, origin) = self.modes.agreed();
         match self.whom_to_ask(origin) {

@@ -6,8 +6,8 @@ use units::Duration;
 use wire::mode_signal::{Level, Mode};
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
 use wire::openflow::taktos::{
-    Answer, LevelSet, ModeCommand, ModeCounters, ModeFailed, ModeFlags, ModeMessage, ModeStatus,
-    MonitorCommand, MonitorContract, Trunk,
+    Answer, LevelSet, ModeCommand, ModeCounters, ModeFailed, ModeFlags, ModeKey, ModeMessage,
+    ModeStatus, MonitorCommand, MonitorContract, Trunk,
 };
 use wire::openflow::{DatapathId, ErrorKind, Sequence, TransactionId};
 
@@ -18,6 +18,8 @@ pub struct FakeMode {
     pub complete: LevelSet,
     pub default: Level,
     pub flags: ModeFlags,
+    /// What signals are tagged with.
+    pub key: Option<ModeKey>,
     pub trunks: Vec<Trunk>,
     pub monitors: BTreeMap<u32, Vec<MonitorContract>>,
     pub quiet: Option<Duration>,
@@ -52,6 +54,7 @@ impl FakeMode {
                 self.complete = config.complete;
                 self.default = config.default;
                 self.flags = config.flags;
+                self.key = Some(config.key);
                 self.trunks = config.trunks.iter().map(Result::unwrap).collect();
             }
             ModeMessage::Set(order) => {

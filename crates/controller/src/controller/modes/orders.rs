@@ -1,0 +1,173 @@
+//! What an operator has said of the level, which the store keeps.
+//!
+//! It holds from when the store has it, and whoever said so is answered then. A
+//! controller that starts does as it was said, and brings a network whose switches have
+//! all restarted to the level that is forced.
+
+use std::collections::VecDeque;
+
+use wire::mode_signal::Level;
+use wire::openflow::taktos::ModeCommand;
+
+use crate::modes::{Modes, Strategy};
+use crate::northbound::{Event, MAX_WAITING, Reply, RequestId};
+use crate::store::{Key, StoreWrite};
+
+use super::super::Controller;
+use super::desk::Lock;
+
+/// The version of the form in which it is kept.
+const VERSION: u8 = 1;
+/// Stands for no level.
+const NOT_FORCED: u8 = 0xff;
+
+/// What was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Orders {
+    pub(super) lock: Lock,
+    pub(super) forced: Option<Level>,
+}
+
+/// What waits for the store.
+#[derive(Debug, Default)]
+pub(super) struct OrdersDesk {
+    /// What is to hold if all that was said is kept.
+    wanted: Option<Orders>,
+    waiting: VecDeque<RequestId>,
+}
+
+impl OrdersDesk {
+    /// Returns whether nothing waits.
+    pub(super) fn is_settled(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+impl Controller {
+    /// Asks the store to keep what an operator says.
+    pub(super) fn keep_orders(&mut self, id: RequestId, change: impl FnOnce(&mut Orders)) {
+        if self.modes.orders.waiting.len() >= MAX_WAITING {
+            self.outbox.reply(id, Reply::Busy);
+            return;
+        }
+        let present = Orders {
+            lock: self.modes.lock,
+            forced: self.modes.forced,
+        };
+        let desk = &mut self.modes.orders;
+        let mut orders = desk.wanted.unwrap_or(present);
+        change(&mut orders);
+        desk.wanted = Some(orders);
+        desk.waiting.push_back(id);
+        self.outbox.store(StoreWrite {
+            key: Key::Mode,
+            value: Some(orders.to_bytes()),
+        });
+    }
+
+    /// Does as was said, which the store has kept, whoever said so.
+    pub(in super::super) fn orders_kept(&mut self, bytes: &[u8]) {
+        match (Orders::from_bytes(bytes), self.modes.active()) {
+            (Some(orders), Some(modes)) => {
+                if orders.lock != Lock::Unsaid {
+                    self.modes.lock = orders.lock;
+                }
+                self.modes.forced = orders.forced.filter(|level| modes.has(*level));
+                self.take_part_all(&modes);
+                self.modes.look_again();
+            }
+            (Some(_), None) => {}
+            (None, _) => self.outbox.notify(Event::SettingsUnreadable),
+        }
+        if let Some(id) = self.modes.orders.waiting.pop_front() {
+            self.show_mode(id);
+        }
+        self.settle_orders();
+    }
+
+    pub(in super::super) fn orders_rejected(&mut self) {
+        if let Some(id) = self.modes.orders.waiting.pop_front() {
+            self.outbox.reply(id, Reply::NotStored);
+        }
+        self.modes.orders.wanted = None;
+    }
+
+    fn settle_orders(&mut self) {
+        if self.modes.orders.is_settled() {
+            self.modes.orders.wanted = None;
+        }
+    }
+
+    /// Has the network go to the level that is forced, where it is below.
+    pub(super) fn keep_forced(&mut self, modes: &Modes) {
+        let is_idle = self.modes.asked.is_none() && self.modes.orders.is_settled();
+        let Some(forced) = self.modes.forced.filter(|_| is_idle) else {
+            return;
+        };
+        let (mode, origin) = self.modes.agreed();
+        match modes.strategy {
+            Strategy::StdSdn if self.modes.written < forced => self.write_level(modes, forced),
+            Strategy::Taktos if mode.level < forced => {
+                if let Some(datapath) = self.whom_to_ask(origin) {
+                    self.ask_for_level(datapath, ModeCommand::Force, forced, None);
+                }
+            }
+            Strategy::StdSdn | Strategy::Taktos | Strategy::McAgnostic => {}
+        }
+    }
+}
+
+impl Orders {
+    fn to_bytes(self) -> Vec<u8> {
+        let lock = match self.lock {
+            Lock::Unsaid => 0,
+            Lock::Open => 1,
+            Lock::Locked => 2,
+        };
+        let forced = self.forced.map_or(NOT_FORCED, Level::number);
+        vec![VERSION, lock, forced]
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let [VERSION, lock, forced] = bytes else {
+            return None;
+        };
+        Some(Self {
+            lock: match lock {
+                0 => Lock::Unsaid,
+                1 => Lock::Open,
+                2 => Lock::Locked,
+                _ => return None,
+            },
+            forced: match *forced {
+                NOT_FORCED => None,
+                level => Some(Level::new(level)?),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_read_as_they_were_written() {
+        for lock in [Lock::Unsaid, Lock::Open, Lock::Locked] {
+            for forced in [None, Some(Level::LOWEST), Some(Level::HIGHEST)] {
+                let orders = Orders { lock, forced };
+
+                assert_eq!(Orders::from_bytes(&orders.to_bytes()), Some(orders));
+            }
+        }
+        for damaged in [
+            &[][..],
+            &[VERSION],
+            &[VERSION, 3, 0],
+            &[VERSION, 0, 8],
+            &[9, 0, 0],
+        ] {
+            assert_eq!(Orders::from_bytes(damaged), None);
+        }
+    }
+}
