@@ -17,7 +17,7 @@
 use std::time::{Duration, Instant};
 
 use calculus::admission::routes::{Cable, Disjoint, End, Ends, Map, NodeId};
-use calculus::admission::{CLASSES, FailureId, Ledger, Request, Stage, StageId, Tree};
+use calculus::admission::{CLASSES, FailureId, Ledger, Request, Room, Stage, StageId, Tree};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use units::{BitRate, DataSize, Delay};
@@ -243,7 +243,7 @@ fn stages() -> Vec<Stage> {
         rate: BitRate::from_mbps(10_000),
         propagation: Delay::from_ns(500),
         budgets,
-        buffers: [Some(DataSize::from_bytes(100_000_000)); CLASSES],
+        buffers: [Some(Room::Size(DataSize::from_bytes(100_000_000))); CLASSES],
         largest_frame: DataSize::from_bytes(1_538),
     };
     let processors = (0..SWITCHES).map(|_| processor.clone());
@@ -259,6 +259,7 @@ fn path_request(at: u32) -> Request {
         rate: BitRate::from_bps(20_000),
         burst: frame,
         peak: None,
+        frames: None,
         largest_frame: frame,
         smallest_frame: frame,
         deadline: Delay::from_us(90_000_000),

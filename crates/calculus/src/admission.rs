@@ -57,8 +57,9 @@ pub use request::{
     Hop, MAX_ALTERNATIVES, MAX_BURST, MAX_DELAY, MAX_HOPS, MAX_RATE, MIN_FRAME, Malformed,
     Redundant, Request, Tree,
 };
-pub use stage::{FailureId, Stage, StageId, Unpromised};
+pub use stage::{FailureId, Room, Stage, StageId, Unpromised};
 
+pub use crate::bounds::processing::FrameBucket;
 pub use crate::bounds::strict_priority::CLASSES;
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ fn the_worked_calculation_is_what_the_ledger_computes() {
         .iter()
         .map(|hop| hop.bound.round_up().as_ns())
         .collect();
-    assert_eq!(bounds, [35_430, 15_264, 37_910, 152_820]);
+    assert_eq!(bounds, [35_427, 15_264, 37_907, 152_820]);
 }
 
 fn processor(budget_us: u64) -> Stage {
@@ -86,6 +86,7 @@ fn of_frames(frame: DataSize, way: &[StageId]) -> Request {
         rate: BitRate::from_bps(1),
         burst: frame,
         peak: None,
+        frames: None,
         largest_frame: frame,
         smallest_frame: frame,
         deadline: Delay::ZERO,

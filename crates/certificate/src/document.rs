@@ -106,6 +106,9 @@ pub struct Class {
     pub budget_ps: u64,
     /// How much may be queued here, if that is limited.
     pub buffer_bit: Option<u64>,
+    /// How many frames may be queued here, if that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer_frames: Option<u64>,
     /// How long a frame is here at most, with what is promised now.
     pub bound_ps: u64,
 }
@@ -122,6 +125,9 @@ pub struct Flow {
     pub contract: Bucket,
     /// What else bounds it, if anything.
     pub peak: Option<Bucket>,
+    /// How many frames it is, if not as many as fit of the smallest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Frames>,
     /// Its largest frame.
     pub largest_frame_bit: u64,
     /// Its smallest frame.
@@ -149,6 +155,16 @@ pub struct Bucket {
     pub rate_bps: u64,
     /// The burst.
     pub burst_bit: u64,
+}
+
+/// In any interval of length `t`, at most `burst + rate * t` frames arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frames {
+    /// The rate.
+    pub millionths_per_second: u64,
+    /// The burst.
+    pub burst_millionths: u64,
 }
 
 /// A stage on the way of a flow.

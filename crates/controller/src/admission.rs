@@ -14,16 +14,18 @@
 //! [`unpromised`](crate::unpromised).
 
 mod modal;
+mod reserved_queues;
 
 use std::collections::BTreeMap;
 
 use calculus::admission::{FailureId, Hop, Ledger, Request, Stage, StageId};
+use calculus::min_plus::TokenBucket;
 use units::Delay;
 use wire::mode_signal::Level;
 use wire::openflow::DatapathId;
 
 use crate::config::{Config, PortParameters, ProcessingParameters, SwitchParameters};
-use crate::northbound::Requirement;
+use crate::northbound::{Requirement, Traffic};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::unpromised::{WithoutPromise, probe_class};
@@ -240,7 +242,8 @@ impl Reservations {
             class: requirement.class,
             rate: traffic.rate,
             burst: traffic.burst,
-            peak: None,
+            peak: self.peak(traffic, source),
+            frames: traffic.frames,
             largest_frame: traffic.largest_frame,
             smallest_frame: traffic.smallest_frame,
             deadline,
@@ -249,6 +252,22 @@ impl Reservations {
             alternatives: alternatives.clone(),
             redundant: None,
         }
+    }
+
+    /// Returns what the first link lets through of a flow, if the link is known and that
+    /// says more than rate and burst do.
+    ///
+    /// A sender's interface sends one frame after the other: of what begins to leave in a
+    /// time `t`, all but the last frame is through by its end, so it is no more than a
+    /// frame and what the link carries in `t`. One frame more is for hosts that pace
+    /// themselves by a bucket of one frame. An unknown link may be faster than it is taken
+    /// for, which is well where a delay is asked for and not here.
+    fn peak(&self, traffic: Traffic, source: PortId) -> Option<TokenBucket> {
+        let switch = self.switches.get(&source.datapath)?;
+        let link = switch.ports.get(&source.port)?.rate;
+        let two_frames = traffic.largest_frame * 2;
+        let says_more = traffic.burst > two_frames && traffic.rate <= link;
+        says_more.then(|| TokenBucket::new(link, two_frames))
     }
 
     /// Returns the ledger of all reservations.

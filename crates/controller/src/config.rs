@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use calculus::admission::Room;
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
@@ -122,8 +123,8 @@ pub struct PortParameters {
     pub propagation: Delay,
     /// The delay that each queue may add; `None` for one without promises.
     pub budgets: [Option<Delay>; 8],
-    /// What each queue can hold, as on the wire, if that is limited.
-    pub buffers: [Option<DataSize>; 8],
+    /// What each queue can hold, if that is limited.
+    pub buffers: [Option<Room>; 8],
     /// The largest frame of traffic without a promise, as on the wire.
     pub largest_frame: DataSize,
 }

@@ -28,7 +28,7 @@ pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use calculus::admission::Ledger;
+use calculus::admission::{FrameBucket, Ledger};
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::DatapathId;
@@ -442,6 +442,8 @@ pub struct Traffic {
     pub largest_frame: DataSize,
     /// Its smallest frame.
     pub smallest_frame: DataSize,
+    /// How many frames it is, if that is known better than by their sizes.
+    pub frames: Option<FrameBucket>,
 }
 
 impl Traffic {

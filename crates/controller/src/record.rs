@@ -10,12 +10,14 @@ use std::borrow::Cow;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use calculus::admission::FrameBucket;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::{Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{DatapathId, PortNumber};
 
+use crate::modes::ModalFlow;
 use crate::northbound::{
     FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Transport, TransportProtocol,
 };
@@ -28,6 +30,8 @@ use modes::{StoredModes, load_traffic, store_traffic};
 const VERSION: u8 = 1;
 /// Of one that says what a flow gets at levels.
 const MODAL_VERSION: u8 = 2;
+/// Of one that says how many frames a flow is, and perhaps what it gets at levels.
+const COUNTED_VERSION: u8 = 3;
 /// What all but the ways takes, about.
 const HEAD_LENGTH: usize = 160;
 
@@ -75,13 +79,23 @@ impl Admission {
         });
         let mut bytes = Vec::with_capacity(HEAD_LENGTH + ways.len());
         let modes = self.requirement.modes.as_deref();
-        bytes.push(match modes {
-            None => VERSION,
-            Some(_) => MODAL_VERSION,
+        let frames = self.requirement.traffic.frames;
+        bytes.push(match (frames, modes) {
+            (None, None) => VERSION,
+            (None, Some(_)) => MODAL_VERSION,
+            (Some(_), _) => COUNTED_VERSION,
         });
         let mut bytes = to_bytes(&StoredHead::from(self), bytes);
-        if let Some(modes) = modes {
-            bytes = to_bytes(&StoredModes::from(modes), bytes);
+        match (frames, modes) {
+            (None, None) => {}
+            (None, Some(modes)) => bytes = to_bytes(&StoredModes::from(modes), bytes),
+            (Some(frames), modes) => {
+                let counted = StoredCount {
+                    frames: (frames.rate_per_second, frames.burst),
+                    modes: modes.map(StoredModes::from),
+                };
+                bytes = to_bytes(&counted, bytes);
+            }
         }
         bytes.extend_from_slice(ways);
         bytes
@@ -94,23 +108,35 @@ impl Admission {
     /// If it is not one that [`to_bytes`](Self::to_bytes) could have written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
         let (version, content) = match bytes {
-            [version @ (VERSION | MODAL_VERSION), content @ ..] => (*version, content),
+            [
+                version @ (VERSION | MODAL_VERSION | COUNTED_VERSION),
+                content @ ..,
+            ] => (*version, content),
             _ => {
                 let found = bytes.first().copied();
                 return Err(RecordError::Version { found });
             }
         };
         let (head, content) = postcard::take_from_bytes::<StoredHead<'_>>(content)?;
-        let (modes, ways) = match version {
+        let (frames, modes, ways) = match version {
             MODAL_VERSION => {
                 let (modes, ways) = postcard::take_from_bytes::<StoredModes>(content)?;
-                (Some(Arc::new(modes.try_into()?)), ways)
+                (None, Some(modes), ways)
             }
-            _ => (None, content),
+            COUNTED_VERSION => {
+                let (counted, ways) = postcard::take_from_bytes::<StoredCount>(content)?;
+                (Some(counted.frames), counted.modes, ways)
+            }
+            _ => (None, None, content),
         };
         let ways = postcard::from_bytes::<StoredWays>(ways)?;
         let mut admission = head.with(ways.try_into()?)?;
-        admission.requirement.modes = modes;
+        admission.requirement.traffic.frames = frames.map(|(rate_per_second, burst)| FrameBucket {
+            rate_per_second,
+            burst,
+        });
+        let modes = modes.map(ModalFlow::try_from).transpose()?;
+        admission.requirement.modes = modes.map(Arc::new);
         Ok(admission)
     }
 }
@@ -136,6 +162,13 @@ struct StoredHead<'a> {
     source: StoredPort,
     destinations: Vec<StoredPort>,
     guarantee_ps: Option<u64>,
+}
+
+/// How many frames a flow is, in millionths a second and at once, and what it gets at levels.
+#[derive(Serialize, Deserialize)]
+struct StoredCount {
+    frames: (u64, u64),
+    modes: Option<StoredModes>,
 }
 
 /// What a record ends with.
@@ -360,7 +393,7 @@ mod tests {
     use wire::openflow::taktos::MonitorContract;
 
     use super::*;
-    use crate::modes::{ModalFlow, Treatment};
+    use crate::modes::Treatment;
     use crate::northbound::Traffic;
 
     #[test]
@@ -385,6 +418,20 @@ mod tests {
     fn a_record_of_a_flow_without_levels_has_the_form_that_it_had_before_there_were_any() {
         assert_eq!(example().to_bytes()[0], 1);
         assert_eq!(modal_example().to_bytes()[0], 2);
+    }
+
+    #[test]
+    fn how_many_frames_a_flow_is_survives_the_store() {
+        for mut admission in [example(), modal_example()] {
+            admission.requirement.traffic.frames = Some(FrameBucket {
+                rate_per_second: 4_818_181_819,
+                burst: 106_000_000,
+            });
+
+            let read = Admission::from_bytes(&admission.to_bytes());
+
+            assert_eq!(read, Ok(admission));
+        }
     }
 
     #[test]
@@ -482,6 +529,7 @@ mod tests {
                 burst: DataSize::from_bytes(288),
                 largest_frame: DataSize::from_bytes(144),
                 smallest_frame: DataSize::from_bytes(144),
+                frames: None,
             },
             deadline: Some(Delay::from_us(2_000)),
             protection: Protection::Restore {

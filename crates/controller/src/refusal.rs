@@ -189,6 +189,7 @@ mod tests {
                 rate: BitRate::from_mbps(1),
                 burst: frame,
                 peak: None,
+                frames: None,
                 largest_frame: frame,
                 smallest_frame: frame,
                 deadline: Delay::from_us(5_000),

@@ -92,6 +92,7 @@ impl WithoutPromise {
             rate: self.probe_rate()?,
             burst: PROBE_SIZE * PROBE_BURST,
             peak: None,
+            frames: None,
             largest_frame: PROBE_SIZE,
             smallest_frame: PROBE_SIZE,
             deadline: NO_DEADLINE,

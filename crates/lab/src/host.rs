@@ -18,8 +18,9 @@ const BEST_EFFORT: u8 = 0;
 /// The most memory that the taps of all hosts take together.
 const ALL_RINGS_BYTES: usize = 512 << 20;
 
-/// Frames that one queue of a host holds before it drops.
-const QUEUE_FRAMES: u32 = 100;
+/// Frames that one queue of a host holds before it drops: a message of 300 kB, which a host
+/// hands over at once, has 206.
+const QUEUE_FRAMES: u32 = 512;
 
 /// Returns how a host paces a link of this rate.
 pub(crate) fn shape(rate: BitRate) -> Shape {

@@ -49,6 +49,20 @@ pub struct Contract {
     pub largest_frame: DataSize,
     /// Its smallest frame.
     pub smallest_frame: DataSize,
+    /// How many frames it is, if that is known better than by their sizes.
+    pub frames: Option<MessageFrames>,
+}
+
+/// How many frames messages are: all but the last of each are full, however small that
+/// one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageFrames {
+    /// Those of one message.
+    pub of_message: u64,
+    /// The shortest time from one message to the next.
+    pub period: Duration,
+    /// How late a frame may leave.
+    pub jitter: Duration,
 }
 
 impl Flow {
@@ -108,12 +122,15 @@ fn message(traffic: &Message) -> Contract {
     let last = wire_size(last);
     let total = full * whole + last;
     let largest = if whole > 0 { full } else { last };
-    late(
-        per(total, traffic.period),
-        total,
-        traffic.jitter,
-        [last, largest],
-    )
+    let rate = per(total, traffic.period);
+    Contract {
+        frames: Some(MessageFrames {
+            of_message: whole + 1,
+            period: traffic.period,
+            jitter: traffic.jitter,
+        }),
+        ..late(rate, total, traffic.jitter, [last, largest])
+    }
 }
 
 impl Message {
@@ -136,6 +153,7 @@ fn late(rate: BitRate, burst: DataSize, jitter: Duration, frames: [DataSize; 2])
         burst: burst + rate.most_in(Delay::from(jitter)),
         smallest_frame: frames[0],
         largest_frame: frames[1],
+        frames: None,
     }
 }
 

@@ -41,7 +41,8 @@ mod shape;
 
 pub use class::{Budget, Class};
 pub use contract::{
-    Contract, LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, MESSAGE_HEADERS, SMALLEST_FRAME, wire_size,
+    Contract, LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, MESSAGE_HEADERS, MessageFrames,
+    SMALLEST_FRAME, wire_size,
 };
 pub use emulation::{Emulation, Latency, MILLION, Occupancy, Quantiles};
 pub use event::{Change, Event};

@@ -24,7 +24,7 @@ use units::{BitRate, DataSize, Delay};
 
 use super::ledger::Ledger;
 use super::request::{MAX_DELAY, Request, Tree};
-use super::stage::{Stage, StageId, Unpromised};
+use super::stage::{Room, Stage, StageId, Unpromised};
 use crate::bounds::processing::FRAME;
 use crate::bounds::strict_priority::CLASSES;
 use crate::loko::Fraction;
@@ -92,7 +92,7 @@ fn processor_budget(
 /// takes.
 fn port_budgets(
     budgets: &mut [Option<Delay>; CLASSES],
-    buffers: &[Option<DataSize>; CLASSES],
+    buffers: &[Option<Room>; CLASSES],
     (link, frame): (BitRate, DataSize),
     part: Fraction,
 ) -> Option<()> {
@@ -110,7 +110,7 @@ fn port_budgets(
         let left = link.left_after(rates)?;
         let latency = left.checked_time_to_send(bursts + frame)?;
         let held = latency.checked_add(left.checked_time_to_send(frame)?)?;
-        let burst = buffer.checked_sub(own.most_in(held))?;
+        let burst = buffer.least_size().checked_sub(own.most_in(held))?;
         (burst >= frame).then_some(())?;
         *budget = latency.checked_add(left.checked_time_to_send(burst)?)?;
         (*budget <= MAX_DELAY).then_some(())?;

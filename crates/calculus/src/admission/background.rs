@@ -264,6 +264,7 @@ mod tests {
             rate: BitRate::from_mbps(1),
             burst: FRAME,
             peak: None,
+            frames: None,
             largest_frame: FRAME,
             smallest_frame: FRAME,
             deadline: Delay::from_us(50_000),

@@ -5,8 +5,10 @@ use units::{BitRate, DataSize, Delay};
 use super::load::{Load, StageLoad};
 use super::plan::{Part, Plan, Reservation};
 use super::refusal::{Breach, Constraint};
+use super::request::MIN_FRAME;
 use super::shaped;
-use super::stage::{FailureId, Stage, StageId};
+use super::stage::{FailureId, Room, Stage, StageId};
+use crate::bounds::concave;
 use crate::bounds::processing::{FRAME, FrameBucket, Processor};
 use crate::bounds::strict_priority::{self, CLASSES, ClassBound, ClassLoad};
 
@@ -129,14 +131,16 @@ impl Case<'_> {
             ) => {
                 let bounds = strict_priority::class_bounds(*rate, &classes, *largest_frame);
                 let limits = budgets.iter().zip(buffers);
-                for ((class, bound), (budget, buffer)) in (0u8..).zip(bounds).zip(limits) {
-                    class_fits(class, bound, (*budget, *buffer), *rate).or_else(|breach| {
-                        let finer = self.class_bound(class, bound, &classes);
-                        match breach.is_a_matter_of_bursts() {
-                            true => class_fits(class, finer, (*budget, *buffer), *rate),
-                            false => Err(breach),
-                        }
-                    })?;
+                for ((class, bound), (budget, room)) in (0u8..).zip(bounds).zip(limits) {
+                    let limits = (*budget, *room);
+                    self.class_fits(class, bound, limits, *rate)
+                        .or_else(|breach| {
+                            let finer = self.class_bound(class, bound, &classes);
+                            match breach.is_a_matter_of_bursts() {
+                                true => self.class_fits(class, finer, limits, *rate),
+                                false => Err(breach),
+                            }
+                        })?;
                 }
                 Ok(())
             }
@@ -262,31 +266,58 @@ impl Case<'_> {
         let frames = (blocking, largest[class]);
         shaped::least(known, shaped::class_bounds(*rate, &sources, class, frames))
     }
-}
 
-fn class_fits(
-    class: u8,
-    bound: ClassBound,
-    (budget, buffer): (Option<Delay>, Option<DataSize>),
-    rate: BitRate,
-) -> Result<(), Constraint> {
-    match (bound, budget) {
-        (ClassBound::Idle, _) => Ok(()),
-        (_, None) => Err(Constraint::NoBudget { class }),
-        (ClassBound::Unbounded { needed_bps }, Some(_)) if needed_bps > rate.as_bps() => {
-            Err(Constraint::Rate {
-                class,
-                needed_bps,
-                allowed: rate,
-            })
+    fn class_fits(
+        &self,
+        class: u8,
+        bound: ClassBound,
+        (budget, room): (Option<Delay>, Option<Room>),
+        rate: BitRate,
+    ) -> Result<(), Constraint> {
+        match (bound, budget) {
+            (ClassBound::Idle, _) => Ok(()),
+            (_, None) => Err(Constraint::NoBudget { class }),
+            (ClassBound::Unbounded { needed_bps }, Some(_)) if needed_bps > rate.as_bps() => {
+                Err(Constraint::Rate {
+                    class,
+                    needed_bps,
+                    allowed: rate,
+                })
+            }
+            (ClassBound::Unbounded { .. }, Some(allowed)) => {
+                Err(Constraint::Unbounded { class, allowed })
+            }
+            (ClassBound::Bounded { delay, backlog }, Some(budget)) => {
+                delay_fits(class, delay, budget)?;
+                match room {
+                    None => Ok(()),
+                    Some(Room::Size(allowed)) => queue_fits(class, backlog, allowed),
+                    Some(Room::Frames(allowed)) => {
+                        let most = self.queued_frames(class, (delay, backlog));
+                        frames_fit_queue(class, most, allowed)
+                    }
+                }
+            }
         }
-        (ClassBound::Unbounded { .. }, Some(allowed)) => {
-            Err(Constraint::Unbounded { class, allowed })
-        }
-        (ClassBound::Bounded { delay, backlog }, Some(budget)) => {
-            delay_fits(class, delay, budget)?;
-            queue_fits(class, backlog, buffer)
-        }
+    }
+
+    /// Returns the most frames of a class that are at a port, in millionths, if its
+    /// frames are there for no longer than `delay` and have no more than `backlog`
+    /// together: the less of two bounds.
+    ///
+    /// By size: there are no more than `backlog` over the smallest that a frame can
+    /// be. By time: a frame that is there at `t` has arrived in `(t - delay, t]`, as it
+    /// would have left otherwise, so there are no more than arrive within `delay`. That
+    /// is `n + f * (w + delay)` for flows of `n` frames at once and `f` a second
+    /// behind windows `w`, and less where the link that they come over carries less
+    /// (NC section 1.4: a backlog is no more than what arrives in the longest delay,
+    /// where frames go in order).
+    fn queued_frames(&self, class: u8, (delay, backlog): (Delay, DataSize)) -> u128 {
+        let by_size = u128::from(backlog.as_bits()) * u128::from(FRAME);
+        let by_size = by_size.div_ceil(u128::from(MIN_FRAME.as_bits()));
+        let arrivals = self.load.arrivals(self.failure, self.more);
+        let sources = arrivals.frames_at_port(class, self.stages);
+        by_size.min(concave::most_in(&sources, delay.as_ps()))
     }
 }
 
@@ -350,13 +381,26 @@ fn delay_fits(class: u8, needed: Delay, allowed: Delay) -> Result<(), Constraint
     })
 }
 
-fn queue_fits(class: u8, needed: DataSize, allowed: Option<DataSize>) -> Result<(), Constraint> {
-    match allowed {
-        Some(allowed) if needed > allowed => Err(Constraint::Buffer {
-            class,
-            needed,
-            allowed,
-        }),
-        Some(_) | None => Ok(()),
+fn queue_fits(class: u8, needed: DataSize, allowed: DataSize) -> Result<(), Constraint> {
+    if needed <= allowed {
+        return Ok(());
     }
+    Err(Constraint::Buffer {
+        class,
+        needed,
+        allowed,
+    })
+}
+
+/// Checks that millionths of frames are no more than whole frames.
+fn frames_fit_queue(class: u8, most: u128, allowed: u64) -> Result<(), Constraint> {
+    let needed = u64::try_from(most.div_ceil(u128::from(FRAME))).unwrap_or(u64::MAX);
+    if needed <= allowed {
+        return Ok(());
+    }
+    Err(Constraint::Frames {
+        class,
+        needed,
+        allowed,
+    })
 }

@@ -90,7 +90,7 @@ impl Ledger {
                 let ps = u64::try_from(work.div_ceil(u128::from(FRAME)));
                 ps.map_or(Delay::from_ps(u64::MAX), Delay::from_ps)
             }
-            (Stage::Port { rate, .. }, Share::Port(traffic)) => {
+            (Stage::Port { rate, .. }, Share::Port(traffic, _)) => {
                 let Load::Port(classes) = self.load(id).total(None) else {
                     unreachable!("a load is made for the kind of its stage")
                 };
@@ -99,7 +99,7 @@ impl Ledger {
                 let left = rate.left_after(above.rate_bps()).unwrap_or(*rate);
                 left.time_to_send(traffic.burst())
             }
-            (Stage::Processing { .. }, Share::Port(_))
+            (Stage::Processing { .. }, Share::Port(..))
             | (Stage::Port { .. }, Share::Processing(_)) => {
                 unreachable!("reservations are made for the kind of their stage")
             }

@@ -112,7 +112,7 @@ impl Ledger {
                     unpromised: load.unpromised(),
                 }
             }
-            (Stage::Port { largest_frame, .. }, Load::Port(classes), Share::Port(own)) => {
+            (Stage::Port { largest_frame, .. }, Load::Port(classes), Share::Port(own, _)) => {
                 let class = usize::from(reservation.class);
                 let more_urgent = classes[class + 1..].iter().map(|load| load.traffic);
                 Competition::Port {

@@ -38,7 +38,7 @@ impl Load {
     pub(super) fn add(&mut self, reservation: &Reservation) {
         match (self, reservation.share) {
             (Self::Processing(frames), Share::Processing(share)) => *frames += share,
-            (Self::Port(classes), Share::Port(share)) => {
+            (Self::Port(classes), Share::Port(share, _)) => {
                 let load = &mut classes[usize::from(reservation.class)];
                 load.traffic += share;
                 match reservation.part {
@@ -48,7 +48,7 @@ impl Load {
                     Part::Excess { .. } => {} // Its frames are those counted always.
                 }
             }
-            (Self::Processing(_), Share::Port(_)) | (Self::Port(_), Share::Processing(_)) => {
+            (Self::Processing(_), Share::Port(..)) | (Self::Port(_), Share::Processing(_)) => {
                 kinds_differ()
             }
         }
@@ -59,10 +59,10 @@ impl Load {
     fn subtract(&mut self, reservation: &Reservation) {
         match (self, reservation.share) {
             (Self::Processing(frames), Share::Processing(share)) => *frames -= share,
-            (Self::Port(classes), Share::Port(share)) => {
+            (Self::Port(classes), Share::Port(share, _)) => {
                 classes[usize::from(reservation.class)].traffic -= share;
             }
-            (Self::Processing(_), Share::Port(_)) | (Self::Port(_), Share::Processing(_)) => {
+            (Self::Processing(_), Share::Port(..)) | (Self::Port(_), Share::Processing(_)) => {
                 kinds_differ()
             }
         }
@@ -169,7 +169,10 @@ impl StageLoad {
             }
             (Load::Port(_), None) | (Load::Processing(_), _) => {}
         }
-        self.failures.retain(|(_, load)| !load.is_nothing());
+        let sides = &self.sides;
+        // Where only frames are more, there is something all the same.
+        self.failures
+            .retain(|(failure, load)| !load.is_nothing() || sides.have(*failure));
     }
 
     /// Adds work for which nothing is promised.

@@ -29,6 +29,7 @@ use super::ledger::{FlowId, Ledger};
 use super::refusal::Refusal;
 use super::request::Request;
 use super::stage::{Stage, StageId, Unpromised};
+use crate::bounds::processing::FrameBucket;
 use crate::min_plus::TokenBucket;
 
 /// The number of a mode, given by the caller.
@@ -215,6 +216,7 @@ fn merged(one: &Request, other: &Request) -> Option<Request> {
         rate: other.rate,
         burst: other.burst,
         peak: other.peak,
+        frames: other.frames,
         largest_frame: other.largest_frame,
         smallest_frame: other.smallest_frame,
         deadline: other.deadline,
@@ -234,7 +236,13 @@ fn merged(one: &Request, other: &Request) -> Option<Request> {
         let rate = one.rate().max(other.rate())?;
         Some(TokenBucket::new(rate, one.burst() + other.burst()))
     });
+    let counted = one.frames.is_some() || other.frames.is_some();
+    let [frames, others] = [one, other].map(|it| it.frames_of(it.traffic()));
     Some(Request {
+        frames: counted.then(|| FrameBucket {
+            rate_per_second: frames.rate_per_second.max(others.rate_per_second),
+            burst: frames.burst + others.burst,
+        }),
         rate: one.rate.max(other.rate),
         burst: one.burst + other.burst,
         peak,
@@ -246,9 +254,14 @@ fn merged(one: &Request, other: &Request) -> Option<Request> {
 }
 
 /// Returns what a source keeps to.
-fn contract(request: &Request) -> (TokenBucket, Option<TokenBucket>, [DataSize; 2]) {
-    let frames = [request.smallest_frame, request.largest_frame];
-    (request.traffic(), request.peak, frames)
+fn contract(request: &Request) -> (TokenBucket, Option<TokenBucket>, FrameBucket, DataSize) {
+    let frames = request.frames_of(request.traffic());
+    (
+        request.traffic(),
+        request.peak,
+        frames,
+        request.largest_frame,
+    )
 }
 
 #[cfg(test)]
@@ -375,6 +388,7 @@ mod tests {
             rate: BitRate::from_mbps(mbps),
             burst: FRAME,
             peak: None,
+            frames: None,
             largest_frame: FRAME,
             smallest_frame: FRAME,
             deadline: Delay::from_us(10_000),

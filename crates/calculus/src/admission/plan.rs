@@ -47,7 +47,31 @@ pub(super) struct Reservation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
     Processing(FrameBucket),
-    Port(TokenBucket),
+    /// A link counts in bits, and a queue perhaps in frames.
+    Port(TokenBucket, FrameBucket),
+}
+
+/// What a flow brings as it leaves its sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent<'a> {
+    request: &'a Request,
+    traffic: TokenBucket,
+    frames: FrameBucket,
+    peak: Option<(TokenBucket, FrameBucket)>,
+}
+
+impl<'a> Sent<'a> {
+    /// Returns what a flow brings that brings `traffic` in the long run.
+    pub(super) fn new(request: &'a Request, traffic: TokenBucket) -> Self {
+        Self {
+            request,
+            traffic,
+            frames: request.frames_of(traffic),
+            peak: request
+                .peak
+                .map(|peak| (peak, FrameBucket::of(peak, request.smallest_frame))),
+        }
+    }
 }
 
 /// Whether a reservation is all that the flow has at its stage.
@@ -131,28 +155,25 @@ impl Plan {
         traffic: TokenBucket,
         stages: &[Stage],
     ) -> Result<(), Breach> {
+        let sent = Sent::new(request, traffic);
         self.reservations.clear();
         self.leaves.noted.clear();
         if request.initial > request.deadline {
             return Err(too_late(request.initial, request, None));
         }
         self.second_copy = None;
-        self.draw_base(request, traffic, stages)?;
+        self.draw_base(sent, stages)?;
         if let Some(redundant) = &request.redundant {
-            return self.draw_redundant(redundant, request, traffic, stages);
+            return self.draw_redundant(redundant, sent, stages);
         }
         for (failure, tree) in &request.alternatives {
-            self.draw_alternative(request, traffic, stages, (*failure, tree))?;
+            self.draw_alternative(sent, stages, (*failure, tree))?;
         }
         Ok(())
     }
 
-    fn draw_base(
-        &mut self,
-        request: &Request,
-        traffic: TokenBucket,
-        stages: &[Stage],
-    ) -> Result<(), Breach> {
+    fn draw_base(&mut self, sent: Sent<'_>, stages: &[Stage]) -> Result<(), Breach> {
+        let request = sent.request;
         let tree = &request.base;
         self.in_base.mark_all(tree);
         lay_windows(&mut self.base, tree, None, request, stages, |_, window| {
@@ -161,8 +182,7 @@ impl Plan {
         self.leaves
             .note((tree, &self.base), None, request, stages)?;
         for (hop, window) in tree.hops.iter().zip(&self.base) {
-            let flow = (request, traffic);
-            let reservation = passing(hop.stage, tree.origin(hop), stages, flow, *window);
+            let reservation = passing(hop.stage, tree.origin(hop), stages, sent, *window);
             self.reservations.push(reservation);
         }
         Ok(())
@@ -173,10 +193,10 @@ impl Plan {
     fn draw_redundant(
         &mut self,
         redundant: &Redundant,
-        request: &Request,
-        traffic: TokenBucket,
+        sent: Sent<'_>,
         stages: &[Stage],
     ) -> Result<(), Breach> {
+        let request = sent.request;
         let (tree, eliminator) = (&redundant.tree, redundant.eliminator);
         self.in_alternative.mark_all(tree);
         let alone = |_, window| window;
@@ -201,31 +221,24 @@ impl Plan {
         self.leaves.note(second, None, request, stages)?;
         let second = self.leaves.noted.drain(known..).map(|leaf| leaf.latest);
         self.second_copy = second.max();
-        self.reserve_copies(redundant, request, traffic, stages);
+        self.reserve_copies(redundant, sent, stages);
         Ok(())
     }
 
     /// Reserves what the copies on both trees bring.
-    fn reserve_copies(
-        &mut self,
-        redundant: &Redundant,
-        request: &Request,
-        traffic: TokenBucket,
-        stages: &[Stage],
-    ) {
-        let (base, tree) = (&request.base, &redundant.tree);
+    fn reserve_copies(&mut self, redundant: &Redundant, sent: Sent<'_>, stages: &[Stage]) {
+        let (base, tree) = (&sent.request.base, &redundant.tree);
         let of_base = copies::passing(base, tree, redundant.eliminator);
         let of_tree = copies::passing(tree, base, redundant.eliminator);
-        let flow = (request, traffic);
         self.reservations.clear();
         for (at, hop) in base.hops.iter().enumerate() {
             let origin = base.origin(hop);
-            let mut both = passing(hop.stage, origin, stages, flow, self.base[at]);
+            let mut both = passing(hop.stage, origin, stages, sent, self.base[at]);
             if let Some(other) = self.in_alternative.find(hop.stage)
                 && of_base[at] == Passing::OwnCopy
             {
                 let origin = tree.origin(&tree.hops[other]);
-                let second = passing(hop.stage, origin, stages, flow, self.alternative[other]);
+                let second = passing(hop.stage, origin, stages, sent, self.alternative[other]);
                 both.join_copy(&second);
             }
             self.reservations.push(both);
@@ -233,7 +246,7 @@ impl Plan {
         for (at, hop) in tree.hops.iter().enumerate() {
             if of_tree[at] == Passing::OwnCopy && self.in_base.find(hop.stage).is_none() {
                 let origin = tree.origin(hop);
-                let second = passing(hop.stage, origin, stages, flow, self.alternative[at]);
+                let second = passing(hop.stage, origin, stages, sent, self.alternative[at]);
                 self.reservations.push(second);
             }
         }
@@ -241,11 +254,11 @@ impl Plan {
 
     fn draw_alternative(
         &mut self,
-        request: &Request,
-        traffic: TokenBucket,
+        sent: Sent<'_>,
         stages: &[Stage],
         (failure, tree): (FailureId, &Tree),
     ) -> Result<(), Breach> {
+        let request = sent.request;
         self.in_alternative.mark_all(tree);
         let (in_base, base) = (&self.in_base, &self.base);
         let from_base = |stage, window: Window| match in_base.find(stage) {
@@ -282,19 +295,13 @@ impl Plan {
         ] {
             self.leaves.note((ends.0, ends.1), under, request, stages)?;
         }
-        self.reserve_under(failure, tree, request, traffic, stages);
+        self.reserve_under(failure, tree, sent, stages);
         Ok(())
     }
 
     /// Reserves what the alternative adds to the base tree.
-    fn reserve_under(
-        &mut self,
-        failure: FailureId,
-        tree: &Tree,
-        request: &Request,
-        traffic: TokenBucket,
-        stages: &[Stage],
-    ) {
+    fn reserve_under(&mut self, failure: FailureId, tree: &Tree, sent: Sent<'_>, stages: &[Stage]) {
+        let request = sent.request;
         let reservation = |stage, (share, peak), part, origin| Reservation {
             stage,
             failure: Some(failure),
@@ -305,12 +312,11 @@ impl Plan {
             part,
             origin,
         };
-        let flow = (request, traffic);
         for (hop, window) in tree.hops.iter().zip(&self.alternative) {
             let origin = tree.origin(hop);
             match self.in_base.find(hop.stage) {
                 None => {
-                    let shares = shares_at(hop.stage, stages, flow, *window);
+                    let shares = shares_at(hop.stage, stages, sent, *window);
                     let whole = reservation(hop.stage, shares, Part::Whole, origin);
                     self.reservations.push(whole);
                 }
@@ -322,7 +328,7 @@ impl Plan {
         }
         for (at, window) in self.base_under_failure.iter().enumerate() {
             let always = self.reservations[at];
-            let (share, peak) = shares_at(always.stage, stages, flow, *window);
+            let (share, peak) = shares_at(always.stage, stages, sent, *window);
             if share != always.share {
                 let shares = (share.above(always.share), peak.above(always.peak));
                 let part = Part::Excess { over: at };
@@ -458,16 +464,16 @@ fn too_late(needed: Delay, request: &Request, failure: Option<FailureId>) -> Bre
     }
 }
 
-/// Returns what a flow that brings `traffic` in the long run reserves at a stage
-/// that it always passes.
+/// Returns what a flow reserves at a stage that it always passes.
 pub(super) fn passing(
     stage: StageId,
     origin: Option<StageId>,
     stages: &[Stage],
-    (request, traffic): (&Request, TokenBucket),
+    sent: Sent<'_>,
     window: Window,
 ) -> Reservation {
-    let (share, peak) = shares_at(stage, stages, (request, traffic), window);
+    let request = sent.request;
+    let (share, peak) = shares_at(stage, stages, sent, window);
     Reservation {
         stage,
         failure: None,
@@ -480,26 +486,15 @@ pub(super) fn passing(
     }
 }
 
-/// Returns what a flow that brings `traffic` in the long run reserves at a stage,
-/// and what its peak allows there.
-fn shares_at(
-    stage: StageId,
-    stages: &[Stage],
-    (request, traffic): (&Request, TokenBucket),
-    window: Window,
-) -> (Share, Share) {
-    let stage = &stages[stage.index()];
-    let share = |bucket: TokenBucket| {
-        let arriving = bucket.spread_by(window.length());
-        match stage {
-            Stage::Processing { .. } => {
-                Share::Processing(FrameBucket::of(arriving, request.smallest_frame))
-            }
-            Stage::Port { .. } => Share::Port(arriving),
-        }
+/// Returns what a flow reserves at a stage, and what its peak allows there.
+fn shares_at(stage: StageId, stages: &[Stage], sent: Sent<'_>, window: Window) -> (Share, Share) {
+    let (stage, late) = (&stages[stage.index()], window.length());
+    let share = |(traffic, frames): (TokenBucket, FrameBucket)| match stage {
+        Stage::Processing { .. } => Share::Processing(frames.spread_by(late)),
+        Stage::Port { .. } => Share::Port(traffic.spread_by(late), frames.spread_by(late)),
     };
-    let long = share(traffic);
-    (long, request.peak.map_or(long, share))
+    let long = share((sent.traffic, sent.frames));
+    (long, sent.peak.map_or(long, share))
 }
 
 impl Reservation {
@@ -507,7 +502,7 @@ impl Reservation {
     pub(super) fn frames(&self) -> FrameBucket {
         match self.share {
             Share::Processing(frames) => frames,
-            Share::Port(_) => FrameBucket::default(),
+            Share::Port(..) => FrameBucket::default(),
         }
     }
 
@@ -515,7 +510,7 @@ impl Reservation {
     pub(super) fn traffic(&self) -> TokenBucket {
         match self.share {
             Share::Processing(_) => TokenBucket::NOTHING,
-            Share::Port(traffic) => traffic,
+            Share::Port(traffic, _) => traffic,
         }
     }
 
@@ -533,8 +528,10 @@ impl Share {
     fn plus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Processing(this), Self::Processing(other)) => Self::Processing(this + other),
-            (Self::Port(this), Self::Port(other)) => Self::Port(this + other),
-            (Self::Processing(_), Self::Port(_)) | (Self::Port(_), Self::Processing(_)) => {
+            (Self::Port(bits, frames), Self::Port(other, others)) => {
+                Self::Port(bits + other, frames + others)
+            }
+            (Self::Processing(_), Self::Port(..)) | (Self::Port(..), Self::Processing(_)) => {
                 unreachable!("both are shares of one stage")
             }
         }
@@ -544,8 +541,10 @@ impl Share {
     fn above(self, other: Self) -> Self {
         match (self, other) {
             (Self::Processing(this), Self::Processing(other)) => Self::Processing(this - other),
-            (Self::Port(this), Self::Port(other)) => Self::Port(this - other),
-            (Self::Processing(_), Self::Port(_)) | (Self::Port(_), Self::Processing(_)) => {
+            (Self::Port(bits, frames), Self::Port(other, others)) => {
+                Self::Port(bits - other, frames - others)
+            }
+            (Self::Processing(_), Self::Port(..)) | (Self::Port(..), Self::Processing(_)) => {
                 unreachable!("both are shares of one stage")
             }
         }

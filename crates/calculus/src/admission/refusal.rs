@@ -134,6 +134,26 @@ pub enum Constraint {
         /// What the queue holds.
         allowed: DataSize,
     },
+    /// The queue of a class, which holds so many frames, could overflow.
+    #[error("class {class} would queue up to {needed} frames, its queue holds {allowed}")]
+    Frames {
+        /// The class whose queue is too small.
+        class: u8,
+        /// The bound with the new flow, rounded up.
+        needed: u64,
+        /// The frames that the queue holds.
+        allowed: u64,
+    },
+    /// Frames that a higher level of criticality gives up could stand before frames that
+    /// it serves: whoever keeps a ledger for each level finds that.
+    #[error(
+        "frames that a higher level gives up could wait in class {class} or above, in front of \
+         those which it serves in class {class}: give these a more urgent class at that level"
+    )]
+    NotReserved {
+        /// The class.
+        class: u8,
+    },
     /// No way leads to the receiver.
     #[error("no way leads to the receiver")]
     NoWay,
@@ -153,9 +173,11 @@ impl Constraint {
     #[must_use]
     pub fn margin(&self) -> Option<Margin> {
         match *self {
-            Self::Malformed(_) | Self::NoBudget { .. } | Self::Unbounded { .. } | Self::NoWay => {
-                None
-            }
+            Self::Malformed(_)
+            | Self::NoBudget { .. }
+            | Self::Unbounded { .. }
+            | Self::NotReserved { .. }
+            | Self::NoWay => None,
             Self::Deadline { needed, allowed }
             | Self::Delay {
                 needed, allowed, ..
@@ -176,9 +198,10 @@ impl Constraint {
             Self::Buffer {
                 needed, allowed, ..
             } => Some(Margin::Size(needed.saturating_sub(allowed))),
-            Self::FrameBuffer { needed, allowed } => {
-                Some(Margin::Frames(needed.saturating_sub(allowed)))
-            }
+            Self::FrameBuffer { needed, allowed }
+            | Self::Frames {
+                needed, allowed, ..
+            } => Some(Margin::Frames(needed.saturating_sub(allowed))),
         }
     }
 
@@ -193,7 +216,9 @@ impl Constraint {
             | Self::Delay { .. }
             | Self::Unbounded { .. }
             | Self::Buffer { .. }
+            | Self::Frames { .. }
             | Self::FrameBuffer { .. }
+            | Self::NotReserved { .. }
             | Self::NoWay => false,
         }
     }
@@ -202,7 +227,10 @@ impl Constraint {
 impl Constraint {
     /// Returns whether less at once would help, or the knowledge that there is.
     pub(super) fn is_a_matter_of_bursts(&self) -> bool {
-        matches!(self, Self::Delay { .. } | Self::Buffer { .. })
+        matches!(
+            self,
+            Self::Delay { .. } | Self::Buffer { .. } | Self::Frames { .. }
+        )
     }
 }
 

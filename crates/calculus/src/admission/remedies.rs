@@ -14,6 +14,7 @@ use super::refusal::{Breach, Constraint, Fits, Refusal};
 use super::request::{MAX_DELAY, Request};
 use super::stage::{Stage, StageId};
 use crate::bounds::strict_priority::CLASSES;
+use crate::min_plus::TokenBucket;
 
 /// The rates that links have.
 const LINK_RATES: [BitRate; 6] = [
@@ -148,8 +149,12 @@ impl Ledger {
     fn remedy(&self, change: Change, request: &Request, budgets: Budgets) -> Option<Remedy> {
         let mut request = request.clone();
         match &change {
-            Change::Rate(rate) => request.rate = *rate,
-            Change::Burst(burst) => request.burst = *burst,
+            Change::Rate(rate) => {
+                request = request.cut_to(TokenBucket::new(*rate, request.burst));
+            }
+            Change::Burst(burst) => {
+                request = request.cut_to(TokenBucket::new(request.rate, *burst));
+            }
             Change::Deadline(deadline) => request.deadline = *deadline,
             Change::Class(class) => request.class = *class,
             Change::Without(flow) => {
@@ -199,20 +204,14 @@ impl Ledger {
     /// Finds the highest rate and the largest burst for which budgets can be made.
     fn fits_with_larger_budgets(&self, request: &Request) -> Fits {
         let rate = search_largest(1, request.rate.as_bps(), |bps| {
-            let rate = BitRate::from_bps(bps);
-            let request = Request {
-                rate,
-                ..request.clone()
-            };
+            let slower = TokenBucket::new(BitRate::from_bps(bps), request.burst);
+            let request = request.cut_to(slower);
             self.stages_for(&request).is_some()
         });
         let least = request.largest_frame.as_bits();
         let burst = search_largest(least, request.burst.as_bits(), |bits| {
-            let burst = DataSize::from_bits(bits);
-            let request = Request {
-                burst,
-                ..request.clone()
-            };
+            let smaller = TokenBucket::new(request.rate, DataSize::from_bits(bits));
+            let request = request.cut_to(smaller);
             self.stages_for(&request).is_some()
         });
         Fits {
@@ -295,7 +294,8 @@ fn next_rate(stage: &Stage, constraint: Constraint) -> Option<BitRate> {
         Constraint::Rate { .. }
         | Constraint::Unbounded { .. }
         | Constraint::Delay { .. }
-        | Constraint::Buffer { .. } => match stage {
+        | Constraint::Buffer { .. }
+        | Constraint::Frames { .. } => match stage {
             Stage::Port { rate, .. } => LINK_RATES.into_iter().find(|next| next > rate),
             Stage::Processing { .. } => None,
         },
@@ -304,6 +304,7 @@ fn next_rate(stage: &Stage, constraint: Constraint) -> Option<BitRate> {
         | Constraint::Deadline { .. }
         | Constraint::FrameRate { .. }
         | Constraint::FrameBuffer { .. }
+        | Constraint::NotReserved { .. }
         | Constraint::NoWay => None,
     }
 }
@@ -430,6 +431,7 @@ mod tests {
             rate: BitRate::from_mbps(mbps),
             burst: FRAME,
             peak: None,
+            frames: None,
             largest_frame: FRAME,
             smallest_frame: FRAME,
             deadline: Delay::from_us(deadline_us),

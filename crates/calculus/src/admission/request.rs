@@ -6,6 +6,7 @@ use units::{BitRate, DataSize, Delay};
 use super::copies;
 use super::plan::MarkedStages;
 use super::stage::{FailureId, Stage, StageId};
+use crate::bounds::processing::{FRAME, FrameBucket};
 use crate::bounds::strict_priority::CLASSES;
 use crate::min_plus::TokenBucket;
 
@@ -34,6 +35,10 @@ pub struct Request {
     /// What holds beside rate and burst, if anything: a higher rate with a
     /// smaller burst, such as the rate of the link of its sender.
     pub peak: Option<TokenBucket>,
+    /// How many frames it leaves its sender in, if that is known better than by the
+    /// size of the smallest: a large message ends with a frame of any size, and has
+    /// few others that are not full.
+    pub frames: Option<FrameBucket>,
     /// Its largest frame, as on the wire.
     pub largest_frame: DataSize,
     /// Its smallest frame, as on the wire.
@@ -72,6 +77,26 @@ impl Request {
     #[must_use]
     pub const fn traffic(&self) -> TokenBucket {
         TokenBucket::new(self.rate, self.burst)
+    }
+
+    /// Returns how many frames it leaves its sender in if it brings `traffic`: what it
+    /// asks for, or less, which is in no more frames.
+    pub(super) fn frames_of(&self, traffic: TokenBucket) -> FrameBucket {
+        match self.frames {
+            Some(frames) if traffic == self.traffic() => frames,
+            Some(frames) => frames.least(FrameBucket::of(traffic, self.smallest_frame)),
+            None => FrameBucket::of(traffic, self.smallest_frame),
+        }
+    }
+
+    /// Returns the same request for no more than `traffic`.
+    pub(super) fn cut_to(&self, traffic: TokenBucket) -> Self {
+        Self {
+            rate: traffic.rate().unwrap_or(self.rate),
+            burst: traffic.burst(),
+            frames: self.frames.map(|_| self.frames_of(traffic)),
+            ..self.clone()
+        }
     }
 }
 
@@ -158,6 +183,9 @@ pub enum Malformed {
         /// The largest frame.
         largest_frame: DataSize,
     },
+    /// More frames are counted than there are of the smallest, or less than one.
+    #[error("its frames are counted as more than there are of the smallest, or less than one")]
+    FrameCount,
     /// The deadline is too far away.
     #[error("a deadline of {deadline} is more than {MAX_DELAY}")]
     Deadline {
@@ -278,12 +306,27 @@ pub(super) fn validate_contract(request: &Request) -> Result<(), Malformed> {
             largest_frame,
         });
     }
+    request
+        .frames
+        .map_or(Ok(()), |frames| validate_frames(request, frames))?;
     if deadline > MAX_DELAY {
         return Err(Malformed::Deadline { deadline });
     }
     request
         .peak
         .map_or(Ok(()), |peak| validate_peak(request, peak))
+}
+
+/// Frames are counted by a bound that says more than their sizes do, but for rounding:
+/// there are no more of them than of the smallest.
+fn validate_frames(request: &Request, frames: FrameBucket) -> Result<(), Malformed> {
+    let by_size = FrameBucket::of(request.traffic(), request.smallest_frame);
+    let says_more = frames.rate_per_second <= by_size.rate_per_second + FRAME
+        && frames.burst <= by_size.burst + FRAME;
+    match says_more && frames.burst >= FRAME {
+        true => Ok(()),
+        false => Err(Malformed::FrameCount),
+    }
 }
 
 /// A peak is a bound of its own: it has to let the largest frame pass.

@@ -14,7 +14,7 @@ use units::{BitRate, DataSize, Delay};
 
 use super::check::Case;
 use super::load::Load;
-use super::stage::Stage;
+use super::stage::{Room, Stage};
 use crate::bounds::processing::{FRAME, FrameBucket, Processor};
 use crate::bounds::strict_priority::{self, CLASSES, ClassLoad};
 use crate::min_plus::TokenBucket;
@@ -113,7 +113,7 @@ impl Processor {
 fn port_has_room(
     link: BitRate,
     loads: &[ClassLoad; CLASSES],
-    (budgets, buffers): (&[Option<Delay>; CLASSES], &[Option<DataSize>; CLASSES]),
+    (budgets, buffers): (&[Option<Delay>; CLASSES], &[Option<Room>; CLASSES]),
     unpromised: DataSize,
 ) -> bool {
     let blocking = strict_priority::blocking_frames(loads, unpromised);
@@ -130,7 +130,7 @@ fn port_has_room(
         let first = more_urgent.burst() + blocking[class];
         let class_has_room = load.traffic.rate_bps() <= left.as_bps()
             && leaves_in_time(first + load.traffic.burst(), left, budget)
-            && buffers[class].is_none_or(|buffer| holds(buffer, load, first, left));
+            && buffers[class].is_none_or(|room| holds(room.least_size(), load, first, left));
         if !class_has_room {
             return false;
         }
@@ -186,7 +186,8 @@ mod tests {
                 budgets[7 - at] = Some(Delay::from_us(budgets_us[at]));
             }
             let (link, largest) = (BitRate::from_mbps(100), DataSize::from_bytes(1_538));
-            let buffers = [buffer.map(DataSize::from_bits); CLASSES];
+            let buffer = buffer.map(DataSize::from_bits);
+            let buffers = [buffer.map(Room::Size); CLASSES];
             if port_has_room(link, &loads, (&budgets, &buffers), largest) {
                 let bounds = strict_priority::class_bounds(link, &loads, largest);
                 for (class, bound) in bounds.into_iter().enumerate().skip(5) {
@@ -194,7 +195,7 @@ mod tests {
                         return Err(TestCaseError::fail("unbounded"));
                     };
                     prop_assert!(Some(delay) <= budgets[class]);
-                    prop_assert!(buffers[class].is_none_or(|buffer| backlog <= buffer));
+                    prop_assert!(buffer.is_none_or(|buffer| backlog <= buffer));
                 }
             }
             let latency = Delay::from_us(latency_us);

@@ -29,7 +29,7 @@ mod search;
 use units::Delay;
 
 use super::ledger::{Admitted, Ledger};
-use super::plan::{Window, behind};
+use super::plan::{Sent, Window, behind};
 use super::refusal::{Constraint, Fits, Refusal};
 use super::request::{Redundant, Request, Tree, validate_contract};
 use super::stage::StageId;
@@ -333,6 +333,7 @@ impl Map {
             table,
             ledger,
             request,
+            sent: Sent::new(request, request.traffic()),
             ends,
             question,
         })

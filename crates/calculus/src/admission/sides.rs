@@ -34,6 +34,9 @@ struct Sums {
     reservations: u64,
     contracts: Line,
     peaks: Line,
+    /// The same in frames, at a port: its queues may be limited in these.
+    frames: Line,
+    peak_frames: Line,
 }
 
 /// The sums of all sides of a stage.
@@ -62,6 +65,15 @@ impl Sides {
         if sums.reservations == 0 {
             self.sums.remove(at);
         }
+    }
+
+    /// Returns whether anything counts under a failure.
+    pub(super) fn have(&self, failure: FailureId) -> bool {
+        let from = self
+            .sums
+            .partition_point(|((of, ..), _)| *of < Some(failure));
+        let first = self.sums.get(from);
+        first.is_some_and(|((of, ..), _)| *of == Some(failure))
     }
 
     fn find(&self, side: &Side) -> Result<usize, usize> {
@@ -100,6 +112,8 @@ impl Sums {
             reservations: 1,
             contracts: line(reservation.share),
             peaks: line(reservation.peak),
+            frames: frame_line(reservation.share),
+            peak_frames: frame_line(reservation.peak),
         });
     }
 
@@ -107,6 +121,8 @@ impl Sums {
         self.reservations += other.reservations;
         self.contracts = self.contracts.and(other.contracts);
         self.peaks = self.peaks.and(other.peaks);
+        self.frames = self.frames.and(other.frames);
+        self.peak_frames = self.peak_frames.and(other.peak_frames);
     }
 
     fn subtract(&mut self, reservation: &Reservation) {
@@ -114,6 +130,8 @@ impl Sums {
         for (sum, part) in [
             (&mut self.contracts, line(reservation.share)),
             (&mut self.peaks, line(reservation.peak)),
+            (&mut self.frames, frame_line(reservation.share)),
+            (&mut self.peak_frames, frame_line(reservation.peak)),
         ] {
             sum.rate -= part.rate;
             sum.burst -= part.burst;
@@ -124,7 +142,16 @@ impl Sums {
 fn line(share: Share) -> Line {
     match share {
         Share::Processing(frames) => of_frames(frames),
-        Share::Port(traffic) => of_traffic(traffic),
+        Share::Port(traffic, _) => of_traffic(traffic),
+    }
+}
+
+/// Returns in how many frames a share comes to a port; those at a processor are
+/// the share itself.
+fn frame_line(share: Share) -> Line {
+    match share {
+        Share::Processing(_) => Line::default(),
+        Share::Port(_, frames) => of_frames(frames),
     }
 }
 
@@ -191,6 +218,22 @@ impl Arrivals {
             classes[class].push(source(sums, densest));
         }
         classes
+    }
+
+    /// Returns what comes to a port for the queue of `class`, in frames.
+    pub(super) fn frames_at_port(&self, class: u8, stages: &[Stage]) -> Vec<Source> {
+        let of_class = self.sums.iter().filter(|((_, of), _)| *of == class);
+        let sources = of_class.map(|((origin, _), sums)| {
+            let densest = origin.and_then(|origin| frames_from(&stages[origin.index()]));
+            Source {
+                lines: [
+                    sums.frames,
+                    sums.peak_frames,
+                    densest.unwrap_or(sums.frames),
+                ],
+            }
+        });
+        sources.collect()
     }
 }
 

@@ -52,10 +52,29 @@ pub enum Stage {
         budgets: [Option<Delay>; CLASSES],
         /// For each class how much may be queued here, if that is limited. A
         /// frame counts until its last bit has left.
-        buffers: [Option<DataSize>; CLASSES],
+        buffers: [Option<Room>; CLASSES],
         /// The largest frame of traffic that has no promise, as on the wire.
         largest_frame: DataSize,
     },
+}
+
+/// How much a queue holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Frames of this size together, as on the wire.
+    Size(DataSize),
+    /// So many frames, whatever their size.
+    Frames(u64),
+}
+
+impl Room {
+    /// Returns how much surely fits, whatever the frames are.
+    pub(super) fn least_size(self) -> DataSize {
+        match self {
+            Self::Size(size) => size,
+            Self::Frames(frames) => DataSize::from_bits(MIN_FRAME.as_bits().saturating_mul(frames)),
+        }
+    }
 }
 
 impl Stage {

@@ -148,7 +148,7 @@ fn a_buffer_that_could_overflow_is_refused() {
     let Stage::Port { buffers, .. } = &mut stages[1] else {
         unreachable!()
     };
-    buffers[7] = Some(DataSize::from_bytes(300));
+    buffers[7] = Some(Room::Size(DataSize::from_bytes(300)));
     let Stage::Processing { buffer_frames, .. } = &mut stages[0] else {
         unreachable!()
     };
@@ -456,6 +456,7 @@ fn requests_at_the_limits_are_answered() {
         rate: MAX_RATE,
         burst: MAX_BURST,
         peak: None,
+        frames: None,
         largest_frame: MIN_FRAME,
         smallest_frame: MIN_FRAME,
         deadline: MAX_DELAY,
@@ -671,6 +672,7 @@ fn sampled_values(stages: &[u32]) -> Request {
         rate: BitRate::from_bps(4_608_000),
         burst: SAMPLE,
         peak: None,
+        frames: None,
         largest_frame: SAMPLE,
         smallest_frame: SAMPLE,
         deadline: Delay::from_us(2_000),

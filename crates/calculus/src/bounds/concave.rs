@@ -164,6 +164,11 @@ pub(crate) fn backlog_bound(sources: &[Source], held_ps: u64, pace: Pace) -> Opt
     u64::try_from(most).ok()
 }
 
+/// Returns the most that arrives within `ps`, rounded up.
+pub(crate) fn most_in(sources: &[Source], ps: u64) -> u128 {
+    by(sources, u128::from(ps))
+}
+
 fn by(sources: &[Source], ps: u128) -> u128 {
     sources.iter().map(|source| source.by(ps)).sum()
 }

@@ -64,6 +64,61 @@ impl FrameBucket {
     }
 }
 
+impl FrameBucket {
+    /// Returns what messages of `frames` frames each are, one in each `period`, of whose
+    /// frames each may be late by up to `jitter`: those of an interval of length `t` were
+    /// due in one of `t + jitter`. Rounded up.
+    ///
+    /// # Panics
+    ///
+    /// If the period is nothing, or the frames are more than 18 × 10¹².
+    #[must_use]
+    pub fn of_messages(frames: u64, period: Delay, jitter: Delay) -> Self {
+        let burst = u128::from(frames) * u128::from(FRAME);
+        let rate = (burst * u128::from(PS_PER_SECOND)).div_ceil(u128::from(period.as_ps()));
+        let counted = |frames: u128| {
+            u64::try_from(frames).expect("no message has 18 × 10¹² frames, nor a second")
+        };
+        Self {
+            rate_per_second: counted(rate),
+            burst: counted(burst),
+        }
+        .spread_by(jitter)
+    }
+
+    /// Returns what is known behind something that delays each frame by some time, and
+    /// no two of them by times more than `spread` apart. Rounded up.
+    ///
+    /// # Panics
+    ///
+    /// If the frames are more than 18 × 10¹².
+    #[must_use]
+    pub fn spread_by(self, spread: Delay) -> Self {
+        let (rate, ps) = (self.rate_per_second, spread.as_ps());
+        // 64 bits are enough for most, and divided much faster.
+        let meanwhile = rate.checked_mul(ps).map_or_else(
+            || {
+                let frames = (u128::from(rate) * u128::from(ps)).div_ceil(PS_PER_SECOND.into());
+                u64::try_from(frames).expect("the limits of a request keep this below 10¹⁸")
+            },
+            |frame_ps| frame_ps.div_ceil(PS_PER_SECOND),
+        );
+        Self {
+            burst: self.burst + meanwhile,
+            ..self
+        }
+    }
+
+    /// Returns the least burst and the least rate of two.
+    #[must_use]
+    pub(crate) fn least(self, other: Self) -> Self {
+        Self {
+            rate_per_second: self.rate_per_second.min(other.rate_per_second),
+            burst: self.burst.min(other.burst),
+        }
+    }
+}
+
 impl Add for FrameBucket {
     type Output = Self;
 
@@ -220,6 +275,15 @@ mod tests {
 
         assert_eq!(hardware.delay_bound(arrivals), Some(Delay::from_us(10)));
         assert_eq!(hardware.delay_bound(countless + arrivals), None);
+    }
+
+    #[test]
+    fn a_message_is_as_many_frames_as_it_has_however_small_the_last() {
+        // 106 frames every 22 ms, each up to 11 ms late.
+        let frames = FrameBucket::of_messages(106, Delay::from_us(22_000), Delay::from_us(11_000));
+
+        assert_eq!(frames.rate_per_second, 4_818_181_819);
+        assert_eq!(frames.burst, 106 * FRAME + 53_000_001);
     }
 
     proptest! {

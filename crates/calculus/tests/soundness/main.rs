@@ -10,9 +10,10 @@ mod simulation;
 mod wiring;
 
 use calculus::admission::{
-    Admitted, Background, CLASSES, FailureId, Headroom, Hop, Ledger, MAX_DELAY, Network, Redundant,
-    Request, Stage, StageId, Tree, suggest_budgets,
+    Admitted, Background, CLASSES, FailureId, FrameBucket, Headroom, Hop, Ledger, MAX_DELAY,
+    Network, Redundant, Request, Room, Stage, StageId, Tree, suggest_budgets,
 };
+use calculus::bounds::processing::FRAME;
 use calculus::min_plus::TokenBucket;
 use simulation::{Caught, Conditions, Detour, Emission, Observation, Outage};
 use units::{BitRate, DataSize, Delay};
@@ -83,6 +84,89 @@ fn no_frame_is_later_than_promised_however_switches_are_wired() {
             "{shape:?}: {largest:?}"
         );
     }
+}
+
+/// However frames are counted, by their sizes or as those of messages, no queue ever
+/// holds more of them than the least room with which all flows are admitted.
+#[test]
+fn no_queue_holds_more_frames_than_it_has_room_for() {
+    let (mut runs, mut fullest_percent) = (0, 0);
+    for seed in 0..RUNS_OF_A_SHAPE {
+        println!("seed {seed}"); // Shown only if the test fails.
+        let mut random = Prng::new(seed);
+        let switches = 1 + random.below(5);
+        let ring = Ring { switches };
+        let stages = ring.stages(&mut random);
+        let flows: Vec<_> = (0..2 + random.below(12))
+            .map(|_| of_messages(ring.flow(&mut random), &mut random))
+            .collect();
+        let Some(stages) = suggest_budgets(&stages, &[], &flows, Headroom::default()) else {
+            continue;
+        };
+        let room = least_room(&stages, &flows);
+        let emissions = emissions(&flows, &mut random);
+        let conditions = conditions(&stages, &mut random);
+
+        let mut most = 0;
+        simulation::run(&stages, &flows, &emissions, conditions, |observation| {
+            if let Observation::Came { stage, frames } = observation
+                && matches!(stages[stage], Stage::Port { .. })
+            {
+                let frames = u64::try_from(frames).unwrap();
+                assert!(frames <= room, "{frames} at {stage}, room for {room}");
+                most = most.max(frames);
+            }
+        });
+
+        runs += 1;
+        fullest_percent = fullest_percent.max(most * 100 / room);
+    }
+    assert!(runs > RUNS_OF_A_SHAPE / 2, "only {runs} had budgets");
+    assert!(fullest_percent >= 70, "{fullest_percent} % at most");
+}
+
+/// Has a flow send in bursts of frames that are mostly large, and say how many.
+fn of_messages(mut flow: Request, random: &mut Prng) -> Request {
+    flow.burst = flow.largest_frame * (1 + random.below(20));
+    if random.below(3) == 0 {
+        return flow;
+    }
+    let most = FrameBucket::of(flow.traffic(), flow.smallest_frame);
+    let least = FrameBucket::of(flow.traffic(), flow.largest_frame);
+    flow.frames = Some(FrameBucket {
+        rate_per_second: least.rate_per_second.max(most.rate_per_second / 2),
+        burst: least.burst,
+    });
+    flow
+}
+
+/// Returns the fewest frames for which every queue has to have room.
+fn least_room(stages: &[Stage], flows: &[Request]) -> u64 {
+    let admits = |room| {
+        let with_room = |stage: &Stage| {
+            let mut stage = stage.clone();
+            if let Stage::Port { buffers, .. } = &mut stage {
+                *buffers = [Some(Room::Frames(room)); CLASSES];
+            }
+            stage
+        };
+        let mut ledger = Ledger::new(stages.iter().map(with_room).collect());
+        flows
+            .iter()
+            .all(|flow| ledger.admits(flow) && ledger.admit(flow.clone()).is_ok())
+    };
+    let (mut too_little, mut enough) = (0, 1);
+    while !admits(enough) {
+        (too_little, enough) = (enough, enough * 2);
+    }
+    while enough - too_little > 1 {
+        let middle = too_little + (enough - too_little) / 2;
+        match admits(middle) {
+            true => enough = middle,
+            false => too_little = middle,
+        }
+    }
+    enough
 }
 
 /// Tight: a burst at a port that has just begun a frame without promise is there
@@ -315,6 +399,7 @@ fn the_burst_of_the_slower_way_fits_when_the_quicker_one_breaks() {
                     longest = longest.max(sojourn);
                 }
             }
+            Observation::Came { .. } => {}
             Observation::Received { latency, .. } => {
                 assert!(latency <= guarantee, "{latency}, guarantee {guarantee}");
                 received += 1;
@@ -396,6 +481,7 @@ fn run_flows(stages: &[Stage], flows: &[Request], random: &mut Prng) -> Option<U
                     ..Usage::default()
                 }
             }
+            Observation::Came { .. } => Usage::default(),
             received @ Observation::Received { .. } => hold_guarantee(&received, flows, &admitted),
         });
     });
@@ -405,7 +491,7 @@ fn run_flows(stages: &[Stage], flows: &[Request], random: &mut Prng) -> Option<U
 /// Holds what was received against what was promised.
 fn hold_guarantee(received: &Observation, flows: &[Request], admitted: &[Admitted]) -> Usage {
     match *received {
-        Observation::Left { .. } => Usage::default(),
+        Observation::Left { .. } | Observation::Came { .. } => Usage::default(),
         Observation::Received { flow, latency, .. } if flows[flow].redundant.is_some() => {
             let guarantee = admitted[flow].guarantee;
             assert!(
@@ -498,9 +584,11 @@ fn emissions(flows: &[Request], random: &mut Prng) -> Vec<Emission> {
     emissions
 }
 
-/// A token bucket, its level in bits times picoseconds a second.
+/// A token bucket, its level in what it counts times picoseconds a second.
 struct Bucket {
-    rate_bps: u128,
+    /// What a frame takes if frames are counted; its bits otherwise.
+    per_frame: Option<u128>,
+    rate: u128,
     depth: u128,
     level: u128,
     at_ps: u64,
@@ -509,38 +597,55 @@ struct Bucket {
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 impl Bucket {
-    /// Returns the full buckets of contract and peak.
+    fn full(per_frame: Option<u64>, rate: u64, burst: u64, now: u64) -> Self {
+        let depth = u128::from(burst) * PS_PER_SECOND;
+        Self {
+            per_frame: per_frame.map(u128::from),
+            rate: u128::from(rate),
+            depth,
+            level: depth,
+            at_ps: now,
+        }
+    }
+
+    /// Returns the full buckets of contract and peak, and that of the frames.
     fn all_of(request: &Request, now: u64) -> Vec<Self> {
         let traffic = [Some(request.traffic()), request.peak];
-        let buckets = traffic.into_iter().flatten().map(|bucket| {
-            let depth = u128::from(bucket.burst().as_bits()) * PS_PER_SECOND;
-            Self {
-                rate_bps: u128::from(bucket.rate_bps()),
-                depth,
-                level: depth,
-                at_ps: now,
-            }
+        let of_bits = traffic.into_iter().flatten().map(|bucket| {
+            let burst = bucket.burst().as_bits();
+            Self::full(None, bucket.rate_bps(), burst, now)
         });
-        buckets.collect()
+        let of_frames = request.frames.map(|frames| {
+            let FrameBucket {
+                rate_per_second,
+                burst,
+            } = frames;
+            Self::full(Some(FRAME), rate_per_second, burst, now)
+        });
+        of_bits.chain(of_frames).collect()
+    }
+
+    fn needs(&self, size: DataSize) -> u128 {
+        self.per_frame.unwrap_or(size.as_bits().into()) * PS_PER_SECOND
     }
 
     /// Takes tokens for a frame and returns the first time at which it may go.
     fn take_from_all(buckets: &mut [Self], size: DataSize, now: u64) -> u64 {
-        let needed = u128::from(size.as_bits()) * PS_PER_SECOND;
-        let ready = buckets.iter().map(|bucket| bucket.holds(needed)).max();
+        let ready = buckets.iter().map(|bucket| bucket.holds(size)).max();
         let at = ready.unwrap().max(now);
         for bucket in buckets {
-            let gained = u128::from(at - bucket.at_ps) * bucket.rate_bps;
+            let gained = u128::from(at - bucket.at_ps) * bucket.rate;
+            let needed = bucket.needs(size);
             bucket.level = (bucket.level + gained).min(bucket.depth) - needed;
             bucket.at_ps = at;
         }
         at
     }
 
-    /// Returns when it holds that many tokens.
-    fn holds(&self, needed: u128) -> u64 {
-        let missing = needed.saturating_sub(self.level);
-        self.at_ps + u64::try_from(missing.div_ceil(self.rate_bps)).unwrap()
+    /// Returns when it holds the tokens for a frame.
+    fn holds(&self, size: DataSize) -> u64 {
+        let missing = self.needs(size).saturating_sub(self.level);
+        self.at_ps + u64::try_from(missing.div_ceil(self.rate)).unwrap()
     }
 }
 
@@ -598,6 +703,7 @@ impl Ring {
             rate,
             burst: largest_frame * (1 + random.below(3)),
             peak: has_peak.then(|| TokenBucket::new(peak, largest_frame)),
+            frames: None,
             largest_frame,
             smallest_frame: DataSize::from_bytes(smallest),
             deadline: MAX_DELAY,
@@ -670,6 +776,7 @@ fn one_stage_flow() -> Request {
         rate: BitRate::from_mbps(4),
         burst: frame,
         peak: None,
+        frames: None,
         largest_frame: frame,
         smallest_frame: frame,
         deadline: MAX_DELAY,

@@ -63,6 +63,7 @@ fn change_once(seed: u64) -> Option<u64> {
         &emissions,
         conditions,
         |observation| match observation {
+            Observation::Came { .. } => {}
             Observation::Left {
                 flow,
                 stage,

@@ -58,6 +58,8 @@ pub struct Emission {
 /// What happened to a frame.
 #[derive(Clone, Copy, Debug)]
 pub enum Observation {
+    /// It came to a stage, where its class has so many frames now.
+    Came { stage: usize, frames: usize },
     /// It left a stage after some time there.
     Left {
         flow: usize,
@@ -97,7 +99,7 @@ pub fn run(
     }
     while let Some(((now, _), event)) = simulation.events.pop_first() {
         match event {
-            Event::Arrive(frame) => simulation.arrive(now, frame),
+            Event::Arrive(frame) => simulation.arrive(now, frame, &mut observe),
             Event::Done(stage) => simulation.done(now, stage, &mut observe),
         }
         if simulation.in_flight == 0 {
@@ -148,6 +150,17 @@ enum Route {
 struct Server {
     queues: [VecDeque<Frame>; CLASSES],
     busy: Option<Work>,
+}
+
+impl Server {
+    /// Returns how many frames of a queue are here, the one in service included.
+    fn holds(&self, queue: usize, flows: &[Request]) -> usize {
+        let in_service = match &self.busy {
+            Some(Work::Frame(frame)) => usize::from(flows[frame.flow].class) == queue,
+            Some(Work::Flood) | None => false,
+        };
+        self.queues[queue].len() + usize::from(in_service)
+    }
 }
 
 enum Work {
@@ -202,7 +215,7 @@ impl Simulation<'_> {
         }
     }
 
-    fn arrive(&mut self, now: u64, mut frame: Frame) {
+    fn arrive(&mut self, now: u64, mut frame: Frame, observe: &mut impl FnMut(Observation)) {
         frame.arrived_ps = now;
         let request = &self.flows[frame.flow];
         let stage = index(tree(request, frame.route).hops[frame.hop].stage.0);
@@ -211,6 +224,10 @@ impl Simulation<'_> {
             Stage::Port { .. } => usize::from(request.class),
         };
         self.servers[stage].queues[queue].push_back(frame);
+        observe(Observation::Came {
+            stage,
+            frames: self.servers[stage].holds(queue, self.flows),
+        });
         if self.servers[stage].busy.is_none() {
             let hesitation = match &self.stages[stage] {
                 Stage::Processing { latency, .. } if self.conditions.processors_hesitate => {

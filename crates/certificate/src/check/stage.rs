@@ -25,13 +25,14 @@ pub(super) fn check_burst(
     visit: &Visit,
     stages: &[Stage],
 ) -> Result<(), Reason> {
-    let bits = line_behind(flow.contract, visit.window.length()).burst;
+    let late = visit.window.length();
     let (calculated, rounding) = match stages[visit.stage] {
         Stage::Processor(_) => {
-            let frame = Exact::new(MILLIONTHS.into(), flow.smallest_frame_bit.into());
-            (bits * &frame, whole(1) + frame)
+            let frame = fraction(MILLIONTHS, flow.smallest_frame_bit);
+            let frames = frames_behind(flow, late).burst;
+            (frames * whole(MILLIONTHS), whole(1) + frame)
         }
-        Stage::Port(_) => (bits, whole(1)),
+        Stage::Port(_) => (line_behind(flow.contract, late).burst, whole(1)),
     };
     let claimed = whole(stated);
     if claimed < calculated || claimed >= &calculated + rounding {
@@ -89,9 +90,7 @@ fn check_processor(
     }]));
     for ((from, _), arrivals) in sums {
         let densest = from.and_then(|from| densest_frames(&stages[from]));
-        frames.add(side(arrivals, densest, |flow| {
-            fraction(1, flow.smallest_frame_bit)
-        }));
+        frames.add(side_in_frames(arrivals, densest));
     }
     let latency = seconds(*latency_ps);
     let (delay, backlog) = match *per_frame_ps {
@@ -155,6 +154,20 @@ fn check_port(
             };
             delay = least(delay, own.delay_at(&service(latency)));
             backlog = least(backlog, own.backlog_at(&service(whole_frames)));
+        }
+        if let (Some(allowed), Some(delay), Some(backlog)) = (class.buffer_frames, &delay, &backlog)
+        {
+            let by_size = backlog / whole(SMALLEST_FRAME);
+            let within = frames_of(sums, stages, class.class).at(delay);
+            let calculated = by_size.min(within).ceil();
+            if calculated > whole(allowed) {
+                return Err(Reason::Buffer {
+                    class: Some(class.class),
+                    after,
+                    calculated,
+                    room: allowed,
+                });
+            }
         }
         limits_of(class, after.clone()).check(delay, backlog)?;
     }
@@ -223,7 +236,17 @@ fn arrivals_of(sums: &Sums<'_>, stages: &[Stage], wanted: impl Fn(u8) -> bool) -
     for ((from, class), arrivals) in of_class {
         let largest = largest_frame(sums, |of| of == *class);
         let densest = from.and_then(|from| densest_bits(&stages[from], largest));
-        together.add(side(arrivals, densest, |_| whole(1)));
+        together.add(side(arrivals, densest));
+    }
+    together
+}
+
+/// Returns in how many frames flows of a class come to a port.
+fn frames_of(sums: &Sums<'_>, stages: &[Stage], class: u8) -> Arrivals {
+    let mut together = Arrivals::default();
+    for ((from, _), arrivals) in sums.iter().filter(|((_, of), _)| *of == class) {
+        let densest = from.and_then(|from| densest_frames(&stages[from]));
+        together.add(side_in_frames(arrivals, densest));
     }
     together
 }
@@ -237,25 +260,60 @@ fn largest_frame(sums: &Sums<'_>, wanted: impl Fn(u8) -> bool) -> u64 {
         .unwrap_or(0)
 }
 
-/// Returns what comes from one side: the contracts, the peaks, and what the stage
-/// it comes from can hand on; `per_bit` turns bits into what is counted.
-fn side(arrivals: &[Arrival<'_>], densest: Option<Line>, per_bit: impl Fn(&Flow) -> Exact) -> Side {
-    let sum = |bucket: fn(&Flow) -> Bucket| {
-        let mut sum = Line {
-            burst: Exact::zero(),
-            rate: Exact::zero(),
-        };
-        for Arrival { flow, visit } in arrivals {
-            let line = line_behind(bucket(flow), visit.window.length());
-            let unit = per_bit(flow);
-            sum.burst += line.burst * &unit;
-            sum.rate += line.rate * unit;
-        }
-        sum
-    };
-    let contracts = sum(|flow| flow.contract);
-    let peaks = sum(|flow| flow.peak.unwrap_or(flow.contract));
+/// Returns what comes from one side, in bits: the contracts, the peaks, and what the
+/// stage it comes from can hand on.
+fn side(arrivals: &[Arrival<'_>], densest: Option<Line>) -> Side {
+    let contracts = sum(arrivals, |flow, late| line_behind(flow.contract, late));
+    let peaks = sum(arrivals, |flow, late| {
+        line_behind(flow.peak.unwrap_or(flow.contract), late)
+    });
     Side::least_of([contracts, peaks].into_iter().chain(densest).collect())
+}
+
+/// Returns the same in frames.
+fn side_in_frames(arrivals: &[Arrival<'_>], densest: Option<Line>) -> Side {
+    let contracts = sum(arrivals, frames_behind);
+    let peaks = sum(arrivals, |flow, late| match flow.peak {
+        Some(peak) => in_frames(flow, line_behind(peak, late)),
+        None => frames_behind(flow, late),
+    });
+    Side::least_of([contracts, peaks].into_iter().chain(densest).collect())
+}
+
+fn sum(arrivals: &[Arrival<'_>], line: impl Fn(&Flow, u64) -> Line) -> Line {
+    let mut sum = Line {
+        burst: Exact::zero(),
+        rate: Exact::zero(),
+    };
+    for Arrival { flow, visit } in arrivals {
+        let line = line(flow, visit.window.length());
+        sum.burst += line.burst;
+        sum.rate += line.rate;
+    }
+    sum
+}
+
+/// Returns how many frames a flow is behind a window.
+fn frames_behind(flow: &Flow, window_ps: u64) -> Line {
+    match flow.frames {
+        Some(frames) => {
+            let rate = fraction(frames.millionths_per_second, MILLIONTHS);
+            Line {
+                burst: fraction(frames.burst_millionths, MILLIONTHS) + &rate * seconds(window_ps),
+                rate,
+            }
+        }
+        None => in_frames(flow, line_behind(flow.contract, window_ps)),
+    }
+}
+
+/// Returns how many of a flow's frames so many bits can be.
+fn in_frames(flow: &Flow, bits: Line) -> Line {
+    let per_bit = fraction(1, flow.smallest_frame_bit);
+    Line {
+        burst: bits.burst * &per_bit,
+        rate: bits.rate * per_bit,
+    }
 }
 
 /// Returns a bucket behind a window, which is a burst larger.

@@ -85,6 +85,54 @@ fn more_than_the_link_carries_is_an_overload() {
     );
 }
 
+/// (2949.12 + 12304) bit take 152.53 us, in which 2.02 frames of the trip may come, and
+/// what waits is as much as 5.8 of the smallest frames.
+#[test]
+fn a_queue_that_is_limited_in_frames_holds_those_that_come_while_one_waits() {
+    let with_room = |frames| {
+        let mut limited = by_hand();
+        if let Stage::Port(port) = &mut limited.stages[1] {
+            port.classes[0].buffer_bit = None;
+            port.classes[0].buffer_frames = Some(frames);
+        }
+        check(&limited)
+    };
+
+    assert!(with_room(3).is_ok());
+    let objections = with_room(2).unwrap_err();
+    assert!(
+        matches!(
+            objections[0].reason,
+            Reason::Buffer {
+                class: Some(7),
+                room: 2,
+                ..
+            }
+        ),
+        "{objections:?}"
+    );
+}
+
+#[test]
+fn a_flow_that_says_how_many_frames_it_is_brings_no_more() {
+    let mut counted = by_hand();
+    let frames = crate::document::Frames {
+        millionths_per_second: 50_000_000,
+        burst_millionths: 1_000_000,
+    };
+    counted.flows[0].frames = Some(frames);
+
+    let objections = check(&counted).unwrap_err();
+    assert!(
+        matches!(objections[0].reason, Reason::Burst { stage: 0, .. }),
+        "{objections:?}"
+    );
+
+    // Half as many: 1 and 50 a second for 14.77 us.
+    counted.flows[0].path[0].burst = 1_000_739;
+    assert!(check(&counted).is_ok(), "{:?}", check(&counted));
+}
+
 #[test]
 fn an_alternative_counts_after_its_failure() {
     let mut protected = by_hand();
@@ -323,6 +371,7 @@ fn by_hand() -> Certificate {
         class,
         budget_ps: budget_us * 1_000_000,
         buffer_bit: Some(100_000),
+        buffer_frames: None,
         bound_ps,
     };
     Certificate {
@@ -391,6 +440,7 @@ fn flow(
             burst_bit,
         },
         peak: None,
+        frames: None,
         largest_frame_bit: frame_bit,
         smallest_frame_bit: frame_bit,
         deadline_ps: 400_000_000,

@@ -251,6 +251,7 @@ fn requirement(number: usize, switches: u32) -> Requirement {
             burst: DataSize::from_bytes(200),
             largest_frame: DataSize::from_bytes(200),
             smallest_frame: DataSize::from_bytes(64),
+            frames: None,
         },
         deadline: None,
         protection: Protection::None,

@@ -12,6 +12,11 @@
 //!   contract of that level, too;
 //! - on the way back everything is quiet and drained before anything returns.
 //!
+//! The first of these is seen to here: what is given up waits in no queue that is as
+//! urgent as one of those that stay (`reserved_queues`). It is dropped at the first switch
+//! that it comes to, which takes time of that switch's processing stage: so much of it is
+//! reserved at every level.
+//!
 //! The budgets of the network are chosen for its lowest level. Where they are no good at
 //! a higher one, the smallest that do are taken there instead, if every flow that was
 //! admitted keeps what it was told.
@@ -19,7 +24,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use calculus::admission::{
-    Headroom, Ledger, Refusal, Request, Stage, StageId, Unpromised, suggest_budgets,
+    Headroom, Ledger, MAX_DELAY, Refusal, Request, Stage, StageId, Tree, Unpromised,
+    suggest_budgets,
 };
 use units::Delay;
 use wire::mode_signal::Level;
@@ -29,7 +35,8 @@ use crate::northbound::Requirement;
 use crate::place::PortId;
 use crate::ways::Ways;
 
-use super::{Refused, ReservationId, Reservations};
+use super::reserved_queues::ReservedQueues;
+use super::{Constraint, Fits, Place, Refused, ReservationId, Reservations};
 
 /// What is promised at the levels above the lowest.
 #[derive(Clone, Debug)]
@@ -40,6 +47,7 @@ pub(super) struct Modal {
     probes: Vec<Request>,
     /// Stages at which nothing can be promised.
     unfit: BTreeSet<StageId>,
+    queues: ReservedQueues,
 }
 
 /// What is promised at one level.
@@ -73,6 +81,7 @@ impl Modal {
             unpromised: Vec::new(),
             probes: Vec::new(),
             unfit: BTreeSet::new(),
+            queues: ReservedQueues::default(),
         })
     }
 
@@ -105,6 +114,7 @@ impl Modal {
     }
 
     pub(super) fn release(&mut self, id: ReservationId) {
+        self.queues.leave(id);
         for at in self.levels.values_mut() {
             if let Some(kept) = at.flows.remove(&id) {
                 at.ledger.withdraw(kept.number);
@@ -222,17 +232,22 @@ impl Reservations {
         ways: &Ways,
     ) -> Result<Delay, Box<Refused>> {
         let lateness = self.lateness(requirement);
+        self.reserve_queues(id, requirement, source, ways)?;
         let Some(modal) = &self.modal else {
             return Ok(Delay::ZERO);
         };
         let mut worst = Delay::ZERO;
         for (level, required) in at_levels(&modal.modes, requirement, lateness) {
-            let request = self.request(&required, source, ways);
-            let Some(modal) = &mut self.modal else {
-                break;
+            let request = match &required {
+                Some(required) => Some(self.request(required, source, ways)),
+                None => self.given_up(requirement, source, ways),
+            };
+            let (Some(request), Some(modal)) = (request, &mut self.modal) else {
+                continue;
             };
             match modal.admit(level, id, request.clone()) {
-                Ok(guarantee) => worst = worst.max(guarantee + lateness),
+                Ok(guarantee) if required.is_some() => worst = worst.max(guarantee + lateness),
+                Ok(_) => {}
                 Err(refusal) => {
                     modal.release(id);
                     let refused = self.refused(refusal, request);
@@ -243,17 +258,88 @@ impl Reservations {
         }
         Ok(worst)
     }
+
+    /// Returns what a flow asks of a level that gives it up: its source goes on sending,
+    /// and its first switch has to look at each frame to drop it. Nothing where switches
+    /// take no time for that.
+    fn given_up(
+        &mut self,
+        requirement: &Requirement,
+        source: PortId,
+        ways: &Ways,
+    ) -> Option<Request> {
+        let request = self.request(requirement, source, ways);
+        let first = request.base.hops.first()?.stage;
+        match self.places[first.0 as usize] {
+            Place::Switch(_) => Some(Request {
+                deadline: MAX_DELAY,
+                base: Tree::path([first]),
+                alternatives: Vec::new(),
+                ..request
+            }),
+            Place::Port(_) => None,
+        }
+    }
+
+    /// Sees to it that nothing which a higher level gives up waits in front of what it
+    /// serves.
+    fn reserve_queues(
+        &mut self,
+        id: ReservationId,
+        requirement: &Requirement,
+        source: PortId,
+        ways: &Ways,
+    ) -> Result<(), Box<Refused>> {
+        let asked = match &self.modal {
+            Some(modal)
+                if modal.modes.strategy == Strategy::Taktos
+                    && modal.modes.change_bound > Delay::ZERO =>
+            {
+                self.request(requirement, source, ways)
+            }
+            Some(_) | None => return Ok(()),
+        };
+        let alternatives = asked.alternatives.iter().flat_map(|(_, tree)| &tree.hops);
+        let hops = asked.base.hops.iter().chain(alternatives);
+        let is_port = |stage: &StageId| match self.places[stage.0 as usize] {
+            Place::Port(_) => true,
+            Place::Switch(_) => false,
+        };
+        let ports = hops.map(|hop| hop.stage).filter(is_port).collect();
+        let Some(modal) = &mut self.modal else {
+            return Ok(());
+        };
+        let at_level = |level| match modal.modes.service(requirement, level) {
+            Service::Dropped => (level, None),
+            Service::Served { class, .. } => (level, Some(class)),
+        };
+        let queues = modal.modes.all().map(at_level).collect();
+        modal
+            .queues
+            .enter(id, ports, queues)
+            .map_err(|(stage, level, class)| {
+                Box::new(Refused {
+                    place: Some(self.places[stage.0 as usize]),
+                    after: None,
+                    level: Some(level),
+                    constraint: Constraint::NotReserved { class },
+                    fits: Fits::default(),
+                    asked,
+                })
+            })
+    }
 }
 
-/// Returns what a flow requires at each level above the lowest at which it is served.
+/// Returns what a flow requires at each level above the lowest, and nothing for one that
+/// gives it up.
 fn at_levels(
     modes: &Modes,
     requirement: &Requirement,
     lateness: Delay,
-) -> Vec<(Level, Requirement)> {
+) -> Vec<(Level, Option<Requirement>)> {
     let higher = modes.all().filter(|level| *level > Level::LOWEST);
-    let required = higher.filter_map(|level| match modes.service(requirement, level) {
-        Service::Dropped => None,
+    let required = higher.map(|level| match modes.service(requirement, level) {
+        Service::Dropped => (level, None),
         Service::Served { class, traffic } => {
             let usual = requirement.deadline;
             let deadline = usual.map(|usual| modes.deadline(requirement, usual, level));
@@ -263,7 +349,7 @@ fn at_levels(
                 deadline: deadline.map(|deadline| deadline.saturating_sub(lateness)),
                 ..requirement.clone()
             };
-            Some((level, required))
+            (level, Some(required))
         }
     });
     required.collect()

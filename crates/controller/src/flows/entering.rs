@@ -112,6 +112,7 @@ mod tests {
                 burst: frame,
                 largest_frame: frame,
                 smallest_frame: frame,
+                frames: None,
             },
             deadline: None,
             protection: Protection::None,

@@ -13,6 +13,7 @@ fn traffic() -> Traffic {
         burst: frame,
         largest_frame: frame,
         smallest_frame: frame,
+        frames: None,
     }
 }
 

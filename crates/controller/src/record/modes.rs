@@ -137,5 +137,6 @@ pub(super) fn load_traffic(stored: StoredTraffic) -> Result<Traffic, RecordError
         burst: DataSize::from_bits(burst),
         largest_frame: DataSize::from_bits(largest),
         smallest_frame: DataSize::from_bits(smallest),
+        frames: None,
     })
 }

@@ -154,6 +154,7 @@ fn load() -> PathLoad {
             burst: frame,
             largest_frame: frame,
             smallest_frame: frame,
+            frames: None,
         },
         deadline: Delay::from_us(20_000),
     }

@@ -188,6 +188,7 @@ fn requirement() -> Requirement {
             burst: contract().burst,
             largest_frame: size,
             smallest_frame: size,
+            frames: None,
         },
         deadline: Some(Delay::from_us(10_000)),
         protection: Protection::Restore {

@@ -324,6 +324,7 @@ impl Blueprint {
                 burst: size * (wish.burst + 1),
                 largest_frame: size,
                 smallest_frame: size,
+                frames: None,
             },
             deadline: (wish.class != BEST_EFFORT).then(|| Delay::from_us(20_000)),
             protection: Protection::Restore {

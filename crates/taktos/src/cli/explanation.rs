@@ -308,7 +308,9 @@ fn at_refusing_stage(company: &Company, constraint: &Constraint) -> Vec<String> 
         | Constraint::Delay { .. }
         | Constraint::Unbounded { .. }
         | Constraint::Buffer { .. }
+        | Constraint::Frames { .. }
         | Constraint::FrameBuffer { .. }
+        | Constraint::NotReserved { .. }
         | Constraint::NoWay
         | _ => self::company(company),
     }

@@ -24,23 +24,35 @@ pub fn calculation(
     let ways = routes.flat_map(|route| atlas.ways(flow, route));
     let rows = ways.map(|way| rows(scenario, config, flow, &way));
     let mut rows = rows.max_by_key(|rows| total_ns(rows)).unwrap_or_default();
-    rows.extend(change_of_way(&rows, accepted));
+    rows.extend(change(scenario, &rows, accepted));
     rows
 }
 
-/// Returns the term for frames that meet a failure on their way: they have been
-/// delayed on one way and go on where the other one leads.
-fn change_of_way(rows: &[CalculationRow], accepted: &Accepted) -> Option<CalculationRow> {
+/// Returns the term for frames that meet a failure on their way, which have been delayed
+/// on one way and go on where the other one leads; in a network with levels that for
+/// frames that meet a change of level, or are later at a higher one.
+fn change(
+    scenario: &Scenario,
+    rows: &[CalculationRow],
+    accepted: &Accepted,
+) -> Option<CalculationRow> {
     let guarantee = accepted.guarantee?.round_up().as_ns();
     let left = guarantee
         .checked_sub(total_ns(rows))
         .filter(|left| *left > 0)?;
-    Some(row(
-        "where two ways meet",
-        "a change of way",
-        "a frame that met a failure may come as late as on the later of both".to_owned(),
-        Delay::from_ns(left),
-    ))
+    let (at, term, why) = match scenario.modes {
+        Some(_) => (
+            "everywhere",
+            "a change of level",
+            "the bound of a change, and what a frame may be later at a higher level",
+        ),
+        None => (
+            "where two ways meet",
+            "a change of way",
+            "a frame that met a failure may come as late as on the later of both",
+        ),
+    };
+    Some(row(at, term, why.to_owned(), Delay::from_ns(left)))
 }
 
 fn total_ns(rows: &[CalculationRow]) -> u64 {

@@ -1,10 +1,10 @@
 //! Writes down what the promises of a scenario rest on.
 
 use calculus::admission::{
-    Competition, Explanation, FlowId, Request, Stage as LedgerStage, StageId, Tree,
+    Competition, Explanation, FlowId, Request, Room, Stage as LedgerStage, StageId, Tree,
 };
 use certificate::document::{
-    Alternative, Bucket, Certificate, Class, FORMAT, Flow, Hop, Port, Processor, Profile,
+    Alternative, Bucket, Certificate, Class, FORMAT, Flow, Frames, Hop, Port, Processor, Profile,
     Redundant, Stage, Step, digest_of,
 };
 use controller::northbound::Promises;
@@ -102,7 +102,14 @@ fn stage_of(promises: &Promises, stage: &LedgerStage, id: StageId, name: String)
                 Some(Class {
                     class,
                     budget_ps: (*budget)?.as_ps(),
-                    buffer_bit: buffer.map(|buffer| buffer.as_bits()),
+                    buffer_bit: buffer.and_then(|room| match room {
+                        Room::Size(size) => Some(size.as_bits()),
+                        Room::Frames(_) => None,
+                    }),
+                    buffer_frames: buffer.and_then(|room| match room {
+                        Room::Size(_) => None,
+                        Room::Frames(frames) => Some(frames),
+                    }),
                     bound_ps: bound(class),
                 })
             });
@@ -143,6 +150,10 @@ fn flow_of(promises: &Promises, id: FlowId) -> Option<Flow> {
         peak: request.peak.map(|peak| Bucket {
             rate_bps: peak.rate_bps(),
             burst_bit: peak.burst().as_bits(),
+        }),
+        frames: request.frames.map(|frames| Frames {
+            millionths_per_second: frames.rate_per_second,
+            burst_millionths: frames.burst,
         }),
         largest_frame_bit: request.largest_frame.as_bits(),
         smallest_frame_bit: request.smallest_frame.as_bits(),

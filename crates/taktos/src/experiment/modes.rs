@@ -101,6 +101,7 @@ fn sent(flow: &Flow, message: MessageContract) -> Traffic {
         burst: contract.burst,
         largest_frame: contract.largest_frame,
         smallest_frame: contract.smallest_frame,
+        frames: super::plan::frames(contract),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use calculus::admission::{FrameBucket, Room};
 use controller::config::{
     Config, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
     UnpromisedTraffic,
@@ -13,7 +14,9 @@ use controller::northbound::{
 };
 use controller::place::PortId;
 use measure::traffic::best_effort::FRAMES_PER_ANSWER;
-use scenario::{Destination, Flow, HostDiscovery, Node, Scenario, SwitchIndex};
+use scenario::{
+    Contract, Destination, Flow, HostDiscovery, MessageFrames, Node, Scenario, SwitchIndex,
+};
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{DatapathId, PortNumber};
@@ -121,6 +124,7 @@ fn traffic(scenario: &Scenario, flow: &Flow) -> Traffic {
             burst: contract.burst,
             largest_frame: contract.largest_frame,
             smallest_frame: contract.smallest_frame,
+            frames: frames(contract),
         },
         (None, scenario::Traffic::BestEffort(flood)) => {
             let frame = scenario::wire_size(flood.frame);
@@ -131,10 +135,20 @@ fn traffic(scenario: &Scenario, flow: &Flow) -> Traffic {
                 burst: frame,
                 largest_frame: frame,
                 smallest_frame: frame,
+                frames: None,
             }
         }
         (None, _) => unreachable!("only best effort has no contract"),
     }
+}
+
+/// Returns how many frames a contract is, as the ledger counts them.
+pub(super) fn frames(contract: Contract) -> Option<FrameBucket> {
+    let of = |messages: MessageFrames| {
+        let [period, jitter] = [messages.period, messages.jitter].map(Delay::from);
+        FrameBucket::of_messages(messages.of_message, period, jitter)
+    };
+    contract.frames.map(of)
 }
 
 /// Returns what the receiver of a flood sends back. Its answers are few and have
@@ -179,6 +193,7 @@ fn answer_traffic(flood: Traffic) -> Traffic {
         burst: SMALLEST_FRAME + rate.most_in(ANSWER_JITTER),
         largest_frame: SMALLEST_FRAME,
         smallest_frame: SMALLEST_FRAME,
+        frames: None,
     }
 }
 
@@ -289,8 +304,7 @@ fn port_parameters(
             Open::Least | Open::Usual => usual,
         };
         parameters.budgets[queue] = Some(class.budget_at(rate).unwrap_or(open));
-        // A queue is limited in frames: as many of the smallest it surely holds.
-        parameters.buffers[queue] = Some(SMALLEST_FRAME * queue_frames);
+        parameters.buffers[queue] = Some(Room::Frames(queue_frames));
     }
     parameters
 }

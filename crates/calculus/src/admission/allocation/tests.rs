@@ -47,7 +47,7 @@ fn a_port_has_the_budget_for_the_burst_that_its_buffer_holds() {
         rate: link,
         propagation: Delay::ZERO,
         budgets,
-        buffers: [Some(DataSize::from_bytes(20_000)); CLASSES],
+        buffers: [Some(Room::Size(DataSize::from_bytes(20_000))); CLASSES],
         largest_frame: DataSize::from_bytes(1_538),
     };
     let part = Fraction {
@@ -130,6 +130,7 @@ fn expected(way: &[u32], deadline: Delay) -> Request {
         rate: BitRate::from_bps(1_000_000),
         burst: FRAME_SIZE,
         peak: None,
+        frames: None,
         largest_frame: FRAME_SIZE,
         smallest_frame: FRAME_SIZE,
         deadline,

@@ -9,7 +9,7 @@ use super::distances::{Table, passing_delay};
 use super::{CableId, Ends, Graph, Link, NodeId, Route};
 use crate::admission::check::always_fits;
 use crate::admission::ledger::Ledger;
-use crate::admission::plan::{Window, behind, passing};
+use crate::admission::plan::{Sent, Window, behind, passing};
 use crate::admission::request::Request;
 use crate::admission::stage::StageId;
 
@@ -55,6 +55,7 @@ pub(super) struct Task<'a> {
     pub(super) table: &'a Table,
     pub(super) ledger: &'a Ledger,
     pub(super) request: &'a Request,
+    pub(super) sent: Sent<'a>,
     pub(super) ends: Ends<'a>,
     pub(super) question: Question,
 }
@@ -241,8 +242,7 @@ impl Task<'_> {
     /// Returns something if a stage has room for the flow behind `window`.
     fn admits(&self, stage: StageId, origin: Option<StageId>, window: Window) -> Option<()> {
         let stages = self.ledger.stages();
-        let flow = (self.request, self.request.traffic());
-        let reservation = passing(stage, origin, stages, flow, window);
+        let reservation = passing(stage, origin, stages, self.sent, window);
         always_fits(&reservation, stages, self.ledger.load(stage)).ok()
     }
 }

@@ -331,6 +331,7 @@ fn request() -> Request {
         rate: BitRate::from_mbps(1),
         burst: FRAME,
         peak: None,
+        frames: None,
         largest_frame: FRAME,
         smallest_frame: FRAME,
         deadline: Delay::from_us(20_000),

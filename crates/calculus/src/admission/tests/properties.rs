@@ -269,6 +269,7 @@ prop_compose! {
             rate: BitRate::from_bps(rate_kbps * 1_000),
             burst: largest_frame * frames,
             peak: has_peak.then(|| TokenBucket::new(BitRate::from_bps(rate_kbps * 3_000), largest_frame)),
+            frames: None,
             largest_frame,
             smallest_frame: DataSize::from_bytes(smallest),
             deadline: Delay::from_us(deadline_us),

@@ -549,6 +549,7 @@ pub fn requirement(name: &str, source: u64, destinations: &[u64], to: MacAddress
             burst: DataSize::from_bytes(150),
             largest_frame: DataSize::from_bytes(150),
             smallest_frame: DataSize::from_bytes(150),
+            frames: None,
         },
         deadline: Some(Delay::from_us(20_000)),
         protection: Protection::Restore {

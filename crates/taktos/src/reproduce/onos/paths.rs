@@ -153,6 +153,7 @@ pub fn requirement(number: usize, [from, to]: [usize; 2], terms: Terms) -> Requi
             burst: frame,
             largest_frame: frame,
             smallest_frame: frame,
+            frames: None,
         },
         deadline: promised,
         protection: match terms {

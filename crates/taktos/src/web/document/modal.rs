@@ -292,6 +292,7 @@ fn needed(place: &str, contract: MonitorContract, jitter: Duration) -> Result<Tr
         burst: needs.burst + needs.rate.most_in(Delay::from(jitter)),
         largest_frame: needs.largest_frame,
         smallest_frame: needs.smallest_frame,
+        frames: None,
     })
 }
 
@@ -316,6 +317,7 @@ fn greater(one: Traffic, other: Traffic) -> Traffic {
         burst: one.burst.max(other.burst),
         largest_frame: one.largest_frame.max(other.largest_frame),
         smallest_frame: one.smallest_frame.min(other.smallest_frame),
+        frames: None,
     }
 }
 

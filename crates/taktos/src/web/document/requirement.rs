@@ -215,6 +215,7 @@ impl TrafficDocument {
             burst: DataSize::from_bytes(burst),
             largest_frame: DataSize::from_bytes(largest),
             smallest_frame: DataSize::from_bytes(smallest),
+            frames: None,
         })
     }
 }

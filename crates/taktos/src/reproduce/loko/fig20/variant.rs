@@ -176,6 +176,7 @@ fn request(asked: &Asked) -> Request {
         rate: asked.rate,
         burst: FRAME,
         peak: None,
+        frames: None,
         largest_frame: FRAME,
         smallest_frame: FRAME,
         deadline: allocation().end_to_end(passed),
