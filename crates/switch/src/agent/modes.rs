@@ -2,20 +2,20 @@
 //! (`docs/openflow-extension.md`).
 
 use units::Instant;
+use wire::mode_signal::Level;
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
     Answer, ModeConfig, ModeFailed, ModeFlags, ModeMessage, MonitorCommand, MonitorId, MonitorMod,
     ShadowMod,
 };
 use wire::openflow::{
-    BadRequest, BufferId, ErrorKind, Fields, FlowMod, MatchField, Message, PortStatusReason,
-    Sequence, TransactionId,
+    BadRequest, ErrorKind, Fields, FlowMod, MatchField, Message, PortStatusReason, Sequence,
+    TransactionId,
 };
 
 use super::Agent;
-use super::flow_mods::buffer_of;
+use super::flow_mods::Order;
 use super::inspection::{Part, send};
-use super::journal::{Journal, Reach};
 use super::session::{ConnectionId, Session};
 use crate::modes::{Contract, Contracts, TooManyMonitors};
 use crate::pipeline::Pipeline;
@@ -35,7 +35,7 @@ impl Agent {
     ) -> Result<(), ErrorKind> {
         self.may_change(id)?;
         match message {
-            ModeMessage::ShadowMod(shadow) => self.shadow_mod(now, pipeline, shadow),
+            ModeMessage::ShadowMod(shadow) => self.shadow_mod(now, pipeline, id, shadow),
             ModeMessage::MonitorMod(monitor) => monitor_mod(pipeline, monitor),
             ModeMessage::Config(config) => mode_config(now, pipeline, config),
             ModeMessage::Set(set) => Ok(pipeline.egress.set_mode(now, *set)?),
@@ -44,34 +44,25 @@ impl Agent {
         }
     }
 
-    /// Changes the entries of some levels, those of all or of none.
+    /// Changes the entries of some levels, those of all or of none; what looks at many of
+    /// them in slices.
     fn shadow_mod(
         &mut self,
         now: Instant,
         pipeline: &mut Pipeline,
+        id: ConnectionId,
         shadow: &ShadowMod<'_>,
     ) -> Result<(), ErrorKind> {
-        if let Some(buffer) = buffer_of(&shadow.entry) {
-            self.buffers.check(buffer)?;
-        }
-        self.journal = Some(Journal::new(pipeline, Reach::Entries));
-        let mut matching = Vec::new();
-        for level in shadow.levels.levels() {
-            matching.clear();
-            shadow.entry.matching.emit(&mut matching);
-            MatchField::Level(Masked::exact(level.number())).emit(&mut matching);
-            let flow_mod = FlowMod {
-                matching: Fields::from_bytes(&matching),
-                buffer: BufferId::NONE,
-                ..shadow.entry
-            };
-            if let Err(kind) = self.flow_mod(now, pipeline, &flow_mod) {
-                self.take_back(pipeline);
-                return Err(kind);
-            }
-        }
-        self.confirm(now, pipeline);
-        self.release_for(now, pipeline, &shadow.entry)
+        pipeline.make_room_for_monitors();
+        let matching: Vec<_> = shadow.levels.levels().map(|it| at(it, shadow)).collect();
+        let at_level = |matching| FlowMod {
+            matching: Fields::from_bytes(matching),
+            ..shadow.entry
+        };
+        let flow_mods: Vec<_> = matching.iter().map(|it| at_level(it)).collect();
+        let orders = flow_mods.iter().map(|it| Order::compile(pipeline, it));
+        let orders = orders.collect::<Result<Vec<_>, ErrorKind>>()?;
+        self.begin_flow_mods(now, pipeline, id, orders)
     }
 
     /// Tells the controllers that listen what became of the mode.
@@ -85,6 +76,14 @@ impl Agent {
             );
         }
     }
+}
+
+/// Returns what an entry matches at a level.
+fn at(level: Level, shadow: &ShadowMod<'_>) -> Vec<u8> {
+    let mut matching = Vec::new();
+    shadow.entry.matching.emit(&mut matching);
+    MatchField::Level(Masked::exact(level.number())).emit(&mut matching);
+    matching
 }
 
 /// Answers what monitors saw.

@@ -28,6 +28,7 @@ use wire::openflow::{
 
 use super::Agent;
 use super::flow_mods::{Missing, Order, buffer_of, bytes_of};
+use super::journal::{Journal, Reach};
 use super::session::ConnectionId;
 use crate::action::Program;
 use crate::entry::Entry;
@@ -119,9 +120,11 @@ enum Task {
 struct KeptFlowMod {
     /// All but what follows.
     head: FlowMod<'static>,
-    matching: Box<[u8]>,
+    /// What its entries match, at each level that is meant if it is about levels.
+    matching: Vec<Box<[u8]>>,
     instructions: Box<[u8]>,
-    rule: Rule,
+    /// The same, compiled.
+    rules: Vec<Rule>,
     /// What its entries do, if it came in version 1.0, which knows no groups and
     /// no meters that could be gone when it goes on.
     fixed: Option<Program>,
@@ -132,7 +135,16 @@ struct KeptFlowMod {
 }
 
 impl KeptFlowMod {
-    fn new(order: Order<'_>) -> Self {
+    /// Keeps flow-mods that differ in the match alone.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    fn new(mut orders: Vec<Order<'_>>) -> Self {
+        let matching = orders.iter().map(|order| order.flow_mod.matching);
+        let matching = matching.map(|it| bytes_of(|out| it.emit(out))).collect();
+        let rules = orders.iter().map(|order| order.rule).collect();
+        let order = orders.swap_remove(0);
         let flow_mod = order.flow_mod;
         Self {
             head: FlowMod {
@@ -150,9 +162,9 @@ impl KeptFlowMod {
                 matching: Fields::EMPTY,
                 instructions: Instructions::EMPTY,
             },
-            matching: bytes_of(|out| flow_mod.matching.emit(out)),
+            matching,
             instructions: bytes_of(|out| flow_mod.instructions.emit(out)),
-            rule: order.rule,
+            rules,
             fixed: match order.missing {
                 Missing::Added => Some(order.program),
                 Missing::Ignored => None,
@@ -162,12 +174,13 @@ impl KeptFlowMod {
         }
     }
 
-    fn as_written(&self) -> FlowMod<'_> {
-        FlowMod {
-            matching: Fields::from_bytes(&self.matching),
+    fn as_written(&self) -> Vec<FlowMod<'_>> {
+        let flow_mods = self.matching.iter().map(|matching| FlowMod {
+            matching: Fields::from_bytes(matching),
             instructions: Instructions::from_bytes(&self.instructions),
             ..self.head
-        }
+        });
+        flow_mods.collect()
     }
 
     /// Compiles the flow-mod anew, unless it cannot have become impossible.
@@ -179,7 +192,7 @@ impl KeptFlowMod {
         match &self.fixed {
             Some(program) => Ok(Order {
                 flow_mod,
-                rule: self.rule,
+                rule: self.rules[0],
                 program: program.clone(),
                 missing: Missing::Added,
             }),
@@ -213,7 +226,8 @@ impl Sweep {
     pub(super) fn notice(&mut self, table: TableId, entry: &Entry) {
         match &mut self.task {
             Task::FlowMod(kept) if kept.head.command == FlowModCommand::Add => {
-                kept.overlapped |= kept.head.table == table && overlaps(&kept.rule, entry);
+                let meets = |rule: &Rule| overlaps(rule, entry);
+                kept.overlapped |= kept.head.table == table && kept.rules.iter().any(meets);
             }
             Task::FlowMod(_) | Task::Sum { .. } | Task::DeleteGroup(_) | Task::DeleteMeter(_) => {}
         }
@@ -256,23 +270,76 @@ impl Agent {
         order: Order<'_>,
     ) -> Result<(), ErrorKind> {
         let flow_mod = order.flow_mod;
+        if !is_short(pipeline, flow_mod) {
+            return self.begin_flow_mods(now, pipeline, id, vec![order]);
+        }
         if let Some(buffer) = buffer_of(flow_mod) {
             self.buffers.check(buffer)?;
         }
-        match flow_mod.command {
-            FlowModCommand::ModifyStrict | FlowModCommand::DeleteStrict => {
-                self.carry_out(now, pipeline, order)?;
-                return self.release_for(now, pipeline, flow_mod);
-            }
-            FlowModCommand::Add if !may_overlap(pipeline, flow_mod) => {
-                self.put(now, pipeline, order)?;
-                return self.release_for(now, pipeline, flow_mod);
-            }
-            FlowModCommand::Add | FlowModCommand::Modify | FlowModCommand::Delete => {}
+        self.carry_out_short(now, pipeline, order)?;
+        self.release_for(now, pipeline, flow_mod)
+    }
+
+    /// Begins what a flow-mod asks for at some levels of criticality, which differs in the
+    /// match alone, and finishes it if it is short. Nothing is done if it cannot be at one
+    /// of them.
+    pub(super) fn begin_flow_mods(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: ConnectionId,
+        orders: Vec<Order<'_>>,
+    ) -> Result<(), ErrorKind> {
+        let Some(flow_mod) = orders.first().map(|order| order.flow_mod) else {
+            return Ok(());
+        };
+        if let Some(buffer) = buffer_of(flow_mod) {
+            self.buffers.check(buffer)?;
         }
-        let tables = flow_mod.table;
-        let task = Task::FlowMod(Box::new(KeptFlowMod::new(order)));
-        self.begin(now, pipeline, id, Sweep::new(tables, task))
+        if is_short(pipeline, flow_mod) {
+            self.carry_out_all(now, pipeline, orders)?;
+            return self.release_for(now, pipeline, flow_mod);
+        }
+        let task = Task::FlowMod(Box::new(KeptFlowMod::new(orders)));
+        self.begin(now, pipeline, id, Sweep::new(flow_mod.table, task))
+    }
+
+    /// Does what flow-mods ask for, that of all of them or of none.
+    fn carry_out_all(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        orders: Vec<Order<'_>>,
+    ) -> Result<(), ErrorKind> {
+        let is_one = orders.len() == 1;
+        if !is_one {
+            self.journal = Some(Journal::new(pipeline, Reach::Entries));
+        }
+        for order in orders {
+            if let Err(kind) = self.carry_out_short(now, pipeline, order) {
+                self.take_back(pipeline);
+                return Err(kind);
+            }
+        }
+        self.confirm(now, pipeline);
+        Ok(())
+    }
+
+    /// Does what a flow-mod asks for that looks at no more than one entry.
+    fn carry_out_short(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        order: Order<'_>,
+    ) -> Result<(), ErrorKind> {
+        match order.flow_mod.command {
+            // Whether it overlaps has been looked at.
+            FlowModCommand::Add => self.put(now, pipeline, order),
+            FlowModCommand::Modify
+            | FlowModCommand::ModifyStrict
+            | FlowModCommand::Delete
+            | FlowModCommand::DeleteStrict => self.carry_out(now, pipeline, order),
+        }
     }
 
     /// Begins to delete a group, or all, with the entries that use it.
@@ -347,18 +414,24 @@ impl Agent {
         if kept.overlapped {
             return Err(overlap);
         }
-        let flow_mod = kept.as_written();
-        let order = kept.order(pipeline, &flow_mod)?;
-        let selection = order.selection(pipeline);
+        let flow_mods = kept.as_written();
+        let orders = flow_mods.iter().map(|it| kept.order(pipeline, it));
+        let mut orders = orders.collect::<Result<Vec<_>, ErrorKind>>()?;
+        let selections: Vec<_> = orders.iter().map(|it| it.selection(pipeline)).collect();
+        let command = kept.head.command;
         let mut changed = 0;
         let walked = walk(cursor, pipeline, |pipeline, id| {
             let entry = pipeline.entry(id);
-            match flow_mod.command {
-                FlowModCommand::Add if overlaps(&order.rule, entry) => return Err(overlap),
+            let is_meant = || selections.iter().any(|it| it.includes(entry));
+            match command {
+                FlowModCommand::Add if kept.rules.iter().any(|it| overlaps(it, entry)) => {
+                    return Err(overlap);
+                }
                 FlowModCommand::Add => return Ok(0),
-                _ if !selection.includes(entry) => return Ok(0),
+                _ if !is_meant() => return Ok(0),
+                // What entries do is the same at all levels that are meant.
                 FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
-                    self.change(pipeline, id, &order);
+                    self.change(pipeline, id, &orders[0]);
                 }
                 FlowModCommand::Delete | FlowModCommand::DeleteStrict => {
                     self.remove(now, pipeline, id, FlowRemovedReason::Delete);
@@ -369,15 +442,17 @@ impl Agent {
         })?;
         changed += kept.changed;
         if walked == Walk::Ended {
-            let adds = match (flow_mod.command, order.missing) {
+            let adds = match (command, orders[0].missing) {
                 (FlowModCommand::Add, _) => true,
                 (FlowModCommand::Modify, Missing::Added) => changed == 0,
                 _ => false,
             };
-            if adds {
-                self.put(now, pipeline, order)?;
+            match (command, adds) {
+                (FlowModCommand::Add, _) => self.carry_out_all(now, pipeline, orders)?,
+                (_, true) => self.put(now, pipeline, orders.swap_remove(0))?,
+                (_, false) => {}
             }
-            self.release_for(now, pipeline, &flow_mod)?;
+            self.release_for(now, pipeline, &flow_mods[0])?;
         }
         kept.changed = changed;
         Ok(walked)
@@ -483,6 +558,15 @@ impl Agent {
         {
             sweep.message = message.to_vec();
         }
+    }
+}
+
+/// Returns whether a flow-mod looks at no more than one entry.
+fn is_short(pipeline: &Pipeline, flow_mod: &FlowMod<'_>) -> bool {
+    match flow_mod.command {
+        FlowModCommand::ModifyStrict | FlowModCommand::DeleteStrict => true,
+        FlowModCommand::Add => !may_overlap(pipeline, flow_mod),
+        FlowModCommand::Modify | FlowModCommand::Delete => false,
     }
 }
 

@@ -6,6 +6,7 @@ use switch::{Config, ConnectionId, Input};
 use wire::openflow::multipart::{
     FlowStatisticsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
 };
+use wire::openflow::taktos::{LevelSet, ModeMessage, ShadowMod};
 use wire::openflow::{
     Action, Actions, Bucket, Buckets, Echo, ErrorKind, Fields, FlowMod, FlowModCommand,
     FlowModFailed, FlowModFlags, GroupId, GroupMod, GroupModCommand, GroupType, Instruction,
@@ -126,6 +127,50 @@ fn a_deletion_of_many_entries_is_done_bit_by_bit_and_the_barrier_waits_for_it() 
     world.take_sent();
     world.frame(1, &udp(64, b"payload"));
     assert_eq!(world.take_sent(), [], "nothing matches after the barrier");
+}
+
+/// The entries of some levels of criticality are one deletion, in slices like any other.
+#[test]
+fn a_deletion_of_the_entries_of_some_levels_is_done_bit_by_bit() {
+    let mut world = World::with_controller(unpaced());
+    let level = |number| wire::mode_signal::Level::new(number).unwrap();
+    let levels = |numbers: [u8; 2]| numbers.into_iter().map(level).collect::<LevelSet>();
+    let shadow = |levels, entry| Message::Mode(ModeMessage::ShadowMod(ShadowMod { levels, entry }));
+    let all = FlowMod {
+        flags: FlowModFlags::SEND_FLOW_REMOVED,
+        ..FlowMod::add(TableId(0))
+    };
+    for port in 1..=ENTRIES / 3 {
+        let matching = datagrams_to(port);
+        let entry = FlowMod {
+            matching: Fields::of(&matching),
+            ..all
+        };
+        let of_all: LevelSet = [1, 2, 3].into_iter().map(level).collect();
+        world.tell(&shadow(of_all, entry));
+    }
+
+    let deletion = shadow(levels([1, 3]), FlowMod::delete(TableId::ALL));
+    say(&mut world, CONTROLLER, &deletion);
+    say(&mut world, CONTROLLER, &Message::BarrierRequest);
+
+    let (mut removed, mut calls) = (0, 0);
+    loop {
+        let answers = call(&mut world);
+        let now = removals(&answers);
+        let slices = if calls == 0 { 3 } else { 2 };
+        assert!(now <= slices * CHANGES_MAX, "{now} in a call");
+        removed += now;
+        calls += 1;
+        if barrier_replied(&answers) {
+            break;
+        }
+    }
+    assert_eq!(removed, usize::from(ENTRIES / 3 * 2));
+    assert!(calls > 40, "{calls} calls");
+    let left = world.switch.cost().tables;
+    let left: u32 = left.iter().map(|table| table.entries).sum();
+    assert_eq!(left, u32::from(ENTRIES / 3));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a controller may ask of modes, and what it is refused.
 
+use switch::Input;
 use units::Duration;
 use wire::mode_signal::{Kind, Level};
 use wire::openflow::taktos::{
@@ -16,7 +17,7 @@ use super::{
     settings, signal, signals, taking_part, tell, through, told, trunks, watch,
 };
 use crate::frames::frame;
-use crate::world::{World, from, output};
+use crate::world::{CONTROLLER, World, from, output};
 
 fn set(command: ModeCommand, number: u8) -> Message<'static> {
     let level = level(number);
@@ -123,6 +124,116 @@ fn a_shadow_mod_is_carried_out_for_all_its_levels_or_for_none() {
             .sum::<u32>(),
         0
     );
+}
+
+#[test]
+fn a_deletion_of_shadow_entries_leaves_those_of_other_levels_and_of_none() {
+    let mut world = taking_part(None);
+    let out = [2, 4].map(|port| [output(port)]);
+    let [usual, shadowed] =
+        [0, 1].map(|at: usize| [Instruction::ApplyActions(Actions::of(&out[at]))]);
+    let plain = FlowMod {
+        priority: 1,
+        instructions: Instructions::of(&usual),
+        ..FlowMod::add(TableId(0))
+    };
+    tell(&mut world, &Message::FlowMod(plain));
+    tell(
+        &mut world,
+        &shadow(LevelSet::ALL, FlowModCommand::Add, &shadowed),
+    );
+
+    let some = [level(2), level(7)].into_iter().collect();
+    tell(&mut world, &shadow(some, FlowModCommand::Delete, &[]));
+    let modified = [level(0)].into_iter().collect();
+    tell(
+        &mut world,
+        &shadow(modified, FlowModCommand::Modify, &usual),
+    );
+
+    let ways: Vec<u32> = ways(&mut world, 1).into_iter().flatten().collect();
+    assert_eq!(ways, [2, 4, 2, 4, 4, 4, 4, 2]);
+}
+
+/// The entries of a level half there, and the controller gone: the switch agrees on the
+/// level and serves the default, and whoever comes next is told so.
+#[test]
+fn after_a_controller_that_dies_half_way_the_default_is_served_and_the_next_one_is_told() {
+    let mut world = taking_part(None);
+    let trunks = trunks();
+    let lowest_alone = ModeConfig {
+        complete: LevelSet::NONE.with(Level::LOWEST),
+        ..settings(&trunks)
+    };
+    configure(&mut world, &lowest_alone);
+    let out = [2, 4].map(|port| [output(port)]);
+    let [usual, shadowed] =
+        [0, 1].map(|at: usize| [Instruction::ApplyActions(Actions::of(&out[at]))]);
+    let at = |number: u8| [level(number)].into_iter().collect::<LevelSet>();
+    tell(&mut world, &shadow(at(0), FlowModCommand::Add, &usual));
+    tell(&mut world, &shadow(at(1), FlowModCommand::Add, &shadowed));
+    world.handle(Input::Disconnected(CONTROLLER));
+
+    through(&mut world, 3, &signal(Kind::Signal, mode(0, 1), 3));
+    let sent = through(&mut world, 1, &frame(0x88b5, &[0; 46]));
+    world.greet(CONTROLLER);
+
+    assert_eq!(sent.iter().map(|it| it.0).collect::<Vec<_>>(), [2]);
+    let (agreed, served, _) = held(&mut world);
+    assert_eq!((agreed, served), (mode(0, 1), Level::LOWEST));
+    configure(&mut world, &settings(&trunks));
+    let (_, served, _) = held(&mut world);
+    assert_eq!(served, level(1));
+    let sent = through(&mut world, 1, &frame(0x88b5, &[0; 46]));
+    assert_eq!(sent.iter().map(|it| it.0).collect::<Vec<_>>(), [4]);
+}
+
+/// A level may be complete and have no entry for a frame: it meets what stands for all
+/// levels, and is dropped if nothing does.
+#[test]
+fn a_level_that_no_entry_covers_has_what_stands_for_all_levels() {
+    let mut world = taking_part(None);
+    let out = [output(2)];
+    let usual = [Instruction::ApplyActions(Actions::of(&out))];
+    let lowest = [Level::LOWEST].into_iter().collect();
+    tell(&mut world, &shadow(lowest, FlowModCommand::Add, &usual));
+
+    let without = ways(&mut world, 1);
+    let plain = FlowMod {
+        priority: 1,
+        instructions: Instructions::of(&usual),
+        ..FlowMod::add(TableId(0))
+    };
+    tell(&mut world, &Message::FlowMod(plain));
+    let with = ways(&mut world, 20);
+
+    assert_eq!(without[0], [2]);
+    assert!(without[1..].iter().all(Vec::is_empty), "{without:?}");
+    assert!(with.iter().all(|way| *way == [2]), "{with:?}");
+}
+
+/// A monitor for a flow that nobody has entries for sees nothing and hinders nothing.
+#[test]
+fn a_monitor_of_an_unknown_flow_watches_nothing_and_is_told_as_such() {
+    let mut world = taking_part(None);
+    let contracts = [MonitorContract {
+        period: PERIOD,
+        size_bytes: 100,
+    }];
+    let add = Message::Mode(monitor(MonitorCommand::Add, 99, &contracts));
+    tell(&mut world, &add);
+
+    through(&mut world, 1, &message(0, 100_000));
+
+    let answers = ask(&mut world, Question::Monitors);
+    let Answer::Monitors(reports) = told(&answers[0]) else {
+        panic!("{answers:?}");
+    };
+    let reports: Vec<_> = reports.iter().map(Result::unwrap).collect();
+    let one = reports.iter().find(|it| it.monitor == MonitorId(99));
+    assert_eq!(one.unwrap().messages, 0);
+    let (agreed, _, _) = held(&mut world);
+    assert_eq!(agreed, mode(0, 0));
 }
 
 #[test]
