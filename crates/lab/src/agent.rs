@@ -21,9 +21,9 @@ use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
 use wire::openflow::{
-    Action, Actions, Bucket, Buckets, ControllerLength, Fields, FlowMod, FlowModCommand,
-    FragmentHandling, Framer, GroupId, GroupMod, GroupModCommand, GroupType, Hello, Instruction,
-    Instructions, MatchField, Message, SwitchConfig, TableId, TransactionId, emit_barrier_request,
+    Action, Actions, Buckets, ControllerLength, Fields, FlowMod, FlowModCommand, FragmentHandling,
+    Framer, GroupId, GroupMod, GroupModCommand, GroupType, Hello, Instruction, Instructions,
+    MatchField, Message, SwitchConfig, TableId, TransactionId, emit_barrier_request, emit_detour,
 };
 
 use crate::tester::Arrangement;
@@ -179,24 +179,9 @@ impl Agent {
         if arrangement == Arrangement::Stations || ports <= BY_WAY_OF.0 {
             return;
         }
-        let actions = [PROTECTED, BY_WAY_OF].map(|port| {
-            let number = Station::at(port).device_port;
-            (number, [Action::output(number)])
-        });
-        let buckets = actions.each_ref().map(|(number, actions)| Bucket {
-            weight: 0,
-            watch_port: *number,
-            watch_group: GroupId::ANY,
-            actions: Actions::of(actions),
-        });
-        let group = GroupMod {
-            command: GroupModCommand::Add,
-            kind: GroupType::FastFailover,
-            group: DETOUR,
-            buckets: Buckets::of(&buckets),
-        };
+        let ports = [PROTECTED, BY_WAY_OF].map(|port| Station::at(port).device_port);
         let transaction = self.next_transaction();
-        group.emit(transaction, &mut self.out);
+        emit_detour(DETOUR, &ports, transaction, &mut self.out);
     }
 
     fn add(&mut self, priority: u16, wanted: MatchField, action: Action) {

@@ -86,7 +86,7 @@ pub use features::{Capabilities, FeaturesReply};
 pub use flow_mod::{FlowMod, FlowModCommand, FlowModFlags};
 pub use flow_removed::{FlowRemoved, FlowRemovedReason};
 pub use framer::{Framer, FramingError, first_message};
-pub use group_mod::{Bucket, Buckets, GroupMod, GroupModCommand, GroupType};
+pub use group_mod::{Bucket, Buckets, GroupMod, GroupModCommand, GroupType, emit_detour};
 pub use header::{HEADER_LENGTH, Header, MessageType, VERSION};
 pub use hello::Hello;
 pub use identifiers::{

@@ -3,8 +3,8 @@
 use measure::trial::{MOST_PORTS, PortIndex, Station};
 use wire::openflow::oxm::Masked;
 use wire::openflow::{
-    Action, Actions, Bucket, Buckets, Fields, FlowMod, GroupId, GroupMod, GroupModCommand,
-    GroupType, Instruction, Instructions, MatchField, PortNumber, TableId, TransactionId,
+    Action, Actions, Fields, FlowMod, GroupId, Instruction, Instructions, MatchField, PortNumber,
+    TableId, TransactionId, emit_detour,
 };
 
 /// Whose way has a detour, by which port, and the group that takes it.
@@ -51,21 +51,13 @@ pub(super) fn stations_with_detour(ports: u32) -> Vec<u8> {
 /// Returns the group that leads to the second port, or to the third while the second
 /// has no carrier (OF13 clause 5.6.1).
 fn detour() -> Vec<u8> {
-    let ways = [PROTECTED, BY_WAY_OF].map(|port| (port, [Action::output(port)]));
-    let buckets = ways.each_ref().map(|(port, actions)| Bucket {
-        weight: 0,
-        watch_port: *port,
-        watch_group: GroupId::ANY,
-        actions: Actions::of(actions),
-    });
-    let group = GroupMod {
-        command: GroupModCommand::Add,
-        kind: GroupType::FastFailover,
-        group: DETOUR,
-        buckets: Buckets::of(&buckets),
-    };
     let mut bytes = Vec::new();
-    group.emit(TransactionId(0), &mut bytes);
+    emit_detour(
+        DETOUR,
+        &[PROTECTED, BY_WAY_OF],
+        TransactionId(0),
+        &mut bytes,
+    );
     bytes
 }
 

@@ -2,8 +2,8 @@
 
 use super::header::{begin, finish};
 use super::{
-    Actions, DecodeError, Element, ErrorKind, GroupId, GroupModFailed, MessageType, PortNumber,
-    Sequence, TransactionId,
+    Action, Actions, DecodeError, Element, ErrorKind, GroupId, GroupModFailed, MessageType,
+    PortNumber, Sequence, TransactionId,
 };
 use crate::reader::Reader;
 use crate::writer::Writer;
@@ -155,4 +155,28 @@ impl<'a> GroupMod<'a> {
         message.with(|out| self.buckets.emit(out));
         finish(&mut message);
     }
+}
+/// Appends a message that adds a fast-failover group, which sends by the first of these
+/// ports that has a carrier (OF13 clause 5.6.1).
+pub fn emit_detour(
+    group: GroupId,
+    ports: &[PortNumber],
+    transaction: TransactionId,
+    out: &mut Vec<u8>,
+) {
+    let ways: Vec<_> = ports.iter().map(|port| [Action::output(*port)]).collect();
+    let buckets = ports.iter().zip(&ways).map(|(port, actions)| Bucket {
+        weight: 0,
+        watch_port: *port,
+        watch_group: GroupId::ANY,
+        actions: Actions::of(actions),
+    });
+    let buckets: Vec<_> = buckets.collect();
+    let addition = GroupMod {
+        command: GroupModCommand::Add,
+        kind: GroupType::FastFailover,
+        group,
+        buckets: Buckets::of(&buckets),
+    };
+    addition.emit(transaction, out);
 }
