@@ -10,19 +10,24 @@
 //! | [`whole`] | the same with whole switches |
 //! | [`whims`] | says what becomes of the signals on a cable |
 //! | [`deployment`] | tells the switches of an experiment what they need |
+//! | `site` | is where an experiment takes place |
 //! | [`stage`] | shows flows, one of which breaks its contract, under a strategy |
 //! | [`promise`] | holds what was seen of a change against its bound |
+//! | [`trial`] | looks whether every message is in time, whatever happens |
 //! | [`finding`] | says what must never be seen |
 //! | [`tally`] | sums up many of them |
 
 pub mod deployment;
 pub mod finding;
+mod forged;
 pub mod ordeal;
 pub mod promise;
 pub mod run;
+mod site;
 pub mod stage;
 pub mod station;
 pub mod tally;
 pub mod topology;
+pub mod trial;
 pub mod whims;
 pub mod whole;

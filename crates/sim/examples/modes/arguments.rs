@@ -4,12 +4,13 @@ use std::ops::Range;
 
 /// How it is told.
 pub const USAGE: &str = "\
-usage: modes [--seeds NUMBER] [--first SEED]
+usage: modes [--seeds NUMBER] [--first SEED] [--threads NUMBER]
        modes --seed SEED
 
-  --seeds NUMBER  how many networks are drawn (10,000)
-  --first SEED    the seed of the first (0)
-  --seed SEED     shows one network, what it goes through and what came of it";
+  --seeds NUMBER    how many networks are drawn (10,000)
+  --first SEED      the seed of the first (0)
+  --threads NUMBER  how many processors are used (2)
+  --seed SEED       shows one network, what it goes through and what came of it";
 
 /// The arguments.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct Arguments {
     first: u64,
     /// The one seed that is shown.
     pub seed: Option<u64>,
+    /// How many processors are used, if that is said.
+    pub threads: Option<usize>,
 }
 
 impl Arguments {
@@ -31,6 +34,7 @@ impl Arguments {
             count: 10_000,
             first: 0,
             seed: None,
+            threads: None,
         };
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
@@ -38,6 +42,7 @@ impl Arguments {
             match word.as_str() {
                 "--seeds" => arguments.count = number(&value()?)?,
                 "--first" => arguments.first = number(&value()?)?,
+                "--threads" => arguments.threads = usize::try_from(number(&value()?)?).ok(),
                 "--seed" => arguments.seed = Some(number(&value()?)?),
                 _ => return Err(format!("`{word}` is unknown")),
             }

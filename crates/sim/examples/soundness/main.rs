@@ -4,12 +4,13 @@
 mod arguments;
 mod replay;
 mod report;
+#[path = "../shared/side_by_side.rs"]
+mod side_by_side;
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use arguments::Arguments;
+use side_by_side::side_by_side;
 use sim::servers::adversary::Effort;
 use sim::servers::check::{Check, Violation};
 use sim::servers::methods;
@@ -21,10 +22,6 @@ const EFFORT: Effort = Effort {
     events: 240_000,
     changes: 100_000,
 };
-/// Two processors look at networks side by side.
-const THREADS: usize = 2;
-/// So many networks are taken at a time.
-const BATCH: u64 = 50;
 /// No more violations are printed than these.
 const VIOLATIONS_PRINTED: usize = 50;
 
@@ -80,37 +77,18 @@ fn exit_code(violations: &[Violation]) -> ExitCode {
 
 /// Checks all networks and returns what was counted, whichever thread did what.
 fn run(check: &Check, arguments: &Arguments) -> (Tallies, Vec<Violation>) {
-    let next = AtomicU64::new(0);
+    let seeds = arguments.first..arguments.first + arguments.networks;
+    let work = |seed, (tallies, violations): &mut (Tallies, Vec<Violation>)| {
+        let outcome = check.run(seed);
+        tallies.count(&outcome);
+        violations.extend(outcome.violations);
+    };
     let mut tallies = Tallies::default();
     let mut violations = Vec::new();
-    thread::scope(|scope| {
-        let work = || work(check, arguments, &next);
-        let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            let (counted, broken) = worker.join().expect("a worker that panics has said why");
-            tallies.merge(&counted);
-            violations.extend(broken);
-        }
-    });
+    for (counted, broken) in side_by_side(&seeds, None, work) {
+        tallies.merge(&counted);
+        violations.extend(broken);
+    }
     violations.sort_by_key(|it| (it.seed, it.method, it.flow));
     (tallies, violations)
-}
-
-fn work(check: &Check, arguments: &Arguments, next: &AtomicU64) -> (Tallies, Vec<Violation>) {
-    let mut tallies = Tallies::default();
-    let mut violations = Vec::new();
-    loop {
-        let begin = next.fetch_add(BATCH, Ordering::Relaxed);
-        if begin >= arguments.networks {
-            return (tallies, violations);
-        }
-        if begin > 0 && begin.is_multiple_of(20 * BATCH) {
-            eprintln!("{begin} of {} networks", arguments.networks);
-        }
-        for at in begin..arguments.networks.min(begin + BATCH) {
-            let outcome = check.run(arguments.first + at);
-            tallies.count(&outcome);
-            violations.extend(outcome.violations);
-        }
-    }
 }

@@ -80,10 +80,11 @@ pub struct RuledFlow {
     pub port: u16,
     /// The switches on its way, each with the port by which it leaves.
     pub hops: Vec<(usize, PortNumber)>,
-    /// What becomes of it at each of [`LEVELS`].
-    pub treatments: [Treatment; 2],
-    /// What it may send at each level, if it is watched at its first switch.
-    pub contracts: Option<[MonitorContract; 2]>,
+    /// What becomes of it at each level, the lowest first; at those above the last as at
+    /// that.
+    pub treatments: Vec<Treatment>,
+    /// What it may send at each level; with any, it is watched at its first switch.
+    pub contracts: Vec<MonitorContract>,
 }
 
 /// Everything that the switches of an experiment are told.
@@ -100,9 +101,17 @@ pub struct Deployment {
     pub trunks: Vec<Vec<(PortNumber, DatapathId, PortNumber)>>,
     /// How often neighbours repeat what they hold.
     pub heartbeat: Duration,
+    /// How long flows have to be quiet before the level may fall; it does not without.
+    pub hold: Option<Duration>,
+    /// How many levels there are.
+    pub levels: usize,
 }
 
 impl Deployment {
+    fn levels(&self) -> impl Iterator<Item = Level> + use<> {
+        Level::all().take(self.levels)
+    }
+
     /// Returns the first messages to a switch.
     #[must_use]
     pub fn greeting(&self, switch: usize) -> Vec<u8> {
@@ -110,7 +119,7 @@ impl Deployment {
         Hello::OURS.emit(TRANSACTION, &mut out);
         match self.strategy {
             Strategy::Taktos => {
-                for level in LEVELS {
+                for level in self.levels() {
                     self.emit_rules(switch, level, Some(level), &mut out);
                 }
                 self.emit_modes(switch, &mut out);
@@ -144,10 +153,10 @@ impl Deployment {
             let Some(place) = flow.hops.iter().position(|(at, _)| *at == switch) else {
                 continue;
             };
-            let watched = at.is_some() && place == 0 && flow.contracts.is_some();
+            let watched = at.is_some() && place == 0 && !flow.contracts.is_empty();
             let monitor = watched.then_some(MonitorId(number));
             let (_, port) = flow.hops[place];
-            let actions = flow.actions(level, (monitor, at), port);
+            let actions = flow.actions(level, (monitor, at), port, self.levels());
             emit_rule(FLOWS_PRIORITY, &[], (flow.port, at), &actions, out);
         }
         let fillers = self.rules.saturating_sub(self.entries_of(switch));
@@ -164,12 +173,12 @@ impl Deployment {
     fn emit_modes(&self, switch: usize, out: &mut Vec<u8>) {
         for (monitor, flow) in (0..).map(MonitorId).zip(&self.flows) {
             let begins_here = flow.hops.first().is_some_and(|(at, _)| *at == switch);
-            if let Some(contracts) = flow.contracts.as_ref().filter(|_| begins_here) {
+            if begins_here && !flow.contracts.is_empty() {
                 let monitor = MonitorMod {
                     command: MonitorCommand::Add,
                     monitor,
                     jitter: RELEASE_JITTER,
-                    contracts: Sequence::of(contracts),
+                    contracts: Sequence::of(&flow.contracts),
                 };
                 ModeMessage::MonitorMod(monitor).emit(TRANSACTION, out);
             }
@@ -184,10 +193,10 @@ impl Deployment {
         });
         let trunks: Vec<_> = trunks.collect();
         let config = ModeConfig {
-            hold: None,
+            hold: self.hold,
             heart_beat: Some(self.heartbeat),
             key: ModeKey(KEY),
-            complete: LEVELS.into_iter().collect::<LevelSet>(),
+            complete: self.levels().collect::<LevelSet>(),
             default: Level::LOWEST,
             flags: ModeFlags::NONE,
             trunks: Sequence::of(&trunks),
@@ -198,13 +207,13 @@ impl Deployment {
     /// At the first switch of a watched flow, frames that bear the flag are shown to
     /// the controller.
     fn emit_requests(&self, switch: usize, out: &mut Vec<u8>) {
-        for flow in self.flows.iter().filter(|flow| flow.contracts.is_some()) {
+        for flow in self.flows.iter().filter(|flow| !flow.contracts.is_empty()) {
             let Some((at, port)) = flow.hops.first().copied() else {
                 continue;
             };
             if at == switch {
                 let mut actions = vec![Action::output(PortNumber::CONTROLLER)];
-                actions.extend(flow.actions(Level::LOWEST, (None, None), port));
+                actions.extend(flow.actions(Level::LOWEST, (None, None), port, self.levels()));
                 let flag = [MatchField::IpDscp(FLAG_DSCP)];
                 emit_rule(FLAGGED_PRIORITY, &flag, (flow.port, None), &actions, out);
             }
@@ -218,6 +227,7 @@ impl RuledFlow {
         level: Level,
         (monitor, at): (Option<MonitorId>, Option<Level>),
         port: PortNumber,
+        levels: impl Iterator<Item = Level>,
     ) -> Vec<Action> {
         let mut actions: Vec<_> = monitor.into_iter().map(Action::FlowMonitor).collect();
         let treatment = self.treatment(level);
@@ -227,7 +237,7 @@ impl RuledFlow {
             Treatment::Drop => return actions,
         }
         if at.is_some() {
-            let fates = LEVELS.into_iter().fold(QueuedFates::STAY, |fates, other| {
+            let fates = levels.fold(QueuedFates::STAY, |fates, other| {
                 fates.with(other, self.fate(treatment, other))
             });
             if fates != QueuedFates::STAY {
@@ -239,7 +249,9 @@ impl RuledFlow {
     }
 
     fn treatment(&self, level: Level) -> Treatment {
-        self.treatments[usize::from(level != Level::LOWEST)]
+        let treatment = self.treatments.get(usize::from(level.number()));
+        let treatment = treatment.or(self.treatments.last());
+        treatment.copied().unwrap_or(Treatment::Drop)
     }
 
     /// Returns what becomes of a frame that waits as it was treated before.

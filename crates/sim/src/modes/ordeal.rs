@@ -130,7 +130,8 @@ pub enum Forgery {
     Elsewhere,
 }
 
-const FORGERIES: [Forgery; 5] = [
+/// All ways.
+pub(super) const FORGERIES: [Forgery; 5] = [
     Forgery::OtherKey,
     Forgery::NoTag,
     Forgery::Truncated,
@@ -282,7 +283,8 @@ impl Ordeal {
 }
 
 impl Noise {
-    fn draw(topology: &Topology, random: &mut Random) -> Self {
+    /// Draws what becomes of signals: one way at least is left between any two switches.
+    pub(super) fn draw(topology: &Topology, random: &mut Random) -> Self {
         let tree = topology.draw_tree(random);
         let deaf_percent = random.pick(&[0, 0, 50, 100]);
         let deaf = tree.into_iter();

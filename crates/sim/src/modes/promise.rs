@@ -23,7 +23,8 @@ use super::stage::{
     Breach, ControllerTimes, Device, HEARTBEAT, PROPAGATION, Seen, Stage, StagedFlow,
 };
 use super::topology::Topology;
-use crate::parts::{Node, Processing};
+use super::trial::way;
+use crate::parts::Processing;
 use crate::servers::random::Random;
 
 /// The largest frame on the wire.
@@ -208,24 +209,5 @@ fn draw(seed: u64) -> Stage {
         },
         rate,
         duration: period * u64::from(before + 6),
-    }
-}
-
-/// Walks at random, and meets no switch twice.
-fn way(topology: &Topology, random: &mut Random) -> Vec<usize> {
-    let mut route = vec![random.index(topology.switches)];
-    loop {
-        let at = *route.last().expect("a way has switches");
-        let next: Vec<usize> = topology
-            .trunks(at)
-            .filter_map(|(_, far, _)| match far.node {
-                Node::Switch(switch) if !route.contains(&switch) => Some(switch),
-                Node::Switch(_) | Node::Host(_) => None,
-            })
-            .collect();
-        if next.is_empty() || random.in_percent(10) {
-            return route;
-        }
-        route.push(random.pick(&next));
     }
 }

@@ -7,49 +7,29 @@
 //! ([`ControllerTimes`]); its messages take effect switch by switch, each switch's all
 //! at once.
 
-use std::net::Ipv4Addr;
-
 use measure::capture::Captures;
 use measure::identity::Catalogue;
 use measure::load::{HostLoad, Load, QueuedSource};
 use measure::recorder::Settings;
-use measure::traffic::{Addresses, Message as Messages, Source, message};
+use measure::traffic::{Message as Messages, Source, message};
 use measure::{Contract, FlowPlan, Recorder};
-use switch::{Pacing, PortConfig};
-use units::{BitRate, DataSize, Delay, Duration, Instant};
-use wire::ethernet::MacAddress;
+use units::{BitRate, DataSize, Duration, Instant};
 use wire::openflow::taktos::{ModeEvent, ModeEventKind, ModeMessage, MonitorContract};
-use wire::openflow::{DatapathId, Framer, Message, PortNumber};
+use wire::openflow::{Framer, Message};
 
 use super::deployment::{Deployment, FLAG_DSCP, LEVELS, RuledFlow, Strategy, Treatment};
+use super::site::{CONTROL_DELAY, addresses, datapath, hops, parts, trunk_ends};
 use super::topology::Topology;
 use crate::World;
-use crate::emulation::Behaviour;
-use crate::parts::{End, LinkPart, Node, Parts, Processing, SwitchPart};
 
-/// The first port to which a host is plugged in.
-const HOSTS_FROM: u32 = 64;
+pub use super::site::{Device, PROPAGATION, port_of};
+
 /// What the link of a host lets through at once: a full frame.
-const BURST: DataSize = DataSize::from_bytes(1_538);
+pub(super) const BURST: DataSize = DataSize::from_bytes(1_538);
 /// When the switches have been told everything, and hosts begin to send.
 pub const READY: Duration = Duration::from_ms(300);
-const CONTROL_DELAY: Duration = Duration::from_us(50);
-const CARRIER_DETECTION: Duration = Duration::from_ms(1);
-/// How long a bit is on a cable.
-pub const PROPAGATION: Delay = Delay::from_ns(530);
 /// How often neighbours repeat what they hold.
 pub const HEARTBEAT: Duration = Duration::from_ms(10);
-
-/// A switch of the experiment.
-#[derive(Clone, Debug)]
-pub struct Device {
-    /// The stage that its ports share.
-    pub processing: Processing,
-    /// How it behaves instead, if its times are not always the longest.
-    pub behaviour: Option<Behaviour>,
-    /// How many frames a queue holds.
-    pub queue_frames: usize,
-}
 
 /// How long the controller takes that changes the mode without modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,12 +140,6 @@ impl Seen {
     }
 }
 
-/// Returns the UDP port that the n-th flow goes to.
-#[must_use]
-pub fn port_of(flow: usize) -> u16 {
-    10_000 + u16::try_from(flow).expect("a few flows")
-}
-
 impl StagedFlow {
     /// Returns when a message is due, after everything is ready. Its number counts from 0.
     #[must_use]
@@ -207,7 +181,12 @@ impl Stage {
     #[must_use]
     pub fn play(&self) -> Seen {
         let deployment = self.deployment();
-        let mut world = World::new(self.parts());
+        let mut world = World::new(parts(
+            self.seed,
+            (&self.topology, &self.hosts),
+            &self.device,
+            self.rate,
+        ));
         world.watch();
         let start = Instant::ZERO + READY;
         let mut play = Play {
@@ -228,83 +207,19 @@ impl Stage {
         let flows = self.flows.iter().enumerate();
         let flows = flows.map(|(number, flow)| RuledFlow {
             port: port_of(number),
-            hops: self.hops(flow),
-            treatments: flow.treatments,
-            contracts: flow.contracts(),
-        });
-        let trunks = (0..self.topology.switches).map(|switch| {
-            let trunks = self.topology.trunks(switch);
-            let trunks = trunks.map(|(port, far, _)| match far.node {
-                Node::Switch(far_switch) => (port, datapath(far_switch), far.port),
-                Node::Host(host) => panic!("host {host} is at no cable between switches"),
-            });
-            trunks.collect()
+            hops: hops(&self.topology, &flow.route, flow.to),
+            treatments: flow.treatments.to_vec(),
+            contracts: flow.contracts().map(Vec::from).unwrap_or_default(),
         });
         Deployment {
             strategy: self.strategy,
             flows: flows.collect(),
             rules: self.rules,
-            trunks: trunks.collect(),
+            trunks: trunk_ends(&self.topology),
             heartbeat: HEARTBEAT,
+            hold: None,
+            levels: LEVELS.len(),
         }
-    }
-
-    /// Returns the switches on the way of a flow with the ports by which it leaves.
-    fn hops(&self, flow: &StagedFlow) -> Vec<(usize, PortNumber)> {
-        let places = flow.route.iter().enumerate();
-        let hops = places.map(|(place, switch)| {
-            let Some(next) = flow.route.get(place + 1) else {
-                return (*switch, host_port(flow.to));
-            };
-            let mut trunks = self.topology.trunks(*switch);
-            let towards = trunks.find(|(_, far, _)| far.node == Node::Switch(*next));
-            let (port, _, _) = towards.expect("a route follows cables");
-            (*switch, port)
-        });
-        hops.collect()
-    }
-
-    fn parts(&self) -> Parts {
-        let switches = (0..self.topology.switches).map(|switch| SwitchPart {
-            config: self.config(switch),
-            processing: self.device.processing,
-            emulation: self.device.behaviour.clone(),
-        });
-        let link = |ends| LinkPart {
-            ends,
-            propagation: PROPAGATION,
-            loss_ppm: 0,
-        };
-        let trunks = self.topology.cables.iter().map(|ends| link(*ends));
-        let hosts = self.hosts.iter().enumerate().map(|(host, switch)| {
-            let at_host = End {
-                node: Node::Host(host),
-                port: PortNumber(1),
-            };
-            let at_switch = End {
-                node: Node::Switch(*switch),
-                port: host_port(host),
-            };
-            link([at_host, at_switch])
-        });
-        Parts {
-            seed: self.seed,
-            switches: switches.collect(),
-            hosts: vec![self.rate; self.hosts.len()],
-            links: trunks.chain(hosts).collect(),
-            controller: None,
-            control_delay: CONTROL_DELAY,
-            carrier_detection: CARRIER_DETECTION,
-        }
-    }
-
-    fn config(&self, switch: usize) -> switch::Config {
-        let trunks = self.topology.trunks(switch).map(|(port, _, _)| port);
-        let here = self.hosts.iter().enumerate();
-        let here = here.filter(|(_, at)| **at == switch);
-        let hosts = here.map(|(host, _)| host_port(host));
-        let ports = trunks.chain(hosts).collect();
-        switch_config(switch, ports, self.rate, self.device.queue_frames)
     }
 
     fn load(&self, start: Instant) -> Load {
@@ -341,7 +256,7 @@ impl Stage {
         let first = start + flow.phase;
         let until = start + self.duration;
         let config = |size_bytes, dscp, from, until| message::Config {
-            addresses: self.addresses(number, flow, dscp),
+            addresses: addresses(number, [flow.from, flow.to], dscp),
             message_length: size_bytes,
             period: flow.period,
             contract: Contract {
@@ -371,21 +286,6 @@ impl Stage {
             config(flow.size_bytes, 0, behind, until),
         ];
         configs.iter().map(Messages::new).collect()
-    }
-
-    fn addresses(&self, number: usize, flow: &StagedFlow, dscp: u8) -> Addresses {
-        let mac = |host: usize| MacAddress([2, 1, 0, 0, 0, host.to_le_bytes()[0]]);
-        let ip = |host: usize| Ipv4Addr::new(10, 0, 0, host.to_le_bytes()[0]);
-        Addresses {
-            source_mac: mac(flow.from),
-            destination_mac: mac(flow.to),
-            vlan: None,
-            source: ip(flow.from),
-            destination: ip(flow.to),
-            source_port: 49_152,
-            destination_port: port_of(number),
-            dscp,
-        }
     }
 }
 
@@ -522,35 +422,4 @@ impl Play<'_> {
         }
         seen
     }
-}
-
-/// Returns a switch with these ports, and queues of so many frames.
-pub(super) fn switch_config(
-    switch: usize,
-    ports: Vec<PortNumber>,
-    rate: BitRate,
-    queue_frames: usize,
-) -> switch::Config {
-    let ports = ports.into_iter().map(|number| PortConfig {
-        number,
-        name: format!("p{}", number.0),
-        mac: MacAddress([2, 0, 0, 0, 0, 1]),
-        rate: Some(rate),
-        pacing: Pacing::Core,
-    });
-    let mut config = switch::Config::new(datapath(switch), ports.collect());
-    config.queue_capacity = queue_frames;
-    config.buffers = config.buffers_that_suffice();
-    // Nobody is there to answer.
-    config.keep_alive = None;
-    config
-}
-
-/// Returns the name of a switch.
-pub(super) fn datapath(switch: usize) -> DatapathId {
-    DatapathId(switch as u64 + 1)
-}
-
-fn host_port(host: usize) -> PortNumber {
-    PortNumber(HOSTS_FROM + u32::try_from(host).expect("a few hosts"))
 }

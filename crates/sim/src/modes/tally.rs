@@ -10,6 +10,7 @@ use super::ordeal::{Incident, Ordeal};
 use super::promise::Promise;
 use super::run::Outcome;
 use super::topology::Shape;
+use super::trial::{Apart, Trial, Verdict};
 
 /// What came of many ordeals.
 #[derive(Clone, Debug, Default)]
@@ -181,5 +182,109 @@ impl fmt::Display for PromiseTally {
             writeln!(out, "  seed {seed}: {promise}")?;
         }
         write!(out, "promises broken: {}", self.broken.len())
+    }
+}
+
+/// What came of many trials.
+#[derive(Clone, Debug, Default)]
+pub struct TrialTally {
+    networks: u64,
+    /// By how many levels they had.
+    levels: BTreeMap<u8, u64>,
+    with_losses: u64,
+    with_cuts: u64,
+    with_restarts: u64,
+    breaches: u64,
+    sum: Verdict,
+    broken: BTreeMap<u64, String>,
+}
+
+impl TrialTally {
+    /// Adds one.
+    pub fn count(&mut self, trial: &Trial, verdict: Verdict) {
+        let has = |is_it: fn(&Incident) -> bool| {
+            let mut incidents = trial.incidents.iter();
+            u64::from(incidents.any(|(_, incident)| is_it(incident)))
+        };
+        self.networks += 1;
+        *self.levels.entry(trial.levels).or_default() += 1;
+        let noise = &trial.noise;
+        let loses = noise.loss_percent > 0 || noise.deaf.contains(&true);
+        self.with_losses += u64::from(loses);
+        self.with_cuts += has(|incident| matches!(incident, Incident::Cut { .. }));
+        self.with_restarts += has(|incident| matches!(incident, Incident::Restart { .. }));
+        let flows = trial.flows.iter();
+        self.breaches += flows.map(|flow| flow.breaches.len() as u64).sum::<u64>();
+        if let Some(missed) = verdict.missed.first() {
+            let more = verdict.missed.len() - 1;
+            self.broken
+                .insert(trial.seed, format!("{missed}, and {more} more"));
+        }
+        self.sum.merge(verdict);
+    }
+
+    /// Returns this with what was counted elsewhere.
+    #[must_use]
+    pub fn merged(mut self, other: Self) -> Self {
+        self.networks += other.networks;
+        for (levels, count) in other.levels {
+            *self.levels.entry(levels).or_default() += count;
+        }
+        self.with_losses += other.with_losses;
+        self.with_cuts += other.with_cuts;
+        self.with_restarts += other.with_restarts;
+        self.breaches += other.breaches;
+        self.sum.merge(other.sum);
+        self.broken.extend(other.broken);
+        self
+    }
+
+    /// Tells whether all were kept.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.broken.is_empty()
+    }
+
+    /// Returns how many messages were set apart for a reason.
+    #[must_use]
+    pub fn apart(&self, reason: Apart) -> u64 {
+        self.sum.apart.get(&reason).copied().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for TrialTally {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let networks = self.networks;
+        writeln!(out, "messages whatever happens: {networks} networks")?;
+        for (levels, count) in &self.levels {
+            writeln!(out, "  {count} with {levels} levels")?;
+        }
+        writeln!(out, "  {} that lose signals", self.with_losses)?;
+        writeln!(out, "  {} in which cables are cut", self.with_cuts)?;
+        writeln!(out, "  {} in which a switch restarts", self.with_restarts)?;
+        writeln!(out, "messages that break a contract: {}", self.breaches)?;
+        let Verdict {
+            in_time,
+            in_changes,
+            ..
+        } = self.sum;
+        writeln!(
+            out,
+            "messages in time: {in_time}, {in_changes} near changes"
+        )?;
+        let percent = self.sum.closest_permille / 10;
+        writeln!(out, "most of its time that a message took: {percent} %")?;
+        for (apart, count) in &self.sum.apart {
+            writeln!(out, "  set apart, {}: {count}", apart.reason())?;
+        }
+        for (seed, missed) in self.broken.iter().take(10) {
+            writeln!(out, "  seed {seed}: {missed}")?;
+        }
+        let missed = self.sum.missed.len();
+        write!(
+            out,
+            "messages late or lost: {missed}, in {} networks",
+            self.broken.len()
+        )
     }
 }

@@ -6,7 +6,7 @@
 
 use units::{BitRate, Delay, Duration, Instant};
 use wire::ethernet::EtherType;
-use wire::mode_signal::{Kind, Level, Mode, ModeSignal};
+use wire::mode_signal::{Level, Mode};
 use wire::openflow::taktos::{
     LevelSet, ModeCommand, ModeConfig, ModeEvent, ModeEventKind, ModeFailed, ModeFlags, ModeKey,
     ModeMessage, ModeSet, Trunk,
@@ -17,10 +17,11 @@ use wire::openflow::{
 };
 
 use super::finding::Finding;
+use super::forged::forged;
 use super::ordeal::{Forgery, Incident, Ordeal};
 use super::run::Outcome;
-use super::stage::{datapath, switch_config};
-use super::station::{KEY, far_ahead, frame_of};
+use super::site::{datapath, switch_config};
+use super::station::{KEY, far_ahead};
 use super::topology::HOST_PORT;
 use super::whims::SignalWhims;
 use crate::World;
@@ -235,41 +236,12 @@ impl<'a> Run<'a> {
 
     /// Sends what looks like a signal, as a host or over a cable that is tapped.
     fn forge(&mut self, switch: usize, forgery: Forgery) {
-        let trunks: Vec<_> = self.ordeal.topology.trunks(switch).collect();
-        let (near, far, _) = trunks[self.random.index(trunks.len())];
-        let Node::Switch(neighbour) = far.node else {
-            return;
-        };
-        let mut signal = ModeSignal {
-            kind: Kind::Signal,
-            mode: far_ahead(),
-            origin: datapath(neighbour),
-            sender: datapath(neighbour),
-            port: far.port,
-        };
-        let (mut bytes, mut port) = (frame_of(&signal, [7; 16]), near);
-        match forgery {
-            Forgery::OtherKey => {}
-            Forgery::NoTag => {
-                let length = bytes.len();
-                bytes[length - 8..].fill(0);
-            }
-            Forgery::Truncated => bytes.truncate(14 + self.random.index(bytes.len() - 14)),
-            // A true one, but by a port of hosts.
-            Forgery::Recorded => {
-                bytes = frame_of(&signal, KEY);
-                port = HOST_PORT;
-            }
-            // A true one, but from another cable.
-            Forgery::Elsewhere => {
-                signal.port = PortNumber(signal.port.0 + 1_000);
-                bytes = frame_of(&signal, KEY);
-            }
-        }
-        match port {
-            HOST_PORT => self.world.announce(switch, &bytes),
-            near => self.world.inject(switch, near, &bytes),
-        }
+        forged(
+            &mut self.world,
+            (&self.ordeal.topology, switch),
+            forgery,
+            &mut self.random,
+        );
     }
 
     /// Looks whether those who are connected agree.

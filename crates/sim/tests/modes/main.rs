@@ -6,11 +6,13 @@ mod stages;
 
 use std::ops::RangeInclusive;
 
+use sim::modes::deployment::Strategy;
 use sim::modes::finding::Finding;
 use sim::modes::ordeal::Ordeal;
 use sim::modes::promise::Promise;
 use sim::modes::run::run;
 use sim::modes::station::Flaw;
+use sim::modes::trial::Trial;
 use sim::modes::whole;
 
 const ORDEALS: u64 = 400;
@@ -57,6 +59,38 @@ fn a_flow_that_needs_more_has_it_within_the_bound_of_the_change() {
 
         assert!(promise.is_kept(), "{promise}");
     }
+}
+
+/// No message is late at any level or while it changes, whatever happens to signals, cables
+/// and switches.
+#[test]
+fn every_message_that_something_is_promised_to_is_in_time_whatever_happens() {
+    let (mut in_changes, mut in_time) = (0, 0);
+    for seed in seeds().take(WHOLE) {
+        println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
+
+        let verdict = Trial::draw(seed).verdict();
+
+        assert_eq!(verdict.missed, []);
+        in_changes += verdict.in_changes;
+        in_time += verdict.in_time;
+    }
+    let is_one_seed = seeds().count() == 1;
+    assert!(is_one_seed || in_changes > 1_000 && in_time > 2 * in_changes);
+}
+
+/// The check can fail: without modes what matters less is ahead.
+#[test]
+fn without_modes_messages_are_late() {
+    let late = (0..40).filter(|seed| {
+        let trial = Trial {
+            strategy: Strategy::McAgnostic,
+            ..Trial::draw(*seed)
+        };
+        !trial.verdict().is_kept()
+    });
+
+    assert!(late.count() > 5);
 }
 
 /// The check can fail: who does not repeat what it holds stays behind.
