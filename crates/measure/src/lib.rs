@@ -3,7 +3,8 @@
 //! The instrument does not know the thing that it measures. Sources make frames
 //! ([`traffic`]), every frame carries its identity ([`identity`]), a world tells
 //! the [`recorder`] when each one left and arrived, and at the end a
-//! [`verdict`] compares what was observed with what was promised, and a
+//! [`verdict`] compares what was observed with what was promised, at each of the
+//! [`levels`] of criticality if there are any, and a
 //! [`report`] shows it. What a paper measured is set beside ours by
 //! [`reproduction`]. Switches towards a controller are played by [`packet_ins`].
 //! A [`method`] that measures a device makes [`trial`]s and ends in a [`measurement`];
@@ -14,6 +15,7 @@ pub mod capture;
 pub mod comparison;
 pub mod flow;
 pub mod identity;
+pub mod levels;
 pub mod load;
 pub mod measurement;
 pub mod method;

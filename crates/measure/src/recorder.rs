@@ -18,9 +18,11 @@
 
 mod arrival;
 mod outstanding;
+mod passage;
 mod record;
 mod silence;
 
+pub use passage::{Passage, Passages};
 pub use record::{
     FlowRecord, LateFrame, LossRun, MOST_LATE_KEPT, MOST_RUNS_KEPT, ReceiverRecord, Silence,
 };
@@ -41,6 +43,8 @@ pub struct Settings {
     pub patience: Duration,
     /// The length of an interval of the time line.
     pub interval: Duration,
+    /// How many passages of each flow are kept one by one.
+    pub passages: usize,
 }
 
 impl Default for Settings {
@@ -48,6 +52,7 @@ impl Default for Settings {
         Self {
             patience: Duration::from_secs(1),
             interval: Duration::from_ms(100),
+            passages: 0,
         }
     }
 }
@@ -105,7 +110,7 @@ impl Recorder {
             bucket: plan.contract.map(TokenBucket::new),
             outstanding: Outstanding::new(plan.receivers),
             early: EarlyArrivals::default(),
-            record: FlowRecord::new(&plan, self.start, self.settings.interval),
+            record: FlowRecord::new(&plan, self.start, &self.settings),
             plan,
         });
         FlowIndex(index)
@@ -201,6 +206,12 @@ impl Flow {
                 }
                 record.received += 1;
                 self.record.latency.record(latency);
+                self.record.passages.add(Passage {
+                    sequence,
+                    receiver,
+                    sent_at,
+                    latency: Some(latency),
+                });
                 self.record.series.received(sent_at, latency);
                 if let Some(promise) = self.plan.promise {
                     self.record.judge(
@@ -219,7 +230,7 @@ impl Flow {
     }
 
     fn settle(&mut self, settled: Settled) {
-        self.record.settle(settled.sent_at, settled.missing);
+        self.record.settle(settled);
     }
 
     fn finish(mut self) -> FlowRecord {

@@ -25,7 +25,10 @@ pub use flow::{
     CalculationRow, FlowFacts, FlowKind, FlowReport, Latency, Outcome, ReceiverReport, Stalled,
     TimeLine,
 };
-pub use modes::{ModeChangeReport, ModesReport};
+pub use modes::{
+    EnteredReport, LevelReport, ModeChangeReport, ModesReport, RefusedSignals, SignalsReport,
+    ViolationReport,
+};
 pub use network::{
     Discovery, EventKind, EventReport, LinkReport, NodeKind, NodeReport, Restoration, Topology,
 };

@@ -3,7 +3,8 @@
 //! A promise has three parts: no frame later than the guarantee; no frame lost
 //! while nothing is broken; after a failure no interruption longer than the
 //! flow's protection allows. A loss inside the interruption that is allowed is
-//! shown and breaks nothing, whatever else goes wrong does.
+//! shown and breaks nothing, and neither does one that the network gave up for something
+//! more critical; whatever else goes wrong does.
 //!
 //! What went wrong while the machine stood still, or in the shadow of that, is
 //! counted apart ([`crate::stalls`]): it says nothing of the network, and it is
@@ -17,6 +18,7 @@
 
 use units::{Duration, Instant};
 
+use crate::levels::GivenUp;
 use crate::recorder::{FlowRecord, LateFrame, LossRun, ReceiverRecord};
 use crate::stalls::Shadows;
 use crate::{FlowPlan, Promise};
@@ -40,6 +42,17 @@ pub enum Effect {
     Failure,
     /// It touched nothing of the flow, or was a repair: nothing may be lost.
     Harmless,
+}
+
+/// What has to be known to judge what was observed.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances<'a> {
+    /// What happened to the network, in order of time.
+    pub disturbances: &'a [Disturbance],
+    /// When the machine stood still.
+    pub shadows: &'a Shadows,
+    /// When the flow was given up.
+    pub given_up: &'a [GivenUp],
 }
 
 /// The outcome for one flow.
@@ -90,6 +103,8 @@ pub struct Assessment {
     pub outages: Vec<Duration>,
     /// Deliveries lost within an interruption that a failure excuses.
     pub lost_in_interruptions: u64,
+    /// Deliveries that the network gave up for something more critical.
+    pub given_up: u64,
     /// The greatest latency, without the deliveries that are set aside because
     /// the machine stood still.
     pub highest: Option<Duration>,
@@ -108,6 +123,7 @@ impl Assessment {
             breaches: Vec::new(),
             outages: Vec::new(),
             lost_in_interruptions: 0,
+            given_up: 0,
             highest: None,
             stalled_late: 0,
             stalled_lost: 0,
@@ -122,20 +138,14 @@ impl Assessment {
 }
 
 /// Compares what was observed of a flow with what was promised to it.
-///
-/// The disturbances are in order of time.
 #[must_use]
-pub fn assess(
-    plan: &FlowPlan,
-    record: &FlowRecord,
-    disturbances: &[Disturbance],
-    shadows: &Shadows,
-) -> Assessment {
+pub fn assess(plan: &FlowPlan, record: &FlowRecord, amid: Circumstances<'_>) -> Assessment {
     let observed = Observed {
         plan,
         record,
-        disturbances,
-        shadows,
+        disturbances: amid.disturbances,
+        shadows: amid.shadows,
+        given_up: amid.given_up,
     };
     let outages = observed.outages();
     let mut assessment = Assessment {
@@ -143,6 +153,7 @@ pub fn assess(
         breaches: Vec::new(),
         outages: outages.iter().map(|outage| outage.length).collect(),
         lost_in_interruptions: 0,
+        given_up: 0,
         highest: record.latency.max(),
         stalled_late: 0,
         stalled_lost: 0,
@@ -167,6 +178,7 @@ struct Observed<'a> {
     record: &'a FlowRecord,
     disturbances: &'a [Disturbance],
     shadows: &'a Shadows,
+    given_up: &'a [GivenUp],
 }
 
 /// An interruption.
@@ -180,6 +192,7 @@ struct Outage {
 /// What excuses a run of losses.
 enum Excuse {
     Failure,
+    GivenUp,
     Stall,
     Nothing,
 }
@@ -211,6 +224,7 @@ impl Observed<'_> {
                 kept += run.count;
                 match self.excuse(promise, run) {
                     Excuse::Failure => assessment.lost_in_interruptions += run.count,
+                    Excuse::GivenUp => assessment.given_up += run.count,
                     Excuse::Stall => assessment.stalled_lost += run.count,
                     Excuse::Nothing => unexcused += run.count,
                 }
@@ -239,8 +253,14 @@ impl Observed<'_> {
                 Effect::Harmless => false,
             }
         });
+        let was_given_up = self
+            .given_up
+            .iter()
+            .any(|it| it.covers(run.first_sent, run.last_sent, promise.guarantee));
         if begun_by_failure {
             Excuse::Failure
+        } else if was_given_up {
+            Excuse::GivenUp
         } else if self.is_in_shadow(run, promise.guarantee) {
             Excuse::Stall
         } else {

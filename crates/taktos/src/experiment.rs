@@ -14,7 +14,7 @@ pub mod discovery;
 pub mod explanation;
 mod lab_world;
 mod load;
-mod mode_changes;
+pub mod mode_changes;
 pub mod modes;
 mod outcome;
 pub mod places;
@@ -31,19 +31,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use controller::Config;
 use controller::northbound::Promises;
-use controller::northbound::Said;
+use controller::northbound::{Said, SwitchMode};
 use lab::switches::Forwarding;
 use measure::report::{ProfileReport, Report};
 use scenario::Scenario;
 use thiserror::Error;
 use units::{Duration, Instant};
 
-use crate::store::EmbeddedStore;
 use crate::store::embedded::EmbeddedStoreError;
+use crate::store::{EmbeddedStore, MemoryStore};
 pub use admission::Admission;
 pub use certificate::certificate;
 pub use discovery::Discovered;
-use world::World;
+use world::{Observed, World};
 
 /// Why an experiment could not be carried out.
 #[derive(Debug, Error)]
@@ -132,7 +132,8 @@ pub struct Experiment<'a> {
     pub scenario: &'a Scenario,
     /// Set to stop the experiment at the next occasion.
     pub stop: &'a AtomicBool,
-    /// The file in which the controller of a lab keeps its decisions.
+    /// The file in which the controller of a lab keeps its decisions; without a name
+    /// they are kept in memory.
     pub store: PathBuf,
     /// The folder of the captures that the scenario asks for.
     pub captures: PathBuf,
@@ -184,28 +185,62 @@ impl Experiment<'_> {
         config: &Config,
         to: &mut dyn Audience,
     ) -> Result<Report, ExperimentError> {
-        let origin = world.unix_origin_ns();
-        let captures = capture::open(self.scenario, place, origin, &self.captures)?;
-        let begun = world.now();
-        let found = self.discover(world.as_mut())?;
-        let took = world.now() - begun;
-        to.discovered(found, took);
-        let admissions = self.admit(world.as_mut())?;
-        to.decided(&admissions);
-        self.wait_for_entries(world.as_mut(), &admissions)?;
-        let run = self.send(world.as_mut(), &admissions, captures, to)?;
+        let ran = self.carry_out(world.as_mut(), place, to)?;
         let observed = world.finish()?;
         Ok(outcome::report(&outcome::Facts {
             scenario: self.scenario,
             profiles: &self.profiles,
             place,
             config,
-            found,
-            took,
-            admissions: &admissions,
-            run: &run,
+            found: ran.found,
+            took: ran.took,
+            admissions: &ran.admissions,
+            run: &ran.run,
             observed: &observed,
         }))
+    }
+
+    /// Carries the experiment out, and returns what was said and observed instead of a
+    /// report of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn observe(
+        &self,
+        place: Place,
+        to: &mut dyn Audience,
+    ) -> Result<(Run, Observed), ExperimentError> {
+        load::verify(self.scenario)?;
+        let config = self.config()?;
+        let mut world = self.world(place, config)?;
+        let ran = self.carry_out(world.as_mut(), place, to)?;
+        Ok((ran.run, world.finish()?))
+    }
+
+    fn carry_out(
+        &self,
+        world: &mut dyn World,
+        place: Place,
+        to: &mut dyn Audience,
+    ) -> Result<Ran, ExperimentError> {
+        let origin = world.unix_origin_ns();
+        let captures = capture::open(self.scenario, place, origin, &self.captures)?;
+        let begun = world.now();
+        let found = self.discover(world)?;
+        let took = world.now() - begun;
+        to.discovered(found, took);
+        let admissions = self.admit(world)?;
+        to.decided(&admissions);
+        self.wait_for_entries(world, &admissions)?;
+        let mut run = self.send(world, &admissions, captures, to)?;
+        run.switch_modes = self.count_signals(world, run.start + run.duration)?;
+        Ok(Ran {
+            found,
+            took,
+            admissions,
+            run,
+        })
     }
 
     /// Discovers and decides, without sending anything. Virtual time will do:
@@ -239,6 +274,11 @@ impl Experiment<'_> {
     fn world(&self, place: Place, config: Config) -> Result<Box<dyn World>, ExperimentError> {
         match place {
             Place::Sim => Ok(Box::new(sim_world::SimWorld::new(self.scenario, config))),
+            Place::Lab(forwarding) if self.store.as_os_str().is_empty() => {
+                let store = MemoryStore::default();
+                let world = lab_world::LabWorld::new(self.scenario, config, store, forwarding)?;
+                Ok(Box::new(world))
+            }
             Place::Lab(forwarding) => {
                 let store = EmbeddedStore::open(&self.store)?;
                 let world = lab_world::LabWorld::new(self.scenario, config, store, forwarding)?;
@@ -256,6 +296,14 @@ impl Experiment<'_> {
     }
 }
 
+/// What came of the steps of an experiment.
+struct Ran {
+    found: Discovered,
+    took: Duration,
+    admissions: Vec<Admission>,
+    run: Run,
+}
+
 /// The moments of a run that the report refers to.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -269,4 +317,6 @@ pub struct Run {
     pub said: Vec<Said>,
     /// What the instrument knows of each admitted flow.
     pub plans: Vec<measure::FlowPlan>,
+    /// What switches had counted of modes in the end, if the network has any.
+    pub switch_modes: Vec<SwitchMode>,
 }

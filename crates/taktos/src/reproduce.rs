@@ -37,7 +37,12 @@ pub struct Paper {
     pub place: Place,
     /// What can be done again.
     pub experiments: &'static [Experiment],
+    /// Which of them can be done with real frames as well, by their names.
+    pub in_lab: &'static [(&'static str, Run)],
 }
+
+/// Does an experiment.
+pub type Run = fn(Settings, &mut Progress) -> Outcome;
 
 /// What experiments need of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +61,7 @@ pub struct Experiment {
     /// What it shows, in a sentence without its full stop.
     pub shows: &'static str,
     /// Does it.
-    pub run: fn(Settings, &mut Progress) -> Outcome,
+    pub run: Run,
 }
 
 /// How an experiment is to be done.
@@ -118,15 +123,26 @@ pub struct Outcome {
 }
 
 impl Paper {
-    /// Does `experiment` of this paper.
+    /// Returns what does an experiment of this paper with real frames, if anything does.
+    #[must_use]
+    pub fn real(&self, experiment: &Experiment) -> Option<Run> {
+        let known = self
+            .in_lab
+            .iter()
+            .find(|(name, _)| *name == experiment.name);
+        let own = (self.place == Place::Namespaces).then_some(experiment.run);
+        known.map(|(_, run)| *run).or(own)
+    }
+
+    /// Does `experiment` of this paper, in one of the ways in which it can be done.
     #[must_use]
     pub fn reproduce(
         &self,
-        experiment: &Experiment,
+        (experiment, run): (&Experiment, Run),
         settings: Settings,
         progress: &mut Progress,
     ) -> Reproduction {
-        let outcome = (experiment.run)(settings, progress);
+        let outcome = run(settings, progress);
         Reproduction {
             paper: self.name.to_owned(),
             experiment: experiment.name.to_owned(),

@@ -22,98 +22,154 @@ fn another_seed_gives_another_report() {
     assert_ne!(run(7).to_json(), run(8).to_json());
 }
 
-/// Both baselines are settings of a scenario: one changes the mode by its controller, the
-/// other never does (S2-9).
+/// S2-10: what a level gives up is no loss, and each frame counts at one level.
 #[test]
-fn a_scenario_runs_under_each_strategy_and_only_with_modes_a_flow_is_given_up() {
-    let [taktos, standard, agnostic] = ["taktos", "std-sdn", "mc-agnostic"].map(braking);
+fn a_run_whose_level_rises_and_falls_says_what_each_flow_got_at_each() {
+    let report = carry_out(&modal(MODES));
 
-    for report in [&taktos, &standard, &agnostic] {
-        assert!(report.flows.iter().all(|flow| flow.admitted));
-        assert_eq!(flow(report, "cam").lost, 0, "{:?}", report.modes);
-    }
-    let changes = &taktos.modes.as_ref().unwrap().changes;
-    let levels: Vec<_> = changes.iter().map(|it| it.level.as_str()).collect();
+    let modes = report.modes.as_ref().unwrap();
+    let levels: Vec<_> = modes
+        .changes
+        .iter()
+        .map(|change| &change.level[..])
+        .collect();
     assert_eq!(levels, ["hi", "lo"]);
-    let bound = taktos.modes.as_ref().unwrap().change_bound_ns.unwrap();
-    assert!(changes.iter().all(|it| it.took_ns <= bound), "{changes:?}");
-    assert!(agnostic.modes.as_ref().unwrap().changes.is_empty());
-    let given_up = |report: &Report| flow(report, "film").lost;
-    assert!(given_up(&taktos) > 0 && given_up(&standard) > 0);
-    assert_eq!(given_up(&agnostic), 0);
+    for change in &modes.changes {
+        assert_eq!(change.entered.len(), 2);
+        assert!(
+            modes.change_bound_ns.unwrap() >= change.took_ns,
+            "{change:?}"
+        );
+    }
+    assert_eq!(modes.violations[0].flow, "cam");
+    assert_eq!(modes.signals.len(), 2);
+    assert!(
+        modes
+            .signals
+            .iter()
+            .all(|it| it.sent > 0 && it.beats_received > 0)
+    );
+    assert!(modes.signals.iter().all(|it| it.refused.total() == 0));
+    for flow in &report.flows {
+        let sent: u64 = flow.levels.iter().map(|at| at.sent).sum();
+        assert_eq!(sent, flow.sent, "{}", flow.facts.name);
+        assert!(
+            flow.levels.iter().all(|at| at.sent > 0),
+            "{}",
+            flow.facts.name
+        );
+    }
+    let film = &report.flows[1];
+    assert_eq!((film.levels[0].lost, film.levels[1].lost), (0, 0));
+    assert!(film.levels[1].given_up > 100 && !film.levels[1].served);
+    assert_eq!(report.flows[2].lost, 0, "the camera is served at both");
+    let lidar = &report.flows[0].levels[1];
+    assert!(lidar.highest_ns < lidar.guarantee_ns && lidar.guarantee_ns.is_some());
 }
 
-fn flow<'a>(report: &'a Report, name: &str) -> &'a measure::report::FlowReport {
-    let mut flows = report.flows.iter();
-    let found = flows.find(|flow| flow.facts.name == name);
-    found.expect("the scenario has such a flow")
+/// S2-9: a controller that changes the level takes longer, and is seen to.
+#[test]
+fn a_controller_that_changes_the_level_is_in_the_report_as_well() {
+    let text = MODES.replace("[modes]", "[modes]\nstrategy = \"std-sdn\"");
+
+    let report = carry_out(&modal(&text));
+
+    let modes = report.modes.unwrap();
+    let levels: Vec<_> = modes
+        .changes
+        .iter()
+        .map(|change| &change.level[..])
+        .collect();
+    assert_eq!(levels, ["hi", "lo"]);
+    assert_eq!(modes.changes[0].origin, "the controller");
+    assert!(
+        modes.changes[0].took_ns > 200_000,
+        "two ways over the control network"
+    );
+    assert!(report.flows[1].levels[1].given_up > 100);
 }
 
-/// Runs a camera that looks more often for a while, and a film, under a strategy.
-fn braking(strategy: &str) -> Report {
-    let text = format!(
-        r#"
+/// Returns such a network, whose film and camera are sent without a promise.
+fn modal(text: &str) -> Scenario {
+    let mut scenario = scenario("modes.toml", text);
+    for flow in &mut scenario.flows[1..] {
+        flow.deadline = None;
+    }
+    scenario
+}
+
+/// S2-9: without modes nothing is given up, whatever is needed.
+#[test]
+fn a_network_without_modes_gives_nothing_up() {
+    let text = MODES.replace("[modes]", "[modes]\nstrategy = \"mc-agnostic\"");
+
+    let report = carry_out(&scenario("modes.toml", &text));
+
+    assert!(report.modes.unwrap().changes.is_empty());
+    let mut levels = report.flows.iter().flat_map(|flow| &flow.levels);
+    assert!(levels.all(|at| at.given_up == 0));
+    assert_eq!(report.flows[1].lost, 0);
+}
+
+/// A car: what steers it, a film, and a camera that needs more for a while.
+const MODES: &str = r#"
 [scenario]
-title = "A camera and a film"
-duration = "1 s"
+title = "Modes"
+duration = "1500 ms"
 [switches]
-sw1 = {{}}
-sw2 = {{}}
+s1 = {}
+s2 = {}
 [hosts]
-s1 = {{ at = "sw1" }}
-s2 = {{ at = "sw1" }}
-d1 = {{ at = "sw2" }}
-d2 = {{ at = "sw2" }}
+h1 = { at = "s1" }
+h2 = { at = "s1" }
+h3 = { at = "s2" }
+h4 = { at = "s2" }
 [links]
-trunk = ["sw1", "sw2"]
+trunk = ["s1", "s2"]
+[network]
+link_rate = "100 Mbit/s"
 [classes]
-mid.queue = 5
+high.queue = 6
 low.queue = 4
 best-effort.queue = 0
 [modes]
 levels = ["lo", "hi"]
-serve = {{ hi = 4 }}
-hold = "150 ms"
-strategy = "{strategy}"
+serve = { hi = 4 }
+hold = "100 ms"
+[flows.lidar]
+kind = "message"
+from = "h1"
+to = "h3"
+size = "1 kB"
+period = "25 ms"
+deadline = "25 ms"
+class = "high"
+criticality = 5
 [flows.film]
 kind = "message"
-from = "s2"
-to = "d2"
-size = "6 kB"
-period = "10 ms"
-deadline = "10 ms"
-class = "mid"
-criticality = 1
-[flows.cam]
-kind = "message"
-from = "s1"
-to = "d1"
-size = "6 kB"
+from = "h2"
+to = "h4"
+size = "100 kB"
 period = "40 ms"
 deadline = "40 ms"
 class = "low"
+[flows.cam]
+kind = "message"
+from = "h1"
+to = "h3"
+size = "20 kB"
+period = "50 ms"
+deadline = "50 ms"
+class = "low"
 criticality = 5
-modes.hi = {{ period = "20 ms", deadline = "20 ms" }}
+modes.hi = { size = "60 kB" }
 [[events]]
-at = "300 ms"
+at = "500 ms"
 kind = "violate"
 flow = "cam"
 level = "hi"
-until = "500 ms"
-"#
-    );
-    let scenario = Scenario::parse("braking.toml", &text, &mut |_| unreachable!("one file"));
-    let experiment = Experiment {
-        scenario: &scenario.expect("the scenario is well-formed"),
-        stop: &AtomicBool::new(false),
-        store: PathBuf::new(),
-        captures: PathBuf::new(),
-        profiles: Vec::new(),
-    };
-    experiment
-        .run(Place::Sim, &mut Nobody)
-        .expect("virtual time does not break down")
-}
+until = "800 ms"
+"#;
 
 /// Runs the default scenario, with its cut in the middle of a shorter run.
 fn run(seed: u64) -> Report {
@@ -123,8 +179,12 @@ fn run(seed: u64) -> Report {
     for (event, at) in scenario.events.iter_mut().zip([300, 600]) {
         event.at = Duration::from_ms(at);
     }
+    carry_out(&scenario)
+}
+
+fn carry_out(scenario: &Scenario) -> Report {
     let experiment = Experiment {
-        scenario: &scenario,
+        scenario,
         stop: &AtomicBool::new(false),
         store: PathBuf::new(),
         captures: PathBuf::new(),
@@ -138,7 +198,11 @@ fn run(seed: u64) -> Report {
 fn substation() -> Scenario {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/substation.toml");
     let text = std::fs::read_to_string(file).expect("the scenario is there");
-    Scenario::parse("substation.toml", &text, &mut |_| unreachable!("one file"))
+    scenario("substation.toml", &text)
+}
+
+fn scenario(name: &str, text: &str) -> Scenario {
+    Scenario::parse(name, text, &mut |_| unreachable!("one file"))
         .expect("the scenario is well-formed")
 }
 

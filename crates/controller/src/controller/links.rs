@@ -32,6 +32,7 @@ use crate::record::Admission;
 use crate::session::Slot;
 use crate::transition::Stages;
 use crate::view::{Carrier, LinkId};
+use wire::mode_signal::Level;
 use wire::openflow::{DatapathId, TransactionId};
 
 use super::Controller;
@@ -51,6 +52,13 @@ pub(super) enum Operation {
     Repair(DatapathId, Repair),
     /// A level that somebody asked for.
     Level(TransactionId),
+    /// The entries of another level, where the controller writes them.
+    Written {
+        /// Which.
+        level: Level,
+        /// When it began.
+        begun: Instant,
+    },
 }
 
 /// What was done about a broken link.
@@ -459,6 +467,7 @@ impl Controller {
             }
             Operation::Repair(datapath, repair) => self.mended(datapath, repair),
             Operation::Level(asked) => self.level_answered(asked),
+            Operation::Written { level, begun } => self.level_written(level, begun),
         }
     }
 

@@ -125,6 +125,8 @@ pub enum ModeNotice {
         is_beyond: bool,
         /// How often since it was last told.
         count: u64,
+        /// When it was noticed, by the clock of the switch.
+        detected: Instant,
     },
     /// Signals did not count.
     SignalsRefused {
@@ -158,9 +160,12 @@ pub enum ModeNotice {
         /// Why.
         failed: ModeFailed,
     },
-    /// The controller wrote the entries of another level.
+    /// All switches have confirmed the entries of another level, which the controller
+    /// wrote.
     Rewritten {
         /// The name of the level.
         level: String,
+        /// When the controller began.
+        begun: Instant,
     },
 }

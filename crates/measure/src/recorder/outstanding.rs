@@ -35,6 +35,7 @@ struct Frame {
 /// A frame whose fate is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
+    pub(super) sequence: u64,
     pub(super) sent_at: Instant,
     /// A bit for each receiver that did not get it.
     pub(super) missing: u64,
@@ -115,10 +116,16 @@ impl Outstanding {
     /// Takes out the oldest frame.
     pub(super) fn settle_oldest(&mut self) -> Option<Settled> {
         let Frame {
-            sent_at, missing, ..
+            sequence,
+            sent_at,
+            missing,
         } = self.frames.pop_front()?;
         self.settled += 1;
-        Some(Settled { sent_at, missing })
+        Some(Settled {
+            sequence,
+            sent_at,
+            missing,
+        })
     }
 
     /// Frames arrive in order but for a few: look where the next one should be

@@ -2,6 +2,9 @@
 
 use units::{Duration, Instant};
 
+use super::Settings;
+use super::outstanding::Settled;
+use super::passage::{Passage, Passages};
 use super::silence::Silences;
 use crate::statistics::Distribution;
 use crate::time_series::TimeSeries;
@@ -46,6 +49,8 @@ pub struct FlowRecord {
     pub series: TimeSeries,
     /// The first [`MOST_LATE_KEPT`] late frames.
     pub late_frames: Vec<LateFrame>,
+    /// What became of single frames, as far as [`Settings::passages`] says.
+    pub passages: Passages,
     /// What each receiver saw.
     pub receivers: Vec<ReceiverRecord>,
 }
@@ -103,7 +108,7 @@ pub struct ReceiverRecord {
 }
 
 impl FlowRecord {
-    pub(super) fn new(plan: &FlowPlan, start: Instant, interval: Duration) -> Self {
+    pub(super) fn new(plan: &FlowPlan, start: Instant, settings: &Settings) -> Self {
         Self {
             sent: 0,
             lost: 0,
@@ -117,8 +122,9 @@ impl FlowRecord {
             first_sent: None,
             last_sent: None,
             latency: Distribution::default(),
-            series: TimeSeries::new(start, interval),
+            series: TimeSeries::new(start, settings.interval),
             late_frames: Vec::new(),
+            passages: Passages::up_to(settings.passages),
             receivers: vec![ReceiverRecord::default(); plan.receivers],
         }
     }
@@ -163,9 +169,13 @@ impl FlowRecord {
         }
     }
 
-    /// Takes down the fate of a frame; `missing` has a bit for each receiver
-    /// that did not get it.
-    pub(super) fn settle(&mut self, sent_at: Instant, missing: u64) {
+    /// Takes down the fate of a frame.
+    pub(super) fn settle(&mut self, settled: Settled) {
+        let Settled {
+            sequence,
+            sent_at,
+            missing,
+        } = settled;
         if missing != 0 {
             self.lost += 1;
         }
@@ -175,6 +185,13 @@ impl FlowRecord {
                 _ => {
                     receiver.lose(sent_at);
                     self.series.lost(sent_at);
+                    let place = u8::try_from(place).expect("at most 64 receivers");
+                    self.passages.add(Passage {
+                        sequence,
+                        receiver: ReceiverIndex(place),
+                        sent_at,
+                        latency: None,
+                    });
                 }
             }
         }

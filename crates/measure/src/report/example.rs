@@ -3,6 +3,8 @@
 //! Everything goes through the recorder and the verdict, so that the report
 //! shows what they really say.
 
+mod modal;
+
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{BitRate, DataSize, Duration, Instant};
@@ -10,8 +12,10 @@ use units::{BitRate, DataSize, Duration, Instant};
 use super::*;
 use crate::recorder::{Recorder, Settings};
 use crate::stalls::Stalls;
-use crate::verdict::{Disturbance, Effect, assess};
+use crate::verdict::{Circumstances, Disturbance, Effect, assess};
 use crate::{Contract, FlowPlan, Promise, ReceiverIndex};
+
+pub(crate) use modal::with_levels;
 
 const LENGTH: Duration = Duration::from_secs(30);
 const CUT_AT: Instant = Instant::from_ns(12_000_000_000);
@@ -145,7 +149,12 @@ fn report_of(recipes: &[Recipe]) -> Report {
     let mut flows = Vec::new();
     let mut outages = [BTreeMap::new(), BTreeMap::new()];
     for ((recipe, plan), record) in recipes.iter().zip(&plans).zip(recorder.finish()) {
-        let assessment = assess(plan, &record, &disturbances(recipe), &shadows);
+        let amid = Circumstances {
+            disturbances: &disturbances(recipe),
+            shadows: &shadows,
+            given_up: &[],
+        };
+        let assessment = assess(plan, &record, amid);
         for (outages, outage) in outages.iter_mut().zip(&assessment.outages) {
             if *outage > Duration::ZERO && plan.promise.is_some() {
                 outages.insert(recipe.name.to_owned(), outage.as_ns());

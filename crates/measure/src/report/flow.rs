@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use units::Duration;
 
+use super::modes::LevelReport;
 use crate::recorder::FlowRecord;
 use crate::statistics::Distribution;
 use crate::time_series::TimeSeries;
@@ -140,6 +141,9 @@ pub struct FlowReport {
     pub lost: u64,
     /// Deliveries lost within an interruption that the protection allows.
     pub lost_in_interruptions: u64,
+    /// Deliveries that the network gave up for something more critical; they are in
+    /// `lost`, too, and break no promise.
+    pub given_up: u64,
     /// Copies of frames, at all receivers.
     pub duplicates: u64,
     /// Arrivals out of order, at all receivers.
@@ -175,6 +179,9 @@ pub struct FlowReport {
     pub histogram: Vec<(u64, u64)>,
     /// The latency over time.
     pub time_line: Option<TimeLine>,
+    /// The same at each level of criticality, the lowest first, if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<LevelReport>,
 }
 
 /// What happened while the machine stood still.
@@ -269,6 +276,7 @@ impl FlowReport {
             received: record.received(),
             lost: record.lost,
             lost_in_interruptions: assessment.lost_in_interruptions,
+            given_up: assessment.given_up,
             duplicates: record.duplicates(),
             reordered: record.reordered(),
             longest_loss_run: record.longest_loss_run(),
@@ -325,6 +333,7 @@ impl FlowReport {
             received: 0,
             lost: 0,
             lost_in_interruptions: 0,
+            given_up: 0,
             duplicates: 0,
             reordered: 0,
             longest_loss_run: 0,
@@ -341,12 +350,13 @@ impl FlowReport {
             breaches: Vec::new(),
             histogram: Vec::new(),
             time_line: None,
+            levels: Vec::new(),
         }
     }
 }
 
 impl Latency {
-    fn of(latency: &Distribution) -> Option<Self> {
+    pub(super) fn of(latency: &Distribution) -> Option<Self> {
         let summary = latency.summary()?;
         Some(Self {
             min: summary.min.as_ns(),

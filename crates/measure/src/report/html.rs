@@ -13,6 +13,7 @@ mod headline;
 mod layout;
 mod margins;
 pub(crate) mod markup;
+mod modes;
 mod platform;
 pub(crate) mod quantity;
 mod restoration;
@@ -35,6 +36,7 @@ impl Report {
             margins::section(self),
             topology::section(self),
             time_line::section(self),
+            modes::section(self),
             distributions::section(self),
             restoration::section(self),
             Some(flow_table::section(self)),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::example::{broken, substation};
+use super::example::{broken, substation, with_levels};
 use super::*;
 
 #[test]
@@ -87,6 +87,47 @@ fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
         "Every promise held. Smallest margin 0.05 ms (trip-b3). The machine stalled 3 times, \
          1.90 ms at most: 16 frames set aside."
     );
+}
+
+#[test]
+fn a_run_with_levels_shows_each_change_and_each_flow_at_each_level() {
+    let report = with_levels();
+
+    let text = report.to_text();
+    let html = report.to_html();
+    let document: Value = serde_json::from_str(&report.to_json()).unwrap();
+
+    assert!(text.contains("Levels lo, hi (taktos)."), "{text}");
+    let change = "hi at 9000.00 ms, by s1: 4 switches after 0.10 ms (bound 2.13 ms)";
+    assert!(text.contains(change), "{text}");
+    assert!(
+        text.contains("Signals: 6 sent, 6 counted, 3 refused;"),
+        "{text}"
+    );
+    let given_up = text.lines().find(|line| line.contains("hi (not served)"));
+    assert!(given_up.is_some_and(|line| line.ends_with("288")), "{text}");
+    assert_eq!(html.matches("class=\"entered\"").count(), 8);
+    assert_eq!(html.matches("class=\"given-up\"").count(), 1);
+    assert_eq!(html.matches("class=\"violation\"").count(), 1);
+    assert!(html.contains("3 forged"));
+    let change = &document["modes"]["changes"][0];
+    assert_eq!(change["entered"][3]["after_ns"], 104_000);
+    assert_eq!(document["modes"]["signals"][0]["refused"]["forged"], 3);
+    let level = &document["flows"][7]["levels"][1];
+    assert_eq!(
+        (&level["served"], &level["given_up"]),
+        (&Value::Bool(false), &288.into())
+    );
+    assert!(level["highest_ns"].is_u64() && level["guarantee_ns"].is_null());
+}
+
+#[test]
+fn a_network_without_levels_has_no_word_of_them() {
+    let report = substation();
+
+    assert!(!report.to_html().contains("id=\"modes\""));
+    assert!(!report.to_json().contains("\"levels\""));
+    assert!(!report.to_text().contains("Levels"));
 }
 
 #[test]

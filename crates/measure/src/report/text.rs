@@ -1,5 +1,7 @@
 //! The lines that the terminal shows at the end of a run.
 
+mod levels;
+
 use units::Duration;
 
 use super::{FlowReport, Outcome, Report};
@@ -55,32 +57,34 @@ impl Report {
     /// Returns the table of flows and the summary as lines of text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let head = COLUMNS.map(str::to_owned);
-        let mut table = vec![head];
-        table.extend(self.rows().into_iter().map(|row| row.cells));
-        let widths: Vec<usize> = (0..COLUMNS.len())
-            .map(|column| {
-                let widths = table.iter().map(|cells| cells[column].chars().count());
-                widths.max().unwrap_or(0)
-            })
-            .collect();
-        let mut text = String::new();
-        for cells in &table {
-            let line: Vec<String> = cells.iter().zip(&widths).enumerate().map(align).collect();
-            text.push_str(line.join("  ").trim_end());
-            text.push('\n');
-        }
+        let rows: Vec<_> = self.rows().into_iter().map(|row| row.cells).collect();
+        let mut text = table(&COLUMNS, &rows, &LEFT);
+        text.push_str(&levels::lines(self));
         text.push_str(&self.summary());
         text.push('\n');
         text
     }
 }
 
-fn align((column, (cell, width)): (usize, (&String, &usize))) -> String {
-    match LEFT.contains(&column) {
+/// Returns rows under their heads, each column as wide as it has to be.
+fn table<const N: usize>(heads: &[&str; N], rows: &[[String; N]], left: &[usize]) -> String {
+    let mut table = vec![heads.map(str::to_owned)];
+    table.extend(rows.iter().cloned());
+    let widths: [usize; N] = std::array::from_fn(|column| {
+        let widths = table.iter().map(|cells| cells[column].chars().count());
+        widths.max().unwrap_or(0)
+    });
+    let align = |(column, (cell, width)): (usize, (&String, &usize))| match left.contains(&column) {
         true => format!("{cell:width$}"),
         false => format!("{cell:>width$}"),
+    };
+    let mut text = String::new();
+    for cells in &table {
+        let line: Vec<String> = cells.iter().zip(&widths).enumerate().map(align).collect();
+        text.push_str(line.join("  ").trim_end());
+        text.push('\n');
     }
+    text
 }
 
 fn row(flow: &FlowReport) -> Row {
@@ -116,6 +120,9 @@ pub fn verdict(flow: &FlowReport) -> String {
     let stalled = flow.stalled.late + flow.stalled.lost;
     if stalled > 0 {
         notes.push(set_aside(flow, stalled));
+    }
+    if flow.given_up > 0 {
+        notes.push(format!("{} given up", flow.given_up));
     }
     if flow.out_of_contract > 0 {
         notes.push(format!("{} sent beyond the contract", flow.out_of_contract));

@@ -15,7 +15,7 @@ const CUT: Instant = Instant::from_ns(100_000_000);
 fn a_flow_without_loss_and_delay_keeps_its_promise() {
     let record = run(|_| Fate::Arrives(LATENCY));
 
-    let assessment = assess(&plan(), &record, &[], &Shadows::default());
+    let assessment = assess(&plan(), &record, amid(&[], &Shadows::default()));
 
     assert_eq!(assessment.verdict, Verdict::Held);
     assert_eq!(assessment.breaches, []);
@@ -28,17 +28,43 @@ fn one_frame_later_than_the_guarantee_breaks_it() {
         _ => Fate::Arrives(LATENCY),
     });
 
-    let assessment = assess(&plan(), &record, &[], &Shadows::default());
+    let assessment = assess(&plan(), &record, amid(&[], &Shadows::default()));
 
     assert_eq!(assessment.verdict, Verdict::Broken);
     assert_eq!(assessment.breaches, [Breach::Late { count: 1 }]);
 }
 
 #[test]
+fn what_the_network_gives_up_breaks_no_promise_and_what_it_loses_besides_does() {
+    let record = run(|slot| match slot {
+        100..200 | 300 => Fate::Lost,
+        _ => Fate::Arrives(LATENCY),
+    });
+    let window = |from: u64, until: u64| GivenUp {
+        from: Instant::ZERO + PERIOD * from,
+        until: Instant::ZERO + PERIOD * until,
+    };
+    let shadows = Shadows::default();
+    let [all, part] = [[window(101, 199), window(300, 300)], [window(101, 199); 2]];
+
+    let [all, part] = [all, part].map(|given_up| {
+        let amid = Circumstances {
+            given_up: &given_up,
+            ..amid(&[], &shadows)
+        };
+        assess(&plan(), &record, amid)
+    });
+
+    assert_eq!((all.verdict, all.given_up), (Verdict::Held, 101));
+    assert_eq!(part.given_up, 100);
+    assert_eq!(part.breaches, [Breach::Lost { count: 1 }]);
+}
+
+#[test]
 fn one_frame_lost_while_nothing_is_broken_breaks_it() {
     let record = run(lost_in(77..78));
 
-    let assessment = assess(&plan(), &record, &[], &Shadows::default());
+    let assessment = assess(&plan(), &record, amid(&[], &Shadows::default()));
 
     assert_eq!(assessment.breaches, [Breach::Lost { count: 1 }]);
 }
@@ -47,7 +73,7 @@ fn one_frame_lost_while_nothing_is_broken_breaks_it() {
 fn losses_within_the_allowed_interruption_break_nothing() {
     let record = run(lost_in(400..420));
 
-    let assessment = assess(&plan(), &record, &[cut()], &Shadows::default());
+    let assessment = assess(&plan(), &record, amid(&[cut()], &Shadows::default()));
 
     assert_eq!(assessment.verdict, Verdict::Held);
     assert_eq!(assessment.lost_in_interruptions, 20);
@@ -58,7 +84,7 @@ fn losses_within_the_allowed_interruption_break_nothing() {
 fn an_interruption_that_is_too_long_breaks_it() {
     let record = run(lost_in(400..450));
 
-    let assessment = assess(&plan(), &record, &[cut()], &Shadows::default());
+    let assessment = assess(&plan(), &record, amid(&[cut()], &Shadows::default()));
 
     let breach = Breach::Interrupted {
         length: PERIOD * 50u64,
@@ -76,7 +102,7 @@ fn a_loss_after_a_repair_or_elsewhere_is_no_interruption() {
         ..cut()
     };
 
-    let assessment = assess(&plan(), &record, &[repair], &Shadows::default());
+    let assessment = assess(&plan(), &record, amid(&[repair], &Shadows::default()));
 
     assert_eq!(assessment.breaches, [Breach::Lost { count: 3 }]);
     assert_eq!(assessment.outages, [PERIOD * 3u64]);
@@ -86,7 +112,7 @@ fn a_loss_after_a_repair_or_elsewhere_is_no_interruption() {
 fn a_loss_long_after_a_failure_breaks_it() {
     let record = run(lost_in(500..501));
 
-    let assessment = assess(&plan(), &record, &[cut()], &Shadows::default());
+    let assessment = assess(&plan(), &record, amid(&[cut()], &Shadows::default()));
 
     assert_eq!(assessment.breaches, [Breach::Lost { count: 1 }]);
 }
@@ -97,7 +123,7 @@ fn a_flow_without_protection_may_end_with_a_failure() {
     let mut plan = plan();
     plan.promise.as_mut().unwrap().interruption = None;
 
-    let assessment = assess(&plan, &record, &[cut()], &Shadows::default());
+    let assessment = assess(&plan, &record, amid(&[cut()], &Shadows::default()));
 
     assert_eq!(assessment.verdict, Verdict::Held);
     assert_eq!(assessment.lost_in_interruptions, 600);
@@ -114,8 +140,7 @@ fn what_happens_while_the_machine_stands_still_is_set_aside() {
     let assessment = assess(
         &plan(),
         &record,
-        &[],
-        &stall_from_slot(199, Duration::from_ms(2)),
+        amid(&[], &stall_from_slot(199, Duration::from_ms(2))),
     );
 
     assert_eq!(assessment.verdict, Verdict::Held);
@@ -132,8 +157,7 @@ fn a_stall_elsewhere_excuses_nothing() {
     let assessment = assess(
         &plan(),
         &record,
-        &[],
-        &stall_from_slot(300, Duration::from_ms(2)),
+        amid(&[], &stall_from_slot(300, Duration::from_ms(2))),
     );
 
     assert_eq!(assessment.breaches, [Breach::Late { count: 1 }]);
@@ -145,7 +169,7 @@ fn a_stall_excuses_no_loss_beyond_its_shadow() {
     let record = run(lost_in(300..500));
 
     let stall = stall_from_slot(300, Duration::from_ms(2));
-    let assessment = assess(&plan(), &record, &[], &stall);
+    let assessment = assess(&plan(), &record, amid(&[], &stall));
 
     assert_eq!(assessment.breaches, [Breach::Lost { count: 200 }]);
     assert_eq!(assessment.stalled_lost, 0);
@@ -156,7 +180,7 @@ fn a_failure_that_a_stall_went_before_is_still_an_interruption() {
     let record = run(lost_in(395..450));
 
     let stall = stall_from_slot(394, Duration::from_ms(2));
-    let assessment = assess(&plan(), &record, &[cut()], &stall);
+    let assessment = assess(&plan(), &record, amid(&[cut()], &stall));
 
     assert_eq!(assessment.lost_in_interruptions, 55);
     assert_eq!(assessment.outages, [PERIOD * 55u64]);
@@ -167,7 +191,7 @@ fn an_interruption_that_a_stall_made_too_long_breaks_nothing() {
     let record = run(lost_in(400..450));
 
     let stall = stall_from_slot(405, Duration::from_ms(3));
-    let assessment = assess(&plan(), &record, &[cut()], &stall);
+    let assessment = assess(&plan(), &record, amid(&[cut()], &stall));
 
     assert_eq!(assessment.verdict, Verdict::Held);
     assert_eq!(assessment.outages, [PERIOD * 50u64]);
@@ -178,7 +202,7 @@ fn a_promise_that_nothing_tried_is_not_said_to_hold() {
     let recorder = recorder();
 
     let record = recorder.finish().remove(0);
-    let assessment = assess(&plan(), &record, &[], &Shadows::default());
+    let assessment = assess(&plan(), &record, amid(&[], &Shadows::default()));
 
     assert_eq!(assessment.verdict, Verdict::Untried);
 }
@@ -227,6 +251,14 @@ fn plan() -> FlowPlan {
             burst: DataSize::from_bytes(288),
         }),
         period: Some(PERIOD),
+    }
+}
+
+fn amid<'a>(disturbances: &'a [Disturbance], shadows: &'a Shadows) -> Circumstances<'a> {
+    Circumstances {
+        disturbances,
+        shadows,
+        given_up: &[],
     }
 }
 

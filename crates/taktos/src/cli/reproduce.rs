@@ -8,10 +8,11 @@ use lab::privilege;
 use measure::reproduction::{Reproduction, Row, documents};
 use serde_json::{Value, json};
 
+use super::WorldName;
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Steps, say};
-use crate::reproduce::{Effort, Experiment, PAPERS, Paper, Place, Settings};
+use crate::reproduce::{Effort, Experiment, PAPERS, Paper, Place, Run, Settings};
 
 /// What `taktos reproduce` is told.
 #[derive(Debug, clap::Args)]
@@ -20,6 +21,9 @@ pub struct Reproduce {
     paper: Option<String>,
     /// The experiment; without it, all of the paper are done one after another.
     experiment: Option<String>,
+    /// Where to do it; without this, in virtual time where it can be done so.
+    #[arg(long, value_enum)]
+    world: Option<WorldName>,
     /// Do less of what takes long: enough to see that it works.
     #[arg(long)]
     quick: bool,
@@ -42,7 +46,7 @@ pub fn reproduce(arguments: &Reproduce) -> Exit {
             false => list_as_text(),
         });
     };
-    let chosen = match choose(name, arguments.experiment.as_deref()) {
+    let chosen = match choose(name, arguments.experiment.as_deref(), arguments.world) {
         Ok(chosen) => chosen,
         Err(mistake) => {
             say(format_args!("taktos: {mistake}"));
@@ -61,11 +65,10 @@ pub fn reproduce(arguments: &Reproduce) -> Exit {
             return Exit::BadInput;
         }
     };
-    if chosen.paper.place == Place::Namespaces
-        && let Err(lacking) = privilege::acquire()
-    {
+    let is_real = chosen.paper.place == Place::Namespaces || chosen.world == Some(WorldName::Lab);
+    if is_real && let Err(lacking) = privilege::acquire() {
         say(format_args!(
-            "taktos: {} measures real devices: {lacking}",
+            "taktos: {} needs namespaces: {lacking}",
             chosen.paper.name
         ));
         return Exit::Lacking;
@@ -105,32 +108,60 @@ fn show(text: &str) -> Exit {
 #[derive(Debug)]
 struct Chosen {
     paper: &'static Paper,
-    experiments: Vec<&'static Experiment>,
+    world: Option<WorldName>,
+    /// With what does each.
+    experiments: Vec<(&'static Experiment, Run)>,
 }
 
 /// Finds a paper and its experiments, or says what there is instead.
-fn choose(paper: &str, experiment: Option<&str>) -> Result<Chosen, String> {
+fn choose(
+    paper: &str,
+    experiment: Option<&str>,
+    world: Option<WorldName>,
+) -> Result<Chosen, String> {
     let papers: Vec<_> = PAPERS.iter().map(|paper| paper.name).collect();
     let Some(paper) = PAPERS.iter().find(|known| known.name == paper) else {
         return Err(unknown("paper", paper, &papers));
     };
-    let Some(name) = experiment else {
-        let experiments = paper.experiments.iter().collect();
-        return Ok(Chosen { paper, experiments });
+    let way = |experiment: &'static Experiment| {
+        let run = match (world, paper.place) {
+            (Some(WorldName::Lab), _) => paper.real(experiment),
+            (Some(WorldName::Sim), Place::Namespaces) => None,
+            (Some(WorldName::Sim) | None, _) => Some(experiment.run),
+        };
+        run.map(|run| (experiment, run))
     };
-    match paper.experiments.iter().find(|known| known.name == name) {
-        Some(experiment) => Ok(Chosen {
-            paper,
-            experiments: vec![experiment],
-        }),
-        None => {
-            let names: Vec<_> = paper.experiments.iter().map(|known| known.name).collect();
-            Err(unknown(
-                &format!("experiment of {}", paper.name),
-                name,
-                &names,
-            ))
-        }
+    let named = paper
+        .experiments
+        .iter()
+        .filter(|known| experiment.is_none_or(|name| known.name == name));
+    let named: Vec<_> = named.collect();
+    if let (Some(name), []) = (experiment, &named[..]) {
+        let names: Vec<_> = paper.experiments.iter().map(|known| known.name).collect();
+        let what = format!("experiment of {}", paper.name);
+        return Err(unknown(&what, name, &names));
+    }
+    let experiments: Vec<_> = named.into_iter().filter_map(way).collect();
+    if experiments.is_empty() {
+        return Err(elsewhere(paper, experiment));
+    }
+    Ok(Chosen {
+        paper,
+        world,
+        experiments,
+    })
+}
+
+/// Says that something can only be done in another world.
+fn elsewhere(paper: &Paper, experiment: Option<&str>) -> String {
+    let what = experiment.map_or_else(
+        || paper.name.to_owned(),
+        |name| format!("{} {name}", paper.name),
+    );
+    let help = "leave out --world";
+    match paper.place {
+        Place::Namespaces => format!("{what} is done with real devices alone: {help}"),
+        Place::Anywhere => format!("{what} is not done with real frames: {help}"),
     }
 }
 
@@ -157,11 +188,13 @@ fn do_all(chosen: &Chosen, arguments: &Reproduce) -> Vec<Reproduction> {
             false => Effort::Full,
         },
     };
-    let each = chosen.experiments.iter().map(|experiment| {
+    let each = chosen.experiments.iter().map(|(experiment, run)| {
         let mut steps = Steps::new(format!("{} {}", chosen.paper.name, experiment.name));
         let done = chosen
             .paper
-            .reproduce(experiment, settings, &mut |done, of| steps.show(done, of));
+            .reproduce((experiment, *run), settings, &mut |done, of| {
+                steps.show(done, of)
+            });
         steps.close();
         done
     });
@@ -171,8 +204,10 @@ fn do_all(chosen: &Chosen, arguments: &Reproduce) -> Vec<Reproduction> {
 fn list_as_json() -> Value {
     let papers = PAPERS.iter().map(|paper| {
         let experiments = paper.experiments.iter();
-        let experiments =
-            experiments.map(|one| json!({"experiment": one.name, "shows": one.shows}));
+        let experiments = experiments.map(|one| {
+            let in_lab = paper.real(one).is_some();
+            json!({"experiment": one.name, "shows": one.shows, "in_lab": in_lab})
+        });
         json!({
             "paper": paper.name,
             "title": paper.title,
@@ -189,7 +224,11 @@ fn list_as_text() -> String {
         let width = names.max().unwrap_or(0);
         let _ = writeln!(text, "{}: {}", paper.name, paper.title);
         for one in paper.experiments {
-            let _ = writeln!(text, "  {:width$}  {}", one.name, one.shows);
+            let also = match (paper.place, paper.real(one)) {
+                (Place::Anywhere, Some(_)) => "; --world lab: with real frames",
+                (Place::Anywhere, None) | (Place::Namespaces, _) => "",
+            };
+            let _ = writeln!(text, "  {:width$}  {}{also}", one.name, one.shows);
         }
     }
     text + "Do one with `taktos reproduce PAPER EXPERIMENT`, all of a paper with `taktos reproduce PAPER`.\n"

@@ -1,9 +1,10 @@
 //! A scenario in Linux namespaces, with real packets.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
-use controller::Config;
 use controller::northbound::{Request, RequestId, Said};
+use controller::{Config, Store};
 use lab::cable::Changed;
 use lab::network::{CablePlan, HostPlan, Place, Plan};
 use lab::switches::Forwarding;
@@ -24,7 +25,6 @@ use wire::openflow::PortNumber;
 use super::plan::{port_address, switch_config};
 use super::world::{Observed, World};
 use super::{ExperimentError, capture};
-use crate::store::EmbeddedStore;
 
 /// How many entries a flow may have in one switch: with its answers, on its way and
 /// on two others, while it changes from one to the next.
@@ -56,12 +56,16 @@ impl LabWorld {
     /// # Errors
     ///
     /// If the machine lacks something.
-    pub fn new(
+    pub fn new<S>(
         scenario: &Scenario,
         controller: Config,
-        store: EmbeddedStore,
+        store: S,
         forwarding: Forwarding,
-    ) -> Result<Self, ExperimentError> {
+    ) -> Result<Self, ExperimentError>
+    where
+        S: Store + Send + 'static,
+        S::Error: Display,
+    {
         let before = clock::now();
         let (network, spare) = plan(scenario);
         let switches = (0..scenario.switches.len()).map(SwitchIndex);

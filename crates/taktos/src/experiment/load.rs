@@ -19,6 +19,9 @@ use super::{Admission, ExperimentError};
 
 /// The priority that IEC 61850-8-1 and 9-2 give to GOOSE and Sampled Values.
 const PROCESS_BUS_PRIORITY: u8 = 4;
+/// The frames of a flow that are kept one by one in a network with levels: some 20 s of
+/// what a link of 100 Mbit/s carries, or 10 MB.
+const PASSAGES_KEPT: usize = 1 << 18;
 /// The port that datagrams are sent from.
 const SOURCE_PORT: u16 = 49_152;
 
@@ -34,7 +37,7 @@ pub fn load(
 ) -> (Load, Vec<FlowPlan>) {
     let mut load = Load {
         hosts: scenario.hosts.iter().map(|_| HostLoad::default()).collect(),
-        recorder: Recorder::new(start, Settings::default()),
+        recorder: Recorder::new(start, recording(scenario)),
         catalogue: Catalogue::default(),
         captures: Captures::default(),
     };
@@ -81,6 +84,19 @@ pub fn load(
         }
     }
     (load, plans)
+}
+
+/// What happens at each level is known only afterwards: there, frames are kept one by
+/// one.
+fn recording(scenario: &Scenario) -> Settings {
+    let passages = match &scenario.modes {
+        Some(_) => PASSAGES_KEPT,
+        None => 0,
+    };
+    Settings {
+        passages,
+        ..Settings::default()
+    }
 }
 
 /// Makes sure that every flow can send frames as small as it says.

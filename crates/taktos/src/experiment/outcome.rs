@@ -6,17 +6,19 @@ use controller::Config;
 use controller::northbound::{Accepted, Event, Said, Saying};
 use controller::place::LinkEnds;
 use measure::FlowPlan;
+use measure::levels::{Spell, Treatment, at_levels, given_up};
+use measure::recorder::{FlowRecord, Settings};
 use measure::report::{
-    Completion, Discovery, EventKind, EventReport, FlowFacts, FlowKind, FlowReport, LinkReport,
-    NodeKind, NodeReport, PlatformReport, ProfileReport, Report, Restoration, Topology,
+    Completion, Discovery, EventKind, EventReport, FlowFacts, FlowKind, FlowReport, LevelReport,
+    LinkReport, NodeKind, NodeReport, PlatformReport, ProfileReport, Report, Restoration, Topology,
 };
 use measure::stalls::Shadows;
-use measure::verdict::{Assessment, Disturbance, Effect, assess};
+use measure::verdict::{Assessment, Circumstances, Disturbance, Effect, assess};
 use scenario::{Change, Flow, LinkIndex, Node, Protection, Scenario, Traffic};
 use units::{Duration, Instant};
 
 use super::calculation::calculation;
-use super::mode_changes::modes_report;
+use super::mode_changes::{modes_report, spells};
 use super::route::Atlas;
 
 use super::world::Observed;
@@ -119,6 +121,7 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
         .stalls
         .as_ref()
         .map_or_else(Shadows::default, |s| s.shadows());
+    let spells = spells(scenario, &run.said);
     let atlas = Atlas::new(scenario);
     let mut records = run.plans.iter().zip(&observed.records);
     let judged = facts
@@ -149,13 +152,55 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                     };
                     let disturbances = disturbances(&atlas, flow, accepted, happenings);
                     let plan: &FlowPlan = plan;
-                    let assessment = assess(plan, record, &disturbances, &shadows);
-                    let report = FlowReport::observed(facts, plan, record, &assessment);
+                    let treatments = treatments(scenario, flow, plan);
+                    let amid = Circumstances {
+                        disturbances: &disturbances,
+                        shadows: &shadows,
+                        given_up: &given_up(&spells, &treatments),
+                    };
+                    let assessment = assess(plan, record, amid);
+                    let mut report = FlowReport::observed(facts, plan, record, &assessment);
+                    let modal = (&spells[..], &treatments[..]);
+                    report.levels = level_reports(scenario, plan, record, modal, &shadows);
                     (report, Some(assessment))
                 }
             }
         });
     judged.collect()
+}
+
+/// Returns what a flow gets at each level, the lowest first; nothing without levels.
+fn treatments(scenario: &Scenario, flow: &Flow, plan: &FlowPlan) -> Vec<Treatment> {
+    if scenario.modes.is_none() {
+        return Vec::new();
+    }
+    let treated = flow.by_level.iter().map(|treatment| match treatment {
+        scenario::Treatment::Dropped => Treatment::GivenUp,
+        scenario::Treatment::Served(service) => Treatment::Served {
+            guarantee: plan.promise.map(|promise| promise.guarantee),
+            deadline: service.deadline,
+        },
+    });
+    treated.collect()
+}
+
+/// Returns what was observed of a flow at each level.
+fn level_reports(
+    scenario: &Scenario,
+    plan: &FlowPlan,
+    record: &FlowRecord,
+    (spells, treatments): (&[Spell], &[Treatment]),
+    shadows: &Shadows,
+) -> Vec<LevelReport> {
+    let promised = plan.promise.map(|promise| promise.guarantee);
+    // Where nothing is promised, a frame may be under way until it counts as lost.
+    let reach = promised.unwrap_or(Settings::default().patience);
+    let observed = at_levels(record, (spells, treatments), reach, shadows);
+    let names = scenario.modes.iter().flat_map(|modes| &modes.levels);
+    let levels = names.zip(treatments.iter().zip(&observed));
+    let levels =
+        levels.map(|(level, (treatment, at))| LevelReport::observed(&level.name, *treatment, at));
+    levels.collect()
 }
 
 /// Returns what each happening means for a flow.

@@ -48,6 +48,7 @@ impl Experiment<'_> {
             complete: true,
             said: Vec::new(),
             plans,
+            switch_modes: Vec::new(),
         };
         let mut changes = changes.into_iter().peekable();
         let mut violations = scenario.violations.iter().peekable();

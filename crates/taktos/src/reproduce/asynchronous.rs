@@ -39,4 +39,5 @@ pub const PAPER: Paper = Paper {
             run: emulation::run,
         },
     ],
+    in_lab: &[],
 };

@@ -104,4 +104,5 @@ pub const PAPER: Paper = Paper {
             run: fig20::run,
         },
     ],
+    in_lab: &[],
 };

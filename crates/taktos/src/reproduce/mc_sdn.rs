@@ -1,11 +1,12 @@
 //! The experiments of MC-SDN (S2-10), in virtual time: the switches that ship, with the
-//! times of the paper's boards and with those of ours.
+//! times of the paper's boards and with those of ours; and with real frames ([`lab`]).
 
 mod aeb;
 mod fig2;
 mod fig6;
 mod fig7;
 mod fig8;
+mod lab;
 mod networks;
 mod switches;
 
@@ -43,5 +44,12 @@ pub const PAPER: Paper = Paper {
             shows: "where a car stops that is braked over the network (section VIII)",
             run: aeb::run,
         },
+    ],
+    in_lab: &[
+        ("fig2", fig2::run_in_lab),
+        ("fig6", fig6::run_in_lab),
+        ("fig7", fig7::run_in_lab),
+        ("fig8", fig8::run_in_lab),
+        ("aeb", aeb::run_in_lab),
     ],
 };

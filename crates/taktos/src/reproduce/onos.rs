@@ -38,4 +38,5 @@ pub const PAPER: Paper = Paper {
             run: internet2::run,
         },
     ],
+    in_lab: &[],
 };

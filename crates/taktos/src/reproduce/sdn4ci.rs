@@ -24,4 +24,5 @@ pub const PAPER: Paper = Paper {
             run: table1::run,
         },
     ],
+    in_lab: &[],
 };

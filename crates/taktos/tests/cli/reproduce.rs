@@ -97,3 +97,61 @@ fn a_report_holds_the_same_document_and_a_page() {
     let page = std::fs::read_to_string(workplace.path("out/report.html")).unwrap();
     assert!(page.contains("464") && page.trim_end().ends_with("</html>"));
 }
+
+#[test]
+fn what_cannot_be_done_with_real_frames_is_refused_before_anything_starts() {
+    let workplace = Workplace::new();
+
+    let formula = workplace.run(&["reproduce", "loko", "table2", "--world", "lab"]);
+    let device = workplace.run(&["reproduce", "sdn4ci", "fig3", "--world", "sim"]);
+
+    assert_eq!((formula.code, device.code), (Some(2), Some(2)));
+    assert!(
+        formula
+            .stderr
+            .contains("loko table2 is not done with real frames"),
+        "{}",
+        formula.stderr
+    );
+    assert!(
+        device.stderr.contains("real devices alone"),
+        "{}",
+        device.stderr
+    );
+}
+
+/// S2-9, S2-10: a switch that changes by itself is done before one that a controller
+/// changes.
+#[test]
+fn changes_of_mode_are_measured_with_real_frames() {
+    let workplace = Workplace::new();
+
+    let ended = workplace.run(&[
+        "reproduce",
+        "mc-sdn",
+        "fig2",
+        "--world",
+        "lab",
+        "--quick",
+        "--json",
+    ]);
+
+    if ended.code == Some(4) {
+        return crate::testbed::skip("changes_of_mode_are_measured_with_real_frames");
+    }
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(document["world"], "lab");
+    let value = |quantity: &str| {
+        let rows = document["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["quantity"] == quantity);
+        row.and_then(|row| row["taktos"].as_f64())
+            .unwrap_or_else(|| panic!("{quantity}: {rows:?}"))
+    };
+    let by_controller = value("Std-SDN: arrangement and update, mean");
+    let by_switch = value("the same switch with modes: until it has changed, mean");
+    assert!(
+        by_switch < by_controller,
+        "{by_switch} ms, {by_controller} ms"
+    );
+}

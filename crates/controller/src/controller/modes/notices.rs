@@ -134,6 +134,7 @@ impl Controller {
                 level: modes.name(demanded.level()),
                 is_beyond: matches!(demanded, Demanded::Beyond(_)),
                 count: event.count,
+                detected: event.detected,
             },
             ModeEventKind::SignalsRefused(fault) => ModeNotice::SignalsRefused {
                 datapath,

@@ -6,6 +6,7 @@
 //! as soon as it hears of that era. So the controller may be wrong about what it knows
 //! and nothing is lost by it.
 
+use units::Instant;
 use wire::mode_signal::Level;
 use wire::openflow::multipart::{MultipartRequest, RequestBody};
 use wire::openflow::taktos::{ModeCommand, ModeMessage, ModeSet, Question};
@@ -144,11 +145,21 @@ impl Controller {
     /// Writes the entries of a level at all switches.
     pub(super) fn write_level(&mut self, modes: &Modes, level: Level) {
         self.modes.written = level;
-        let notice = ModeNotice::Rewritten {
-            level: modes.name(level),
-        };
-        self.outbox.notify(Event::Mode(notice));
+        let begun = self.now;
         self.give_levels(modes);
+        let able = self.modes.able();
+        let slots: Vec<_> = able.filter_map(|at| self.sessions.of_switch(at)).collect();
+        self.await_all(Operation::Written { level, begun }, slots);
+    }
+
+    /// Takes in that all switches have the entries of another level.
+    pub(in super::super) fn level_written(&mut self, level: Level, begun: Instant) {
+        let Some(modes) = self.modes.active() else {
+            return;
+        };
+        let level = modes.name(level);
+        let notice = ModeNotice::Rewritten { level, begun };
+        self.outbox.notify(Event::Mode(notice));
     }
 
     /// Does what an operator asks for.

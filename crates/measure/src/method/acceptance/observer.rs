@@ -30,6 +30,7 @@ impl Observer {
     pub(super) const SETTINGS: Settings = Settings {
         patience: Duration::from_secs(1),
         interval: Duration::from_secs(1),
+        passages: 0,
     };
 
     pub(super) fn new(flows: impl Iterator<Item = Flow>) -> Self {

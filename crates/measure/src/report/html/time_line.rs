@@ -264,7 +264,7 @@ impl Axes {
 }
 
 /// Returns the marks of the time axis.
-fn seconds(duration_ns: u64) -> Vec<(u64, String)> {
+pub(super) fn seconds(duration_ns: u64) -> Vec<(u64, String)> {
     const STEPS: [(u64, u64, &str); 12] = [
         (1_000_000, 1_000_000, "ms"),
         (5_000_000, 1_000_000, "ms"),

@@ -21,13 +21,17 @@ use units::Duration;
 
 use self::car::{Car, Stop};
 use self::drives::{Drive, System, Watched};
+use super::lab;
 use super::switches::Kind;
 use crate::reproduce::amounts::real;
 use crate::reproduce::side_by_side::side_by_side;
-use crate::reproduce::{Effort, Outcome, Progress, Settings};
+use crate::reproduce::{Effort, Outcome, Progress, Settings, World};
 
 const TRIALS: u64 = 30;
 const QUICK_TRIALS: u64 = 3;
+/// With real frames each drive takes some 6 s.
+const REAL_TRIALS: u64 = 10;
+const QUICK_REAL_TRIALS: u64 = 1;
 const CAR: Car = Car::PAPER;
 /// How far before the place from where the wall is seen the drawing begins, in metres.
 const BEFORE: f64 = 0.25;
@@ -86,6 +90,55 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
         }
         outcome.pictures.push(picture(kind, &systems));
     }
+    outcome.remarks.extend(remarks());
+    outcome
+}
+
+/// Drives with what real frames take.
+pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
+    let trials = match settings.effort {
+        Effort::Full => REAL_TRIALS,
+        Effort::Quick => QUICK_REAL_TRIALS,
+    };
+    let mut outcome = Outcome {
+        world: World::Lab,
+        remarks: vec![
+            lab::about(),
+            format!("{trials} drives of each system, not the paper's 30."),
+        ],
+        ..Outcome::default()
+    };
+    let steps = trials * System::ALL.len() as u64;
+    let mut by_system: Vec<(System, Vec<Trial>)> = Vec::new();
+    for (place, system) in (0..).zip(System::ALL) {
+        let mut driven = Vec::new();
+        for trial in 0..trials {
+            progress(place * trials + trial, steps);
+            let seed = settings.seed.wrapping_mul(1_000_003).wrapping_add(trial);
+            let kind = Kind::Real;
+            let drive = Drive {
+                kind,
+                system,
+                trial,
+            };
+            match drive.watch_in_lab(&CAR, &mut Random::new(seed)) {
+                Ok(watched) => driven.push(Trial::of(&watched)),
+                Err(reason) => outcome
+                    .remarks
+                    .push(format!("A drive was left out: {reason}.")),
+            }
+        }
+        by_system.push((system, driven));
+    }
+    progress(steps, steps);
+    let systems: Vec<_> = by_system
+        .iter()
+        .map(|(system, all)| (*system, &all[..]))
+        .collect();
+    for (system, stops) in &systems {
+        sum_up(Kind::Real, *system, stops, &mut outcome);
+    }
+    outcome.pictures.push(picture(Kind::Real, &systems));
     outcome.remarks.extend(remarks());
     outcome
 }
@@ -158,6 +211,7 @@ fn picture(kind: Kind, systems: &[(System, &[Trial])]) -> Picture {
         name: match kind {
             Kind::Paper => "aeb".to_owned(),
             Kind::Taktos => "aeb-ours".to_owned(),
+            Kind::Real => "aeb-lab".to_owned(),
         },
         title: format!("Where the car brakes and stops, {}", kind.name()),
         from_m: seen - BEFORE,

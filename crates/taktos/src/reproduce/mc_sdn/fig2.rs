@@ -12,14 +12,18 @@ use sim::modes::deployment::Strategy;
 use sim::modes::stage::Seen;
 use units::Duration;
 
+use super::lab::{self, Played};
 use super::networks::{Case, Others, Shape};
 use super::switches::Kind;
 use crate::reproduce::side_by_side::side_by_side;
-use crate::reproduce::{Effort, Outcome, Progress, Settings};
+use crate::reproduce::{Effort, Outcome, Progress, Settings, World};
 
 const RULES: usize = 30;
 const TRIALS: u64 = 100;
 const QUICK_TRIALS: u64 = 10;
+/// Changes with real frames, one after the other in one network, three a second.
+const REAL_TRIALS: u32 = 100;
+const QUICK_REAL_TRIALS: u32 = 10;
 
 /// Does the experiment.
 pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
@@ -30,7 +34,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
     let strategies = [Strategy::StdSdn, Strategy::Taktos];
     let cases: Vec<_> = strategies
         .into_iter()
-        .flat_map(|strategy| (0..trials).map(move |trial| case(strategy, trial)))
+        .flat_map(|strategy| (0..trials).map(move |trial| case(Kind::Paper, strategy, trial)))
         .collect();
     let seen = side_by_side(&cases, progress, |case| case.stage(settings.seed).play());
     let of = |strategy: Strategy| -> Vec<&Seen> {
@@ -50,7 +54,9 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
         let broken = "a change of mode did not come to its end";
         outcome.broken.push(broken.to_owned());
     }
-    outcome.pictures.push(distribution(&standard, &taktos));
+    outcome
+        .pictures
+        .push(distribution("fig2", &standard, &taktos));
     outcome.remarks.push(
         "Reaction and update of the controller are drawn from the mean and the deviation that the \
          paper prints; out-of-mode frames are those of two flows of 490 kB every 100 ms (section \
@@ -60,10 +66,71 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
     outcome
 }
 
-fn case(strategy: Strategy, trial: u64) -> Case {
+/// Does it with real frames.
+pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
+    let trials = match settings.effort {
+        Effort::Full => REAL_TRIALS,
+        Effort::Quick => QUICK_REAL_TRIALS,
+    };
+    let mut outcome = Outcome {
+        world: World::Lab,
+        remarks: vec![lab::about()],
+        ..Outcome::default()
+    };
+    let mut by_strategy: Vec<Vec<Played>> = Vec::new();
+    for (done, strategy) in (0..).zip([Strategy::StdSdn, Strategy::Taktos]) {
+        progress(done, 2);
+        let stage = case(Kind::Real, strategy, 0).stage(settings.seed);
+        let played = lab::play(&stage, trials).unwrap_or_else(|reason| {
+            let reason = format!("{} was left out: {reason}.", strategy.name());
+            outcome.remarks.push(reason);
+            Vec::new()
+        });
+        by_strategy.push(played);
+    }
+    progress(2, 2);
+    let seen = |of: usize| -> Vec<&Seen> { by_strategy[of].iter().map(|one| &one.seen).collect() };
+    let (standard, taktos) = (seen(0), seen(1));
+    outcome.rows.extend(rows_of_controller(&standard));
+    let changed = times(&taktos, lab::until_changed);
+    for (what, value) in [("mean", mean(&changed)), ("longest", longest(&changed))] {
+        let row = Row::new(
+            format!("the same switch with modes: until it has changed, {what}"),
+            "ms",
+        );
+        outcome.rows.push(with_value(row, value));
+    }
+    let after = times(&taktos, |seen| {
+        Some(seen.out_of_mode?.saturating_since(seen.changed?))
+    });
+    let row = Row::new(
+        "the same: frames given up that still arrived, for at most",
+        "ms",
+    );
+    outcome.rows.push(with_value(row, longest(&after)));
+    let missed = by_strategy[1]
+        .iter()
+        .filter(|one| one.seen.changed.is_none() && !one.is_stalled);
+    let missed = missed.count();
+    if missed > 0 {
+        let broken = format!("{missed} changes of mode did not come to their end");
+        outcome.broken.push(broken);
+    }
+    outcome
+        .pictures
+        .push(distribution("fig2-lab", &standard, &taktos));
+    outcome.remarks.push(
+        "Where the kernel forwards, frames of the flows that are given up leave its queues behind \
+         the flow that matters, whose queue they never enter."
+            .to_owned(),
+    );
+    outcome
+}
+
+fn case(kind: Kind, strategy: Strategy, trial: u64) -> Case {
     Case {
         shape: Shape::Star,
-        kind: Kind::Paper,
+        kind,
         strategy,
         rules: RULES,
         others: Others::TwoLow,
@@ -104,7 +171,7 @@ fn rows_of_controller(seen: &[&Seen]) -> Vec<Row> {
 }
 
 /// How many of a hundred changes are done after how long.
-fn distribution(standard: &[&Seen], taktos: &[&Seen]) -> Picture {
+fn distribution(name: &str, standard: &[&Seen], taktos: &[&Seen]) -> Picture {
     let percents: Vec<usize> = (0..=20).map(|step| step * 5).collect();
     let curve = |label: &str, seen: &[&Seen]| {
         let mut sorted = times(seen, Seen::mode_change);
@@ -117,7 +184,7 @@ fn distribution(standard: &[&Seen], taktos: &[&Seen]) -> Picture {
         }
     };
     Picture::Curves(CurveChart {
-        name: "fig2".to_owned(),
+        name: name.to_owned(),
         title: "Changing the mode of one switch with 30 entries".to_owned(),
         x_label: "percent of the changes".to_owned(),
         y_label: "done within, ms".to_owned(),

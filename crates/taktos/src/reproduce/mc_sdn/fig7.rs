@@ -6,7 +6,7 @@
 //! A flow that would fill a link beyond its rate in the usual case is not drawn: no
 //! strategy could serve it.
 
-mod draw;
+pub mod draw;
 
 use measure::reproduction::picture::{Curve, CurveChart};
 use measure::reproduction::{Picture, Row};
@@ -14,13 +14,17 @@ use sim::modes::deployment::Strategy;
 use units::Duration;
 
 use super::fig2::{longest, mean, with_value};
+use super::lab;
 use super::switches::Kind;
 use crate::reproduce::amounts::real;
 use crate::reproduce::side_by_side::side_by_side;
-use crate::reproduce::{Effort, Outcome, Progress, Settings};
+use crate::reproduce::{Effort, Outcome, Progress, Settings, World};
 
 const CASES: u64 = 300;
 const QUICK_CASES: u64 = 6;
+/// With real frames each case takes some 15 s.
+const REAL_CASES: u64 = 20;
+const QUICK_REAL_CASES: u64 = 2;
 /// What heart-beats, signals and the times of the boards, drawn anew for every frame,
 /// may add to a message.
 const ALIKE: Duration = Duration::from_ms(1);
@@ -59,6 +63,56 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
     outcome
 }
 
+/// Does some of the cases with real frames.
+pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
+    let count = match settings.effort {
+        Effort::Full => REAL_CASES,
+        Effort::Quick => QUICK_REAL_CASES,
+    };
+    let mut outcome = Outcome {
+        world: World::Lab,
+        remarks: vec![
+            lab::about(),
+            format!(
+                "{count} cases, not the paper's 300. Flows that find no room on the ways of the \
+                 controller are left out, so that these are not the cases of virtual time. A \
+                 message counts as later if it is so by more than {} ms.",
+                ALIKE.as_whole_ms()
+            ),
+        ],
+        ..Outcome::default()
+    };
+    let mut times: Vec<Times> = Vec::new();
+    for case in 0..count {
+        let seed = settings.seed.wrapping_mul(1_000_003).wrapping_add(case);
+        let mut taken: Times = [None; 3];
+        let mut stalled = None;
+        for (place, strategy) in (0..).zip(Strategy::ALL) {
+            progress(case * 3 + place, count * 3);
+            let stage = draw::stage(seed, Kind::Real, strategy);
+            match lab::play_what_fits(&stage) {
+                Ok(played) if played.is_stalled => {
+                    stalled = Some("the machine stood still".to_owned())
+                }
+                Ok(played) => {
+                    let place = usize::try_from(place).expect("three strategies");
+                    taken[place] = played.seen.message;
+                }
+                Err(reason) => stalled = Some(reason),
+            }
+        }
+        match stalled {
+            None => times.push(taken),
+            Some(reason) => outcome
+                .remarks
+                .push(format!("Case {case} was left out: {reason}.")),
+        }
+    }
+    progress(count * 3, count * 3);
+    sum_up(Kind::Real, &times, &mut outcome);
+    outcome
+}
+
 fn sum_up(kind: Kind, times: &[Times], outcome: &mut Outcome) {
     let name = kind.name();
     let mut whole: Vec<[Duration; 3]> = times
@@ -88,7 +142,7 @@ fn sum_up(kind: Kind, times: &[Times], outcome: &mut Outcome) {
     let row = row.ours(real(identical.count() as u64));
     outcome.rows.push(match kind {
         Kind::Paper => row.printed("34"),
-        Kind::Taktos => row,
+        Kind::Taktos | Kind::Real => row,
     });
     outcome.pictures.push(picture(kind, &whole));
 }
@@ -116,7 +170,7 @@ fn rows_beside(
     outcome
         .rows
         .extend(rows.into_iter().zip(printed).map(|(row, text)| match kind {
-            Kind::Paper => row.printed(text),
+            Kind::Paper | Kind::Real => row.printed(text),
             Kind::Taktos => row,
         }));
     let worse = whole
@@ -159,6 +213,7 @@ fn picture(kind: Kind, whole: &[[Duration; 3]]) -> Picture {
         name: match kind {
             Kind::Paper => "fig7".to_owned(),
             Kind::Taktos => "fig7-ours".to_owned(),
+            Kind::Real => "fig7-lab".to_owned(),
         },
         title: format!("The message that is twice as large, {}", kind.name()),
         x_label: "cases, in the order of Taktos".to_owned(),

@@ -17,10 +17,12 @@ pub enum Kind {
     Paper,
     /// Switches and controller of Taktos.
     Taktos,
+    /// The same with real frames between namespaces, by the clock on the wall.
+    Real,
 }
 
 impl Kind {
-    /// Both.
+    /// Those in virtual time.
     pub const ALL: [Self; 2] = [Self::Paper, Self::Taktos];
 
     /// Returns its name in tables.
@@ -29,6 +31,7 @@ impl Kind {
         match self {
             Self::Paper => "the paper's boards",
             Self::Taktos => "our switches",
+            Self::Real => "our switches, real frames",
         }
     }
 
@@ -37,7 +40,7 @@ impl Kind {
     pub fn profile(self) -> Profile {
         let name = match self {
             Self::Paper => "odroid-xu4",
-            Self::Taktos => "taktos-kernel",
+            Self::Taktos | Self::Real => "taktos-kernel",
         };
         Profile::built_in(name).expect("it is built in")
     }
@@ -82,7 +85,7 @@ impl Kind {
                 per_message: Duration::from_us(100),
                 per_entry: Duration::ZERO,
             },
-            Self::Taktos => ControllerTimes {
+            Self::Taktos | Self::Real => ControllerTimes {
                 reaction: Duration::from_us(200),
                 per_message: Duration::from_us(1),
                 per_entry: Duration::from_us(50),

@@ -108,6 +108,7 @@ impl Names {
                 level,
                 is_beyond,
                 count,
+                detected: _,
             } => EventKind::ModeViolation {
                 switch: self.switch(*datapath),
                 flow: flow.clone(),
@@ -141,7 +142,7 @@ impl Names {
                 switch: self.switch(*datapath),
                 reason: format!("{failed:?}"),
             },
-            ModeNotice::Rewritten { level } => EventKind::ModeRewritten {
+            ModeNotice::Rewritten { level, begun: _ } => EventKind::ModeRewritten {
                 level: level.clone(),
             },
         }

@@ -384,7 +384,7 @@ pub enum EventKind {
         /// Why.
         reason: String,
     },
-    /// The controller wrote the entries of another level.
+    /// All switches have the entries of another level, which the controller wrote.
     ModeRewritten {
         /// The level.
         level: String,

@@ -1,12 +1,13 @@
 //! The network of the car and its flows, MC-SDN Table IV and Fig. 10(a).
 
 use sim::modes::deployment::{Strategy, Treatment};
-use sim::modes::stage::{Quickening, READY, Stage, StagedFlow};
+use sim::modes::stage::{Quickening, READY, Seen, Stage, StagedFlow};
 use sim::modes::topology::Topology;
 use sim::servers::random::Random;
 use units::{BitRate, Duration, Instant};
 
 use super::car::{Car, Image};
+use crate::reproduce::mc_sdn::lab;
 use crate::reproduce::mc_sdn::switches::{Kind, RATE_MBPS};
 
 const LIDAR_PERIOD: Duration = Duration::from_ms(25);
@@ -96,22 +97,25 @@ impl Drive {
     /// Lets the car drive, and returns what its camera sent.
     pub fn watch(&self, car: &Car, random: &mut Random) -> Watched {
         let stage = self.stage(car, random);
-        let camera = &stage.flows[CAMERA];
         let seen = stage.play();
-        let quick = camera
-            .quickens
-            .map(|quick| Instant::ZERO + READY + quick.from);
-        let noticed = seen.detected.zip(quick);
-        let images = seen.arrivals[CAMERA].iter();
-        let images = images.map(|(number, arrived)| Image {
-            taken: camera.due(*number),
-            arrived: *arrived,
-        });
-        Watched {
-            images: images.collect(),
-            noticed_early: noticed.is_some_and(|(detected, quick)| detected < quick),
-            change: seen.mode_change(),
-        }
+        watched(&stage, &seen)
+    }
+
+    /// The same with real frames.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says why it could not be.
+    pub fn watch_in_lab(&self, car: &Car, random: &mut Random) -> Result<Watched, String> {
+        let stage = self.stage(car, random);
+        let played = lab::play(&stage, 1)?;
+        let played = played.into_iter().next().unwrap_or_default();
+        let seen = played.seen;
+        // What still leaves queues of the kernel stands behind the images.
+        Ok(Watched {
+            change: lab::until_changed(&seen),
+            ..watched(&stage, &seen)
+        })
     }
 
     fn stage(&self, car: &Car, random: &mut Random) -> Stage {
@@ -170,5 +174,24 @@ impl Drive {
             rate: BitRate::from_mbps(RATE_MBPS),
             duration: sees + PATIENCE,
         }
+    }
+}
+
+/// Returns what came of a drive.
+fn watched(stage: &Stage, seen: &Seen) -> Watched {
+    let camera = &stage.flows[CAMERA];
+    let quick = camera
+        .quickens
+        .map(|quick| Instant::ZERO + READY + quick.from);
+    let noticed = seen.detected.zip(quick);
+    let images = seen.arrivals[CAMERA].iter();
+    let images = images.map(|(number, arrived)| Image {
+        taken: camera.due(*number),
+        arrived: *arrived,
+    });
+    Watched {
+        images: images.collect(),
+        noticed_early: noticed.is_some_and(|(detected, quick)| detected < quick),
+        change: seen.mode_change(),
     }
 }
