@@ -23,7 +23,8 @@
 //!
 //! # Left out
 //!
-//! Stamps of the network card. A port sends a frame by one system call: some
+//! Stamps of the network card: which card has them is asked ([`LinkTester::stampings`])
+//! and no more, for none was at hand to try them on. A port sends a frame by one system call: some
 //! hundreds of thousands a second are the most.
 
 pub mod calibration;
@@ -37,7 +38,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use linux::interface::{Carrier, Interface};
+use linux::interface::{Carrier, Interface, Stamping};
 use linux::loan::{Loan, Tags};
 use linux::namespace::Namespace;
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
@@ -251,6 +252,20 @@ impl LinkTester {
         };
         tester.arrange()?;
         Ok(tester)
+    }
+
+    /// Returns what each port says of stamps, by its name; nothing where its driver does
+    /// not say.
+    #[must_use]
+    pub fn stampings(&self) -> Vec<(String, Option<Stamping>)> {
+        let ports = self.ports.iter();
+        let told = ports.map(|port| {
+            let name = port.name.clone();
+            let interface = port.room.run(|| Interface::named(&name));
+            let stamping = interface.ok().and_then(|it| it.stamping());
+            (name, stamping)
+        });
+        told.collect()
     }
 
     /// Calls the device by another name.

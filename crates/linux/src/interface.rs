@@ -1,6 +1,7 @@
 //! One network interface of the namespace that the calling thread is in.
 
 mod ethtool;
+mod stamping;
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -13,6 +14,8 @@ use wire::ethernet::MacAddress;
 
 use crate::namespace::Namespace;
 use crate::socket::done;
+
+pub use stamping::{Stamping, Ways};
 
 const NAME_BYTES: usize = libc::IFNAMSIZ;
 /// The union behind the name in the kernel's `ifreq`.
@@ -232,6 +235,13 @@ impl Interface {
             return None;
         }
         ethtool::rate(&self.ethtool(ethtool::settings_request()).ok()?)
+    }
+
+    /// Asks who can stamp its frames, or returns nothing if its driver does not say.
+    #[must_use]
+    pub fn stamping(&self) -> Option<Stamping> {
+        let words = self.ethtool(Stamping::request()).ok()?;
+        Some(Stamping::of(&words))
     }
 
     /// Asks over how many queues it receives.
