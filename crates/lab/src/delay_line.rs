@@ -1,5 +1,5 @@
 //! A relay whose delay is known: it hands each frame on at the stamp with which it
-//! arrived and a fixed time after it.
+//! arrived and a fixed time after it, or when a [`Keeper`] says, who may lose it, too.
 //!
 //! A thread of its own reads both ports, by packet sockets, and spins, so that a
 //! frame leaves within a few microseconds of its moment. When it truly left is told by
@@ -26,6 +26,23 @@ pub const LONGEST_DELAY: Duration = Duration::from_secs(1);
 /// Frames that are read before the other direction has its turn.
 const BURST: usize = 32;
 
+/// Decides when a relay hands frames on.
+pub trait Keeper: Send {
+    /// Returns when a frame of so many bytes leaves that arrived then, or nothing if it
+    /// is lost. The way is 0 from the first port to the second, and 1 back. Frames that
+    /// go one way leave in the order in which they came.
+    fn keep(&mut self, arrived: Instant, way: usize, bytes: usize) -> Option<Instant>;
+}
+
+/// Holds every frame for the same time.
+struct Always(Duration);
+
+impl Keeper for Always {
+    fn keep(&mut self, arrived: Instant, _way: usize, _bytes: usize) -> Option<Instant> {
+        Some(arrived + self.0)
+    }
+}
+
 /// The relay. It ends with this value.
 #[derive(Debug)]
 pub struct DelayLine {
@@ -43,11 +60,21 @@ impl DelayLine {
     ///
     /// Without CAP_NET_RAW or the memory.
     pub fn start(ports: [u32; 2], delay: Duration, processor: Option<usize>) -> io::Result<Self> {
+        Self::kept_by(Box::new(Always(delay)), ports, processor)
+    }
+
+    /// Relays likewise, when this keeper says.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn kept_by(
+        mut keeper: Box<dyn Keeper>,
+        ports: [u32; 2],
+        processor: Option<usize>,
+    ) -> io::Result<Self> {
         let [first, second] = ports;
-        let mut ways = [
-            Way::open(first, second, delay)?,
-            Way::open(second, first, delay)?,
-        ];
+        let mut ways = [Way::open(first, second)?, Way::open(second, first)?];
         let stop = Arc::new(AtomicBool::new(false));
         let dropped = Arc::new(AtomicU64::new(0));
         let left = Arc::new(Mutex::new(Vec::new()));
@@ -60,8 +87,8 @@ impl DelayLine {
                 placement: processor.map_or(Placement::Anywhere, Placement::Only),
             });
             while !should_stop.load(Ordering::Relaxed) {
-                for way in &mut ways {
-                    way.turn(&count);
+                for (number, way) in ways.iter_mut().enumerate() {
+                    way.turn(number, &mut *keeper, &count);
                     way.note_departures(&list);
                 }
                 std::hint::spin_loop();
@@ -105,7 +132,6 @@ fn lock(list: &Mutex<Vec<Passage>>) -> MutexGuard<'_, Vec<Passage>> {
 struct Way {
     tap: Tap,
     sender: Departing,
-    delay: Duration,
     wall: WallClock,
     held: VecDeque<(Instant, Vec<u8>)>,
     /// Buffers of frames that have gone.
@@ -113,24 +139,23 @@ struct Way {
 }
 
 impl Way {
-    fn open(from: u32, to: u32, delay: Duration) -> io::Result<Self> {
+    fn open(from: u32, to: u32) -> io::Result<Self> {
         let tap = Tap::open(from, RING_BYTES)?;
         // What the other way sends would only be copied before it leaves.
         tap.ignore_outgoing()?;
         Ok(Self {
             tap,
             sender: Departing::open(to)?,
-            delay,
             wall: WallClock::sample(),
             held: VecDeque::with_capacity(MOST_HELD),
             spare: Vec::with_capacity(MOST_HELD),
         })
     }
 
-    fn turn(&mut self, dropped: &AtomicU64) {
+    fn turn(&mut self, number: usize, keeper: &mut dyn Keeper, dropped: &AtomicU64) {
         for _ in 0..BURST {
             let (held, spare) = (&mut self.held, &mut self.spare);
-            let (wall, delay) = (&self.wall, self.delay);
+            let wall = &self.wall;
             let taken = self.tap.take(|frame| {
                 if frame.direction == Direction::Out {
                     return;
@@ -139,10 +164,14 @@ impl Way {
                     dropped.fetch_add(1, Ordering::Relaxed);
                     return;
                 }
+                let arrived = wall.to_monotonic(frame.stamp);
+                let Some(due) = keeper.keep(arrived, number, frame.length) else {
+                    return;
+                };
                 let mut buffer = spare.pop().unwrap_or_default();
                 buffer.clear();
                 buffer.extend_from_slice(frame.bytes);
-                held.push_back((wall.to_monotonic(frame.stamp) + delay, buffer));
+                held.push_back((due, buffer));
             });
             if taken.is_none() {
                 break;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use linux::bpf::relay::{Hook, Relay};
@@ -12,7 +13,7 @@ use thiserror::Error;
 use units::{BitRate, Duration};
 
 use crate::agent::Agent;
-use crate::delay_line::DelayLine;
+use crate::delay_line::{DelayLine, Keeper};
 use crate::open_vswitch;
 use crate::process::{self, Process, Processors, Start};
 use crate::stage::Stage;
@@ -23,6 +24,8 @@ use crate::switches::Carried;
 pub enum Subject {
     /// Moves frames between the first port and the second and does nothing else.
     Relay(RelayPlan),
+    /// Moves frames between the first port and the second when somebody says.
+    Kept(Keeping),
     /// The bridge in the kernel.
     Bridge,
     /// The Taktos switch.
@@ -35,6 +38,29 @@ pub enum Subject {
     /// Open vSwitch, its datapath in user space.
     OpenVswitch(Carried),
 }
+
+/// A relay of frames that somebody keeps.
+#[derive(Clone)]
+pub struct Keeping {
+    /// What it is called.
+    pub name: String,
+    /// Makes who decides, for each time that the relay is started.
+    pub keeper: Arc<dyn Fn() -> Box<dyn Keeper> + Send + Sync>,
+}
+
+impl fmt::Debug for Keeping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Keeping").field(&self.name).finish()
+    }
+}
+
+impl PartialEq for Keeping {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Keeping {}
 
 /// Who moves the frames of a Taktos switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +132,7 @@ impl fmt::Display for Subject {
                     None => Ok(()),
                 }
             }
+            Self::Kept(keeping) => f.write_str(&keeping.name),
             Self::Bridge => write!(f, "Linux bridge"),
             Self::Taktos { engine, .. } => write!(f, "Taktos switch, {engine} engine"),
             Self::OpenVswitch(carried) => {
@@ -135,7 +162,7 @@ impl Subject {
     /// Returns the programs that it needs, and the Debian package that has them.
     fn needs(&self) -> (&'static [&'static str], &'static str) {
         match self {
-            Self::Relay(RelayPlan { shaper: None, .. }) => (&[], ""),
+            Self::Relay(RelayPlan { shaper: None, .. }) | Self::Kept(_) => (&[], ""),
             Self::Relay(_) => (&["nsenter", "tc"], "iproute2"),
             Self::Bridge => (&["nsenter", "ip"], "iproute2"),
             Self::Taktos { .. } => (&["nsenter", "setpriv", "taskset"], "util-linux"),
@@ -216,6 +243,7 @@ impl Running {
     fn begin(&mut self, stage: &Stage) -> io::Result<()> {
         match self.subject.clone() {
             Subject::Relay(plan) => self.relay(stage, plan),
+            Subject::Kept(keeping) => self.keep(stage, &keeping),
             Subject::Bridge => bridge(stage),
             Subject::Taktos { program, engine } => self.taktos(stage, &program, engine),
             Subject::OpenVswitch(carried) => {
@@ -256,6 +284,15 @@ impl Running {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn keep(&mut self, stage: &Stage, keeping: &Keeping) -> io::Result<()> {
+        let &[first, second, ..] = stage.port_indices() else {
+            return Err(io::Error::other("a relay has two ports"));
+        };
+        let start = || DelayLine::kept_by((keeping.keeper)(), [first, second], own_processor());
+        self._delay_line = Some(stage.room.run(start)?);
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 
 mod cable;
 mod departures;
+mod keeper;
 mod killed;
 mod modes;
 mod network;

@@ -122,8 +122,38 @@ pub fn of_profile(
         effort,
         seed,
         found: Vec::new(),
+        relay: None,
     };
     again.all()
+}
+
+/// Measures a relay that emulates a profile from outside: its latency and its losses, by
+/// the tester that it is connected to. What a relay has not, as flows that are set up, is
+/// left out.
+///
+/// # Errors
+///
+/// If a method cannot be applied.
+pub fn of_relay(
+    profile: &Profile,
+    effort: Effort,
+    seed: u64,
+    tester: &mut dyn Tester,
+) -> Result<Vec<Likeness>, MethodError> {
+    let Some(emulation) = &profile.emulation else {
+        return Ok(Vec::new());
+    };
+    let mut again = Again {
+        profile,
+        emulation,
+        effort,
+        seed,
+        found: Vec::new(),
+        relay: Some(tester),
+    };
+    again.latency()?;
+    again.loss()?;
+    Ok(again.found)
 }
 
 /// Measures the emulated Zodiac FX from outside, against R, T and the buffer of LOKO
@@ -179,6 +209,8 @@ struct Again<'a> {
     effort: Effort,
     seed: u64,
     found: Vec<Likeness>,
+    /// The tester of a real relay; without one the device is in virtual time.
+    relay: Option<&'a mut dyn Tester>,
 }
 
 impl Again<'_> {
@@ -299,14 +331,17 @@ impl Again<'_> {
 
     /// Measures by a method, with a device that is as at its beginning.
     fn by(
-        &self,
+        &mut self,
         method: &str,
         (ports, taught): (u32, Taught),
         options: &[(&str, String)],
     ) -> Result<Findings, MethodError> {
+        let mut settings = settings(self.effort, self.seed, options);
+        if let Some(tester) = &mut self.relay {
+            return run(method, &mut **tester, &settings);
+        }
         let device = CoreSwitch::emulated(self.profile, ports, self.rate(), self.seed, taught);
         let mut tester = VirtualTester::new(device, wire::openflow::VERSION);
-        let mut settings = settings(self.effort, self.seed, options);
         if method == "throughput" {
             settings.duration = Some(TRIAL);
         }
