@@ -22,7 +22,6 @@ use linux::stall::{StallMonitor, Stalls, Work};
 use measure::capture::CaptureRecord;
 use measure::load::Load;
 use measure::recorder::FlowRecord;
-use measure::traffic::Source;
 use units::{Duration, Instant};
 
 use crate::host::{Host, HostSocket};
@@ -44,7 +43,7 @@ const CLOCK_INTERVAL: Duration = Duration::from_ms(500);
 /// The most steps of the wall clock that are kept.
 const MOST_STEPS: usize = 64;
 const FRAME_BYTES: usize = 2048;
-/// The queue through which acknowledgements and announcements go.
+/// The queue through which announcements go.
 const BEST_EFFORT: u8 = 0;
 
 /// How traffic is going, to be read by anybody at any time.
@@ -202,7 +201,7 @@ impl TrafficLoop {
                     let Some(emitted) = queued.source.emit(now, &mut self.frame) else {
                         break;
                     };
-                    if !matches!(queued.source, Source::BestEffort(_)) {
+                    if !queued.source.listens() {
                         self.latest = self.latest.max(now.saturating_since(emitted.due));
                     }
                     match host.send(queued.queue, &self.frame) {
@@ -302,9 +301,9 @@ fn read_one(book: &mut Book, number: usize, host: &mut Host, socket: usize) -> b
     let Some(answer) = tap.take(|seen| book.enter(number, *cable, &seen)) else {
         return false;
     };
-    if let Some(answer) = answer {
-        // An acknowledgement that finds no room is lost, as on any other network.
-        let _ = host.send(BEST_EFFORT, answer);
+    if let Some((queue, answer)) = answer {
+        // An answer that finds no room is lost, as on any other network.
+        let _ = host.send(queue, answer);
     }
     true
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::capture::Captures;
 use crate::identity::Catalogue;
-use crate::traffic::{Acknowledger, Source};
+use crate::traffic::{Answering, Source};
 use crate::{FlowIndex, ReceiverIndex, Recorder};
 
 /// The traffic of a run.
@@ -25,8 +25,8 @@ pub struct Load {
 pub struct HostLoad {
     /// What it sends.
     pub sources: Vec<QueuedSource>,
-    /// What answers the floods that it receives; the answers go to queue 0.
-    pub acknowledgers: Vec<Acknowledger>,
+    /// What answers to frames that it receives.
+    pub answering: Vec<Answering>,
     /// The flows that it receives, and as which of their receivers.
     pub receives: BTreeMap<FlowIndex, ReceiverIndex>,
 }

@@ -20,6 +20,7 @@
 //! | [`control_plane`] | how long the device works on each message | S4-1 |
 //! | [`data_plane`] | how long the device works on a frame | S4-2 to S4-4 |
 //! | [`acceptance`] | whether services get what they need | ITU-T Y.1564 |
+//! | [`replay`] | what becomes of recorded traffic | S0-5 |
 //! | [`table_size`] | how many entries the flow table takes | S0-7 |
 //! | [`generator`] | how punctual the tester itself is | S0-5 |
 //! | [`profile`] | all that a device profile needs | S4-1 to S4-5 |
@@ -29,6 +30,7 @@
 pub mod acceptance;
 pub mod buffer;
 mod cadence;
+pub mod company;
 pub mod control_plane;
 pub mod data_plane;
 mod exchanges;
@@ -46,6 +48,7 @@ pub mod orders;
 mod passage;
 pub mod profile;
 mod recording;
+pub mod replay;
 mod requests;
 pub mod stall;
 pub mod table_setting;
@@ -69,6 +72,7 @@ use crate::traffic::Addresses;
 use crate::trial::{PortIndex, Setup, Stamps, Station, Tester, TrialError};
 
 pub use cadence::{Cadence, Pace};
+pub use company::{Company, Guest};
 pub use exchanges::{Backwards, Exchange, Exchanges, Span, Technique};
 pub use glimpse::{Content, Glimpse};
 pub use load::{Background, Load};
@@ -90,6 +94,7 @@ pub const METHODS: &[Method] = &[
     control_plane::METHOD,
     data_plane::METHOD,
     acceptance::METHOD,
+    replay::METHOD,
     table_size::METHOD,
     generator::METHOD,
     profile::METHOD,

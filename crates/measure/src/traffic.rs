@@ -62,6 +62,35 @@ pub enum Source {
     BestEffort(BestEffort),
 }
 
+/// What answers to frames at a host that receives.
+#[derive(Debug)]
+pub struct Answering {
+    /// Who answers.
+    pub who: Answerer,
+    /// The queue of the host's interface for the answers; 7 is served first.
+    pub queue: u8,
+}
+
+/// Anything that answers.
+#[derive(Debug)]
+pub enum Answerer {
+    /// The receiver of a flood.
+    Acknowledger(Acknowledger),
+    /// A station whose values are read.
+    Mms(mms::Server),
+}
+
+impl Answerer {
+    /// Takes a frame that arrived, and puts the answer into `answer` if there is one.
+    /// Returns the length of the answer.
+    pub fn received(&mut self, frame: &[u8], answer: &mut Vec<u8>) -> Option<usize> {
+        match self {
+            Self::Acknowledger(acknowledger) => acknowledger.received(frame, answer),
+            Self::Mms(server) => server.received(frame, answer),
+        }
+    }
+}
+
 /// A frame cannot be as short as wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a frame of {length} bytes was wanted, and the shortest has {least}")]
@@ -110,6 +139,19 @@ impl Source {
             Self::Trace(source) => source.emit(now, frame),
             Self::Mms(source) => source.emit(now, frame),
             Self::BestEffort(source) => source.emit(now, frame),
+        }
+    }
+
+    /// Tells whether it goes on by what arrives at the sending host.
+    #[must_use]
+    pub fn listens(&self) -> bool {
+        match self {
+            Self::BestEffort(_) | Self::Mms(_) => true,
+            Self::SampledValues(_)
+            | Self::Goose(_)
+            | Self::Udp(_)
+            | Self::Message(_)
+            | Self::Trace(_) => false,
         }
     }
 

@@ -22,6 +22,7 @@ use wire::openflow::PortNumber;
 use crate::stalls::Stalls;
 use crate::statistics::Distribution;
 use crate::traffic::mms::Server;
+use crate::traffic::trace::Trace;
 use crate::traffic::{Emitted, Source};
 
 /// The most frames that one trial sends.
@@ -328,6 +329,11 @@ pub trait Tester {
             rate: None,
             apart: Duration::ZERO,
         }
+    }
+
+    /// Returns the recording that it was given to send, if it was given one.
+    fn recording(&self) -> Option<&Trace> {
+        None
     }
 
     /// Makes a trial, and tells `watcher` what is seen.

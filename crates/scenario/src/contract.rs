@@ -14,6 +14,8 @@
 //! | GOOSE          | frame / `min_time` + frame / `min_spacing` | 2 frames |
 //! | UDP            | as given             | as given |
 //! | message        | all frames of a message / period | all frames of a message |
+//! | trace          | as given, else a quarter above its mean | the least with which it conforms |
+//! | MMS            | request and acknowledgement / period, and one repetition each 200 ms | four of the largest, each with an acknowledgement |
 //!
 //! GOOSE: state changes are never closer than `min_spacing`, so `t` brings at
 //! most `t / min_spacing + 1` of them. Repetitions follow a state change or
@@ -24,7 +26,7 @@
 
 use units::{BitRate, DataSize, Delay, Duration};
 
-use crate::{Flow, Goose, Message, SampledValues, TokenBucket, Traffic};
+use crate::{Flow, Goose, Message, Mms, SampledValues, TokenBucket, Trace, Traffic};
 
 /// What an Ethernet frame is padded to, without its check sequence.
 pub const SMALLEST_FRAME: DataSize = DataSize::from_bytes(60);
@@ -37,6 +39,18 @@ pub const LARGEST_UNTAGGED_FRAME: DataSize = DataSize::from_bytes(1514);
 const OVERHEAD: DataSize = DataSize::from_bytes(24);
 /// Ethernet 14, IPv4 20, UDP 8, message shim 12 (S2-2).
 pub const MESSAGE_HEADERS: DataSize = DataSize::from_bytes(54);
+/// The frame of a request of MMS: Ethernet 14, IPv4 20, TCP 20, and the message.
+pub const MMS_REQUEST: DataSize = DataSize::from_bytes(120);
+/// The frame that asks for an association, the largest that a station sends which asks.
+const MMS_ASSOCIATE: DataSize = DataSize::from_bytes(221);
+/// The frame that accepts one: the largest answer, unless a value makes a larger one.
+const MMS_ACCEPT: DataSize = DataSize::from_bytes(205);
+/// The frame of an answer has at most so much beside the value.
+const MMS_ANSWER: DataSize = DataSize::from_bytes(114);
+/// What opens a connection, and the first request, can follow each other at once.
+pub const MMS_MESSAGES_AT_ONCE: u64 = 4;
+/// A message without an answer is sent again after this at the soonest.
+const MMS_RETRY: Duration = Duration::from_ms(200);
 
 /// A token bucket and the sizes of the frames in it, as they occupy the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +97,8 @@ impl Traffic {
             Self::Goose(traffic) => Some(goose(traffic)),
             Self::Udp(traffic) => Some(token_bucket(traffic)),
             Self::Message(traffic) => Some(message(traffic)),
+            Self::Trace(traffic) => Some(trace(traffic)),
+            Self::Mms(traffic) => Some(traffic.requests()),
             Self::BestEffort(_) => None,
         }
     }
@@ -142,6 +158,41 @@ impl Message {
         let whole = self.size.as_bits().saturating_sub(1) / room;
         let left = DataSize::from_bits(self.size.as_bits() - whole * room);
         (whole, MESSAGE_HEADERS + left)
+    }
+}
+
+fn trace(traffic: &Trace) -> Contract {
+    let sizes = traffic.recording.frames().iter().map(|frame| frame.size);
+    let largest = wire_size(sizes.clone().max().unwrap_or(LARGEST_UNTAGGED_FRAME));
+    let smallest = wire_size(sizes.min().unwrap_or(SMALLEST_FRAME));
+    late(
+        traffic.rate,
+        traffic.burst,
+        traffic.jitter,
+        [smallest, largest],
+    )
+}
+
+impl Mms {
+    /// Returns what the station never exceeds that asks.
+    fn requests(&self) -> Contract {
+        let acknowledgement = wire_size(SMALLEST_FRAME);
+        let largest = wire_size(MMS_ASSOCIATE);
+        let rate =
+            per(wire_size(MMS_REQUEST) + acknowledgement, self.period) + per(largest, MMS_RETRY);
+        let burst = (largest + acknowledgement) * MMS_MESSAGES_AT_ONCE;
+        late(rate, burst, self.jitter, [acknowledgement, largest])
+    }
+
+    /// Returns what the station never exceeds that is asked, if requests take up to
+    /// `lateness` more than the fastest: an answer for each message.
+    #[must_use]
+    pub fn answers(&self, lateness: Duration) -> Contract {
+        let largest = wire_size(MMS_ACCEPT.max(MMS_ANSWER + self.value));
+        let rate = per(largest, self.period) + per(largest, MMS_RETRY);
+        let smallest = wire_size(SMALLEST_FRAME);
+        let burst = largest * MMS_MESSAGES_AT_ONCE;
+        late(rate, burst, self.jitter + lateness, [smallest, largest])
     }
 }
 

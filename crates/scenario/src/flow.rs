@@ -1,12 +1,13 @@
 //! Flows: who sends what to whom, how late it may be, and how it is protected.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use units::{BitRate, DataSize, Duration};
 
 use crate::limits::MOST_CHANGES;
 use crate::random::Random;
-use crate::{ClassIndex, HostIndex, Treatment};
+use crate::{ClassIndex, HostIndex, Recording, Treatment};
 
 /// How late a frame may leave its host if nothing else is said.
 pub(crate) const DEFAULT_JITTER: Duration = Duration::from_us(250);
@@ -19,6 +20,10 @@ pub(crate) const DEFAULT_CHANGES: Duration = Duration::from_secs(1);
 /// Samples are counted within a second, in 16 bits (9-2LE clause 7).
 pub(crate) const SAMPLE_PERIODS: (Duration, Duration) =
     (Duration::from_ns(15_259), Duration::from_secs(1));
+/// The value that stations of MMS read if nothing else is said.
+pub(crate) const DEFAULT_VALUE: DataSize = DataSize::from_bytes(200);
+/// What an answer in one segment carries.
+pub(crate) const LARGEST_VALUE: DataSize = DataSize::from_bytes(1_400);
 /// Ethernet 14, IPv4 20, UDP 8.
 pub(crate) const UDP_HEADERS: DataSize = DataSize::from_bytes(42);
 
@@ -64,6 +69,10 @@ pub enum Traffic {
     Udp(TokenBucket),
     /// Messages longer than a frame, one a period (S2-2).
     Message(Message),
+    /// The frames of a recording, at their times.
+    Trace(Trace),
+    /// Reads of a value over TCP port 102, one a period (S0-5).
+    Mms(Mms),
     /// As much as there is room for, as TCP does, without a promise.
     BestEffort(BestEffort),
 }
@@ -170,6 +179,30 @@ pub struct Message {
     pub jitter: Duration,
 }
 
+/// The frames of a recording, as datagrams of their sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// What is sent.
+    pub recording: Arc<Recording>,
+    /// The rate on the wire, overhead included.
+    pub rate: BitRate,
+    /// The smallest burst with which the recording conforms to that rate.
+    pub burst: DataSize,
+    /// How much later than its time a frame may leave the host.
+    pub jitter: Duration,
+}
+
+/// A station that reads a value from another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mms {
+    /// How many bytes the value has.
+    pub value: DataSize,
+    /// The time between two requests.
+    pub period: Duration,
+    /// How much later than its time a frame may leave the host.
+    pub jitter: Duration,
+}
+
 /// A flood without a promise, which gives way to losses as TCP does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BestEffort {
@@ -183,7 +216,7 @@ pub struct BestEffort {
 /// The addresses that a flow's frames carry.
 ///
 /// Generated: unique for each flow to a group, and for each flow to the same
-/// host by its UDP port, so that a switch can tell all flows apart.
+/// host by its port, so that a switch can tell all flows apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Destination {
     /// Frames of their own EtherType to a group address (GOOSE, Sampled Values).
@@ -198,6 +231,16 @@ pub enum Destination {
         /// The host's hardware address or the group's.
         mac: [u8; 6],
         /// The host's network address or the group's.
+        ip: Ipv4Addr,
+        /// The port.
+        port: u16,
+    },
+    /// A connection of TCP to one host: all between the same two hosts to this port
+    /// are one.
+    Tcp {
+        /// The host's hardware address.
+        mac: [u8; 6],
+        /// Its network address.
         ip: Ipv4Addr,
         /// The port.
         port: u16,

@@ -38,17 +38,18 @@ mod schema;
 pub mod servers;
 mod settings;
 mod shape;
+mod trace;
 
 pub use class::{Budget, Class};
 pub use contract::{
-    Contract, LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, MESSAGE_HEADERS, MessageFrames,
-    SMALLEST_FRAME, wire_size,
+    Contract, LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, MESSAGE_HEADERS, MMS_MESSAGES_AT_ONCE,
+    MMS_REQUEST, MessageFrames, SMALLEST_FRAME, wire_size,
 };
 pub use emulation::{Emulation, Latency, MILLION, Occupancy, Quantiles};
 pub use event::{Change, Event};
 pub use flow::{
-    BestEffort, Criticality, Destination, Flow, Goose, Message, Protection, SampledValues,
-    StateChanges, TokenBucket, Traffic,
+    BestEffort, Criticality, Destination, Flow, Goose, Message, Mms, Protection, SampledValues,
+    StateChanges, TokenBucket, Trace, Traffic,
 };
 pub use limits::{
     LONGEST_FILE, LONGEST_NETWORK, MOST_CHANGES, MOST_EVENTS, MOST_FLOWS, MOST_GROUPS, MOST_LINKS,
@@ -69,3 +70,4 @@ pub use scenario::{
 pub use schema::{json_schema, profile_schema};
 pub use settings::{Admission, Capture, Control, HostDiscovery, Measurement};
 pub use shape::LONGEST_TIME;
+pub use trace::{MOST_RECORDED_FRAMES, RecordedFrame, Recording, RecordingError, Resized};

@@ -15,6 +15,8 @@ pub const MOST_RECEIVERS: u32 = 64;
 pub const MOST_GROUPS: usize = 1 << 16;
 /// The most events.
 pub const MOST_EVENTS: usize = 10_000;
+/// The most recordings that flows send.
+pub const MOST_RECORDINGS: usize = 64;
 /// The most state changes that one GOOSE flow lists.
 pub const MOST_CHANGES: usize = 100_000;
 /// The most profiles.

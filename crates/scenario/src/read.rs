@@ -17,6 +17,7 @@ mod flows;
 mod modes;
 mod network;
 mod profiles;
+mod recordings;
 mod settings;
 mod traffic;
 
@@ -82,9 +83,9 @@ fn read(name: &str, file: &Record<'_>, load: &mut Loader<'_>, problems: &mut Pro
     let (classes, class_names) = classes::read(file, problems);
     let levels = modes::read(file, problems);
     let mut flows = flows::Flows::new(&network, &class_names, &levels, duration);
-    flows.read(file, problems);
+    let mut imports = flows.read(file, load, problems);
     flows.read_sets(file, problems);
-    let imports = flows.read_imports(file, load, problems);
+    imports.extend(flows.read_imports(file, load, problems));
     let (flows, flow_names) = flows.finish(problems);
     let subjects = events::Subjects {
         network: &network,

@@ -99,6 +99,31 @@ fn the_car_gives_up_its_film_when_it_sees_a_wall() {
 }
 
 #[test]
+fn the_recorded_one_has_what_sensors_sent_and_the_contracts_for_it() {
+    let scenario = read("recorded.toml").unwrap();
+
+    let recordings = scenario
+        .flows
+        .iter()
+        .filter_map(|flow| match &flow.traffic {
+            Traffic::Trace(trace) => Some((flow, trace)),
+            _ => None,
+        });
+    let recordings: Vec<_> = recordings.collect();
+    let frames = |at: usize| recordings[at].1.recording.frames().len();
+    assert_eq!((recordings.len(), frames(0), frames(1)), (2, 3_770, 1_802));
+    for (flow, trace) in recordings {
+        let contract = flow.contract().unwrap();
+        assert!(trace.burst <= contract.burst, "{}", flow.name);
+        assert!(
+            trace.recording.mean_rate() <= contract.rate,
+            "{}",
+            flow.name
+        );
+    }
+}
+
+#[test]
 fn the_small_ones_are_right() {
     for name in ["diamond.toml", "refused.toml"] {
         read(name).unwrap();

@@ -11,7 +11,7 @@ use crate::host_interface::{HostInterface, Sending};
 /// Frames that one source may hand over in one go: what a burst is in practice.
 /// The rest follows a nanosecond later, so that nobody can stop the clock.
 const FRAMES_AT_ONCE: usize = 256;
-/// The queue for everything without a promise.
+/// The queue of what belongs to no flow.
 const BEST_EFFORT: u8 = 0;
 
 /// A host.
@@ -21,8 +21,8 @@ pub struct HostNode {
     /// When each source is due; a source is asked only after something happened
     /// to it, for a host has many.
     dues: Vec<Instant>,
-    /// The sources that wait for acknowledgements.
-    floods: Vec<usize>,
+    /// The sources that go on by what arrives.
+    listeners: Vec<usize>,
     interface: HostInterface,
     scratch: Vec<u8>,
     /// The earliest wake-up of the host that stands in the calendar.
@@ -36,7 +36,7 @@ impl HostNode {
         Self {
             load: HostLoad::default(),
             dues: Vec::new(),
-            floods: Vec::new(),
+            listeners: Vec::new(),
             interface: HostInterface::new(rate),
             scratch: Vec::with_capacity(crate::frames::FRAME_CAPACITY),
             wake_up: None,
@@ -47,8 +47,8 @@ impl HostNode {
     pub fn begin(&mut self, load: HostLoad) {
         self.dues = load.sources.iter().map(|part| due(&part.source)).collect();
         let sources = load.sources.iter().enumerate();
-        let floods = sources.filter(|(_, part)| matches!(part.source, Source::BestEffort(_)));
-        self.floods = floods.map(|(place, _)| place).collect();
+        let listeners = sources.filter(|(_, part)| part.source.listens());
+        self.listeners = listeners.map(|(place, _)| place).collect();
         self.load = load;
     }
 
@@ -78,17 +78,18 @@ impl HostNode {
 
     /// Takes a frame that arrived, for those who wait for it.
     pub fn receive(&mut self, now: Instant, frame: FrameId, frames: &mut Frames) {
-        for &place in &self.floods {
+        for &place in &self.listeners {
             let source = &mut self.load.sources[place].source;
             source.received(now, frames.bytes(frame));
             self.dues[place] = due(source);
         }
-        for acknowledger in &mut self.load.acknowledgers {
-            if acknowledger
+        for answering in &mut self.load.answering {
+            let (who, queue) = (&mut answering.who, answering.queue);
+            if who
                 .received(frames.bytes(frame), &mut self.scratch)
                 .is_some()
             {
-                enqueue(&mut self.interface, frames, BEST_EFFORT, &self.scratch);
+                enqueue(&mut self.interface, frames, queue, &self.scratch);
             }
         }
     }

@@ -17,7 +17,7 @@ mod scenario_file;
 mod screen;
 mod show;
 mod switch;
-mod text_file;
+pub(crate) mod text_file;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -8,13 +8,17 @@
 //! | [`target`] | what can be measured, and how to get at it |
 //! | [`captures`] | what others captured, and how to have it analysed |
 //! | [`conditions`] | the machine on which it is measured |
+//! | [`emulated_relay`] | a device of a profile between namespaces |
 //! | [`own_profile`] | what a Taktos switch does on this machine, kept from run to run |
+//! | [`recordings`] | traffic that is to be sent again |
 //! | [`resumed`] | a plan that goes on where it was interrupted |
 //! | [`turns`] | two devices that are measured in turns |
 
 pub mod captures;
 pub mod conditions;
+pub mod emulated_relay;
 pub mod own_profile;
+pub mod recordings;
 pub mod resumed;
 pub mod target;
 pub mod turns;

@@ -9,7 +9,6 @@ use measure::capture::{self, CaptureRecord, Captures, Seen};
 use measure::identity::Catalogue;
 use measure::load::{HostLoad, Load};
 use measure::recorder::FlowRecord;
-use measure::traffic::Source;
 use measure::{FlowIndex, Recorder};
 use wire::ethernet::wire_size;
 
@@ -51,13 +50,13 @@ impl Book {
     }
 
     /// Takes down a frame that went by at `host` on `cable`, and makes the answer
-    /// that it provokes, if it does.
+    /// that it provokes, if it does: the queue for it, and its bytes.
     pub(super) fn enter(
         &mut self,
         host: usize,
         cable: usize,
         seen: &Captured<'_>,
-    ) -> Option<&[u8]> {
+    ) -> Option<(u8, &[u8])> {
         self.captures.enter(cable, &as_seen(AT_HOST, seen));
         let at = self.wall.to_monotonic(seen.stamp);
         let known = self.catalogue.identify(seen.bytes, at);
@@ -92,14 +91,14 @@ impl Book {
         (self.recorder.finish(), self.captures.finish())
     }
 
-    fn react(&mut self, host: usize, frame: &[u8]) -> Option<&[u8]> {
+    fn react(&mut self, host: usize, frame: &[u8]) -> Option<(u8, &[u8])> {
         let load = &mut self.hosts[host];
         for place in &self.listeners[host] {
             load.sources[*place].source.received(clock::now(), frame);
         }
-        for acknowledger in &mut load.acknowledgers {
-            if let Some(length) = acknowledger.received(frame, &mut self.answer) {
-                return Some(&self.answer[..length]);
+        for answering in &mut load.answering {
+            if let Some(length) = answering.who.received(frame, &mut self.answer) {
+                return Some((answering.queue, &self.answer[..length]));
             }
         }
         None
@@ -123,7 +122,7 @@ pub(crate) fn as_seen<'a>(interface: u32, captured: &Captured<'a>) -> Seen<'a> {
 fn listeners(host: &HostLoad) -> Vec<usize> {
     let sources = host.sources.iter().enumerate();
     sources
-        .filter(|(_, queued)| matches!(queued.source, Source::BestEffort(_)))
+        .filter(|(_, queued)| queued.source.listens())
         .map(|(place, _)| place)
         .collect()
 }

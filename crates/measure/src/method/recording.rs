@@ -7,6 +7,7 @@
 use std::io::Write;
 
 use crate::capture::{CaptureFile, CaptureRecord, Direction, Heading, Interface, Seen};
+use crate::traffic::trace::Trace;
 use crate::trial::{
     Conduct, ControlLink, Setup, Sighting, Tester, Trial, TrialError, Watcher, Way,
 };
@@ -67,6 +68,10 @@ impl<T: Tester + ?Sized> Tester for Recording<'_, T> {
 
     fn control_link(&self) -> ControlLink {
         self.tester.control_link()
+    }
+
+    fn recording(&self) -> Option<&Trace> {
+        self.tester.recording()
     }
 
     fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::statistics::Distribution;
+use crate::traffic::trace::Trace;
 use crate::trial::{Conduct, ControlLink, Setup, Tester, Trial, TrialError, Watcher};
 
 /// The most sentences about the clock that are kept.
@@ -79,6 +80,10 @@ impl Tester for Witness<'_> {
 
     fn control_link(&self) -> ControlLink {
         self.tester.control_link()
+    }
+
+    fn recording(&self) -> Option<&Trace> {
+        self.tester.recording()
     }
 
     fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {

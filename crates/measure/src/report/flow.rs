@@ -24,6 +24,10 @@ pub enum FlowKind {
     Udp,
     /// Periodic messages of many packets.
     Message,
+    /// The frames of a recording.
+    Trace,
+    /// Reads of a value over TCP.
+    Mms,
     /// As much as the network takes.
     BestEffort,
 }
@@ -37,6 +41,8 @@ impl FlowKind {
             Self::Goose => "GOOSE",
             Self::Udp => "UDP",
             Self::Message => "message",
+            Self::Trace => "trace",
+            Self::Mms => "MMS",
             Self::BestEffort => "best effort",
         }
     }

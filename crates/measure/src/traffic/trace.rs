@@ -1,13 +1,12 @@
-//! What a sensor really sent: the frames of a recorded trace, at their times (S0-5).
+//! What a sensor or a network was recorded to send: frames at their times (S0-5).
 //!
-//! A trace is a table without a heading: the time in seconds, the size of the frame
-//! in bits, and whatever else. The times alone count: gaps, where a trace has them,
-//! come in units of its own. Frames are datagrams of the recorded sizes, numbered
-//! from 0.
+//! The times and the sizes count: frames are datagrams of the recorded sizes, numbered
+//! from 0, at their intended times. What comes too late for its time is sent late and
+//! never left out, for the recording would be another one without it.
 //!
 //! # Left out
 //!
-//! What the sensor said: datagrams hold zeros behind their message header.
+//! What the frames said: datagrams hold zeros behind their message header.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +21,6 @@ use crate::token_bucket::{Conformance, TokenBucket};
 
 /// The most frames of a trace.
 pub const MOST_FRAMES: usize = 1_000_000;
-const BITS_PER_BYTE: usize = 8;
-const NS_DIGITS: usize = 9;
 
 /// Frames that were recorded, the first at time 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,64 +37,37 @@ pub struct Recorded {
     pub length: usize,
 }
 
-/// Why a text is no trace.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+/// Why frames are no trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// A line cannot be read.
-    #[error("line {line} is no time in seconds and size in bits: `{text}`")]
-    Line {
-        /// Which one, from 1.
-        line: usize,
-        /// Its beginning.
-        text: String,
-    },
-    /// Time runs backwards.
-    #[error("line {line} is earlier than the one before it")]
-    Order {
-        /// Which one, from 1.
-        line: usize,
-    },
-    /// It has no frames.
+    /// There are none.
     #[error("there are no frames")]
     Empty,
-    /// It has more frames than are read.
+    /// There are more than are sent.
     #[error("more than {MOST_FRAMES} frames")]
     TooLong,
 }
 
 impl Trace {
-    /// Reads a trace.
+    /// Takes frames that were recorded in any order, at times of any origin: the first
+    /// one is sent at time 0.
     ///
     /// # Errors
     ///
-    /// If a line makes no sense, or there are none.
-    pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let mut frames: Vec<Recorded> = Vec::new();
-        let mut first = None;
-        for (line, text) in (1..).zip(text.lines()) {
-            if text.trim().is_empty() {
-                continue;
-            }
-            let unreadable = || TraceError::Line {
-                line,
-                text: text.chars().take(40).collect(),
-            };
-            let (at, length) = frame(text).ok_or_else(unreadable)?;
-            let after = at.checked_sub(*first.get_or_insert(at));
-            let after = Duration::from_ns(after.ok_or(TraceError::Order { line })?);
-            if frames.last().is_some_and(|before| before.after > after) {
-                return Err(TraceError::Order { line });
-            }
-            if frames.len() == MOST_FRAMES {
-                return Err(TraceError::TooLong);
-            }
-            frames.push(Recorded { after, length });
+    /// If there are none, or more than [`MOST_FRAMES`].
+    pub fn of(mut frames: Vec<Recorded>) -> Result<Self, TraceError> {
+        if frames.len() > MOST_FRAMES {
+            return Err(TraceError::TooLong);
         }
-        match frames.is_empty() {
-            true => Err(TraceError::Empty),
-            false => Ok(Self { frames }),
+        frames.sort_by_key(|frame| frame.after);
+        let Some(first) = frames.first().map(|frame| frame.after) else {
+            return Err(TraceError::Empty);
+        };
+        for frame in &mut frames {
+            frame.after = frame.after.saturating_sub(first);
         }
+        Ok(Self { frames })
     }
 
     /// Returns its frames in order.
@@ -105,26 +75,12 @@ impl Trace {
     pub fn frames(&self) -> &[Recorded] {
         &self.frames
     }
-}
 
-/// Reads the time in nanoseconds and the length in bytes.
-fn frame(line: &str) -> Option<(u64, usize)> {
-    let mut columns = line.split(',').map(str::trim);
-    let (time, bits) = (columns.next()?, columns.next()?);
-    let bits: usize = bits.parse().ok()?;
-    Some((nanoseconds(time)?, bits.div_ceil(BITS_PER_BYTE)))
-}
-
-/// Reads seconds with up to nine digits behind the point; more are cut off.
-fn nanoseconds(text: &str) -> Option<u64> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let is_number = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
-    if whole.is_empty() || !is_number(whole) || !is_number(part) {
-        return None;
+    /// Returns the time from the first frame to the last.
+    #[must_use]
+    pub fn length(&self) -> Duration {
+        self.frames.last().map_or(Duration::ZERO, |it| it.after)
     }
-    let part = &part[..part.len().min(NS_DIGITS)];
-    let digits = format!("{whole}{part:0<NS_DIGITS$}");
-    digits.parse().ok()
 }
 
 /// What a source of a trace sends.
@@ -139,6 +95,11 @@ pub struct Config {
     pub contract: Option<Contract>,
     /// When the first one is due.
     pub start: Instant,
+    /// From when on none is due.
+    pub until: Option<Instant>,
+    /// How long after its beginning the trace begins again, if it is repeated; at least
+    /// as long as the trace is.
+    pub again: Option<Duration>,
 }
 
 /// Sends the frames of a trace.
@@ -148,7 +109,12 @@ pub struct Replay {
     /// A frame of each length.
     datagrams: BTreeMap<usize, Datagram>,
     bucket: Option<TokenBucket>,
+    /// When the first frame was due, in this repetition.
     start: Instant,
+    until: Option<Instant>,
+    again: Option<Duration>,
+    /// The place of the next frame, and its number.
+    place: usize,
     next: u32,
 }
 
@@ -185,6 +151,9 @@ impl Replay {
             datagrams,
             bucket: config.contract.map(TokenBucket::new),
             start: config.start,
+            until: config.until,
+            again: config.again.map(|again| again.max(config.trace.length())),
+            place: 0,
             next: 0,
         }
     }
@@ -197,7 +166,8 @@ impl Replay {
             Some(bucket) => bucket.ready_at(wire_size(frame.length))?,
             None => Instant::ZERO,
         };
-        Some((self.start + frame.after).max(ready))
+        let due = (self.start + frame.after).max(ready);
+        self.until.is_none_or(|until| due < until).then_some(due)
     }
 
     /// Puts the next frame into `out`, if one is due. None is left out: what is late
@@ -214,19 +184,28 @@ impl Replay {
             }
         }
         let sequence = self.next;
-        self.next = sequence + 1;
+        self.next = sequence.wrapping_add(1);
         let datagram = self.datagrams.get(&frame.length)?;
         datagram.fill(datagram.message_of_one(sequence), out);
+        let due = self.start + frame.after;
+        self.advance();
         Some(Emitted {
             length: out.len(),
             sequence: u64::from(sequence),
-            due: self.start + frame.after,
+            due,
         })
     }
 
+    fn advance(&mut self) {
+        self.place += 1;
+        if let Some(again) = self.again.filter(|_| self.place == self.frames.len()) {
+            self.place = 0;
+            self.start += again;
+        }
+    }
+
     fn coming(&self) -> Option<Recorded> {
-        let place = usize::try_from(self.next).ok()?;
-        self.frames.get(place).copied()
+        self.frames.get(self.place).copied()
     }
 }
 
@@ -234,20 +213,18 @@ impl Replay {
 mod tests {
     use std::net::Ipv4Addr;
 
-    use proptest::prelude::*;
     use wire::ethernet::MacAddress;
 
     use super::*;
 
     #[test]
     fn frames_are_sent_at_their_recorded_times_in_their_recorded_sizes() {
-        let trace = Trace::parse("5.000000,11536,1\n5.000038,800,0.9\n5.1,16,0\n").unwrap();
-        let mut source = Replay::new(&Config {
-            addresses: addresses(),
-            trace,
-            contract: None,
-            start: Instant::from_ns(1_000),
-        });
+        let recorded = [
+            (5_000_038_000, 100),
+            (5_000_000_000, 1_442),
+            (5_100_000_000, 2),
+        ];
+        let mut source = Replay::new(&config(&recorded));
         let mut frame = Vec::new();
 
         let mut sent = Vec::new();
@@ -263,15 +240,47 @@ mod tests {
     }
 
     #[test]
+    fn a_late_call_sends_all_that_it_missed_with_the_times_that_were_meant() {
+        let mut source = Replay::new(&config(&[(0, 60), (1_000, 60), (9_000, 60)]));
+        let late = Instant::from_ns(5_000);
+
+        let sent: Vec<_> = std::iter::from_fn(|| source.emit(late, &mut Vec::new()))
+            .map(|emitted| emitted.due.as_ns())
+            .collect();
+
+        assert_eq!(sent, [1_000, 2_000]);
+        assert_eq!(source.next_due(), Some(Instant::from_ns(10_000)));
+    }
+
+    #[test]
+    fn a_repeated_trace_begins_again_and_goes_on_with_its_numbers() {
+        let again = Some(Duration::from_ns(20_000));
+        let config = Config {
+            again,
+            until: Some(Instant::from_ns(25_000)),
+            ..config(&[(0, 60), (5_000, 60)])
+        };
+        let mut source = Replay::new(&config);
+
+        let mut sent = Vec::new();
+        while let Some(due) = source.next_due() {
+            sent.push((
+                due.as_ns(),
+                source.emit(due, &mut Vec::new()).unwrap().sequence,
+            ));
+        }
+
+        assert_eq!(sent, [(1_000, 0), (6_000, 1), (21_000, 2)]);
+    }
+
+    #[test]
     fn a_contract_holds_back_what_comes_too_fast() {
-        let trace = Trace::parse("0,8000\n0,8000\n").unwrap();
         let size = wire_size(1_000);
         let rate = units::BitRate::from_mbps(1);
         let mut source = Replay::new(&Config {
-            addresses: addresses(),
-            trace,
             contract: Some(Contract { rate, burst: size }),
             start: Instant::ZERO,
+            ..config(&[(0, 1_000), (0, 1_000)])
         });
 
         source.emit(Instant::ZERO, &mut Vec::new()).unwrap();
@@ -282,24 +291,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_is_said_with_its_line() {
-        let line = |text: &str| Trace::parse(text).unwrap_err().to_string();
-
-        assert_eq!(
-            line("0.1,80\ntime,size\n"),
-            "line 2 is no time in seconds and size in bits: `time,size`"
-        );
-        assert_eq!(
-            line("1,80\n0.5,80\n"),
-            "line 2 is earlier than the one before it"
-        );
-        assert_eq!(line("\n"), "there are no frames");
+    fn too_few_and_too_many_frames_are_no_trace() {
+        assert_eq!(Trace::of(Vec::new()), Err(TraceError::Empty));
+        let frame = Recorded {
+            after: Duration::ZERO,
+            length: 60,
+        };
+        let many = vec![frame; MOST_FRAMES + 1];
+        assert_eq!(Trace::of(many), Err(TraceError::TooLong));
     }
 
-    proptest! {
-        #[test]
-        fn no_text_makes_it_panic(text in "[0-9.,\n-]{0,60}|.{0,60}") {
-            let _ = Trace::parse(&text);
+    fn config(frames: &[(u64, usize)]) -> Config {
+        let frames = frames.iter().map(|(after, length)| Recorded {
+            after: Duration::from_ns(*after),
+            length: *length,
+        });
+        Config {
+            addresses: addresses(),
+            trace: Trace::of(frames.collect()).unwrap(),
+            contract: None,
+            start: Instant::from_ns(1_000),
+            until: None,
+            again: None,
         }
     }
 

@@ -9,7 +9,15 @@ use crate::shape::{Choice, Key, Keys, Shape, Table, Zero};
 /// The kinds of flows.
 static KINDS: Choice = Choice {
     what: "kind of flow",
-    words: &["sampled-values", "goose", "udp", "message", "best-effort"],
+    words: &[
+        "sampled-values",
+        "goose",
+        "udp",
+        "message",
+        "trace",
+        "mms",
+        "best-effort",
+    ],
 };
 
 /// The word for a flow that is restored.
@@ -45,13 +53,22 @@ pub(crate) static FLOW: Table = Table {
             "instead of `frame`, what a UDP datagram carries: the frame has 42 B more",
         ),
         key("size", Optional, Shape::Size, "the size of each message"),
+        key(
+            "file",
+            Optional,
+            Shape::Text,
+            "the recording whose frames are sent (`.csv`: seconds, bits; or a capture, `.pcap`, \
+             `.pcapng`), relative to this file",
+        ),
+        VALUE,
         PERIOD,
         key(
             "rate",
             Optional,
             Shape::Rate,
             "the rate on the wire, overhead of 24 B a frame included; of best effort, the most that \
-             it sends (default what its link carries)",
+             it sends (default what its link carries); of a trace, what its burst follows from \
+             (default a quarter above its mean)",
         ),
         key(
             "burst",
@@ -179,6 +196,7 @@ pub(crate) static FLOW_SET: Table = Table {
             ]),
             "the deadlines among which each flow's is drawn",
         ),
+        VALUE,
         JITTER,
         MIN_TIME,
         MAX_TIME,
@@ -274,7 +292,8 @@ const KIND: Key = key(
     Optional,
     Shape::Choice(&KINDS),
     "what it sends: IEC 61850 Sampled Values, GOOSE, UDP datagrams, messages longer than a frame, \
-     or best effort without a promise",
+     the frames of a recording, reads of a value over TCP port 102 as MMS has them, or best effort \
+     without a promise",
 );
 
 const FRAME: Key = key(
@@ -284,11 +303,18 @@ const FRAME: Key = key(
     "the size of each frame without its check sequence, VLAN tag included, \"60 B\" to \"1518 B\"",
 );
 
+const VALUE: Key = key(
+    "value",
+    Optional,
+    Shape::Size,
+    "the size of the value that is read, \"1 B\" to \"1400 B\"; default \"200 B\"",
+);
+
 const PERIOD: Key = key(
     "period",
     Optional,
     Shape::Time(Zero::Refused),
-    "the time between two frames or two messages",
+    "the time between two frames, two messages or two requests",
 );
 
 const JITTER: Key = key(
@@ -329,8 +355,8 @@ const CLASS_OF_FLOW: Key = key(
     "class",
     Optional,
     Shape::Text,
-    "its class; default by its kind: GOOSE `protection`, Sampled Values `sampled-values`, UDP and \
-     messages `control`, best effort `best-effort`",
+    "its class; default by its kind: GOOSE `protection`, Sampled Values `sampled-values`, best effort \
+     `best-effort`, all others `control`",
 );
 
 const CRITICALITY: Key = key(

@@ -145,7 +145,11 @@ impl Flows<'_> {
         let untagged = match traffic {
             Traffic::Udp(traffic) => Some(traffic.frame),
             Traffic::BestEffort(traffic) => Some(traffic.frame),
-            Traffic::SampledValues(_) | Traffic::Goose(_) | Traffic::Message(_) => None,
+            Traffic::SampledValues(_)
+            | Traffic::Goose(_)
+            | Traffic::Message(_)
+            | Traffic::Trace(_)
+            | Traffic::Mms(_) => None,
         };
         let (least, most) = (SMALLEST_FRAME, LARGEST_UNTAGGED_FRAME);
         let size = untagged.filter(|size| *size > most)?;

@@ -140,6 +140,15 @@ impl<'a> Set<'a> {
         let from = hosts(flows, "from", record, problems);
         let to = hosts(flows, "to", record, problems);
         let kind = Kind::of(record)?;
+        if kind == Kind::Trace {
+            let mistake = Mistake::Contradiction {
+                sentence: "a flow set draws its traffic, and a trace has nothing to draw"
+                    .to_owned(),
+                help: "write such flows under [flows]; a template saves words".to_owned(),
+            };
+            problems.report(record.place_of("kind"), mistake);
+            return None;
+        }
         kind.check_keys(record, problems);
         let receivers = record.integer("receivers").unwrap_or(1);
         if receivers > 1 && !kind.has_groups() {

@@ -12,13 +12,18 @@ use crate::mistake::Mistake;
 use crate::names::Names;
 use crate::plan::Network;
 use crate::problem::{Place, Problems};
+use crate::read::Loader;
 use crate::read::modes::{Levels, Reader};
+use crate::read::recordings::Recordings;
 use crate::read::traffic::{Kind, Values};
 use crate::record::Record;
 use crate::{
-    ClassIndex, Criticality, Destination, Flow, FlowIndex, HostIndex, Node, Protection, Traffic,
+    ClassIndex, Criticality, Destination, Flow, FlowIndex, HostIndex, ImportedFile, Node,
+    Protection, Traffic,
 };
 
+/// Associations of MMS are accepted there (RFC 1006 section 4).
+const MMS_PORT: u16 = 102;
 const FIRST_UDP_PORT: u16 = 10_000;
 const FIRST_GOOSE_APPLICATION: u16 = 0x0000;
 const FIRST_SAMPLED_VALUES_APPLICATION: u16 = 0x4000;
@@ -37,6 +42,9 @@ pub(super) struct Flows<'a> {
     parts: Vec<usize>,
     groups: usize,
     ports_used: BTreeMap<HostIndex, u16>,
+    /// Who reads values from whom.
+    associations: BTreeSet<(HostIndex, HostIndex)>,
+    recordings: Recordings,
 }
 
 /// What flows have beside their ends and their traffic.
@@ -67,11 +75,19 @@ impl<'a> Flows<'a> {
             parts: connected_parts(network),
             groups: 0,
             ports_used: BTreeMap::new(),
+            associations: BTreeSet::new(),
+            recordings: Recordings::default(),
         }
     }
 
-    /// Reads `[flows]`, with the help of `[templates]`.
-    pub(super) fn read(&mut self, file: &Record<'_>, problems: &mut Problems) {
+    /// Reads `[flows]`, with the help of `[templates]`. Returns what is to be known of
+    /// the recordings that they send.
+    pub(super) fn read(
+        &mut self,
+        file: &Record<'_>,
+        load: &mut Loader<'_>,
+        problems: &mut Problems,
+    ) -> Vec<ImportedFile> {
         let mut template_names = Names::new("template", "[templates]");
         let mut templates: Vec<Option<&DeTable<'_>>> = Vec::new();
         for named in file.named("templates") {
@@ -90,12 +106,13 @@ impl<'a> Flows<'a> {
                 .and_then(|name| template_names.find(name, record.place_of("like"), problems));
             let under = template.and_then(|template| templates[template]);
             if self
-                .read_flow(named.name, &record.over(under), problems)
+                .read_flow(named.name, &record.over(under), load, problems)
                 .is_none()
             {
                 self.names.spoil(named.name);
             }
         }
+        self.recordings.remarks()
     }
 
     /// Returns the flows and their names; reports if there are too many.
@@ -122,6 +139,7 @@ impl<'a> Flows<'a> {
         &mut self,
         name: &str,
         record: &Record<'_>,
+        load: &mut Loader<'_>,
         problems: &mut Problems,
     ) -> Option<()> {
         let kind = Kind::of(record);
@@ -132,7 +150,11 @@ impl<'a> Flows<'a> {
         let receivers = self.receivers(record, source, kind, problems);
         let kind = kind?;
         kind.check_keys(record, problems);
-        let traffic = Values::of_flow(kind, record, problems).traffic(kind);
+        let mut values = Values::of_flow(kind, record, problems);
+        if kind == Kind::Trace {
+            values.recording = self.recordings.of_flow(record, load, problems);
+        }
+        let traffic = values.traffic(kind);
         let terms = self.terms(kind, record, problems);
         let (source, traffic, terms) = (source?, traffic?, terms?);
         let place = rate_place(record);
@@ -169,7 +191,7 @@ impl<'a> Flows<'a> {
     ) {
         let index = FlowIndex(self.flows.len());
         self.names.give(name, index, place.clone(), problems);
-        let destination = self.destination(&traffic, &receivers, place, problems);
+        let destination = self.destination(&traffic, source, &receivers, place, problems);
         let by_level = self.levels.by_criticality(&traffic, &terms);
         self.flows.push(Flow {
             name: name.to_owned(),
@@ -382,6 +404,7 @@ impl<'a> Flows<'a> {
     fn destination(
         &mut self,
         traffic: &Traffic,
+        source: HostIndex,
         receivers: &[HostIndex],
         place: Place,
         problems: &mut Problems,
@@ -398,18 +421,48 @@ impl<'a> Flows<'a> {
             Traffic::SampledValues(_) => {
                 ethernet(0x04, FIRST_SAMPLED_VALUES_APPLICATION, self.group())
             }
-            Traffic::Udp(_) | Traffic::Message(_) | Traffic::BestEffort(_) => match receivers {
-                [host] => self.unicast(*host, place, problems),
-                _ => {
-                    // RFC 1112 section 6.4: the low 23 bits of the group.
-                    let [high, low] = self.group().to_be_bytes();
-                    Destination::Udp {
-                        mac: [0x01, 0x00, 0x5E, 0x40, high, low],
-                        ip: Ipv4Addr::new(239, 192, high, low),
-                        port: FIRST_UDP_PORT,
+            Traffic::Mms(_) => self.association(source, receivers[0], place, problems),
+            Traffic::Udp(_) | Traffic::Message(_) | Traffic::Trace(_) | Traffic::BestEffort(_) => {
+                match receivers {
+                    [host] => self.unicast(*host, place, problems),
+                    _ => {
+                        // RFC 1112 section 6.4: the low 23 bits of the group.
+                        let [high, low] = self.group().to_be_bytes();
+                        Destination::Udp {
+                            mac: [0x01, 0x00, 0x5E, 0x40, high, low],
+                            ip: Ipv4Addr::new(239, 192, high, low),
+                            port: FIRST_UDP_PORT,
+                        }
                     }
                 }
-            },
+            }
+        }
+    }
+
+    /// Returns the addresses of a station that is asked; reports if the same two talk
+    /// already, for nobody could tell their requests apart.
+    fn association(
+        &mut self,
+        source: HostIndex,
+        receiver: HostIndex,
+        place: Place,
+        problems: &mut Problems,
+    ) -> Destination {
+        let (from, to) = (
+            &self.network.hosts[source.0],
+            &self.network.hosts[receiver.0],
+        );
+        if !self.associations.insert((source, receiver)) {
+            let mistake = Mistake::Contradiction {
+                sentence: format!("`{}` reads values from `{}` twice", from.name, to.name),
+                help: "one association is enough: shorten its `period`".to_owned(),
+            };
+            problems.report(place, mistake);
+        }
+        Destination::Tcp {
+            mac: to.mac,
+            ip: to.ip,
+            port: MMS_PORT,
         }
     }
 
@@ -478,7 +531,7 @@ pub(super) fn protection(record: &Record<'_>, problems: &mut Problems) -> Protec
 
 /// Returns the value that makes the rate of a flow.
 fn rate_place(record: &Record<'_>) -> Place {
-    let keys = ["rate", "period", "min_time", "size"];
+    let keys = ["rate", "period", "min_time", "size", "file"];
     let key = keys.into_iter().find(|key| record.has(key));
     record.place_of(key.unwrap_or("kind"))
 }

@@ -307,6 +307,8 @@ impl Reader<'_> {
             Traffic::SampledValues(_) => ("sampled-values", &["class", "deadline"]),
             Traffic::Goose(_) => ("goose", &["class", "deadline"]),
             Traffic::Udp(_) => ("udp", &["class", "deadline"]),
+            Traffic::Trace(_) => ("trace", &["class", "deadline"]),
+            Traffic::Mms(_) => ("mms", &["class", "deadline"]),
             Traffic::BestEffort(_) => ("best-effort", &["class"]),
         };
         for (key, place) in record.own_keys() {
@@ -332,6 +334,8 @@ fn message_contract(traffic: &Traffic) -> Option<MessageContract> {
         Traffic::SampledValues(_)
         | Traffic::Goose(_)
         | Traffic::Udp(_)
+        | Traffic::Trace(_)
+        | Traffic::Mms(_)
         | Traffic::BestEffort(_) => None,
     }
 }

@@ -1,11 +1,13 @@
 //! Reads what a flow sends: which keys its kind has, and what they come to.
 
+use std::sync::Arc;
+
 use units::{BitRate, DataSize, Delay, Duration};
 
 use crate::contract::{LARGEST_FRAME, LARGEST_UNTAGGED_FRAME, SMALLEST_FRAME};
 use crate::flow::{
-    DEFAULT_CHANGES, DEFAULT_JITTER, DEFAULT_MAX_TIME, DEFAULT_MIN_TIME, LONGEST_JITTER,
-    SAMPLE_PERIODS, UDP_HEADERS,
+    DEFAULT_CHANGES, DEFAULT_JITTER, DEFAULT_MAX_TIME, DEFAULT_MIN_TIME, DEFAULT_VALUE,
+    LARGEST_VALUE, LONGEST_JITTER, SAMPLE_PERIODS, UDP_HEADERS,
 };
 use crate::limits::MOST_CHANGES;
 use crate::mistake::Mistake;
@@ -13,7 +15,8 @@ use crate::problem::{Place, Problems};
 use crate::record::Record;
 use crate::shape::{Shape, Zero, list};
 use crate::{
-    BestEffort, Goose, Message, SampledValues, StateChanges, TokenBucket, Traffic, wire_size,
+    BestEffort, Goose, Message, Mms, Recording, SampledValues, StateChanges, TokenBucket, Trace,
+    Traffic, wire_size,
 };
 
 /// The kinds of flows.
@@ -23,6 +26,8 @@ pub(super) enum Kind {
     Goose,
     Udp,
     Message,
+    Trace,
+    Mms,
     BestEffort,
 }
 
@@ -44,6 +49,8 @@ impl Kind {
             Self::Goose,
             Self::Udp,
             Self::Message,
+            Self::Trace,
+            Self::Mms,
             Self::BestEffort,
         ];
         kinds.into_iter().find(|kind| kind.facts().word == word)
@@ -57,8 +64,8 @@ impl Kind {
     /// Returns whether its frames may go to several receivers.
     pub(super) fn has_groups(self) -> bool {
         match self {
-            Self::SampledValues | Self::Goose | Self::Udp => true,
-            Self::Message | Self::BestEffort => false,
+            Self::SampledValues | Self::Goose | Self::Udp | Self::Trace => true,
+            Self::Message | Self::Mms | Self::BestEffort => false,
         }
     }
 
@@ -95,6 +102,18 @@ impl Kind {
                 largest_frame: LARGEST_UNTAGGED_FRAME,
                 keys: &["size", "period", "jitter"],
             },
+            Self::Trace => KindFacts {
+                word: "trace",
+                class: "control",
+                largest_frame: LARGEST_UNTAGGED_FRAME,
+                keys: &["file", "rate", "jitter"],
+            },
+            Self::Mms => KindFacts {
+                word: "mms",
+                class: "control",
+                largest_frame: LARGEST_UNTAGGED_FRAME,
+                keys: &["value", "period", "jitter"],
+            },
             Self::BestEffort => KindFacts {
                 word: "best-effort",
                 class: "best-effort",
@@ -110,6 +129,8 @@ impl Kind {
             Self::Goose => &["frame", "deadline"],
             Self::Udp => &["deadline"],
             Self::Message => &["size", "period", "deadline"],
+            Self::Trace => &["file", "deadline"],
+            Self::Mms => &["period", "deadline"],
             Self::BestEffort => &[],
         }
     }
@@ -134,10 +155,12 @@ impl Kind {
 
     /// Reports keys that the kind has not, of a flow, a flow set or a template.
     pub(super) fn check_meaning(self, record: &Record<'_>, problems: &mut Problems) {
-        const TRAFFIC: [&str; 11] = [
+        const TRAFFIC: [&str; 13] = [
             "frame",
             "payload",
             "size",
+            "file",
+            "value",
             "period",
             "rate",
             "burst",
@@ -172,7 +195,7 @@ impl Kind {
     fn default_frame(self) -> Option<DataSize> {
         match self {
             Self::Message | Self::BestEffort => Some(LARGEST_UNTAGGED_FRAME),
-            Self::SampledValues | Self::Goose | Self::Udp => None,
+            Self::SampledValues | Self::Goose | Self::Udp | Self::Trace | Self::Mms => None,
         }
     }
 
@@ -256,6 +279,8 @@ pub(super) struct Values {
     pub(super) frame: Option<DataSize>,
     pub(super) size: Option<DataSize>,
     pub(super) period: Option<Duration>,
+    pub(super) recording: Option<Arc<Recording>>,
+    value: Option<DataSize>,
     rate: Option<BitRate>,
     burst: Option<DataSize>,
     jitter: Option<Duration>,
@@ -320,9 +345,15 @@ impl Values {
         let spacing = spacing(record).unwrap_or(min_time);
         let changes = match kind {
             Kind::Goose => changes(record, spacing, problems),
-            Kind::SampledValues | Kind::Udp | Kind::Message | Kind::BestEffort => None,
+            Kind::SampledValues
+            | Kind::Udp
+            | Kind::Message
+            | Kind::Trace
+            | Kind::Mms
+            | Kind::BestEffort => None,
         };
         Self {
+            value: value(record, problems),
             jitter: jitter.filter(|jitter| *jitter <= LONGEST_JITTER),
             min_time,
             max_time: max_time.max(min_time),
@@ -334,16 +365,16 @@ impl Values {
 
     /// Returns the traffic, if everything that it needs is there.
     pub(super) fn traffic(&self, kind: Kind) -> Option<Traffic> {
-        let frame = self.frame.or(kind.default_frame())?;
+        let frame = || self.frame.or(kind.default_frame());
         let jitter = self.jitter.unwrap_or(DEFAULT_JITTER);
         Some(match kind {
             Kind::SampledValues => Traffic::SampledValues(SampledValues {
-                frame,
+                frame: frame()?,
                 period: self.period?,
                 jitter: self.jitter.or(self.period)?,
             }),
             Kind::Goose => Traffic::Goose(Goose {
-                frame,
+                frame: frame()?,
                 min_time: self.min_time,
                 max_time: self.max_time,
                 min_spacing: self.min_spacing,
@@ -351,9 +382,9 @@ impl Values {
                 jitter,
             }),
             Kind::Udp => Traffic::Udp(TokenBucket {
-                frame,
-                rate: self.token_rate(frame)?,
-                burst: self.burst.unwrap_or(wire_size(frame)),
+                frame: frame()?,
+                rate: self.token_rate(frame()?)?,
+                burst: self.burst.unwrap_or(wire_size(frame()?)),
                 jitter,
             }),
             Kind::Message => Traffic::Message(Message {
@@ -361,10 +392,32 @@ impl Values {
                 period: self.period?,
                 jitter,
             }),
+            Kind::Trace => Traffic::Trace(self.trace(jitter)?),
+            Kind::Mms => Traffic::Mms(Mms {
+                value: self.value?,
+                period: self.period?,
+                jitter,
+            }),
             Kind::BestEffort => Traffic::BestEffort(BestEffort {
-                frame,
+                frame: frame()?,
                 rate: self.rate,
             }),
+        })
+    }
+
+    /// Lets the burst follow from the rate: a quarter above the mean lets a recording
+    /// that pauses now and then catch up.
+    fn trace(&self, jitter: Duration) -> Option<Trace> {
+        let recording = Arc::clone(self.recording.as_ref()?);
+        let mean = recording.mean_rate().as_bps();
+        let rate = self
+            .rate
+            .unwrap_or(BitRate::from_bps(mean + mean.div_ceil(4)));
+        Some(Trace {
+            burst: recording.burst_at(rate),
+            rate,
+            jitter,
+            recording,
         })
     }
 
@@ -391,6 +444,23 @@ fn spacing(record: &Record<'_>) -> Option<Duration> {
     record
         .knows("min_spacing")
         .then(|| record.time("min_spacing"))?
+}
+
+/// Returns the size of the value that is read; reports one that an answer cannot carry.
+fn value(record: &Record<'_>, problems: &mut Problems) -> Option<DataSize> {
+    let value = record.size("value").unwrap_or(DEFAULT_VALUE);
+    let (least, most) = (DataSize::from_bytes(1), LARGEST_VALUE);
+    if (least..=most).contains(&value) {
+        return Some(value);
+    }
+    let (least, most) = (least.to_string(), most.to_string());
+    let mistake = Mistake::OutOfRange {
+        value: value.to_string(),
+        least,
+        most,
+    };
+    problems.report(record.place_of("value"), mistake);
+    None
 }
 
 /// Returns when the flow starts; those of flow sets start with the run.

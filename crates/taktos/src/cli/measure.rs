@@ -4,9 +4,11 @@
 //! [`target`](crate::measuring::target).
 
 mod calibrate;
+mod company;
 mod compare;
 mod recorded;
 mod show;
+mod stamps;
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -24,7 +26,7 @@ use measure::method::{
 };
 use measure::plan::TimeLeft;
 use measure::trial::{Tester, TrialError};
-use sim::emulation::likeness::Likeness;
+use sim::emulation::likeness::{self, Likeness};
 use thiserror::Error;
 use units::Duration;
 
@@ -77,6 +79,24 @@ pub struct Measure {
         conflicts_with = "agent"
     )]
     listen: Option<Endpoint>,
+    /// A recording whose frames are sent at their times by `replay`: a table of seconds
+    /// and bits, or a capture, as in trace:sensor.csv or trace:seen.pcapng.
+    #[arg(long, value_name = "trace:FILE", value_parser = company::trace_file, conflicts_with = "captures")]
+    traffic: Option<PathBuf>,
+    /// What is sent to the receiver beside whatever is measured: a recording, again and
+    /// again, or stations that read values over TCP port 102. For latency, throughput,
+    /// jitter, loss and replay.
+    #[arg(
+        long,
+        value_name = "trace:FILE|mms,…",
+        value_delimiter = ',',
+        conflicts_with = "captures"
+    )]
+    background: Vec<company::Background>,
+    /// Who stamps the frames at the ports of --ports: hardware is refused with what their
+    /// cards can do [default: kernel].
+    #[arg(long, value_enum, requires = "ports")]
+    stamps: Option<stamps::Wanted>,
     /// How many ports of a device that is started here are connected, 2 to 4; the
     /// method's own choice if nothing is said.
     #[arg(long, value_name = "N", conflicts_with = "ports")]
@@ -233,15 +253,21 @@ fn find(name: &str) -> Result<&'static Method, Failure> {
 
 fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
     let settings = settings(method, arguments)?;
+    let mut company = company::Wanted::of(method, arguments)?;
     let stop = stop_on_signals()
         .map_err(|error| Failure::Fault(format!("cannot catch Ctrl-C: {error}")))?;
     let record = Record::begin();
-    let mut tester = open(method, arguments, stop)?;
+    let (mut tester, remarks) = open(method, arguments, stop)?;
+    company.remark(remarks);
     say(format_args!("{}: {}", method.name, tester.setup().device));
     match &arguments.pcapng {
-        None => conduct(method, arguments, &settings, &mut *tester, record),
-        Some(path) => recorded::keep(path, &mut *tester, |tester| {
+        None => company.keep(&mut *tester, |tester| {
             conduct(method, arguments, &settings, tester, record)
+        }),
+        Some(path) => recorded::keep(path, &mut *tester, |tester| {
+            company.keep(tester, |tester| {
+                conduct(method, arguments, &settings, tester, record)
+            })
         }),
     }
 }
@@ -272,6 +298,12 @@ fn conduct(
         ));
     }
     let mut measurement = made?;
+    if let ("latency", Some(Target::EmulatedRelay(profile))) = (method.name, &arguments.target) {
+        let (effort, seed) = (settings.effort, settings.seed);
+        let likenesses = likeness::of_relay(profile, effort, seed, tester)?;
+        let figures = likenesses.iter().flat_map(Likeness::figures);
+        measurement.figures.extend(figures);
+    }
     if let (profile::METHOD_NAME, Some(Target::Emulated(emulated))) =
         (method.name, &arguments.target)
     {
@@ -333,12 +365,12 @@ fn settings(method: &Method, arguments: &Measure) -> Result<Settings, Failure> {
     })
 }
 
-/// Returns a tester with the device that is meant.
+/// Returns a tester with the device that is meant, and what is to be known of it.
 fn open(
     method: &Method,
     arguments: &Measure,
     stop: Arc<AtomicBool>,
-) -> Result<Box<dyn Tester>, Failure> {
+) -> Result<(Box<dyn Tester>, Vec<String>), Failure> {
     let wanted = Wanted::for_method(method.name, arguments.seed, stop);
     if !arguments.ports.is_empty() {
         let way = way(arguments)?;
@@ -346,7 +378,8 @@ fn open(
             arrangement, stop, ..
         } = wanted;
         let tester = LinkTester::on(&arguments.ports, way, arrangement, stop)?;
-        return Ok(Box::new(tester));
+        let remarks = stamps::settle(&tester, arguments.stamps)?;
+        return Ok((Box::new(tester), remarks));
     }
     let target = arguments.target.clone();
     let target = target.unwrap_or_else(|| Target::usual_for(method.name));
@@ -354,7 +387,8 @@ fn open(
         privilege::acquire()?;
     }
     let ports = arguments.connect.unwrap_or(wanted.ports);
-    Ok(target.open(&Wanted { ports, ..wanted })?)
+    let tester = target.open(&Wanted { ports, ..wanted })?;
+    Ok((tester, Vec::new()))
 }
 
 /// Returns how the agent of the user's device is reached.

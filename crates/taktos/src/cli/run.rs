@@ -24,7 +24,7 @@ pub fn run(arguments: &Run) -> Exit {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
-    let place = match choose(arguments) {
+    let place = match choose(arguments, &scenario) {
         Ok(place) => place,
         Err(exit) => return exit,
     };
@@ -92,10 +92,29 @@ fn wanted(arguments: &Run) -> Result<Scenario, Exit> {
 }
 
 /// Takes the privileges that the lab needs, while this is the only thread.
-fn choose(arguments: &Run) -> Result<Place, Exit> {
+fn choose(arguments: &Run, scenario: &Scenario) -> Result<Place, Exit> {
     let world = arguments.world;
     if world == Some(WorldName::Sim) {
         return Ok(Place::Sim);
+    }
+    if let Some((switch, profile)) = emulated(scenario) {
+        let why = format!(
+            "switch `{switch}` is to behave as `{profile}` does ([emulation]), and the switches of \
+             the lab are real ones of Taktos"
+        );
+        return match world {
+            Some(WorldName::Lab) => {
+                say(format_args!(
+                    "taktos: {why}: --world sim emulates it, or give it a profile without \
+                     [emulation]"
+                ));
+                Err(Exit::BadInput)
+            }
+            Some(WorldName::Sim) | None => {
+                say(format_args!("{why}; so in virtual time (--world sim)"));
+                Ok(Place::Sim)
+            }
+        };
     }
     match lab::privilege::acquire() {
         Ok(Privilege::Administrator) => Ok(Place::Lab(forwarding(arguments.engine)?)),
@@ -112,6 +131,17 @@ fn choose(arguments: &Run) -> Result<Place, Exit> {
             Ok(Place::Sim)
         }
     }
+}
+
+/// Returns a switch that is to behave as its profile says, and that profile.
+fn emulated(scenario: &Scenario) -> Option<(&str, &str)> {
+    let switches = scenario.switches.iter();
+    let mut emulated = switches.filter_map(|switch| {
+        let profile = &scenario.profiles[switch.profile.0];
+        profile.emulation.as_ref()?;
+        Some((switch.name.as_str(), profile.name.as_str()))
+    });
+    emulated.next()
 }
 
 /// Finds out who can forward for the switches, if nobody says so.

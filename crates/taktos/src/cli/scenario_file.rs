@@ -8,6 +8,7 @@ use scenario::{LONGEST_FILE, Scenario};
 use super::exit::Exit;
 use super::screen::say;
 use super::text_file;
+use crate::measuring::recordings;
 
 /// The most remarks about an imported file that are shown.
 const MOST_SHOWN: usize = 20;
@@ -18,7 +19,13 @@ pub fn read(path: &Path) -> Result<Scenario, Exit> {
     let text = text_file::read(path, LONGEST_FILE)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.display().to_string();
-    let mut load = |file: &str| text_file::load(&folder.join(file), LONGEST_DESCRIPTION);
+    let mut load = |file: &str| {
+        let path = folder.join(file);
+        match recordings::is_capture(&path) {
+            true => recordings::table_of_capture(&path),
+            false => text_file::load(&path, LONGEST_DESCRIPTION),
+        }
+    };
     let scenario = Scenario::parse(&name, &text, &mut load);
     let scenario = scenario.map_err(|error| text_file::show(&error))?;
     show_imports(&scenario);

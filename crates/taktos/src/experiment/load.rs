@@ -5,23 +5,27 @@ use measure::capture::Captures;
 use measure::identity::{Catalogue, FlowKey, Numbering};
 use measure::load::{HostLoad, Load, QueuedSource};
 use measure::recorder::{Recorder, Settings};
+use measure::traffic::trace::Trace;
 use measure::traffic::{
-    Acknowledger, Addresses, FrameTooShort, Source, best_effort, goose, message, udp,
+    Acknowledger, Addresses, Answerer, Answering, FrameTooShort, Source, best_effort, goose,
+    message, mms, trace, udp,
 };
-use measure::traffic::{BestEffort, Goose, Message, SampledValues, Udp, sampled_values};
+use measure::traffic::{BestEffort, Goose, Message, Replay, SampledValues, Udp, sampled_values};
 use measure::{Contract, FlowPlan, Promise, ReceiverIndex};
 use scenario::{Destination, Flow, FlowIndex, Phase, Scenario, Traffic};
 use units::{DataSize, Delay, Duration, Instant};
 use wire::ethernet::{MacAddress, VlanTag};
 
-use super::plan::acknowledged;
 use super::{Admission, ExperimentError};
+use crate::measuring::recordings::recorded;
 
 /// The priority that IEC 61850-8-1 and 9-2 give to GOOSE and Sampled Values.
 const PROCESS_BUS_PRIORITY: u8 = 4;
 /// The frames of a flow that are kept one by one in a network with levels: some 20 s of
 /// what a link of 100 Mbit/s carries, or 10 MB.
 const PASSAGES_KEPT: usize = 1 << 18;
+/// The queue of acknowledgements.
+const BEST_EFFORT: u8 = 0;
 /// The port that datagrams are sent from.
 const SOURCE_PORT: u16 = 49_152;
 
@@ -77,10 +81,9 @@ pub fn load(
         });
         for (receiver, host) in (0..).map(ReceiverIndex).zip(&flow.receivers) {
             load.hosts[host.0].receives.insert(index, receiver);
-            if acknowledged(flow) {
-                let acknowledger = Acknowledger::new(addresses(scenario, flow));
-                load.hosts[host.0].acknowledgers.push(acknowledger);
-            }
+            load.hosts[host.0]
+                .answering
+                .extend(answering(scenario, flow));
         }
     }
     (load, plans)
@@ -96,6 +99,31 @@ fn recording(scenario: &Scenario) -> Settings {
     Settings {
         passages,
         ..Settings::default()
+    }
+}
+
+/// Returns what answers to the frames of a flow where they arrive.
+fn answering(scenario: &Scenario, flow: &Flow) -> Option<Answering> {
+    match &flow.traffic {
+        Traffic::BestEffort(_) => {
+            let acknowledger = Acknowledger::new(addresses(scenario, flow));
+            Some(Answering {
+                who: Answerer::Acknowledger(acknowledger),
+                queue: BEST_EFFORT,
+            })
+        }
+        Traffic::Mms(traffic) => {
+            let server = mms::Server::new(addresses(scenario, flow), bytes(traffic.value));
+            Some(Answering {
+                who: Answerer::Mms(server),
+                queue: scenario.class_of(flow).queue,
+            })
+        }
+        Traffic::SampledValues(_)
+        | Traffic::Goose(_)
+        | Traffic::Udp(_)
+        | Traffic::Message(_)
+        | Traffic::Trace(_) => None,
     }
 }
 
@@ -151,9 +179,12 @@ fn plan(flow: &Flow, guarantee: Option<Delay>) -> FlowPlan {
         contract: contract(flow),
         period: match &flow.traffic {
             Traffic::SampledValues(traffic) => Some(traffic.period),
-            Traffic::Goose(_) | Traffic::Udp(_) | Traffic::Message(_) | Traffic::BestEffort(_) => {
-                None
-            }
+            Traffic::Goose(_)
+            | Traffic::Udp(_)
+            | Traffic::Message(_)
+            | Traffic::Trace(_)
+            | Traffic::Mms(_)
+            | Traffic::BestEffort(_) => None,
         },
     }
 }
@@ -203,6 +234,22 @@ fn source(
             until,
         })),
         Traffic::Message(_) => Source::Message(messages(scenario, flow, phases, times)),
+        Traffic::Trace(traffic) => Source::Trace(Replay::new(&trace::Config {
+            addresses: addresses(scenario, flow),
+            trace: Trace::of(recorded(&traffic.recording))
+                .expect("a recording has frames, and no more than are sent"),
+            contract,
+            start,
+            until,
+            again: None,
+        })),
+        Traffic::Mms(traffic) => Source::Mms(Box::new(mms::Client::new(&mms::Config {
+            addresses: addresses(scenario, flow),
+            period: traffic.period,
+            start,
+            until,
+            contract,
+        }))),
         Traffic::BestEffort(traffic) => Source::BestEffort(BestEffort::new(&best_effort::Config {
             addresses: addresses(scenario, flow),
             frame_length: bytes(traffic.frame),
@@ -320,6 +367,8 @@ fn key(scenario: &Scenario, flow: &Flow) -> FlowKey {
                 Traffic::SampledValues(_)
                 | Traffic::Udp(_)
                 | Traffic::Message(_)
+                | Traffic::Trace(_)
+                | Traffic::Mms(_)
                 | Traffic::BestEffort(_) => FlowKey::SampledValues {
                     destination,
                     application,
@@ -331,6 +380,10 @@ fn key(scenario: &Scenario, flow: &Flow) -> FlowKey {
             destination: ip,
             port,
         },
+        Destination::Tcp { ip, .. } => FlowKey::Mms {
+            source: scenario.hosts[flow.source.0].ip,
+            destination: ip,
+        },
     }
 }
 
@@ -340,15 +393,20 @@ fn numbering(flow: &Flow, times: Times) -> Numbering {
             rate: traffic.samples_per_second(),
             start: times.flow_start,
         },
-        Traffic::Goose(_) | Traffic::Udp(_) | Traffic::Message(_) | Traffic::BestEffort(_) => {
-            Numbering::Unbounded
-        }
+        Traffic::Goose(_)
+        | Traffic::Udp(_)
+        | Traffic::Message(_)
+        | Traffic::Trace(_)
+        | Traffic::Mms(_)
+        | Traffic::BestEffort(_) => Numbering::Unbounded,
     }
 }
 
 fn addresses(scenario: &Scenario, flow: &Flow) -> Addresses {
-    let Destination::Udp { mac, ip, port } = flow.destination else {
-        unreachable!("datagrams have a UDP destination")
+    let (Destination::Udp { mac, ip, port } | Destination::Tcp { mac, ip, port }) =
+        flow.destination
+    else {
+        unreachable!("packets have an address")
     };
     let host = &scenario.hosts[flow.source.0];
     Addresses {
@@ -380,4 +438,84 @@ fn process_bus_tag() -> VlanTag {
 
 fn bytes(size: DataSize) -> usize {
     usize::try_from(size.bytes_up()).expect("a frame fits in memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::token_bucket::{Conformance, TokenBucket};
+    use wire::ethernet::wire_size;
+
+    use super::*;
+
+    const STATIONS: &str = r#"
+[scenario]
+title = "Stations"
+duration = "2 s"
+
+[switches]
+s1 = {}
+
+[hosts]
+panel = { at = "s1" }
+unit = { at = "s1" }
+
+[flows.values]
+kind = "mms"
+from = "panel"
+to = "unit"
+period = "10 ms"
+value = "900 B"
+deadline = "5 ms"
+"#;
+
+    /// What is promised for requests and answers is what they are: no frame is larger,
+    /// and both keep their token buckets, also while the association is made.
+    #[test]
+    fn requests_and_answers_of_mms_keep_the_contracts_that_are_admitted() {
+        let mut nothing = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let scenario = Scenario::parse("stations.toml", STATIONS, &mut nothing).unwrap();
+        let flow = &scenario.flows[0];
+        let Traffic::Mms(traffic) = &flow.traffic else {
+            panic!("{flow:?}");
+        };
+        let times = Times {
+            run_start: Instant::ZERO,
+            flow_start: Instant::ZERO,
+            until: Instant::ZERO + scenario.duration,
+        };
+        let mut client = source(&scenario, flow, &[], times, 0, 0).unwrap();
+        let mut answering = answering(&scenario, flow).unwrap();
+        let contracts = [flow.contract().unwrap(), traffic.answers(Duration::ZERO)];
+        let mut buckets = contracts.map(|it| {
+            TokenBucket::new(Contract {
+                rate: it.rate,
+                burst: it.burst,
+            })
+        });
+        let mut keeps = |way: usize, at: Instant, length: usize| {
+            let size = wire_size(length);
+            assert!(size <= contracts[way].largest_frame, "{length} bytes");
+            assert!(size >= contracts[way].smallest_frame, "{length} bytes");
+            assert_eq!(buckets[way].take(at, size), Conformance::Within, "{at:?}");
+        };
+        let (mut frame, mut answer, mut answers) = (Vec::new(), Vec::new(), 0);
+
+        while let Some(due) = client.next_due() {
+            let Some(emitted) = client.emit(due, &mut frame) else {
+                continue;
+            };
+            keeps(0, due, emitted.length);
+            if let Some(length) = answering.who.received(&frame, &mut answer) {
+                keeps(1, due, length);
+                answers += 1;
+                client.received(due, &answer);
+            }
+        }
+
+        assert_eq!(
+            answers,
+            200 + 3,
+            "SYN, connection and association come first"
+        );
+    }
 }

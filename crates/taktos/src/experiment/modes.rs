@@ -126,6 +126,8 @@ fn jitter(flow: &Flow) -> units::Duration {
         scenario::Traffic::SampledValues(_)
         | scenario::Traffic::Goose(_)
         | scenario::Traffic::Udp(_)
+        | scenario::Traffic::Trace(_)
+        | scenario::Traffic::Mms(_)
         | scenario::Traffic::BestEffort(_) => units::Duration::ZERO,
     }
 }

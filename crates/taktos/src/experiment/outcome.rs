@@ -330,6 +330,8 @@ fn flow_facts(scenario: &Scenario, flow: &Flow) -> FlowFacts {
             Traffic::Goose(_) => FlowKind::Goose,
             Traffic::Udp(_) => FlowKind::Udp,
             Traffic::Message(_) => FlowKind::Message,
+            Traffic::Trace(_) => FlowKind::Trace,
+            Traffic::Mms(_) => FlowKind::Mms,
             Traffic::BestEffort(_) => FlowKind::BestEffort,
         },
         source: name(&flow.source),

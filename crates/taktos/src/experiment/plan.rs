@@ -88,8 +88,8 @@ fn timers(probe_interval: Duration) -> Timers {
     }
 }
 
-/// Returns what the flow asks of the controller; for a flood with
-/// acknowledgements, what those ask as well.
+/// Returns what the flow asks of the controller; where receivers answer, what the
+/// answers ask as well.
 #[must_use]
 pub fn requirements(scenario: &Scenario, flow: &Flow) -> Vec<Requirement> {
     let forward = Requirement {
@@ -100,21 +100,23 @@ pub fn requirements(scenario: &Scenario, flow: &Flow) -> Vec<Requirement> {
             .iter()
             .map(|host| scenario.hosts[host.0].name.clone())
             .collect(),
-        matching: matching(flow),
+        matching: matching(scenario, flow),
         class: scenario.class_of(flow).queue,
         traffic: traffic(scenario, flow),
         deadline: flow.deadline.map(Delay::from),
         protection: protection(flow),
         modes: None,
     };
-    let answers = acknowledged(flow).then(|| answers(scenario, flow, &forward));
-    std::iter::once(forward).chain(answers).collect()
-}
-
-/// Tells whether receivers of the flow answer.
-#[must_use]
-pub fn acknowledged(flow: &Flow) -> bool {
-    flow.contract().is_none()
+    let back = match &flow.traffic {
+        scenario::Traffic::BestEffort(_) => Some(acknowledgements(scenario, flow, &forward)),
+        scenario::Traffic::Mms(traffic) => Some(values(scenario, flow, traffic, &forward)),
+        scenario::Traffic::SampledValues(_)
+        | scenario::Traffic::Goose(_)
+        | scenario::Traffic::Udp(_)
+        | scenario::Traffic::Message(_)
+        | scenario::Traffic::Trace(_) => None,
+    };
+    std::iter::once(forward).chain(back).collect()
 }
 
 fn traffic(scenario: &Scenario, flow: &Flow) -> Traffic {
@@ -154,33 +156,62 @@ pub(super) fn frames(contract: Contract) -> Option<FrameBucket> {
 /// Returns what the receiver of a flood sends back. Its answers are few and have
 /// a promise of their own in the least urgent class that gives any: small frames
 /// without a limit are what a switch's processor bears worst.
-fn answers(scenario: &Scenario, flow: &Flow, flood: &Requirement) -> Requirement {
-    let receiver = flow.receivers[0];
-    let (from, to) = (&scenario.hosts[receiver.0], &scenario.hosts[flow.source.0]);
-    let matching = FlowMatch {
-        destination: Some(MacAddress(to.mac)),
-        transport: flood.matching.transport.map(|transport| Transport {
-            source: transport.destination,
-            destination: None,
-            ..transport
-        }),
-        ipv4_destination: Some(to.ip),
-        ..FlowMatch::default()
-    };
+fn acknowledgements(scenario: &Scenario, flow: &Flow, flood: &Requirement) -> Requirement {
     let promised = scenario
         .classes
         .iter()
         .map(|class| class.queue)
         .filter(|queue| *queue > 0);
     Requirement {
+        class: promised.min().unwrap_or_default(),
+        traffic: answer_traffic(flood.traffic),
+        deadline: Some(ANSWER_DEADLINE),
+        ..back(scenario, flow, flood)
+    }
+}
+
+/// Returns what the station sends back that is asked: as urgent as the requests, and
+/// promised the same.
+fn values(
+    scenario: &Scenario,
+    flow: &Flow,
+    traffic: &scenario::Mms,
+    requests: &Requirement,
+) -> Requirement {
+    let lateness = flow.deadline.unwrap_or_default() + ANSWER_JITTER.round_up();
+    let contract = traffic.answers(lateness);
+    Requirement {
+        traffic: Traffic {
+            rate: contract.rate,
+            burst: contract.burst,
+            largest_frame: contract.largest_frame,
+            smallest_frame: contract.smallest_frame,
+        },
+        ..back(scenario, flow, requests)
+    }
+}
+
+/// Returns what asks the same for frames from the receiver of a flow to its sender.
+fn back(scenario: &Scenario, flow: &Flow, forward: &Requirement) -> Requirement {
+    let receiver = flow.receivers[0];
+    let (from, to) = (&scenario.hosts[receiver.0], &scenario.hosts[flow.source.0]);
+    let matching = FlowMatch {
+        destination: Some(MacAddress(to.mac)),
+        transport: forward.matching.transport.map(|transport| Transport {
+            source: transport.destination,
+            destination: None,
+            ..transport
+        }),
+        ipv4_source: forward.matching.ipv4_source.map(|_| from.ip),
+        ipv4_destination: Some(to.ip),
+        ..FlowMatch::default()
+    };
+    Requirement {
         name: format!("{} (answers)", flow.name),
         source: from.name.clone(),
         destinations: vec![to.name.clone()],
         matching,
-        class: promised.min().unwrap_or_default(),
-        traffic: answer_traffic(flood.traffic),
-        deadline: Some(ANSWER_DEADLINE),
-        ..flood.clone()
+        ..forward.clone()
     }
 }
 
@@ -197,7 +228,7 @@ fn answer_traffic(flood: Traffic) -> Traffic {
     }
 }
 
-fn matching(flow: &Flow) -> FlowMatch {
+fn matching(scenario: &Scenario, flow: &Flow) -> FlowMatch {
     match flow.destination {
         Destination::Ethernet { mac, .. } => FlowMatch {
             ether_type: Some(match flow.traffic {
@@ -205,6 +236,8 @@ fn matching(flow: &Flow) -> FlowMatch {
                 scenario::Traffic::SampledValues(_)
                 | scenario::Traffic::Udp(_)
                 | scenario::Traffic::Message(_)
+                | scenario::Traffic::Trace(_)
+                | scenario::Traffic::Mms(_)
                 | scenario::Traffic::BestEffort(_) => EtherType::SAMPLED_VALUES,
             }),
             destination: Some(MacAddress(mac)),
@@ -215,6 +248,18 @@ fn matching(flow: &Flow) -> FlowMatch {
             ipv4_destination: Some(ip),
             transport: Some(Transport {
                 protocol: TransportProtocol::Udp,
+                source: None,
+                destination: Some(port),
+            }),
+            ..FlowMatch::default()
+        },
+        // All stations are asked at the same port: who asks tells them apart.
+        Destination::Tcp { mac, ip, port } => FlowMatch {
+            destination: Some(MacAddress(mac)),
+            ipv4_source: Some(scenario.hosts[flow.source.0].ip),
+            ipv4_destination: Some(ip),
+            transport: Some(Transport {
+                protocol: TransportProtocol::Tcp,
                 source: None,
                 destination: Some(port),
             }),

@@ -90,6 +90,22 @@ pub fn analyze(
     Ok(analysis.finish(&named))
 }
 
+/// Hands over every frame of a capture, and returns what it held.
+///
+/// # Errors
+///
+/// If the file cannot be read at all or is no capture.
+pub fn each_frame(
+    path: &Path,
+    mut take: impl FnMut(&Recorded<'_>),
+) -> Result<Contents, CaptureError> {
+    let mut capture = Capture::open(path)?;
+    while !capture.is_over {
+        capture.next(&mut take)?;
+    }
+    capture.finish().map(|(_, contents)| contents)
+}
+
 /// Returns from which capture to read: the one that is wanted, unless it is over.
 fn next(analysis: &Analysis, captures: &[Capture]) -> Option<Side> {
     let wanted = analysis.next_side();

@@ -15,6 +15,8 @@ use sim::tester::{CoreSwitch, SmallSwitch, Taught, VirtualTester};
 use thiserror::Error;
 use units::{BitRate, Duration};
 
+use super::emulated_relay;
+
 /// What targets there are, in the words of the command line.
 pub const TARGETS: &[(&str, &str)] = &[
     (
@@ -31,12 +33,19 @@ pub const TARGETS: &[(&str, &str)] = &[
         "a relay of known delay=, or with a bucket of known rate=, burst= and limit=",
     ),
     (
+        "relay:profile=PROFILE",
+        "a relay between namespaces with the latency, throughput and losses of a profile that has \
+         [emulation]",
+    ),
+    (
         "emulated:PROFILE",
         "a device in virtual time: zodiac-fx and banana-pi-r1 as built by LOKO, any other profile \
          that is built in, or a file ending in .toml",
     ),
 ];
 
+/// What a relay that emulates begins with.
+const PROFILE: &str = "profile=";
 /// The most bytes that a relay's bucket or queue holds.
 const MOST_BYTES: u32 = 1 << 30;
 /// What a token bucket has unless the user says otherwise: a frame, and fifty.
@@ -56,6 +65,8 @@ pub enum Target {
     Bridge,
     /// A relay.
     Relay(RelayPlan),
+    /// A relay that holds and loses frames as a device of this profile does.
+    EmulatedRelay(Box<Profile>),
     /// A device in virtual time.
     Emulated(Emulated),
 }
@@ -118,6 +129,17 @@ impl FromStr for Target {
                 choices: "afxdp, af-packet",
             }),
             ("bridge", None) => Ok(Self::Bridge),
+            ("relay", Some(kind)) if kind.starts_with(PROFILE) => {
+                let name = &kind[PROFILE.len()..];
+                let profile = named_profile(name)?;
+                match profile.emulation {
+                    Some(_) => Ok(Self::EmulatedRelay(Box::new(profile))),
+                    None => Err(ParseTargetError::Profile {
+                        name: name.to_owned(),
+                        reason: "it has bounds and no [emulation]".to_owned(),
+                    }),
+                }
+            }
             ("relay", kind) => relay(kind.unwrap_or_default()).map(Self::Relay),
             ("emulated", Some("zodiac-fx")) => Ok(Self::Emulated(Emulated::ZodiacFx)),
             ("emulated", Some("banana-pi-r1")) => Ok(Self::Emulated(Emulated::BananaPiR1)),
@@ -246,7 +268,11 @@ impl Target {
     #[must_use]
     pub fn is_real(&self) -> bool {
         match self {
-            Self::Taktos(_) | Self::OpenVswitch(_) | Self::Bridge | Self::Relay(_) => true,
+            Self::Taktos(_)
+            | Self::OpenVswitch(_)
+            | Self::Bridge
+            | Self::Relay(_)
+            | Self::EmulatedRelay(_) => true,
             Self::Emulated(_) => false,
         }
     }
@@ -266,7 +292,7 @@ impl Target {
     pub fn has_agent(&self) -> bool {
         match self {
             Self::Taktos(_) | Self::OpenVswitch(_) | Self::Emulated(_) => true,
-            Self::Bridge | Self::Relay(_) => false,
+            Self::Bridge | Self::Relay(_) | Self::EmulatedRelay(_) => false,
         }
     }
 
@@ -284,6 +310,9 @@ impl Target {
             Self::OpenVswitch(carried) => Subject::OpenVswitch(*carried),
             Self::Bridge => Subject::Bridge,
             Self::Relay(plan) => Subject::Relay(*plan),
+            Self::EmulatedRelay(profile) => {
+                Subject::Kept(emulated_relay::of_profile(profile, wanted.seed))
+            }
             Self::Emulated(which) => {
                 let stop = Arc::clone(&wanted.stop);
                 let tester = emulated(which, wanted);
@@ -401,5 +430,9 @@ mod tests {
         assert!("emulated:nowhere.toml".parse::<Target>().is_err());
         assert!("taktos:gpu".parse::<Target>().is_err());
         assert!("relay:delay=never".parse::<Target>().is_err());
+        let bounds = "relay:profile=line-rate".parse::<Target>().unwrap_err();
+        assert!(bounds.to_string().contains("no [emulation]"), "{bounds}");
+        let relay = "relay:profile=open-vswitch".parse::<Target>();
+        assert!(matches!(relay, Ok(Target::EmulatedRelay(_))), "{relay:?}");
     }
 }

@@ -17,6 +17,7 @@ mod measurements;
 mod openflow;
 mod privilege;
 mod profile;
+mod recordings;
 mod reproduce;
 mod results;
 mod scripted;

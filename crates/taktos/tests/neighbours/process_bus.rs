@@ -164,6 +164,7 @@ fn write_reads(file: &Path) -> usize {
     };
     let mut capture = begin(file);
     let mut client = mms::Client::new(&mms::Config {
+        contract: None,
         addresses,
         period: Duration::from_ms(20),
         start: Instant::ZERO,

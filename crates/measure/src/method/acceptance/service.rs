@@ -199,6 +199,7 @@ impl Plan {
                 period: POLLS_EVERY,
                 start: Instant::ZERO,
                 until,
+                contract: None,
             }))),
         };
         let sends = Stream {

@@ -123,6 +123,8 @@ pub(super) fn kind_class(flow: &FlowReport) -> &'static str {
         FlowKind::Goose => "goose",
         FlowKind::Udp => "udp",
         FlowKind::Message => "message",
+        FlowKind::Trace => "trace",
+        FlowKind::Mms => "mms",
         FlowKind::BestEffort => "best-effort",
     }
 }

@@ -7,6 +7,9 @@ use wire::tcp::Flags;
 use super::super::Emitted;
 use super::super::datagram::Addresses;
 use super::segment::{self, Numbers};
+use crate::Contract;
+use crate::token_bucket::{Conformance, TokenBucket};
+use wire::ethernet::wire_size;
 
 /// So often a message is sent before the connection is given up.
 pub const MOST_TRIES: u32 = 6;
@@ -30,7 +33,12 @@ pub struct Config {
     pub start: Instant,
     /// From when on nothing is sent.
     pub until: Option<Instant>,
+    /// What the sender agreed to.
+    pub contract: Option<Contract>,
 }
+
+/// The length of the longest frame: the one that asks for an association.
+pub const LONGEST_FRAME: usize = 221;
 
 /// How far the association is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +94,7 @@ pub struct Client {
     given_up: u64,
     skipped: u64,
     message: Vec<u8>,
+    bucket: Option<TokenBucket>,
 }
 
 impl Client {
@@ -93,10 +102,16 @@ impl Client {
     ///
     /// # Panics
     ///
-    /// If there is no time between two requests.
+    /// If there is no time between two requests, or the longest frame exceeds the
+    /// contract's burst.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         assert!(config.period > Duration::ZERO, "requests have a period");
+        let burst = config.contract.map(|contract| contract.burst);
+        assert!(
+            burst.is_none_or(|burst| wire_size(LONGEST_FRAME) <= burst),
+            "a frame fits into its burst"
+        );
         Self {
             config: Config {
                 addresses: Addresses {
@@ -117,6 +132,7 @@ impl Client {
             given_up: 0,
             skipped: 0,
             message: Vec::with_capacity(256),
+            bucket: config.contract.map(TokenBucket::new),
         }
     }
 
@@ -128,6 +144,10 @@ impl Client {
             None => self.step_due(),
         };
         let due = self.owes_since.map_or(next, |owed| owed.min(next));
+        let due = match &self.bucket {
+            Some(bucket) => due.max(bucket.ready_at(wire_size(LONGEST_FRAME))?),
+            None => due,
+        };
         self.config
             .until
             .is_none_or(|until| due < until)
@@ -139,6 +159,17 @@ impl Client {
         if self.next_due()? > now {
             return None;
         }
+        let emitted = self.step(now, frame)?;
+        if let Some(bucket) = &mut self.bucket {
+            // `next_due` has waited for the tokens of the longest frame.
+            let within = bucket.take(now, wire_size(emitted.length));
+            assert_eq!(within, Conformance::Within, "there were tokens");
+        }
+        Some(emitted)
+    }
+
+    /// Makes the segment that is due.
+    fn step(&mut self, now: Instant, frame: &mut Vec<u8>) -> Option<Emitted> {
         if let Some(unanswered) = self.unanswered
             && unanswered.retry_at <= now
         {

@@ -3,11 +3,13 @@
 use std::net::Ipv4Addr;
 
 use proptest::prelude::*;
-use units::{Duration, Instant};
-use wire::ethernet::MacAddress;
+use units::{BitRate, Duration, Instant};
+use wire::ethernet::{MacAddress, wire_size};
 
 use super::super::Addresses;
-use super::{Client, Config, Server};
+use super::{Client, Config, LONGEST_FRAME, Server};
+use crate::Contract;
+use crate::token_bucket::{Conformance, TokenBucket};
 
 const LATENCY: Duration = Duration::from_us(100);
 const PERIOD: Duration = Duration::from_ms(10);
@@ -44,6 +46,40 @@ fn a_dead_connection_is_given_up_and_another_opened() {
 
     assert_eq!(client.given_up(), 1);
     assert!(client.answers() > 1_500, "{}", client.answers());
+}
+
+/// The contract of a scenario, by which admission goes.
+#[test]
+fn a_contract_is_kept_whatever_is_lost_and_no_frame_is_larger_than_said() {
+    let contract = Contract {
+        rate: BitRate::from_bps(300_000),
+        burst: wire_size(LONGEST_FRAME),
+    };
+    let mut client = Client::new(&Config {
+        contract: Some(contract),
+        ..config(Duration::from_secs(5))
+    });
+    let mut server = Server::new(addresses(), 200);
+    let mut bucket = TokenBucket::new(contract);
+    let (mut frame, mut answer) = (Vec::new(), Vec::new());
+    let mut longest = 0;
+
+    for number in 0.. {
+        let Some(due) = client.next_due() else { break };
+        let Some(emitted) = client.emit(due, &mut frame) else {
+            continue;
+        };
+        longest = longest.max(emitted.length);
+        let kept = bucket.take(due, wire_size(emitted.length));
+        assert_eq!(kept, Conformance::Within, "frame {number}");
+        let is_lost = number % 7 == 3;
+        if !is_lost && server.received(&frame, &mut answer).is_some() {
+            client.received(due, &answer);
+        }
+    }
+
+    assert_eq!(longest, LONGEST_FRAME);
+    assert!(client.answers() > 10, "{}", client.answers());
 }
 
 proptest! {
@@ -112,6 +148,7 @@ fn config(length: Duration) -> Config {
         period: PERIOD,
         start: Instant::ZERO,
         until: Some(Instant::ZERO + length),
+        contract: None,
     }
 }
 
