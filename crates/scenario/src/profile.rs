@@ -5,7 +5,7 @@ use units::Delay;
 use crate::Emulation;
 
 /// The profiles that the program carries with it.
-pub(crate) const BUILT_IN: [(&str, &str); 12] = [
+pub(crate) const BUILT_IN: [(&str, &str); 14] = [
     (
         "taktos-kernel",
         include_str!("../../../profiles/taktos-kernel.toml"),
@@ -13,6 +13,14 @@ pub(crate) const BUILT_IN: [(&str, &str); 12] = [
     (
         "taktos-packet",
         include_str!("../../../profiles/taktos-packet.toml"),
+    ),
+    (
+        "taktos-af-packet",
+        include_str!("../../../profiles/taktos-af-packet.toml"),
+    ),
+    (
+        "taktos-af-xdp",
+        include_str!("../../../profiles/taktos-af-xdp.toml"),
     ),
     (
         "line-rate",

@@ -32,6 +32,8 @@ pub enum ProfileOrigin {
     Scenario,
     /// The command line names it.
     Chosen,
+    /// It is that of the engine that forwards for the switches.
+    Engine,
     /// It was measured on this machine.
     Measured,
 }

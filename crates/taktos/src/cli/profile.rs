@@ -3,14 +3,15 @@
 //! In the lab, where the kernel forwards, that is what they do on this machine: measured
 //! the first time, and kept ([`own_profile`](crate::measuring::own_profile)). Where it
 //! cannot be measured or is not believed, the scenario's own word stands, and the user
-//! is told.
+//! is told. Where a loop in user space forwards, each engine has a profile of its own that
+//! is shipped: a loop that shares its processor cannot be measured in some seconds.
 
 use std::convert::Infallible;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 use lab::forwarding_times::TimesError;
-use lab::switches::Forwarding;
+use lab::switches::{Carried, Forwarding};
 use linux::clock::WallTime;
 use measure::report::{ProfileOrigin, ProfileReport};
 use scenario::{Profile, Scenario};
@@ -80,6 +81,13 @@ pub fn settle(
             report.origin = ProfileOrigin::Chosen;
         }));
     }
+    if let (None, Some(name)) = (choice, of_engine(place)) {
+        let profile = Profile::built_in(name).expect("engines have profiles that are built in");
+        profiles::replace(scenario, &profile);
+        return Ok(reported(scenario, &own, |report| {
+            report.origin = ProfileOrigin::Engine;
+        }));
+    }
     match obtain(place, choice.is_some(), stop)? {
         Obtained::Profile { profile, kept } => {
             profiles::replace(scenario, &profile.profile());
@@ -95,6 +103,15 @@ pub fn settle(
                 report.instead = Some(why.clone());
             }))
         }
+    }
+}
+
+/// Returns the profile of the loop that forwards in a place, by its name, if one does.
+fn of_engine(place: Place) -> Option<&'static str> {
+    match place {
+        Place::Lab(Forwarding::Loop(Carried::Packet)) => Some("taktos-af-packet"),
+        Place::Lab(Forwarding::Loop(Carried::Xdp)) => Some("taktos-af-xdp"),
+        Place::Lab(Forwarding::Kernel) | Place::Sim => None,
     }
 }
 
@@ -228,6 +245,21 @@ fn age(profile: &OwnProfile) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_engine_of_a_loop_has_a_profile_that_is_built_in() {
+        for carried in [Carried::Packet, Carried::Xdp] {
+            let name = of_engine(Place::Lab(Forwarding::Loop(carried))).unwrap();
+
+            let profile = Profile::built_in(name).unwrap();
+
+            assert!(
+                profile.emulation.is_none(),
+                "{name}: the lab would refuse it"
+            );
+        }
+        assert_eq!(of_engine(Place::Sim), None);
+    }
 
     #[test]
     fn a_word_chooses_and_anything_else_is_a_name() {
