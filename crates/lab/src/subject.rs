@@ -181,7 +181,7 @@ impl Subject {
                 TaktosEngine::Kernel => true,
                 TaktosEngine::Packet | TaktosEngine::Xdp => false,
             },
-            Self::OpenVswitch(_) => false,
+            Self::OpenVswitch(_) | Self::Kept(_) => false,
         }
     }
 
@@ -292,7 +292,7 @@ impl Running {
             return Err(io::Error::other("a relay has two ports"));
         };
         let start = || DelayLine::kept_by((keeping.keeper)(), [first, second], own_processor());
-        self._delay_line = Some(stage.room.run(start)?);
+        self.delay_line = Some(stage.room.run(start)?);
         Ok(())
     }
 
