@@ -145,6 +145,11 @@ fn controller_config() -> controller::Config {
         metric: Metric::Links,
         timers: Timers {
             probe_interval: Duration::from_ms(100),
+            // A machine that stands still for seconds is to lose no link and no switch:
+            // what is lost here loses its carrier or its connection.
+            link_timeout: PATIENCE,
+            echo_timeout: PATIENCE,
+            handshake_timeout: PATIENCE,
             ..Timers::default()
         },
         probe_key: None,
