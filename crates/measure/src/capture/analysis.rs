@@ -25,8 +25,9 @@
 //!
 //! With unrelated clocks the latency of one direction alone cannot be told, only by
 //! how much it varies. Where a path is not the same there and back, half of the two
-//! ways is no latency of either. Duplicates: a packet that came twice is told from one
-//! that the sender's capture lacks by nothing but luck.
+//! ways is no latency of either. Copies of a segment of TCP: a retransmission has the
+//! same last byte. A sender that sends the same packet twice within 10 ms, of which one
+//! gets lost, seems to have been recorded twice.
 
 mod carried;
 mod clocks;
@@ -264,6 +265,7 @@ impl Analysis {
                 host,
                 is_segment: matches!(packet.content, packet::Content::Segment { .. }),
                 is_answered: false,
+                is_copy: false,
             },
         };
         match self.matcher.see(side, entry) {

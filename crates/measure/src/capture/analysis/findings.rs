@@ -257,6 +257,11 @@ fn counts(
             lost.saturating_sub(missing.answered),
         ),
         (
+            "packets that arrived twice",
+            "RFC 5560 section 2",
+            sender.copies[side.other().place()],
+        ),
+        (
             "packets reordered",
             "RFC 4737 section 3",
             reordered(&sender.pairs),

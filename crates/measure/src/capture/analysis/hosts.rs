@@ -34,6 +34,8 @@ pub(super) struct Sender {
     /// Packets that only the other capture has, by the capture that lacks them:
     /// segments of TCP, and all else.
     pub(super) missing: [Missing; 2],
+    /// Packets that each capture has twice and the other one once.
+    pub(super) copies: [u64; 2],
     /// When those of them were sent that nobody answered, and whether they are
     /// segments, in the order in which they were given up.
     pub(super) lost: [Vec<(u64, bool)>; 2],
@@ -113,12 +115,16 @@ impl Hosts {
         }
     }
 
-    /// Takes a packet that a side lacks.
+    /// Takes a packet that a side lacks, or a copy that the other one has.
     pub(super) fn missed(&mut self, by: Side, packet: &Entry<Seen>) {
         let seen = &packet.what;
         let Some(sender) = self.senders.get_mut(usize::from(seen.host)) else {
             return;
         };
+        if seen.is_copy && !seen.is_segment {
+            sender.copies[by.other().place()] += 1;
+            return;
+        }
         if !seen.is_answered && self.lost_kept < MOST_LOST {
             self.lost_kept += 1;
             sender.lost[by.place()].push((packet.at, seen.is_segment));

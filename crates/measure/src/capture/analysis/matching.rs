@@ -5,6 +5,9 @@
 //! fits the difference of the clocks best, which is that of the packet before. A
 //! clock that is set anew is believed once several packets in a row say so, and then
 //! of them, too.
+//!
+//! A packet without a partner that has the twin of one which was just found is a copy:
+//! it came twice, or was recorded twice, and nothing was lost.
 
 use super::Side;
 use super::waiting::{Entry, Waiting};
@@ -14,6 +17,10 @@ const SHELVES: u32 = 17;
 /// A latency changes by less than this from one packet to the next; less than a
 /// second, after which samples repeat their numbers.
 const REACH_NS: u64 = 800_000_000;
+/// The table of packets that were found lately has 2^12 shelves of eight places.
+const LATELY: u32 = 12;
+/// Two copies of a packet are no further apart.
+const COPY_NS: u64 = 10_000_000;
 /// So many packets in a row tell of a new difference of the clocks, before it is
 /// believed.
 const BELIEVED: u32 = 8;
@@ -27,6 +34,8 @@ pub(super) struct Seen {
     pub(super) is_segment: bool,
     /// Whether it was answered, so that it did arrive.
     pub(super) is_answered: bool,
+    /// Whether its capture has it a second time, and the other one has that.
+    pub(super) is_copy: bool,
 }
 
 /// The same packet in both captures.
@@ -42,6 +51,8 @@ pub(super) struct Pair {
 #[derive(Debug)]
 pub(super) struct Matcher {
     waiting: [Waiting<Seen>; 2],
+    /// Those that were found lately, as each side saw them.
+    found: [Waiting<()>; 2],
     /// By how much the stamps of the second capture are later.
     offset: Option<i64>,
     /// How many packets in a row told of another offset, and of which.
@@ -55,6 +66,7 @@ impl Default for Matcher {
     fn default() -> Self {
         Self {
             waiting: [Waiting::new(SHELVES), Waiting::new(SHELVES)],
+            found: [Waiting::new(LATELY), Waiting::new(LATELY)],
             offset: None,
             other: (0, 0),
             doubted: Vec::new(),
@@ -96,8 +108,30 @@ impl Matcher {
             Some(Belief::Turned) => self.has_turned = true,
         }
         match partner {
-            Some(partner) => Ok(pair(side, at, partner.at)),
-            None => Err(self.waiting[side.place()].put(packet)),
+            Some(partner) => {
+                self.note_found(packet.key, [(side, at), (side.other(), partner.at)]);
+                Ok(pair(side, at, partner.at))
+            }
+            None => Err(self.put(side, packet)),
+        }
+    }
+
+    /// Has a packet wait. Returns who had to leave for it.
+    fn put(&mut self, side: Side, mut packet: Entry<Seen>) -> Option<Entry<Seen>> {
+        let found = self.found[side.place()].near(packet.key, packet.at);
+        packet.what.is_copy = found.is_some_and(|it| it.at.abs_diff(packet.at) <= COPY_NS);
+        self.waiting[side.place()].put(packet)
+    }
+
+    /// Remembers when a packet that was found passed each side: a twin that waits there
+    /// is a copy of it.
+    fn note_found(&mut self, key: u64, passed: [(Side, u64); 2]) {
+        for (side, at) in passed {
+            self.found[side.place()].put(Entry { key, at, what: () });
+            let twin = self.waiting[side.place()].near(key, at);
+            if let Some(twin) = twin.filter(|it| it.at.abs_diff(at) <= COPY_NS) {
+                twin.what.is_copy = true;
+            }
         }
     }
 

@@ -174,6 +174,7 @@ fn samples_that_repeat_their_numbers_are_matched_to_the_right_second() {
         11_997
     );
     assert_eq!(count(&findings, "packets lost", from), 3);
+    assert_eq!(count(&findings, "packets that arrived twice", from), 0);
     assert_eq!(times(&findings, "one-way latency above its least").1, 0);
 }
 

@@ -51,15 +51,19 @@ impl<T: Copy> Waiting<T> {
         is_meant: impl FnOnce(&Entry<T>) -> bool,
     ) -> Option<Entry<T>> {
         let shelf = self.shelf(key);
-        let far = |entry: &Entry<T>| expected.map_or(entry.at, |at| at.abs_diff(entry.at));
-        let waiting = shelf.iter().enumerate();
-        let same = waiting.filter_map(|(place, entry)| Some((place, entry.as_ref()?)));
-        let same = same.filter(|(_, entry)| entry.key == key);
-        let (place, nearest) = same.min_by_key(|(_, entry)| far(entry))?;
+        let (place, nearest) = nearest(shelf, key, expected)?;
         if !is_meant(nearest) {
             return None;
         }
         shelf[place].take()
+    }
+
+    /// Returns what waits under `key` and came nearest to `at`.
+    #[inline]
+    pub(super) fn near(&mut self, key: u64, at: u64) -> Option<&mut Entry<T>> {
+        let shelf = self.shelf(key);
+        let (place, _) = nearest(shelf, key, Some(at))?;
+        shelf[place].as_mut()
     }
 
     /// Returns all that wait, in no order that means anything.
@@ -73,6 +77,21 @@ impl<T: Copy> Waiting<T> {
         let place = usize::try_from(key >> 32).unwrap_or(0) & mask;
         &mut self.shelves[place]
     }
+}
+
+/// Returns what waits under `key` and came nearest to `expected`, or first where nothing
+/// is expected, and its place.
+#[inline]
+fn nearest<T>(
+    shelf: &[Option<Entry<T>>; PLACES],
+    key: u64,
+    expected: Option<u64>,
+) -> Option<(usize, &Entry<T>)> {
+    let far = |entry: &Entry<T>| expected.map_or(entry.at, |at| at.abs_diff(entry.at));
+    let waiting = shelf.iter().enumerate();
+    let same = waiting.filter_map(|(place, entry)| Some((place, entry.as_ref()?)));
+    let same = same.filter(|(_, entry)| entry.key == key);
+    same.min_by_key(|(_, entry)| far(entry))
 }
 
 fn oldest<T>(shelf: &[Option<Entry<T>>; PLACES]) -> usize {

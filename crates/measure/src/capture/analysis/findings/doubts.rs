@@ -41,6 +41,7 @@ pub(super) fn of_both_captures(
     }
     for (capture, side) in captures.iter().zip([Side::First, Side::Second]) {
         remarks.extend(lacking(analysis, capture.0, side));
+        remarks.extend(doubled(analysis, capture.0, side));
     }
     if analysis.captures.iter().any(|it| it.super_frames > 0) {
         remarks.push(
@@ -183,6 +184,20 @@ fn lacking(analysis: &Analysis, name: &str, side: Side) -> Option<String> {
          the other side has, and {answered} that arrived there, as they were answered. Packets \
          that only it lacks may be its own loss and not the network's."
     ))
+}
+
+/// Says which packets of its own side a capture has twice.
+fn doubled(analysis: &Analysis, name: &str, side: Side) -> Option<String> {
+    let own = analysis.hosts.iter().map(|(_, _, sender)| sender);
+    let own = own.filter(|sender| side_of(analysis, sender) == side);
+    let copies: u64 = own.map(|sender| sender.copies[side.place()]).sum();
+    (copies > 0).then(|| {
+        format!(
+            "{name} has {copies} packets of its own side twice, and the other capture has each \
+             once: it was taken at two places at once, as by a mirror of both directions. The \
+             copies do not count as lost."
+        )
+    })
 }
 
 /// Says how the clocks differ.

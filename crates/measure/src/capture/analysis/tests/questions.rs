@@ -87,6 +87,34 @@ fn losses_are_counted_with_their_longest_run() {
 }
 
 #[test]
+fn a_packet_that_came_twice_is_no_loss_and_no_gap_of_a_capture() {
+    let mut world = stream(Question::Loss, 200);
+    let twin = |it: &Stamped, later: u64| Stamped {
+        at: it.at + later,
+        ..it.clone()
+    };
+    // The network doubles three packets and loses one; the sender's capture has two of
+    // its own twice.
+    let doubled: Vec<_> = world.second[10..13]
+        .iter()
+        .map(|it| twin(it, 300 * US))
+        .collect();
+    let recorded: Vec<_> = world.first[50..52].iter().map(|it| twin(it, 5)).collect();
+    world.second.remove(100);
+    world.second.extend(doubled);
+    world.first.extend(recorded);
+
+    let findings = world.analyse(Assumptions::default(), false);
+
+    let counted = |what: &str| count(&findings, what, "10.0.0.1");
+    assert_eq!(counted("packets that arrived twice"), 3);
+    assert_eq!(counted("packets lost"), 1);
+    assert_remark(&findings, "first has 2 packets of its own side twice");
+    let doubts = |it: &String| it.contains("itself incomplete");
+    assert!(!findings.remarks.iter().any(doubts));
+}
+
+#[test]
 fn rates_are_those_of_each_end() {
     let mut world = stream(Question::Throughput, 1_001);
     world.second.retain(|it| it.event.0 % 2 == 0);
