@@ -27,7 +27,7 @@ pub use table::table;
 use units::{BitRate, Duration};
 
 use super::{
-    Effort, Findings, Method, MethodError, Progress, Setting, Settings, at_each, choice,
+    Effort, Findings, Method, MethodError, Progress, Setting, Settings, at_each, choice, doubt,
     need_two_ports,
 };
 use crate::measurement::Value;
@@ -98,11 +98,7 @@ fn run(
         }
         Ok(())
     })?;
-    if let Some(bias) = tester.setup().bias.filter(|bias| *bias > Duration::ZERO) {
-        findings.remark(format!(
-            "Delays hold the tester's own share, {bias} by calibration, which is not taken off."
-        ));
-    }
+    doubt(&mut findings, tester.setup());
     if settings.effort == Effort::Quick {
         findings.remark(format!(
             "Each trial sent for {QUICK} in place of {TOGETHER}."
@@ -155,7 +151,9 @@ fn send(tester: &mut dyn Tester, plan: &Plan, point: &Point) -> Result<Observer,
         drain: DRAIN,
         ..Trial::default()
     };
-    let mut observer = Observer::new(point.services.iter().map(|it| plan.flow(*it)));
+    let bias = tester.setup().bias.unwrap_or_default();
+    let flows = point.services.iter().map(|it| plan.flow(*it));
+    let mut observer = Observer::new(flows, bias);
     tester.run(trial, &mut observer)?;
     Ok(observer)
 }
@@ -232,7 +230,7 @@ fn availability(record: &FlowRecord) -> (u64, f64) {
 mod tests {
     use super::*;
     use crate::method::Silent;
-    use crate::method::known_device::{KnownDevice, Lane, figure, number, settings};
+    use crate::method::known_device::{KnownDevice, Lane, figure, number, settings, times};
 
     fn rows(findings: &Findings, phase: &str, service: &str) -> Findings {
         let mut found = findings.clone();
@@ -295,6 +293,28 @@ mod tests {
             panic!("{row:#?}")
         };
         assert!((lost - 0.02).abs() < 1e-3, "{lost}");
+    }
+
+    #[test]
+    fn what_calibration_found_is_no_delay_of_the_device() {
+        let lane = || Lane::of(Duration::from_us(50));
+        let mut device = KnownDevice::new(lane(), lane());
+        device.setup_mut().bias = Some(Duration::from_us(3));
+
+        let found = run(
+            &mut device,
+            &settings(&[("services", "goose")]),
+            &mut Silent,
+        )
+        .unwrap();
+
+        let [least, _, most] = times(&found, "frame transfer delay", "together");
+        assert_eq!([least, most], [Duration::from_us(47); 2]);
+        let said = found
+            .remarks
+            .iter()
+            .any(|it| it.contains("3 us were taken off"));
+        assert!(said, "{:?}", found.remarks);
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) struct Observer {
     places: BTreeMap<FlowKey, usize>,
     /// When each flow was seen first: its numbers count from then on.
     begun: Vec<Option<Instant>>,
+    /// How much later an arrival is stamped than it should be.
+    bias: Duration,
     recorder: Option<Recorder>,
 }
 
@@ -33,13 +35,14 @@ impl Observer {
         passages: 0,
     };
 
-    pub(super) fn new(flows: impl Iterator<Item = Flow>) -> Self {
+    pub(super) fn new(flows: impl Iterator<Item = Flow>, bias: Duration) -> Self {
         let flows: Vec<_> = flows.collect();
         let places = flows.iter().enumerate();
         Self {
             places: places.map(|(place, flow)| (flow.key, place)).collect(),
             begun: vec![None; flows.len()],
             flows,
+            bias,
             recorder: None,
         }
     }
@@ -90,7 +93,8 @@ impl Watcher for Observer {
                 recorder.sent(flow, sequence, size, sighting.at);
             }
             (Way::Received, TO) => {
-                recorder.received(flow, ReceiverIndex(0), sequence, sighting.at);
+                let at = Instant::from_ns(sighting.at.as_ns().saturating_sub(self.bias.as_ns()));
+                recorder.received(flow, ReceiverIndex(0), sequence, at);
             }
             (Way::Sent | Way::Received, _) => {}
         }
