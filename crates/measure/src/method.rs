@@ -184,10 +184,16 @@ impl Settings {
     /// by the effort.
     #[must_use]
     pub fn length(&self, full: Duration, quick: Duration) -> Duration {
-        self.duration.unwrap_or(match self.effort {
+        self.duration.unwrap_or(self.usual(full, quick))
+    }
+
+    /// Returns what is usual by the effort.
+    #[must_use]
+    pub fn usual<T>(&self, full: T, quick: T) -> T {
+        match self.effort {
             Effort::Full => full,
             Effort::Quick => quick,
-        })
+        }
     }
 }
 

@@ -86,10 +86,7 @@ fn run(
 ) -> Result<Findings, MethodError> {
     need_two_ports(tester.setup(), METHOD.name)?;
     let limits = Limits::choose(tester.setup(), settings)?;
-    let usual = match settings.effort {
-        Effort::Full => REPEATS,
-        Effort::Quick => QUICK_REPEATS,
-    };
+    let usual = settings.usual(REPEATS, QUICK_REPEATS);
     let plan = Plan {
         limits,
         repeats: settings.option("repeats", usual)?,

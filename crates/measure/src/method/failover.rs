@@ -149,10 +149,7 @@ fn run(
 
 impl Plan {
     fn choose(setup: &Setup, settings: &Settings) -> Result<Self, MethodError> {
-        let usual = match settings.effort {
-            Effort::Full => TIMES,
-            Effort::Quick => QUICK_TIMES,
-        };
+        let usual = settings.usual(TIMES, QUICK_TIMES);
         let ports = setup.ports.len();
         let detour = match settings.option("detour", usize::MAX)? {
             usize::MAX => (ports > 2).then_some(PortIndex(2)),

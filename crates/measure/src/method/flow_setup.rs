@@ -136,10 +136,7 @@ struct Plan {
 
 impl Plan {
     fn choose(settings: &Settings) -> Result<Self, MethodError> {
-        let usual = match settings.effort {
-            Effort::Full => FLOWS,
-            Effort::Quick => QUICK_FLOWS,
-        };
+        let usual = settings.usual(FLOWS, QUICK_FLOWS);
         let plan = Self {
             flows: settings.option("flows", usual)?,
             first: settings.option("first", 0)?,

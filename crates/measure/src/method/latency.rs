@@ -177,11 +177,7 @@ impl Common {
         if !(path.addresses.shortest_frame()..=LONGEST_FRAME_BYTES).contains(&size) {
             return Err(MethodError::Option("size".to_owned(), size.to_string()));
         }
-        let usual = match settings.effort {
-            Effort::Full => ROUNDS,
-            Effort::Quick => QUICK_ROUNDS,
-        };
-        let rounds = settings.option("rounds", usual)?;
+        let rounds = settings.option("rounds", settings.usual(ROUNDS, QUICK_ROUNDS))?;
         // The first round only warms up.
         if rounds == 0 || rounds >= super::MOST_ROUNDS {
             return Err(MethodError::Option("rounds".to_owned(), rounds.to_string()));

@@ -24,7 +24,7 @@ use super::control_plane::version_of;
 use super::data_plane::passages::number_of;
 use super::orders::{self, Entry, Version};
 use super::table_setting::{FROM, TO, addresses, output};
-use super::{Effort, Findings, Method, MethodError, Progress, Settings, choice, need_two_ports};
+use super::{Findings, Method, MethodError, Progress, Settings, choice, need_two_ports};
 use crate::measurement::Value;
 use crate::traffic::datagram::Datagram;
 use crate::trial::{
@@ -70,11 +70,7 @@ fn run(
 ) -> Result<Findings, MethodError> {
     let version = version_of(tester)?;
     need_two_ports(tester.setup(), METHOD.name)?;
-    let usual = match settings.effort {
-        Effort::Full => MOST,
-        Effort::Quick => QUICK_MOST,
-    };
-    let most: u32 = settings.option("most", usual)?;
+    let most: u32 = settings.option("most", settings.usual(MOST, QUICK_MOST))?;
     if !(1..=LIMIT).contains(&most) {
         return Err(MethodError::Option("most".to_owned(), most.to_string()));
     }

@@ -38,7 +38,7 @@ pub const METHOD: Method = Method {
         ("test", "search, udp or tcp, or several [search]"),
         (
             "size",
-            "bytes of a frame with check sequence, as in 64,1518",
+            "bytes of a frame with check sequence [all of RFC 2544 and S4-3, quick 64,512,1518]",
         ),
         (
             "window",
@@ -52,7 +52,10 @@ pub const METHOD: Method = Method {
             "rate",
             "the highest rate that is offered [that of the link, or 1Gbit/s]",
         ),
-        ("precision", "how narrow the search gets [650kbit/s]"),
+        (
+            "precision",
+            "how narrow the search gets [650kbit/s, quick a 64th of the rate]",
+        ),
         ("tolerance", "the share that may be lost, as in 0.00001 [0]"),
     ],
     run,
@@ -60,6 +63,7 @@ pub const METHOD: Method = Method {
 
 /// RFC 2544 section 9.1, and the sizes of S4-3.
 const SIZES: [usize; 9] = [64, 122, 128, 256, 306, 512, 1_024, 1_280, 1_518];
+const QUICK_SIZES: [usize; 3] = [64, 512, 1_518];
 /// S3-3.
 const WINDOWS: [u32; 4] = [1_500, 10_000, 65_000, 150_000];
 const LARGEST_WINDOW: u32 = 1_000_000;
@@ -74,6 +78,8 @@ const SHORTEST: Duration = Duration::from_ms(500);
 const RATE: BitRate = BitRate::from_mbps(1_000);
 /// S4-3.
 const PRECISION: BitRate = BitRate::from_bps(650_000);
+/// A quick search ends when the range is as narrow as the rate over this.
+const QUICK_STEPS: u64 = 64;
 /// What is later than this is left out.
 const PATIENCE: Duration = Duration::from_ms(1);
 /// RFC 2544 section 23: how long the last frames have.
@@ -86,6 +92,9 @@ const TRIES: u32 = 3;
 /// A rate was not offered if the machine stood still for more than one part of so many
 /// of the trial.
 const STANDING_STILL: u64 = 10;
+/// More than so many times as much as was due while the machine stood still is not
+/// its fault.
+const FAULT_OF_STALLS: u128 = 4;
 /// A rate is told if what arrived took longer than this.
 const SHORTEST_SPAN: Duration = Duration::from_ms(100);
 
@@ -133,7 +142,11 @@ fn run(
     progress: &mut dyn Progress,
 ) -> Result<Findings, MethodError> {
     need_two_ports(tester.setup(), METHOD.name)?;
-    let limits = Limits::choose(tester.setup(), settings)?;
+    let mut limits = Limits::choose(tester.setup(), settings)?;
+    if settings.effort == Effort::Quick {
+        let coarse = BitRate::from_bps((limits.rate.as_bps() / QUICK_STEPS).max(1));
+        limits.precision = settings.option("precision", PRECISION.max(coarse))?;
+    }
     let points = points(settings)?;
     let mut findings = at_each(&points, progress, |setting, point, found| match *point {
         Point::Search(size) => {
@@ -145,7 +158,10 @@ fn run(
         Point::Tcp(window, load) => tcp(tester, &limits, (window, load), setting, found),
     })?;
     if settings.effort == Effort::Quick {
-        findings.remark(format!("Trials had {} in place of {FULL}.", limits.length));
+        findings.remark(format!(
+            "Trials had {} in place of {FULL}, and rates are known to {}.",
+            limits.length, limits.precision
+        ));
     }
     Ok(findings)
 }
@@ -162,10 +178,7 @@ impl Limits {
             precision: settings.option("precision", PRECISION)?,
             tolerance,
             length: settings.length(FULL, QUICK),
-            drain: match settings.effort {
-                Effort::Full => DRAIN,
-                Effort::Quick => QUICK_DRAIN,
-            },
+            drain: settings.usual(DRAIN, QUICK_DRAIN),
         })
     }
 
@@ -180,7 +193,8 @@ fn points(settings: &Settings) -> Result<Vec<(Setting, Point)>, MethodError> {
     let mut points = Vec::new();
     for test in settings.list("test", vec![Test::Search])? {
         if test == Test::Search {
-            for size in settings.list("size", SIZES.to_vec())? {
+            let usual = settings.usual(SIZES.to_vec(), QUICK_SIZES.to_vec());
+            for size in settings.list("size", usual)? {
                 check_size(size)?;
                 let setting = vec![choice("size", format!("{size} bytes"))];
                 points.push((setting, Point::Search(size)));
@@ -324,27 +338,27 @@ fn at_rate(
     length: Duration,
     outcome: &mut Outcome,
 ) -> Result<Trialled, MethodError> {
-    for _ in 1..TRIES {
-        let (trialled, conduct) = try_once(tester, limits, (rate, size), length, outcome)?;
+    let mut tries = 1;
+    loop {
+        let (trialled, is_excused) = try_once(tester, limits, (rate, size), length, outcome)?;
         match trialled {
             Trialled::Clean => return Ok(trialled),
-            Trialled::Lossy | Trialled::NotOffered if conduct.stalls.count() == 0 => {
+            Trialled::Lossy | Trialled::NotOffered if tries == TRIES || !is_excused => {
                 return Ok(trialled);
             }
-            Trialled::Lossy | Trialled::NotOffered => {}
+            Trialled::Lossy | Trialled::NotOffered => tries += 1,
         }
     }
-    let (trialled, _) = try_once(tester, limits, (rate, size), length, outcome)?;
-    Ok(trialled)
 }
 
+/// Tries a rate once, and tells whether the machine may be to blame for what is missing.
 fn try_once(
     tester: &mut dyn Tester,
     limits: &Limits,
     (rate, size): (BitRate, usize),
     length: Duration,
     outcome: &mut Outcome,
-) -> Result<(Trialled, Conduct), MethodError> {
+) -> Result<(Trialled, bool), MethodError> {
     let frame_length = size - CHECK_SEQUENCE;
     let pace = Pace::at(rate, wire_size(frame_length));
     let frames = pace.frames_in(length).min(MOST_COUNTED);
@@ -368,8 +382,20 @@ fn try_once(
     if outcome.trials == 1 {
         outcome.highest = passage.clone();
     }
-    let trialled = judge(&passage, &conduct, (frames, length), limits.tolerance);
-    Ok((trialled, conduct))
+    let offered = (frames, length);
+    let of_stalls = due_in_stalls(&conduct, offered);
+    let gone = frames.saturating_sub(passage.received).max(conduct.unseen);
+    let is_excused = conduct.stalls.count() > 0
+        && u128::from(gone) <= of_stalls.max(1).saturating_mul(FAULT_OF_STALLS);
+    let trialled = judge(&passage, &conduct, offered, limits.tolerance);
+    Ok((trialled, is_excused))
+}
+
+/// Returns how many frames were due while the machine stood still, and while it made up
+/// for that.
+fn due_in_stalls(conduct: &Conduct, (frames, length): (u64, Duration)) -> u128 {
+    let still = conduct.stalls.total().as_ns().saturating_mul(2);
+    u128::from(frames) * u128::from(still) / u128::from(length.as_ns().max(1))
 }
 
 fn judge(
@@ -379,10 +405,8 @@ fn judge(
     tolerance: f64,
 ) -> Trialled {
     let missing = frames.saturating_sub(passage.sent).max(conduct.skipped);
-    // What was due while the machine stood still, and while it made up for that.
-    let still = conduct.stalls.total().as_ns().saturating_mul(2);
-    let still = still.min(length.as_ns() / STANDING_STILL);
-    let of_stalls = u128::from(frames) * u128::from(still) / u128::from(length.as_ns().max(1));
+    let of_stalls =
+        due_in_stalls(conduct, (frames, length)).min(u128::from(frames / STANDING_STILL));
     let allowed = u128::from(frames / OFFERED) + of_stalls;
     if u128::from(missing) > allowed || conduct.unseen > 0 {
         return Trialled::NotOffered;

@@ -14,6 +14,7 @@ use crate::experiment::{Admission, Audience, Discovered};
 pub const WIDTH: usize = 100;
 /// How often a line says how far it is, where there is no bar.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
+const EACH_SECOND: Duration = Duration::from_secs(1);
 
 /// Writes a line to standard error.
 pub fn say(line: impl Display) {
@@ -191,10 +192,12 @@ impl Steps {
 }
 
 fn steps_bar(name: &str, total: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} {bar:24} {percent:>3} %")
+    let style = ProgressStyle::with_template("{msg} {bar:24} {percent:>3} % {elapsed}")
         .expect("the template is well formed")
         .progress_chars("━╸─");
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    // A step may take minutes, and shall not look as if nothing went on.
+    bar.enable_steady_tick(EACH_SECOND.into());
     bar.with_style(style).with_message(name.to_owned())
 }
 

@@ -20,6 +20,8 @@ use crate::measuring::turns::{Plan, TurnError, in_turns};
 /// The methods behind SDN4CI Table I, and the one that needs an OpenFlow agent.
 const METHODS: [&str; 5] = ["latency", "jitter", "loss", "throughput", "failover"];
 const OF_AGENTS: &str = "table-size";
+const ROUNDS: u64 = 5;
+const QUICK_ROUNDS: u64 = 2;
 /// The most rounds.
 const MOST_ROUNDS: u64 = 100;
 
@@ -35,9 +37,10 @@ pub struct Compare {
     /// OpenFlow agent].
     #[arg(long, value_name = "METHOD,…", value_delimiter = ',')]
     methods: Vec<String>,
-    /// How often each device has its turn: bounds come from how the rounds differ.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=MOST_ROUNDS))]
-    rounds: u64,
+    /// How often each device has its turn: bounds come from how the rounds differ
+    /// [default: 5, quick 2].
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=MOST_ROUNDS))]
+    rounds: Option<u64>,
     /// Do less: enough to see that it works. The result says so.
     #[arg(long)]
     quick: bool,
@@ -108,13 +111,14 @@ fn measured(arguments: &Compare) -> Result<[Vec<Measurement>; 2], Failure> {
         let method = find(name)?;
         Ok((method, BTreeMap::new()))
     });
+    let (effort, usual) = match arguments.quick {
+        true => (Effort::Quick, QUICK_ROUNDS),
+        false => (Effort::Full, ROUNDS),
+    };
     let plan = Plan {
         methods: methods.collect::<Result<_, Failure>>()?,
-        rounds: arguments.rounds,
-        effort: match arguments.quick {
-            true => Effort::Quick,
-            false => Effort::Full,
-        },
+        rounds: arguments.rounds.unwrap_or(usual),
+        effort,
         seed: arguments.seed,
         duration: arguments.duration,
     };
