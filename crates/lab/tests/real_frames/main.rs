@@ -8,6 +8,7 @@ mod cable;
 mod departures;
 mod keeper;
 mod killed;
+mod methods;
 mod modes;
 mod network;
 mod pacing;

@@ -203,6 +203,53 @@ fn borrowed_interfaces_work_and_their_disappearance_is_named() {
     );
 }
 
+#[test]
+fn an_interface_that_disappears_in_the_middle_of_a_trial_is_named() {
+    let Some(room) = namespace_or_skip("tester vanishing") else {
+        return;
+    };
+    if !process::is_installed("ip") {
+        let _ = writeln!(
+            std::io::stderr(),
+            "\nSKIPPED tester vanishing: needs `ip`\n"
+        );
+        return;
+    }
+    let ip = |words: &str| {
+        let words: Vec<_> = words.split_whitespace().collect();
+        process::run(&room, &words).unwrap();
+    };
+    ip("ip link add first type veth peer name second");
+    ip("ip link set first up");
+    ip("ip link set second up");
+    let names = ["first", "second"].map(str::to_owned);
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut cut = OnFirst(Some(|| ip("ip link delete first")));
+
+    let gone = room.run(|| {
+        let mut tester = LinkTester::on(&names, None, Arrangement::Stations, stop).unwrap();
+        await_way(&mut tester);
+        tester.run(trial(100), &mut cut).unwrap_err()
+    });
+
+    let TrialError::PortGone { port, after, .. } = &gone else {
+        panic!("{gone}")
+    };
+    assert!(names.contains(port), "{gone}");
+    assert!(*after > Duration::ZERO, "{gone}");
+}
+
+/// Does something when the first frame is seen.
+struct OnFirst<F>(Option<F>);
+
+impl<F: FnOnce()> Watcher for OnFirst<F> {
+    fn see(&mut self, _: &Sighting<'_>) {
+        if let Some(deed) = self.0.take() {
+            deed();
+        }
+    }
+}
+
 fn held_against(test: &str, delay: Option<Duration>) -> Option<Held> {
     namespace_or_skip(test)?;
     let relay = RelayPlan {

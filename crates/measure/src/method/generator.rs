@@ -147,3 +147,26 @@ fn describe(conduct: &Conduct, received: u64, setting: &Setting, found: &mut Fin
         found.add((quantity, SOURCE), setting, Value::Count(count));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Silent;
+    use crate::method::known_device::{KnownDevice, Lane, number, settings, times};
+
+    #[test]
+    fn a_tester_of_known_lateness_is_found_to_have_it() {
+        let late = Duration::from_us(30);
+        let mut tester = KnownDevice::new(Lane::of(Duration::ZERO), Lane::of(Duration::ZERO));
+        tester.late = late;
+        let mut wish = settings(&[("streams", "3"), ("rate", "1000")]);
+        wish.duration = Some(Duration::from_ms(500));
+
+        let found = run(&mut tester, &wish, &mut Silent).unwrap();
+
+        let [least, _, most] = times(&found, "lateness", "");
+        assert_eq!([least, most], [late; 2]);
+        assert_eq!(number(&found, "sent", ""), 3 * 500);
+        assert_eq!(number(&found, "received", ""), 3 * 500);
+    }
+}

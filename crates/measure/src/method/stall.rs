@@ -76,3 +76,68 @@ fn figure(quantity: &str, value: Value) -> Figure {
         value,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use units::Instant;
+
+    use super::*;
+    use crate::method::Silent;
+    use crate::method::known_device::{figure, number, settings};
+    use crate::stalls::Stalls;
+    use crate::trial::{Conduct, Setup, Stamps};
+
+    /// A machine that stands still for so long at the beginning of each trial.
+    struct Standing(Setup, Duration);
+
+    impl Tester for Standing {
+        fn setup(&self) -> &Setup {
+            &self.0
+        }
+
+        fn run(&mut self, trial: Trial, _: &mut dyn Watcher) -> Result<Conduct, TrialError> {
+            let mut stalls = Stalls::new(Duration::from_us(100));
+            let end = Instant::ZERO + trial.length;
+            stalls.look("tester", Instant::ZERO, Instant::ZERO + self.1);
+            stalls.look(
+                "tester",
+                Instant::ZERO + self.1,
+                end.min(Instant::ZERO + self.1 * 2u64),
+            );
+            Ok(Conduct {
+                lateness: Distribution::default(),
+                calm_lateness: Distribution::default(),
+                sent: 0,
+                skipped: 0,
+                unseen: 0,
+                stalls,
+                clock_steps: Vec::new(),
+            })
+        }
+    }
+
+    #[test]
+    fn what_a_machine_is_known_to_stand_still_is_found() {
+        let setup = Setup {
+            device: "none".to_owned(),
+            ports: Vec::new(),
+            rate: None,
+            one_clock: true,
+            stamps: Stamps::Virtual,
+            bias: None,
+            agent: false,
+        };
+        for (still, count) in [(50, 0), (700, 10)] {
+            let mut machine = Standing(setup.clone(), Duration::from_us(still));
+
+            let found = run(&mut machine, &settings(&[]), &mut Silent).unwrap();
+
+            // Twice in each of five trials.
+            assert_eq!(number(&found, "stalls", ""), count);
+            let Value::Time(lost) = figure(&found, "time lost to stalls", "") else {
+                panic!("{found:#?}")
+            };
+            assert_eq!(*lost, Duration::from_us(still) * count);
+        }
+    }
+}
