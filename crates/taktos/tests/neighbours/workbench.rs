@@ -16,8 +16,9 @@ use tempfile::TempDir;
 use wire::ethernet::MacAddress;
 
 /// How long a test waits for what must come, before it fails: on a machine that
-/// is busy with other tests a controller needs half a minute to start.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// is busy with other tests a controller needs half a minute to start, and Mininet
+/// more than two.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// How long an answer may be under way before the question is repeated.
 const REPEAT_AFTER: Duration = Duration::from_millis(100);
 /// Where hosts listen.
