@@ -110,7 +110,8 @@ pub fn version_of(tester: &dyn Tester) -> Result<Version, MethodError> {
     let setup = tester.setup();
     if !setup.agent {
         return Err(MethodError::Unsuitable(format!(
-            "{} has no OpenFlow agent: choose a switch that connects to a controller",
+            "{} has no OpenFlow agent: choose a switch that connects to a controller, or name the \
+             agent of your device with `--agent` or `--listen`",
             setup.device
         )));
     }
