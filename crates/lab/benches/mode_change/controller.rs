@@ -261,9 +261,9 @@ impl Link {
                         ));
                     }
                     ModeEventKind::Violation(_) => take(Word::Violated(event.detected)),
-                    ModeEventKind::SignalsRefused(_) | ModeEventKind::Incomplete => {
-                        panic!("{event:?}")
-                    }
+                    // A neighbour that was told earlier who this switch is.
+                    ModeEventKind::SignalsRefused(_) => {}
+                    ModeEventKind::Incomplete => panic!("{event:?}"),
                 },
                 Message::Error(error) => panic!("{error:?}"),
                 _ => {}
