@@ -17,7 +17,7 @@ use linux::tap::{Direction, Tap};
 use switch::{Config, Pacing, PortConfig};
 use thiserror::Error;
 use units::{BitRate, Duration, Instant};
-use wire::ethernet::MacAddress;
+use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::MonitorId;
 use wire::openflow::{Action, DatapathId, MatchField, PortNumber};
@@ -66,6 +66,18 @@ pub struct BenchSwitch {
     _switches: Switches,
     network: Network,
 }
+
+/// Who watches the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watching {
+    /// Nobody.
+    Nobody,
+    /// A monitor of the switch.
+    Monitor,
+}
+
+/// Where messages go that [`BenchSwitch::join_messages`] forwards.
+pub const MESSAGE_PORT: u16 = 5001;
 
 /// Returns a frame of so many bytes, without check sequence.
 #[must_use]
@@ -122,17 +134,26 @@ impl BenchSwitch {
         self.controller.await_all()
     }
 
-    /// Has all frames go to the other host, and watches them as messages that may be as
-    /// large and as many as they like.
+    /// Has datagrams to [`MESSAGE_PORT`] go to the other host, past a monitor of messages
+    /// that may be as large and as many as they like, or past none.
     ///
     /// # Errors
     ///
     /// If the switch refuses or does not answer.
-    pub fn join_watched(&mut self) -> io::Result<()> {
+    pub fn join_messages(&mut self, watching: Watching) -> io::Result<()> {
         self.controller.clear()?;
-        self.controller.watch(MONITOR)?;
-        let actions = [Action::FlowMonitor(MONITOR), Action::output(PortNumber(2))];
-        self.controller.add(PRIORITY, &[], &actions)?;
+        let mut actions = Vec::new();
+        if watching == Watching::Monitor {
+            self.controller.watch(MONITOR)?;
+            actions.push(Action::FlowMonitor(MONITOR));
+        }
+        actions.push(Action::output(PortNumber(2)));
+        let fields = [
+            MatchField::EthType(EtherType::IPV4),
+            MatchField::IpProto(17),
+            MatchField::UdpDst(MESSAGE_PORT),
+        ];
+        self.controller.add(PRIORITY, &fields, &actions)?;
         self.controller.await_all()
     }
 

@@ -3,8 +3,8 @@
 //!
 //! Frames are packets of messages (S2-3). What a monitor does for one that begins a
 //! message is more than for one that goes on with it, so there is a time for each. The
-//! frames are the same whether they are watched or not, and so is the entry but for the
-//! action that watches.
+//! frames are the same whether they are watched or not, and so is what the entry matches,
+//! the headers up to UDP, so that both ways read them.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use linux::clock;
 use units::Delay;
 use wire::message_shim::{self, MessageShim};
 
-use crate::bench_switch::{self, BenchError, BenchSwitch};
+use crate::bench_switch::{self, BenchError, BenchSwitch, MESSAGE_PORT, Watching};
 
 /// Frames whose time is taken together.
 const FRAMES: u32 = 20_000;
@@ -63,9 +63,9 @@ pub fn measure(length: usize, packets: Packets, runs: usize) -> Result<MonitorTi
     let mut frame = message(length);
     let (mut alone, mut watched) = (Vec::new(), Vec::new());
     for _ in 0..runs {
-        bench.join(&[], 0)?;
+        bench.join_messages(Watching::Nobody)?;
         alone.push(time(&mut bench, &mut frame, packets));
-        bench.join_watched()?;
+        bench.join_messages(Watching::Monitor)?;
         watched.push(time(&mut bench, &mut frame, packets));
     }
     let least = |times: Vec<Delay>| times.into_iter().min();
@@ -95,7 +95,8 @@ fn message(length: usize) -> Vec<u8> {
     frame[12..18].copy_from_slice(&[0x08, 0, 0x45, 0, packet[0], packet[1]]);
     frame[22..24].copy_from_slice(&[64, 17]);
     frame[26..34].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
-    frame[34..40].copy_from_slice(&[0x13, 0x88, 0x13, 0x89, datagram[0], datagram[1]]);
+    let to = MESSAGE_PORT.to_be_bytes();
+    frame[36..40].copy_from_slice(&[to[0], to[1], datagram[0], datagram[1]]);
     frame
 }
 
