@@ -129,13 +129,16 @@ fn a_deletion_of_many_entries_is_done_bit_by_bit_and_the_barrier_waits_for_it() 
     assert_eq!(world.take_sent(), [], "nothing matches after the barrier");
 }
 
+fn shadow(levels: LevelSet, entry: FlowMod<'_>) -> Message<'_> {
+    Message::Mode(ModeMessage::ShadowMod(ShadowMod { levels, entry }))
+}
+
 /// The entries of some levels of criticality are one deletion, in slices like any other.
 #[test]
 fn a_deletion_of_the_entries_of_some_levels_is_done_bit_by_bit() {
     let mut world = World::with_controller(unpaced());
     let level = |number| wire::mode_signal::Level::new(number).unwrap();
     let levels = |numbers: [u8; 2]| numbers.into_iter().map(level).collect::<LevelSet>();
-    let shadow = |levels, entry| Message::Mode(ModeMessage::ShadowMod(ShadowMod { levels, entry }));
     let all = FlowMod {
         flags: FlowModFlags::SEND_FLOW_REMOVED,
         ..FlowMod::add(TableId(0))

@@ -186,6 +186,7 @@ fn values(
             burst: contract.burst,
             largest_frame: contract.largest_frame,
             smallest_frame: contract.smallest_frame,
+            frames: frames(contract),
         },
         ..back(scenario, flow, requests)
     }
