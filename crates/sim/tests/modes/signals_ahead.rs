@@ -31,7 +31,7 @@ fn no_more_signals_are_ahead_of_one_than_its_bound_counts() {
             (Kind::Signal, Level::LOWEST, 2),
             (Kind::HeartBeat, Level::LOWEST, 2),
         ] {
-            now = now + Duration::from_us(1);
+            now += Duration::from_us(1);
             hear(&mut switch, now, &mut left, (kind, level, port));
         }
     }

@@ -158,7 +158,7 @@ fn busy_until(trial: &Trial, around: &Around, due: Duration) -> Duration {
             }
             (began, busy) = (at, beginning);
         }
-        busy = busy + work;
+        busy += work;
         idle = began + busy.round_up();
         if idle.saturating_sub(due) > LONGEST {
             break;

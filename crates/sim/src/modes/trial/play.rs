@@ -42,9 +42,9 @@ impl Record {
     /// Returns the highest level that a switch held in some time.
     pub(super) fn highest_level(&self, switch: usize, span: Span) -> u8 {
         let held = &self.held[switch];
-        let before = held.iter().filter(|(at, _)| *at <= span.from);
+        let mut before = held.iter().filter(|(at, _)| *at <= span.from);
         let within = held.iter().filter(|(at, _)| span.has(*at));
-        let before = before.last().map_or(0, |(_, level)| *level);
+        let before = before.next_back().map_or(0, |(_, level)| *level);
         within.map(|(_, level)| *level).fold(before, u8::max)
     }
 }
