@@ -59,6 +59,8 @@ impl Controller {
             let named = link.begin();
             let at = (0..SWITCHES).find(|at| datapath(*at) == named);
             link.stream.set_nonblocking(true).expect("a socket");
+            // Else a second message waits for 40 ms until the first is acknowledged.
+            link.stream.set_nodelay(true).expect("a socket");
             links[at.expect("a switch of ours")] = Some(link);
         }
         let links = links
