@@ -69,7 +69,7 @@ fn a_file_that_is_no_recording_is_shown_where_it_is_named() {
     for (file, said) in [
         ("none.csv", "none.csv"),
         ("time.csv", "line 1 is no time in seconds"),
-        ("seen.pcap", "neither pcap nor pcapng"),
+        ("seen.pcap", "the file begins with"),
     ] {
         fs::write(workplace.path("bad.toml"), with(file)).unwrap();
 
