@@ -3,7 +3,7 @@
 //!
 //! Traffic that comes at equal intervals meets a device in one state only; a recording
 //! has the bursts and the pauses of what the device is bought for. What is sent is what
-//! the tester was given ([`Tester::recording`](crate::trial::Tester::recording)): frames
+//! the tester was given ([`Tester::recording`]): frames
 //! of the recorded sizes between two stations, each with a number. None is left out, so
 //! that a frame which leaves late is sent late; by how much stands beside the latency,
 //! which counts from the sending and says nothing of it (coordinated omission).

@@ -1,9 +1,9 @@
-//! Words of the record of [`Region::Modes`].
+//! Words of the record of [`Region::Modes`](super::Region::Modes).
 //!
 //! The pair that is agreed on is one word, of which the greater is the greater
 //! mode. Whoever learns of a greater one puts it there by compare-and-swap; the core
 //! alone begins eras. The level that is served, and that frames have in bits 29 to
-//! 31 of the word 4 of their key, follows from it by [`SERVES`](modes::SERVES).
+//! 31 of the word 4 of their key, follows from it by [`SERVES`].
 
 /// The era (high half), the level (bits 24 to 31).
 pub const MODE: usize = 0;

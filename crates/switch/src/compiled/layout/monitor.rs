@@ -1,4 +1,4 @@
-//! Words of a record of [`Region::Monitors`]: a
+//! Words of a record of [`Region::Monitors`](super::Region::Monitors): a
 //! [`FlowMonitor`](crate::modes::FlowMonitor) in words.
 
 /// Not zero while a walk observes by it.
