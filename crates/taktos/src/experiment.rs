@@ -185,7 +185,7 @@ impl Experiment<'_> {
         config: &Config,
         to: &mut dyn Audience,
     ) -> Result<Report, ExperimentError> {
-        let ran = self.carry_out(world.as_mut(), place, to)?;
+        let ran = self.carry_out(world.as_mut(), place, Reserving::AsAsked, to)?;
         let observed = world.finish()?;
         Ok(outcome::report(&outcome::Facts {
             scenario: self.scenario,
@@ -200,8 +200,8 @@ impl Experiment<'_> {
         }))
     }
 
-    /// Carries the experiment out, and returns what was said and observed instead of a
-    /// report of it.
+    /// Carries the experiment out with nothing reserved for flows, so that none is
+    /// refused, and returns what was said and observed: there is no promise to judge.
     ///
     /// # Errors
     ///
@@ -212,16 +212,34 @@ impl Experiment<'_> {
         to: &mut dyn Audience,
     ) -> Result<(Run, Observed), ExperimentError> {
         load::verify(self.scenario)?;
-        let config = self.config()?;
-        let mut world = self.world(place, config)?;
-        let ran = self.carry_out(world.as_mut(), place, to)?;
+        let mut world = self.world(place, self.unreserved_config())?;
+        let ran = self.carry_out(world.as_mut(), place, Reserving::Nothing, to)?;
         Ok((ran.run, world.finish()?))
+    }
+
+    /// Discovers and decides with nothing reserved, in virtual time: the ways of flows.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn ways(&self) -> Result<Vec<Admission>, ExperimentError> {
+        load::verify(self.scenario)?;
+        let mut world = self.world(Place::Sim, self.unreserved_config())?;
+        self.discover(world.as_mut())?;
+        self.admit(world.as_mut(), Reserving::Nothing)
+    }
+
+    fn unreserved_config(&self) -> Config {
+        let mut config = plan::controller_config(self.scenario, plan::Open::Usual);
+        modes::reserve_nothing(&mut config);
+        config
     }
 
     fn carry_out(
         &self,
         world: &mut dyn World,
         place: Place,
+        reserving: Reserving,
         to: &mut dyn Audience,
     ) -> Result<Ran, ExperimentError> {
         let origin = world.unix_origin_ns();
@@ -230,7 +248,7 @@ impl Experiment<'_> {
         let found = self.discover(world)?;
         let took = world.now() - begun;
         to.discovered(found, took);
-        let admissions = self.admit(world)?;
+        let admissions = self.admit(world, reserving)?;
         to.decided(&admissions);
         self.wait_for_entries(world, &admissions)?;
         let mut run = self.send(world, &admissions, captures, to)?;
@@ -253,7 +271,7 @@ impl Experiment<'_> {
         load::verify(self.scenario)?;
         let mut world = self.world(Place::Sim, self.config()?)?;
         self.discover(world.as_mut())?;
-        self.admit(world.as_mut())
+        self.admit(world.as_mut(), Reserving::AsAsked)
     }
 
     /// Decides as [`check`](Self::check) does, and returns what the promises rest on
@@ -266,7 +284,7 @@ impl Experiment<'_> {
         load::verify(self.scenario)?;
         let mut world = self.world(Place::Sim, self.config()?)?;
         self.discover(world.as_mut())?;
-        let admissions = self.admit(world.as_mut())?;
+        let admissions = self.admit(world.as_mut(), Reserving::AsAsked)?;
         let promises = self.what_promises_rest_on(world.as_mut())?;
         Ok((admissions, promises))
     }
@@ -294,6 +312,15 @@ impl Experiment<'_> {
             false => Ok(()),
         }
     }
+}
+
+/// What is reserved for flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reserving {
+    /// What they ask for.
+    AsAsked,
+    /// As good as nothing: flows travel in their classes and levels as if promised.
+    Nothing,
 }
 
 /// What came of the steps of an experiment.

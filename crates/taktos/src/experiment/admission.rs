@@ -1,13 +1,16 @@
 //! Asks the controller to admit the flows of a scenario.
 
-use controller::northbound::{Accepted, Decision, FlowId, Promises, Reply, Request, Saying};
+use controller::northbound::{
+    Accepted, Decision, FlowId, Promises, Reply, Request, Requirement, Saying, Traffic,
+};
 use controller::refusal::{Refusal, Shortage};
-use units::Duration;
+use scenario::{Flow, Scenario};
+use units::{BitRate, Delay, Duration};
 
-use super::plan::requirements;
+use super::plan::{SMALLEST_FRAME, requirements};
 
 use super::world::World;
-use super::{Experiment, ExperimentError};
+use super::{Experiment, ExperimentError, Reserving};
 
 /// How long the controller may take to decide on all flows.
 const DECISION_PATIENCE: Duration = Duration::from_secs(60);
@@ -25,13 +28,44 @@ pub struct Admission {
     pub shortage: Option<Box<Shortage>>,
 }
 
+/// What is reserved for a flow where nothing is: a small frame now and then, in time
+/// for anybody.
+const LITTLE: Traffic = Traffic {
+    rate: BitRate::from_bps(1_000),
+    burst: SMALLEST_FRAME,
+    largest_frame: SMALLEST_FRAME,
+    smallest_frame: SMALLEST_FRAME,
+    frames: None,
+};
+const AT_ANY_TIME: Delay = Delay::from_us(10_000_000);
+
+/// Returns what is asked of the controller for a flow.
+fn asked(scenario: &Scenario, flow: &Flow, reserving: Reserving) -> Vec<Requirement> {
+    let asked = requirements(scenario, flow);
+    match reserving {
+        Reserving::AsAsked => asked,
+        Reserving::Nothing => {
+            let little = asked.into_iter().map(|requirement| Requirement {
+                traffic: LITTLE,
+                deadline: Some(AT_ANY_TIME),
+                ..requirement
+            });
+            little.collect()
+        }
+    }
+}
+
 impl Experiment<'_> {
     /// Returns the decision on each flow, in the order of the scenario.
-    pub(super) fn admit(&self, world: &mut dyn World) -> Result<Vec<Admission>, ExperimentError> {
+    pub(super) fn admit(
+        &self,
+        world: &mut dyn World,
+        reserving: Reserving,
+    ) -> Result<Vec<Admission>, ExperimentError> {
         let flows = &self.scenario.flows;
         let asked: Vec<_> = flows
             .iter()
-            .map(|flow| requirements(self.scenario, flow))
+            .map(|flow| asked(self.scenario, flow, reserving))
             .collect();
         let all = asked.iter().flatten().cloned().collect();
         let mut decisions = self.decide(world, all)?.into_iter();
@@ -128,7 +162,7 @@ impl Experiment<'_> {
     fn decide(
         &self,
         world: &mut dyn World,
-        requirements: Vec<controller::northbound::Requirement>,
+        requirements: Vec<Requirement>,
     ) -> Result<Vec<Decision>, ExperimentError> {
         let until = world.now() + DECISION_PATIENCE;
         let id = world.request(Request::Admit(requirements));

@@ -52,6 +52,29 @@ pub fn bound_change(scenario: &Scenario, config: &mut Config) {
     }
 }
 
+/// Has flows ask for no more at any level than they do at the lowest, nor for queues that
+/// no others enter.
+pub fn reserve_nothing(config: &mut Config) {
+    if let Some(modes) = &mut config.modes {
+        modes.change_bound = Delay::ZERO;
+    }
+    let flows = config
+        .modes
+        .iter_mut()
+        .flat_map(|modes| modes.flows.values_mut());
+    for treatment in flows.flat_map(|flow| flow.levels.values_mut()) {
+        match treatment {
+            Treatment::Serve {
+                traffic, deadline, ..
+            } => {
+                *traffic = None;
+                *deadline = None;
+            }
+            Treatment::Drop => {}
+        }
+    }
+}
+
 fn modal_flow(scenario: &Scenario, flow: &Flow) -> ModalFlow {
     let treatments = flow.by_level.iter().enumerate();
     let contracts: Vec<_> = flow.by_level.iter().map(contract_at).collect();

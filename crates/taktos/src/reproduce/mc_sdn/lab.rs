@@ -9,6 +9,8 @@
 //!   left out, never the one that breaks its contract.
 //! - Where the kernel forwards, frames that stand in its queues are not judged again:
 //!   what the higher level drops leaves behind what it favours (docs/modes.md).
+//! - As in the paper nothing is promised: our controller reserves next to nothing for
+//!   each flow, and refuses none. It has six queues for flows, and virtual time seven.
 //! - An experiment that changes the mode again and again does so in one network, whose
 //!   level falls in between.
 
@@ -105,7 +107,7 @@ pub fn about() -> String {
 /// Leaves out flows for which links have no room on the ways that the controller chooses.
 fn with_room(mut scenario: Scenario) -> Result<Scenario, String> {
     let stop = AtomicBool::new(false);
-    let decided = Experiment::deciding(&scenario, &stop).check();
+    let decided = Experiment::deciding(&scenario, &stop).ways();
     let decided = decided.map_err(|error| error.to_string())?;
     let crowded = script::crowded(&scenario, &decided);
     for flow in crowded {
@@ -213,7 +215,7 @@ impl Takings<'_> {
     }
 
     fn record(&self, flow: usize) -> Option<&FlowRecord> {
-        // Flows without a promise are all accepted: records are in their order.
+        // All flows are accepted, since nothing is reserved: records are in their order.
         self.observed.records.get(flow)
     }
 

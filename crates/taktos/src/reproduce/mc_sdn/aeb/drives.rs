@@ -118,6 +118,15 @@ impl Drive {
         })
     }
 
+    /// Returns what becomes of images at the higher level: where frames in queues are not
+    /// judged again, they have a queue that the film never enters.
+    const fn camera(&self) -> Treatment {
+        match self.kind {
+            Kind::Paper | Kind::Taktos => LOW,
+            Kind::Real => HIGH,
+        }
+    }
+
     fn stage(&self, car: &Car, random: &mut Random) -> Stage {
         let mut phase = |period: Duration| Duration::from_ns(random.below(period.as_ns()));
         let (lidar, stream) = (phase(LIDAR_PERIOD), phase(STREAM_PERIOD));
@@ -155,7 +164,11 @@ impl Drive {
         let (sensors, screen) = ([0, 2], [1, 3]);
         let camera = StagedFlow {
             quickens,
-            ..flow(sensors, (period, camera_phase, IMAGE_BYTES), [LOW; 2])
+            ..flow(
+                sensors,
+                (period, camera_phase, IMAGE_BYTES),
+                [LOW, self.camera()],
+            )
         };
         let flows = vec![
             flow(sensors, (LIDAR_PERIOD, lidar, LIDAR_BYTES), [HIGH; 2]),

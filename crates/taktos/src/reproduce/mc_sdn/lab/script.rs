@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use scenario::{Node, Scenario};
 use sim::modes::deployment::{Strategy, Treatment};
@@ -25,6 +26,10 @@ const JITTER: Duration = Duration::from_ms(2);
 const PACKET_BYTES: u64 = 1_460;
 /// When flows that are only there to have entries send something.
 const BEFORE_THE_END: Duration = Duration::from_ms(5);
+/// The queues of flows: the lowest is for what nobody asked for.
+const QUEUES: RangeInclusive<u8> = 1..=6;
+/// As much as any class and any processor may delay a frame.
+const BUDGET: &str = "20 ms";
 /// The most of a link that is used in the usual case, in percent.
 const LOAD_MAX: u64 = 95;
 
@@ -38,10 +43,6 @@ pub fn script(stage: &Stage, times: u32) -> Result<Scenario, String> {
     let parsed = Scenario::parse("stage.toml", &text, &mut |_| unreachable!("one file"));
     let mut scenario = parsed.map_err(|mistakes| format!("{mistakes:?}"))?;
     scenario.seed = stage.seed;
-    for flow in &mut scenario.flows {
-        // As in the paper nothing is promised, and nothing refused.
-        flow.deadline = None;
-    }
     for (flow, staged) in scenario.flows.iter_mut().zip(&stage.flows) {
         if staged.treatments[0] == Treatment::Drop {
             // What is dropped at every level is as good as not sent.
@@ -138,9 +139,16 @@ fn text(stage: &Stage, times: u32) -> String {
         let [one, other] = stage.topology.switches_of(cable);
         let _ = writeln!(text, "c{cable} = [\"s{one}\", \"s{other}\"]");
     }
-    text.push_str("[classes]\n");
-    for queue in 0..7 {
-        let _ = writeln!(text, "q{queue}.queue = {queue}");
+    // Nothing is reserved: budgets only have to be there.
+    let _ = writeln!(
+        text,
+        "[admission]\nprocessing_budget = \"{BUDGET}\"\n[classes]"
+    );
+    for queue in QUEUES {
+        let _ = writeln!(
+            text,
+            "q{queue} = {{ queue = {queue}, budget = \"{BUDGET}\" }}"
+        );
     }
     text.push_str(&modes(stage, times));
     for (number, flow) in stage.flows.iter().enumerate() {
@@ -177,8 +185,8 @@ fn modes(stage: &Stage, times: u32) -> String {
 
 fn flow_text(number: usize, flow: &StagedFlow) -> String {
     let queue = |treatment| match treatment {
-        Treatment::Queue(queue) => queue,
-        Treatment::Drop => 0,
+        Treatment::Queue(queue) => queue.max(*QUEUES.start()),
+        Treatment::Drop => *QUEUES.start(),
     };
     // What only sends more at times is never early.
     let jitter = match flow.quickens {
