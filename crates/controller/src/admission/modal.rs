@@ -12,6 +12,9 @@
 //!   contract of that level, too;
 //! - on the way back everything is quiet and drained before anything returns.
 //!
+//! What a change holds back comes to the next hop in one burst, so at these levels each
+//! flow has a burst larger by what it sends within D_mc (`held_back`).
+//!
 //! The first of these is seen to here: what is given up waits in no queue that is as
 //! urgent as one of those that stay (`reserved_queues`). It is dropped at the first switch
 //! that it comes to, which takes time of that switch's processing stage: so much of it is
@@ -239,7 +242,10 @@ impl Reservations {
         let mut worst = Delay::ZERO;
         for (level, required) in at_levels(&modal.modes, requirement, lateness) {
             let request = match &required {
-                Some(required) => Some(self.request(required, source, ways)),
+                Some(required) => {
+                    let request = self.request(required, source, ways);
+                    Some(held_back(request, lateness))
+                }
                 None => self.given_up(requirement, source, ways),
             };
             let (Some(request), Some(modal)) = (request, &mut self.modal) else {
@@ -355,6 +361,17 @@ fn at_levels(
     required.collect()
 }
 
+/// Returns what a flow asks of a level if a change may hold its frames back: what it sent
+/// meanwhile comes to the next hop with what is due there then.
+fn held_back(request: Request, lateness: Delay) -> Request {
+    Request {
+        burst: request.burst + request.rate.most_in(lateness),
+        peak: request.peak.map(|peak| peak.spread_by(lateness)),
+        frames: request.frames.map(|frames| frames.spread_by(lateness)),
+        ..request
+    }
+}
+
 /// Returns a stage with the least budgets.
 fn without_budgets(stage: &Stage) -> Stage {
     let mut stage = stage.clone();
@@ -363,4 +380,44 @@ fn without_budgets(stage: &Stage) -> Stage {
         Stage::Port { budgets, .. } => *budgets = [None; 8],
     }
     stage
+}
+
+#[cfg(test)]
+mod tests {
+    use calculus::admission::FrameBucket;
+    use calculus::min_plus::TokenBucket;
+    use units::{BitRate, DataSize};
+
+    use super::*;
+
+    #[test]
+    fn what_a_change_holds_back_comes_in_one_burst() {
+        let rate = BitRate::from_mbps(8);
+        let flow = Request {
+            class: 5,
+            rate,
+            burst: DataSize::from_bytes(1000),
+            peak: Some(TokenBucket::new(
+                BitRate::from_mbps(80),
+                DataSize::from_bytes(100),
+            )),
+            frames: Some(FrameBucket {
+                rate_per_second: 8_000_000_000,
+                burst: 2_000_000,
+            }),
+            largest_frame: DataSize::from_bytes(100),
+            smallest_frame: DataSize::from_bytes(84),
+            deadline: Delay::from_us(500),
+            initial: Delay::ZERO,
+            base: Tree::path([StageId(0)]),
+            alternatives: Vec::new(),
+            redundant: None,
+        };
+
+        let behind = held_back(flow, Delay::from_us(250));
+
+        assert_eq!(behind.burst, DataSize::from_bytes(1250));
+        assert_eq!(behind.peak.unwrap().burst(), DataSize::from_bytes(2600));
+        assert_eq!(behind.frames.unwrap().burst, 4_000_000);
+    }
 }

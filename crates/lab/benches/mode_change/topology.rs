@@ -98,7 +98,9 @@ impl Topology {
 
     /// Returns the longest time from the detection until the last switch has changed, over
     /// links of this rate of which none is lost: the sound bound of
-    /// `calculus::mode_change`.
+    /// `calculus::mode_change`, and the work on one signal over each link in each
+    /// direction, as all of these switches share the processors of one machine and a
+    /// signal may wait until all others have been dealt with.
     pub fn bound(self, rate: BitRate) -> Duration {
         let hop = SignalHop {
             rate,
@@ -109,7 +111,9 @@ impl Topology {
             processing: PROCESSING,
         };
         let delay = hop.bound().expect("a signal takes less than 213 days");
-        let hops = self.cables().into_iter().enumerate();
+        let cables = self.cables();
+        let others = PROCESSING * (2 * cables.len() as u64);
+        let hops = cables.into_iter().enumerate();
         let hops = hops.flat_map(|(link, [one, other])| {
             [(one, other), (other, one)].map(|(from, to)| Hop {
                 from,
@@ -119,7 +123,7 @@ impl Topology {
             })
         });
         let spread = Trunks::new(SWITCHES, hops).spread(0);
-        (PROCESSING + spread).round_up()
+        (PROCESSING + spread + others).round_up()
     }
 
     /// Returns over how many links the last switch is told.
