@@ -3,7 +3,8 @@
 //! All flows share one way over links of one rate `C`. So whatever has priority over whom,
 //! a message is through when a single server of that rate has done all that came since it
 //! was last idle: what the messages need that have to be sent, and `L`, what a frame takes
-//! at each hop by itself.
+//! at each hop by itself. When it was last idle is not known, so the bound is the longest
+//! over all arrivals that may have been the first since.
 //!
 //! What matters less does not have to be sent once the level has risen. A message of a flow
 //! that the lowest level alone serves counts unless it is due
@@ -138,7 +139,7 @@ fn busy_until(trial: &Trial, around: &Around, due: Duration) -> Duration {
     let mut arrivals: Vec<(Duration, Delay)> = Vec::new();
     for (flow, it) in trial.flows.iter().enumerate() {
         let last = trial.duration.saturating_sub(it.phase);
-        let count = last.as_ns() / trial.period.as_ns();
+        let count = last.as_ns().div_ceil(trial.period.as_ns());
         for number in 0..u32::try_from(count).expect("a few messages") {
             let at = trial.due(flow, number);
             if !is_given_up(trial, around, (flow, at)) {
@@ -148,17 +149,32 @@ fn busy_until(trial: &Trial, around: &Around, due: Duration) -> Duration {
     }
     arrivals.sort_unstable();
     let beginning = per_hop(trial) + signals(trial, around) + around.spread * (2 * around.falls);
-    let mut idle = Duration::ZERO;
-    let mut busy = Delay::ZERO;
-    let mut began = Duration::ZERO;
-    for (at, work) in arrivals {
-        if at > idle {
-            if due < at {
-                break;
-            }
-            (began, busy) = (at, beginning);
+    let before = arrivals.partition_point(|(at, _)| *at <= due);
+    // It may have been idle before any of those that a longer beginning would have
+    // joined.
+    let (mut first, mut idle, mut work) = (0, Duration::ZERO, Delay::ZERO);
+    for (number, (at, sending)) in arrivals[..before].iter().enumerate() {
+        if *at > idle {
+            (first, work) = (number, beginning);
         }
-        busy += work;
+        work += *sending;
+        idle = arrivals[first].0 + work.round_up();
+    }
+    let beginnings = (first..before).map(|first| through(&arrivals[first..], beginning, due));
+    beginnings.max().unwrap_or_default()
+}
+
+/// Returns when a server is idle again that was so before the first of these arrivals, or
+/// zero if it is so before `due`.
+fn through(arrivals: &[(Duration, Delay)], beginning: Delay, due: Duration) -> Duration {
+    let began = arrivals[0].0;
+    let (mut idle, mut busy) = (began, beginning);
+    for (at, work) in arrivals {
+        match *at > idle {
+            true if *at <= due => return Duration::ZERO,
+            true => break,
+            false => busy += *work,
+        }
         idle = began + busy.round_up();
         if idle.saturating_sub(due) > LONGEST {
             break;

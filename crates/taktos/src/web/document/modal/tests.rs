@@ -13,7 +13,7 @@ fn camera() -> Value {
         "name": "cam", "source": "h1", "destinations": ["h2"],
         "rate_bps": 8_000_000, "burst_bytes": 200_000, "deadline_ns": 200_000_000,
         "modes": {
-            "criticality": 5,
+            "criticality": 5, "jitter_ns": 0,
             "contract": {"period_ns": 200_000_000, "size_bytes": 154_000},
             "levels": {HI: {"contract": {"period_ns": 22_000_000, "size_bytes": 154_000},
                             "deadline_ns": 22_000_000}},
