@@ -81,6 +81,21 @@ impl Cable {
         self.set(Power::On)
     }
 
+    /// Waits until the kernel sends over it, if it is whole.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not begin to.
+    pub(crate) fn await_use(&self) -> io::Result<()> {
+        match self.power {
+            Power::On => self
+                .sockets
+                .iter()
+                .try_for_each(|it| it.interface.await_use()),
+            Power::Off => Ok(()),
+        }
+    }
+
     pub(crate) fn set(&mut self, power: Power) -> io::Result<Changed> {
         let asked = clock::now();
         let (changing, staying) = self.ends();

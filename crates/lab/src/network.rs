@@ -171,7 +171,9 @@ impl Network {
             sockets.push(Socket::new(place, netlink, interface));
         }
         let [first, second] = <[Socket; 2]>::try_from(sockets).expect("a cable has two ends");
-        Cable::new([first, second], cable.power)
+        let cable = Cable::new([first, second], cable.power)?;
+        cable.await_use()?;
+        Ok(cable)
     }
 
     /// Joins a switch to the controller's room, both ends with an address.

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 
 use linux::clock;
+use linux::interface::Interface;
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
 use linux::port::{Attachment, XdpPort};
@@ -157,6 +158,10 @@ impl Stage {
         for end in [host, port] {
             let mut netlink = end.namespace.run(Netlink::open)?;
             veth::switch(&mut netlink, end.index, Power::On)?;
+        }
+        for end in [host, port] {
+            let interface = end.namespace.run(|| Interface::named(end.name))?;
+            interface.await_use()?;
         }
         Ok(())
     }

@@ -5,13 +5,15 @@ mod stamping;
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::thread;
 
 use libc::{c_char, c_ulong};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
-use units::BitRate;
+use units::{BitRate, Duration};
 use wire::ethernet::MacAddress;
 
+use crate::clock;
 use crate::namespace::Namespace;
 use crate::socket::done;
 
@@ -22,6 +24,12 @@ const NAME_BYTES: usize = libc::IFNAMSIZ;
 const ANSWER_BYTES: usize = 24;
 /// The flag of an interface that is switched on.
 const IS_UP: u16 = 1;
+/// The flag of one that the kernel has begun to use.
+const IS_RUNNING: u16 = 0x40;
+/// How long the kernel may take until it uses an interface that is switched on.
+const STARTING: Duration = Duration::from_secs(30);
+/// How often it is asked.
+const ASKED_EVERY: std::time::Duration = std::time::Duration::from_micros(200);
 
 /// Whether an interface has a peer at the other end of its cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,6 +211,28 @@ impl Interface {
         let mut value = [0; ANSWER_BYTES];
         value[..2].copy_from_slice(&flags.to_ne_bytes());
         self.ask(libc::SIOCSIFFLAGS as c_ulong, value).map(drop)
+    }
+
+    /// Waits until the kernel sends what is given to it. An interface may be switched on
+    /// and have a carrier, and the kernel still drops frames until a thread of its own has
+    /// taken note.
+    ///
+    /// # Errors
+    ///
+    /// If that takes more than half a minute, as without a carrier, if the interface has
+    /// gone, or without CAP_NET_ADMIN.
+    pub fn await_use(&self) -> io::Result<()> {
+        let give_up = clock::now() + STARTING;
+        while self.flags()? & IS_RUNNING == 0 {
+            if clock::now() > give_up {
+                let text = format!("the kernel does not use an interface within {STARTING}");
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+            }
+            thread::sleep(ASKED_EVERY);
+        }
+        // That it runs is said shortly before it does: whoever changes anything waits for
+        // the one who changes it.
+        self.switch(Power::On)
     }
 
     fn flags(&self) -> io::Result<u16> {

@@ -23,6 +23,7 @@ use std::thread;
 use lab::switches::{Carried, Forwarding, kernel_refuses};
 use lab::veth::{self, End, Power};
 use linux::clock;
+use linux::interface::Interface;
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
 use linux::tap::{Direction, Tap};
@@ -108,7 +109,7 @@ fn joined(left: Namespace, right: Namespace) -> [Plugged; 2] {
         [end(&left, "left", 11, 1), end(&right, "right", 12, 2)],
     )
     .unwrap();
-    [(left, 11), (right, 12)].map(|(namespace, index)| {
+    let plugged = [(left, 11), (right, 12)].map(|(namespace, index)| {
         let mut netlink = namespace.run(Netlink::open).unwrap();
         veth::switch(&mut netlink, index, Power::On).unwrap();
         Plugged {
@@ -116,7 +117,12 @@ fn joined(left: Namespace, right: Namespace) -> [Plugged; 2] {
             netlink,
             index,
         }
-    })
+    });
+    for (end, name) in plugged.iter().zip(["left", "right"]) {
+        let interface = end.namespace.run(|| Interface::named(name).unwrap());
+        interface.await_use().unwrap();
+    }
+    plugged
 }
 
 /// Returns a frame of `length` bytes that ends in `mark`.
