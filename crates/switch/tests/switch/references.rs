@@ -177,9 +177,13 @@ fn uses(world: &mut World) -> (Uses, BTreeMap<u32, Vec<u32>>) {
             let group = group.expect("good messages");
             let buckets: Vec<_> = group.buckets.iter().map(Result::unwrap).collect();
             // The actions of a bucket are a set, in which the last group counts.
-            uses.add_groups(buckets.iter().filter_map(|it| groups_of(it.actions).last()));
+            let sent_to: Vec<u32> = buckets
+                .iter()
+                .filter_map(|it| groups_of(it.actions).last())
+                .collect();
             let mut others: Vec<_> = buckets.iter().map(|it| it.watch_group.0).collect();
-            others.extend(buckets.iter().flat_map(|it| groups_of(it.actions)));
+            others.extend(&sent_to);
+            uses.add_groups(sent_to.into_iter());
             others.retain(|other| *other != GroupId::ANY.0);
             below.insert(group.group.0, others);
         }
