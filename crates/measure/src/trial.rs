@@ -86,11 +86,9 @@ pub trait Sender: std::fmt::Debug + Send {
     /// Takes a frame that arrived at the port from which this one sends.
     fn received(&mut self, _after: Duration, _frame: &[u8]) {}
 
-    /// Tells whether it sends in answer to what arrives. A tester then looks for
-    /// arrivals without pause, which it otherwise does only now and then.
-    fn answers(&self) -> bool {
-        false
-    }
+    /// Tells whether what arrives decides when it sends, or what. A tester then looks
+    /// for arrivals without pause, which it otherwise does only now and then.
+    fn listens(&self) -> bool;
 
     /// Returns how many frames were left out because the tester came too late.
     fn skipped(&self) -> u64 {
@@ -368,6 +366,10 @@ impl Sender for Sourced {
         self.0.received(Instant::ZERO + after, frame);
     }
 
+    fn listens(&self) -> bool {
+        self.0.listens()
+    }
+
     fn skipped(&self) -> u64 {
         self.0.skipped()
     }
@@ -414,7 +416,7 @@ impl Sender for Served {
         }
     }
 
-    fn answers(&self) -> bool {
+    fn listens(&self) -> bool {
         true
     }
 }

@@ -91,11 +91,11 @@ impl<'a> Round<'a> {
     pub(super) fn new(parts: Parts<'a>, trial: Trial, watcher: &'a mut dyn Watcher) -> Self {
         let mut orders: Vec<_> = trial.orders.into_iter().enumerate().collect();
         orders.sort_by_key(|(_, order)| order.due);
-        let answers = trial.streams.iter().any(|it| it.sender.answers());
+        let listens = trial.streams.iter().any(|it| it.sender.listens());
         let began = clock::now() + LEAD;
         let send_until = began + trial.length;
         Self {
-            rests: !answers && orders.is_empty(),
+            rests: !listens && orders.is_empty(),
             sentries: trial.streams.is_empty(),
             kills: trial
                 .faults

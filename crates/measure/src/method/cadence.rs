@@ -218,6 +218,10 @@ impl Sender for Cadence {
         Some(Outgoing { due })
     }
 
+    fn listens(&self) -> bool {
+        false
+    }
+
     fn skipped(&self) -> u64 {
         self.skipped
     }

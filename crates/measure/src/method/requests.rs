@@ -177,6 +177,11 @@ impl Sender for Requests {
         self.packets.emit(frame)
     }
 
+    fn listens(&self) -> bool {
+        // A handshake ends with an answer.
+        self.kind == Kind::Open
+    }
+
     fn received(&mut self, after: Duration, frame: &[u8]) {
         let Some(glimpse) = Glimpse::of(frame) else {
             return;
@@ -276,6 +281,10 @@ impl Sender for Responder {
             self.packets.under_way = Some(due);
         }
         self.packets.emit(frame)
+    }
+
+    fn listens(&self) -> bool {
+        true
     }
 
     fn received(&mut self, after: Duration, frame: &[u8]) {

@@ -259,6 +259,10 @@ impl Sender for Lookups {
         datagram.fill(datagram.message_of_one(place), frame);
         Some(Outgoing { due })
     }
+
+    fn listens(&self) -> bool {
+        false
+    }
 }
 
 /// When the frame of each entry came out.

@@ -180,6 +180,10 @@ impl Sender for Windowed {
         self.grow();
         self.drop_lost(acknowledged);
     }
+
+    fn listens(&self) -> bool {
+        true
+    }
 }
 
 /// Acknowledges every frame of a [`Windowed`] sender.
@@ -228,6 +232,10 @@ impl Sender for Acknowledging {
             self.waiting.push_back((after, shim.sequence));
         }
     }
+
+    fn listens(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]
@@ -247,6 +255,13 @@ mod tests {
 
         assert_eq!(late, None);
         assert_eq!(sender.next_due(), None);
+    }
+
+    #[test]
+    fn both_ends_of_a_window_have_arrivals_looked_for_without_pause() {
+        let sender = Windowed::new(&addresses(), 1_054, 10_000, Duration::from_ms(50));
+
+        assert!(sender.listens() && Acknowledging::new(&addresses()).listens());
     }
 
     proptest! {

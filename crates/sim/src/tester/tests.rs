@@ -270,6 +270,10 @@ impl Sender for Regular {
         frame.clone_from(&self.frame);
         Some(Outgoing { due })
     }
+
+    fn listens(&self) -> bool {
+        false
+    }
 }
 
 #[derive(Default)]
