@@ -35,6 +35,8 @@ use effect::{Basis, Effect, Superiority};
 
 /// Software stamps do not support smaller differences.
 const RESOLUTION: Duration = Duration::from_us(1);
+/// Bounds that are further apart are not worth their digits.
+const TELLING: f64 = 1e4;
 /// Of what is counted, what is better the more there is of it.
 const MORE: [&str; 3] = ["entries", "buffer", "frames each second"];
 /// And the less.
@@ -211,6 +213,12 @@ impl Kept<'_> {
         }
     }
 
+    /// Tells whether the device may have more than a round of it says.
+    fn is_at_least(&self) -> bool {
+        let mut rounds = self.rounds.iter();
+        rounds.any(|it| matches!(it, Value::RateAtLeast(_) | Value::CountAtLeast(_)))
+    }
+
     /// Returns the numbers of the rounds that have one.
     fn numbers(&self, per_mille: u32) -> Vec<f64> {
         let numbers = self.rounds.iter().filter_map(|it| number(it, per_mille));
@@ -265,6 +273,8 @@ fn single_row(first: &Kept<'_>, second: &Kept<'_>) -> Row {
     let effect = Effect::of_rounds(&rounds);
     let better = better(&first.figure.quantity, &first.figure.value);
     let verdict = verdict(effect.as_ref(), better);
+    let verdict = of_what_is_known(verdict, [first, second].map(Kept::is_at_least));
+    let effect = effect.filter(|_| verdict != Verdict::Open || better == Better::Neither);
     let values = [first, second].map(middle);
     row(
         first,
@@ -306,6 +316,17 @@ fn middle(kept: &Kept<'_>) -> Value {
     }
 }
 
+/// Returns what still follows if a device may be better than its value says.
+fn of_what_is_known(verdict: Verdict, is_at_least: [bool; 2]) -> Verdict {
+    match (verdict, is_at_least) {
+        (_, [false, false])
+        | (Verdict::First, [true, false])
+        | (Verdict::Second, [false, true])
+        | (Verdict::Alike, [true, true]) => verdict,
+        (Verdict::First | Verdict::Second | Verdict::Alike | Verdict::Open, _) => Verdict::Open,
+    }
+}
+
 fn verdict(effect: Option<&Effect>, better: Better) -> Verdict {
     let Some((low, high)) = effect.and_then(|effect| effect.bounds) else {
         return Verdict::Open;
@@ -324,7 +345,9 @@ fn verdict(effect: Option<&Effect>, better: Better) -> Verdict {
 fn better(quantity: &str, value: &Value) -> Better {
     match value {
         Value::Times(_) | Value::Time(_) | Value::Share(_) => Better::Less,
-        Value::Rate(_) | Value::Size(_) => Better::More,
+        Value::Rate(_) | Value::RateAtLeast(_) | Value::Size(_) | Value::CountAtLeast(_) => {
+            Better::More
+        }
         Value::Count(_) if MORE.iter().any(|it| quantity.contains(it)) => Better::More,
         Value::Count(_) if LESS.iter().any(|it| quantity.contains(it)) => Better::Less,
         Value::Count(_) | Value::Series(_) | Value::Unknown(_) => Better::Neither,
@@ -337,9 +360,9 @@ fn number(value: &Value, per_mille: u32) -> Option<f64> {
     match value {
         Value::Times(times) => Some(times.quantile(per_mille)?.as_ns() as f64),
         Value::Time(time) => Some(time.as_ns() as f64),
-        Value::Rate(rate) => Some(rate.as_bps() as f64),
+        Value::Rate(rate) | Value::RateAtLeast(rate) => Some(rate.as_bps() as f64),
         Value::Size(size) => Some(size.as_bits() as f64),
-        Value::Count(count) => Some(*count as f64),
+        Value::Count(count) | Value::CountAtLeast(count) => Some(*count as f64),
         Value::Share(share) => Some(*share),
         Value::Series(_) | Value::Unknown(_) => None,
     }
@@ -362,8 +385,10 @@ fn value_text(value: &Value) -> String {
         },
         Value::Time(time) => time.to_string(),
         Value::Rate(rate) => rate.to_string(),
+        Value::RateAtLeast(rate) => format!("at least {rate}"),
         Value::Size(size) => size.to_string(),
         Value::Count(count) => count.to_string(),
+        Value::CountAtLeast(count) => format!("at least {count}"),
         Value::Share(share) => format!("{:.4} %", share * 100.0),
         Value::Series(_) => "a course over time".to_owned(),
         Value::Unknown(reason) => format!("unknown: {reason}"),
@@ -378,7 +403,10 @@ fn effect_text(effect: &Effect) -> String {
                 Basis::Rounds => "",
                 Basis::Values => "*",
             };
-            format!("x {:.3} ({low:.3} to {high:.3}){star}", effect.ratio)
+            match high / low <= TELLING {
+                true => format!("x {:.3} ({low:.3} to {high:.3}){star}", effect.ratio),
+                false => format!("x {:.3} (rounds differ too much){star}", effect.ratio),
+            }
         }
         None => format!("x {:.3}", effect.ratio),
     }

@@ -78,10 +78,14 @@ pub enum Value {
     Time(Duration),
     /// A rate.
     Rate(BitRate),
+    /// A rate that the device has, and perhaps a higher one: more was not offered.
+    RateAtLeast(BitRate),
     /// A size.
     Size(DataSize),
     /// A number of things.
     Count(u64),
+    /// A number that the device has room for, and perhaps for more: no more were tried.
+    CountAtLeast(u64),
     /// A share of 1.
     Share(f64),
     /// The greatest of several lengths of time, and what was lost, over the run.

@@ -76,6 +76,53 @@ fn of_rates_the_larger_is_better_and_of_unknown_ones_nothing_is_said() {
 }
 
 #[test]
+fn who_may_have_more_than_was_tried_is_never_called_worse() {
+    let with = |value: Value| {
+        let mut made = measurement("x", 1, 0);
+        made.figures[0].value = value;
+        made
+    };
+    let exactly = |mbps: u64| [mbps, mbps + 1].map(|it| with(Value::Rate(BitRate::from_mbps(it))));
+    let at_least =
+        |mbps: u64| [mbps, mbps + 1].map(|it| with(Value::RateAtLeast(BitRate::from_mbps(it))));
+    let verdict = |one: &[Measurement], other: &[Measurement]| {
+        let row = compare(one, other).rows.remove(0);
+        (row.verdict, row.effect.is_some())
+    };
+
+    assert_eq!(
+        verdict(&at_least(100), &exactly(200)),
+        (Verdict::Open, false)
+    );
+    assert_eq!(
+        verdict(&at_least(200), &exactly(100)),
+        (Verdict::First, true)
+    );
+    assert_eq!(
+        verdict(&exactly(100), &at_least(200)),
+        (Verdict::Second, true)
+    );
+    assert_eq!(
+        verdict(&at_least(100), &at_least(200)),
+        (Verdict::Open, false)
+    );
+    assert_eq!(
+        verdict(&at_least(100), &at_least(100)),
+        (Verdict::Alike, true)
+    );
+}
+
+#[test]
+fn bounds_that_say_nothing_are_not_printed_to_the_digit() {
+    let calm = [100, 101].map(|us| measurement("calm", us, 0));
+    let wild = [100, 100_000].map(|us| measurement("wild", us, 0));
+
+    let text = text::text(&compare(&calm, &wild));
+
+    assert!(text.contains("(rounds differ too much)"), "{text}");
+}
+
+#[test]
 fn what_only_one_has_is_listed() {
     let mut other = measurement("b", 100, 0);
     other.figures[0].quantity = "something else".to_owned();

@@ -88,8 +88,10 @@ fn cells(figure: &Figure) -> Option<Vec<String>> {
         }
         Value::Time(time) => one("ns", time.as_ns().to_string()),
         Value::Rate(rate) => one("bit/s", rate.as_bps().to_string()),
+        Value::RateAtLeast(rate) => one("bit/s at least", rate.as_bps().to_string()),
         Value::Size(size) => one("bytes", size.bytes_up().to_string()),
         Value::Count(count) => one("", count.to_string()),
+        Value::CountAtLeast(count) => one("at least", count.to_string()),
         Value::Share(share) => one("of 1", share.to_string()),
         Value::Unknown(reason) => one("", format!("unknown: {reason}")),
         Value::Series(_) => None,

@@ -209,10 +209,14 @@ enum ValueText {
     Time(u64),
     #[serde(rename = "rate_bps")]
     Rate(u64),
+    #[serde(rename = "rate_at_least_bps")]
+    RateAtLeast(u64),
     #[serde(rename = "size_bytes")]
     Size(u64),
     #[serde(rename = "count")]
     Count(u64),
+    #[serde(rename = "count_at_least")]
+    CountAtLeast(u64),
     #[serde(rename = "share")]
     Share(f64),
     #[serde(rename = "series")]
@@ -231,8 +235,10 @@ impl FigureText {
                 Value::Times(times) => ValueText::Times(TimesText::of(times)),
                 Value::Time(time) => ValueText::Time(time.as_ns()),
                 Value::Rate(rate) => ValueText::Rate(rate.as_bps()),
+                Value::RateAtLeast(rate) => ValueText::RateAtLeast(rate.as_bps()),
                 Value::Size(size) => ValueText::Size(size.bytes_up()),
                 Value::Count(count) => ValueText::Count(*count),
+                Value::CountAtLeast(count) => ValueText::CountAtLeast(*count),
                 Value::Share(share) => ValueText::Share(*share),
                 Value::Series(series) => ValueText::Series(SeriesText::of(series)),
                 Value::Unknown(reason) => ValueText::Unknown(reason.clone()),
@@ -245,20 +251,21 @@ impl FigureText {
             quantity: self.quantity.clone(),
             reason: reason.to_owned(),
         };
+        let rate = |bps| BitRate::new(bps).ok_or_else(|| wrong("a rate of zero"));
         let value = match self.value {
             ValueText::Times(times) => {
                 let times = times.read();
                 Value::Times(times.map_err(|error| wrong(&error.to_string()))?)
             }
             ValueText::Time(ns) => Value::Time(Duration::from_ns(ns)),
-            ValueText::Rate(bps) => {
-                Value::Rate(BitRate::new(bps).ok_or_else(|| wrong("a rate of zero"))?)
-            }
+            ValueText::Rate(bps) => Value::Rate(rate(bps)?),
+            ValueText::RateAtLeast(bps) => Value::RateAtLeast(rate(bps)?),
             ValueText::Size(bytes) if bytes <= u64::MAX / 8 => {
                 Value::Size(DataSize::from_bytes(bytes))
             }
             ValueText::Size(_) => return Err(wrong("a size beyond 2 EB")),
             ValueText::Count(count) => Value::Count(count),
+            ValueText::CountAtLeast(count) => Value::CountAtLeast(count),
             ValueText::Share(share) if share.is_finite() => Value::Share(share),
             ValueText::Share(_) => return Err(wrong("a share that is no number")),
             ValueText::Series(series) => Value::Series(

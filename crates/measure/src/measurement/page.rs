@@ -145,8 +145,10 @@ fn distributions<'a>(figures: &[&'a Figure]) -> Vec<(String, &'a Distribution)> 
             Value::Times(_)
             | Value::Time(_)
             | Value::Rate(_)
+            | Value::RateAtLeast(_)
             | Value::Size(_)
             | Value::Count(_)
+            | Value::CountAtLeast(_)
             | Value::Share(_)
             | Value::Series(_)
             | Value::Unknown(_) => None,

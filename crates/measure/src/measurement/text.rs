@@ -91,8 +91,10 @@ impl Value {
             },
             Self::Time(length) => time(length.as_ns()),
             Self::Rate(rate) => rate.to_string(),
+            Self::RateAtLeast(rate) => format!("≥ {rate}"),
             Self::Size(size) => format!("{} bytes", whole(size.bytes_up())),
             Self::Count(count) => whole(*count),
+            Self::CountAtLeast(count) => format!("≥ {}", whole(*count)),
             Self::Share(share) => format!("{:.4} %", share * 100.0),
             Self::Series(series) => format!(
                 "{} intervals of {}",

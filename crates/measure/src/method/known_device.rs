@@ -121,8 +121,8 @@ pub(crate) fn times(findings: &Findings, quantity: &str, value: &str) -> [Durati
 #[track_caller]
 pub(crate) fn number(findings: &Findings, quantity: &str, value: &str) -> u64 {
     match figure(findings, quantity, value) {
-        Value::Count(count) => *count,
-        Value::Rate(rate) => rate.as_bps(),
+        Value::Count(count) | Value::CountAtLeast(count) => *count,
+        Value::Rate(rate) | Value::RateAtLeast(rate) => rate.as_bps(),
         other => panic!("{quantity}: {other:?}"),
     }
 }

@@ -97,8 +97,12 @@ fn found(
 ) -> Findings {
     let mut findings = Findings::default();
     let setting = vec![choice("match", "source address")];
+    let entries = match refused.is_empty() {
+        true => Value::CountAtLeast(taken as u64),
+        false => Value::Count(taken as u64),
+    };
+    findings.add(("entries taken", SOURCE), &setting, entries);
     for (quantity, count) in [
-        ("entries taken", taken),
         ("frames that looked them up", asked),
         ("lost for want of their entry", lost),
     ] {

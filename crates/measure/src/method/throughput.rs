@@ -438,10 +438,16 @@ impl Outcome {
             found.add(name, setting, Value::Unknown(self.why_none().to_owned()));
             return;
         };
-        found.add(name, setting, Value::Rate(rate));
         let frames = rate.as_bps() / frame.as_bits();
+        let (rate_found, frames_found) = match self.limited_by {
+            LimitedBy::Device => (Value::Rate(rate), Value::Count(frames)),
+            LimitedBy::Tester | LimitedBy::Plan => {
+                (Value::RateAtLeast(rate), Value::CountAtLeast(frames))
+            }
+        };
+        found.add(name, setting, rate_found);
         let name = ("frames each second", "RFC 2544 section 26.1");
-        found.add(name, setting, Value::Count(frames));
+        found.add(name, setting, frames_found);
         let highest = &self.highest;
         if highest.sent > 0 {
             let share = Value::Share(ratio(highest.lost, highest.sent));

@@ -94,9 +94,9 @@ fn number(value: &Value) -> Option<f64> {
     let whole = |number: u64| Some(number as f64);
     match value {
         Value::Time(time) => whole(time.as_ns()),
-        Value::Rate(rate) => whole(rate.as_bps()),
+        Value::Rate(rate) | Value::RateAtLeast(rate) => whole(rate.as_bps()),
         Value::Size(size) => whole(size.as_bits()),
-        Value::Count(count) => whole(*count),
+        Value::Count(count) | Value::CountAtLeast(count) => whole(*count),
         Value::Share(share) => Some(*share),
         Value::Times(_) | Value::Series(_) | Value::Unknown(_) => None,
     }
@@ -285,7 +285,9 @@ impl Again<'_> {
             ];
             let found = self.by("throughput", (2, Taught::Beforehand), &options)?;
             let emulated = match figure(&found, "throughput") {
-                Some(Value::Rate(rate)) => Value::Time(rate.time_to_send(on_wire).round_up()),
+                Some(Value::Rate(rate) | Value::RateAtLeast(rate)) => {
+                    Value::Time(rate.time_to_send(on_wire).round_up())
+                }
                 Some(other) => other.clone(),
                 None => nothing(),
             };

@@ -109,10 +109,10 @@ pub fn rows(device: &str, measurement: &Measurement, quantity: &str) -> Vec<Row>
 fn unit(value: &Value) -> &'static str {
     match value {
         Value::Times(_) | Value::Time(_) => "ms",
-        Value::Rate(_) => "Mbit/s",
+        Value::Rate(_) | Value::RateAtLeast(_) => "Mbit/s",
         Value::Size(_) => "bytes",
         Value::Share(_) => "%",
-        Value::Count(_) | Value::Series(_) | Value::Unknown(_) => "",
+        Value::Count(_) | Value::CountAtLeast(_) | Value::Series(_) | Value::Unknown(_) => "",
     }
 }
 
@@ -123,9 +123,9 @@ pub fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Times(times) => times.quantile(500).map(milliseconds),
         Value::Time(time) => Some(milliseconds(*time)),
-        Value::Rate(rate) => Some(rate.as_bps() as f64 / 1e6),
+        Value::Rate(rate) | Value::RateAtLeast(rate) => Some(rate.as_bps() as f64 / 1e6),
         Value::Size(size) => Some(size.bytes_up() as f64),
-        Value::Count(count) => Some(*count as f64),
+        Value::Count(count) | Value::CountAtLeast(count) => Some(*count as f64),
         Value::Share(share) => Some(share * 100.0),
         Value::Series(_) | Value::Unknown(_) => None,
     }
@@ -138,8 +138,10 @@ pub fn times(figure: &Figure) -> Option<&Distribution> {
         Value::Times(times) => Some(times),
         Value::Time(_)
         | Value::Rate(_)
+        | Value::RateAtLeast(_)
         | Value::Size(_)
         | Value::Count(_)
+        | Value::CountAtLeast(_)
         | Value::Share(_)
         | Value::Series(_)
         | Value::Unknown(_) => None,

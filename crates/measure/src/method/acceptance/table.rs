@@ -86,9 +86,9 @@ fn row(measurement: &Measurement, verdict: &Figure) -> [String; 11] {
 fn cell(value: &Value) -> String {
     match value {
         Value::Time(length) => length.to_string(),
-        Value::Rate(rate) => rate.to_string(),
+        Value::Rate(rate) | Value::RateAtLeast(rate) => rate.to_string(),
         Value::Size(size) => size.to_string(),
-        Value::Count(count) => count.to_string(),
+        Value::Count(count) | Value::CountAtLeast(count) => count.to_string(),
         Value::Share(share) => format!("{:.4} %", share * 100.0),
         Value::Unknown(_) => "none".to_owned(),
         Value::Times(_) | Value::Series(_) => String::new(),

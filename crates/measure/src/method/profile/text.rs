@@ -44,6 +44,8 @@ fn stated(figure: &Figure) -> Option<String> {
         Value::Times(_)
         | Value::Series(_)
         | Value::Rate(_)
+        | Value::RateAtLeast(_)
+        | Value::CountAtLeast(_)
         | Value::Size(_)
         | Value::Share(_)
         | Value::Unknown(_) => {

@@ -21,7 +21,7 @@ use crate::measuring::turns::{Plan, TurnError, in_turns};
 const METHODS: [&str; 5] = ["latency", "jitter", "loss", "throughput", "failover"];
 const OF_AGENTS: &str = "table-size";
 const ROUNDS: u64 = 5;
-const QUICK_ROUNDS: u64 = 2;
+const QUICK_ROUNDS: u64 = 3;
 /// The most rounds.
 const MOST_ROUNDS: u64 = 100;
 
@@ -38,7 +38,7 @@ pub struct Compare {
     #[arg(long, value_name = "METHOD,…", value_delimiter = ',')]
     methods: Vec<String>,
     /// How often each device has its turn: bounds come from how the rounds differ
-    /// [default: 5, quick 2].
+    /// [default: 5, quick 3].
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=MOST_ROUNDS))]
     rounds: Option<u64>,
     /// Do less: enough to see that it works. The result says so.

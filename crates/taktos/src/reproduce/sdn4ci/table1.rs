@@ -27,7 +27,7 @@ use crate::reproduce::{Effort, Outcome, Progress, Settings, World};
 const FAILOVER: &str = "interruption of reception";
 /// How often each switch has its turn: the least from which bounds follow, and more.
 const ROUNDS: u64 = 3;
-const QUICK_ROUNDS: u64 = 2;
+const QUICK_ROUNDS: u64 = 3;
 /// How long one trial sends; the paper does not say.
 const TRIAL: Duration = Duration::from_secs(10);
 
