@@ -182,11 +182,13 @@ fn rows_beside(
         format!("{name}: cases in which {} is earlier", strategy.name()),
         "cases",
     );
-    let row = row.ours(real(worse as u64)).printed("0");
     let row = match least {
-        Some(least) => row.note(format!("least gain {least:.3} ms")),
-        None => row,
+        Some(least) => row
+            .ours(real(worse as u64))
+            .note(format!("least gain {least:.3} ms")),
+        None => row.note("no case was seen"),
     };
+    let row = row.printed("0");
     outcome.rows.push(row);
     if worse > 0 {
         let strategy = strategy.name();

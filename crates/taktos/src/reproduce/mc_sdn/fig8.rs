@@ -97,8 +97,8 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
             lab::about(),
             format!(
                 "The best of {trials} trials of {length}, not 20 of 5 s. What a monitor takes is \
-                 far below what a link of 100 Mbit/s leaves: `cargo bench -p taktos --bench \
-                 mode_change` and docs/benchmarks.md have it in nanoseconds."
+                 far below what a link of 100 Mbit/s leaves: `cargo bench -p lab --bench monitor` \
+                 and docs/benchmarks.md have it in nanoseconds."
             ),
         ],
         ..Outcome::default()

@@ -30,6 +30,12 @@ const BEFORE_THE_END: Duration = Duration::from_ms(5);
 const QUEUES: RangeInclusive<u8> = 1..=6;
 /// As much as any class and any processor may delay a frame.
 const BUDGET: &str = "20 ms";
+/// What holds a processor for longer while switches tell each other is a stall of the
+/// machine. Such a change through nine of them holds one for a quarter of a millisecond
+/// itself, for it happens within the sending of the frame that breaks its contract.
+const STALL: Duration = Duration::from_us(300);
+/// The same where milliseconds are compared: changes by a controller, and messages.
+const LONG_STALL: Duration = Duration::from_ms(1);
 /// The most of a link that is used in the usual case, in percent.
 const LOAD_MAX: u64 = 95;
 
@@ -139,6 +145,16 @@ fn text(stage: &Stage, times: u32) -> String {
         let [one, other] = stage.topology.switches_of(cable);
         let _ = writeln!(text, "c{cable} = [\"s{one}\", \"s{other}\"]");
     }
+    let is_quick = stage.flows.iter().all(|flow| flow.quickens.is_none());
+    let stall = match stage.strategy {
+        Strategy::Taktos if is_quick => STALL,
+        Strategy::Taktos | Strategy::StdSdn | Strategy::McAgnostic => LONG_STALL,
+    };
+    let _ = writeln!(
+        text,
+        "[measurement]\nstall_threshold = \"{} ns\"",
+        stall.as_ns()
+    );
     // Nothing is reserved: budgets only have to be there.
     let _ = writeln!(
         text,
