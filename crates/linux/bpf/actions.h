@@ -85,6 +85,8 @@ CHECKED_ONCE int act_seldom(struct plan *plan, const struct action *action)
 	case OPERATION_SET_VLAN_VID:
 	case OPERATION_SET_VLAN_PCP:
 		return change_tags(plan, action);
+	case OPERATION_FLOW_MONITOR:
+		return note_packet(plan, number);
 	case OPERATION_MODE_ARRANGE:
 		return note_signal(plan);
 	case OPERATION_QUEUED_FATE:
@@ -94,7 +96,7 @@ CHECKED_ONCE int act_seldom(struct plan *plan, const struct action *action)
 	}
 }
 
-/* Does what the action in this place says. Most output, choose a queue, or watch. */
+/* Does what the action in this place says. Most output or choose a queue. */
 INLINE int act(struct plan *plan, u32 place)
 {
 	const u64 *action = record(&actions, place);
@@ -104,8 +106,6 @@ INLINE int act(struct plan *plan, u32 place)
 	u32 number = high(what);
 	if ((what & 0xff) == OPERATION_OUTPUT)
 		return number == plan->port ? GOES_ON : add_output(plan, number);
-	if ((what & 0xff) == OPERATION_FLOW_MONITOR)
-		return note_packet(plan, number);
 	if ((what & 0xff) != OPERATION_SET_QUEUE)
 		return act_seldom(plan, (const struct action *)action);
 	plan->queue = number & 7;

@@ -113,16 +113,27 @@ CHECKED_ONCE int ring_bell(struct plan *plan, u32 monitor, u32 demand)
 	return 0;
 }
 
-/* Shows the frame to its monitors. Returns the last mode that was entered by it,
- * that it stays, or that the first monitor could not be had. */
+/* Shows the frame to one of its monitors behind the first. */
+CHECKED_ONCE int observe_next(struct plan *plan, u32 at)
+{
+	if (!plan || at >= LIMIT_MONITORS)
+		return 0;
+	struct watched *watched = &plan->watched[slot(at, LIMIT_MONITORS)];
+	watched->demand = observe(watched, plan->now);
+	return 0;
+}
+
+/* Shows the frame to its monitors; the first has seen it. Returns the last mode that
+ * was entered by it, that it stays, or that the first monitor could not be had. */
 INLINE u64 observe_all(struct plan *plan)
 {
 	u64 entered = MODE_STAYS;
 	for (u32 at = 0; at < LIMIT_MONITORS; at++) {
 		if (at >= plan->watched_count)
 			break;
-		u32 demand = observe(plan, at);
-		plan->watched[at].demand = demand;
+		if (at)
+			observe_next(plan, at);
+		u32 demand = plan->watched[at].demand;
 		if (likely(!demand))
 			continue;
 		if (demand == DEMAND_NONE) {
@@ -182,6 +193,18 @@ CHECKED_ONCE int pass_on(struct __sk_buff *frame, struct plan *plan, u64 step)
 	if (unsent && state)
 		atomic_add(&state[MODES_UNSENT], 1);
 	return unsent;
+}
+
+/* Shows the frame to its first monitor. Returns whether that is all: there is no
+ * other, and no demand. */
+INLINE int is_shown(struct plan *plan)
+{
+	struct watched *first = &plan->watched[0];
+	u32 demand = observe(first, plan->now);
+	if (likely(!demand && plan->watched_count == 1))
+		return 1;
+	first->demand = demand;
+	return 0;
 }
 
 /* Sends the frame as planned, and then what neighbours are to know. */

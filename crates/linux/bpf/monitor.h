@@ -71,15 +71,21 @@ INLINE u32 beyond(const u64 *monitor)
 	return (contracts(monitor) - 1) << 1 | 1;
 }
 
+/* Returns a word of what belongs to a level. */
+INLINE u64 of_level(const u64 *monitor, u32 level, u32 word)
+{
+	return monitor[MONITOR_LEVELS + level * MONITOR_LEVEL_WORDS + word];
+}
+
 INLINE u32 demand_of_size(const u64 *monitor, u32 size)
 {
-	if (likely(size <= monitor[MONITOR_SIZES]))
+	if (likely(size <= of_level(monitor, 0, MONITOR_SIZE)))
 		return 0;
 	u32 count = contracts(monitor);
 	u32 demand = beyond(monitor);
 #pragma unroll
 	for (u32 at = LEVELS - 1; at > 0; at--) {
-		if (at < count && size <= monitor[MONITOR_SIZES + at])
+		if (at < count && size <= of_level(monitor, at, MONITOR_SIZE))
 			demand = at << 1;
 	}
 	return demand;
@@ -87,29 +93,34 @@ INLINE u32 demand_of_size(const u64 *monitor, u32 size)
 
 INLINE u32 demand_of_time(const u64 *monitor, u64 now)
 {
-	if (likely(monitor[MONITOR_GUIDES] <= now))
+	if (likely(of_level(monitor, 0, MONITOR_GUIDE) <= now))
 		return 0;
 	u32 count = contracts(monitor);
 	u32 demand = beyond(monitor);
 #pragma unroll
 	for (u32 at = LEVELS - 1; at > 0; at--) {
-		if (at < count && monitor[MONITOR_GUIDES + at] <= now)
+		if (at < count && of_level(monitor, at, MONITOR_GUIDE) <= now)
 			demand = at << 1;
 	}
 	return demand;
 }
 
-/* Sets the guide times of the next message, this one having come at `arrival`. */
+/* Sets the guide times of the next message, this one having come at `arrival`. Those
+ * of levels without a contract are that of the last one. */
 INLINE void advance(u64 *monitor, u64 arrival)
 {
 	u64 jitter = monitor[MONITOR_JITTER];
 	u64 released = arrival > jitter ? arrival - jitter : 0;
-#pragma unroll
+	u32 count = contracts(monitor);
+#pragma clang loop unroll(disable)
 	for (u32 at = 0; at < LEVELS; at++) {
-		u64 guide = monitor[MONITOR_GUIDES + at];
+		if (at >= count)
+			break;
+		u64 guide = of_level(monitor, at, MONITOR_GUIDE);
 		u64 from = guide > released ? guide : released;
-		u64 next = from + monitor[MONITOR_PERIODS + at];
-		monitor[MONITOR_GUIDES + at] = next < from ? ~0ull : next;
+		u64 next = from + of_level(monitor, at, MONITOR_PERIOD);
+		monitor[MONITOR_LEVELS + at * MONITOR_LEVEL_WORDS + MONITOR_GUIDE] =
+			next < from ? ~0ull : next;
 	}
 }
 
@@ -167,7 +178,10 @@ INLINE int continue_before(u64 *monitor, const struct packet *packet, u32 carrie
 		return 0;
 	u32 seen = saturated((u64)low(state) + carried);
 	monitor[MONITOR_BEFORE_SEEN] = message_words(seen, demand_in(state));
-	return seen <= high(message);
+	if (seen > high(message))
+		return 0;
+	monitor[MONITOR_CURRENT_SEEN] |= MONITOR_STRAGGLER;
+	return 1;
 }
 
 /* Begins a message. */
@@ -181,7 +195,7 @@ INLINE u32 begin_message(u64 *monitor, u64 now, const struct packet *packet, u32
 		demand = of_time;
 	advance(monitor, earliest);
 	monitor[MONITOR_BEFORE] = monitor[MONITOR_CURRENT];
-	monitor[MONITOR_BEFORE_SEEN] = monitor[MONITOR_CURRENT_SEEN];
+	monitor[MONITOR_BEFORE_SEEN] = monitor[MONITOR_CURRENT_SEEN] & ~MONITOR_STRAGGLER;
 	monitor[MONITOR_CURRENT] = (u64)size << 32 | packet->message;
 	monitor[MONITOR_CURRENT_SEEN] = message_words(packet->carried, demand);
 	monitor[MONITOR_MESSAGES] += 1;
@@ -201,10 +215,34 @@ INLINE u32 place_packet(u64 *monitor, u64 now, const struct packet *packet, u32 
 	return begin_message(monitor, now, packet, order);
 }
 
+/* Adds the next packet of the current message, if the message has demanded nothing
+ * and this one does not either: nearly all are like this, and all that it takes lies
+ * in one cache line. Returns whether it is one. */
+INLINE int go_on(u64 *monitor, u64 now, const struct packet *packet)
+{
+	u64 number = WINDOW_BEGUN | packet->sequence;
+	u64 message = monitor[MONITOR_CURRENT];
+	u64 seen = monitor[MONITOR_CURRENT_SEEN] + packet->carried;
+	u32 size = packet->size > low(seen) ? packet->size : low(seen);
+	if (monitor[MONITOR_HIGHEST] + 1 != number || low(message) != packet->message ||
+	    high(seen) != high(MONITOR_IS_THERE) || size > high(message))
+		return 0;
+	monitor[MONITOR_HIGHEST] = number;
+	monitor[MONITOR_SEEN] = monitor[MONITOR_SEEN] << 1 | 1;
+	monitor[MONITOR_CURRENT_SEEN] = seen;
+	monitor[MONITOR_LAST_SEEN] = now;
+	monitor[MONITOR_PACKETS] += 1;
+	return 1;
+}
+
 /* Returns what the message demands that a packet belongs to, as far as is known.
  * The lock is held. */
 INLINE u32 watch(u64 *monitor, u64 now, const struct packet *packet)
 {
+	if (likely(go_on(monitor, now, packet)))
+		return 0;
+	if (!contracts(monitor))
+		return 0;
 	monitor[MONITOR_PACKETS] += 1;
 	u64 how = order_of(monitor, packet->sequence);
 	u32 order = low(how);

@@ -50,6 +50,7 @@ struct changes {
 struct form {
 	union {
 		u64 words[(GAP + HEADER_BYTES) / 8];
+		u32 halves[(GAP + HEADER_BYTES) / 4];
 		u8 bytes[GAP + HEADER_BYTES];
 	};
 	/* Type and control information, the innermost first. */
@@ -131,11 +132,12 @@ struct packet {
 /* What is to be shown to a monitor once the way of the frame is known. */
 struct watched {
 	u32 monitor;
-	/* Whether it has a shim header. */
-	u32 is_readable;
-	struct packet packet;
 	/* What it demanded. */
 	u32 demand;
+	struct packet packet;
+	/* Whether it has a shim header. */
+	u32 is_readable;
+	u32 unused;
 };
 
 /* `plan->form` while no form is as the frame is now. */
@@ -183,11 +185,15 @@ struct plan {
 	u32 copies_only;
 	/* The level that was served when the frame came. */
 	u32 level;
+	u32 watched_count;
+	/* Whether the frame is a signal. */
+	u32 arranges;
 	union {
 		u8 verdicts[HANDED_VERDICTS_MAX];
 		u64 verdict_words[HANDED_VERDICTS_MAX / 8];
 	};
 	struct work work;
+	struct watched watched[LIMIT_MONITORS];
 	/* What the frame itself is like: as it came, then in one form after the
 	 * other. */
 	u32 sent_form;
@@ -199,12 +205,8 @@ struct plan {
 	struct visit visited[LIMIT_TABLES];
 	struct output outputs[LIMIT_OUTPUTS];
 	struct noted noted[LIMIT_TALLIES];
-	u32 watched_count;
-	struct watched watched[LIMIT_MONITORS];
-	/* Whether the frame is a signal, and what it was when that was met: what
-	 * is behind its addresses and type. */
-	u32 arranges;
-	/* Its length, or zero if it has tags or another type. */
+	/* What a signal was when that was met: its length, or zero if it has tags or
+	 * another type, and what is behind its addresses and type. */
 	u32 signal_bytes;
 	u64 signal[SIGNAL_WORDS];
 	u32 set[NUMBER_OF_KINDS];

@@ -78,7 +78,7 @@ INLINE int receive(struct __sk_buff *frame, struct plan *plan, const u64 *port)
 		refuse(plan);
 		return TC_ACT_SHOT;
 	default:
-		if (plan->watched_count || plan->arranges)
+		if (plan->arranges || (plan->watched_count && !is_shown(plan)))
 			return carry_out_mode(frame, plan);
 		return carry_out(frame, plan);
 	}

@@ -87,6 +87,12 @@ CHECKED_ONCE int perform(struct plan *plan, u32 number)
 	int outcome = judge_by ? meter(plan, judge_by - 1) : GOES_ON;
 	if (outcome)
 		return outcome;
+	u32 watched_by = low(entry[ENTRY_MONITOR]);
+	if (watched_by) {
+		outcome = note_packet(plan, watched_by - 1);
+		if (outcome)
+			return outcome;
+	}
 	outcome = apply(plan, low(list), high(list) & 0xffff);
 	if (outcome)
 		return outcome;

@@ -16,44 +16,39 @@
 /* How often a walk tries to get a monitor that others observe by. */
 #define WATCH_TRIES 256
 
-/* Returns whether there are more ports than the program tells of a mode. */
-INLINE int has_many_ports(void)
-{
-	const u64 *setting = record(&settings, 0);
-	return !setting || setting[SETTINGS_PORTS] > LIMIT_PORTS_TO_ALL;
-}
-
 /* Notes that the frame is to be shown to a monitor, and what of it. */
-CHECKED_ONCE int note_packet(struct plan *plan, u32 number)
+INLINE int note_packet(struct plan *plan, u32 number)
 {
-	if (!plan || has_many_ports())
-		return TO_CORE;
-	struct work *work = &plan->work;
+	const struct work *work = &plan->work;
 	u32 count = plan->watched_count;
 	if (count >= LIMIT_MONITORS)
 		return TOO_FAR;
 	struct watched *watched = &plan->watched[slot(count, LIMIT_MONITORS)];
 	watched->monitor = number;
+	watched->demand = 0;
 	plan->watched_count = count + 1;
 	u32 at = work->transport_at + UDP_BYTES;
 	watched->is_readable =
 		work->transport == PROTO_UDP && at + SHIM_BYTES <= work->packet_end;
 	if (!watched->is_readable)
 		return GOES_ON;
-	forget(at);
-	if (at < NETWORK_AT || at > TRANSPORT_AT_MAX + UDP_BYTES)
-		return TO_CORE;
-	watched->packet.message = u32_at(&work->form, at);
-	watched->packet.size = u32_at(&work->form, at + 4);
-	watched->packet.sequence = u32_at(&work->form, at + 8);
 	watched->packet.carried = work->packet_end - at - SHIM_BYTES;
+	/* The headers in front of it are whole words of 32 bits. */
+	u32 word = (GAP + at) / 4;
+	forget(word);
+	if (word > (GAP + TRANSPORT_AT_MAX + UDP_BYTES) / 4)
+		return TO_CORE;
+	const u32 *shim = work->form.halves + word;
+	watched->packet.message = be32(shim[0]);
+	watched->packet.size = be32(shim[1]);
+	watched->packet.sequence = be32(shim[2]);
 	return GOES_ON;
 }
 
 /* Notes that the frame is a signal, as it is now. */
 CHECKED_ONCE int note_signal(struct plan *plan)
 {
-	if (!plan || plan->depth || has_many_ports())
+	if (!plan || plan->depth)
 		return TO_CORE;
 	const struct form *form = &plan->work.form;
 #pragma unroll
@@ -73,41 +68,46 @@ CHECKED_ONCE int note_signal(struct plan *plan)
 /* Shows a packet to a monitor whose lock is held. */
 INLINE u32 show(u64 *monitor, const struct watched *watched, u64 now)
 {
-	if (!low(monitor[MONITOR_CONTRACTS]))
-		return 0;
-	if (!watched->is_readable) {
-		monitor[MONITOR_UNREADABLE] += 1;
+	if (unlikely(!watched->is_readable)) {
+		if (contracts(monitor))
+			monitor[MONITOR_UNREADABLE] += 1;
 		return 0;
 	}
 	u32 demand = watch(monitor, now, &watched->packet);
-	u64 is_beyond = demand & 1 ? MONITOR_IS_BEYOND : 0;
-	monitor[MONITOR_DEMANDED] = MONITOR_IS_THERE | is_beyond | demand >> 1;
 	if (likely(!demand))
 		return 0;
 	monitor[MONITOR_VIOLATED] = now;
-	u64 told = MONITOR_IS_THERE | is_beyond | (u64)(demand >> 1) << 32 | watched->packet.message;
+	u64 told = message_words(watched->packet.message, demand);
 	if (monitor[MONITOR_TOLD] == told)
 		return demand;
 	monitor[MONITOR_TOLD] = told;
 	return demand | DEMAND_IS_NEWS;
 }
 
-/* Shows a packet to its monitor. Returns what it demands. */
-CHECKED_ONCE u32 observe(struct plan *plan, u32 at)
+/* Waits for a monitor that somebody else observes by. Returns whether it could be
+ * had. */
+CHECKED_ONCE int await_monitor(u32 number)
 {
-	if (!plan || at >= LIMIT_MONITORS)
+	u64 *monitor = record(&monitors, number);
+	if (!monitor)
 		return 0;
-	const struct watched *watched = &plan->watched[slot(at, LIMIT_MONITORS)];
+	for (u32 attempt = 0; attempt < WATCH_TRIES; attempt++) {
+		if (!atomic_compare_exchange(&monitor[MONITOR_LOCK], 0ull, 1ull))
+			return 1;
+	}
+	return 0;
+}
+
+/* Shows a packet to its monitor. Returns what it demands. */
+INLINE u32 observe(const struct watched *watched, u64 now)
+{
 	u64 *monitor = record(&monitors, watched->monitor);
 	if (!monitor)
 		return 0;
-	u32 attempt = 0;
-	while (atomic_compare_exchange(&monitor[MONITOR_LOCK], 0ull, 1ull)) {
-		attempt += 1;
-		if (attempt == WATCH_TRIES)
-			return DEMAND_NONE;
-	}
-	u32 demand = show(monitor, watched, plan->now);
+	if (unlikely(atomic_compare_exchange(&monitor[MONITOR_LOCK], 0ull, 1ull)) &&
+	    !await_monitor(watched->monitor))
+		return DEMAND_NONE;
+	u32 demand = show(monitor, watched, now);
 	u64 held = atomic_compare_exchange(&monitor[MONITOR_LOCK], 1ull, 0ull);
 	forget(held);
 	return demand;

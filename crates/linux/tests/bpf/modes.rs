@@ -72,11 +72,10 @@ impl Probe {
         let set = |at: usize, value: u64| words[at].store(value, Ordering::SeqCst);
         set(monitor::CONTRACTS, u64::try_from(contracts.len()).unwrap());
         set(monitor::JITTER, jitter.as_ns());
-        let last = contracts.last().unwrap();
-        for at in 0..8 {
-            let contract = contracts.get(at).unwrap_or(last);
-            set(monitor::PERIODS + at, contract.period.as_ns());
-            set(monitor::SIZES + at, contract.size_bytes.into());
+        for (level, contract) in contracts.iter().enumerate() {
+            let place = |word| monitor::LEVELS + level * monitor::LEVEL_WORDS + word;
+            set(place(monitor::PERIOD), contract.period.as_ns());
+            set(place(monitor::SIZE), contract.size_bytes.into());
         }
     }
 
@@ -90,6 +89,19 @@ impl Probe {
         request.extend(packet.carried_bytes.to_ne_bytes());
         request.extend([0; 40]);
         self.run(&request)
+    }
+
+    /// Returns what the last packet demanded, as the words tell it.
+    fn last(&self) -> Option<i32> {
+        let word = |at: usize| self.monitors.words()[at].load(Ordering::SeqCst);
+        let current = word(monitor::CURRENT_SEEN);
+        let seen = match current & monitor::STRAGGLER {
+            0 => current,
+            _ => word(monitor::BEFORE_SEEN),
+        };
+        let level = i32::try_from(seen >> 32 & 0xff).unwrap() << 1;
+        let demand = level | i32::from(seen & monitor::IS_BEYOND != 0);
+        (seen & monitor::IS_THERE != 0).then_some(demand)
     }
 
     fn counters(&self) -> MonitorCounters {
@@ -178,6 +190,7 @@ fn a_monitor_of_the_kernel_sees_what_that_of_the_core_sees() {
             now += Duration::from_ns(pause);
             let expected = number_of(core.observe(now, &packet));
             prop_assert_eq!(probe.watch(now, &packet), expected, "{:?}", packet);
+            prop_assert_eq!(probe.last(), Some(expected), "{:?}", packet);
         }
         prop_assert_eq!(&probe.counters(), core.counters());
         Ok(())

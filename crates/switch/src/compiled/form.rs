@@ -48,6 +48,8 @@ struct Named<'a> {
     groups: &'a GroupForms,
     meters: &'a MeterForms,
     modes: &'a ModeKeeper,
+    /// How many monitors have a record.
+    monitors: usize,
 }
 
 impl Places for Named<'_> {
@@ -64,7 +66,7 @@ impl Places for Named<'_> {
     }
 
     fn monitor(&self, monitor: MonitorId) -> Option<u32> {
-        place_of(self.modes, monitor)
+        place_of(self.modes, self.monitors, monitor)
     }
 }
 
@@ -214,6 +216,7 @@ impl Form {
             carried: &self.carried,
             records: &records,
             modes: &pipeline.egress.modes,
+            monitors: self.store.memory().sizes().records(Region::Monitors),
         };
         groups.write(changed, &pipeline.egress.groups, &mut self.store, &named);
         self.groups = groups;
@@ -225,6 +228,7 @@ impl Form {
             groups: &self.groups,
             meters: &self.meters,
             modes: &pipeline.egress.modes,
+            monitors: self.store.memory().sizes().records(Region::Monitors),
         };
         for (at, form) in self.tables.iter_mut().enumerate() {
             let Some(table) = pipeline.tables.get_mut(at) else {
@@ -291,6 +295,8 @@ struct GroupsNamed<'a> {
     carried: &'a [Option<Carried>],
     records: &'a [Option<u32>],
     modes: &'a ModeKeeper,
+    /// How many monitors have a record.
+    monitors: usize,
 }
 
 impl Places for GroupsNamed<'_> {
@@ -307,12 +313,13 @@ impl Places for GroupsNamed<'_> {
     }
 
     fn monitor(&self, monitor: MonitorId) -> Option<u32> {
-        place_of(self.modes, monitor)
+        place_of(self.modes, self.monitors, monitor)
     }
 }
 
-fn place_of(modes: &ModeKeeper, monitor: MonitorId) -> Option<u32> {
-    u32::try_from(modes.monitors.find(monitor)?).ok()
+fn place_of(modes: &ModeKeeper, records: usize, monitor: MonitorId) -> Option<u32> {
+    let place = modes.monitors.find(monitor)?;
+    u32::try_from(place).ok().filter(|_| place < records)
 }
 
 fn count(count: usize) -> u64 {

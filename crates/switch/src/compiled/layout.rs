@@ -20,7 +20,7 @@ pub mod modes;
 pub mod monitor;
 
 /// The version of the layout.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// A generation that never comes.
 pub const NEVER: u64 = u64::MAX;
@@ -337,6 +337,9 @@ pub mod entry {
     pub const METADATA: usize = 20;
     /// Which bits of the metadata are new.
     pub const METADATA_MASK: usize = 21;
+    /// The monitor that the frame is shown to before its actions are applied, plus one;
+    /// zero for none. Further ones are among the actions.
+    pub const MONITOR: usize = 22;
 
     /// Frames go to the core.
     pub const TO_CORE: u64 = 1;

@@ -72,30 +72,24 @@ impl Form {
 
 /// Has walks watch by other contracts, or by none.
 fn begin_anew(words: &[AtomicU64], given: u64, contracts: Option<&Contracts>) {
-    let wanted = contracts.map_or([0; PLAIN], plain);
     locked(words, || {
-        let plain = words[monitor::JITTER..].iter().zip(wanted);
-        plain.for_each(|(word, value)| word.store(value, Relaxed));
-        let seen = words[monitor::GUIDES..].iter();
-        seen.for_each(|word| word.store(0, Relaxed));
+        let all = words.iter().skip(monitor::LOCK + 1);
+        all.for_each(|word| word.store(0, Relaxed));
+        if let Some(contracts) = contracts {
+            write_contracts(words, contracts);
+        }
         words[monitor::CONTRACTS].store(given, Release);
     });
 }
 
-/// Words from [`monitor::JITTER`] on that the switch writes.
-const PLAIN: usize = monitor::GUIDES - monitor::JITTER;
-
-fn plain(contracts: &Contracts) -> [u64; PLAIN] {
-    let mut words = [0; PLAIN];
-    words[0] = contracts.jitter().as_ns();
-    let given = contracts.given();
-    for level in Level::all() {
-        let at = usize::from(level.number());
-        let contract = given[at.min(given.len() - 1)];
-        words[monitor::PERIODS - monitor::JITTER + at] = contract.period.as_ns();
-        words[monitor::SIZES - monitor::JITTER + at] = u64::from(contract.size_bytes);
+fn write_contracts(words: &[AtomicU64], contracts: &Contracts) {
+    let set = |at: usize, value: u64| words[at].store(value, Relaxed);
+    set(monitor::JITTER, contracts.jitter().as_ns());
+    for (level, contract) in contracts.given().iter().enumerate() {
+        let place = |word| monitor::LEVELS + level * monitor::LEVEL_WORDS + word;
+        set(place(monitor::PERIOD), contract.period.as_ns());
+        set(place(monitor::SIZE), u64::from(contract.size_bytes));
     }
-    words
 }
 
 fn serves(held: &ModeKeeper) -> u64 {

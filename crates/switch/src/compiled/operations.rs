@@ -118,12 +118,33 @@ fn operation_of(action: Action, places: &impl Places) -> Result<Operation, Reaso
         | Action::DecrementTtl(_)
         | Action::CopyTtl(_) => return Err(Reason::Change),
         Action::FlowMonitor(monitor) => {
-            let place = places.monitor(monitor).ok_or(Reason::Mode)?;
-            Operation::with_number(operation::FLOW_MONITOR, place)
+            Operation::with_number(operation::FLOW_MONITOR, monitor_place(monitor, places)?)
         }
-        Action::ModeArrange => Operation::new(operation::MODE_ARRANGE),
+        Action::ModeArrange => {
+            tells_all(places)?;
+            Operation::new(operation::MODE_ARRANGE)
+        }
         Action::QueuedFate(fates) => Operation::with_number(operation::QUEUED_FATE, fates.number()),
     })
+}
+
+/// Returns the record of a monitor.
+///
+/// # Errors
+///
+/// If there is none, or if walks could not tell all neighbours of a change of mode.
+pub(super) fn monitor_place(monitor: MonitorId, places: &impl Places) -> Result<u32, Reason> {
+    tells_all(places)?;
+    places.monitor(monitor).ok_or(Reason::Mode)
+}
+
+/// Refuses what may change the mode where walks do not go through all ports, and so
+/// would not tell all neighbours.
+fn tells_all(places: &impl Places) -> Result<(), Reason> {
+    match places.ports() <= limit::PORTS_TO_ALL {
+        true => Ok(()),
+        false => Err(Reason::Mode),
+    }
 }
 
 fn output(target: Target, places: &impl Places) -> Result<Operation, Reason> {

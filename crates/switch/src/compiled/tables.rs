@@ -10,15 +10,17 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::layout::{NEVER, Region, entry, limit, mask, table};
 use super::masks::{Masks, NoRoom};
 use super::needs;
-use super::operations::{ActionWords, Places, words_of};
+use super::operations::{ActionWords, Places, monitor_place, words_of};
 use super::room::Range;
 use super::store::{Counted, Store};
-use crate::action::Program;
+use crate::action::{Action, Program};
 use crate::entry::Entry;
 use crate::flow_table::{EntryIndex, FlowTable, Rank};
 use crate::meter_table::MeterIndex;
 use wire::openflow::taktos::CoreReason as Reason;
 
+/// How many words from [`entry::APPLY`] on an entry has.
+const WORDS: usize = entry::MONITOR + 1 - entry::APPLY;
 /// No mask.
 const NOWHERE: u32 = u32::MAX;
 
@@ -85,6 +87,7 @@ pub(super) struct Draft {
     next: u64,
     meter: u64,
     metadata: [u64; 2],
+    monitor: u64,
     needs: u64,
     reason: Option<Reason>,
 }
@@ -106,7 +109,7 @@ impl Draft {
         self.needs =
             of_rule | needs::of_actions(&program.apply) | needs::of_actions(&program.write);
         if self.reason.is_some() {
-            (self.apply, self.meter) = (0, 0);
+            (self.apply, self.meter, self.monitor) = (0, 0, 0);
             self.actions.clear();
             self.flags |= entry::TO_CORE;
             self.needs = of_rule;
@@ -118,8 +121,9 @@ impl Draft {
             None => 0,
             Some(meter) => u64::from(places.meter(meter).ok_or(Reason::Meter)?) + 1,
         };
-        self.apply = program.apply.len();
-        for list in [&program.apply, &program.write] {
+        let apply = self.put_monitor(&program.apply, places)?;
+        self.apply = apply.len();
+        for list in [apply, &program.write] {
             if list.len() > limit::ACTIONS {
                 return Err(Reason::Actions);
             }
@@ -130,8 +134,25 @@ impl Draft {
         Ok(())
     }
 
+    /// Puts the first action into the entry itself if it shows the frame to a monitor, and
+    /// returns the others: most frames that are watched need no record more for it.
+    fn put_monitor<'a>(
+        &mut self,
+        actions: &'a [Action],
+        places: &impl EntryPlaces,
+    ) -> Result<&'a [Action], Reason> {
+        self.monitor = 0;
+        match actions {
+            [Action::FlowMonitor(monitor), others @ ..] => {
+                self.monitor = u64::from(monitor_place(*monitor, places)?) + 1;
+                Ok(others)
+            }
+            _ => Ok(actions),
+        }
+    }
+
     /// Returns the words from [`entry::APPLY`] on.
-    fn words(&self, actions: Range, tally: u32) -> [u64; 5] {
+    fn words(&self, actions: Range, tally: u32) -> [u64; WORDS] {
         let count = |count: usize| u64::try_from(count).expect("64 bits suffice");
         let (first, apply) = (u64::from(actions.first), count(self.apply));
         let write = count(self.actions.len()) - apply;
@@ -141,6 +162,7 @@ impl Draft {
             self.meter | u64::from(tally) << 32,
             self.metadata[0],
             self.metadata[1],
+            self.monitor,
         ]
     }
 }
@@ -432,14 +454,14 @@ impl EntryForm {
             let words = store.record(Region::Entries, place.record);
             let there = words[entry::APPLY..].iter().map(|word| word.load(Relaxed));
             self.reason == draft.reason
-                && there.take(5).eq(draft.words(place.actions, self.tally))
+                && there.take(WORDS).eq(draft.words(place.actions, self.tally))
                 && store.has_actions(place.actions.first, &draft.actions)
         })
     }
 }
 
 /// Writes the record of an entry that the next generation sees.
-fn fill(store: &Store, record: u32, rank: Rank, entry: &Entry, words: &[u64; 5]) {
+fn fill(store: &Store, record: u32, rank: Rank, entry: &Entry, words: &[u64; WORDS]) {
     let there = store.record(Region::Entries, record);
     // Whoever came here by a place that is given up sees nothing.
     there[entry::SINCE].store(NEVER, Relaxed);

@@ -298,11 +298,15 @@ impl Watch {
         self.monitor.read(words);
         self.unreadable = get(at::UNREADABLE);
         self.violated = instant(get(at::VIOLATED));
-        self.last = demand_of(get(at::DEMANDED), 0);
+        let last = match get(at::CURRENT_SEEN) & at::STRAGGLER {
+            0 => at::CURRENT_SEEN,
+            _ => at::BEFORE_SEEN,
+        };
+        self.last = demand_of(get(last));
         let told = get(at::TOLD);
         let [.., a, b, c, d] = told.to_be_bytes();
         let message = u32::from_be_bytes([a, b, c, d]);
-        self.told = demand_of(told, 32).map(|demand| (message, demand));
+        self.told = demand_of(told).map(|demand| (message, demand));
     }
 
     fn write(&self, words: &[AtomicU64]) {
@@ -310,8 +314,11 @@ impl Watch {
         self.monitor.write(words);
         set(at::UNREADABLE, self.unreadable);
         set(at::VIOLATED, self.violated.map_or(0, Instant::as_ns));
-        set(at::DEMANDED, self.last.map_or(0, |last| word_of(last, 0)));
-        let told = |(message, demand)| u64::from(message) | word_of(demand, 32);
+        let current = words[at::CURRENT_SEEN].load(Relaxed);
+        if self.last != demand_of(current) {
+            set(at::CURRENT_SEEN, current | at::STRAGGLER);
+        }
+        let told = |(message, demand)| u64::from(message) | word_of(demand);
         set(at::TOLD, self.told.map_or(0, told));
     }
 
@@ -360,17 +367,17 @@ pub(crate) const fn demanded(demand: Demand) -> Demanded {
 }
 
 /// Returns a demand as part of a word.
-fn word_of(demand: Demand, shift: u32) -> u64 {
+fn word_of(demand: Demand) -> u64 {
     let beyond = match demand {
         Demand::Level(_) => 0,
         Demand::Beyond(_) => at::IS_BEYOND,
     };
-    u64::from(demand.level().number()) << shift | beyond | at::IS_THERE
+    u64::from(demand.level().number()) << 32 | beyond | at::IS_THERE
 }
 
 /// Returns the demand in a word, if there is one.
-fn demand_of(word: u64, shift: u32) -> Option<Demand> {
-    let [level, ..] = (word >> shift).to_le_bytes();
+fn demand_of(word: u64) -> Option<Demand> {
+    let [.., level, _, _, _, _] = word.to_be_bytes();
     let level = Level::new(level)?;
     (word & at::IS_THERE != 0).then_some(match word & at::IS_BEYOND {
         0 => Demand::Level(level),
@@ -390,9 +397,11 @@ mod tests {
 
     use proptest::prelude::*;
     use units::Duration;
+    use wire::message_shim::MessageShim;
 
     use super::super::Contract;
     use super::*;
+    use crate::compiled::layout::Region;
 
     fn contracts(size_bytes: u32) -> Contracts {
         let period = Duration::from_ms(1);
@@ -431,6 +440,34 @@ mod tests {
                     prop_assert_eq!(watched, expected.map(contracts));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_watch_goes_on_from_its_words_as_if_it_had_never_been_away() {
+        let mut stays = Watch::new(contracts(100), 1);
+        let mut words = Vec::new();
+        words.resize_with(Region::Monitors.record_words(), || AtomicU64::new(0));
+
+        for step in 0..200u32 {
+            // Messages whose packets mix with those of the next one, some too large.
+            let message = (step + step % 3) / 4;
+            let packet = (step % 17 != 0).then_some(Packet {
+                shim: MessageShim {
+                    message,
+                    size_bytes: 90 + message % 5 * 5,
+                    sequence: step,
+                },
+                carried_bytes: 20,
+            });
+            let now = Instant::from_ns(u64::from(step) * 900_000);
+            let mut moves = Watch::new(contracts(100), 1);
+            let seen = moves.take(now, packet.as_ref(), Some(&words));
+            assert_eq!(seen, stays.take(now, packet.as_ref(), None));
+            assert_eq!(
+                moves.report(now, MonitorId(1)),
+                stays.report(now, MonitorId(1))
+            );
         }
     }
 

@@ -8,18 +8,19 @@ use switch::compiled::layout::{Region, entry, line, lookup, tally};
 use switch::compiled::{Carried, Memory, Overflow, Sizes, Words};
 use switch::{Config, Input};
 use units::Duration;
+use wire::ethernet::EtherType;
 use wire::openflow::multipart::{
     FlowStatisticsRequest, MultipartRequest, ReplyBody, RequestBody, TableStatistics,
 };
-use wire::openflow::taktos::{Answer as Told, CoreReason, EngineSubject, Question};
+use wire::openflow::taktos::{Answer as Told, CoreReason, EngineSubject, MonitorId, Question};
 use wire::openflow::{
     Action, Actions, Band, Bands, ErrorKind, Fields, FlowMod, FlowModCommand, FlowModFailed,
-    FlowModFlags, FlowRemovedReason, Instruction, Instructions, Message, MeterFlags, MeterId,
-    MeterMod, MeterModCommand, PortNumber, TableId,
+    FlowModFlags, FlowRemovedReason, Instruction, Instructions, MatchField, Message, MeterFlags,
+    MeterId, MeterMod, MeterModCommand, PortNumber, TableId,
 };
 
 use crate::frames::{frame, udp, with_dscp};
-use crate::world::{CONTROLLER, World, from, output, unpaced};
+use crate::world::{CONTROLLER, World, from, output, ports, unpaced};
 
 /// Words that the test shares with the switch, as others would.
 #[derive(Clone, Debug)]
@@ -378,6 +379,47 @@ fn what_the_core_handles_is_told_with_the_reason() {
         (4, Some(CoreReason::Actions)),
         (5, Some(CoreReason::Change)),
     ];
+    assert_eq!(reasons, expected);
+}
+
+#[test]
+fn what_may_change_the_mode_of_a_switch_with_many_ports_is_for_the_core() {
+    for (count, expected) in [(32, None), (33, Some(CoreReason::Mode))] {
+        let config = Config {
+            ports: ports(count, None),
+            ..unpaced()
+        };
+        let (mut world, _) = compiled(config, 64, Overflow::ToCore);
+        let watches = Action::FlowMonitor(MonitorId(1));
+        world.add(1, &[from(1)], &[watches, output(2)]);
+        world.add(2, &[from(2)], &[output(2), watches]);
+        let signals = MatchField::EthType(EtherType::MODE_SIGNAL);
+        world.add(3, &[signals], &[Action::ModeArrange]);
+        publish(&mut world);
+
+        let mut reasons = reasons(&mut world);
+
+        reasons.sort_unstable();
+        assert_eq!(reasons, [1, 2, 3].map(|priority| (priority, expected)));
+    }
+}
+
+#[test]
+fn a_monitor_without_a_record_is_for_the_core() {
+    let (mut world, _) = compiled(unpaced(), 16, Overflow::ToCore);
+    let records = Sizes::new(&unpaced(), 16, 1).records(Region::Monitors);
+    let records = u16::try_from(records).unwrap();
+    for number in 1..=records + 1 {
+        let watches = Action::FlowMonitor(MonitorId(number.into()));
+        world.add(number, &[from(number.into())], &[watches, output(2)]);
+    }
+    publish(&mut world);
+
+    let mut reasons = reasons(&mut world);
+
+    reasons.sort_unstable();
+    let mut expected: Vec<_> = (1..=records).map(|priority| (priority, None)).collect();
+    expected.push((records + 1, Some(CoreReason::Mode)));
     assert_eq!(reasons, expected);
 }
 

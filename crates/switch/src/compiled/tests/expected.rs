@@ -14,7 +14,8 @@ use crate::timeouts::EntryId;
 use wire::openflow::TableId;
 use wire::openflow::taktos::MonitorId;
 
-/// Everything can be named; groups by their place in the group table.
+/// Everything can be named; groups by their place in the group table, and the only
+/// monitor, number 1, by the first place.
 struct Everything;
 
 impl Places for Everything {
@@ -27,7 +28,7 @@ impl Places for Everything {
     }
 
     fn monitor(&self, monitor: MonitorId) -> Option<u32> {
-        Some(monitor.0)
+        monitor.0.checked_sub(1)
     }
 
     fn group(&self, group: GroupIndex) -> Option<u32> {
@@ -77,7 +78,11 @@ fn does(pipeline: &Pipeline, entry: &Entry) -> Vec<u64> {
     let flags = if program.clear { entry::CLEARS } else { 0 };
     let next = program.goto.map_or(entry::LAST, |next| next.0.into());
     let (value, mask) = program.metadata.map_or((0, 0), |it| (it.value, it.mask));
-    let mut does = vec![flags, next, value, mask];
+    let (monitor, apply) = match &program.apply[..] {
+        [Action::FlowMonitor(monitor), others @ ..] => (u64::from(monitor.0), others),
+        all => (0, all),
+    };
+    let mut does = vec![flags, next, value, mask, monitor];
     match program.meter {
         None => does.push(0),
         Some(index) => {
@@ -90,7 +95,7 @@ fn does(pipeline: &Pipeline, entry: &Entry) -> Vec<u64> {
             }
         }
     }
-    describe_actions(pipeline, &program.apply, 0, &mut does);
+    describe_actions(pipeline, apply, 0, &mut does);
     describe_actions(pipeline, &program.write, 0, &mut does);
     does
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
+use wire::openflow::taktos::MonitorId;
 use wire::openflow::{
     Action, Actions, Band, Bands, Bucket, Buckets, BundleAdd, BundleControl, BundleControlKind,
     BundleFlags, BundleId, DatapathId, Fields, FlowMod, FlowModCommand, GroupId, GroupMod,
@@ -576,15 +577,18 @@ fn chained(group: u8, does: u8) -> Action {
 /// Some lists that the compiled form can have, and some that it cannot.
 fn actions(does: u8) -> Vec<Action> {
     let port = output(does % 3 + 1);
-    match does % 9 {
+    let monitor = Action::FlowMonitor(MonitorId(1));
+    match does % 11 {
         0 => Vec::new(),
         1 => vec![Action::output(PortNumber::CONTROLLER)],
-        2 => vec![Action::Group(GroupId(u32::from(does / 9 % 6)))],
+        2 => vec![Action::Group(GroupId(u32::from(does / 11 % 6)))],
         3 => vec![port; usize::from(does / 4)],
         4 => vec![Action::PushVlan(wire::ethernet::EtherType::VLAN), port],
         5 => vec![Action::output(PortNumber::ALL)],
         6 => vec![output(PORTS)],
         7 => vec![port, Action::SetQueue(wire::openflow::QueueId(1)), port],
+        9 => vec![monitor, port],
+        10 => vec![monitor, port, monitor],
         _ => vec![port],
     }
 }

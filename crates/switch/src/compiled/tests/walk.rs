@@ -141,6 +141,7 @@ impl<'a> Walk<'a> {
         }
         let mut does = vec![apply >> 48, write >> 48];
         does.extend([word(entry::METADATA), word(entry::METADATA_MASK)]);
+        does.push(word(entry::MONITOR));
         self.describe_meter(low32(word(entry::METER)), &mut does);
         for list in [apply, write] {
             self.describe_actions(low32(list), low16(list >> 32), 0, &mut does);

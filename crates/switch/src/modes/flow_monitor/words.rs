@@ -6,15 +6,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use units::Instant;
 use wire::mode_signal::Level;
 
-use super::{Demand, FlowMonitor, LEVELS_COUNT, Message, MonitorCounters, Window};
+use super::{Demand, FlowMonitor, Message, MonitorCounters, Window};
 use crate::compiled::layout::monitor as at;
 
 impl FlowMonitor {
     /// Writes all that a monitor remembers.
     pub(crate) fn write(&self, words: &[AtomicU64]) {
         let set = |at: usize, value: u64| words[at].store(value, Relaxed);
-        for level in 0..LEVELS_COUNT {
-            set(at::GUIDES + level, self.guides[level].as_ns());
+        for (level, guide) in self.guides.iter().enumerate() {
+            set(of_level(level, at::GUIDE), guide.as_ns());
         }
         let messages = [
             (at::CURRENT, at::CURRENT_SEEN, &self.current),
@@ -30,7 +30,7 @@ impl FlowMonitor {
         set(at::SEEN, self.window.seen);
         set(at::LAST_SEEN, self.last_seen.as_ns());
         let counters = counters_of(&self.counters);
-        for (place, counter) in (at::PACKETS..).zip(counters) {
+        for (place, counter) in counters {
             set(place, counter);
         }
     }
@@ -38,8 +38,10 @@ impl FlowMonitor {
     /// Goes on with what walks remember.
     pub(crate) fn read(&mut self, words: &[AtomicU64]) {
         let get = |at: usize| words[at].load(Relaxed);
-        for level in 0..LEVELS_COUNT {
-            self.guides[level] = Instant::from_ns(get(at::GUIDES + level));
+        // Levels without a contract have that of the last one.
+        let last = self.contracts.given().len() - 1;
+        for (level, guide) in self.guides.iter_mut().enumerate() {
+            *guide = Instant::from_ns(get(of_level(level.min(last), at::GUIDE)));
         }
         self.current = message_of(get(at::CURRENT), get(at::CURRENT_SEEN));
         self.before = message_of(get(at::BEFORE), get(at::BEFORE_SEEN));
@@ -61,15 +63,21 @@ impl FlowMonitor {
     }
 }
 
-const fn counters_of(counters: &MonitorCounters) -> [u64; 7] {
+/// Returns where a word of a level stands.
+const fn of_level(level: usize, word: usize) -> usize {
+    at::LEVELS + level * at::LEVEL_WORDS + word
+}
+
+/// Returns the counters with their places.
+const fn counters_of(counters: &MonitorCounters) -> [(usize, u64); 7] {
     [
-        counters.packets,
-        counters.messages,
-        counters.violations,
-        counters.beyond,
-        counters.missing,
-        counters.duplicates,
-        counters.reordered,
+        (at::PACKETS, counters.packets),
+        (at::MESSAGES, counters.messages),
+        (at::VIOLATIONS, counters.violations),
+        (at::BEYOND, counters.beyond),
+        (at::MISSING, counters.missing),
+        (at::DUPLICATES, counters.duplicates),
+        (at::REORDERED, counters.reordered),
     ]
 }
 
