@@ -10,11 +10,11 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use units::{Duration, Instant};
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
-/// How many readings a sample of the offset takes; the tightest one counts.
-const READINGS: usize = 8;
+/// How many readings a sample of another clock takes; the tightest one counts.
+pub(crate) const READINGS: usize = 8;
 /// A change of the offset beyond this is a step. Tight readings of two clocks
 /// differ by tens of nanoseconds, interrupted ones by microseconds.
-const STEP_AT_LEAST: Duration = Duration::from_us(20);
+pub(crate) const STEP_AT_LEAST: Duration = Duration::from_us(20);
 
 /// Returns the present moment on the monotonic clock.
 #[must_use]
@@ -81,7 +81,7 @@ impl WallClock {
     #[must_use]
     pub fn sample() -> Self {
         Self {
-            offset_ns: sample_offset(),
+            offset_ns: sample_offset().0,
         }
     }
 
@@ -100,7 +100,7 @@ impl WallClock {
 
     /// Samples again, and returns the step that the wall clock made, if it did.
     pub fn follow(&mut self) -> Option<Step> {
-        let offset_ns = sample_offset();
+        let (offset_ns, _) = sample_offset();
         if offset_ns.abs_diff(self.offset_ns) < STEP_AT_LEAST.as_ns() {
             return None;
         }
@@ -115,20 +115,54 @@ impl WallClock {
     }
 }
 
-/// Reads wall time between two monotonic readings; the pair that lies closest
-/// together was not interrupted.
-fn sample_offset() -> u64 {
-    (0..READINGS)
-        .map(|_| {
-            let before = read(ClockId::Monotonic);
-            let wall = read(ClockId::Realtime);
-            let after = read(ClockId::Monotonic);
-            let width = after.saturating_since(before).as_ns();
-            let middle = before.as_ns() + width / 2;
-            (width, wall.as_ns().saturating_sub(middle))
-        })
-        .min()
-        .map_or(0, |(_, offset)| offset)
+/// Another clock, read between two readings of the monotonic one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bracketed {
+    pub(crate) before: Instant,
+    pub(crate) other_ns: u64,
+    pub(crate) after: Instant,
+}
+
+impl Bracketed {
+    /// Returns how long the reading took.
+    pub(crate) fn width(&self) -> Duration {
+        self.after.saturating_since(self.before)
+    }
+
+    /// Returns the moment in the middle, at which the other clock was read but for half
+    /// of the width.
+    pub(crate) fn middle(&self) -> Instant {
+        self.before + Duration::from_ns(self.width().as_ns() / 2)
+    }
+}
+
+/// Reads another clock some times; the reading that took the least was not interrupted.
+pub(crate) fn bracket(mut read_other: impl FnMut() -> u64) -> Bracketed {
+    let mut read = || {
+        let before = read(ClockId::Monotonic);
+        let other_ns = read_other();
+        let after = read(ClockId::Monotonic);
+        Bracketed {
+            before,
+            other_ns,
+            after,
+        }
+    };
+    let first = read();
+    (1..READINGS).fold(first, |tightest, _| {
+        let next = read();
+        match next.width() < tightest.width() {
+            true => next,
+            false => tightest,
+        }
+    })
+}
+
+/// Returns wall time less monotonic time, and by how much that may be off.
+pub(crate) fn sample_offset() -> (u64, Duration) {
+    let wall = bracket(|| read(ClockId::Realtime).as_ns());
+    let offset = wall.other_ns.saturating_sub(wall.middle().as_ns());
+    (offset, Duration::from_ns(wall.width().as_ns().div_ceil(2)))
 }
 
 fn read(clock: ClockId) -> Instant {

@@ -1,6 +1,8 @@
 //! One network interface of the namespace that the calling thread is in.
 
+mod card_stamps;
 mod ethtool;
+mod request;
 mod stamping;
 
 use std::io;
@@ -17,6 +19,7 @@ use crate::clock;
 use crate::namespace::Namespace;
 use crate::socket::done;
 
+pub use card_stamps::CardStamps;
 pub use stamping::{Stamping, Ways};
 
 const NAME_BYTES: usize = libc::IFNAMSIZ;
@@ -274,6 +277,30 @@ impl Interface {
         Some(Stamping::of(&words))
     }
 
+    /// Asks what its card stamps.
+    ///
+    /// # Errors
+    ///
+    /// If the driver does not say: `Unsupported` then.
+    pub fn card_stamps(&self) -> io::Result<CardStamps> {
+        let nothing = CardStamps::NOTHING.words();
+        let request = libc::SIOCGHWTSTAMP;
+        let words = request::ask(&self.control, self.name, request, nothing)?;
+        Ok(CardStamps::of(words))
+    }
+
+    /// Has its card stamp frames, and returns which ones it stamps now: a driver may take
+    /// less than it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// If the card cannot do that, or without CAP_NET_ADMIN.
+    pub fn let_card_stamp(&self, wanted: CardStamps) -> io::Result<CardStamps> {
+        let request = libc::SIOCSHWTSTAMP;
+        let words = request::ask(&self.control, self.name, request, wanted.words())?;
+        Ok(CardStamps::of(words))
+    }
+
     /// Asks over how many queues it receives.
     #[must_use]
     pub fn receive_queues(&self) -> u32 {
@@ -355,6 +382,6 @@ impl Interface {
     }
 
     fn ethtool<const N: usize>(&self, request: [u32; N]) -> io::Result<[u32; N]> {
-        ethtool::ask(&self.control, self.name, request)
+        request::ask(&self.control, self.name, ethtool::REQUEST, request)
     }
 }

@@ -18,6 +18,9 @@
 //! | [`port`] | a switch port on an interface: AF_PACKET, AF_XDP, or forwarded by the kernel |
 //! | [`kernel_engine`] | a switch whose frames the kernel forwards |
 //! | [`tap`] | a passive capture with kernel stamps in both directions |
+//! | [`arrivals`] | frames with the stamps of the network card |
+//! | [`stamps`] | who stamped a frame, and when |
+//! | [`card_clock`] | the clock of a network card, and its relation to the monotonic one |
 //! | [`carrier_watch`] | the carrier of many interfaces, always up to date |
 //! | [`stream`] | a connected socket, over a network or within the machine |
 //! | [`channel`] | a connection that is never waited for |
@@ -30,7 +33,9 @@
 //! | [`sender`] | a host's way through its queueing discipline |
 //! | [`departures`] | a way onto a link that says when each frame left |
 
+pub mod arrivals;
 pub mod bpf;
+pub mod card_clock;
 pub mod carrier_watch;
 pub mod channel;
 pub mod clock;
@@ -47,17 +52,20 @@ mod link_events;
 pub mod listener;
 pub mod loan;
 mod mapping;
+mod message_batch;
 pub mod namespace;
 pub mod netlink;
 pub mod packet_loop;
 mod poller;
 pub mod port;
+mod removed_tag;
 mod ring;
 pub mod scheduling;
 pub mod sender;
 pub mod sentry;
 mod socket;
 pub mod stall;
+pub mod stamps;
 pub mod stream;
 pub mod tap;
 pub mod usage;

@@ -3,19 +3,19 @@
 //! A port wants its interface switched on, and frames as they came over the wire:
 //! not merged, and with their tags. What is not so is changed, and changed back
 //! when the loan ends. So is its queueing discipline, where the kernel is to pace
-//! it. What a port needs besides ends with its descriptors: the
+//! it, and what its card stamps. What a port needs besides ends with its descriptors: the
 //! reception of frames for others, the program of AF_XDP.
 //!
 //! # Left out
 //!
 //! A process that is killed cannot change anything back: the interface then stays
-//! switched on, its frames unmerged, and paced. The next process that paces it finds
+//! switched on, its frames unmerged, stamped by the card, and paced. The next process that paces it finds
 //! that discipline and replaces it.
 
 use std::io;
 
 use crate::discipline::{Discipline, PacedLink, PacingError, Shape};
-use crate::interface::{Interface, Power, ReceiveOffload};
+use crate::interface::{CardStamps, Interface, Power, ReceiveOffload};
 
 /// What nobody may do to the frames of a port.
 const MERGING: [ReceiveOffload; 2] = [ReceiveOffload::Merging, ReceiveOffload::LargeReceive];
@@ -38,6 +38,8 @@ pub struct Loan {
     /// What was done to frames and is not during the loan.
     suspended: Vec<ReceiveOffload>,
     paced: Option<PacedLink>,
+    /// What its card stamped before, if that was changed.
+    stamped: Option<CardStamps>,
 }
 
 impl Loan {
@@ -54,6 +56,7 @@ impl Loan {
             power,
             suspended: Vec::new(),
             paced: None,
+            stamped: None,
         };
         let unwanted = match tags {
             Tags::Anywhere => None,
@@ -90,6 +93,40 @@ impl Loan {
         Ok(self.paced.insert(paced))
     }
 
+    /// Has the card stamp every frame, both ways, during the loan. The link of some cards
+    /// goes down for a moment meanwhile: this waits until the kernel sends again.
+    ///
+    /// # Errors
+    ///
+    /// If the card does less than that, which then stamps as before; without CAP_NET_ADMIN;
+    /// or without a carrier.
+    pub fn stamp_by_card(&mut self) -> io::Result<()> {
+        let before = match self.interface.card_stamps() {
+            Ok(before) => before,
+            // Old drivers can be told and not be asked.
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => CardStamps::NOTHING,
+            Err(error) => return Err(error),
+        };
+        if before.is_everything() {
+            return Ok(());
+        }
+        let now = self.interface.let_card_stamp(CardStamps::EVERYTHING)?;
+        self.stamped = Some(before);
+        if !now.is_everything() {
+            self.stamp_as_before();
+            return Err(io::Error::other("its card stamps less than it says it can"));
+        }
+        self.interface.await_use()
+    }
+
+    /// Has the card stamp what it stamped before the loan.
+    pub fn stamp_as_before(&mut self) {
+        if let Some(before) = self.stamped.take() {
+            // Who took our setting takes its own one.
+            let _ = self.interface.let_card_stamp(before);
+        }
+    }
+
     fn suspend(&mut self, offload: ReceiveOffload) -> io::Result<()> {
         if self.interface.does(offload) {
             self.interface.let_do(offload, Power::Off)?;
@@ -106,6 +143,7 @@ impl Drop for Loan {
         // under its name was not lent.
         let still = Interface::named(self.interface.name());
         if still.is_ok_and(|found| found.index() == self.interface.index()) {
+            self.stamp_as_before();
             for offload in self.suspended.drain(..) {
                 let _ = self.interface.let_do(offload, Power::On);
             }

@@ -20,6 +20,7 @@ use libc::{c_int, sockaddr_ll, tpacket_req, tpacket2_hdr};
 
 use crate::clock::WallTime;
 use crate::mapping::Mapping;
+use crate::removed_tag::{RemovedTag, TAG_BYTES};
 use crate::socket::{Receives, bind, packet_socket, set_option, take_statistics};
 
 const TPACKET_V2: c_int = 1;
@@ -32,10 +33,6 @@ const SLOT_BYTES: usize = 2048;
 const ADDRESS_OFFSET: usize = size_of::<tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
 /// Where the address ends: nothing of ours may be written before.
 const RESERVE_OFFSET: usize = ADDRESS_OFFSET + size_of::<sockaddr_ll>();
-const TAG_BYTES: usize = 4;
-/// Bytes before the tag: both addresses.
-const ADDRESSES_BYTES: usize = 12;
-const DEFAULT_TAG_PROTOCOL: u16 = 0x8100;
 
 /// Whether a frame came in or went out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,18 +224,19 @@ impl Ring {
             libc::PACKET_OUTGOING => Direction::Out,
             _ => Direction::In,
         };
-        let begin = usize::from(header.tp_mac);
-        let end = begin + header.tp_snaplen as usize;
-        let tagged = header.tp_status & libc::TP_STATUS_VLAN_VALID != 0;
-        let restored = tagged && end - begin >= ADDRESSES_BYTES;
-        let begin = if restored {
-            put_tag_back(slot, begin, &header)
-        } else {
-            begin
-        };
+        let found = usize::from(header.tp_mac);
+        let end = found + header.tp_snaplen as usize;
+        let tag = RemovedTag::of(header.tp_status, header.tp_vlan_tci, header.tp_vlan_tpid);
+        let begin = tag.map_or(found, |tag| {
+            assert!(
+                found >= RESERVE_OFFSET + TAG_BYTES,
+                "the kernel reserves room for the tag"
+            );
+            tag.put_back(slot, found, end)
+        });
         Captured {
             bytes: &slot[begin..end],
-            length: header.tp_len as usize + if restored { TAG_BYTES } else { 0 },
+            length: header.tp_len as usize + (found - begin),
             stamp: stamp(&header),
             direction,
             interface: address.sll_ifindex.cast_unsigned(),
@@ -250,26 +248,6 @@ impl AsFd for Ring {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-/// Moves both addresses four bytes to the front, writes the tag behind them and
-/// returns where the frame now begins.
-fn put_tag_back(slot: &mut [u8], begin: usize, header: &tpacket2_hdr) -> usize {
-    let protocol = if header.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0 {
-        header.tp_vlan_tpid
-    } else {
-        DEFAULT_TAG_PROTOCOL
-    };
-    let front = begin - TAG_BYTES;
-    assert!(
-        front >= RESERVE_OFFSET,
-        "the kernel reserves room for the tag"
-    );
-    slot.copy_within(begin..begin + ADDRESSES_BYTES, front);
-    let tag = front + ADDRESSES_BYTES;
-    slot[tag..tag + 2].copy_from_slice(&protocol.to_be_bytes());
-    slot[tag + 2..tag + TAG_BYTES].copy_from_slice(&header.tp_vlan_tci.to_be_bytes());
-    front
 }
 
 fn stamp(header: &tpacket2_hdr) -> WallTime {

@@ -3,14 +3,13 @@
 //! Every request is a few words of 32 bits, of which the first names it; the
 //! answer takes their place. Source: `linux/ethtool.h`.
 
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-
-use libc::{c_char, c_ulong};
+use libc::c_ulong;
 use units::BitRate;
 
-use super::{NAME_BYTES, ReceiveOffload};
-use crate::socket::done;
+use super::ReceiveOffload;
+
+/// The number of all these requests, `SIOCETHTOOL`.
+pub const REQUEST: c_ulong = 0x8946;
 
 pub const GET_LINK: u32 = 0x0a;
 pub const SET_RX_CHECKSUM: u32 = 0x15;
@@ -35,37 +34,6 @@ const NAME_WORDS: std::ops::Range<usize> = 1..9;
 const BUS_WORD: usize = 25;
 /// What is said where the speed is not known, in the 16 bits that hold it.
 const UNKNOWN: u16 = u16::MAX;
-
-/// What `SIOCETHTOOL` takes: the name, then a pointer to the request.
-#[repr(C)]
-struct Request {
-    name: [c_char; NAME_BYTES],
-    data: *mut u32,
-    /// The rest of the kernel's union, unused here.
-    rest: [u8; 16],
-}
-
-/// Makes one request about the interface of this name. It has as many words as
-/// its first one asks for.
-pub fn ask<const N: usize>(
-    control: &OwnedFd,
-    name: [u8; NAME_BYTES],
-    mut words: [u32; N],
-) -> io::Result<[u32; N]> {
-    const SIOCETHTOOL: c_ulong = 0x8946;
-    let mut request = Request {
-        name: name.map(u8::cast_signed),
-        data: words.as_mut_ptr(),
-        rest: [0; 16],
-    };
-    // SAFETY: `request` has the layout and size of the kernel's `ifreq` and its
-    // pointer leads to as many words as the callers' requests read and write;
-    // both live until the call returns.
-    #[expect(unsafe_code, reason = "ioctl")]
-    let result = unsafe { libc::ioctl(control.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-    done(result)?;
-    Ok(words)
-}
 
 /// Returns the bit of an offload in the words that have one for it.
 pub const fn flag(offload: ReceiveOffload) -> u32 {
