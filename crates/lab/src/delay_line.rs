@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use linux::clock::{self, WallClock};
+use linux::departures::StampedBy;
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
 use linux::tap::{Direction, RING_BYTES, Tap};
 use measure::identity::identify;
@@ -145,7 +146,7 @@ impl Way {
         tap.ignore_outgoing()?;
         Ok(Self {
             tap,
-            sender: Departing::open(to)?,
+            sender: Departing::open(to, StampedBy::Driver)?,
             wall: WallClock::sample(),
             held: VecDeque::with_capacity(MOST_HELD),
             spare: Vec::with_capacity(MOST_HELD),
@@ -188,7 +189,7 @@ impl Way {
     fn note_departures(&mut self, list: &Mutex<Vec<Passage>>) {
         let passage = |gone: Departed<'_>| {
             let number = identify(gone.bytes)?.number;
-            let stamp = gone.stamp;
+            let stamp = gone.stamps.kernel?;
             Some(Passage { number, stamp })
         };
         // What the kernel does not tell of is not known to have left.

@@ -3,13 +3,17 @@
 //! A device in the kernel hands on the very buffer that was sent, and so a frame is
 //! stamped again where it leaves that device. Who [follows](Departing::follow) learns
 //! that, too: it is what such a device truly took.
+//!
+//! A network card stamps only so many frames a second. Of the others it is known that they
+//! were sent, once a later one is stamped, and not when; they are handed over by themselves.
 
 use std::collections::VecDeque;
 use std::io;
 
-use linux::clock::WallTime;
-use linux::departures::{Departure, StampedSender};
+use linux::clock::{self, WallTime};
+use linux::departures::{Departure, StampedBy, StampedSender};
 use linux::sender::Queued;
+use linux::stamps::Stamps;
 use measure::identity::identify;
 use units::Instant;
 
@@ -25,9 +29,12 @@ const FOLLOWED: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Departing {
     sender: StampedSender,
+    by: StampedBy,
     waiting: VecDeque<Waiting>,
     known: VecDeque<Departure>,
     gone: VecDeque<Waiting>,
+    /// Those that the card has not stamped.
+    unstamped: VecDeque<Waiting>,
     spare: Vec<Vec<u8>>,
     missed: u64,
     /// How many were sent since the kernel was asked.
@@ -39,6 +46,8 @@ pub(crate) struct Departing {
 struct Waiting {
     number: u32,
     due: Instant,
+    handed: Instant,
+    queued: Queued,
     bytes: Vec<u8>,
 }
 
@@ -47,8 +56,11 @@ struct Waiting {
 pub(crate) struct Departed<'a> {
     /// When it was to leave.
     pub(crate) due: Instant,
+    /// Before when it cannot have left: when it was handed over or, where the driver
+    /// stamps it, was due.
+    pub(crate) handed: Instant,
     /// When it left.
-    pub(crate) stamp: WallTime,
+    pub(crate) stamps: Stamps,
     pub(crate) bytes: &'a [u8],
 }
 
@@ -67,12 +79,14 @@ impl Departing {
     /// # Errors
     ///
     /// Without CAP_NET_RAW and CAP_NET_ADMIN, or without such an interface.
-    pub(crate) fn open(index: u32) -> io::Result<Self> {
+    pub(crate) fn open(index: u32, by: StampedBy) -> io::Result<Self> {
         Ok(Self {
-            sender: StampedSender::open(index)?,
+            sender: StampedSender::open(index, by)?,
+            by,
             waiting: VecDeque::with_capacity(MOST_REMEMBERED),
             known: VecDeque::new(),
             gone: VecDeque::with_capacity(FOLLOWED),
+            unstamped: VecDeque::new(),
             spare: Vec::with_capacity(MOST_REMEMBERED),
             missed: 0,
             unasked: 0,
@@ -91,18 +105,27 @@ impl Departing {
     ///
     /// What the kernel says, other than a full queue or a link that is down.
     pub(crate) fn send(&mut self, frame: &[u8], due: Instant) -> io::Result<Queued> {
+        let handed = match self.by {
+            StampedBy::Driver => due,
+            StampedBy::Card => clock::now(),
+        };
         let (queued, number) = self.sender.send(frame)?;
         if let Some(number) = number {
             if self.waiting.len() == MOST_REMEMBERED
                 && let Some(oldest) = self.waiting.pop_front()
             {
-                self.missed += 1;
-                self.spare.push(oldest.bytes);
+                self.miss(oldest);
             }
             let mut bytes = self.spare.pop().unwrap_or_default();
             bytes.clear();
             bytes.extend_from_slice(frame);
-            self.waiting.push_back(Waiting { number, due, bytes });
+            self.waiting.push_back(Waiting {
+                number,
+                due,
+                handed,
+                queued,
+                bytes,
+            });
             self.unasked += 1;
         }
         if self.unasked >= ASK_AFTER && self.known.len() < MOST_REMEMBERED {
@@ -130,7 +153,8 @@ impl Departing {
             if let Some(told) = self.first(departure) {
                 let told = tell(Departed {
                     due: told.due,
-                    stamp: departure.stamp,
+                    handed: told.handed,
+                    stamps: departure.stamps,
                     bytes: &told.bytes,
                 });
                 return Ok(Some(told));
@@ -150,11 +174,28 @@ impl Departing {
         }
         self.known.clear();
         let forgotten = self.waiting.drain(..).chain(self.gone.drain(..));
+        let forgotten = forgotten.chain(self.unstamped.drain(..));
         self.spare.extend(forgotten.map(|it| it.bytes));
         if let Some(further) = &mut self.further {
             further.clear();
         }
         Ok(())
+    }
+
+    /// Hands over the next frame that has left without a stamp of the card, if one is
+    /// known to.
+    pub(crate) fn next_unstamped<R>(&mut self, tell: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        let waiting = self.unstamped.pop_front()?;
+        let told = tell(&waiting.bytes);
+        self.spare.push(waiting.bytes);
+        Some(told)
+    }
+
+    /// Waits no longer for the stamps of frames that were sent.
+    pub(crate) fn give_up(&mut self) {
+        while let Some(waiting) = self.waiting.pop_front() {
+            self.miss(waiting);
+        }
     }
 
     /// Returns of how many frames it never became known whether they left: the kernel had
@@ -194,9 +235,11 @@ impl Departing {
             self.note(departure);
             return None;
         };
-        self.missed += u64::try_from(place).expect("a few thousand");
-        let missed = self.waiting.drain(..place);
-        self.spare.extend(missed.map(|it| it.bytes));
+        for _ in 0..place {
+            if let Some(missed) = self.waiting.pop_front() {
+                self.miss(missed);
+            }
+        }
         if self.gone.len() == FOLLOWED
             && let Some(oldest) = self.gone.pop_front()
         {
@@ -205,6 +248,25 @@ impl Departing {
         let gone = self.waiting.pop_front()?;
         self.gone.push_back(gone);
         self.gone.back()
+    }
+
+    /// Takes down that a frame was not stamped. The driver stamps all that it takes; the
+    /// card sends more than it stamps.
+    fn miss(&mut self, waiting: Waiting) {
+        let is_told = match (self.by, waiting.queued) {
+            (StampedBy::Driver, _) => false,
+            (StampedBy::Card, Queued::Taken) => self.unstamped.len() < MOST_REMEMBERED,
+            (StampedBy::Card, Queued::Overflowed | Queued::Down) => {
+                self.spare.push(waiting.bytes);
+                return;
+            }
+        };
+        if is_told {
+            self.unstamped.push_back(waiting);
+        } else {
+            self.missed += 1;
+            self.spare.push(waiting.bytes);
+        }
     }
 
     /// Finds a frame among those that wait. Their numbers have no gaps.
@@ -221,12 +283,13 @@ impl Departing {
         };
         let mut gone = self.gone.iter().rev();
         if further.len() < MOST_REMEMBERED
+            && let Some(stamp) = departure.stamps.kernel
             && let Some(of) = gone.find(|it| it.number == departure.number)
             && let Some(identity) = identify(&of.bytes)
         {
             further.push(Passage {
                 number: identity.number,
-                stamp: departure.stamp,
+                stamp,
             });
         }
     }

@@ -6,7 +6,8 @@
 //! machine, which are borrowed and given back as they were.
 //!
 //! What leaves is stamped by the driver or, at borrowed interfaces, right before the
-//! driver takes it; what arrives, when the driver hands it up. Between virtual interfaces
+//! driver takes it; what arrives, when the driver hands it up. The network cards of borrowed
+//! interfaces stamp instead where all of them can. Between virtual interfaces
 //! the time from the one to the other on a bare cable is the tester's own share of a
 //! latency; it is measured beforehand ([`calibration`]) and stated as the bias.
 //!
@@ -16,29 +17,35 @@
 //! | module | is about |
 //! |---|---|
 //! | [`calibration`] | what the tester itself adds to a latency |
+//! | `card_clocks` | the clocks of network cards, and which of their stamps are believed |
 //! | [`known_delay`] | how far the tester is from the truth |
 //! | `fault` | what happens to cables and the device during a trial |
 //! | `port` | one port |
 //! | `round` | one trial under way |
+//! | `stamping` | who stamps: the cards or the kernel |
 //!
 //! # Left out
 //!
-//! Stamps of the network card: which card has them is asked ([`LinkTester::stampings`])
-//! and no more, for none was at hand to try them on. A port sends a frame by one system call: some
-//! hundreds of thousands a second are the most.
+//! A network card to try it on: its clock, its stamps and what is believed of them are
+//! held against calculated ones, what its driver says against the kernel's headers. Where
+//! cards of several ports have different clocks, what is left between them is stated and
+//! not calibrated away. A port sends a frame by one system call: some hundreds of
+//! thousands a second are the most.
 
 pub mod calibration;
+mod card_clocks;
 mod fault;
 pub mod known_delay;
 mod port;
 mod round;
+mod stamping;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use linux::interface::{Carrier, Interface, Stamping};
+use linux::interface::{Carrier, Interface};
 use linux::loan::{Loan, Tags};
 use linux::namespace::Namespace;
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
@@ -53,8 +60,11 @@ use crate::agent::Agent;
 use crate::stage::{MOST_HOSTS, Stage};
 use crate::subject::{self, Running, Subject, SubjectError};
 use calibration::Added;
-use port::TesterPort;
+use card_clocks::CardClocks;
+use port::{Kind, TesterPort};
 use round::Round;
+
+pub use stamping::StampsWanted;
 
 /// Two looks at the clock further apart than this are a stall of the machine.
 pub const STALL_THRESHOLD: Duration = Duration::from_us(100);
@@ -86,6 +96,9 @@ pub enum TesterError {
         /// What the kernel says.
         reason: io::Error,
     },
+    /// The network cards cannot stamp, and nobody else is to.
+    #[error("the network cards do not stamp ({0}): --stamps kernel")]
+    Stamps(String),
     /// The device does not run.
     #[error(transparent)]
     Subject(#[from] SubjectError),
@@ -133,6 +146,9 @@ pub enum Arrangement {
 pub struct LinkTester {
     setup: Setup,
     ports: Vec<TesterPort>,
+    cards: CardClocks,
+    /// What is to be known of the stamps.
+    remarks: Vec<String>,
     agent: Option<Agent>,
     stand: Option<Stand>,
     arrangement: Arrangement,
@@ -170,7 +186,8 @@ impl LinkTester {
         let mut running = Running::start(subject, &stage)?;
         let mut opened = Vec::new();
         for (side, room) in stage.hosts.iter().enumerate() {
-            opened.push(TesterPort::open(room, stage.interface_name(side), None)?);
+            let name = stage.interface_name(side);
+            opened.push(TesterPort::open(room, name, Kind::Cable)?);
         }
         let agent = running.agent()?;
         let mut tester = Self {
@@ -179,6 +196,7 @@ impl LinkTester {
                 ports: opened.iter().map(|port| port.name.clone()).collect(),
                 rate: None,
                 one_clock: true,
+                clocks_apart: Duration::ZERO,
                 stamps: Stamps::Kernel,
                 bias: Some(match subject.hands_on_buffers() {
                     true => added.bias + added.by_stamp,
@@ -187,6 +205,8 @@ impl LinkTester {
                 agent: agent.is_some(),
             },
             ports: opened,
+            cards: CardClocks::default(),
+            remarks: Vec::new(),
             agent,
             stand: Some(Stand {
                 subject: subject.clone(),
@@ -208,12 +228,13 @@ impl LinkTester {
     ///
     /// # Errors
     ///
-    /// If one is not there or has no carrier, without the privilege, or if the agent
-    /// cannot be reached.
+    /// If one is not there or has no carrier, without the privilege, if the agent cannot be
+    /// reached, or if the cards are to stamp and cannot.
     pub fn on(
         interfaces: &[String],
         agent: Option<Way>,
         arrangement: Arrangement,
+        stamps: StampsWanted,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, TesterError> {
         let count = interfaces.len();
@@ -221,7 +242,7 @@ impl LinkTester {
             return Err(TesterError::Number(count));
         }
         let room = Namespace::current()?;
-        let mut ports = Vec::new();
+        let mut loans = Vec::new();
         let mut rate = None;
         for (number, name) in interfaces.iter().enumerate() {
             if interfaces[..number].contains(name) {
@@ -230,7 +251,17 @@ impl LinkTester {
             let loan = borrow(name)?;
             let own = loan.interface().link_rate();
             rate = [rate, own].into_iter().flatten().min();
-            ports.push(TesterPort::open(&room, name, Some(loan))?);
+            loans.push(loan);
+        }
+        let chosen = stamping::choose(&mut loans, stamps)?;
+        let stamps = match chosen.places {
+            Some(_) => Stamps::Hardware,
+            None => Stamps::Kernel,
+        };
+        let mut ports = Vec::new();
+        for (place, (name, loan)) in interfaces.iter().zip(loans).enumerate() {
+            let clock = chosen.places.as_ref().map(|clocks| clocks[place]);
+            ports.push(TesterPort::open(&room, name, Kind::Borrowed(loan, clock))?);
         }
         let agent = agent.map(reach).transpose()?;
         let mut tester = Self {
@@ -239,11 +270,14 @@ impl LinkTester {
                 ports: interfaces.to_vec(),
                 rate,
                 one_clock: true,
-                stamps: Stamps::Kernel,
+                clocks_apart: chosen.clocks.apart(),
+                stamps,
                 bias: None,
                 agent: agent.is_some(),
             },
             ports,
+            cards: chosen.clocks,
+            remarks: chosen.remarks,
             agent,
             stand: None,
             arrangement,
@@ -254,18 +288,11 @@ impl LinkTester {
         Ok(tester)
     }
 
-    /// Returns what each port says of stamps, by its name; nothing where its driver does
-    /// not say.
+    /// Returns what is to be known of the stamps at borrowed interfaces, a sentence or more
+    /// each: who takes them, and why nobody better.
     #[must_use]
-    pub fn stampings(&self) -> Vec<(String, Option<Stamping>)> {
-        let ports = self.ports.iter();
-        let told = ports.map(|port| {
-            let name = port.name.clone();
-            let interface = port.room.run(|| Interface::named(&name));
-            let stamping = interface.ok().and_then(|it| it.stamping());
-            (name, stamping)
-        });
-        told.collect()
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// Calls the device by another name.
@@ -371,6 +398,7 @@ impl Tester for LinkTester {
         let round = Round::new(
             round::Parts {
                 ports: &mut self.ports,
+                cards: &mut self.cards,
                 running,
                 agent: self.agent.as_mut(),
                 setup: &self.setup,
@@ -379,7 +407,10 @@ impl Tester for LinkTester {
             trial,
             watcher,
         );
-        round.run(acts)
+        let ran = round.run(acts);
+        let apart = self.setup.clocks_apart.max(self.cards.apart());
+        self.setup.clocks_apart = apart;
+        ran
     }
 }
 

@@ -1,4 +1,5 @@
-//! Sends frames and says when each of them left, by the kernel's stamp at the driver.
+//! Sends frames and says when each of them left, by the kernel's stamp at the driver or by
+//! the network card's own.
 //!
 //! A capture of what leaves takes its stamp, too, but copies the frame between the
 //! stamp and the driver: on a virtual cable that copy is longer than the way over the
@@ -10,38 +11,53 @@
 //! buffer. Where a device in the kernel hands it on, it is stamped again, with the same
 //! number: [`Departure`]s of one number come in the order of the interfaces.
 //!
+//! A card takes its stamp when the frame passes to the wire, and keeps it until the driver
+//! fetches it. Cards have room for one to a few of those, and frames that are sent
+//! meanwhile have no departure.
+//!
 //! Source: Documentation/networking/timestamping.rst of Linux.
 
 use std::io;
-use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::AsFd;
 
 use libc::{c_int, c_uint};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 
-use crate::clock::WallTime;
+use crate::message_batch::{Keeps, MessageBatch};
 use crate::sender::{ClassId, Queued, Sender};
-use crate::socket::{done, set_option};
+use crate::socket::set_option;
+use crate::stamps::{Entries, Stamps, half};
 
 /// Room for the stamps of thousands of frames.
 const STAMPS_BYTES: usize = 16 << 20;
-/// The most stamps that one system call brings.
-const AT_ONCE: usize = 32;
-/// What stands beside a stamp takes less.
-const CONTROL_BYTES: usize = 192;
-/// `struct cmsghdr`: length, level, type.
-const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
-const WORD_BYTES: usize = size_of::<usize>();
-/// `SOF_TIMESTAMPING_TX_SOFTWARE`, `_SOFTWARE`, `_OPT_ID` and `_OPT_TSONLY`: at the
-/// driver, with a number and without the frame.
-const STAMPS: c_uint = libc::SOF_TIMESTAMPING_TX_SOFTWARE
-    | libc::SOF_TIMESTAMPING_SOFTWARE
-    | libc::SOF_TIMESTAMPING_OPT_ID
-    | libc::SOF_TIMESTAMPING_OPT_TSONLY;
-/// `SCM_TSTAMP_SND`: the driver took it.
+/// With a number and without the frame.
+const NUMBERED: c_uint = libc::SOF_TIMESTAMPING_OPT_ID | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+/// `SCM_TSTAMP_SND`: the driver took it, or the card has sent it.
 const TAKEN_BY_DRIVER: u32 = 0;
-const NS_PER_SECOND: u64 = 1_000_000_000;
+
+/// Who stamps what leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StampedBy {
+    /// The driver, when it takes a frame.
+    Driver,
+    /// The card, which has to be [told](crate::loan::Loan::stamp_by_card) to.
+    Card,
+}
+
+impl StampedBy {
+    fn flags(self) -> c_uint {
+        NUMBERED
+            | match self {
+                Self::Driver => {
+                    libc::SOF_TIMESTAMPING_TX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE
+                }
+                Self::Card => {
+                    libc::SOF_TIMESTAMPING_TX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE
+                }
+            }
+    }
+}
 
 /// A frame left an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +65,7 @@ pub struct Departure {
     /// Which: [`StampedSender::send`] has given it that number.
     pub number: u32,
     /// When.
-    pub stamp: WallTime,
+    pub stamps: Stamps,
 }
 
 /// Sends whole frames through one interface, and learns when they leave.
@@ -58,7 +74,7 @@ pub struct StampedSender {
     sender: Sender,
     /// What the kernel calls the next frame.
     next: u32,
-    controls: Vec<[u64; CONTROL_BYTES / 8]>,
+    batch: MessageBatch,
 }
 
 impl StampedSender {
@@ -67,17 +83,17 @@ impl StampedSender {
     /// # Errors
     ///
     /// Without CAP_NET_RAW and CAP_NET_ADMIN, or without such an interface.
-    pub fn open(index: u32) -> io::Result<Self> {
+    pub fn open(index: u32, by: StampedBy) -> io::Result<Self> {
         let sender = Sender::open(index, ClassId { major: 0, minor: 0 })?;
         // An ordinary user keeps the default size, which has room for fewer stamps.
         let _ = set_socket_recv_buffer_size_force(&sender, STAMPS_BYTES);
-        let stamps = c_int::try_from(STAMPS).expect("low bits");
+        let flags = c_int::try_from(by.flags()).expect("low bits");
         let (level, option) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
-        set_option(sender.as_fd(), level, option, &stamps)?;
+        set_option(sender.as_fd(), level, option, &flags)?;
         Ok(Self {
             sender,
             next: 0,
-            controls: vec![[0; CONTROL_BYTES / 8]; AT_ONCE],
+            batch: MessageBatch::new(Keeps::Nothing),
         })
     }
 
@@ -108,13 +124,11 @@ impl StampedSender {
     ///
     /// What the kernel says.
     pub fn departures(&mut self, mut tell: impl FnMut(Departure)) -> io::Result<usize> {
-        let (count, lengths) = receive(self.sender.as_fd(), &mut self.controls)?;
-        for (control, length) in self.controls.iter().zip(lengths).take(count) {
-            let mut bytes = [0; CONTROL_BYTES];
-            for (place, word) in bytes.chunks_exact_mut(8).zip(control) {
-                place.copy_from_slice(&word.to_ne_bytes());
-            }
-            if let Some(departure) = parse(&bytes[..length.min(CONTROL_BYTES)]) {
+        let count = self
+            .batch
+            .receive(self.sender.as_fd(), libc::MSG_ERRQUEUE)?;
+        for n in 0..count {
+            if let Some(departure) = self.batch.beside(n, parse) {
                 tell(departure);
             }
         }
@@ -122,94 +136,24 @@ impl StampedSender {
     }
 }
 
-/// Receives from the queue of errors: how many, and the length of what stands beside each.
-fn receive(
-    socket: BorrowedFd<'_>,
-    controls: &mut [[u64; CONTROL_BYTES / 8]],
-) -> io::Result<(usize, [usize; AT_ONCE])> {
-    let mut messages: [libc::mmsghdr; AT_ONCE] = std::array::from_fn(|n| libc::mmsghdr {
-        msg_hdr: libc::msghdr {
-            msg_name: std::ptr::null_mut(),
-            msg_namelen: 0,
-            msg_iov: std::ptr::null_mut(),
-            msg_iovlen: 0,
-            msg_control: (&raw mut controls[n]).cast(),
-            msg_controllen: CONTROL_BYTES,
-            msg_flags: 0,
-        },
-        msg_len: 0,
-    });
-    let number = c_uint::try_from(AT_ONCE).expect("32");
-    // SAFETY: every message points to `CONTROL_BYTES` bytes of its own and to no others;
-    // they and the messages live until the call returns.
-    #[expect(unsafe_code, reason = "recvmmsg")]
-    let received = unsafe {
-        libc::recvmmsg(
-            socket.as_raw_fd(),
-            messages.as_mut_ptr(),
-            number,
-            libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT,
-            std::ptr::null_mut(),
-        )
-    };
-    let count = match done(received) {
-        Ok(()) => usize::try_from(received).expect("not negative"),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-        Err(error) => return Err(error),
-    };
-    Ok((count, messages.map(|it| it.msg_hdr.msg_controllen)))
-}
-
 /// Reads what stands beside a stamp: the stamp, and whose it is.
-fn parse(mut control: &[u8]) -> Option<Departure> {
-    let (mut stamp, mut number) = (None, None);
-    while let Some(length) = word(control, 0).filter(|it| *it >= HEADER_BYTES) {
-        let data = control.get(HEADER_BYTES..length)?;
-        match (half(control, WORD_BYTES)?, half(control, WORD_BYTES + 4)?) {
-            (level, kind) if is(level, libc::SOL_SOCKET) && is(kind, libc::SCM_TIMESTAMPING) => {
-                stamp = Some(software_stamp(data)?);
-            }
-            (level, kind) if is(level, libc::SOL_PACKET) && is(kind, libc::PACKET_TX_TIMESTAMP) => {
-                number = Some(departed(data)?);
-            }
-            _ => {}
+fn parse(beside: &[u8]) -> Option<Departure> {
+    let (mut stamps, mut number) = (Stamps::default(), None);
+    for entry in Entries(beside) {
+        if entry.is(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) {
+            stamps = Stamps::of(entry.data);
+        } else if entry.is(libc::SOL_PACKET, libc::PACKET_TX_TIMESTAMP) {
+            number = Some(departed(entry.data)?);
         }
-        control = control
-            .get(length.next_multiple_of(WORD_BYTES)..)
-            .unwrap_or(&[]);
     }
-    Some(Departure {
-        number: number?,
-        stamp: stamp?,
-    })
+    let number = number.filter(|_| stamps != Stamps::default())?;
+    Some(Departure { number, stamps })
 }
 
-/// Reads the first of the three stamps of a `struct scm_timestamping`.
-fn software_stamp(data: &[u8]) -> Option<WallTime> {
-    let [seconds, ns] = [word(data, 0)?, word(data, WORD_BYTES)?];
-    let [seconds, ns] = [u64::try_from(seconds).ok()?, u64::try_from(ns).ok()?];
-    let at = seconds.checked_mul(NS_PER_SECOND)?.checked_add(ns)?;
-    (at > 0).then(|| WallTime::from_ns(at))
-}
-
-/// Reads the number out of a `struct sock_extended_err`, if the driver took the frame.
+/// Reads the number out of a `struct sock_extended_err`, if the frame was sent.
 fn departed(data: &[u8]) -> Option<u32> {
     let (&origin, info, number) = (data.get(4)?, half(data, 8)?, half(data, 12)?);
     (origin == libc::SO_EE_ORIGIN_TIMESTAMPING && info == TAKEN_BY_DRIVER).then_some(number)
-}
-
-fn is(number: u32, name: c_int) -> bool {
-    number == name.cast_unsigned()
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<usize> {
-    let word = bytes.get(at..at + WORD_BYTES)?;
-    Some(usize::from_ne_bytes(word.try_into().ok()?))
-}
-
-fn half(bytes: &[u8], at: usize) -> Option<u32> {
-    let half = bytes.get(at..at + 4)?;
-    Some(u32::from_ne_bytes(half.try_into().ok()?))
 }
 
 #[cfg(test)]
@@ -217,20 +161,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::clock::WallTime;
+    use crate::stamps::CardTime;
+    use crate::stamps::tests::{entry, times};
 
-    /// One entry, as the kernel puts it beside a message.
-    fn entry(level: c_int, kind: c_int, data: &[u8]) -> Vec<u8> {
-        let mut bytes = (HEADER_BYTES + data.len()).to_ne_bytes().to_vec();
-        bytes.extend(level.to_ne_bytes());
-        bytes.extend(kind.to_ne_bytes());
-        bytes.extend(data);
-        bytes.resize(bytes.len().next_multiple_of(WORD_BYTES), 0);
-        bytes
-    }
-
-    fn stamp(seconds: u64, ns: u64) -> Vec<u8> {
-        let words = [seconds, ns, 0, 0, 0, 0];
-        let data: Vec<u8> = words.iter().flat_map(|it| it.to_ne_bytes()).collect();
+    fn stamp(kernel: [u64; 2], card: [u64; 2]) -> Vec<u8> {
+        let data = times(kernel, card);
         entry(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &data)
     }
 
@@ -245,30 +181,41 @@ mod tests {
 
     #[test]
     fn a_stamp_and_the_number_beside_it_are_a_departure() {
-        let expected = Departure {
-            number: 7,
-            stamp: WallTime::from_ns(3_000_000_005),
-        };
+        let (by_driver, by_card) = (stamp([3, 5], [0, 0]), stamp([0, 0], [3, 5]));
+        let number = 7;
+        let kernel = Some(WallTime::from_ns(3_000_000_005));
+        let card = Some(CardTime::from_ns(3_000_000_005));
 
-        assert_eq!(parse(&[stamp(3, 5), name(0, 7)].concat()), Some(expected));
-        assert_eq!(parse(&[name(0, 7), stamp(3, 5)].concat()), Some(expected));
+        let [driver, turned, of_card] = [
+            [by_driver.clone(), name(0, number)],
+            [name(0, number), by_driver],
+            [by_card, name(0, number)],
+        ]
+        .map(|parts| parse(&parts.concat()));
+
+        let expected = |stamps| Some(Departure { number, stamps });
+        let of_driver = expected(Stamps { kernel, card: None });
+        assert_eq!([driver, turned], [of_driver, of_driver]);
+        assert_eq!(of_card, expected(Stamps { kernel: None, card }));
     }
 
     #[test]
     fn a_stamp_of_another_place_or_without_a_number_is_none() {
-        assert_eq!(parse(&[stamp(3, 5), name(1, 7)].concat()), None);
-        assert_eq!(parse(&stamp(3, 5)), None);
-        assert_eq!(parse(&[stamp(0, 0), name(0, 7)].concat()), None);
+        let by_driver = stamp([3, 5], [0, 0]);
+
+        assert_eq!(parse(&[by_driver.clone(), name(1, 7)].concat()), None);
+        assert_eq!(parse(&by_driver), None);
+        assert_eq!(parse(&[stamp([0, 0], [0, 0]), name(0, 7)].concat()), None);
     }
 
     proptest! {
         #[test]
         fn no_bytes_beside_a_message_make_it_panic(
-            mut bytes in proptest::collection::vec(any::<u8>(), 0..CONTROL_BYTES),
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..192),
             length in 0usize..256,
         ) {
             parse(&bytes);
-            if let Some(first) = bytes.get_mut(..WORD_BYTES) {
+            if let Some(first) = bytes.get_mut(..size_of::<usize>()) {
                 first.copy_from_slice(&length.to_ne_bytes());
             }
             parse(&bytes);

@@ -123,7 +123,7 @@ pub fn compare(first: &[Measurement], second: &[Measurement]) -> Comparison {
         .into_iter()
         .flatten()
         .map(|it| match it.conditions.stamps {
-            Stamps::Virtual | Stamps::Hardware => Duration::ZERO,
+            Stamps::Virtual | Stamps::Hardware => it.conditions.clocks_apart,
             Stamps::Kernel | Stamps::Program | Stamps::File => RESOLUTION,
         })
         .max()

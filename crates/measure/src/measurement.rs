@@ -116,12 +116,16 @@ pub struct Conditions {
     /// How much later an arrival is stamped than it should be, if that was
     /// measured.
     pub bias: Option<Duration>,
+    /// By how much the stamps of two ports may be apart though they are of one moment.
+    pub clocks_apart: Duration,
     /// How long after its intended time each frame left the tester.
     pub lateness: Distribution,
     /// How long the machine stood still, each time.
     pub stalls: Distribution,
     /// Frames that went by unseen, as the tester's own buffers were full.
     pub unseen: u64,
+    /// Frames that passed without a stamp of the network card that could be believed.
+    pub unstamped: u64,
     /// Frames that were left out, since the tester came too late for them.
     pub skipped: u64,
 }
@@ -133,6 +137,8 @@ impl Conditions {
         self.lateness.merge(&other.lateness);
         self.stalls.merge(&other.stalls);
         self.unseen += other.unseen;
+        self.unstamped += other.unstamped;
+        self.clocks_apart = self.clocks_apart.max(other.clocks_apart);
         self.skipped += other.skipped;
         if let (Some(machine), Some(other)) = (&mut self.machine, &other.machine) {
             machine.load_after = other.load_after;

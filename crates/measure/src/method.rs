@@ -402,6 +402,13 @@ fn doubt(findings: &mut Findings, setup: &Setup) {
             findings.remark("Stamps are those of captures; who took them is not known.");
         }
     }
+    if setup.clocks_apart > units::Duration::ZERO {
+        findings.remark(format!(
+            "Ports are stamped by clocks of different cards, which are brought to one to within \
+             {}: a latency one way can be off by as much.",
+            setup.clocks_apart
+        ));
+    }
     if let Some(bias) = setup.bias.filter(|bias| *bias > units::Duration::ZERO) {
         findings.remark(format!(
             "{bias} were taken off each latency one way: what the tester and its cables add, as \

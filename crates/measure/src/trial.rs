@@ -199,6 +199,10 @@ pub trait Watcher {
     /// Takes a frame that was seen.
     fn see(&mut self, sighting: &Sighting<'_>);
 
+    /// Takes a frame that passed a port without a stamp that could be believed: it is
+    /// known to have been there, and not when. Whoever counts frames counts it.
+    fn see_unstamped(&mut self, _port: PortIndex, _way: Way, _bytes: &[u8]) {}
+
     /// Takes what the device's agent sent: whole OpenFlow messages, and when they
     /// arrived.
     fn hear(&mut self, _at: Instant, _bytes: &[u8]) {}
@@ -232,8 +236,11 @@ pub struct Setup {
     /// The rate of the slowest link of the ports, or nothing if it has none, as
     /// a cable between namespaces.
     pub rate: Option<BitRate>,
-    /// Whether the stamps of all ports come from one clock.
+    /// Whether the stamps of all ports come from one clock, or are brought to one.
     pub one_clock: bool,
+    /// By how much the stamps of two ports may be apart though they are of one moment,
+    /// since their clocks are brought to one and are not: zero if they are.
+    pub clocks_apart: Duration,
     /// Where they come from.
     pub stamps: Stamps,
     /// How much later an arrival is stamped than it should be, by calibration, or
@@ -256,10 +263,12 @@ pub struct Conduct {
     pub skipped: u64,
     /// Frames that went by unseen, as the tester's own buffers were full.
     pub unseen: u64,
+    /// Frames that passed without a stamp of the network card that could be believed.
+    pub unstamped: u64,
     /// When the machine stood still.
     pub stalls: Stalls,
-    /// What happened to the clock of the stamps, in sentences: steps of the time of
-    /// day.
+    /// What happened to the clocks of the stamps, in sentences: steps of the time of
+    /// day and of the clocks of cards.
     pub clock_steps: Vec<String>,
 }
 

@@ -119,6 +119,7 @@ impl VirtualTester {
             ports: (1..=rates.len()).map(|it| format!("port {it}")).collect(),
             rate: rates.iter().copied().min_by_key(|rate| rate.as_bps()),
             one_clock: true,
+            clocks_apart: Duration::ZERO,
             stamps: Stamps::Virtual,
             bias: Some(Duration::ZERO),
             agent: true,
@@ -457,6 +458,7 @@ impl Tester for VirtualTester {
             sent,
             skipped: streams.map(|stream| stream.sender.skipped()).sum(),
             unseen: 0,
+            unstamped: 0,
             stalls: Stalls::new(Duration::ZERO),
             clock_steps: Vec::new(),
         })

@@ -31,6 +31,7 @@ use measure::method::witness::Witnessed;
 use measure::method::{Effort, Log, Method, MethodError, Progress, Settings, Witness};
 use measure::statistics::Distribution;
 use measure::trial::{Setup, Stamps, Tester};
+use units::Duration;
 
 use captures::CaptureError;
 use conditions::Record;
@@ -65,6 +66,11 @@ fn measure_by_log(
     let setup = tester.setup().clone();
     let mut witness = Witness::new(tester, log.clone());
     let findings = (method.run)(&mut witness, settings, progress)?;
+    // How far the clocks of cards were apart is known by now.
+    let setup = Setup {
+        clocks_apart: witness.setup().clocks_apart,
+        ..setup
+    };
     let witnessed = log.take();
     let mut remarks = findings.remarks;
     remarks.extend(witnessed.clock_steps.iter().cloned());
@@ -88,6 +94,14 @@ fn remark_unseen(measurement: &mut Measurement) {
              but for searches, which left such trials out."
         ));
     }
+    let unstamped = measurement.conditions.unstamped;
+    if unstamped > 0 {
+        measurement.remarks.push(format!(
+            "{unstamped} frames passed without a stamp of the network card that could be believed: \
+             cards stamp only so many frames a second that they send. They count as sent and \
+             received and are in no figure of time; `acceptance` leaves them out."
+        ));
+    }
 }
 
 fn conditions_of(record: Record, setup: &Setup, seed: u64, witnessed: Witnessed) -> Conditions {
@@ -102,9 +116,11 @@ fn conditions_of(record: Record, setup: &Setup, seed: u64, witnessed: Witnessed)
         machine: ended.machine,
         stamps: setup.stamps,
         bias: setup.bias,
+        clocks_apart: setup.clocks_apart,
         lateness: witnessed.lateness,
         stalls: witnessed.stalls,
         unseen: witnessed.unseen,
+        unstamped: witnessed.unstamped,
         skipped: witnessed.skipped,
     }
 }
@@ -144,9 +160,11 @@ pub fn analyze(
             machine: ended.machine,
             stamps: Stamps::File,
             bias: None,
+            clocks_apart: Duration::ZERO,
             lateness: Distribution::default(),
             stalls: Distribution::default(),
             unseen: 0,
+            unstamped: 0,
             skipped: 0,
         },
         earlier: Vec::new(),

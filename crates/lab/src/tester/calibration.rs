@@ -15,7 +15,7 @@ use std::io;
 use std::thread;
 
 use linux::clock::{self, WallTime};
-use linux::departures::StampedSender;
+use linux::departures::{StampedBy, StampedSender};
 use linux::interface::Interface;
 use linux::namespace::Namespace;
 use linux::sender::{ClassId, Sender};
@@ -95,7 +95,9 @@ type Place<'a> = (&'a Namespace, &'a str);
 /// Sends over one bare cable, and returns how long frames take from the stamp of the
 /// driver to the one at the other end.
 fn crossing(from: Place<'_>, to: Place<'_>) -> io::Result<Distribution> {
-    let mut sender = from.0.run(|| StampedSender::open(index(from)?))?;
+    let mut sender = from
+        .0
+        .run(|| StampedSender::open(index(from)?, StampedBy::Driver))?;
     let mut cable = Cable::listen(to, FRAMES)?;
     let mut left = vec![None; FRAMES as usize];
     for number in 0..FRAMES {
@@ -103,7 +105,7 @@ fn crossing(from: Place<'_>, to: Place<'_>) -> io::Result<Distribution> {
         sender.departures(|it| {
             let place = usize::try_from(it.number).ok();
             if let Some(place) = place.and_then(|at| left.get_mut(at)) {
-                *place = Some(it.stamp);
+                *place = it.stamps.kernel;
             }
         })?;
     }
@@ -116,7 +118,8 @@ fn crossing(from: Place<'_>, to: Place<'_>) -> io::Result<Distribution> {
 fn sending(from: Place<'_>, to: Place<'_>) -> io::Result<[Distribution; 2]> {
     let (mut stamped, mut plain) = from.0.run(|| -> io::Result<_> {
         let index = index(from)?;
-        Ok((StampedSender::open(index)?, Sender::open(index, NO_CLASS)?))
+        let stamped = StampedSender::open(index, StampedBy::Driver)?;
+        Ok((stamped, Sender::open(index, NO_CLASS)?))
     })?;
     let mut cable = Cable::listen(to, 2 * FRAMES)?;
     let mut began = [vec![], vec![]];

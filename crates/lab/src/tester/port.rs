@@ -1,21 +1,30 @@
 //! One port of the tester: sends, captures, and knows what it still expects to see
 //! leaving.
+//!
+//! | at | what leaves is stamped | what arrives is stamped |
+//! |---|---|---|
+//! | a virtual cable | by its driver, which is known to | when its driver hands it up |
+//! | a borrowed interface | by a capture, before the driver takes it | when the driver hands it up |
+//! | one whose card stamps | by the card | by the card |
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use linux::clock::WallClock;
+use linux::arrivals::{Arrival, Arrivals};
+use linux::clock::{self, WallClock};
+use linux::departures::StampedBy;
 use linux::interface::Interface;
 use linux::loan::Loan;
 use linux::namespace::Namespace;
 use linux::sender::{ClassId, Queued, Sender};
 use linux::tap::{Captured, Direction, RING_BYTES, Tap};
-use measure::trial::{PortIndex, Sighting, Way};
+use measure::trial::Way;
 use units::Instant;
 
 use super::TesterError;
+use super::card_clocks::{self, CardClocks, ClockPlace};
 use crate::departing::{Departing, MOST_REMEMBERED, Passage};
 
 /// Frames leave through no class of their own.
@@ -35,7 +44,7 @@ pub(super) struct TesterPort {
     pub(super) room: Namespace,
     pub(super) index: u32,
     exit: Exit,
-    tap: Tap,
+    entry: Entry,
     /// While it is set, nothing that arrives is told.
     pub(super) muted: Arc<AtomicBool>,
     /// How many frames the ring had lost before the trial.
@@ -46,13 +55,40 @@ pub(super) struct TesterPort {
 /// How frames leave, and how it is known when.
 #[derive(Debug)]
 enum Exit {
-    /// The driver stamps them: that of a virtual cable is known to.
-    Stamped(Departing),
+    /// The driver stamps them, or the card.
+    Stamped(Box<Departing>),
     /// The capture does, which copies them afterwards.
     Captured {
         sender: Sender,
         expected: VecDeque<Expected>,
     },
+}
+
+/// How frames arrive.
+#[derive(Debug)]
+enum Entry {
+    /// The kernel stamps them.
+    Captured(Tap),
+    /// The card does, by this clock.
+    ByCard(Arrivals, ClockPlace),
+}
+
+/// What an interface is to the tester.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// The end of a virtual cable, in a room of ours.
+    Cable,
+    /// It belongs to the user; its card stamps if there is a clock.
+    Borrowed(Loan, Option<ClockPlace>),
+}
+
+/// The clocks by which frames are stamped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clocks<'a> {
+    /// The kernel's.
+    pub(super) wall: &'a WallClock,
+    /// Those of the cards.
+    pub(super) cards: &'a CardClocks,
 }
 
 /// A frame that was sent and has not been seen leaving.
@@ -62,60 +98,55 @@ struct Expected {
     print: u64,
 }
 
-/// What was seen at a port.
+/// A frame that passed a port.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct Passed<'a> {
     /// Whether it came or went.
     pub(super) way: Way,
-    /// When.
-    pub(super) at: Instant,
+    /// When, unless the card that was to stamp it has not, or not so that it could be.
+    pub(super) at: Option<Instant>,
     /// When it was to leave, if it is one that this port sent.
     pub(super) due: Option<Instant>,
+    /// Its length without check sequence, in bytes.
+    pub(super) length: usize,
+    /// Its bytes, fewer than its length if it was cut off.
+    pub(super) bytes: &'a [u8],
 }
 
 impl TesterPort {
     /// Opens an interface of `room`.
-    pub(super) fn open(
-        room: &Namespace,
-        name: &str,
-        loan: Option<Loan>,
-    ) -> Result<Self, TesterError> {
+    pub(super) fn open(room: &Namespace, name: &str, kind: Kind) -> Result<Self, TesterError> {
         let failed = |reason| TesterError::Port {
             interface: name.to_owned(),
             reason,
         };
         let open = || -> io::Result<_> {
             let index = Interface::named(name)?.index();
-            let tap = Tap::open(index, RING_BYTES)?;
-            tap.receive_for_anybody(index)?;
-            let exit = match loan {
-                Some(_) => Exit::Captured {
-                    sender: Sender::open(index, NO_CLASS)?,
-                    expected: VecDeque::with_capacity(MOST_EXPECTED),
-                },
-                None => {
-                    tap.ignore_outgoing()?;
-                    Exit::Stamped(Departing::open(index)?)
-                }
-            };
-            Ok((index, tap, exit))
+            let (exit, entry) = ways(index, &kind)?;
+            Ok((index, exit, entry))
         };
-        let (index, tap, exit) = room.run(open).map_err(failed)?;
+        let (index, exit, entry) = room.run(open).map_err(failed)?;
         Ok(Self {
             name: name.to_owned(),
             room: room.try_clone()?,
             index,
             exit,
-            tap,
+            entry,
             muted: Arc::new(AtomicBool::new(false)),
             lost_before: 0,
-            loan,
+            loan: match kind {
+                Kind::Cable => None,
+                Kind::Borrowed(loan, _) => Some(loan),
+            },
         })
     }
 
     /// Forgets what happened before a trial.
     pub(super) fn begin(&mut self) -> io::Result<()> {
-        while self.tap.take(|_| ()).is_some() {}
+        match &mut self.entry {
+            Entry::Captured(tap) => while tap.take(|_| ()).is_some() {},
+            Entry::ByCard(arrivals, _) => while arrivals.take(|_| ())?.is_some() {},
+        }
         match &mut self.exit {
             Exit::Stamped(departing) => departing.forget()?,
             Exit::Captured { expected, .. } => expected.clear(),
@@ -146,37 +177,101 @@ impl TesterPort {
     /// Returns whether there was one.
     pub(super) fn read(
         &mut self,
-        port: PortIndex,
-        wall: &WallClock,
-        mut tell: impl FnMut(&Sighting<'_>, Seen),
+        clocks: Clocks<'_>,
+        mut tell: impl FnMut(&Passed<'_>),
     ) -> io::Result<bool> {
-        if let Exit::Stamped(departing) = &mut self.exit {
-            let left = departing.next(|frame| {
-                let (way, at) = (Way::Sent, wall.to_monotonic(frame.stamp));
-                let (length, bytes) = (frame.bytes.len(), frame.bytes);
-                let sighting = sighting((port, way, at), length, bytes);
-                let due = Some(frame.due);
-                tell(&sighting, Seen { way, at, due });
-            })?;
-            if left.is_some() {
-                return Ok(true);
-            }
+        if self.read_departed(clocks, &mut tell)? {
+            return Ok(true);
         }
         let (exit, muted) = (&mut self.exit, &self.muted);
-        let read = |frame: Captured<'_>| {
-            let at = wall.to_monotonic(frame.stamp);
-            let (way, due) = match (frame.direction, exit) {
-                (Direction::Out, Exit::Captured { expected, .. }) => {
-                    (Way::Sent, recognise(expected, frame.bytes))
-                }
-                (Direction::Out, Exit::Stamped(_)) => return,
-                (Direction::In, _) if muted.load(Ordering::Relaxed) => return,
-                (Direction::In, _) => (Way::Received, None),
-            };
-            let sighting = sighting((port, way, at), frame.length, frame.bytes);
-            tell(&sighting, Seen { way, at, due });
+        let is_muted = || muted.load(Ordering::Relaxed);
+        match &mut self.entry {
+            Entry::Captured(tap) => {
+                let read = |frame: Captured<'_>| {
+                    let (way, due) = match (frame.direction, exit) {
+                        (Direction::Out, Exit::Captured { expected, .. }) => {
+                            (Way::Sent, recognise(expected, frame.bytes))
+                        }
+                        (Direction::Out, Exit::Stamped(_)) => return,
+                        (Direction::In, _) if is_muted() => return,
+                        (Direction::In, _) => (Way::Received, None),
+                    };
+                    tell(&Passed {
+                        way,
+                        at: Some(clocks.wall.to_monotonic(frame.stamp)),
+                        due,
+                        length: frame.length,
+                        bytes: frame.bytes,
+                    });
+                };
+                Ok(tap.take(read).is_some())
+            }
+            Entry::ByCard(arrivals, place) => {
+                let relation = clocks.cards.relation(*place);
+                let read = |frame: Arrival<'_>| {
+                    if is_muted() {
+                        return;
+                    }
+                    tell(&Passed {
+                        way: Way::Received,
+                        at: card_clocks::arrival(relation, clocks.wall, frame.stamps, clock::now()),
+                        due: None,
+                        length: frame.length,
+                        bytes: frame.bytes,
+                    });
+                };
+                Ok(arrivals.take(read)?.is_some())
+            }
+        }
+    }
+
+    /// Reads one frame that has left with a stamp, or should have.
+    fn read_departed(
+        &mut self,
+        clocks: Clocks<'_>,
+        tell: &mut impl FnMut(&Passed<'_>),
+    ) -> io::Result<bool> {
+        let Exit::Stamped(departing) = &mut self.exit else {
+            return Ok(false);
         };
-        Ok(self.tap.take(read).is_some())
+        let entry = &self.entry;
+        let left = departing.next(|frame| {
+            tell(&Passed {
+                way: Way::Sent,
+                at: match entry {
+                    Entry::Captured(_) => {
+                        frame.stamps.kernel.map(|it| clocks.wall.to_monotonic(it))
+                    }
+                    Entry::ByCard(_, place) => {
+                        let relation = clocks.cards.relation(*place);
+                        card_clocks::departure(relation, frame.stamps, frame.handed, clock::now())
+                    }
+                },
+                due: Some(frame.due),
+                length: frame.bytes.len(),
+                bytes: frame.bytes,
+            });
+        })?;
+        let unstamped = |bytes: &[u8]| {
+            tell(&Passed {
+                way: Way::Sent,
+                at: None,
+                due: None,
+                length: bytes.len(),
+                bytes,
+            });
+        };
+        Ok(left
+            .or_else(|| departing.next_unstamped(unstamped))
+            .is_some())
+    }
+
+    /// Waits no longer for stamps of the card.
+    pub(super) fn give_up(&mut self) {
+        match (&mut self.exit, &self.entry) {
+            (Exit::Stamped(departing), Entry::ByCard(..)) => departing.give_up(),
+            (Exit::Stamped(_) | Exit::Captured { .. }, _) => {}
+        }
     }
 
     /// Begins to take down when frames leave further interfaces, of devices that hand on
@@ -206,7 +301,11 @@ impl TesterPort {
             Exit::Stamped(departing) => departing.missed(),
             Exit::Captured { .. } => 0,
         };
-        self.tap.lost() + missed
+        missed
+            + match &mut self.entry {
+                Entry::Captured(tap) => tap.lost(),
+                Entry::ByCard(arrivals, _) => arrivals.lost(),
+            }
     }
 
     /// Tells whether the interface is still the one that was opened.
@@ -220,18 +319,25 @@ impl TesterPort {
     }
 }
 
-fn sighting(
-    (port, way, at): (PortIndex, Way, Instant),
-    length: usize,
-    bytes: &[u8],
-) -> Sighting<'_> {
-    Sighting {
-        port,
-        way,
-        at,
-        length,
-        bytes,
+/// Opens the ways out and in.
+fn ways(index: u32, kind: &Kind) -> io::Result<(Exit, Entry)> {
+    if let Kind::Borrowed(_, Some(clock)) = kind {
+        let exit = Exit::Stamped(Box::new(Departing::open(index, StampedBy::Card)?));
+        return Ok((exit, Entry::ByCard(Arrivals::open(index)?, *clock)));
     }
+    let tap = Tap::open(index, RING_BYTES)?;
+    tap.receive_for_anybody(index)?;
+    let exit = match kind {
+        Kind::Borrowed(..) => Exit::Captured {
+            sender: Sender::open(index, NO_CLASS)?,
+            expected: VecDeque::with_capacity(MOST_EXPECTED),
+        },
+        Kind::Cable => {
+            tap.ignore_outgoing()?;
+            Exit::Stamped(Box::new(Departing::open(index, StampedBy::Driver)?))
+        }
+    };
+    Ok((exit, Entry::Captured(tap)))
 }
 
 /// Finds the frame among those that were sent, and with it when it was due. Frames

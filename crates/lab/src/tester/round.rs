@@ -18,11 +18,14 @@ use linux::sender::Queued;
 use linux::sentry::Sentries;
 use measure::stalls::Stalls;
 use measure::statistics::Distribution;
-use measure::trial::{Conduct, Order, PortIndex, Setup, Stream, Trial, TrialError, Watcher, Way};
+use measure::trial::{
+    Conduct, Order, PortIndex, Setup, Sighting, Stream, Trial, TrialError, Watcher, Way,
+};
 use units::{Duration, Instant};
 
+use super::card_clocks::CardClocks;
 use super::fault::{self, Act};
-use super::port::TesterPort;
+use super::port::{Clocks, TesterPort};
 use super::{STALL_THRESHOLD, is_too_much};
 use crate::agent::Agent;
 use crate::stalls;
@@ -55,6 +58,7 @@ const MOST_CLOCK_STEPS: usize = 64;
 /// What a trial is made with.
 pub(super) struct Parts<'a> {
     pub(super) ports: &'a mut [TesterPort],
+    pub(super) cards: &'a mut CardClocks,
     pub(super) running: Option<&'a mut Running>,
     pub(super) agent: Option<&'a mut Agent>,
     pub(super) setup: &'a Setup,
@@ -120,6 +124,7 @@ impl<'a> Round<'a> {
                 sent: 0,
                 skipped: 0,
                 unseen: 0,
+                unstamped: 0,
                 stalls: Stalls::new(STALL_THRESHOLD),
                 clock_steps: Vec::new(),
             },
@@ -132,6 +137,7 @@ impl<'a> Round<'a> {
             true => Some(Sentries::post(STALL_THRESHOLD).map_err(machine)?),
             false => None,
         };
+        self.parts.cards.resume().map_err(machine)?;
         for port in self.parts.ports.iter_mut() {
             port.begin().map_err(machine)?;
         }
@@ -191,6 +197,8 @@ impl<'a> Round<'a> {
                 self.rest(next);
             }
         }
+        while self.read()? {}
+        self.parts.ports.iter_mut().for_each(TesterPort::give_up);
         while self.read()? {}
         Ok(())
     }
@@ -314,43 +322,62 @@ impl<'a> Round<'a> {
                 reason: format!("a program of it has ended{}", running.last_words()),
             });
         }
-        if let Some(step) = self.wall.follow()
-            && self.conduct.clock_steps.len() < MOST_CLOCK_STEPS
-        {
-            self.conduct.clock_steps.push(format!(
-                "the time of day was set by {} ns, {after} after the beginning",
-                step.by_ns
-            ));
+        let steps = &mut self.conduct.clock_steps;
+        let mut note = |clock: String, by_ns: i64| {
+            if steps.len() < MOST_CLOCK_STEPS {
+                steps.push(format!(
+                    "{clock} was set by {by_ns} ns, {after} after the beginning"
+                ));
+            }
+        };
+        if let Some(step) = self.wall.follow() {
+            note("the time of day".to_owned(), step.by_ns);
         }
-        Ok(())
+        let cards = &mut self.parts.cards;
+        let followed = cards.follow(|number, by_ns| {
+            note(format!("clock {number} of the network cards"), by_ns);
+        });
+        followed.map_err(machine)
     }
 
     /// Reads some of what the ports have captured. Returns whether there is more.
     fn read(&mut self) -> Result<bool, TrialError> {
+        let clocks = Clocks {
+            wall: &self.wall,
+            cards: self.parts.cards,
+        };
         let mut more = false;
         for (number, port) in self.parts.ports.iter_mut().enumerate() {
             let index = PortIndex(number);
             let mut taken = 0;
             while taken < FRAMES_AT_ONCE {
-                let read = port.read(index, &self.wall, |sighting, seen| {
-                    match seen.way {
-                        Way::Sent => {
-                            if let Some(due) = seen.due {
-                                let late = seen.at.saturating_since(due);
-                                self.conduct.lateness.record(late);
-                                if is_calm(&self.conduct.stalls, due, seen.at) {
-                                    self.conduct.calm_lateness.record(late);
-                                }
-                            }
-                        }
-                        Way::Received => {
-                            let after = clock::now().saturating_since(self.began);
-                            for stream in self.streams.iter_mut().filter(|it| it.from == index) {
-                                stream.sender.received(after, sighting.bytes);
-                            }
+                let read = port.read(clocks, |passed| {
+                    if let (Some(due), Some(at)) = (passed.due, passed.at) {
+                        let late = at.saturating_since(due);
+                        self.conduct.lateness.record(late);
+                        if is_calm(&self.conduct.stalls, due, at) {
+                            self.conduct.calm_lateness.record(late);
                         }
                     }
-                    self.watcher.see(sighting);
+                    if passed.way == Way::Received {
+                        let after = clock::now().saturating_since(self.began);
+                        for stream in self.streams.iter_mut().filter(|it| it.from == index) {
+                            stream.sender.received(after, passed.bytes);
+                        }
+                    }
+                    match passed.at {
+                        Some(at) => self.watcher.see(&Sighting {
+                            port: index,
+                            way: passed.way,
+                            at,
+                            length: passed.length,
+                            bytes: passed.bytes,
+                        }),
+                        None => {
+                            self.conduct.unstamped += 1;
+                            self.watcher.see_unstamped(index, passed.way, passed.bytes);
+                        }
+                    }
                 });
                 match read.map_err(machine)? {
                     true => taken += 1,

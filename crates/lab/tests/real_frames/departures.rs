@@ -3,7 +3,7 @@
 use lab::stage::{LEFT, RIGHT, Stage};
 use linux::bpf::relay::{Hook, Relay};
 use linux::clock::WallTime;
-use linux::departures::{Departure, StampedSender};
+use linux::departures::{Departure, StampedBy, StampedSender};
 use linux::namespace::Namespace;
 use linux::sender::Queued;
 use linux::tap::{Direction, Tap};
@@ -20,7 +20,7 @@ fn a_frame_is_stamped_while_it_is_sent_and_before_it_arrives() {
     let [left, right] = joined(left, Namespace::new().unwrap());
     let mut sender = left
         .namespace
-        .run(|| StampedSender::open(left.index).unwrap());
+        .run(|| StampedSender::open(left.index, StampedBy::Driver).unwrap());
     let mut tap = right
         .namespace
         .run(|| Tap::open(right.index, 1 << 20).unwrap());
@@ -36,8 +36,10 @@ fn a_frame_is_stamped_while_it_is_sent_and_before_it_arrives() {
         let (_, arrived) = next_frame(&mut tap, Direction::In);
         assert_eq!((queued, name), (Queued::Taken, Some(number)));
         assert_eq!(departure.number, number);
-        assert!((before..=after).contains(&departure.stamp));
-        assert!(departure.stamp.as_ns() <= arrived.as_ns());
+        assert_eq!(departure.stamps.card, None);
+        let left = departure.stamps.kernel.unwrap();
+        assert!((before..=after).contains(&left));
+        assert!(left.as_ns() <= arrived.as_ns());
     }
 }
 
@@ -51,7 +53,8 @@ fn what_a_relay_in_the_kernel_hands_on_departs_a_second_time_under_its_number() 
     let _relay = stage
         .room
         .run(|| Relay::attach(from, to, Hook::TrafficControl).unwrap());
-    let mut sender = stage.hosts[LEFT].run(|| StampedSender::open(stage.interface(LEFT)).unwrap());
+    let mut sender = stage.hosts[LEFT]
+        .run(|| StampedSender::open(stage.interface(LEFT), StampedBy::Driver).unwrap());
     let mut tap = stage.hosts[RIGHT].run(|| Tap::open(stage.interface(RIGHT), 1 << 20).unwrap());
 
     for number in 0..FRAMES {
@@ -62,7 +65,8 @@ fn what_a_relay_in_the_kernel_hands_on_departs_a_second_time_under_its_number() 
             panic!("frame {number} has not two departures");
         };
         assert_eq!([here.number, there.number], [number, number]);
-        assert!(here.stamp <= there.stamp && there.stamp.as_ns() <= arrived.as_ns());
+        let [here, there] = [here, there].map(|it| it.stamps.kernel.unwrap());
+        assert!(here <= there && there.as_ns() <= arrived.as_ns());
     }
 }
 

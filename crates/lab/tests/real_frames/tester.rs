@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use lab::process;
 use lab::subject::{RelayPlan, Shaper, Subject};
 use lab::tester::known_delay::{Held, KnownDelay, Plan};
-use lab::tester::{Arrangement, LinkTester, TesterError};
+use lab::tester::{Arrangement, LinkTester, StampsWanted, TesterError};
 use measure::Contract;
 use measure::identity::identify;
 use measure::traffic::udp::{Config, Pattern, Udp};
 use measure::traffic::{Addresses, Source};
 use measure::trial::{
-    Conduct, Fault, PortIndex, Sighting, Sourced, Station, Stream, Tester, Trial, TrialError,
-    Watcher, Way,
+    Conduct, Fault, PortIndex, Sighting, Sourced, Stamps, Station, Stream, Tester, Trial,
+    TrialError, Watcher, Way,
 };
 use units::{BitRate, DataSize, Duration, Instant};
 use wire::ethernet::wire_size;
@@ -149,22 +149,57 @@ fn interfaces_that_are_not_there_or_named_twice_are_refused() {
     let Some(room) = namespace_or_skip("tester interfaces") else {
         return;
     };
-    let on = |names: [&str; 2]| {
+    let among = |names: [&str; 2]| {
         let names = names.map(str::to_owned);
         let stop = Arc::new(AtomicBool::new(false));
-        room.run(|| LinkTester::on(&names, None, Arrangement::Stations, stop).map(drop))
+        room.run(|| on(&names, StampsWanted::Kernel, stop).map(drop))
     };
 
-    let missing = on(["none1", "none2"]);
-    let single = LinkTester::on(
-        &["lo".to_owned()],
-        None,
-        Arrangement::Stations,
-        Arc::new(AtomicBool::new(false)),
-    );
+    let missing = among(["none1", "none2"]);
+    let stop = Arc::new(AtomicBool::new(false));
+    let single = on(&["lo".to_owned()], StampsWanted::Kernel, stop);
 
     assert!(matches!(missing, Err(TesterError::NoInterface(name)) if name == "none1"));
     assert!(matches!(single, Err(TesterError::Number(1))));
+}
+
+#[test]
+fn where_no_card_stamps_the_kernel_does_and_hardware_is_refused_with_the_reason() {
+    let Some(room) = namespace_or_skip("tester stamps") else {
+        return;
+    };
+    if !process::is_installed("ip") {
+        let _ = writeln!(std::io::stderr(), "\nSKIPPED tester stamps: needs `ip`\n");
+        return;
+    }
+    let ip = |words: &str| {
+        let words: Vec<_> = words.split_whitespace().collect();
+        process::run(&room, &words).unwrap();
+    };
+    ip("ip link add first type veth peer name second");
+    ip("ip link set first up");
+    ip("ip link set second up");
+    let names = ["first", "second"].map(str::to_owned);
+    let tester = |stamps| {
+        let stop = Arc::new(AtomicBool::new(false));
+        room.run(|| on(&names, stamps, stop))
+    };
+
+    let refused = tester(StampsWanted::Hardware).unwrap_err().to_string();
+    let best = tester(StampsWanted::Best).unwrap();
+    let (best, said) = (best.setup().clone(), best.remarks().concat());
+
+    for name in ["first", "second"] {
+        let reason = format!("{name}: its card can stamp neither way");
+        assert!(refused.contains(&reason), "{refused}");
+        assert!(said.contains(&reason), "{said}");
+    }
+    assert_eq!(
+        (best.stamps, best.clocks_apart),
+        (Stamps::Kernel, Duration::ZERO)
+    );
+    let told = tester(StampsWanted::Kernel).unwrap();
+    assert!(told.remarks().is_empty(), "{:?}", told.remarks());
 }
 
 #[test]
@@ -187,7 +222,7 @@ fn borrowed_interfaces_work_and_their_disappearance_is_named() {
     let stop = Arc::new(AtomicBool::new(false));
 
     let (seen, gone) = room.run(|| {
-        let mut tester = LinkTester::on(&names, None, Arrangement::Stations, stop).unwrap();
+        let mut tester = on(&names, StampsWanted::Best, stop).unwrap();
         await_way(&mut tester);
         let seen = send(&mut tester, 100);
         ip("ip link delete first");
@@ -227,7 +262,7 @@ fn an_interface_that_disappears_in_the_middle_of_a_trial_is_named() {
     let mut cut = OnFirst(Some(|| ip("ip link delete first")));
 
     let gone = room.run(|| {
-        let mut tester = LinkTester::on(&names, None, Arrangement::Stations, stop).unwrap();
+        let mut tester = on(&names, StampsWanted::Best, stop).unwrap();
         await_way(&mut tester);
         tester.run(trial(100), &mut cut).unwrap_err()
     });
@@ -237,6 +272,14 @@ fn an_interface_that_disappears_in_the_middle_of_a_trial_is_named() {
     };
     assert!(names.contains(port), "{gone}");
     assert!(*after > Duration::ZERO, "{gone}");
+}
+
+fn on(
+    names: &[String],
+    stamps: StampsWanted,
+    stop: Arc<AtomicBool>,
+) -> Result<LinkTester, TesterError> {
+    LinkTester::on(names, None, Arrangement::Stations, stamps, stop)
 }
 
 /// Does something when the first frame is seen.

@@ -181,9 +181,11 @@ fn measurement(device: &str, us: u64, spread_us: u64) -> Measurement {
             machine: None,
             stamps: Stamps::Virtual,
             bias: None,
+            clocks_apart: Duration::ZERO,
             lateness: Distribution::default(),
             stalls: Distribution::default(),
             unseen: 0,
+            unstamped: 0,
             skipped: 0,
         },
     }

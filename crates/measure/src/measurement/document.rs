@@ -434,9 +434,13 @@ pub(crate) struct ConditionsText {
     machine: Option<MachineText>,
     stamps: StampsText,
     bias_ns: Option<u64>,
+    #[serde(default)]
+    clocks_apart_ns: u64,
     lateness_ns: TimesText,
     stalls_ns: TimesText,
     unseen: u64,
+    #[serde(default)]
+    unstamped: u64,
     skipped: u64,
 }
 
@@ -485,9 +489,11 @@ impl ConditionsText {
                 Stamps::File => StampsText::File,
             },
             bias_ns: conditions.bias.map(Duration::as_ns),
+            clocks_apart_ns: conditions.clocks_apart.as_ns(),
             lateness_ns: TimesText::of(&conditions.lateness),
             stalls_ns: TimesText::of(&conditions.stalls),
             unseen: conditions.unseen,
+            unstamped: conditions.unstamped,
             skipped: conditions.skipped,
         }
     }
@@ -524,7 +530,9 @@ impl ConditionsText {
                 StampsText::File => Stamps::File,
             },
             bias: self.bias_ns.map(Duration::from_ns),
+            clocks_apart: Duration::from_ns(self.clocks_apart_ns),
             unseen: self.unseen,
+            unstamped: self.unstamped,
             skipped: self.skipped,
         })
     }

@@ -104,6 +104,23 @@ fn what_is_no_measurement_is_refused_with_the_place() {
     ));
 }
 
+/// Results from before the clocks of cards were told have one clock.
+#[test]
+fn what_an_older_result_does_not_say_is_nothing() {
+    let text = example().to_json();
+    let lines = text.lines();
+    let older: Vec<_> = lines
+        .filter(|line| !line.contains("clocks_apart_ns") && !line.contains("\"unstamped\""))
+        .collect();
+
+    let read = Measurement::from_json(&older.join("\n"))
+        .unwrap()
+        .conditions;
+
+    assert_eq!((read.clocks_apart, read.unstamped), (Duration::ZERO, 0));
+    assert_eq!(older.len() + 2, text.lines().count());
+}
+
 #[test]
 fn the_table_for_people_has_every_figure_and_what_it_stands_on() {
     let text = example().to_text();
@@ -117,6 +134,8 @@ fn the_table_for_people_has_every_figure_and_what_it_stands_on() {
         "unknown: the device drops all",
         "- The tester was busy.",
         "Stamps are the kernel's",
+        "brought to one, to within 1.4 us.",
+        "3 frames passed without a stamp",
         "The machine stood still 2 times",
         "seed 7",
     ] {
@@ -285,9 +304,11 @@ pub(crate) fn example() -> Measurement {
             }),
             stamps: Stamps::Kernel,
             bias: Some(Duration::from_ns(300)),
+            clocks_apart: Duration::from_ns(1_400),
             lateness: latency,
             stalls,
             unseen: 0,
+            unstamped: 3,
             skipped: 2,
         },
     }

@@ -110,12 +110,24 @@ impl Value {
 fn conditions(conditions: &Conditions) -> Vec<String> {
     let stamps = match conditions.stamps {
         Stamps::Virtual => "Stamps are of virtual time, exact.",
-        Stamps::Hardware => "Stamps are those of the network card.",
+        Stamps::Hardware => "Stamps are those of the network cards.",
         Stamps::Kernel => "Stamps are the kernel's, at the driver.",
         Stamps::Program => "Stamps are those of the tester's own program.",
         Stamps::File => "Stamps are those of captures.",
     };
     let mut lines = vec![stamps.to_owned()];
+    if conditions.clocks_apart > Duration::ZERO {
+        lines.push(format!(
+            "The clocks of the ports are brought to one, to within {}.",
+            conditions.clocks_apart
+        ));
+    }
+    if conditions.unstamped > 0 {
+        lines.push(format!(
+            "{} frames passed without a stamp that could be believed.",
+            whole(conditions.unstamped)
+        ));
+    }
     if let Some(bias) = conditions.bias {
         lines.push(format!("The tester's bias by calibration: {bias}."));
     }

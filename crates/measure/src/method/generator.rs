@@ -15,7 +15,7 @@ use crate::statistics::Distribution;
 use crate::traffic::Source;
 use crate::traffic::sampled_values::{Config, SampledValues};
 use crate::trial::{
-    Conduct, Sighting, Sourced, Station, Stream, Tester, Trial, TrialError, Watcher, Way,
+    Conduct, PortIndex, Sighting, Sourced, Station, Stream, Tester, Trial, TrialError, Watcher, Way,
 };
 
 /// `taktos measure generator`.
@@ -46,11 +46,19 @@ struct Count {
     received: u64,
 }
 
+impl Count {
+    fn count(&mut self, port: PortIndex, way: Way) {
+        self.received += u64::from((port, way) == (TO, Way::Received));
+    }
+}
+
 impl Watcher for Count {
     fn see(&mut self, sighting: &Sighting<'_>) {
-        if sighting.port == TO && sighting.way == Way::Received {
-            self.received += 1;
-        }
+        self.count(sighting.port, sighting.way);
+    }
+
+    fn see_unstamped(&mut self, port: PortIndex, way: Way, _bytes: &[u8]) {
+        self.count(port, way);
     }
 }
 

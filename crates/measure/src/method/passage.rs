@@ -11,6 +11,8 @@
 //!   section 3.3); a second copy is no reordering.
 //! - A second copy is a duplicate (RFC 5560 section 2).
 
+use std::num::NonZeroU64;
+
 use units::{Duration, Instant};
 
 use super::{Glimpse, Path};
@@ -214,9 +216,11 @@ impl Passing {
         self.sent.at(sequence)
     }
 
-    fn arrived(&mut self, sequence: u64, at: Instant) {
-        let (first, last) = self.span.unwrap_or((at, at));
-        self.span = Some((first.min(at), last.max(at)));
+    fn arrived(&mut self, sequence: u64, at: Option<Instant>) {
+        if let Some(at) = at {
+            let (first, last) = self.span.unwrap_or((at, at));
+            self.span = Some((first.min(at), last.max(at)));
+        }
         if !self.received.add(sequence, at) {
             self.passage.duplicates += 1;
             return;
@@ -229,11 +233,9 @@ impl Passing {
             self.next_expected = sequence + 1;
         }
     }
-}
 
-impl Watcher for Passing {
-    fn see(&mut self, sighting: &Sighting<'_>) {
-        let (port, way) = (sighting.port, sighting.way);
+    /// Takes a frame that passed a port, at a moment if that is known.
+    fn passed(&mut self, (port, way): (PortIndex, Way), bytes: &[u8], at: Option<Instant>) {
         let is_exit = port == self.path.to || Some(port) == self.detour;
         let role = match way {
             Way::Sent if port == self.path.from => Role::Entry,
@@ -241,8 +243,8 @@ impl Watcher for Passing {
             Way::Received if Some(port) == self.path.mirror => Role::Mirror,
             Way::Sent | Way::Received => return,
         };
-        let shim = Glimpse::of(sighting.bytes)
-            .and_then(|glimpse| glimpse.shim_between(&self.path.addresses));
+        let shim =
+            Glimpse::of(bytes).and_then(|glimpse| glimpse.shim_between(&self.path.addresses));
         let Some(shim) = shim else {
             return;
         };
@@ -253,13 +255,24 @@ impl Watcher for Passing {
         }
         match role {
             Role::Entry => {
-                self.sent.add(sequence, sighting.at);
+                self.sent.add(sequence, at);
             }
-            Role::Exit => self.arrived(sequence, sighting.at),
+            Role::Exit => self.arrived(sequence, at),
             Role::Mirror => {
-                self.mirrored.add(sequence, sighting.at);
+                self.mirrored.add(sequence, at);
             }
         }
+    }
+}
+
+impl Watcher for Passing {
+    fn see(&mut self, sighting: &Sighting<'_>) {
+        let place = (sighting.port, sighting.way);
+        self.passed(place, sighting.bytes, Some(sighting.at));
+    }
+
+    fn see_unstamped(&mut self, port: PortIndex, way: Way, bytes: &[u8]) {
+        self.passed((port, way), bytes, None);
     }
 }
 
@@ -271,10 +284,14 @@ enum Role {
     Mirror,
 }
 
+/// Stands for a frame that was seen, and it is not known when.
+const SOMETIME: NonZeroU64 = NonZeroU64::MAX;
+
 /// Which frames were seen at a port, and when if that is kept.
 #[derive(Debug)]
 enum Seen {
-    Stamps(Vec<Option<std::num::NonZeroU64>>),
+    /// One more than each stamp, so that none is zero.
+    Stamps(Vec<Option<NonZeroU64>>),
     Bits(Vec<u64>),
 }
 
@@ -288,14 +305,14 @@ impl Seen {
     }
 
     /// Adds a frame, and tells whether it is new.
-    fn add(&mut self, sequence: u64, at: Instant) -> bool {
+    fn add(&mut self, sequence: u64, at: Option<Instant>) -> bool {
         let place = usize::try_from(sequence).expect("below the number of frames");
         match self {
             Self::Stamps(stamps) => {
                 let is_new = stamps[place].is_none();
                 if is_new {
-                    // One more than the stamp, so that none is zero.
-                    stamps[place] = std::num::NonZeroU64::new(at.as_ns().saturating_add(1));
+                    let stamp = at.and_then(|at| NonZeroU64::new(at.as_ns().saturating_add(1)));
+                    stamps[place] = Some(stamp.unwrap_or(SOMETIME));
                 }
                 is_new
             }
@@ -323,7 +340,7 @@ impl Seen {
         match self {
             Self::Stamps(stamps) => {
                 let stamp = stamps.get(place).copied().flatten()?;
-                Some(Instant::from_ns(stamp.get() - 1))
+                (stamp != SOMETIME).then(|| Instant::from_ns(stamp.get() - 1))
             }
             Self::Bits(_) => None,
         }
@@ -388,6 +405,30 @@ mod tests {
             prop_assert!(passage.longest_run <= passage.lost);
             prop_assert!(passage.reordered < passage.received.max(1));
         }
+    }
+
+    #[test]
+    fn a_frame_without_a_stamp_counts_and_has_no_time() {
+        let datagram = Datagram::new(&addresses(), 60);
+        let passages = [Keep::Stamps, Keep::Counts].map(|keep| {
+            let mut passing = Passing::new(path(), 4, keep);
+            for sequence in 0..3 {
+                let mut frame = Vec::new();
+                datagram.fill(datagram.message_of_one(sequence), &mut frame);
+                passing.see_unstamped(path().from, Way::Sent, &frame);
+            }
+            see(&mut passing, Way::Received, 0);
+            see(&mut passing, Way::Sent, 3);
+            see(&mut passing, Way::Received, 3);
+            let times = passing.times();
+            (passing.passage(), passing.first_sent(), times)
+        });
+
+        let [(stamped, first, (times, backwards)), (counted, ..)] = passages;
+        assert_eq!((stamped.sent, stamped.received, stamped.lost), (4, 2, 2));
+        assert_eq!(stamped, counted);
+        assert_eq!(first, Some(Instant::from_ns(5)));
+        assert_eq!((times.len(), backwards), (1, 0));
     }
 
     /// RFC 4737 section 3.4's example: 1, 2, 3, 10, 4 … 9, 11: six frames are late.

@@ -9,7 +9,7 @@ use std::io::Write;
 use crate::capture::{CaptureFile, CaptureRecord, Direction, Heading, Interface, Seen};
 use crate::traffic::trace::Trace;
 use crate::trial::{
-    Conduct, ControlLink, Setup, Sighting, Tester, Trial, TrialError, Watcher, Way,
+    Conduct, ControlLink, PortIndex, Setup, Sighting, Tester, Trial, TrialError, Watcher, Way,
 };
 use units::{BitRate, Instant};
 
@@ -81,7 +81,7 @@ impl<T: Tester + ?Sized> Tester for Recording<'_, T> {
             unix_origin_ns: self.unix_origin_ns,
         };
         let conduct = self.tester.run(trial, &mut both)?;
-        self.file.missed(conduct.unseen);
+        self.file.missed(conduct.unseen + conduct.unstamped);
         Ok(conduct)
     }
 }
@@ -106,6 +106,10 @@ impl Watcher for Both<'_> {
             length: sighting.length,
         });
         self.watcher.see(sighting);
+    }
+
+    fn see_unstamped(&mut self, port: PortIndex, way: Way, bytes: &[u8]) {
+        self.watcher.see_unstamped(port, way, bytes);
     }
 
     fn hear(&mut self, at: Instant, bytes: &[u8]) {

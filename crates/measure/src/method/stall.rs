@@ -110,6 +110,7 @@ mod tests {
                 sent: 0,
                 skipped: 0,
                 unseen: 0,
+                unstamped: 0,
                 stalls,
                 clock_steps: Vec::new(),
             })
@@ -123,6 +124,7 @@ mod tests {
             ports: Vec::new(),
             rate: None,
             one_clock: true,
+            clocks_apart: Duration::ZERO,
             stamps: Stamps::Virtual,
             bias: None,
             agent: false,

@@ -112,9 +112,11 @@ fn document(findings: Findings) -> Measurement {
             machine: None,
             stamps: Stamps::Virtual,
             bias: None,
+            clocks_apart: Duration::ZERO,
             lateness: Distribution::default(),
             stalls: Distribution::default(),
             unseen: 0,
+            unstamped: 0,
             skipped: 0,
         },
     }

@@ -93,8 +93,8 @@ pub struct Measure {
         conflicts_with = "captures"
     )]
     background: Vec<company::Background>,
-    /// Who stamps the frames at the ports of --ports: hardware is refused with what their
-    /// cards can do [default: kernel].
+    /// Who stamps the frames at the ports of --ports; hardware is refused with what their
+    /// cards lack [default: hardware if all cards can, both ways, else kernel].
     #[arg(long, value_enum, requires = "ports")]
     stamps: Option<stamps::Wanted>,
     /// How many ports of a device that is started here are connected, 2 to 4; the
@@ -377,8 +377,9 @@ fn open(
         let Wanted {
             arrangement, stop, ..
         } = wanted;
-        let tester = LinkTester::on(&arguments.ports, way, arrangement, stop)?;
-        let remarks = stamps::settle(&tester, arguments.stamps)?;
+        let stamps = stamps::wanted(arguments.stamps);
+        let tester = LinkTester::on(&arguments.ports, way, arrangement, stamps, stop)?;
+        let remarks = tester.remarks().to_vec();
         return Ok((Box::new(tester), remarks));
     }
     let target = arguments.target.clone();
