@@ -226,7 +226,9 @@ impl Interface {
     /// gone, or without CAP_NET_ADMIN.
     pub fn await_use(&self) -> io::Result<()> {
         let give_up = clock::now() + STARTING;
-        while self.flags()? & IS_RUNNING == 0 {
+        // Of a fresh interface it is said that it runs before the kernel has looked: to be
+        // asked for the carrier makes it look.
+        while matches!(self.carrier(), Ok(Carrier::Lost)) || self.flags()? & IS_RUNNING == 0 {
             if clock::now() > give_up {
                 let text = format!("the kernel does not use an interface within {STARTING}");
                 return Err(io::Error::new(io::ErrorKind::TimedOut, text));
