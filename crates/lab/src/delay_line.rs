@@ -5,7 +5,9 @@
 //! frame leaves within a few microseconds of its moment. When it truly left is told by
 //! the stamp of the driver, which is how a tester is calibrated.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,17 +31,17 @@ const BURST: usize = 32;
 
 /// Decides when a relay hands frames on.
 pub trait Keeper: Send {
-    /// Returns when a frame of so many bytes leaves that arrived then, or nothing if it
-    /// is lost. The way is 0 from the first port to the second, and 1 back. Frames that
-    /// go one way leave in the order in which they came.
-    fn keep(&mut self, arrived: Instant, way: usize, bytes: usize) -> Option<Instant>;
+    /// Returns when a frame leaves that arrived then, or nothing if it is lost. The way is
+    /// 0 from the first port to the second, and 1 back. Frames that go one way leave in
+    /// the order of these moments, and those of one moment as they came.
+    fn keep(&mut self, arrived: Instant, way: usize, frame: &[u8]) -> Option<Instant>;
 }
 
 /// Holds every frame for the same time.
 struct Always(Duration);
 
 impl Keeper for Always {
-    fn keep(&mut self, arrived: Instant, _way: usize, _bytes: usize) -> Option<Instant> {
+    fn keep(&mut self, arrived: Instant, _way: usize, _frame: &[u8]) -> Option<Instant> {
         Some(arrived + self.0)
     }
 }
@@ -134,9 +136,19 @@ struct Way {
     tap: Tap,
     sender: Departing,
     wall: WallClock,
-    held: VecDeque<(Instant, Vec<u8>)>,
+    held: BinaryHeap<Reverse<Held>>,
+    /// How many frames were held so far.
+    count: u64,
     /// Buffers of frames that have gone.
     spare: Vec<Vec<u8>>,
+}
+
+/// A frame that waits for its moment. No two have the same number.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    due: Instant,
+    number: u64,
+    frame: Vec<u8>,
 }
 
 impl Way {
@@ -148,14 +160,15 @@ impl Way {
             tap,
             sender: Departing::open(to, StampedBy::Driver)?,
             wall: WallClock::sample(),
-            held: VecDeque::with_capacity(MOST_HELD),
+            held: BinaryHeap::with_capacity(MOST_HELD),
+            count: 0,
             spare: Vec::with_capacity(MOST_HELD),
         })
     }
 
     fn turn(&mut self, number: usize, keeper: &mut dyn Keeper, dropped: &AtomicU64) {
         for _ in 0..BURST {
-            let (held, spare) = (&mut self.held, &mut self.spare);
+            let (held, spare, count) = (&mut self.held, &mut self.spare, &mut self.count);
             let wall = &self.wall;
             let taken = self.tap.take(|frame| {
                 if frame.direction == Direction::Out {
@@ -166,19 +179,28 @@ impl Way {
                     return;
                 }
                 let arrived = wall.to_monotonic(frame.stamp);
-                let Some(due) = keeper.keep(arrived, number, frame.length) else {
+                let Some(due) = keeper.keep(arrived, number, frame.bytes) else {
                     return;
                 };
                 let mut buffer = spare.pop().unwrap_or_default();
                 buffer.clear();
                 buffer.extend_from_slice(frame.bytes);
-                held.push_back((due, buffer));
+                held.push(Reverse(Held {
+                    due,
+                    number: *count,
+                    frame: buffer,
+                }));
+                *count += 1;
             });
             if taken.is_none() {
                 break;
             }
         }
-        while let Some((due, frame)) = self.held.pop_front_if(|(due, _)| *due <= clock::now()) {
+        while let Some(next) = self.held.peek_mut() {
+            if next.0.due > clock::now() {
+                break;
+            }
+            let Reverse(Held { due, frame, .. }) = PeekMut::pop(next);
             // A frame that the interface does not take is lost, as at any relay.
             let _ = self.sender.send(&frame, due);
             self.spare.push(frame);

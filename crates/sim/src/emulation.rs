@@ -24,6 +24,7 @@
 mod agent;
 mod behaviour;
 mod dice;
+mod flows;
 pub mod likeness;
 mod stage;
 #[cfg(test)]
@@ -32,4 +33,5 @@ mod tests;
 pub use agent::Pace;
 pub use behaviour::Behaviour;
 pub use dice::Dice;
+pub use flows::{Flow, Flows};
 pub use stage::{Fate, Stage};

@@ -18,7 +18,7 @@ const HELD: Duration = Duration::from_ms(2);
 struct Fourth(u64);
 
 impl Keeper for Fourth {
-    fn keep(&mut self, arrived: Instant, way: usize, _bytes: usize) -> Option<Instant> {
+    fn keep(&mut self, arrived: Instant, way: usize, _frame: &[u8]) -> Option<Instant> {
         if way == 1 {
             return Some(arrived);
         }

@@ -43,6 +43,9 @@ const SMALLEST: u64 = 60;
 const LARGEST: u64 = 1_514;
 /// A rate so much higher than the stage's is offered at most.
 const HEADROOM: u64 = 4;
+/// The first of the senders whose flows are set up: none of those that a user's own
+/// measurement of the same device begins with.
+const FIRST_SENDER: u32 = 30_000;
 /// How long a rate is tried: virtual time is steady.
 const TRIAL: Duration = Duration::from_ms(200);
 /// The part of the stage's rate to which it is searched.
@@ -128,8 +131,7 @@ pub fn of_profile(
 }
 
 /// Measures a relay that emulates a profile from outside: its latency and its losses, by
-/// the tester that it is connected to. What a relay has not, as flows that are set up, is
-/// left out.
+/// the tester that it is connected to.
 ///
 /// # Errors
 ///
@@ -143,16 +145,28 @@ pub fn of_relay(
     let Some(emulation) = &profile.emulation else {
         return Ok(Vec::new());
     };
-    let mut again = Again {
-        profile,
-        emulation,
-        effort,
-        seed,
-        found: Vec::new(),
-        relay: Some(tester),
-    };
+    let mut again = Again::of_relay((profile, emulation), effort, seed, tester);
     again.latency()?;
     again.loss()?;
+    Ok(again.found)
+}
+
+/// Measures such a relay from outside: how long it sets flows up.
+///
+/// # Errors
+///
+/// If the method cannot be applied.
+pub fn of_relay_flows(
+    profile: &Profile,
+    effort: Effort,
+    seed: u64,
+    tester: &mut dyn Tester,
+) -> Result<Vec<Likeness>, MethodError> {
+    let Some(emulation) = &profile.emulation else {
+        return Ok(Vec::new());
+    };
+    let mut again = Again::of_relay((profile, emulation), effort, seed, tester);
+    again.flow_setup()?;
     Ok(again.found)
 }
 
@@ -213,15 +227,27 @@ struct Again<'a> {
     relay: Option<&'a mut dyn Tester>,
 }
 
-impl Again<'_> {
+impl<'a> Again<'a> {
+    fn of_relay(
+        (profile, emulation): (&'a Profile, &'a Emulation),
+        effort: Effort,
+        seed: u64,
+        tester: &'a mut dyn Tester,
+    ) -> Self {
+        Self {
+            profile,
+            emulation,
+            effort,
+            seed,
+            found: Vec::new(),
+            relay: Some(tester),
+        }
+    }
+
     fn all(mut self) -> Result<Vec<Likeness>, MethodError> {
         self.latency()?;
         self.occupancy()?;
-        if let Some(setup) = &self.emulation.flow_setup {
-            let flows = [("probe", "ping".to_owned())];
-            let found = self.by("flow-setup", (2, Taught::ByAttendant), &flows)?;
-            self.spread("flow set-up", &setup.value, &found, "flow set-up there");
-        }
+        self.flow_setup()?;
         if let Some(notices) = &self.emulation.link_down {
             let found = self.by("failover", (3, Taught::WithDetour), &[])?;
             let quantity = "interruption of reception";
@@ -297,6 +323,19 @@ impl Again<'_> {
                 emulated,
             });
         }
+        Ok(())
+    }
+
+    fn flow_setup(&mut self) -> Result<(), MethodError> {
+        let Some(setup) = &self.emulation.flow_setup else {
+            return Ok(());
+        };
+        let flows = [
+            ("probe", "ping".to_owned()),
+            ("first", FIRST_SENDER.to_string()),
+        ];
+        let found = self.by("flow-setup", (2, Taught::ByAttendant), &flows)?;
+        self.spread("flow set-up", &setup.value, &found, "flow set-up there");
         Ok(())
     }
 

@@ -298,9 +298,13 @@ fn conduct(
         ));
     }
     let mut measurement = made?;
-    if let ("latency", Some(Target::EmulatedRelay(profile))) = (method.name, &arguments.target) {
+    if let Some(Target::EmulatedRelay(profile)) = &arguments.target {
         let (effort, seed) = (settings.effort, settings.seed);
-        let likenesses = likeness::of_relay(profile, effort, seed, tester)?;
+        let likenesses = match method.name {
+            "latency" => likeness::of_relay(profile, effort, seed, tester)?,
+            "flow-setup" => likeness::of_relay_flows(profile, effort, seed, tester)?,
+            _ => Vec::new(),
+        };
         let figures = likenesses.iter().flat_map(Likeness::figures);
         measurement.figures.extend(figures);
     }

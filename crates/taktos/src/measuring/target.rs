@@ -34,8 +34,8 @@ pub const TARGETS: &[(&str, &str)] = &[
     ),
     (
         "relay:profile=PROFILE",
-        "a relay between namespaces with the latency, throughput and losses of a profile that has \
-         [emulation]",
+        "a relay between namespaces with the latency, throughput, set-up of flows and losses of a \
+         profile that has [emulation]",
     ),
     (
         "emulated:PROFILE",
