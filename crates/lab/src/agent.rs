@@ -276,7 +276,10 @@ impl Agent {
     fn listen_to_all(&mut self, hear: &mut dyn FnMut(Instant, &[u8])) -> io::Result<()> {
         let mut room = [0; ROOM_BYTES];
         match self.stream.read(&mut room) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(0) => {
+                let kind = io::ErrorKind::UnexpectedEof;
+                return Err(io::Error::new(kind, "its agent has hung up"));
+            }
             Ok(count) => {
                 let at = clock::now();
                 self.framer.push(&room[..count]);

@@ -110,6 +110,14 @@ pub enum TesterError {
         /// Why not.
         reason: io::Error,
     },
+    /// The device's agent does not take what it is told.
+    #[error("{device} cannot be told how to forward: {reason}")]
+    Arrange {
+        /// The device.
+        device: String,
+        /// Why not.
+        reason: io::Error,
+    },
     /// The machine refuses.
     #[error("cannot build the tester: {_0}{}", privilege_hint(_0))]
     Machine(#[from] io::Error),
@@ -319,10 +327,14 @@ impl LinkTester {
     /// Has the device forward as it is to.
     fn arrange(&mut self) -> Result<(), TesterError> {
         let ports = self.ports.len();
-        match &mut self.agent {
-            Some(agent) => Ok(agent.arrange(ports, self.arrangement)?),
-            None => Ok(()),
-        }
+        let Some(agent) = &mut self.agent else {
+            return Ok(());
+        };
+        let arranged = agent.arrange(ports, self.arrangement);
+        arranged.map_err(|reason| TesterError::Arrange {
+            device: self.setup.device.clone(),
+            reason,
+        })
     }
 
     /// Starts a device again that was killed.

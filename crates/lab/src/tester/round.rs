@@ -298,7 +298,7 @@ impl<'a> Round<'a> {
             Err(error) => Err(TrialError::DeviceGone {
                 device: self.parts.setup.device.clone(),
                 after: now.saturating_since(self.began),
-                reason: format!("its agent's connection: {error}"),
+                reason: format!("the control connection: {error}"),
             }),
             Ok(()) => Ok(()),
         }
