@@ -8,6 +8,7 @@ use lab::process;
 use lab::subject::{RelayPlan, Shaper, Subject};
 use lab::tester::known_delay::{Held, KnownDelay, Plan};
 use lab::tester::{Arrangement, LinkTester, StampsWanted, TesterError};
+use linux::namespace::Namespace;
 use measure::Contract;
 use measure::identity::identify;
 use measure::traffic::udp::{Config, Pattern, Udp};
@@ -168,18 +169,9 @@ fn where_no_card_stamps_the_kernel_does_and_hardware_is_refused_with_the_reason(
     let Some(room) = namespace_or_skip("tester stamps") else {
         return;
     };
-    if !process::is_installed("ip") {
-        let _ = writeln!(std::io::stderr(), "\nSKIPPED tester stamps: needs `ip`\n");
+    let Some(names) = laid_or_skip("tester stamps", &room) else {
         return;
-    }
-    let ip = |words: &str| {
-        let words: Vec<_> = words.split_whitespace().collect();
-        process::run(&room, &words).unwrap();
     };
-    ip("ip link add first type veth peer name second");
-    ip("ip link set first up");
-    ip("ip link set second up");
-    let names = ["first", "second"].map(str::to_owned);
     let tester = |stamps| {
         let stop = Arc::new(AtomicBool::new(false));
         room.run(|| on(&names, stamps, stop))
@@ -207,25 +199,16 @@ fn borrowed_interfaces_work_and_their_disappearance_is_named() {
     let Some(room) = namespace_or_skip("tester borrowed") else {
         return;
     };
-    if !process::is_installed("ip") {
-        let _ = writeln!(std::io::stderr(), "\nSKIPPED tester borrowed: needs `ip`\n");
+    let Some(names) = laid_or_skip("tester borrowed", &room) else {
         return;
-    }
-    let ip = |words: &str| {
-        let words: Vec<_> = words.split_whitespace().collect();
-        process::run(&room, &words).unwrap();
     };
-    ip("ip link add first type veth peer name second");
-    ip("ip link set first up");
-    ip("ip link set second up");
-    let names = ["first", "second"].map(str::to_owned);
     let stop = Arc::new(AtomicBool::new(false));
 
     let (seen, gone) = room.run(|| {
         let mut tester = on(&names, StampsWanted::Best, stop).unwrap();
         await_way(&mut tester);
         let seen = send(&mut tester, 100);
-        ip("ip link delete first");
+        run_ip(&room, "ip link delete first");
         let gone = tester.run(trial(100), &mut Seen::default());
         (seen, gone.unwrap_err())
     });
@@ -243,23 +226,11 @@ fn an_interface_that_disappears_in_the_middle_of_a_trial_is_named() {
     let Some(room) = namespace_or_skip("tester vanishing") else {
         return;
     };
-    if !process::is_installed("ip") {
-        let _ = writeln!(
-            std::io::stderr(),
-            "\nSKIPPED tester vanishing: needs `ip`\n"
-        );
+    let Some(names) = laid_or_skip("tester vanishing", &room) else {
         return;
-    }
-    let ip = |words: &str| {
-        let words: Vec<_> = words.split_whitespace().collect();
-        process::run(&room, &words).unwrap();
     };
-    ip("ip link add first type veth peer name second");
-    ip("ip link set first up");
-    ip("ip link set second up");
-    let names = ["first", "second"].map(str::to_owned);
     let stop = Arc::new(AtomicBool::new(false));
-    let mut cut = OnFirst(Some(|| ip("ip link delete first")));
+    let mut cut = OnFirst(Some(|| run_ip(&room, "ip link delete first")));
 
     let gone = room.run(|| {
         let mut tester = on(&names, StampsWanted::Best, stop).unwrap();
@@ -272,6 +243,26 @@ fn an_interface_that_disappears_in_the_middle_of_a_trial_is_named() {
     };
     assert!(names.contains(port), "{gone}");
     assert!(*after > Duration::ZERO, "{gone}");
+}
+
+/// Lays a cable as somebody else would, by the kernel's own tool, and returns the names of
+/// its ends, or says loudly that there is no such tool.
+fn laid_or_skip(test: &str, room: &Namespace) -> Option<[String; 2]> {
+    if !process::is_installed("ip") {
+        let _ = writeln!(std::io::stderr(), "\nSKIPPED {test}: needs `ip`\n");
+        return None;
+    }
+    run_ip(room, "ip link add first type veth peer name second");
+    let ends = ["first", "second"];
+    for end in ends {
+        run_ip(room, &format!("ip link set {end} up"));
+    }
+    Some(ends.map(str::to_owned))
+}
+
+fn run_ip(room: &Namespace, words: &str) {
+    let words: Vec<_> = words.split_whitespace().collect();
+    process::run(room, &words).unwrap();
 }
 
 fn on(
