@@ -1,13 +1,13 @@
 //! A run in virtual time can be repeated: the same seed gives the same report,
 //! to the byte.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+mod virtual_run;
 
 use measure::report::Report;
 use scenario::Scenario;
-use taktos::experiment::{Admission, Audience, Discovered, Experiment, Place};
 use units::Duration;
+
+use virtual_run::{carry_out, scenario, text_of};
 
 #[test]
 fn the_same_seed_gives_the_same_report_to_the_byte() {
@@ -168,37 +168,7 @@ fn run(seed: u64) -> Report {
     carry_out(&scenario)
 }
 
-fn carry_out(scenario: &Scenario) -> Report {
-    let experiment = Experiment {
-        scenario,
-        stop: &AtomicBool::new(false),
-        store: PathBuf::new(),
-        captures: PathBuf::new(),
-        profiles: Vec::new(),
-    };
-    experiment
-        .run(Place::Sim, &mut Nobody)
-        .expect("virtual time does not break down")
-}
-
 fn substation() -> Scenario {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/substation.toml");
-    let text = std::fs::read_to_string(file).expect("the scenario is there");
-    scenario("substation.toml", &text)
-}
-
-fn scenario(name: &str, text: &str) -> Scenario {
-    Scenario::parse(name, text, &mut |_| unreachable!("one file"))
-        .expect("the scenario is well-formed")
-}
-
-struct Nobody;
-
-impl Audience for Nobody {
-    fn built(&mut self, _: Duration) {}
-
-    fn discovered(&mut self, _: Discovered, _: Duration) {}
-    fn decided(&mut self, _: &[Admission]) {}
-    fn running(&mut self, _: Duration, _: Duration) {}
-    fn happened(&mut self, _: Duration, _: &str) {}
+    let file = "substation.toml";
+    scenario(file, &text_of(file))
 }

@@ -1,0 +1,45 @@
+//! Scenarios that are carried out in virtual time, with nobody to watch.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use measure::report::Report;
+use scenario::Scenario;
+use taktos::experiment::{Admission, Audience, Discovered, Experiment, Place};
+use units::Duration;
+
+/// Carries a scenario out and returns what came of it.
+pub fn carry_out(scenario: &Scenario) -> Report {
+    let experiment = Experiment {
+        scenario,
+        stop: &AtomicBool::new(false),
+        store: PathBuf::new(),
+        captures: PathBuf::new(),
+        profiles: Vec::new(),
+    };
+    experiment
+        .run(Place::Sim, &mut Nobody)
+        .expect("virtual time does not break down")
+}
+
+/// Returns the text of one of the project's scenarios.
+pub fn text_of(file: &str) -> String {
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    std::fs::read_to_string(scenarios.join(file)).expect("the scenario is there")
+}
+
+/// Reads a scenario that needs no other file.
+pub fn scenario(name: &str, text: &str) -> Scenario {
+    Scenario::parse(name, text, &mut |_| unreachable!("one file"))
+        .expect("the scenario is well-formed")
+}
+
+struct Nobody;
+
+impl Audience for Nobody {
+    fn built(&mut self, _: Duration) {}
+    fn discovered(&mut self, _: Discovered, _: Duration) {}
+    fn decided(&mut self, _: &[Admission]) {}
+    fn running(&mut self, _: Duration, _: Duration) {}
+    fn happened(&mut self, _: Duration, _: &str) {}
+}
