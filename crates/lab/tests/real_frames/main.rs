@@ -4,11 +4,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod agent;
 mod arrivals;
 mod cable;
 mod departures;
 mod keeper;
 mod killed;
+mod known_switch;
 mod methods;
 mod modes;
 mod network;

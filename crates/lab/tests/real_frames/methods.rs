@@ -24,7 +24,7 @@ const FRAME_BYTES: u32 = 1_514;
 /// What waits in the bucket's queue, and the one that it lets through at once.
 const HELD: u64 = 10;
 /// How often a figure is measured until it is the known one.
-const MOST_TRIES: u32 = 6;
+pub const MOST_TRIES: u32 = 6;
 
 /// Returns a relay behind a token bucket that holds [`HELD`] frames.
 fn bucket() -> Subject {
@@ -39,7 +39,7 @@ fn bucket() -> Subject {
 }
 
 /// Returns a tester with a device, or says loudly why not.
-fn tester_or_skip(test: &str, subject: &Subject) -> Option<LinkTester> {
+pub fn tester_or_skip(test: &str, subject: &Subject) -> Option<LinkTester> {
     namespace_or_skip(test)?;
     let stop = Arc::new(AtomicBool::new(false));
     match LinkTester::with(subject, 2, Arrangement::Stations, stop) {
@@ -52,7 +52,7 @@ fn tester_or_skip(test: &str, subject: &Subject) -> Option<LinkTester> {
     }
 }
 
-fn measured(tester: &mut LinkTester, name: &str, options: &[(&str, &str)]) -> Findings {
+pub fn measured(tester: &mut dyn Tester, name: &str, options: &[(&str, &str)]) -> Findings {
     let options = options.iter();
     let settings = Settings {
         effort: Effort::Quick,
@@ -66,10 +66,19 @@ fn measured(tester: &mut LinkTester, name: &str, options: &[(&str, &str)]) -> Fi
     (method.run)(tester, &settings, &mut Silent).unwrap()
 }
 
-fn value<'a>(found: &'a Findings, quantity: &str) -> &'a Value {
+pub fn value<'a>(found: &'a Findings, quantity: &str) -> &'a Value {
     let mut figures = found.figures.iter();
     let figure = figures.find(|figure| figure.quantity == quantity);
     &figure.unwrap_or_else(|| panic!("{found:#?}")).value
+}
+
+/// Returns the least of a figure's lengths of time.
+#[track_caller]
+pub fn least(found: &Findings, quantity: &str) -> Duration {
+    match value(found, quantity) {
+        Value::Times(times) => times.summary().unwrap().min,
+        other => panic!("{quantity}: {other:?}"),
+    }
 }
 
 /// Measures until a figure is as it is known to be.
@@ -166,10 +175,7 @@ fn the_latency_of_a_relay_of_known_delay_is_no_less() {
     let options = [("interval", "2ms"), ("window", "none")];
     let found = measured(&mut tester, "latency", &options);
 
-    let Value::Times(times) = value(&found, "one-way latency") else {
-        panic!("{found:#?}")
-    };
-    let least = times.summary().unwrap().min;
+    let least = least(&found, "one-way latency");
     // The readings of two clocks are within a microsecond.
     assert!(
         least + bias + Duration::from_us(1) >= delay,
@@ -198,4 +204,31 @@ fn a_device_that_drops_everything_is_reported_for_what_it_is() {
         matches!(value(&found, "loss ratio"), Value::Share(1.0)),
         "{found:#?}"
     );
+}
+
+#[test]
+fn the_generator_accounts_for_every_frame_that_was_due() {
+    let relay = Subject::Relay(RelayPlan::default());
+    let Some(mut tester) = tester_or_skip("frames of the generator", &relay) else {
+        return;
+    };
+    let options = [("streams", "4"), ("rate", "500")];
+    // Four streams, 500 a second, for 400 ms.
+    let due = 800;
+
+    let all_arrived = (0..MOST_TRIES).any(|_| {
+        let found = measured(&mut tester, "generator", &options);
+        let count = |quantity: &str| match value(&found, quantity) {
+            Value::Count(count) => *count,
+            other => panic!("{quantity}: {other:?}"),
+        };
+        let Value::Times(lateness) = value(&found, "lateness") else {
+            panic!("{found:#?}")
+        };
+        assert_eq!(count("sent") + count("left out"), due, "{found:#?}");
+        assert!(lateness.count() <= count("sent"), "{found:#?}");
+        count("received") == count("sent") && lateness.count() == count("sent")
+    });
+
+    assert!(all_arrived);
 }

@@ -8,14 +8,15 @@ use lab::process;
 use lab::subject::{RelayPlan, Shaper, Subject};
 use lab::tester::known_delay::{Held, KnownDelay, Plan};
 use lab::tester::{Arrangement, LinkTester, StampsWanted, TesterError};
+use linux::clock;
 use linux::namespace::Namespace;
 use measure::Contract;
 use measure::identity::identify;
 use measure::traffic::udp::{Config, Pattern, Udp};
 use measure::traffic::{Addresses, Source};
 use measure::trial::{
-    Conduct, Fault, PortIndex, Sighting, Sourced, Stamps, Station, Stream, Tester, Trial,
-    TrialError, Watcher, Way,
+    Conduct, Fault, Outgoing, PortIndex, Sender, Sighting, Sourced, Stamps, Station, Stream,
+    Tester, Trial, TrialError, Watcher, Way,
 };
 use units::{BitRate, DataSize, Duration, Instant};
 use wire::ethernet::wire_size;
@@ -273,8 +274,64 @@ fn on(
     LinkTester::on(names, None, Arrangement::Stations, stamps, stop)
 }
 
+#[test]
+fn what_holds_the_tester_up_is_a_stall_no_shorter_than_that() {
+    let plan = Subject::Relay(RelayPlan::default());
+    let Some(mut tester) = tester("tester stalls", plan) else {
+        return;
+    };
+    let trial = Trial {
+        streams: vec![Stream {
+            from: PortIndex(0),
+            sender: Box::new(Dawdler { turn: 1 }),
+        }],
+        length: BETWEEN * (DAWDLES + 1),
+        ..Trial::default()
+    };
+
+    let conduct = tester.run(trial, &mut Seen::default()).unwrap();
+
+    let held_up = conduct.stalls.kept().iter();
+    let held_up = held_up.filter(|stall| stall.length >= HELD_UP).count();
+    assert!(held_up as u64 >= DAWDLES, "{held_up} of {DAWDLES}");
+    assert!(conduct.stalls.total() >= HELD_UP * DAWDLES);
+}
+
+/// How often the tester is held up, for how long, and how far apart.
+const DAWDLES: u64 = 4;
+const HELD_UP: Duration = Duration::from_ms(3);
+const BETWEEN: Duration = Duration::from_ms(20);
+
+/// Takes its time over each frame.
+#[derive(Debug)]
+struct Dawdler {
+    turn: u64,
+}
+
+impl Sender for Dawdler {
+    fn next_due(&self) -> Option<Duration> {
+        (self.turn <= DAWDLES).then(|| BETWEEN * self.turn)
+    }
+
+    fn emit(&mut self, after: Duration, frame: &mut Vec<u8>) -> Option<Outgoing> {
+        let due = self.next_due().filter(|due| *due <= after)?;
+        let until = clock::now() + HELD_UP;
+        while clock::now() < until {
+            std::hint::spin_loop();
+        }
+        frame.clear();
+        frame.extend_from_slice(&crate::frame(60, 1));
+        self.turn += 1;
+        Some(Outgoing { due })
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+}
+
 /// Does something when the first frame is seen.
-struct OnFirst<F>(Option<F>);
+pub struct OnFirst<F>(pub Option<F>);
 
 impl<F: FnOnce()> Watcher for OnFirst<F> {
     fn see(&mut self, _: &Sighting<'_>) {
@@ -371,7 +428,7 @@ fn send(tester: &mut LinkTester, size: usize) -> Seen {
 }
 
 /// Sends [`FRAMES`] frames, all of them however late.
-fn trial(size: usize) -> Trial {
+pub fn trial(size: usize) -> Trial {
     let [from, to] = [0, 1].map(|port| Station::at(PortIndex(port)));
     let frames = u32::try_from(FRAMES).unwrap();
     let source = Udp::new(&Config {

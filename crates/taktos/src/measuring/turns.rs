@@ -116,3 +116,69 @@ fn take_turn(
     let mut silent = measure::method::Silent;
     Ok(make(method, &mut *tester, settings, &mut silent, record)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Write};
+
+    use linux::namespace::Namespace;
+    use measure::comparison::{self, Verdict};
+    use measure::method;
+
+    use super::*;
+
+    const SLOW: Duration = Duration::from_ms(20);
+    const QUICK: Duration = Duration::from_ms(2);
+
+    /// The delays are so long that the rest of the way hardly shows, and a tenth of one
+    /// another.
+    #[test]
+    fn of_two_relays_the_slower_one_is_named_and_how_much_slower_it_is() {
+        if !has_namespaces("of_two_relays_the_slower_one_is_named") {
+            return;
+        }
+        let options = [("interval", "2ms"), ("window", "none")];
+        let options = options.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let plan = Plan {
+            methods: vec![(method::named("latency").unwrap(), options.into())],
+            rounds: 3,
+            effort: Effort::Quick,
+            seed: 1,
+            duration: Some(Duration::from_ms(300)),
+        };
+        let targets = [SLOW, QUICK].map(|delay| {
+            let text = format!("relay:delay={}ms", delay.as_ns() / 1_000_000);
+            text.parse::<Target>().unwrap()
+        });
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut silent = method::Silent;
+
+        let [slow, quick] = &targets;
+        let [slow, quick] = in_turns([slow, quick], &plan, &stop, &mut silent).unwrap();
+        let found = comparison::compare(&slow, &quick);
+
+        let mut rows = found.rows.iter();
+        let row = rows.find(|row| row.quantity == "one-way latency, median");
+        let row = row.unwrap();
+        assert_eq!(row.verdict, Verdict::Second, "{row:?}");
+        let (low, high) = row.effect.unwrap().bounds.unwrap();
+        // What relays and machine add is more of 2 ms than of 20.
+        assert!(low <= 0.12 && high >= 0.09, "from {low} to {high}");
+        assert!(high < 0.9, "from {low} to {high}");
+    }
+
+    /// Tells whether there may be namespaces, or says loudly that there may not.
+    fn has_namespaces(test: &str) -> bool {
+        match Namespace::new() {
+            Ok(_) => true,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                let is_required = std::env::var_os("TAKTOS_REQUIRE_NAMESPACES").is_some();
+                assert!(!is_required, "{test}: {error}");
+                // Not `eprintln!`: the test harness would swallow it.
+                let _ = writeln!(std::io::stderr(), "\nSKIPPED {test}: {error}\n");
+                false
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
