@@ -10,21 +10,22 @@ use std::borrow::Cow;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use calculus::admission::FrameBucket;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::{Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{DatapathId, PortNumber};
 
-use crate::modes::ModalFlow;
 use crate::northbound::{
     FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Transport, TransportProtocol,
 };
 use crate::path::{Branch, Tree};
 use crate::place::{LinkEnds, PortId};
 use crate::ways::Ways;
-use modes::{StoredModes, load_traffic, store_traffic};
+use modes::{
+    FramesAtLevels, StoredFrames, StoredModes, frames_at_levels, load_frames, load_traffic,
+    store_frames, store_traffic,
+};
 
 /// Of a record without levels of criticality.
 const VERSION: u8 = 1;
@@ -32,6 +33,8 @@ const VERSION: u8 = 1;
 const MODAL_VERSION: u8 = 2;
 /// Of one that says how many frames a flow is, and perhaps what it gets at levels.
 const COUNTED_VERSION: u8 = 3;
+/// Of one that says how many frames a flow is at levels.
+const COUNTED_AT_LEVELS_VERSION: u8 = 4;
 /// What all but the ways takes, about.
 const HEAD_LENGTH: usize = 160;
 
@@ -80,22 +83,21 @@ impl Admission {
         let mut bytes = Vec::with_capacity(HEAD_LENGTH + ways.len());
         let modes = self.requirement.modes.as_deref();
         let frames = self.requirement.traffic.frames;
+        let at_levels = modes.map(frames_at_levels).unwrap_or_default();
         bytes.push(match (frames, modes) {
+            (_, Some(_)) if !at_levels.is_empty() => COUNTED_AT_LEVELS_VERSION,
             (None, None) => VERSION,
             (None, Some(_)) => MODAL_VERSION,
             (Some(_), _) => COUNTED_VERSION,
         });
         let mut bytes = to_bytes(&StoredHead::from(self), bytes);
-        match (frames, modes) {
-            (None, None) => {}
-            (None, Some(modes)) => bytes = to_bytes(&StoredModes::from(modes), bytes),
-            (Some(frames), modes) => {
-                let counted = StoredCount {
-                    frames: (frames.rate_per_second, frames.burst),
-                    modes: modes.map(StoredModes::from),
-                };
-                bytes = to_bytes(&counted, bytes);
+        match (frames.map(store_frames), modes.map(StoredModes::from)) {
+            (frames, Some(modes)) if !at_levels.is_empty() => {
+                bytes = to_bytes(&(frames, modes, at_levels), bytes);
             }
+            (None, None) => {}
+            (None, Some(modes)) => bytes = to_bytes(&modes, bytes),
+            (Some(frames), modes) => bytes = to_bytes(&StoredCount { frames, modes }, bytes),
         }
         bytes.extend_from_slice(ways);
         bytes
@@ -109,7 +111,7 @@ impl Admission {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
         let (version, content) = match bytes {
             [
-                version @ (VERSION | MODAL_VERSION | COUNTED_VERSION),
+                version @ (VERSION | MODAL_VERSION | COUNTED_VERSION | COUNTED_AT_LEVELS_VERSION),
                 content @ ..,
             ] => (*version, content),
             _ => {
@@ -118,24 +120,26 @@ impl Admission {
             }
         };
         let (head, content) = postcard::take_from_bytes::<StoredHead<'_>>(content)?;
-        let (frames, modes, ways) = match version {
+        let (frames, modes, at_levels, ways) = match version {
             MODAL_VERSION => {
                 let (modes, ways) = postcard::take_from_bytes::<StoredModes>(content)?;
-                (None, Some(modes), ways)
+                (None, Some(modes), FramesAtLevels::new(), ways)
             }
             COUNTED_VERSION => {
                 let (counted, ways) = postcard::take_from_bytes::<StoredCount>(content)?;
-                (Some(counted.frames), counted.modes, ways)
+                let StoredCount { frames, modes } = counted;
+                (Some(frames), modes, FramesAtLevels::new(), ways)
             }
-            _ => (None, None, content),
+            COUNTED_AT_LEVELS_VERSION => {
+                let ((frames, modes, at_levels), ways) = postcard::take_from_bytes(content)?;
+                (frames, Some(modes), at_levels, ways)
+            }
+            _ => (None, None, FramesAtLevels::new(), content),
         };
         let ways = postcard::from_bytes::<StoredWays>(ways)?;
         let mut admission = head.with(ways.try_into()?)?;
-        admission.requirement.traffic.frames = frames.map(|(rate_per_second, burst)| FrameBucket {
-            rate_per_second,
-            burst,
-        });
-        let modes = modes.map(ModalFlow::try_from).transpose()?;
+        admission.requirement.traffic.frames = frames.map(load_frames);
+        let modes = modes.map(|modes| modes.load(&at_levels)).transpose()?;
         admission.requirement.modes = modes.map(Arc::new);
         Ok(admission)
     }
@@ -164,10 +168,10 @@ struct StoredHead<'a> {
     guarantee_ps: Option<u64>,
 }
 
-/// How many frames a flow is, in millionths a second and at once, and what it gets at levels.
+/// How many frames a flow is, and what it gets at levels.
 #[derive(Serialize, Deserialize)]
 struct StoredCount {
-    frames: (u64, u64),
+    frames: StoredFrames,
     modes: Option<StoredModes>,
 }
 
@@ -385,183 +389,4 @@ fn load_tree(stored: StoredTree) -> Result<Tree, RecordError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use proptest::prelude::*;
-    use units::{BitRate, DataSize};
-    use wire::openflow::taktos::MonitorContract;
-
-    use super::*;
-    use crate::modes::Treatment;
-    use crate::northbound::Traffic;
-
-    #[test]
-    fn an_admission_survives_the_store() {
-        let admission = example();
-
-        let read = Admission::from_bytes(&admission.to_bytes());
-
-        assert_eq!(read, Ok(admission));
-    }
-
-    #[test]
-    fn what_a_flow_gets_at_levels_survives_the_store() {
-        let admission = modal_example();
-
-        let read = Admission::from_bytes(&admission.to_bytes());
-
-        assert_eq!(read, Ok(admission));
-    }
-
-    #[test]
-    fn a_record_of_a_flow_without_levels_has_the_form_that_it_had_before_there_were_any() {
-        assert_eq!(example().to_bytes()[0], 1);
-        assert_eq!(modal_example().to_bytes()[0], 2);
-    }
-
-    #[test]
-    fn how_many_frames_a_flow_is_survives_the_store() {
-        for mut admission in [example(), modal_example()] {
-            admission.requirement.traffic.frames = Some(FrameBucket {
-                rate_per_second: 4_818_181_819,
-                burst: 106_000_000,
-            });
-
-            let read = Admission::from_bytes(&admission.to_bytes());
-
-            assert_eq!(read, Ok(admission));
-        }
-    }
-
-    #[test]
-    fn a_record_of_another_version_is_not_read() {
-        let mut bytes = example().to_bytes();
-        bytes[0] = 9;
-
-        assert_eq!(
-            Admission::from_bytes(&bytes),
-            Err(RecordError::Version { found: Some(9) })
-        );
-    }
-
-    #[test]
-    fn a_tree_whose_branches_have_no_order_is_refused() {
-        let mut admission = example();
-        let mut base = admission.ways.base.clone();
-        base.branches.swap(0, 1);
-        admission.ways = Arc::new(Ways::new(base, Vec::new()));
-
-        let read = Admission::from_bytes(&admission.to_bytes());
-
-        assert_eq!(read, Err(RecordError::Nonsense("tree")));
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Admission::from_bytes(&bytes);
-        }
-
-        #[test]
-        fn no_damage_panics(at in any::<prop::sample::Index>(), value in any::<u8>()) {
-            for admission in [example(), modal_example()] {
-                let mut bytes = admission.to_bytes();
-                *at.get_mut(&mut bytes) = value;
-
-                let _ = Admission::from_bytes(&bytes);
-            }
-        }
-    }
-
-    fn modal_example() -> Admission {
-        let mut admission = example();
-        let contract = MonitorContract {
-            period: Duration::from_ms(22),
-            size_bytes: 154_000,
-        };
-        let served = Treatment::Serve {
-            class: Some(7),
-            traffic: Some(admission.requirement.traffic),
-            deadline: Some(Delay::from_us(500)),
-            contract: Some(contract),
-        };
-        let modes = ModalFlow {
-            criticality: 5,
-            jitter: Duration::from_us(20),
-            contract: Some(contract),
-            levels: BTreeMap::from([
-                ("hi".to_owned(), served),
-                ("mid".to_owned(), Treatment::Drop),
-            ]),
-        };
-        admission.requirement.modes = Some(Arc::new(modes));
-        admission
-    }
-
-    fn example() -> Admission {
-        let base = Tree {
-            branches: vec![
-                branch(1, 1, vec![2, 3], None),
-                branch(2, 1, vec![4], Some((0, 2))),
-            ],
-        };
-        let link = LinkEnds::new(port(1, 2), port(2, 1));
-        let requirement = Requirement {
-            name: "sv-mu1".into(),
-            source: "mu1".into(),
-            destinations: vec!["relay1".into(), "relay2".into()],
-            matching: FlowMatch {
-                ether_type: Some(EtherType::SAMPLED_VALUES),
-                destination: Some(MacAddress([1, 0xc, 0xcd, 4, 0, 1])),
-                vlan: Some(3),
-                ipv4_source: None,
-                ipv4_destination: Some(Ipv4Addr::new(10, 0, 0, 1)),
-                transport: Some(Transport {
-                    protocol: TransportProtocol::Udp,
-                    source: None,
-                    destination: Some(5_000),
-                }),
-            },
-            class: 6,
-            traffic: Traffic {
-                rate: BitRate::from_mbps(5),
-                burst: DataSize::from_bytes(288),
-                largest_frame: DataSize::from_bytes(144),
-                smallest_frame: DataSize::from_bytes(144),
-                frames: None,
-            },
-            deadline: Some(Delay::from_us(2_000)),
-            protection: Protection::Restore {
-                interruption: Duration::from_ms(10),
-            },
-            modes: None,
-        };
-        Admission {
-            requirement,
-            source_mac: MacAddress([2, 0, 0, 0, 0, 1]),
-            source: port(1, 1),
-            destinations: vec![port(1, 3), port(2, 4)],
-            guarantee: Some(Delay::from_us(812)),
-            ways: Arc::new(Ways::new(base.clone(), vec![(link, base)])),
-        }
-    }
-
-    fn branch(
-        datapath: u64,
-        input: u32,
-        outputs: Vec<u32>,
-        parent: Option<(usize, u32)>,
-    ) -> Branch {
-        Branch {
-            datapath: DatapathId(datapath),
-            input: PortNumber(input),
-            outputs: outputs.into_iter().map(PortNumber).collect(),
-            parent: parent.map(|(parent, port)| (parent, PortNumber(port))),
-        }
-    }
-
-    fn port(datapath: u64, number: u32) -> PortId {
-        PortId::new(DatapathId(datapath), PortNumber(number))
-    }
-}
+mod tests;

@@ -96,7 +96,9 @@ impl Traffic {
             Self::SampledValues(traffic) => Some(sampled_values(traffic)),
             Self::Goose(traffic) => Some(goose(traffic)),
             Self::Udp(traffic) => Some(token_bucket(traffic)),
-            Self::Message(traffic) => Some(message(traffic)),
+            Self::Message(traffic) => {
+                Some(traffic.in_frames_up_to(wire_size(LARGEST_UNTAGGED_FRAME)))
+            }
             Self::Trace(traffic) => Some(trace(traffic)),
             Self::Mms(traffic) => Some(traffic.requests()),
             Self::BestEffort(_) => None,
@@ -132,29 +134,38 @@ fn token_bucket(traffic: &TokenBucket) -> Contract {
     late(traffic.rate, traffic.burst, traffic.jitter, [frame; 2])
 }
 
-fn message(traffic: &Message) -> Contract {
-    let (whole, last) = traffic.frames();
-    let full = wire_size(LARGEST_UNTAGGED_FRAME);
-    let last = wire_size(last);
-    let total = full * whole + last;
-    let largest = if whole > 0 { full } else { last };
-    let rate = per(total, traffic.period);
-    Contract {
-        frames: Some(MessageFrames {
-            of_message: whole + 1,
-            period: traffic.period,
-            jitter: traffic.jitter,
-        }),
-        ..late(rate, total, traffic.jitter, [last, largest])
-    }
-}
-
 impl Message {
     /// Returns how many frames of full size a message begins with, and the size
     /// of its last frame, which may be full, too.
     #[must_use]
     pub fn frames(&self) -> (u64, DataSize) {
-        let room = LARGEST_UNTAGGED_FRAME.as_bits() - MESSAGE_HEADERS.as_bits();
+        self.cut(LARGEST_UNTAGGED_FRAME)
+    }
+
+    /// Returns what such messages never exceed if they are cut into frames of which all
+    /// but the last occupy `largest` of the wire, or as much as an untagged frame does if
+    /// that is less.
+    #[must_use]
+    pub fn in_frames_up_to(&self, largest: DataSize) -> Contract {
+        let frame = largest.saturating_sub(OVERHEAD);
+        let frame = frame.clamp(SMALLEST_FRAME, LARGEST_UNTAGGED_FRAME);
+        let (whole, last) = self.cut(frame);
+        let (full, last) = (wire_size(frame), wire_size(last));
+        let total = full * whole + last;
+        let largest = if whole > 0 { full } else { last };
+        let rate = per(total, self.period);
+        Contract {
+            frames: Some(MessageFrames {
+                of_message: whole + 1,
+                period: self.period,
+                jitter: self.jitter,
+            }),
+            ..late(rate, total, self.jitter, [last, largest])
+        }
+    }
+
+    fn cut(&self, frame: DataSize) -> (u64, DataSize) {
+        let room = frame.as_bits() - MESSAGE_HEADERS.as_bits();
         let whole = self.size.as_bits().saturating_sub(1) / room;
         let left = DataSize::from_bits(self.size.as_bits() - whole * room);
         (whole, MESSAGE_HEADERS + left)

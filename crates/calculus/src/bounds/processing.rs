@@ -111,7 +111,7 @@ impl FrameBucket {
 
     /// Returns the least burst and the least rate of two.
     #[must_use]
-    pub(crate) fn least(self, other: Self) -> Self {
+    pub fn least(self, other: Self) -> Self {
         Self {
             rate_per_second: self.rate_per_second.min(other.rate_per_second),
             burst: self.burst.min(other.burst),

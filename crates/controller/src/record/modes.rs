@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use calculus::admission::FrameBucket;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::mode_signal::LEVELS;
@@ -25,6 +26,10 @@ pub(super) struct StoredModes {
 type StoredContract = (u64, u32);
 /// Rate in bit/s, then burst, largest and smallest frame in bits.
 type StoredTraffic = [u64; 4];
+/// How many frames a flow is: millionths a second, then at once.
+pub(super) type StoredFrames = (u64, u64);
+/// The same at the levels that say so, by their names.
+pub(super) type FramesAtLevels = BTreeMap<String, StoredFrames>;
 
 #[derive(Serialize, Deserialize)]
 enum StoredTreatment {
@@ -51,23 +56,44 @@ impl From<&ModalFlow> for StoredModes {
     }
 }
 
-impl TryFrom<StoredModes> for ModalFlow {
-    type Error = RecordError;
-
-    fn try_from(stored: StoredModes) -> Result<Self, RecordError> {
-        if stored.levels.len() > usize::from(LEVELS) {
+impl StoredModes {
+    /// Returns what was stored, with the number of frames at levels.
+    pub(super) fn load(self, at_levels: &FramesAtLevels) -> Result<ModalFlow, RecordError> {
+        if self.levels.len() > usize::from(LEVELS) {
             return Err(RecordError::Nonsense("number of levels"));
         }
-        let levels = stored.levels.into_iter();
-        Ok(Self {
-            criticality: stored.criticality,
-            jitter: Duration::from_ns(stored.jitter_ns),
-            contract: stored.contract.map(load_contract),
-            levels: levels
-                .map(|(level, treatment)| Ok((level, treatment.try_into()?)))
-                .collect::<Result<_, RecordError>>()?,
+        let load = |(level, stored): (String, StoredTreatment)| {
+            let mut treatment = Treatment::try_from(stored)?;
+            if let Treatment::Serve {
+                traffic: Some(traffic),
+                ..
+            } = &mut treatment
+            {
+                traffic.frames = at_levels.get(&level).copied().map(load_frames);
+            }
+            Ok((level, treatment))
+        };
+        let levels = self.levels.into_iter().map(load);
+        Ok(ModalFlow {
+            criticality: self.criticality,
+            jitter: Duration::from_ns(self.jitter_ns),
+            contract: self.contract.map(load_contract),
+            levels: levels.collect::<Result<_, RecordError>>()?,
         })
     }
+}
+
+/// Returns how many frames a flow is at the levels that say so.
+pub(super) fn frames_at_levels(flow: &ModalFlow) -> FramesAtLevels {
+    let levels = flow.levels.iter();
+    let counted = levels.filter_map(|(level, treatment)| {
+        let frames = match treatment {
+            Treatment::Serve { traffic, .. } => (*traffic)?.frames?,
+            Treatment::Drop => return None,
+        };
+        Some((level.clone(), store_frames(frames)))
+    });
+    counted.collect()
 }
 
 impl From<&Treatment> for StoredTreatment {
@@ -118,6 +144,17 @@ const fn load_contract((period_ns, size_bytes): StoredContract) -> MonitorContra
     MonitorContract {
         period: Duration::from_ns(period_ns),
         size_bytes,
+    }
+}
+
+pub(super) const fn store_frames(frames: FrameBucket) -> StoredFrames {
+    (frames.rate_per_second, frames.burst)
+}
+
+pub(super) const fn load_frames((rate_per_second, burst): StoredFrames) -> FrameBucket {
+    FrameBucket {
+        rate_per_second,
+        burst,
     }
 }
 

@@ -79,7 +79,7 @@ proptest! {
 
         let sent = delay(due, &late, jitter_ns, full * whole + wire_size(last));
 
-        assert_conforms(&sent, &message(&traffic));
+        assert_conforms(&sent, &Traffic::Message(traffic).contract().unwrap());
     }
 
     /// Every byte of a message travels, and no frame is empty or too long.

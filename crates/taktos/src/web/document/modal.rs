@@ -4,11 +4,16 @@
 //! and the time between them, and one that exceeds what its present level grants demands
 //! the level that does. So its traffic has to have room for what the contract allows;
 //! at a level that says no traffic, it follows from the contract.
+//!
+//! Its frames are counted as those of messages, all of which but the last are as large as
+//! its largest frame, or as an untagged frame may be; and in what rate and burst have
+//! beside that, as many of the smallest as fit.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use calculus::admission::{MAX_DELAY, MAX_RATE};
+use calculus::admission::{FrameBucket, MAX_BURST, MAX_DELAY, MAX_RATE};
+use calculus::min_plus::TokenBucket;
 use controller::modes::{ModalFlow, Treatment};
 use controller::northbound::Traffic;
 use schemars::JsonSchema;
@@ -122,14 +127,15 @@ impl ModesDocument {
         let jitter = Duration::from_ns(self.jitter_ns);
         let place = "modes.contract";
         let contract = self.contract.map(|it| it.read(place)).transpose()?;
-        if let Some(contract) = contract {
-            has_room(place, traffic, needed(place, contract, jitter)?)?;
-        }
         let base = Base {
             traffic,
             jitter,
+            contract,
             has_deadline,
         };
+        if let Some(contract) = contract {
+            has_room(place, traffic, base.needed(place, contract, traffic)?)?;
+        }
         let mut levels = BTreeMap::new();
         for (level, document) in self.levels {
             let place = format!("modes.levels.{level}");
@@ -164,7 +170,60 @@ impl From<&ModalFlow> for ModesDocument {
 struct Base {
     traffic: Traffic,
     jitter: Duration,
+    contract: Option<MonitorContract>,
     has_deadline: bool,
+}
+
+impl Base {
+    /// Returns what messages of a contract need on the wire, cut into frames of the largest
+    /// size that `traffic` has.
+    fn needed(
+        &self,
+        place: &str,
+        contract: MonitorContract,
+        traffic: Traffic,
+    ) -> Result<Traffic, Unusable> {
+        let messages = scenario::Message {
+            size: DataSize::from_bytes(u64::from(contract.size_bytes)),
+            period: contract.period,
+            jitter: Duration::ZERO,
+        };
+        let needs = messages.in_frames_up_to(traffic.largest_frame);
+        if needs.rate > MAX_RATE {
+            let reason = format!("it needs {}, and {MAX_RATE} is the most", needs.rate);
+            return Err(Unusable::new(place, reason));
+        }
+        let jitter = Delay::from(self.jitter);
+        let burst = (needs.burst + needs.rate.most_in(jitter)).bytes_up();
+        let burst = DataSize::from_bytes(burst);
+        if burst > MAX_BURST {
+            let reason = format!("it needs a burst of {burst}, and {MAX_BURST} is the most");
+            return Err(Unusable::new(place, reason));
+        }
+        let period = Delay::from(contract.period);
+        let frames = needs.frames.map(|it| it.of_message);
+        Ok(Traffic {
+            rate: needs.rate,
+            burst,
+            largest_frame: needs.largest_frame,
+            smallest_frame: needs.smallest_frame,
+            frames: frames.map(|each| FrameBucket::of_messages(each, period, jitter)),
+        })
+    }
+
+    /// Returns the same with its frames counted, if the flow is one of messages.
+    fn counted(
+        &self,
+        place: &str,
+        contract: Option<MonitorContract>,
+        traffic: Traffic,
+    ) -> Result<Traffic, Unusable> {
+        let contract = contract.or(self.contract);
+        let needs = contract
+            .map(|it| self.needed(place, it, traffic))
+            .transpose()?;
+        Ok(needs.map_or(traffic, |needs| counted(traffic, needs)))
+    }
 }
 
 impl LevelDocument {
@@ -190,16 +249,18 @@ impl LevelDocument {
             .contract
             .map(|it| it.read(&of_contract))
             .transpose()?;
-        let needs = contract.map(|it| needed(&of_contract, it, base.jitter));
-        let needs = needs.transpose()?;
         let said = served.traffic(base.traffic).transpose();
         let said = said.map_err(within_level)?;
+        let needs = contract.map(|it| base.needed(&of_contract, it, said.unwrap_or(base.traffic)));
+        let needs = needs.transpose()?;
         if let (Some(said), Some(needs)) = (said, needs) {
             has_room(&of_contract, said, needs)?;
         }
+        let traffic = said.or_else(|| needs.map(|needs| greater(base.traffic, needs)));
+        let traffic = traffic.map(|it| base.counted(&of_contract, contract, it));
         Ok(Treatment::Serve {
             class: served.class,
-            traffic: said.or_else(|| needs.map(|needs| greater(base.traffic, needs))),
+            traffic: traffic.transpose()?,
             deadline: deadline.map_err(within_level)?,
             contract,
         })
@@ -274,32 +335,42 @@ impl From<MonitorContract> for ContractDocument {
     }
 }
 
-/// Returns what messages of a contract need on the wire, cut into frames of the largest
-/// size.
-fn needed(place: &str, contract: MonitorContract, jitter: Duration) -> Result<Traffic, Unusable> {
-    let messages = scenario::Traffic::Message(scenario::Message {
-        size: DataSize::from_bytes(u64::from(contract.size_bytes)),
-        period: contract.period,
-        jitter: Duration::ZERO,
-    });
-    let needs = messages.contract().expect("messages have a contract");
-    if needs.rate > MAX_RATE {
-        let reason = format!("it needs {}, and {MAX_RATE} is the most", needs.rate);
-        return Err(Unusable::new(place, reason));
-    }
-    Ok(Traffic {
-        rate: needs.rate,
-        burst: needs.burst + needs.rate.most_in(Delay::from(jitter)),
-        largest_frame: needs.largest_frame,
-        smallest_frame: needs.smallest_frame,
-        frames: None,
-    })
+/// Returns what a flow never exceeds at its lowest level, with its frames counted.
+///
+/// # Errors
+///
+/// If its messages need more than can be computed with.
+pub fn counted_at_lowest(traffic: Traffic, flow: &ModalFlow) -> Result<Traffic, Unusable> {
+    let base = Base {
+        traffic,
+        jitter: flow.jitter,
+        contract: flow.contract,
+        has_deadline: true,
+    };
+    base.counted("modes.contract", None, traffic)
 }
 
-/// Checks that messages of a contract fit into what the flow never exceeds. How they are
-/// cut into frames is the sender's business.
+/// Counts the frames of a flow of messages, if it has room for what these need.
+fn counted(traffic: Traffic, needs: Traffic) -> Traffic {
+    let bucket = |it: Traffic| TokenBucket::new(it.rate, it.burst);
+    let in_smallest = |it: TokenBucket| FrameBucket::of(it, traffic.smallest_frame);
+    let beside = || bucket(traffic) - bucket(needs);
+    let messages = needs.frames.filter(|_| fits(traffic, needs));
+    let frames = messages.map(|messages| messages + in_smallest(beside()));
+    Traffic {
+        frames: frames.map(|frames| frames.least(in_smallest(bucket(traffic)))),
+        ..traffic
+    }
+}
+
+/// Tells whether messages of a contract fit into what the flow never exceeds.
+fn fits(traffic: Traffic, needs: Traffic) -> bool {
+    traffic.rate >= needs.rate && traffic.burst >= needs.burst
+}
+
+/// Checks that messages of a contract fit into what the flow never exceeds.
 fn has_room(place: &str, traffic: Traffic, needs: Traffic) -> Result<(), Unusable> {
-    if traffic.rate >= needs.rate && traffic.burst >= needs.burst {
+    if fits(traffic, needs) {
         return Ok(());
     }
     let (rate, burst) = (needs.rate.as_bps(), needs.burst.bytes_up());

@@ -13,7 +13,7 @@ use thiserror::Error;
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 
-use super::modal::ModesDocument;
+use super::modal::{ModesDocument, counted_at_lowest};
 use crate::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 
 /// The longest name of a flow, a host or an intent.
@@ -166,7 +166,10 @@ impl TryFrom<RequirementDocument> for Requirement {
         within("class", u64::from(class), 0, u64::from(MOST_URGENT))?;
         let modes = document
             .modes
-            .map(|it| it.flow(traffic, deadline.is_some()));
+            .map(|it| it.flow(traffic, deadline.is_some()))
+            .transpose()?;
+        let counted = modes.as_ref().map(|it| counted_at_lowest(traffic, it));
+        let traffic = counted.transpose()?.unwrap_or(traffic);
         Ok(Self {
             name: document.name,
             source: document.source,
@@ -176,7 +179,7 @@ impl TryFrom<RequirementDocument> for Requirement {
             traffic,
             deadline,
             protection: document.protection.try_into()?,
-            modes: modes.transpose()?.map(Arc::new),
+            modes: modes.map(Arc::new),
         })
     }
 }

@@ -1,3 +1,4 @@
+use calculus::bounds::processing::FRAME;
 use controller::northbound::Requirement;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -21,6 +22,14 @@ fn camera() -> Value {
     })
 }
 
+/// Returns the same with no more rate and burst than its messages need.
+fn exact() -> Value {
+    let mut document = camera();
+    document["rate_bps"] = 6_490_720.into();
+    document["burst_bytes"] = 162_268.into();
+    document
+}
+
 fn read(document: Value) -> Result<Requirement, Unusable> {
     let document: RequirementDocument = serde_json::from_value(document).unwrap();
     document.try_into()
@@ -28,6 +37,17 @@ fn read(document: Value) -> Result<Requirement, Unusable> {
 
 fn treatment(requirement: &Requirement) -> Treatment {
     requirement.modes.as_ref().unwrap().levels[HI]
+}
+
+/// Returns what is sent at the higher level.
+fn traffic_at(requirement: &Requirement) -> Traffic {
+    match treatment(requirement) {
+        Treatment::Serve {
+            traffic: Some(traffic),
+            ..
+        } => traffic,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -46,6 +66,58 @@ fn what_is_sent_at_a_level_follows_from_its_contract() {
     // 154 kB every 22 ms are 56 Mbit/s, and headers on top.
     assert!((56..62).contains(&(traffic.rate.as_bps() / 1_000_000)));
     assert!(traffic.grants(&requirement.traffic));
+}
+
+/// S2-2: 154 kB are 105 full frames and one more, and no 1,900 of the smallest.
+#[test]
+fn frames_are_counted_as_those_of_messages_at_every_level() {
+    let mut document = exact();
+
+    let requirement = read(document.clone()).unwrap();
+    document["modes"]["jitter_ns"] = 2_200_000.into();
+    document["burst_bytes"] = 164_053.into();
+    let late = read(document).unwrap();
+
+    let burst = |frames: Option<FrameBucket>| frames.unwrap().burst;
+    assert_eq!(burst(requirement.traffic.frames), 106 * FRAME);
+    assert_eq!(burst(traffic_at(&requirement).frames), 106 * FRAME);
+    let of_a_second = |traffic: Traffic| traffic.frames.unwrap().rate_per_second;
+    assert_eq!(of_a_second(traffic_at(&requirement)), 4_818_181_819);
+    // A tenth of a period late: a tenth of a message more at once.
+    assert_eq!(burst(traffic_at(&late).frames), 116_600_001);
+}
+
+#[test]
+fn what_there_is_room_for_beside_messages_is_counted_in_the_smallest_frames() {
+    let mut document = exact();
+    document["burst_bytes"] = (exact()["burst_bytes"].as_u64().unwrap() + 840).into();
+    let beside = read(document.clone()).unwrap();
+    document["smallest_frame_bytes"] = 1_538.into();
+    let all_full = read(document).unwrap();
+
+    let burst = |requirement: Requirement| requirement.traffic.frames.unwrap().burst;
+    assert_eq!(burst(beside), 116 * FRAME);
+    // No more than there are of the smallest.
+    assert!((105 * FRAME..107 * FRAME).contains(&burst(all_full)));
+}
+
+/// 335 frames that carry up to 460 bytes each: 180,130 bytes with their headers.
+#[test]
+fn smaller_frames_are_more_of_them_and_need_more() {
+    let mut document = exact();
+    document["largest_frame_bytes"] = 538.into();
+    document["rate_bps"] = 10_000_000.into();
+
+    let refused = read(document.clone()).unwrap_err();
+    document["burst_bytes"] = 180_130.into();
+    let requirement = read(document).unwrap();
+
+    assert_eq!(refused.field, "modes.contract");
+    assert!(
+        refused.reason.contains("`burst_bytes` 180130"),
+        "{refused:?}"
+    );
+    assert_eq!(requirement.traffic.frames.unwrap().burst, 335 * FRAME);
 }
 
 #[test]
