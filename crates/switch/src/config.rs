@@ -4,6 +4,10 @@ use units::{BitRate, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
+/// How many frames a queue holds where nothing else is said, in every engine: what the
+/// profiles of our switches say, by which flows are promised.
+pub const QUEUE_FRAMES: u32 = 512;
+
 /// Everything that is fixed for the life of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -144,7 +148,7 @@ pub struct MacTableConfig {
 impl Config {
     /// Returns a switch with these ports and limits that suit a small network:
     /// 16 tables of 10,000 entries and 64 masks, 1,024 groups, 1,024 meters,
-    /// queues of 256 frames, 4,000 packet-ins a second.
+    /// queues of [`QUEUE_FRAMES`] frames, 4,000 packet-ins a second.
     #[must_use]
     pub fn new(datapath_id: DatapathId, ports: Vec<PortConfig>) -> Self {
         let mut config = Self {
@@ -158,7 +162,7 @@ impl Config {
             meters: 1024,
             meter_bands: 8,
             buffers: 0,
-            queue_capacity: 256,
+            queue_capacity: QUEUE_FRAMES as usize,
             catch_up: Duration::from_us(50),
             packet_ins: PuntBudget {
                 interval: Duration::from_us(250),

@@ -74,7 +74,7 @@ pub use agent::{CONNECTIONS_MAX, CloseReason, ConnectionId, Peer};
 pub use buffer_pool::FRAME_BYTES_MAX;
 pub use config::{
     Config, FailMode, KeepAlive, MacTableConfig, Pacing, PacketBuffersConfig, PortConfig,
-    PuntBudget,
+    PuntBudget, QUEUE_FRAMES,
 };
 pub use cost::{Cost, TableCost, Work};
 pub use counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use switch::compiled::Carried;
-use switch::{QUEUES, QueueTally};
+use switch::{QUEUE_FRAMES, QUEUES, QueueTally};
 use thiserror::Error;
 use units::BitRate;
 
@@ -55,9 +55,6 @@ impl Manner {
         queue: Length::Frames(QUEUE_FRAMES),
     };
 }
-
-/// How many frames a queue holds: as many as those of the other engines.
-const QUEUE_FRAMES: u32 = 256;
 
 /// Why an interface cannot be a port of the kernel's.
 #[derive(Debug, Error)]

@@ -95,6 +95,17 @@ deadline = "10 ms"
         Scenario::parse("mixed.toml", MIXED, &mut nothing).unwrap()
     }
 
+    /// By these numbers flows are promised, also to switches that run by themselves.
+    #[test]
+    fn queues_of_a_switch_are_as_long_as_its_profile_says() {
+        for name in OWN {
+            let profile = Profile::built_in(name).unwrap();
+
+            let frames = u64::from(switch::QUEUE_FRAMES);
+            assert_eq!(profile.queue_frames.value, frames, "{name}");
+        }
+    }
+
     #[test]
     fn only_taktos_switches_are_given_another_profile() {
         let mut scenario = mixed();

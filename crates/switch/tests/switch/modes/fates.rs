@@ -163,7 +163,7 @@ fn what_finds_no_room_in_the_other_queue_is_dropped_and_counted() {
         },
     ]);
     send(&mut world, 1, 0);
-    for _ in 0..256 {
+    for _ in 0..switch::QUEUE_FRAMES {
         send(&mut world, 1, 1);
     }
     send(&mut world, 0, 2);
@@ -172,7 +172,7 @@ fn what_finds_no_room_in_the_other_queue_is_dropped_and_counted() {
     pass(&mut world, Duration::from_ms(10));
 
     assert_eq!(held(&mut world).2.queued_dropped, 1);
-    assert_eq!(left(&mut world).len(), 257);
+    assert_eq!(left(&mut world).len(), 1 + switch::QUEUE_FRAMES as usize);
 }
 
 #[derive(Clone, Debug)]
