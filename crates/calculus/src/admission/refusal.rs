@@ -154,6 +154,16 @@ pub enum Constraint {
         /// The class.
         class: u8,
     },
+    /// The class is the one in which switches tell each other of a change of level, where a
+    /// change has a bound: whoever keeps a ledger for each level finds that.
+    #[error(
+        "class {class} is for the signals of a change of level, in front of which nothing may \
+         wait: give the flow a less urgent class"
+    )]
+    ForSignals {
+        /// The class.
+        class: u8,
+    },
     /// No way leads to the receiver.
     #[error("no way leads to the receiver")]
     NoWay,
@@ -177,6 +187,7 @@ impl Constraint {
             | Self::NoBudget { .. }
             | Self::Unbounded { .. }
             | Self::NotReserved { .. }
+            | Self::ForSignals { .. }
             | Self::NoWay => None,
             Self::Deadline { needed, allowed }
             | Self::Delay {
@@ -219,6 +230,7 @@ impl Constraint {
             | Self::Frames { .. }
             | Self::FrameBuffer { .. }
             | Self::NotReserved { .. }
+            | Self::ForSignals { .. }
             | Self::NoWay => false,
         }
     }

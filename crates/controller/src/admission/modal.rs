@@ -39,7 +39,7 @@ use crate::place::PortId;
 use crate::ways::Ways;
 
 use super::reserved_queues::ReservedQueues;
-use super::{Constraint, Fits, Place, Refused, ReservationId, Reservations};
+use super::{Fits, Place, Refused, ReservationId, Reservations};
 
 /// What is promised at the levels above the lowest.
 #[derive(Clone, Debug)]
@@ -320,19 +320,16 @@ impl Reservations {
             Service::Served { class, .. } => (level, Some(class)),
         };
         let queues = modal.modes.all().map(at_level).collect();
-        modal
-            .queues
-            .enter(id, ports, queues)
-            .map_err(|(stage, level, class)| {
-                Box::new(Refused {
-                    place: Some(self.places[stage.0 as usize]),
-                    after: None,
-                    level: Some(level),
-                    constraint: Constraint::NotReserved { class },
-                    fits: Fits::default(),
-                    asked,
-                })
+        modal.queues.enter(id, ports, queues).map_err(|clash| {
+            Box::new(Refused {
+                place: clash.port.map(|stage| self.places[stage.0 as usize]),
+                after: None,
+                level: Some(clash.level).filter(|level| *level > Level::LOWEST),
+                constraint: clash.constraint,
+                fits: Fits::default(),
+                asked,
             })
+        })
     }
 }
 

@@ -15,17 +15,23 @@
 //! contract never shrinks with the level. So a flow that matters at a higher level has
 //! to have a queue there that is more urgent than those of all that is given up for it.
 //!
+//! Signals of a change have the most urgent queue, and the bound counts no frame of a flow
+//! in front of them: where the kernel queues, they would wait for those in the same queue.
+//! So no flow is promised that uses it at any level.
+//!
 //! Nothing is asked where no bound of a change is promised: where the controller changes
 //! the level, and where the bound is said to be nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use calculus::admission::StageId;
+use calculus::admission::{Constraint, StageId};
 use wire::mode_signal::Level;
 
 use super::ReservationId;
 
 const QUEUES: usize = 8;
+/// The queue in which switches tell each other of a change.
+const SIGNALS: u8 = 7;
 
 /// The queue of a flow at each level, the lowest first; nothing where it is not served.
 pub(super) type QueueAtLevels = Vec<(Level, Option<u8>)>;
@@ -36,6 +42,17 @@ pub(super) type QueueAtLevels = Vec<(Level, Option<u8>)>;
 struct Users {
     served: u32,
     left: u32,
+}
+
+/// Why nothing can be promised to a flow in these queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Clash {
+    /// Where, if not everywhere.
+    pub(super) port: Option<StageId>,
+    /// At which level.
+    pub(super) level: Level,
+    /// Why.
+    pub(super) constraint: Constraint,
 }
 
 /// Who uses which queue, at all ports and levels above the lowest.
@@ -50,14 +67,15 @@ impl ReservedQueues {
     ///
     /// # Errors
     ///
-    /// The port, the level and the queue in which frames that a level gives up would stand before
-    /// frames that it serves. Nothing has changed then.
+    /// Why and where that cannot be, if the queues are none for such a flow, or frames that
+    /// a level gives up would stand before frames that it serves. Nothing has changed then.
     pub(super) fn enter(
         &mut self,
         flow: ReservationId,
         ports: BTreeSet<StageId>,
         queues: QueueAtLevels,
-    ) -> Result<(), (StageId, Level, u8)> {
+    ) -> Result<(), Clash> {
+        unfit(&queues).map_or(Ok(()), Err)?;
         for (level, served, left) in uses(&queues) {
             for port in &ports {
                 let none = [Users::default(); QUEUES];
@@ -66,8 +84,12 @@ impl ReservedQueues {
                     (served == Some(*queue) && users.left > 0)
                         || (left.contains(queue) && users.served > 0)
                 });
-                if let Some((queue, _)) = clash {
-                    return Err((*port, level, queue));
+                if let Some((class, _)) = clash {
+                    return Err(Clash {
+                        port: Some(*port),
+                        level,
+                        constraint: Constraint::NotReserved { class },
+                    });
                 }
             }
         }
@@ -98,6 +120,18 @@ impl ReservedQueues {
             }
         }
     }
+}
+
+/// Returns why the queues of a flow are none that can be promised, whoever else there is.
+fn unfit(queues: &QueueAtLevels) -> Option<Clash> {
+    queues.iter().find_map(|(level, queue)| {
+        let class = queue.filter(|queue| *queue == SIGNALS)?;
+        Some(Clash {
+            port: None,
+            level: *level,
+            constraint: Constraint::ForSignals { class },
+        })
+    })
 }
 
 /// Returns for each level above the lowest in which queue a flow is, and in which others,
@@ -132,7 +166,7 @@ mod tests {
             let expected = if fits {
                 Ok(())
             } else {
-                Err((PORT, high(), at_high))
+                Err(not_reserved(at_high))
             };
             assert_eq!(camera, expected, "queue {at_high}");
         }
@@ -147,8 +181,8 @@ mod tests {
         let other = queues.enter(ReservationId(3), ports(3), levels([Some(4), None]));
 
         assert_eq!(camera, Ok(()));
-        assert_eq!(film, Err((PORT, high(), 5)));
-        assert_eq!(slower, Err((PORT, high(), 5)));
+        assert_eq!(film, Err(not_reserved(5)));
+        assert_eq!(slower, Err(not_reserved(5)));
         assert_eq!(other, Ok(()));
     }
 
@@ -184,6 +218,30 @@ mod tests {
         for flow in 0..3 {
             let entered = queues.enter(ReservationId(flow), ports(3), levels([Some(6); 2]));
             assert_eq!(entered, Ok(()));
+        }
+    }
+
+    #[test]
+    fn no_flow_uses_the_queue_of_signals_at_any_level() {
+        for (at, queues) in [(0, [Some(7), None]), (1, [None, Some(7)])] {
+            let mut known = ReservedQueues::default();
+
+            let refused = known.enter(ReservationId(0), ports(3), levels(queues));
+
+            let clash = Clash {
+                port: None,
+                level: Level::new(at).unwrap(),
+                constraint: Constraint::ForSignals { class: 7 },
+            };
+            assert_eq!(refused, Err(clash));
+        }
+    }
+
+    fn not_reserved(class: u8) -> Clash {
+        Clash {
+            port: Some(PORT),
+            level: high(),
+            constraint: Constraint::NotReserved { class },
         }
     }
 

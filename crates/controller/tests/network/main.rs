@@ -7,6 +7,7 @@ mod intents;
 mod inventory;
 mod many_moves;
 mod modal_flows;
+mod mode_promises;
 mod modes;
 mod paths;
 mod protection;
