@@ -154,6 +154,18 @@ pub enum Constraint {
         /// The class.
         class: u8,
     },
+    /// At a higher level of criticality the flow would overtake frames of its own that still
+    /// wait: whoever keeps a ledger for each level finds that.
+    #[error(
+        "what the flow sent in class {below} at a lower level could still wait while class {class} \
+         overtakes it: give the flow class {class} there, too, or none above {below} here"
+    )]
+    Overtaken {
+        /// The class at the higher level.
+        class: u8,
+        /// The least urgent class of a level below.
+        below: u8,
+    },
     /// The class is the one in which switches tell each other of a change of level, where a
     /// change has a bound: whoever keeps a ledger for each level finds that.
     #[error(
@@ -187,6 +199,7 @@ impl Constraint {
             | Self::NoBudget { .. }
             | Self::Unbounded { .. }
             | Self::NotReserved { .. }
+            | Self::Overtaken { .. }
             | Self::ForSignals { .. }
             | Self::NoWay => None,
             Self::Deadline { needed, allowed }
@@ -230,6 +243,7 @@ impl Constraint {
             | Self::Frames { .. }
             | Self::FrameBuffer { .. }
             | Self::NotReserved { .. }
+            | Self::Overtaken { .. }
             | Self::ForSignals { .. }
             | Self::NoWay => false,
         }

@@ -15,6 +15,20 @@
 //! contract never shrinks with the level. So a flow that matters at a higher level has
 //! to have a queue there that is more urgent than those of all that is given up for it.
 //!
+//! Frames of `F` itself that it sent at level `m` may still wait as well, in the queue of
+//! that level. In whichever engine, these have their turn when nothing waits above them. So
+//! a flow never moves up:
+//!
+//! ```text
+//! for no flow F and no m < n:   q_m(F) < q_n(F)
+//! ```
+//!
+//! What goes on then only moves down, and what is left of it in a queue `q_m(F) > q_n(F)`
+//! waits for nothing but what goes on in queues from `q_n(F)` on, by both rules: the ledger of
+//! level `n` counts that, and all of it, for its class. What moves up again when the level
+//! falls waits in `q_n(F)` for flows that were in the same queues or above at level `n`, by
+//! the first rule, and send less now.
+//!
 //! Signals of a change have the most urgent queue, and the bound counts no frame of a flow
 //! in front of them: where the kernel queues, they would wait for those in the same queue.
 //! So no flow is promised that uses it at any level.
@@ -124,14 +138,27 @@ impl ReservedQueues {
 
 /// Returns why the queues of a flow are none that can be promised, whoever else there is.
 fn unfit(queues: &QueueAtLevels) -> Option<Clash> {
-    queues.iter().find_map(|(level, queue)| {
-        let class = queue.filter(|queue| *queue == SIGNALS)?;
-        Some(Clash {
-            port: None,
-            level: *level,
-            constraint: Constraint::ForSignals { class },
-        })
-    })
+    let served = queues
+        .iter()
+        .filter_map(|(level, queue)| Some((*level, (*queue)?)));
+    let mut least: Option<u8> = None;
+    for (level, class) in served {
+        let below = least.filter(|below| *below < class);
+        let constraint = match (class, below) {
+            (SIGNALS, _) => Some(Constraint::ForSignals { class }),
+            (_, Some(below)) => Some(Constraint::Overtaken { class, below }),
+            (_, None) => None,
+        };
+        if let Some(constraint) = constraint {
+            return Some(Clash {
+                port: None,
+                level,
+                constraint,
+            });
+        }
+        least = Some(least.map_or(class, |least| least.min(class)));
+    }
+    None
 }
 
 /// Returns for each level above the lowest in which queue a flow is, and in which others,
@@ -157,25 +184,25 @@ mod tests {
 
     #[test]
     fn a_favoured_flow_needs_a_queue_above_all_that_is_given_up() {
-        for (at_high, fits) in [(4, false), (5, false), (6, true)] {
+        for (queue, fits) in [(4, false), (5, false), (6, true)] {
             let mut queues = ReservedQueues::default();
             let film = queues.enter(ReservationId(0), ports(3), levels([Some(5), None]));
-            let camera = queues.enter(ReservationId(1), ports(3), levels([Some(4), Some(at_high)]));
+            let camera = queues.enter(ReservationId(1), ports(3), levels([Some(queue); 2]));
 
             assert_eq!(film, Ok(()));
             let expected = if fits {
                 Ok(())
             } else {
-                Err(not_reserved(at_high))
+                Err(not_reserved(queue))
             };
-            assert_eq!(camera, expected, "queue {at_high}");
+            assert_eq!(camera, expected, "queue {queue}");
         }
     }
 
     #[test]
     fn the_order_in_which_flows_come_does_not_matter() {
         let mut queues = ReservedQueues::default();
-        let camera = queues.enter(ReservationId(1), ports(3), levels([Some(4), Some(5)]));
+        let camera = queues.enter(ReservationId(1), ports(3), levels([Some(5); 2]));
         let film = queues.enter(ReservationId(0), ports(3), levels([Some(6), None]));
         let slower = queues.enter(ReservationId(2), ports(3), levels([Some(6), Some(4)]));
         let other = queues.enter(ReservationId(3), ports(3), levels([Some(4), None]));
@@ -195,18 +222,18 @@ mod tests {
 
         assert!(
             queues
-                .enter(ReservationId(1), ports(4), levels([Some(4), Some(5)]))
+                .enter(ReservationId(1), ports(4), levels([Some(5); 2]))
                 .is_ok()
         );
         assert!(
             queues
-                .enter(ReservationId(2), ports(3), levels([Some(4), Some(5)]))
+                .enter(ReservationId(2), ports(3), levels([Some(5); 2]))
                 .is_err()
         );
         queues.leave(ReservationId(0));
         assert!(
             queues
-                .enter(ReservationId(2), ports(3), levels([Some(4), Some(5)]))
+                .enter(ReservationId(2), ports(3), levels([Some(5); 2]))
                 .is_ok()
         );
     }
@@ -218,6 +245,33 @@ mod tests {
         for flow in 0..3 {
             let entered = queues.enter(ReservationId(flow), ports(3), levels([Some(6); 2]));
             assert_eq!(entered, Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_flow_may_move_down_but_never_up_past_frames_of_its_own() {
+        for (lower, higher, fits) in [
+            ([Some(4), Some(5)], Some(5), false),
+            ([Some(4), None], Some(5), false),
+            ([Some(5), Some(4)], Some(5), false),
+            ([None, Some(5)], Some(5), true),
+            ([Some(6), Some(5)], Some(4), true),
+            ([Some(4), Some(4)], None, true),
+        ] {
+            let mut known = ReservedQueues::default();
+            let queues = Level::all().zip(lower.into_iter().chain([higher]));
+
+            let entered = known.enter(ReservationId(0), ports(3), queues.collect());
+
+            let overtaken = matches!(
+                entered,
+                Err(Clash {
+                    port: None,
+                    constraint: Constraint::Overtaken { class: 5, below: 4 },
+                    ..
+                })
+            );
+            assert_eq!((entered.is_ok(), overtaken), (fits, !fits), "{lower:?}");
         }
     }
 
