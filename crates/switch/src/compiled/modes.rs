@@ -94,10 +94,7 @@ fn write_contracts(words: &[AtomicU64], contracts: &Contracts) {
 
 fn serves(held: &ModeKeeper) -> u64 {
     let served = Level::all().map(|level| {
-        let served = match held.complete().contains(level) {
-            true => level,
-            false => held.default(),
-        };
+        let served = held.agreement().serves_at(level);
         u64::from(served.number()) << (4 * u32::from(level.number()))
     });
     served.sum()

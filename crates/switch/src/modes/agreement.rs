@@ -114,14 +114,19 @@ impl Agreement {
         self.origin
     }
 
-    /// Returns the level whose rules are in force: the agreed one, or the chosen
-    /// default while its rules are not complete.
+    /// Returns the level whose rules are in force.
     #[must_use]
     pub fn serves(&self) -> Level {
-        match self.complete[index(self.mode.level)] {
-            true => self.mode.level,
-            false => self.default,
-        }
+        self.serves_at(self.mode.level)
+    }
+
+    /// Returns the level whose rules are in force while another is agreed on: that one if
+    /// its rules are complete, else the chosen default if its are, else the lowest.
+    #[must_use]
+    pub fn serves_at(&self, agreed: Level) -> Level {
+        let is_complete = |level: &Level| self.complete[index(*level)];
+        let mut choice = [agreed, self.default].into_iter();
+        choice.find(is_complete).unwrap_or(Level::LOWEST)
     }
 
     /// Returns how many demands a lock kept from having their effect.

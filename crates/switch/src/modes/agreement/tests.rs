@@ -130,6 +130,19 @@ fn a_mode_whose_rules_are_not_complete_is_agreed_on_but_not_served() {
 }
 
 #[test]
+fn a_default_whose_rules_are_not_complete_either_is_no_better() {
+    let mut switch = agreement(1);
+    switch.set_default(level(1));
+
+    switch.demand(at(0), level(2));
+    let neither = switch.serves();
+    switch.set_complete(level(1), true);
+
+    assert_eq!(neither, Level::LOWEST);
+    assert_eq!(switch.serves(), level(1));
+}
+
+#[test]
 fn eras_do_not_begin_again() {
     let mut switch = agreement(1);
     let last = Mode {
