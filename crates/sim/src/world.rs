@@ -4,6 +4,7 @@
 mod by_hand;
 mod control;
 mod faults;
+mod succession;
 
 use controller::Controller;
 use controller::northbound::{Request, RequestId, Said};

@@ -176,7 +176,7 @@ impl World {
 }
 
 /// The one control connection that a simulated switch has.
-const CONNECTION: switch::ConnectionId = switch::ConnectionId(0);
+pub(super) const CONNECTION: switch::ConnectionId = switch::ConnectionId(0);
 
 /// Returns the name of a control connection at the controller's end.
 fn connection_of(channel: Channel) -> controller::ConnectionId {

@@ -139,7 +139,7 @@ fn observe(
     }
 }
 
-fn discover(blueprint: &Blueprint, world: &mut World) {
+pub fn discover(blueprint: &Blueprint, world: &mut World) {
     let expected = Topology {
         switches: blueprint.parts().switches.len(),
         links: blueprint.links.len(),
@@ -217,7 +217,7 @@ fn without_promise(flow: usize) -> Accepted {
     }
 }
 
-fn ask(world: &mut World, request: Request) -> Reply {
+pub fn ask(world: &mut World, request: Request) -> Reply {
     let asked = world.request(request);
     let end = world.now() + PATIENCE;
     while world.now() < end {

@@ -1,0 +1,45 @@
+//! A controller that goes, and one that comes after it.
+
+use controller::store::{Store, StoreEvent};
+use controller::{Config, Controller, Input};
+
+use super::World;
+use super::control::CONNECTION;
+
+impl World {
+    /// Ends the controller as a crash does: what has not arrived of what it sent never does,
+    /// and its connections are gone. The switches connect anew, now to whoever holds the
+    /// world, who may [`tell`](Self::tell) them something.
+    pub fn kill_controller(&mut self) {
+        self.controller = None;
+        self.controller_wake_up = None;
+        self.connect_all_anew();
+    }
+
+    /// Starts a controller, the first or another one, with what the store has kept. The
+    /// switches connect anew, to it.
+    pub fn start_controller(&mut self, config: Config) {
+        let mut controller = Controller::new(self.now, config);
+        let Ok(records) = self.store.records();
+        for record in records {
+            controller.handle(self.now, Input::Stored(StoreEvent::Written(record)));
+        }
+        controller.handle(self.now, Input::Stored(StoreEvent::Replayed));
+        self.controller = Some(controller);
+        self.controller_wake_up = None;
+        self.connect_all_anew();
+        self.drain_controller();
+    }
+
+    fn connect_all_anew(&mut self) {
+        for switch in 0..self.switches.len() {
+            let node = &mut self.switches[switch];
+            node.generation += 1;
+            if let Some(core) = &mut node.core {
+                core.handle(self.now, switch::Input::Disconnected(CONNECTION));
+                self.drain_switch(switch);
+                self.connect(switch);
+            }
+        }
+    }
+}
