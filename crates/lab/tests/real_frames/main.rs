@@ -16,6 +16,7 @@ mod modes;
 mod network;
 mod pacing;
 mod queues;
+mod reserved_queues;
 mod switch;
 mod tester;
 mod world;

@@ -102,15 +102,14 @@ fn tell_all(controller: &mut Controller, switch: usize) {
             contracts: Sequence::of(&contracts),
         };
         ModeMessage::MonitorMod(monitor).emit(TransactionId(2), out);
-        add(out, &[kind(EtherType::MODE_SIGNAL.0)], Action::ModeArrange);
-        add(
-            out,
-            &[kind(EtherType::IPV4.0)],
-            Action::FlowMonitor(MONITOR),
-        );
-        let on = Action::output(to);
-        add(out, &[MatchField::InPort(from), kind(ALWAYS)], on);
-        add(out, &[MatchField::InPort(from), kind(SOMETIMES), level], on);
+        let signals = [kind(EtherType::MODE_SIGNAL.0)];
+        add(out, &signals, &[Action::ModeArrange]);
+        let watched = [kind(EtherType::IPV4.0)];
+        add(out, &watched, &[Action::FlowMonitor(MONITOR)]);
+        let on = [Action::output(to)];
+        add(out, &[MatchField::InPort(from), kind(ALWAYS)], &on);
+        let at_level = [MatchField::InPort(from), kind(SOMETIMES), level];
+        add(out, &at_level, &on);
         let trunks = trunks(switch);
         let config = ModeConfig {
             hold: None,
@@ -126,9 +125,9 @@ fn tell_all(controller: &mut Controller, switch: usize) {
     controller.await_all();
 }
 
-fn add(out: &mut Vec<u8>, fields: &[MatchField], action: Action) {
-    let actions = [action];
-    let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+/// Adds an entry.
+pub fn add(out: &mut Vec<u8>, fields: &[MatchField], actions: &[Action]) {
+    let instructions = [Instruction::ApplyActions(Actions::of(actions))];
     let flow_mod = FlowMod {
         matching: Fields::of(fields),
         instructions: Instructions::of(&instructions),
@@ -159,15 +158,15 @@ fn frame(kind: u16) -> Vec<u8> {
 }
 
 /// Returns a message of one packet that says that it is so large.
-fn message(size_bytes: u32) -> Vec<u8> {
+pub fn message(number: u32, size_bytes: u32) -> Vec<u8> {
     let mut frame = frame(EtherType::IPV4.0);
     frame.truncate(14);
     frame.extend([0x45, 0, 0, 60, 0, 0, 0, 0, 64, 17, 0, 0]);
     frame.extend([10, 0, 0, 1, 10, 0, 0, 2, 20, 0, 20, 1, 0, 40, 0, 0]);
     let shim = MessageShim {
-        message: 1,
+        message: number,
         size_bytes,
-        sequence: 0,
+        sequence: number - 1,
     };
     shim.emit(&mut frame);
     frame.resize(14 + 60, 0);
@@ -204,9 +203,13 @@ fn violate(forwarding: Forwarding) {
         next_frame(&mut tap, Direction::In).0
     };
 
-    let before = exchange(&[message(AGREED_BYTES), frame(SOMETIMES), frame(ALWAYS)]);
+    let before = exchange(&[message(1, AGREED_BYTES), frame(SOMETIMES), frame(ALWAYS)]);
     let after = await_some("another level", || {
-        let got = exchange(&[message(AGREED_BYTES + 1), frame(SOMETIMES), frame(ALWAYS)]);
+        let got = exchange(&[
+            message(1, AGREED_BYTES + 1),
+            frame(SOMETIMES),
+            frame(ALWAYS),
+        ]);
         (got == frame(SOMETIMES)).then_some(got)
     });
 

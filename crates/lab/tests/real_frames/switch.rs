@@ -31,7 +31,7 @@ const AGAIN_AFTER: Duration = Duration::from_ms(100);
 const ALL: RangeInclusive<u64> = 2..=u64::MAX;
 
 /// Two hosts, one switch.
-fn plan() -> Plan {
+pub fn plan() -> Plan {
     Plan {
         switches: vec!["s1".to_owned()],
         hosts: vec![host("h1", 1), host("h2", 2)],
