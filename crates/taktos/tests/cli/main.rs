@@ -14,6 +14,7 @@ mod interruption;
 mod kernel_engine;
 mod listeners;
 mod measurements;
+mod modes;
 mod openflow;
 mod privilege;
 mod profile;
