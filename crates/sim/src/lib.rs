@@ -15,6 +15,7 @@
 pub mod cable;
 pub mod calendar;
 pub mod chunks;
+pub mod conversation;
 pub mod emulation;
 pub mod frames;
 pub mod host_interface;

@@ -14,13 +14,14 @@ use measure::recorder::Settings;
 use measure::traffic::{Message as Messages, Source, message};
 use measure::{Contract, FlowPlan, Recorder};
 use units::{BitRate, DataSize, Duration, Instant};
+use wire::openflow::Message;
 use wire::openflow::taktos::{ModeEvent, ModeEventKind, ModeMessage, MonitorContract};
-use wire::openflow::{Framer, Message};
 
 use super::deployment::{Deployment, FLAG_DSCP, LEVELS, RuledFlow, Strategy, Treatment};
 use super::site::{CONTROL_DELAY, addresses, datapath, hops, parts, trunk_ends};
 use super::topology::Topology;
 use crate::World;
+use crate::conversation::{Conversation, Heard};
 
 pub use super::site::{Device, PROPAGATION, port_of};
 
@@ -192,8 +193,7 @@ impl Stage {
         let mut play = Play {
             stage: self,
             deployment,
-            framers: (0..self.topology.switches).map(|_| Framer::new()).collect(),
-            greeted: vec![false; self.topology.switches],
+            conversation: Conversation::new(self.topology.switches),
             changed: vec![None; self.topology.switches],
             detected: None,
         };
@@ -294,8 +294,7 @@ impl Stage {
 struct Play<'a> {
     stage: &'a Stage,
     deployment: Deployment,
-    framers: Vec<Framer>,
-    greeted: Vec<bool>,
+    conversation: Conversation,
     changed: Vec<Option<Instant>>,
     detected: Option<Instant>,
 }
@@ -304,17 +303,9 @@ impl Play<'_> {
     /// Lets things happen until a time, and does what a controller does.
     fn until(&mut self, world: &mut World, end: Instant) {
         while world.now() < end {
-            for told in world.run_until_told(end) {
-                if !self.greeted[told.switch] {
-                    self.greeted[told.switch] = true;
-                    let greeting = self.deployment.greeting(told.switch);
-                    world.tell(told.at, told.switch, &greeting);
-                }
-                self.framers[told.switch].push(&told.bytes);
-                while let Ok(Some(bytes)) = self.framers[told.switch].next_message() {
-                    let bytes = bytes.to_vec();
-                    self.listen(world, told.at, told.switch, &bytes);
-                }
+            let greeting = |switch| self.deployment.greeting(switch);
+            for Heard { at, switch, bytes } in self.conversation.hear(world, end, greeting) {
+                self.listen(world, at, switch, &bytes);
             }
         }
     }

@@ -12,8 +12,8 @@ use wire::openflow::taktos::{
     ModeMessage, ModeSet, Trunk,
 };
 use wire::openflow::{
-    Action, Actions, Fields, FlowMod, Framer, Hello, Instruction, Instructions, MatchField,
-    Message, PortNumber, Sequence, TableId, TransactionId,
+    Action, Actions, Fields, FlowMod, Hello, Instruction, Instructions, MatchField, Message,
+    PortNumber, Sequence, TableId, TransactionId,
 };
 
 use super::finding::Finding;
@@ -25,6 +25,7 @@ use super::station::{KEY, far_ahead};
 use super::topology::HOST_PORT;
 use super::whims::SignalWhims;
 use crate::World;
+use crate::conversation::{Conversation, Heard};
 use crate::parts::{End, Fault, FaultAt, LinkPart, Node, Parts, Processing, SwitchPart};
 use crate::servers::random::Random;
 
@@ -64,8 +65,7 @@ struct Run<'a> {
     /// When all switches had been told how they take part.
     begins: Instant,
     random: Random,
-    framers: Vec<Framer>,
-    greeted: Vec<bool>,
+    conversation: Conversation,
     crashed: Vec<bool>,
     cut: Vec<bool>,
     modes: Vec<Mode>,
@@ -90,8 +90,7 @@ impl<'a> Run<'a> {
             world,
             begins: Instant::ZERO + JOINING,
             random: Random::new(!ordeal.seed),
-            framers: (0..switches).map(|_| Framer::new()).collect(),
-            greeted: vec![false; switches],
+            conversation: Conversation::new(switches),
             crashed: vec![false; switches],
             cut: vec![false; ordeal.topology.cables.len()],
             modes: vec![Mode::default(); switches],
@@ -115,19 +114,10 @@ impl<'a> Run<'a> {
 
     fn until(&mut self, end: Instant) {
         while self.world.now() < end {
-            for told in self.world.run_until_told(end) {
-                let switch = told.switch;
-                if !self.greeted[switch] {
-                    self.greeted[switch] = true;
-                    self.framers[switch] = Framer::new();
-                    let greeting = greeting(self.ordeal, switch);
-                    self.world.tell(told.at, switch, &greeting);
-                }
-                self.framers[switch].push(&told.bytes);
-                while let Ok(Some(bytes)) = self.framers[switch].next_message() {
-                    let bytes = bytes.to_vec();
-                    self.listen(switch, &bytes);
-                }
+            let greeting = |switch| greeting(self.ordeal, switch);
+            let heard = self.conversation.hear(&mut self.world, end, greeting);
+            for Heard { switch, bytes, .. } in heard {
+                self.listen(switch, &bytes);
             }
         }
     }
@@ -183,7 +173,7 @@ impl<'a> Run<'a> {
             }
             Incident::Crash { switch } => {
                 self.crashed[switch] = true;
-                self.greeted[switch] = false;
+                self.conversation.forget(switch);
                 self.modes[switch] = Mode::default();
                 self.demands.retain(|(at, _, _)| *at != switch);
                 self.fault(Fault::Crash { switch });
@@ -203,13 +193,14 @@ impl<'a> Run<'a> {
 
     /// Tells a switch that takes part another level. Returns whether there is one.
     fn set(&mut self, switch: usize, command: ModeCommand, level: Level) -> bool {
-        if self.greeted[switch] {
+        let is_greeted = self.conversation.is_greeted(switch);
+        if is_greeted {
             let mut out = Vec::new();
             let set = ModeSet { command, level };
             ModeMessage::Set(set).emit(TRANSACTION, &mut out);
             self.world.tell(self.world.now(), switch, &out);
         }
-        self.greeted[switch]
+        is_greeted
     }
 
     fn restart(&mut self, switch: usize) {

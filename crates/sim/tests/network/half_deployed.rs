@@ -11,6 +11,7 @@ use controller::modes::{ModalFlow, Modes, Strategy, Treatment};
 use controller::northbound::{Reply, Request};
 use scenario::Profile;
 use sim::World;
+use sim::conversation::Conversation;
 use sim::emulation::Behaviour;
 use sim::parts::Parts;
 use units::{Delay, Duration};
@@ -20,9 +21,7 @@ use wire::openflow::taktos::{
     Answer, LevelSet, ModeCommand, ModeEventKind, ModeMessage, ModeSet, ModeStatus,
     MonitorContract, Question,
 };
-use wire::openflow::{
-    FeaturesReply, Framer, Hello, MatchField, Message, TableId, TransactionId,
-};
+use wire::openflow::{FeaturesReply, Hello, MatchField, Message, TableId, TransactionId};
 
 use crate::blueprint::Blueprint;
 use crate::run::{ask, discover};
@@ -123,8 +122,7 @@ fn deployed_for(blueprint: &Blueprint, moment: Duration) -> (World, Vec<Left>) {
 
 /// Who speaks with the switches while there is no controller.
 struct Hand {
-    framers: Vec<Framer>,
-    greeted: [bool; SWITCHES],
+    conversation: Conversation,
     entries: [usize; SWITCHES],
     held: [Option<(LevelSet, Level, Level)>; SWITCHES],
     says_incomplete: [bool; SWITCHES],
@@ -134,8 +132,7 @@ impl Hand {
     /// Demands the higher level of all switches, and returns what they say.
     fn look(world: &mut World) -> Vec<Left> {
         let mut hand = Self {
-            framers: (0..SWITCHES).map(|_| Framer::new()).collect(),
-            greeted: [false; SWITCHES],
+            conversation: Conversation::new(SWITCHES),
             entries: [0; SWITCHES],
             held: [None; SWITCHES],
             says_incomplete: [false; SWITCHES],
@@ -169,17 +166,9 @@ impl Hand {
     fn listen(&mut self, world: &mut World) {
         let end = world.now() + ANSWERED;
         while world.now() < end {
-            for told in world.run_until_told(end) {
-                let switch = told.switch;
-                if !std::mem::replace(&mut self.greeted[switch], true) {
-                    world.tell(told.at, switch, &greeting());
-                }
-                self.framers[switch].push(&told.bytes);
-                while let Some(bytes) = self.framers[switch].next_message().unwrap() {
-                    let bytes = bytes.to_vec();
-                    let (_, message) = Message::parse(&bytes).unwrap();
-                    self.note(switch, &message);
-                }
+            for heard in self.conversation.hear(world, end, |_| greeting()) {
+                let (_, message) = Message::parse(&heard.bytes).unwrap();
+                self.note(heard.switch, &message);
             }
         }
     }

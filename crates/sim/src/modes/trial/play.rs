@@ -11,12 +11,13 @@ use wire::mode_signal::Level;
 use wire::openflow::taktos::{
     ModeCommand, ModeEventKind, ModeFailed, ModeMessage, ModeSet, MonitorContract,
 };
-use wire::openflow::{Framer, Message, TransactionId};
+use wire::openflow::{Message, TransactionId};
 
 use super::bound::QUEUE_FRAMES;
 use super::times::Span;
 use super::{Trial, TrialFlow, after};
 use crate::World;
+use crate::conversation::{Conversation, Heard};
 use crate::modes::deployment::{Deployment, RuledFlow, Treatment};
 use crate::modes::forged::forged;
 use crate::modes::ordeal::Incident;
@@ -68,8 +69,7 @@ struct Play<'a> {
     world: World,
     deployment: Deployment,
     random: Random,
-    framers: Vec<Framer>,
-    greeted: Vec<bool>,
+    conversation: Conversation,
     crashed: Vec<bool>,
     cut: Vec<bool>,
     record: Record,
@@ -99,8 +99,7 @@ impl<'a> Play<'a> {
             world,
             deployment: trial.deployment(),
             random: Random::new(!trial.seed),
-            framers: (0..switches).map(|_| Framer::new()).collect(),
-            greeted: vec![false; switches],
+            conversation: Conversation::new(switches),
             crashed: vec![false; switches],
             cut: vec![false; trial.topology.cables.len()],
             record: Record {
@@ -112,19 +111,10 @@ impl<'a> Play<'a> {
 
     fn until(&mut self, end: Instant) {
         while self.world.now() < end {
-            for told in self.world.run_until_told(end) {
-                let switch = told.switch;
-                if !self.greeted[switch] {
-                    self.greeted[switch] = true;
-                    self.framers[switch] = Framer::new();
-                    let greeting = self.deployment.greeting(switch);
-                    self.world.tell(told.at, switch, &greeting);
-                }
-                self.framers[switch].push(&told.bytes);
-                while let Ok(Some(bytes)) = self.framers[switch].next_message() {
-                    let bytes = bytes.to_vec();
-                    self.listen(switch, &bytes);
-                }
+            let greeting = |switch| self.deployment.greeting(switch);
+            let heard = self.conversation.hear(&mut self.world, end, greeting);
+            for Heard { switch, bytes, .. } in heard {
+                self.listen(switch, &bytes);
             }
         }
     }
@@ -155,7 +145,7 @@ impl<'a> Play<'a> {
             Incident::Force { switch, level } => self.set(switch, ModeCommand::Force, level),
             Incident::Crash { switch } => {
                 self.crashed[switch] = true;
-                self.greeted[switch] = false;
+                self.conversation.forget(switch);
                 self.fault(Fault::Crash { switch });
                 let at = after(Instant::ZERO + READY, self.world.now());
                 self.record.held[switch].push((at, 0));
@@ -179,7 +169,7 @@ impl<'a> Play<'a> {
     }
 
     fn set(&mut self, switch: usize, command: ModeCommand, level: Level) {
-        if self.greeted[switch] {
+        if self.conversation.is_greeted(switch) {
             let mut out = Vec::new();
             ModeMessage::Set(ModeSet { command, level }).emit(TRANSACTION, &mut out);
             self.world.tell(self.world.now(), switch, &out);
