@@ -19,6 +19,11 @@ use crate::process::{self, Process, Processors, Start};
 use crate::stage::Stage;
 use crate::switches::Carried;
 
+/// How many entries each flow table of a Taktos switch is to hold, and for how many its
+/// kernel engine sets memory aside: the core forwards for those beyond.
+const TABLE_SIZE: u32 = 200_000;
+const KERNEL_ENTRIES: u32 = 20_000;
+
 /// What a device under test is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
@@ -304,6 +309,8 @@ impl Running {
             "switch".to_owned(),
             format!("--ports={}", stage.ports().join(",")),
             "--rate=none".to_owned(),
+            format!("--table-size={TABLE_SIZE}"),
+            format!("--kernel-entries={KERNEL_ENTRIES}"),
             format!("--engine={engine}"),
             format!("--control={}", control.display()),
         ];

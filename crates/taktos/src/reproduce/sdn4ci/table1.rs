@@ -41,7 +41,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
     emulated(settings, &mut outcome);
     outcome.remarks.push(
         "A Taktos switch takes as many entries a table as it is started with (`--table-size`, \
-         10,000); the paper prints no number."
+         here 200,000); the paper prints no number."
             .to_owned(),
     );
     outcome
