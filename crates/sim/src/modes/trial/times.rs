@@ -44,24 +44,23 @@ fn is_whole(trial: &Trial, cable: usize, span: Span) -> bool {
         | Incident::Forge { .. } => false,
     };
     let mut breaking = trial.incidents.iter().filter(|(_, it)| breaks(it));
-    !breaking.any(|(from, it)| {
-        let mended = trial.incidents.iter().filter(|(at, other)| {
-            at >= from
-                && match (it, other) {
-                    (Incident::Cut { cable }, Incident::Heal { cable: other }) => cable == other,
-                    (Incident::Crash { switch }, Incident::Restart { switch: other }) => {
-                        switch == other
-                    }
-                    _ => false,
-                }
-        });
-        let to = mended.map(|(at, _)| *at + JOINING).min();
-        let away = Span {
-            from: *from,
-            to: to.unwrap_or(trial.duration * 2u64),
-        };
-        away.meets(span)
-    })
+    !breaking.any(|broken| away(trial, broken).meets(span))
+}
+
+/// Returns for how long what an incident broke was away.
+fn away(trial: &Trial, (from, broken): &(Duration, Incident)) -> Span {
+    let mends = |incident: &Incident| match (broken, incident) {
+        (Incident::Cut { cable }, Incident::Heal { cable: other }) => cable == other,
+        (Incident::Crash { switch }, Incident::Restart { switch: other }) => switch == other,
+        _ => false,
+    };
+    let mended = trial.incidents.iter();
+    let mended = mended.filter(|(at, incident)| at >= from && mends(incident));
+    let to = mended.map(|(at, _)| *at + JOINING).min();
+    Span {
+        from: *from,
+        to: to.unwrap_or(trial.duration * 2u64),
+    }
 }
 
 /// Returns how often the level may fall in that time on the way of the flows: by order, or
@@ -79,11 +78,10 @@ pub(super) fn falls(trial: &Trial, span: Span) -> u64 {
     falls.count() as u64
 }
 
-/// Tells whether the switch that watches the flows started anew in that time: it does not
-/// know any more what they demanded.
+/// Tells whether the switch that watches the flows was away at some moment of that time:
+/// it did not see what was demanded then, and does not know any more what was before.
 pub(super) fn forgets(trial: &Trial, span: Span) -> bool {
-    let mut incidents = trial.incidents.iter().filter(|(at, _)| span.has(*at));
-    incidents.any(|(_, incident)| match incident {
+    let watches = |incident: &Incident| match incident {
         Incident::Crash { switch } => *switch == trial.route[0],
         Incident::Cut { .. }
         | Incident::Heal { .. }
@@ -92,5 +90,7 @@ pub(super) fn forgets(trial: &Trial, span: Span) -> bool {
         | Incident::Lower { .. }
         | Incident::Force { .. }
         | Incident::Forge { .. } => false,
-    })
+    };
+    let mut crashes = trial.incidents.iter().filter(|(_, it)| watches(it));
+    crashes.any(|crash| away(trial, crash).meets(span))
 }
