@@ -54,7 +54,9 @@ impl Mininet {
     fn tell(&mut self, bench: &Workbench, command: &str) -> String {
         self.asked += 1;
         let done = format!("done-{}-{}", self.program, self.asked);
-        write!(self.input, "{command}\nsh echo {done}\n").unwrap();
+        // At once: what comes while a host is busy with a command, Mininet gives to it.
+        let lines = format!("{command}\nsh echo {done}\n");
+        self.input.write_all(lines.as_bytes()).unwrap();
         bench.until(&done, || bench.log("mininet").contains(&done));
         bench.log("mininet")
     }
