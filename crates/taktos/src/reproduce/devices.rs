@@ -106,7 +106,9 @@ pub fn rows(device: &str, measurement: &Measurement, quantity: &str) -> Vec<Row>
     rows.collect()
 }
 
-fn unit(value: &Value) -> &'static str {
+/// Returns the unit in which rows have a value.
+#[must_use]
+pub fn unit(value: &Value) -> &'static str {
     match value {
         Value::Times(_) | Value::Time(_) => "ms",
         Value::Rate(_) | Value::RateAtLeast(_) => "Mbit/s",

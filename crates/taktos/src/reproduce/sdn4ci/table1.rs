@@ -15,13 +15,14 @@ use std::sync::atomic::AtomicBool;
 use lab::subject::TaktosEngine;
 use lab::switches::Carried;
 use measure::comparison::{self, Verdict};
+use measure::measurement::Value;
 use measure::method::{self, named};
 use measure::reproduction::Row;
 use units::Duration;
 
 use crate::measuring::target::Target;
 use crate::measuring::turns::{Plan, in_turns};
-use crate::reproduce::devices::{Device, figures, milliseconds, number, times};
+use crate::reproduce::devices::{Device, figures, milliseconds, number, times, unit};
 use crate::reproduce::{Effort, Outcome, Progress, Settings, World};
 
 const FAILOVER: &str = "interruption of reception";
@@ -133,17 +134,25 @@ fn beside(row: &comparison::Row, names: [&str; 2]) -> Vec<Row> {
         row.quantity,
         setting.collect::<Vec<_>>().join(", ")
     );
-    let unit = match &row.values[0] {
-        measure::measurement::Value::Time(_) => "ms",
-        measure::measurement::Value::Rate(_) => "Mbit/s",
-        _ => "",
-    };
+    let unit = unit(&row.values[0]);
     let mut rows: Vec<_> = names
         .into_iter()
         .zip(&row.values)
         .filter_map(|(name, value)| {
-            let value = number(value)?;
-            Some(Row::new(format!("{what}: {name}"), unit).ours(value))
+            let mine = Row::new(format!("{what}: {name}"), unit).ours(number(value)?);
+            Some(match value {
+                Value::RateAtLeast(_) | Value::CountAtLeast(_) => {
+                    mine.note("at least: no more was offered")
+                }
+                Value::Times(_)
+                | Value::Time(_)
+                | Value::Rate(_)
+                | Value::Size(_)
+                | Value::Count(_)
+                | Value::Share(_)
+                | Value::Series(_)
+                | Value::Unknown(_) => mine,
+            })
         })
         .collect();
     if let Some(effect) = row.effect {
