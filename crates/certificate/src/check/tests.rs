@@ -36,6 +36,21 @@ fn a_bound_that_is_stated_too_small_is_refused() {
 }
 
 #[test]
+fn a_stage_that_no_flow_passes_has_to_keep_no_budget() {
+    let mut with_spare = by_hand();
+    let Stage::Processor(processor) = &with_spare.stages[0] else {
+        panic!("a processor")
+    };
+    let spare = Stage::Processor(Processor {
+        budget_ps: 0,
+        ..processor.clone()
+    });
+    with_spare.stages.push(spare);
+
+    assert_eq!(check(&with_spare).map(|proven| proven.stages), Ok(3));
+}
+
+#[test]
 fn one_more_flow_that_fits_no_budget_is_noticed() {
     let mut crowded = by_hand();
     for number in 0..20 {
