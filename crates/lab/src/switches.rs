@@ -14,6 +14,7 @@ use std::thread::{self, JoinHandle};
 use linux::carrier_watch::{CarrierWatch, Effort};
 use linux::crew;
 use linux::dialer::{self, Dialer};
+use linux::hold::Hold;
 use linux::interface::Interface;
 use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::port::packet::RING_BYTES;
@@ -154,6 +155,8 @@ pub struct Switches {
     waiting: Waiting,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<(Record, Granted)>>,
+    /// Let go once the thread has ended.
+    _holds: Vec<Hold>,
 }
 
 impl Switches {
@@ -174,7 +177,11 @@ impl Switches {
             "a configuration for each switch"
         );
         let (commands, obeyed) = mpsc::channel();
-        let (stations, interfaces) = match settings.forwarding {
+        let Stations {
+            stations,
+            interfaces,
+            holds,
+        } = match settings.forwarding {
             Forwarding::Kernel => kernel_part::stations(network, configs, settings.entries)?,
             Forwarding::Loop(Carried::Packet) => plug_in(network, configs, by_packet(network))?,
             Forwarding::Loop(Carried::Xdp) => {
@@ -216,6 +223,7 @@ impl Switches {
             waiting: settings.waiting,
             stop,
             thread: Some(thread),
+            _holds: holds,
         })
     }
 
@@ -320,13 +328,18 @@ fn by_packet(network: &Network) -> Engine {
     }
 }
 
-/// Opens the ports of every switch. Returns the switches, and the interfaces in the
-/// order in which the ports refer to them.
-fn plug_in(
-    network: &Network,
-    configs: &[Config],
-    engine: Engine,
-) -> io::Result<(Vec<Station>, Vec<Interface>)> {
+/// The switches of a network, with their ports.
+struct Stations {
+    stations: Vec<Station>,
+    /// The interfaces of all ports, in the order in which the ports refer to them.
+    interfaces: Vec<Interface>,
+    /// The right to what programs of the kernel are put at, for as long as the switches
+    /// run. Nobody else is in the namespaces of a lab.
+    holds: Vec<Hold>,
+}
+
+/// Opens the ports of every switch.
+fn plug_in(network: &Network, configs: &[Config], engine: Engine) -> io::Result<Stations> {
     let ends: Vec<_> = ends(network).collect();
     let opened = crew::each(&ends, |_, end| {
         network.switches[end.switch].run(|| Port::open(engine, end.interface.index()))
@@ -337,7 +350,11 @@ fn plug_in(
     }
     let stations = configs.iter().zip(plugs);
     let stations = stations.map(|(config, plugs)| Station::new(config.clone(), plugs));
-    Ok((stations.collect(), interfaces(&ends)?))
+    Ok(Stations {
+        stations: stations.collect(),
+        interfaces: interfaces(&ends)?,
+        holds: Vec::new(),
+    })
 }
 
 fn interfaces(ends: &[PortEnd<'_>]) -> io::Result<Vec<Interface>> {

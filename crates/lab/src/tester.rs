@@ -445,7 +445,7 @@ fn borrow(name: &str) -> Result<Loan, TesterError> {
         },
     };
     let interface = Interface::named(name).map_err(failed)?;
-    let loan = Loan::take(interface, Tags::Anywhere).map_err(failed)?;
+    let loan = Loan::take(interface, Tags::Anywhere).map_err(|error| failed(error.into()))?;
     match loan.interface().carrier().map_err(failed)? {
         Carrier::Present => Ok(loan),
         Carrier::Lost => Err(TesterError::NoCarrier(name.to_owned())),

@@ -6,6 +6,7 @@ mod request;
 mod stamping;
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::thread;
 
@@ -17,6 +18,7 @@ use wire::ethernet::MacAddress;
 
 use crate::clock;
 use crate::namespace::Namespace;
+use crate::netlink::{Netlink, Purpose, Request, attribute, attributes, word};
 use crate::socket::done;
 
 pub use card_stamps::CardStamps;
@@ -238,6 +240,32 @@ impl Interface {
         // That it runs is said shortly before it does: whoever changes anything waits for
         // the one who changes it.
         self.switch(Power::On)
+    }
+
+    /// Asks for the number of the XDP program that sees its frames first, if there is one.
+    /// To be called in the namespace of the interface.
+    ///
+    /// # Errors
+    ///
+    /// If the interface has gone.
+    pub fn xdp_program(&self) -> io::Result<Option<u32>> {
+        const GET_LINK: u16 = 18;
+        /// `struct ifinfomsg`
+        const HEADER_BYTES: usize = 16;
+        const XDP: u16 = 43;
+        /// The program, and those of driver, kernel and card where there are several.
+        const PROGRAMS: RangeInclusive<u16> = 4..=7;
+        let mut header = [0; HEADER_BYTES];
+        header[4..8].copy_from_slice(&self.index.to_ne_bytes());
+        let mut found = None;
+        let request = Request::new(GET_LINK, Purpose::Show, &header);
+        Netlink::open()?.ask_for(request, |message| {
+            let link = message.body.get(HEADER_BYTES..).unwrap_or_default();
+            let xdp = attribute(link, XDP).unwrap_or_default();
+            let program = attributes(xdp).find(|it| PROGRAMS.contains(&it.kind));
+            found = program.and_then(|it| word(it.value, 0));
+        })?;
+        Ok(found)
     }
 
     fn flags(&self) -> io::Result<u16> {

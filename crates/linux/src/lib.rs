@@ -14,6 +14,7 @@
 //! | [`interface`] | one network interface: index, carrier, offloads |
 //! | [`netlink`] | requests to the kernel's network configuration |
 //! | [`discipline`] | the pacing of an interface, with strict priorities |
+//! | [`hold`] | the right to an interface as a port, which one switch has at a time |
 //! | [`loan`] | an interface that serves as a port and is given back as it was |
 //! | [`port`] | a switch port on an interface: AF_PACKET, AF_XDP, or forwarded by the kernel |
 //! | [`kernel_engine`] | a switch whose frames the kernel forwards |
@@ -46,6 +47,7 @@ pub mod departures;
 pub mod descriptors;
 pub mod dialer;
 pub mod discipline;
+pub mod hold;
 pub mod interface;
 pub mod kernel_engine;
 mod link_events;

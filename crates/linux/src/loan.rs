@@ -1,5 +1,8 @@
 //! An interface that serves as a port for a while, and is given back as it was.
 //!
+//! It is lent to one switch at a time ([`Hold`]), and to none while a program of somebody
+//! else's takes its frames before any socket sees them.
+//!
 //! A port wants its interface switched on, and frames as they came over the wire:
 //! not merged, and with their tags. What is not so is changed, and changed back
 //! when the loan ends. So is its queueing discipline, where the kernel is to pace
@@ -14,7 +17,10 @@
 
 use std::io;
 
+use thiserror::Error;
+
 use crate::discipline::{Discipline, PacedLink, PacingError, Shape};
+use crate::hold::{Hold, HoldError};
 use crate::interface::{CardStamps, Interface, Power, ReceiveOffload};
 
 /// What nobody may do to the frames of a port.
@@ -40,16 +46,68 @@ pub struct Loan {
     paced: Option<PacedLink>,
     /// What its card stamped before, if that was changed.
     stamped: Option<CardStamps>,
+    /// Let go at last, once all is as it was.
+    hold: Hold,
+}
+
+/// Why an interface cannot be a port.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LoanError {
+    /// It is one already.
+    #[error(transparent)]
+    Held(HoldError),
+    /// A program takes its frames.
+    #[error(
+        "the XDP program of number {number} takes its frames before a switch sees them: remove it \
+         (`ip link set dev {interface} xdp off`, or end the program that put it there), or choose \
+         another interface"
+    )]
+    Occupied {
+        /// The interface.
+        interface: String,
+        /// The program's number in the kernel.
+        number: u32,
+    },
+    /// The kernel refuses.
+    #[error(transparent)]
+    Kernel(#[from] io::Error),
+}
+
+impl From<HoldError> for LoanError {
+    fn from(error: HoldError) -> Self {
+        match error {
+            HoldError::Kernel(reason) => Self::Kernel(reason),
+            held @ HoldError::Held(_) => Self::Held(held),
+        }
+    }
+}
+
+impl From<LoanError> for io::Error {
+    fn from(error: LoanError) -> Self {
+        match error {
+            LoanError::Kernel(reason) => reason,
+            taken => Self::new(io::ErrorKind::ResourceBusy, taken),
+        }
+    }
 }
 
 impl Loan {
-    /// Makes `interface` fit to be a port.
+    /// Makes `interface`, of the calling thread's namespace, fit to be a port.
     ///
     /// # Errors
     ///
-    /// If it has gone, the driver refuses, or without CAP_NET_ADMIN. Nothing stays
-    /// changed then.
-    pub fn take(interface: Interface, tags: Tags) -> io::Result<Self> {
+    /// If it is one already, somebody else's program takes its frames, it has gone, the
+    /// driver refuses, or without CAP_NET_ADMIN. Nothing stays changed then.
+    pub fn take(interface: Interface, tags: Tags) -> Result<Self, LoanError> {
+        // Before anything is touched that another switch relies on.
+        let hold = Hold::take(interface.index())?;
+        if let Some(number) = interface.xdp_program()? {
+            return Err(LoanError::Occupied {
+                interface: interface.name().to_owned(),
+                number,
+            });
+        }
         let power = interface.power()?;
         let mut loan = Self {
             interface,
@@ -57,6 +115,7 @@ impl Loan {
             suspended: Vec::new(),
             paced: None,
             stamped: None,
+            hold,
         };
         let unwanted = match tags {
             Tags::Anywhere => None,
@@ -75,6 +134,12 @@ impl Loan {
     #[must_use]
     pub fn interface(&self) -> &Interface {
         &self.interface
+    }
+
+    /// Returns the right to the interface, which ends with the loan.
+    #[must_use]
+    pub fn hold(&self) -> &Hold {
+        &self.hold
     }
 
     /// Has the kernel pace the interface during the loan. To be called in the

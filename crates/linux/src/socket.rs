@@ -165,6 +165,30 @@ pub(crate) fn take_statistics(socket: BorrowedFd<'_>) -> io::Result<(u32, u32)> 
     Ok((seen, dropped))
 }
 
+/// Returns who has bound the name that a local socket is connected to.
+pub(crate) fn peer(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
+    let mut peer = libc::ucred {
+        pid: 0,
+        uid: 0,
+        gid: 0,
+    };
+    let mut length = socklen_t::try_from(size_of::<libc::ucred>()).expect("12");
+    // SAFETY: `peer` has room for the `length` bytes of a `ucred`, three numbers of 32
+    // bits of which every value is one.
+    #[expect(unsafe_code, reason = "getsockopt")]
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    done(result)?;
+    Ok(peer)
+}
+
 /// Types without padding, whose every byte may be handed to the kernel.
 pub(crate) trait Plain: Copy {}
 

@@ -28,6 +28,7 @@ use linux::carrier_watch::{CarrierWatch, Effort};
 use linux::dialer::Dialer;
 use linux::kernel_engine::{EngineError, PlugError};
 use linux::listener::Listener;
+use linux::loan::LoanError;
 use linux::packet_loop::{Closed, Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
 use switch::{CONNECTIONS_MAX, Config, FailMode};
@@ -98,6 +99,14 @@ pub enum DatapathError {
         interface: String,
         /// What the kernel says.
         reason: io::Error,
+    },
+    /// Somebody else has an interface.
+    #[error("`{interface}` cannot be a port: {reason}")]
+    Taken {
+        /// Which.
+        interface: String,
+        /// Who, and what to do.
+        reason: Box<LoanError>,
     },
     /// The kernel cannot forward for this switch.
     #[error("{_0}; `--engine packet` does without")]

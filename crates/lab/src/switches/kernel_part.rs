@@ -6,7 +6,7 @@ use std::io;
 
 use linux::crew;
 use linux::discipline::{Discipline, Length};
-use linux::interface::Interface;
+use linux::hold::Hold;
 use linux::kernel_engine::{EngineError, KernelEngine, Manner, RING_BYTES, Settings};
 use linux::packet_loop::{Plug, Station};
 use linux::port::Port;
@@ -15,7 +15,7 @@ use switch::{Config, Pacing, PortConfig};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
-use super::{PortEnd, ends, interfaces};
+use super::{PortEnd, Stations, ends, interfaces};
 use crate::network::Network;
 
 /// The most memory that the rings of all switches take together.
@@ -37,13 +37,12 @@ pub fn kernel_refuses() -> Option<EngineError> {
     KernelEngine::open(&config, settings(&config, 1, 1)).err()
 }
 
-/// Makes the kernel's part of every switch and hangs up their ports. Returns the
-/// switches, and the interfaces in the order in which the ports refer to them.
+/// Makes the kernel's part of every switch and hangs up their ports.
 pub(super) fn stations(
     network: &Network,
     configs: &[Config],
     entries: usize,
-) -> io::Result<(Vec<Station>, Vec<Interface>)> {
+) -> io::Result<Stations> {
     let ends: Vec<_> = ends(network).collect();
     let stations = crew::each(configs, |number, config| {
         let own = ends.iter().enumerate();
@@ -51,9 +50,13 @@ pub(super) fn stations(
         let settings = settings(config, entries, configs.len());
         let room = &network.switches[number];
         room.run(|| station(config.clone(), settings, &own))
-            .map_err(io::Error::other)
     })?;
-    Ok((stations, interfaces(&ends)?))
+    let (stations, holds): (_, Vec<_>) = stations.into_iter().unzip();
+    Ok(Stations {
+        stations,
+        interfaces: interfaces(&ends)?,
+        holds: holds.into_iter().flatten().collect(),
+    })
 }
 
 /// Makes a switch with these ports, each with the place of its interface. The
@@ -62,20 +65,24 @@ fn station(
     mut config: Config,
     settings: Settings,
     ends: &[(usize, &PortEnd<'_>)],
-) -> Result<Station, EngineError> {
+) -> io::Result<(Station, Vec<Hold>)> {
     let rates: BTreeMap<_, _> = config.ports.iter().map(|it| (it.number, it.rate)).collect();
     for port in &mut config.ports {
         port.pacing = Pacing::World;
     }
-    let engine = KernelEngine::open(&config, settings)?;
+    let engine = KernelEngine::open(&config, settings).map_err(io::Error::other)?;
     let hook = engine.hook();
     let mut plugs = Vec::with_capacity(ends.len());
+    let mut holds = Vec::with_capacity(ends.len());
     for (watched, end) in ends {
         let rate = rates.get(&end.number).copied().flatten();
-        let port = hook.plug(end.interface, rate)?;
+        let hold = Hold::take(end.interface.index()).map_err(io::Error::other)?;
+        let port = hook.plug(end.interface, &hold, rate);
+        let port = port.map_err(|error| io::Error::other(EngineError::from(error)))?;
         plugs.push(Plug::new(end.number, Port::Kernel(port), *watched));
+        holds.push(hold);
     }
-    Ok(Station::new(config, plugs).carried_by(engine))
+    Ok((Station::new(config, plugs).carried_by(engine), holds))
 }
 
 fn settings(config: &Config, entries: usize, switches: usize) -> Settings {

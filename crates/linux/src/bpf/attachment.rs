@@ -12,7 +12,6 @@
 //! attachment is refused while there is one, and says which.
 
 mod filter;
-mod hold;
 mod link;
 
 use std::fmt;
@@ -22,8 +21,8 @@ use std::os::fd::AsFd;
 use thiserror::Error;
 
 use super::program::Program;
+use crate::hold::Hold;
 use filter::Filter;
-use hold::Hold;
 use link::Link;
 
 /// Which place to take.
@@ -60,12 +59,6 @@ impl fmt::Display for Hook {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AttachError {
-    /// A switch of a living process has it already.
-    #[error("interface {interface} is a port of another switch that runs on this machine")]
-    Held {
-        /// The interface's number.
-        interface: u32,
-    },
     /// Somebody else's program is there.
     #[error(
         "interface {interface} is used by {occupant}, which would see or take frames before \
@@ -133,7 +126,6 @@ impl fmt::Display for Occupant {
 pub struct Attachment {
     place: Place,
     hook: Hook,
-    _hold: Hold,
 }
 
 #[derive(Debug)]
@@ -150,8 +142,8 @@ pub(super) fn has_links() -> io::Result<bool> {
 }
 
 impl Attachment {
-    /// Attaches `program` to the interface of number `interface` in the calling
-    /// thread's namespace. What a killed process has left there is removed.
+    /// Attaches `program` to the interface that is held, of the calling thread's
+    /// namespace. What a killed process has left there is removed.
     ///
     /// # Errors
     ///
@@ -159,9 +151,10 @@ impl Attachment {
     /// right to.
     pub fn attach(
         program: &Program,
-        interface: u32,
+        hold: &Hold,
         preference: Preference,
     ) -> Result<Self, AttachError> {
+        let interface = hold.interface();
         let refused = |step| {
             move |source| AttachError::Refused {
                 interface,
@@ -169,8 +162,6 @@ impl Attachment {
                 source,
             }
         };
-        let hold = Hold::take(interface).map_err(refused("looking for other switches"))?;
-        let hold = hold.ok_or(AttachError::Held { interface })?;
         filter::remove_left(interface).map_err(refused("removing a filter that was left"))?;
         let filters = filter::occupant(interface).map_err(refused("listing its filters"))?;
         let programs = link::occupant(interface).map_err(refused("listing its programs"))?;
@@ -194,7 +185,6 @@ impl Attachment {
         Ok(Self {
             place: place.map_err(refused("putting it there"))?,
             hook,
-            _hold: hold,
         })
     }
 

@@ -20,6 +20,7 @@ use crate::bpf::object::Object;
 use crate::bpf::program::Program;
 use crate::discipline::paced_link::Pacing;
 use crate::discipline::{self, Discipline, Length, PacedLink, PacingError, QueueReader, Shape};
+use crate::hold::Hold;
 use crate::interface::Interface;
 use crate::port::KernelPort;
 use std::os::fd::AsFd;
@@ -164,17 +165,24 @@ impl Hook {
     }
 
     /// Makes `interface`, of the calling thread's namespace, a port that sends at
-    /// `rate`.
+    /// `rate`. Its `hold` has to live as long as the port.
     ///
     /// # Errors
     ///
     /// If somebody else uses it, the kernel lacks something, or without CAP_NET_ADMIN
     /// and CAP_NET_RAW. Nothing stays changed then.
+    ///
+    /// # Panics
+    ///
+    /// If what is held is another interface.
     pub fn plug(
         &self,
         interface: &Interface,
+        hold: &Hold,
         rate: Option<BitRate>,
     ) -> Result<KernelPort, PlugError> {
+        let index = interface.index();
+        assert_eq!(index, hold.interface(), "the interface is held");
         let shape = |rate| Shape {
             rate,
             length: self.manner.queue,
@@ -182,9 +190,8 @@ impl Hook {
         let paced =
             rate.map(|rate| PacedLink::take(interface, self.manner.discipline, shape(rate)));
         let paced = paced.transpose()?;
-        let index = interface.index();
         self.know(index, NO_PORT).map_err(PlugError::Interfaces)?;
-        let attachment = Attachment::attach(&self.program, index, self.manner.preference)?;
+        let attachment = Attachment::attach(&self.program, hold, self.manner.preference)?;
         let (class, queues) = match paced.as_ref().map(PacedLink::pacing) {
             Some(Pacing::Htb(_)) => {
                 let queues = QueueReader::open(index).map_err(PlugError::Socket)?;

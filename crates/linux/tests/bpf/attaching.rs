@@ -2,6 +2,7 @@
 //! does not take a place that somebody else has.
 
 use linux::bpf::attachment::{AttachError, Attachment, Hook, Occupant, Preference};
+use linux::hold::Hold;
 use linux::netlink::{Netlink, Purpose, Request};
 
 use crate::world::{Action, Cable, Probe, await_some, frame};
@@ -83,24 +84,6 @@ fn a_program_takes_the_place_of_another_without_a_gap() {
 
         assert_eq!(first.tally(Action::Drop), 1, "{way}");
     }
-}
-
-#[test]
-fn an_interface_is_the_port_of_one_switch() {
-    let Some(probe) = Probe::load_or_skip("an_interface_is_the_port_of_one_switch") else {
-        return;
-    };
-    let cable = Cable::lay();
-
-    let attachment = attach(&cable, &probe, Preference::Best).unwrap();
-    let second = attach(&cable, &probe, Preference::Filter);
-    assert!(
-        matches!(second, Err(AttachError::Held { .. })),
-        "{second:?}"
-    );
-    drop(attachment);
-
-    assert!(attach(&cable, &probe, Preference::Filter).is_ok());
 }
 
 #[test]
@@ -200,6 +183,9 @@ fn attach_to(
     preference: Preference,
 ) -> Result<Attachment, AttachError> {
     let program = &probe.program;
-    let attach = || Attachment::attach(program, interface, preference);
+    let attach = || {
+        let hold = Hold::take(interface).unwrap();
+        Attachment::attach(program, &hold, preference)
+    };
     cable.namespace.run(attach)
 }

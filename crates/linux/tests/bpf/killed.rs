@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use linux::bpf::attachment::{Attachment, Preference};
+use linux::hold::Hold;
 use linux::interface::Interface;
 
 use crate::world::{Action, Cable, Probe, await_some, frame};
@@ -25,8 +26,10 @@ fn a_killed_process_leaves_no_program_in_the_way_of_the_next() {
 
         cable.namespace.run(|| kill_a_victim(way));
         let program = &probe.program;
-        let attach = || Attachment::attach(program, cable.near, Preference::Best);
         // A killed process's descriptors are closed after it was waited for.
+        let hold = || Hold::take(cable.near).ok();
+        let hold = await_some("the end of the hold", || cable.namespace.run(hold));
+        let attach = || Attachment::attach(program, &hold, Preference::Best);
         let _attachment = await_some("the end of the link", || cable.namespace.run(attach).ok());
 
         cable.send(&frame(Action::Drop, 1));
@@ -67,7 +70,8 @@ fn a_victim_attaches_and_waits() {
     };
     let probe = Probe::load_or_skip("a_victim_attaches_and_waits").unwrap();
     let near = Interface::named("near").unwrap().index();
-    let _attachment = Attachment::attach(&probe.program, near, preference).unwrap();
+    let hold = Hold::take(near).unwrap();
+    let _attachment = Attachment::attach(&probe.program, &hold, preference).unwrap();
 
     println!("{READY}");
 

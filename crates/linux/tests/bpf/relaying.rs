@@ -3,6 +3,7 @@
 use linux::bpf::attachment::{Attachment, Preference};
 use linux::bpf::relay::{ClassByte, Hook, Relay};
 use linux::discipline::{self, Length, QueueReader, Shape};
+use linux::hold::Hold;
 use linux::netlink::Netlink;
 use units::BitRate;
 
@@ -22,7 +23,8 @@ fn a_relay_moves_frames_to_the_other_interface() {
             let accept = Relay::accept(cable.far).unwrap();
             (accept, Relay::attach(cable.near, cable.near, hook).unwrap())
         });
-        let attach = || Attachment::attach(&probe.program, cable.far, Preference::Best);
+        let hold = cable.namespace.run(|| Hold::take(cable.far)).unwrap();
+        let attach = || Attachment::attach(&probe.program, &hold, Preference::Best);
         let _probe = cable.namespace.run(attach).unwrap();
 
         cable.send(&frame(Action::Drop, 1));

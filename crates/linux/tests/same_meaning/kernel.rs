@@ -18,6 +18,7 @@ use linux::bpf::object::Object;
 use linux::bpf::program::Program;
 use linux::bpf::record_ring::RecordRing;
 use linux::bpf::test_run::Context;
+use linux::hold::Hold;
 use linux::kernel_engine::Handed;
 use linux::sender::{ClassId, Queued, Sender};
 use switch::compiled::layout::{Region, handed, settings, total};
@@ -102,8 +103,8 @@ impl Kernel {
         let program = load(&cables, &regions, &ring)?;
         let ports = 1..=PORTS_MAX;
         let attachments = ports.clone().map(|port| {
-            let interface = cables.interface(port);
-            Attachment::attach(&program, interface, Preference::Best).unwrap()
+            let hold = Hold::take(cables.interface(port)).unwrap();
+            Attachment::attach(&program, &hold, Preference::Best).unwrap()
         });
         let attachments = attachments.collect();
         let class = ClassId { major: 0, minor: 0 };

@@ -152,7 +152,10 @@ impl Carried {
             EngineChoice::Packet => Self::each(plan, PortEngine::Packet, Reason::Asked),
             EngineChoice::Auto => match Self::in_kernel(plan, Reason::Best) {
                 Ok(carried) => Ok(carried),
-                Err(error @ DatapathError::NoInterface(_)) => Err(error),
+                // No other engine would help.
+                Err(error @ (DatapathError::NoInterface(_) | DatapathError::Taken { .. })) => {
+                    Err(error)
+                }
                 Err(error) => Self::each(plan, PortEngine::Best, Reason::KernelCannot(error)),
             },
         }

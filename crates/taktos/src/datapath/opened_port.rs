@@ -95,8 +95,8 @@ impl FoundPort {
     /// If it cannot.
     pub fn hang(mut self, hook: &Hook) -> Result<OpenedPort, DatapathError> {
         let refused = |reason| refused(&self.config.name, reason);
-        let loan = Loan::take(self.interface, Tags::Anywhere).map_err(refused)?;
-        let port = hook.plug(loan.interface(), self.config.rate);
+        let loan = borrow(&self.interface, Tags::Anywhere).map_err(refused)?;
+        let port = hook.plug(loan.interface(), loan.hold(), self.config.rate);
         let port = port.map_err(|reason| DatapathError::Hanging {
             interface: self.config.name.clone(),
             reason: Box::new(reason),
@@ -115,9 +115,13 @@ impl FoundPort {
 }
 
 fn refused(interface: &str, reason: io::Error) -> DatapathError {
-    DatapathError::Port {
-        interface: interface.to_owned(),
-        reason,
+    let interface = interface.to_owned();
+    match reason.downcast() {
+        Ok(taken) => DatapathError::Taken {
+            interface,
+            reason: Box::new(taken),
+        },
+        Err(reason) => DatapathError::Port { interface, reason },
     }
 }
 
@@ -199,7 +203,7 @@ fn carry(interface: Interface, engine: PortEngine) -> io::Result<(Loan, Port, St
 
 fn by_packet(interface: Interface, why: &str) -> io::Result<(Loan, Port, String)> {
     let index = interface.index();
-    let loan = Loan::take(interface, Tags::Anywhere)?;
+    let loan = borrow(&interface, Tags::Anywhere)?;
     let ring_bytes = RING_BYTES;
     let port = Port::open(Engine::Packet { ring_bytes }, index)?;
     Ok((loan, port, format!("packet socket ({why})")))
@@ -211,13 +215,17 @@ fn by_xdp(
     why: &str,
 ) -> io::Result<(Loan, Port, String)> {
     let index = interface.index();
-    let loan = Loan::take(interface, Tags::InFrames)?;
+    let loan = borrow(&interface, Tags::InFrames)?;
     let port = after_predecessor(|| Port::open(Engine::Xdp(attachment), index))?;
     Ok((loan, port, format!("AF_XDP ({why})")))
 }
 
+fn borrow(interface: &Interface, tags: Tags) -> io::Result<Loan> {
+    after_predecessor(|| Ok(Loan::take(interface.try_clone()?, tags)?))
+}
+
 /// Opens something that may be in use by a switch that ended a moment ago: the
-/// kernel lets go of a receive queue some time after the process.
+/// kernel lets go of it, a receive queue above all, some time after the process.
 fn after_predecessor<R>(mut open: impl FnMut() -> io::Result<R>) -> io::Result<R> {
     let give_up = Instant::now() + PREDECESSOR_LINGERS;
     loop {

@@ -15,6 +15,7 @@ mod kernel_engine;
 mod listeners;
 mod measurements;
 mod modes;
+mod one_switch_an_interface;
 mod openflow;
 mod privilege;
 mod profile;

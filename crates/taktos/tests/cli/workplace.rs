@@ -164,6 +164,11 @@ impl Running {
         &self.said
     }
 
+    /// Returns the number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

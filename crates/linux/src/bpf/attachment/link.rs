@@ -103,6 +103,7 @@ mod tests {
     use crate::bpf::object::Object;
     use crate::bpf::program::Program;
     use crate::bpf::record_ring::RecordRing;
+    use crate::hold::Hold;
     use crate::namespace::Namespace;
 
     /// The loopback, in a namespace of its own.
@@ -126,7 +127,8 @@ mod tests {
             return;
         };
 
-        let attach = || Attachment::attach(&program, INTERFACE, Preference::Best);
+        let hold = namespace.run(|| Hold::take(INTERFACE)).unwrap();
+        let attach = || Attachment::attach(&program, &hold, Preference::Best);
         let error = namespace.run(attach).unwrap_err();
 
         let AttachError::Occupied { occupant, .. } = error else {
