@@ -36,6 +36,7 @@ mod plan;
 mod refusal;
 mod remedies;
 mod request;
+mod reservation;
 mod room;
 pub mod routes;
 mod shaped;

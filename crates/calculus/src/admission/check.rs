@@ -3,9 +3,10 @@
 use units::{BitRate, DataSize, Delay};
 
 use super::load::{Load, StageLoad};
-use super::plan::{Part, Plan, Reservation};
+use super::plan::Plan;
 use super::refusal::{Breach, Constraint};
 use super::request::MIN_FRAME;
+use super::reservation::Reservation;
 use super::shaped;
 use super::stage::{FailureId, Room, Stage, StageId};
 use crate::bounds::concave;
@@ -18,7 +19,7 @@ use crate::bounds::strict_priority::{self, CLASSES, ClassBound, ClassLoad};
 pub(super) fn plan_fits(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> Result<(), Breach> {
     let mut first = None;
     for reservation in &plan.reservations {
-        match reservation_fits(plan, reservation, stages, loads) {
+        match reservation_fits(reservation, stages, loads) {
             Ok(()) => {}
             Err(breach) if breach.constraint.is_overload() => return Err(breach),
             Err(breach) => first = first.or(Some(breach)),
@@ -30,34 +31,26 @@ pub(super) fn plan_fits(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> R
 /// Returns whether every stage that `plan` touches keeps its budgets.
 pub(super) fn plan_holds(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> bool {
     let mut reservations = plan.reservations.iter();
-    reservations.all(|reservation| reservation_fits(plan, reservation, stages, loads).is_ok())
+    reservations.all(|reservation| reservation_fits(reservation, stages, loads).is_ok())
 }
 
 fn reservation_fits(
-    plan: &Plan,
     reservation: &Reservation,
     stages: &[Stage],
     loads: &[StageLoad],
 ) -> Result<(), Breach> {
     let load = &loads[reservation.stage.index()];
-    let fits_with = |failure, more: &[Reservation]| {
-        let case = Case {
-            stage: reservation.stage,
-            stages,
-            load,
-            failure,
-            more,
-        };
-        case.fits(reservation.class)
-    };
-    match (reservation.failure, reservation.part) {
-        (None, _) => always_fits(reservation, stages, load),
-        (failure, Part::Whole) => fits_with(failure, &[*reservation]),
-        (failure, Part::Excess { over }) => {
-            let always = plan.reservations[over];
-            fits_with(failure, &[always, *reservation])
-        }
+    if reservation.failure.is_none() {
+        return always_fits(reservation, stages, load);
     }
+    let case = Case {
+        stage: reservation.stage,
+        stages,
+        load,
+        failure: reservation.failure,
+        more: &[reservation.whole()],
+    };
+    case.fits(reservation.class)
 }
 
 /// Checks a reservation that counts in every case.

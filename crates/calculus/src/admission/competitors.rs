@@ -5,7 +5,8 @@ use units::{DataSize, Delay};
 use super::check::worst_delay;
 use super::ledger::{FlowId, Ledger};
 use super::load::Load;
-use super::plan::{Plan, Share};
+use super::plan::Plan;
+use super::reservation::Share;
 use super::stage::{Stage, StageId};
 use crate::bounds::processing::{FRAME, FrameBucket};
 use crate::min_plus::TokenBucket;
@@ -75,7 +76,7 @@ impl Ledger {
                 flow,
                 class: request.class,
                 largest_frame: request.largest_frame,
-                takes: self.time_for(stage, class, part.share),
+                takes: self.time_for(stage, class, part.share()),
             }));
         }
         competitors.sort_by_key(|competitor| std::cmp::Reverse(competitor.takes));

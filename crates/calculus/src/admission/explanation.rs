@@ -5,7 +5,8 @@ use units::{DataSize, Delay};
 use super::check::worst_delay;
 use super::ledger::{FlowId, Ledger};
 use super::load::Load;
-use super::plan::{Plan, Reservation, Share};
+use super::plan::Plan;
+use super::reservation::{Reservation, Share};
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
 use crate::bounds::strict_priority;
@@ -104,7 +105,7 @@ impl Ledger {
 
     fn competition(&self, stage: &Stage, reservation: &Reservation) -> Competition {
         let load = self.load(reservation.stage);
-        match (stage, load.total(None), reservation.share) {
+        match (stage, load.total(None), reservation.share()) {
             (Stage::Processing { .. }, Load::Processing(frames), Share::Processing(own)) => {
                 Competition::Processing {
                     own,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use units::DataSize;
 
-use super::plan::{Part, Reservation, Share};
+use super::reservation::{Reservation, Share};
 use super::sides::{Arrivals, Sides};
 use super::stage::{FailureId, Stage};
 use crate::bounds::processing::FrameBucket;
@@ -36,16 +36,14 @@ impl Load {
 
     /// Adds what `reservation` brings.
     pub(super) fn add(&mut self, reservation: &Reservation) {
-        match (self, reservation.share) {
+        match (self, reservation.share()) {
             (Self::Processing(frames), Share::Processing(share)) => *frames += share,
             (Self::Port(classes), Share::Port(share, _)) => {
                 let load = &mut classes[usize::from(reservation.class)];
                 load.traffic += share;
-                match reservation.part {
-                    Part::Whole => {
-                        load.largest_frame = load.largest_frame.max(reservation.largest_frame);
-                    }
-                    Part::Excess { .. } => {} // Its frames are those counted always.
+                // Otherwise its frames are those counted always.
+                if reservation.is_whole() {
+                    load.largest_frame = load.largest_frame.max(reservation.largest_frame);
                 }
             }
             (Self::Processing(_), Share::Port(..)) | (Self::Port(_), Share::Processing(_)) => {
@@ -57,7 +55,7 @@ impl Load {
     /// Takes away what `reservation` brought, but for its largest frame, which
     /// only a look at the other flows can tell.
     fn subtract(&mut self, reservation: &Reservation) {
-        match (self, reservation.share) {
+        match (self, reservation.share()) {
             (Self::Processing(frames), Share::Processing(share)) => *frames -= share,
             (Self::Port(classes), Share::Port(share, _)) => {
                 classes[usize::from(reservation.class)].traffic -= share;
@@ -148,19 +146,17 @@ impl StageLoad {
     pub(super) fn reserve(&mut self, reservation: &Reservation, stage: &Stage) {
         self.case_mut(reservation.failure, stage).add(reservation);
         self.sides.add(reservation);
-        match reservation.part {
-            Part::Whole => *self.sizes.entry(size_key(reservation)).or_insert(0) += 1,
-            Part::Excess { .. } => {}
+        if reservation.is_whole() {
+            *self.sizes.entry(size_key(reservation)).or_insert(0) += 1;
         }
     }
 
     /// Takes a reservation back, so that nothing tells that it has been there.
     pub(super) fn release(&mut self, reservation: &Reservation, stage: &Stage) {
         self.sides.subtract(reservation);
-        let largest = match reservation.part {
-            Part::Whole => Some(self.forget_size(reservation)),
-            Part::Excess { .. } => None,
-        };
+        let largest = reservation
+            .is_whole()
+            .then(|| self.forget_size(reservation));
         let load = self.case_mut(reservation.failure, stage);
         load.subtract(reservation);
         match (load, largest) {

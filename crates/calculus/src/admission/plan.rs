@@ -17,39 +17,15 @@
 //! Where all frames of a flow come to a stage from the same stage before it, that
 //! one is their *origin*: they come over one link, and no denser than it carries.
 
-use units::{DataSize, Delay};
+use units::Delay;
 
 use super::copies::{self, Passing};
 use super::refusal::{Breach, Constraint};
 use super::request::{Hop, Malformed, Redundant, Request, Tree};
+use super::reservation::{Arrival, Part, Reservation, Share};
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
 use crate::min_plus::TokenBucket;
-
-/// What one flow reserves at one stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reservation {
-    pub(super) stage: StageId,
-    /// The failure under which it counts, or nothing if it always does.
-    pub(super) failure: Option<FailureId>,
-    pub(super) class: u8,
-    pub(super) largest_frame: DataSize,
-    /// What it brings in the long run.
-    pub(super) share: Share,
-    /// What its peak allows; the same again if it has none.
-    pub(super) peak: Share,
-    pub(super) part: Part,
-    /// The stage from which all of its frames come here, if there is one.
-    pub(super) origin: Option<StageId>,
-}
-
-/// An amount in what the stage counts in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Share {
-    Processing(FrameBucket),
-    /// A link counts in bits, and a queue perhaps in frames.
-    Port(TokenBucket, FrameBucket),
-}
 
 /// What a flow brings as it leaves its sender.
 #[derive(Clone, Copy, Debug)]
@@ -72,18 +48,6 @@ impl<'a> Sent<'a> {
                 .map(|peak| (peak, FrameBucket::of(peak, request.smallest_frame))),
         }
     }
-}
-
-/// Whether a reservation is all that the flow has at its stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// All of it.
-    Whole,
-    /// What comes, under the failure, on top of a reservation that always counts.
-    Excess {
-        /// The place of that reservation in the plan.
-        over: usize,
-    },
 }
 
 /// The end of a tree and the latest that a frame arrives there.
@@ -231,23 +195,25 @@ impl Plan {
         let of_base = copies::passing(base, tree, redundant.eliminator);
         let of_tree = copies::passing(tree, base, redundant.eliminator);
         self.reservations.clear();
+        let second = |at: usize, windows: &[Window]| {
+            let hop: &Hop = &tree.hops[at];
+            arrival(hop.stage, tree.origin(hop), stages, sent, windows[at])
+        };
         for (at, hop) in base.hops.iter().enumerate() {
-            let origin = base.origin(hop);
-            let mut both = passing(hop.stage, origin, stages, sent, self.base[at]);
-            if let Some(other) = self.in_alternative.find(hop.stage)
-                && of_base[at] == Passing::OwnCopy
-            {
-                let origin = tree.origin(&tree.hops[other]);
-                let second = passing(hop.stage, origin, stages, sent, self.alternative[other]);
-                both.join_copy(&second);
-            }
-            self.reservations.push(both);
+            let first = arrival(hop.stage, base.origin(hop), stages, sent, self.base[at]);
+            let other = self.in_alternative.find(hop.stage);
+            let part = match other.filter(|_| of_base[at] == Passing::OwnCopy) {
+                Some(other) => Part::Copies([first, second(other, &self.alternative)]),
+                None => Part::Whole(first),
+            };
+            let reservation = reservation(hop.stage, None, sent.request, part);
+            self.reservations.push(reservation);
         }
         for (at, hop) in tree.hops.iter().enumerate() {
             if of_tree[at] == Passing::OwnCopy && self.in_base.find(hop.stage).is_none() {
-                let origin = tree.origin(hop);
-                let second = passing(hop.stage, origin, stages, sent, self.alternative[at]);
-                self.reservations.push(second);
+                let part = Part::Whole(second(at, &self.alternative));
+                let reservation = reservation(hop.stage, None, sent.request, part);
+                self.reservations.push(reservation);
             }
         }
     }
@@ -299,42 +265,30 @@ impl Plan {
         Ok(())
     }
 
-    /// Reserves what the alternative adds to the base tree.
+    /// Reserves what comes under a failure: at stages of the alternative alone what
+    /// it brings there, and at those of the base tree what comes there by either,
+    /// in place of what always does.
     fn reserve_under(&mut self, failure: FailureId, tree: &Tree, sent: Sent<'_>, stages: &[Stage]) {
-        let request = sent.request;
-        let reservation = |stage, (share, peak), part, origin| Reservation {
-            stage,
-            failure: Some(failure),
-            class: request.class,
-            largest_frame: request.largest_frame,
-            share,
-            peak,
-            part,
-            origin,
-        };
+        let (request, under) = (sent.request, Some(failure));
         for (hop, window) in tree.hops.iter().zip(&self.alternative) {
-            let origin = tree.origin(hop);
-            match self.in_base.find(hop.stage) {
-                None => {
-                    let shares = shares_at(hop.stage, stages, sent, *window);
-                    let whole = reservation(hop.stage, shares, Part::Whole, origin);
-                    self.reservations.push(whole);
-                }
-                Some(at) if self.reservations[at].origin != origin => {
-                    self.reservations[at].origin = None;
-                }
-                Some(_) => {}
+            if self.in_base.find(hop.stage).is_none() {
+                let whole = arrival(hop.stage, tree.origin(hop), stages, sent, *window);
+                let whole = reservation(hop.stage, under, request, Part::Whole(whole));
+                self.reservations.push(whole);
             }
         }
-        for (at, window) in self.base_under_failure.iter().enumerate() {
-            let always = self.reservations[at];
-            let (share, peak) = shares_at(always.stage, stages, sent, *window);
-            if share != always.share {
-                let shares = (share.above(always.share), peak.above(always.peak));
-                let part = Part::Excess { over: at };
-                // Its frames may come from elsewhere than they always do.
-                let excess = reservation(always.stage, shares, part, None);
-                self.reservations.push(excess);
+        let hops = request.base.hops.iter().zip(&self.base_under_failure);
+        for (at, (hop, window)) in hops.enumerate() {
+            let Part::Whole(of) = self.reservations[at].part else {
+                unreachable!("a flow with alternatives has no second copies")
+            };
+            let other = self.in_alternative.find(hop.stage);
+            let elsewhere = other.is_some_and(|at| tree.origin(&tree.hops[at]) != of.origin);
+            let origin = of.origin.filter(|_| !elsewhere);
+            let by = arrival(hop.stage, origin, stages, sent, *window);
+            if by != of {
+                let instead = reservation(hop.stage, under, request, Part::Instead { of, by });
+                self.reservations.push(instead);
             }
         }
     }
@@ -464,7 +418,8 @@ fn too_late(needed: Delay, request: &Request, failure: Option<FailureId>) -> Bre
     }
 }
 
-/// Returns what a flow reserves at a stage that it always passes.
+/// Returns what a flow reserves that always passes `stage`, if frames come there
+/// from `origin` in `window`.
 pub(super) fn passing(
     stage: StageId,
     origin: Option<StageId>,
@@ -472,82 +427,44 @@ pub(super) fn passing(
     sent: Sent<'_>,
     window: Window,
 ) -> Reservation {
-    let request = sent.request;
-    let (share, peak) = shares_at(stage, stages, sent, window);
+    let arrival = arrival(stage, origin, stages, sent, window);
+    reservation(stage, None, sent.request, Part::Whole(arrival))
+}
+
+fn reservation(
+    stage: StageId,
+    failure: Option<FailureId>,
+    request: &Request,
+    part: Part,
+) -> Reservation {
     Reservation {
         stage,
-        failure: None,
+        failure,
         class: request.class,
         largest_frame: request.largest_frame,
-        share,
-        peak,
-        part: Part::Whole,
-        origin,
+        part,
     }
 }
 
-/// Returns what a flow reserves at a stage, and what its peak allows there.
-fn shares_at(stage: StageId, stages: &[Stage], sent: Sent<'_>, window: Window) -> (Share, Share) {
+/// Returns what a flow brings to a stage, to which it comes from `origin` in
+/// `window`.
+fn arrival(
+    stage: StageId,
+    origin: Option<StageId>,
+    stages: &[Stage],
+    sent: Sent<'_>,
+    window: Window,
+) -> Arrival {
     let (stage, late) = (&stages[stage.index()], window.length());
     let share = |(traffic, frames): (TokenBucket, FrameBucket)| match stage {
         Stage::Processing { .. } => Share::Processing(frames.spread_by(late)),
         Stage::Port { .. } => Share::Port(traffic.spread_by(late), frames.spread_by(late)),
     };
     let long = share((sent.traffic, sent.frames));
-    (long, sent.peak.map_or(long, share))
-}
-
-impl Reservation {
-    /// Returns what it brings to a processor, and nothing if it is for a port.
-    pub(super) fn frames(&self) -> FrameBucket {
-        match self.share {
-            Share::Processing(frames) => frames,
-            Share::Port(..) => FrameBucket::default(),
-        }
-    }
-
-    /// Returns what it brings to a port, and nothing if it is for a processor.
-    pub(super) fn traffic(&self) -> TokenBucket {
-        match self.share {
-            Share::Processing(_) => TokenBucket::NOTHING,
-            Share::Port(traffic, _) => traffic,
-        }
-    }
-
-    /// Adds what the second copies of a flow bring to the stage.
-    fn join_copy(&mut self, second: &Self) {
-        self.share = self.share.plus(second.share);
-        self.peak = self.peak.plus(second.peak);
-        if self.origin != second.origin {
-            self.origin = None;
-        }
-    }
-}
-
-impl Share {
-    fn plus(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Processing(this), Self::Processing(other)) => Self::Processing(this + other),
-            (Self::Port(bits, frames), Self::Port(other, others)) => {
-                Self::Port(bits + other, frames + others)
-            }
-            (Self::Processing(_), Self::Port(..)) | (Self::Port(..), Self::Processing(_)) => {
-                unreachable!("both are shares of one stage")
-            }
-        }
-    }
-
-    /// Returns what this is above `other`, which is no more.
-    fn above(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Processing(this), Self::Processing(other)) => Self::Processing(this - other),
-            (Self::Port(bits, frames), Self::Port(other, others)) => {
-                Self::Port(bits - other, frames - others)
-            }
-            (Self::Processing(_), Self::Port(..)) | (Self::Port(..), Self::Processing(_)) => {
-                unreachable!("both are shares of one stage")
-            }
-        }
+    Arrival {
+        share: long,
+        peak: sent.peak.map_or(long, share),
+        origin,
     }
 }
 

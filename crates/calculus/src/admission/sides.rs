@@ -17,8 +17,8 @@
 
 use units::DataSize;
 
-use super::plan::{Reservation, Share};
 use super::request::MIN_FRAME;
+use super::reservation::{Arrival, Part, Reservation, Share};
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::concave::{Line, Source};
 use crate::bounds::processing::{FRAME, FrameBucket};
@@ -31,7 +31,7 @@ type Side = (Option<FailureId>, Option<StageId>, u8);
 /// What the flows of one side bring together, in what the stage counts in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sums {
-    reservations: u64,
+    arrivals: u64,
     contracts: Line,
     peaks: Line,
     /// The same in frames, at a port: its queues may be limited in these.
@@ -42,96 +42,147 @@ struct Sums {
 /// The sums of all sides of a stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sides {
-    /// In the order of the sides.
-    sums: Vec<(Side, Sums)>,
+    sums: SumsBySide,
+    /// What comes under a failure otherwise than always, and is in the sums of that
+    /// failure: as it always comes, which does not count then.
+    replaced: SumsBySide,
 }
 
 impl Sides {
     pub(super) fn add(&mut self, reservation: &Reservation) {
-        let side = side(reservation);
-        let at = self.find(&side).unwrap_or_else(|at| {
-            self.sums.insert(at, (side, Sums::default()));
-            at
-        });
-        self.sums[at].1.add(reservation);
+        let Reservation { failure, class, .. } = *reservation;
+        let side = |arrival: &Arrival| (failure, arrival.origin, class);
+        match &reservation.part {
+            Part::Whole(arrival) => self.sums.add(side(arrival), arrival),
+            Part::Copies(copies) => copies
+                .iter()
+                .for_each(|copy| self.sums.add(side(copy), copy)),
+            Part::Instead { of, by } => {
+                self.replaced.add(side(of), of);
+                self.sums.add(side(by), by);
+            }
+        }
     }
 
     /// Takes away what `reservation` added.
     pub(super) fn subtract(&mut self, reservation: &Reservation) {
-        let found = self.find(&side(reservation));
-        let at = found.expect("what is released was reserved");
-        let sums = &mut self.sums[at].1;
-        sums.subtract(reservation);
-        if sums.reservations == 0 {
-            self.sums.remove(at);
+        let Reservation { failure, class, .. } = *reservation;
+        let side = |arrival: &Arrival| (failure, arrival.origin, class);
+        match &reservation.part {
+            Part::Whole(arrival) => self.sums.subtract(side(arrival), arrival),
+            Part::Copies(copies) => copies
+                .iter()
+                .for_each(|copy| self.sums.subtract(side(copy), copy)),
+            Part::Instead { of, by } => {
+                self.replaced.subtract(side(of), of);
+                self.sums.subtract(side(by), by);
+            }
         }
     }
 
     /// Returns whether anything counts under a failure.
     pub(super) fn have(&self, failure: FailureId) -> bool {
-        let from = self
-            .sums
-            .partition_point(|((of, ..), _)| *of < Some(failure));
-        let first = self.sums.get(from);
-        first.is_some_and(|((of, ..), _)| *of == Some(failure))
-    }
-
-    fn find(&self, side: &Side) -> Result<usize, usize> {
-        self.sums.binary_search_by_key(side, |(side, _)| *side)
+        self.sums.of_case(Some(failure)).next().is_some()
     }
 
     /// Returns what comes under `failure`, or while nothing is broken, together
-    /// with `more`.
+    /// with `more`, of which nothing is counted yet.
     pub(super) fn under(&self, failure: Option<FailureId>, more: &[Reservation]) -> Arrivals {
         let mut arrivals = Arrivals::default();
-        for case in [None, failure]
-            .into_iter()
-            .take(1 + usize::from(failure.is_some()))
-        {
-            let from = self.sums.partition_point(|((of, ..), _)| *of < case);
-            let of_case = self.sums[from..].iter();
-            for ((_, origin, class), sums) in of_case.take_while(|((of, ..), _)| *of == case) {
-                arrivals.sums_of((*origin, *class)).and(sums);
+        for (side, sums) in self.sums.of_case(None) {
+            arrivals.sums_of(side).and(sums);
+        }
+        if failure.is_some() {
+            for (side, sums) in self.replaced.of_case(failure) {
+                arrivals.sums_of(side).without(sums);
+            }
+            for (side, sums) in self.sums.of_case(failure) {
+                arrivals.sums_of(side).and(sums);
             }
         }
         for reservation in more {
-            let (_, origin, class) = side(reservation);
-            arrivals.sums_of((origin, class)).add(reservation);
+            let arriving = match &reservation.part {
+                Part::Whole(arrival) | Part::Instead { of: _, by: arrival } => {
+                    std::slice::from_ref(arrival)
+                }
+                Part::Copies(copies) => copies,
+            };
+            for arrival in arriving {
+                let side = (arrival.origin, reservation.class);
+                arrivals.sums_of(side).and(&Sums::of(arrival));
+            }
         }
+        arrivals.sums.retain(|(_, sums)| sums.arrivals > 0);
         arrivals
     }
 }
 
-fn side(reservation: &Reservation) -> Side {
-    (reservation.failure, reservation.origin, reservation.class)
+/// Sums in the order of their sides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct SumsBySide(Vec<(Side, Sums)>);
+
+impl SumsBySide {
+    fn add(&mut self, side: Side, arrival: &Arrival) {
+        let at = self.find(&side).unwrap_or_else(|at| {
+            self.0.insert(at, (side, Sums::default()));
+            at
+        });
+        self.0[at].1.and(&Sums::of(arrival));
+    }
+
+    fn subtract(&mut self, side: Side, arrival: &Arrival) {
+        let at = self.find(&side).expect("what is released was reserved");
+        let sums = &mut self.0[at].1;
+        sums.without(&Sums::of(arrival));
+        if sums.arrivals == 0 {
+            self.0.remove(at);
+        }
+    }
+
+    fn find(&self, side: &Side) -> Result<usize, usize> {
+        self.0.binary_search_by_key(side, |(side, _)| *side)
+    }
+
+    /// Returns what is summed under `case` alone, by origin and class.
+    fn of_case(
+        &self,
+        case: Option<FailureId>,
+    ) -> impl Iterator<Item = ((Option<StageId>, u8), &Sums)> {
+        let from = self.0.partition_point(|((of, ..), _)| *of < case);
+        let of_case = self.0[from..].iter();
+        of_case
+            .take_while(move |((of, ..), _)| *of == case)
+            .map(|((_, origin, class), sums)| ((*origin, *class), sums))
+    }
 }
 
 impl Sums {
-    fn add(&mut self, reservation: &Reservation) {
-        self.and(&Self {
-            reservations: 1,
-            contracts: line(reservation.share),
-            peaks: line(reservation.peak),
-            frames: frame_line(reservation.share),
-            peak_frames: frame_line(reservation.peak),
-        });
+    fn of(arrival: &Arrival) -> Self {
+        Self {
+            arrivals: 1,
+            contracts: line(arrival.share),
+            peaks: line(arrival.peak),
+            frames: frame_line(arrival.share),
+            peak_frames: frame_line(arrival.peak),
+        }
     }
 
     fn and(&mut self, other: &Self) {
-        self.reservations += other.reservations;
+        self.arrivals += other.arrivals;
         self.contracts = self.contracts.and(other.contracts);
         self.peaks = self.peaks.and(other.peaks);
         self.frames = self.frames.and(other.frames);
         self.peak_frames = self.peak_frames.and(other.peak_frames);
     }
 
-    fn subtract(&mut self, reservation: &Reservation) {
-        self.reservations -= 1;
+    /// Takes a part out of a sum again.
+    fn without(&mut self, part: &Self) {
+        self.arrivals -= part.arrivals;
         for (sum, part) in [
-            (&mut self.contracts, line(reservation.share)),
-            (&mut self.peaks, line(reservation.peak)),
-            (&mut self.frames, frame_line(reservation.share)),
-            (&mut self.peak_frames, frame_line(reservation.peak)),
+            (&mut self.contracts, part.contracts),
+            (&mut self.peaks, part.peaks),
+            (&mut self.frames, part.frames),
+            (&mut self.peak_frames, part.peak_frames),
         ] {
             sum.rate -= part.rate;
             sum.burst -= part.burst;
@@ -183,6 +234,12 @@ impl Arrivals {
             self.sums.len() - 1
         });
         &mut self.sums[at].1
+    }
+
+    /// Returns from where frames come.
+    #[cfg(test)]
+    pub(super) fn origins(&self) -> Vec<Option<StageId>> {
+        self.sums.iter().map(|((origin, _), _)| *origin).collect()
     }
 
     /// Returns what comes to a processor, in frames: those of all classes of a

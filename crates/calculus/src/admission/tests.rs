@@ -1,3 +1,4 @@
+mod failures;
 mod properties;
 
 use units::{BitRate, DataSize, Delay};

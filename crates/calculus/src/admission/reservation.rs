@@ -1,0 +1,134 @@
+//! What one flow reserves at one stage.
+//!
+//! What it brings there comes with all of its frames over one way, in two copies
+//! by two ways, or after a failure in another window or from elsewhere than
+//! otherwise. The last takes the place of what always counts, in the sums of that
+//! failure: contract and peak hold for all that a flow brings, so none of the two
+//! may be counted for a part of it and the other one for the rest.
+
+use units::DataSize;
+
+use super::stage::{FailureId, StageId};
+use crate::bounds::processing::FrameBucket;
+use crate::min_plus::TokenBucket;
+
+/// What one flow reserves at one stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reservation {
+    pub(super) stage: StageId,
+    /// The failure under which it counts, or nothing if it always does.
+    pub(super) failure: Option<FailureId>,
+    pub(super) class: u8,
+    pub(super) largest_frame: DataSize,
+    pub(super) part: Part,
+}
+
+/// What a flow brings to a stage by one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arrival {
+    /// What it brings in the long run.
+    pub(super) share: Share,
+    /// What its peak allows; the same again if it has none.
+    pub(super) peak: Share,
+    /// The stage from which all of its frames come here, if there is one.
+    pub(super) origin: Option<StageId>,
+}
+
+/// An amount in what the stage counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    Processing(FrameBucket),
+    /// A link counts in bits, and a queue perhaps in frames.
+    Port(TokenBucket, FrameBucket),
+}
+
+/// How much of what the flow has at the stage a reservation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it.
+    Whole(Arrival),
+    /// All of it: two copies of each frame.
+    Copies([Arrival; 2]),
+    /// What comes, under the failure, in place of what always counts otherwise.
+    Instead {
+        /// What always counts.
+        of: Arrival,
+        /// What comes, which is no less.
+        by: Arrival,
+    },
+}
+
+impl Reservation {
+    /// Returns what it adds to the sum of its stage.
+    pub(super) fn share(&self) -> Share {
+        match &self.part {
+            Part::Whole(arrival) => arrival.share,
+            Part::Copies([first, second]) => first.share.plus(second.share),
+            Part::Instead { of, by } => by.share.above(of.share),
+        }
+    }
+
+    /// Returns what it brings to a processor, and nothing if it is for a port.
+    pub(super) fn frames(&self) -> FrameBucket {
+        match self.share() {
+            Share::Processing(frames) => frames,
+            Share::Port(..) => FrameBucket::default(),
+        }
+    }
+
+    /// Returns what it brings to a port, and nothing if it is for a processor.
+    pub(super) fn traffic(&self) -> TokenBucket {
+        match self.share() {
+            Share::Processing(_) => TokenBucket::NOTHING,
+            Share::Port(traffic, _) => traffic,
+        }
+    }
+
+    /// Returns all that the flow has at the stage in the case of this reservation.
+    pub(super) fn whole(&self) -> Self {
+        let part = match self.part {
+            Part::Instead { of: _, by } => Part::Whole(by),
+            part @ (Part::Whole(_) | Part::Copies(_)) => part,
+        };
+        Self { part, ..*self }
+    }
+
+    /// Returns whether the flow has nothing else at the stage, whatever is broken.
+    pub(super) fn is_whole(&self) -> bool {
+        match self.part {
+            Part::Whole(_) | Part::Copies(_) => true,
+            Part::Instead { .. } => false,
+        }
+    }
+}
+
+impl Share {
+    fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Processing(this), Self::Processing(other)) => Self::Processing(this + other),
+            (Self::Port(bits, frames), Self::Port(other, others)) => {
+                Self::Port(bits + other, frames + others)
+            }
+            (Self::Processing(_), Self::Port(..)) | (Self::Port(..), Self::Processing(_)) => {
+                kinds_differ()
+            }
+        }
+    }
+
+    /// Returns what this is above `other`, which is no more.
+    fn above(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Processing(this), Self::Processing(other)) => Self::Processing(this - other),
+            (Self::Port(bits, frames), Self::Port(other, others)) => {
+                Self::Port(bits - other, frames - others)
+            }
+            (Self::Processing(_), Self::Port(..)) | (Self::Port(..), Self::Processing(_)) => {
+                kinds_differ()
+            }
+        }
+    }
+}
+
+fn kinds_differ() -> ! {
+    unreachable!("both are shares of one stage")
+}

@@ -1,0 +1,160 @@
+//! What a flow brings after a failure takes the place of what it brings otherwise.
+
+use super::*;
+use crate::bounds::concave::{Line, Source};
+
+const PROCESSOR_BUDGET_US: u64 = 500;
+const PORT_BUDGET_US: u64 = 6_000;
+
+/// A message of 20 frames from a link of 100 Mbit/s, from switch 0 by its port to
+/// the processor and the port of switch 3, or by the ports of 1 and 2.
+fn message() -> Request {
+    Request {
+        rate: BitRate::from_mbps(10),
+        burst: FULL_FRAME * 20,
+        peak: Some(TokenBucket::new(LINK, FULL_FRAME * 2)),
+        deadline: Delay::from_us(100_000),
+        alternatives: vec![(FailureId(0), path(&[0, 2, 3, 4, 5, 6, 7]))],
+        ..bulk(&[0, 1, 6, 7])
+    }
+}
+
+/// What comes to the last port by the base tree alone, and by either tree.
+const WINDOWS_US: [u64; 2] = [
+    124 + 2 * PROCESSOR_BUDGET_US + PORT_BUDGET_US,
+    124 + 4 * PROCESSOR_BUDGET_US + 2 * PORT_BUDGET_US + 2 - 1,
+];
+
+/// Counted apart, one part would be bounded by the contract and the other one by
+/// the peak, and both together by less than either (docs/promises.md).
+#[test]
+fn a_wider_window_counts_in_contract_and_peak_of_the_whole_flow() {
+    let request = message();
+    let mut ledger = ledger();
+    ledger.admit(request.clone()).unwrap();
+
+    let peak = request.peak.unwrap();
+    for (failure, window_us) in [None, Some(FailureId(0))].into_iter().zip(WINDOWS_US) {
+        let window = Delay::from_us(window_us);
+        let sources = arrivals_at(&ledger, 7, failure);
+        let [Source { lines }] = sources[..] else {
+            panic!("all of it comes from the processor before: {sources:?}")
+        };
+        assert_eq!(lines[0], line(request.traffic().spread_by(window)));
+        assert_eq!(lines[1], line(peak.spread_by(window)));
+    }
+}
+
+/// It comes to the last processor from one port or from another only if that
+/// failure happens, so otherwise what its link carries counts.
+#[test]
+fn a_flow_that_may_come_from_elsewhere_does_so_after_that_failure_alone() {
+    let mut ledger = ledger();
+    let mut request = message();
+    request
+        .alternatives
+        .push((FailureId(1), path(&[0, 1, 6, 7])));
+    ledger.admit(request).unwrap();
+
+    let origins = |failure| {
+        let arrivals = ledger.load(StageId(6)).arrivals(failure, &[]);
+        arrivals.origins()
+    };
+
+    assert_eq!(origins(None), [Some(StageId(1))]);
+    assert_eq!(origins(Some(FailureId(0))), [None]);
+    assert_eq!(origins(Some(FailureId(1))), [Some(StageId(1))]);
+}
+
+/// A rate so low that its burst does not grow by a bit, beside a peak that does.
+#[test]
+fn a_peak_that_grows_alone_is_reserved() {
+    let mut request = message();
+    request.rate = BitRate::from_bps(1);
+    let mut ledger = ledger();
+    ledger.admit(request.clone()).unwrap();
+
+    let window = Delay::from_us(WINDOWS_US[1]);
+    let [Source { lines }] = arrivals_at(&ledger, 7, Some(FailureId(0)))[..] else {
+        panic!()
+    };
+    assert_eq!(lines[1], line(request.peak.unwrap().spread_by(window)));
+}
+
+/// Each of two copies comes over a link of its own.
+#[test]
+fn copies_come_from_where_each_of_them_does() {
+    let mut request = message();
+    request.alternatives.clear();
+    request.redundant = Some(Box::new(Redundant {
+        tree: path(&[0, 3, 2, 5, 6, 7]),
+        eliminator: Some(StageId(6)),
+    }));
+    let mut ledger = ledger();
+    ledger.admit(request).unwrap();
+
+    let arrivals = ledger.load(StageId(6)).arrivals(None, &[]);
+
+    assert_eq!(arrivals.origins(), [Some(StageId(1)), Some(StageId(5))]);
+}
+
+/// Whoever asks whether one flow more fits, and whoever has admitted it, sees the
+/// same arrivals.
+#[test]
+fn what_is_tried_is_what_is_reserved() {
+    let mut ledger = ledger();
+    ledger.admit(message()).unwrap();
+    let mut more = message();
+    more.class = 5;
+    more.burst = FULL_FRAME * 2;
+    more.rate = BitRate::from_mbps(1);
+    more.peak = Some(TokenBucket::new(LINK, FULL_FRAME));
+    let mut plan = super::super::plan::Plan::new(ledger.stages().len());
+    plan.draw(&more, more.traffic(), ledger.stages()).unwrap();
+
+    let tried: Vec<_> = plan
+        .reservations
+        .iter()
+        .filter(|reservation| reservation.failure.is_some())
+        .map(|reservation| {
+            let load = ledger.load(reservation.stage);
+            let arrivals = load.arrivals(reservation.failure, &[reservation.whole()]);
+            (reservation.stage, sorted(arrivals.origins()))
+        })
+        .collect();
+    ledger.admit(more).unwrap();
+
+    assert!(!tried.is_empty());
+    for (stage, origins) in tried {
+        let admitted = ledger.load(stage).arrivals(Some(FailureId(0)), &[]);
+        assert_eq!(sorted(admitted.origins()), origins, "{stage:?}");
+    }
+}
+
+fn ledger() -> Ledger {
+    let mut stages = switches(4);
+    for (at, stage) in stages.iter_mut().enumerate() {
+        let budget_us = [PROCESSOR_BUDGET_US, PORT_BUDGET_US][at % 2];
+        set_budget(stage, 3, Delay::from_us(budget_us));
+        set_budget(stage, 5, Delay::from_us(budget_us));
+    }
+    Ledger::new(stages)
+}
+
+fn arrivals_at(ledger: &Ledger, stage: u32, failure: Option<FailureId>) -> Vec<Source> {
+    let arrivals = ledger.load(StageId(stage)).arrivals(failure, &[]);
+    let [_, _, _, of_class, ..] = arrivals.at_port([FULL_FRAME; CLASSES], ledger.stages());
+    of_class
+}
+
+fn line(bucket: TokenBucket) -> Line {
+    Line {
+        rate: bucket.rate_bps(),
+        burst: bucket.burst().as_bits(),
+    }
+}
+
+fn sorted(mut origins: Vec<Option<StageId>>) -> Vec<Option<StageId>> {
+    origins.sort();
+    origins
+}
