@@ -61,7 +61,7 @@ impl WallTime {
 }
 
 /// The relation of the wall clock to the monotonic one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct WallClock {
     /// Wall time less monotonic time.
     offset_ns: u64,

@@ -28,6 +28,7 @@
 //! | [`connection`] | a control connection on its way to its switch |
 //! | [`dialer`] | a switch's connection to its controller, made again when lost |
 //! | [`listener`] | those who connect to a switch |
+//! | [`own_time`] | for how long others had the processor of a thread |
 //! | [`stall`] | the times in which the machine stood still |
 //! | [`controller_loop`] | the controller, its connections and its store |
 //! | [`packet_loop`] | all switches of the process, on one thread |
@@ -57,6 +58,7 @@ mod mapping;
 mod message_batch;
 pub mod namespace;
 pub mod netlink;
+pub mod own_time;
 pub mod packet_loop;
 mod poller;
 pub mod port;

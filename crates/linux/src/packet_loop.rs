@@ -28,6 +28,7 @@ use crate::carrier_watch::CarrierWatch;
 use crate::clock::{self, WallClock};
 use crate::connection::Connection;
 use crate::crew;
+use crate::own_time::OwnTime;
 use crate::poller::Poller;
 use crate::port::Port;
 use crate::stall::{StallMonitor, Stalls, Work};
@@ -149,6 +150,7 @@ pub struct PacketLoop {
     waiting: Waiting,
     watching: Watching,
     stalls: StallMonitor,
+    own: OwnTime,
     connections: u32,
     control_due: Instant,
     wall: WallClock,
@@ -199,6 +201,7 @@ impl PacketLoop {
             waiting,
             watching,
             stalls: StallMonitor::new(now, stall_threshold),
+            own: OwnTime::begin(),
             connections: 0,
             control_due: now,
             wall: WallClock::sample(),
@@ -212,6 +215,7 @@ impl PacketLoop {
     pub fn run(mut self, stop: &AtomicBool) -> Record {
         let now = clock::now();
         self.stalls.waited(now);
+        self.own = OwnTime::begin();
         for station in &mut self.stations {
             station.start(now);
         }
@@ -290,6 +294,9 @@ impl PacketLoop {
 
     fn control(&mut self, now: Instant) {
         self.control_due = now + CONTROL_INTERVAL;
+        if self.waiting == Waiting::Spinning {
+            self.stalls.interrupted(self.own.look());
+        }
         if now >= self.wall_due {
             self.wall_due = now + WALL_INTERVAL;
             self.wall.follow();
@@ -423,9 +430,13 @@ impl PacketLoop {
             .map(|station| station.plugs.iter_mut().map(Plug::total).collect())
             .collect();
         crew::drop_all(self.stations);
+        let mut stalls = self.stalls.finish();
+        if !self.own.is_exact() {
+            stalls.interruptions.clear();
+        }
         Record {
             ports,
-            stalls: self.stalls.finish(),
+            stalls,
             turns: self.turns,
         }
     }

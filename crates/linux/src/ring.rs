@@ -67,6 +67,8 @@ pub(crate) struct Ring {
     slots: usize,
     next: usize,
     lost: u64,
+    /// Whether a frame was taken before which others were dropped.
+    losing: bool,
 }
 
 impl Ring {
@@ -110,6 +112,7 @@ impl Ring {
             slots,
             next: 0,
             lost: 0,
+            losing: false,
         })
     }
 
@@ -137,6 +140,7 @@ impl Ring {
         if status & libc::TP_STATUS_USER == 0 {
             return None;
         }
+        self.losing |= status & libc::TP_STATUS_LOSING != 0;
         self.prefetch_following();
         let result = read(self.captured());
         self.status()
@@ -181,10 +185,17 @@ impl Ring {
     /// Returns how many frames the kernel dropped because the ring was full,
     /// since the ring was opened.
     pub(crate) fn lost(&mut self) -> u64 {
+        self.losing = false;
         if let Ok((_, dropped)) = take_statistics(self.socket.as_fd()) {
             self.lost += u64::from(dropped);
         }
         self.lost
+    }
+
+    /// Tells whether a frame was taken, since [`lost`](Self::lost) was last asked for,
+    /// that the kernel marked: it had dropped others.
+    pub(crate) fn is_losing(&self) -> bool {
+        self.losing
     }
 
     /// Where the next slot begins.

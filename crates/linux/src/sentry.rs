@@ -8,6 +8,10 @@
 //! A stall begins, for all that is known, at the moment that the thread missed. It
 //! may have begun up to one interval earlier, and one that is shorter than an
 //! interval may go unseen: what it delayed counts against the network.
+//!
+//! Soft interrupts are the lab's own work more often than not, and excuse nothing. What
+//! excuses is an interruption: the time by which the thread's timer itself was late
+//! ([`crate::own_time`]).
 
 use std::io;
 use std::sync::Arc;
@@ -17,6 +21,7 @@ use std::thread::{self, JoinHandle};
 use units::Duration;
 
 use crate::clock;
+use crate::own_time::Waking;
 use crate::scheduling::{self, HIGHEST_NICE, Placement, Rank, Urgency, Wish};
 use crate::stall::{StallMonitor, Stalls, Work};
 
@@ -97,6 +102,7 @@ fn watch(processor: usize, threshold: Duration, stop: &AtomicBool) -> Watched {
         placement: Placement::Only(processor),
     });
     let urgency = scheduling::before_all_others(Rank::Watch);
+    let mut waking = Waking::begin();
     let mut due = clock::now() + INTERVAL;
     let mut monitor = StallMonitor::new(due, threshold);
     while !stop.load(Ordering::Relaxed) {
@@ -104,6 +110,7 @@ fn watch(processor: usize, threshold: Duration, stop: &AtomicBool) -> Watched {
         let now = clock::now();
         monitor.waited(due);
         monitor.alive(now, Work::Waking);
+        monitor.interrupted(waking.look(due, now));
         due = (due + INTERVAL).max(now);
     }
     Watched {

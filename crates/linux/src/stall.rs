@@ -15,6 +15,8 @@ use units::{Duration, Instant};
 
 /// The most stalls that are kept one by one; further ones are only counted.
 pub const MOST_STALLS: usize = 65_536;
+/// What is shorter is how exact the timers of a virtual machine are.
+pub const SHORTEST_INTERRUPTION: Duration = Duration::from_us(50);
 /// Every length of time in nanoseconds has one of so many sizes.
 pub const GAP_SIZES: usize = 64;
 
@@ -44,6 +46,18 @@ pub struct Stall {
     pub during: Work,
 }
 
+/// A time within which others had the processor of a thread that wanted it: another
+/// program or the hypervisor, and not the soft interrupts that the thread was host to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interruption {
+    /// When the thread had the processor for certain, before.
+    pub from: Instant,
+    /// When it had it again.
+    pub to: Instant,
+    /// For how long of that others had it.
+    pub taken: Duration,
+}
+
 /// The stalls of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stalls {
@@ -58,6 +72,9 @@ pub struct Stalls {
     /// How often the loop was alive again after less than twice `2^n` ns and not
     /// less than that, at place `n`.
     pub gaps: [u64; GAP_SIZES],
+    /// The first [`MOST_STALLS`] interruptions of [`SHORTEST_INTERRUPTION`] and more, in
+    /// order.
+    pub interruptions: Vec<Interruption>,
 }
 
 impl Default for Stalls {
@@ -68,6 +85,7 @@ impl Default for Stalls {
             longest: Duration::ZERO,
             total: Duration::ZERO,
             gaps: [0; GAP_SIZES],
+            interruptions: Vec::new(),
         }
     }
 }
@@ -125,6 +143,14 @@ impl StallMonitor {
             Some(_) | None => {
                 self.keep(stamp, length, Work::Delivery);
             }
+        }
+    }
+
+    /// Takes down that others had the processor.
+    pub fn interrupted(&mut self, interruption: Interruption) {
+        let kept = &mut self.stalls.interruptions;
+        if interruption.taken >= SHORTEST_INTERRUPTION && kept.len() < MOST_STALLS {
+            kept.push(interruption);
         }
     }
 
@@ -217,6 +243,23 @@ mod tests {
         assert_eq!(stalls.kept[0].start, at(1_000));
         assert_eq!(stalls.kept[0].length, Duration::from_us(510));
         assert_eq!(stalls.total, Duration::from_us(510));
+    }
+
+    #[test]
+    fn interruptions_are_kept_apart_from_stalls() {
+        let mut monitor = StallMonitor::new(at(0), Duration::from_us(100));
+        let taken = |us: u64| Interruption {
+            from: at(10),
+            to: at(1_000),
+            taken: Duration::from_us(us),
+        };
+
+        monitor.interrupted(taken(49));
+        monitor.interrupted(taken(50));
+
+        let stalls = monitor.finish();
+        assert_eq!(stalls.interruptions, [taken(50)]);
+        assert_eq!(stalls.count, 0);
     }
 
     #[test]

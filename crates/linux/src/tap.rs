@@ -78,6 +78,13 @@ impl Tap {
         self.ring.next_stamp()
     }
 
+    /// Tells whether one of the frames that were taken has the kernel's mark that others
+    /// went by uncaptured, since [`lost`](Self::lost) was last asked for.
+    #[must_use]
+    pub fn is_losing(&self) -> bool {
+        self.ring.is_losing()
+    }
+
     /// Returns how many frames went by uncaptured because the ring was full.
     pub fn lost(&mut self) -> u64 {
         self.ring.lost()

@@ -24,6 +24,8 @@ const WAITING: usize = 4;
 const INTERRUPTS: usize = 5;
 const SOFT_INTERRUPTS: usize = 6;
 const STOLEN: usize = 7;
+/// A line for each processor.
+const BACKLOGS: &str = "/proc/net/softnet_stat";
 
 /// A reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +49,8 @@ struct Machine {
     soft_interrupts: Duration,
     stolen: Duration,
     busy: Duration,
+    /// Frames that a processor had no room for before it looked at them.
+    dropped: u64,
 }
 
 /// What was used between two readings.
@@ -64,6 +68,9 @@ pub struct Spent {
     pub stolen: Duration,
     /// By everything on the machine: the time that its processors were not idle.
     pub busy: Duration,
+    /// Frames on their way from one interface to another of the same machine that the
+    /// kernel had no room for (`net.core.netdev_max_backlog`).
+    pub dropped: u64,
 }
 
 impl Usage {
@@ -84,7 +91,10 @@ impl Usage {
         Ok(Self {
             at: clock::now(),
             threads,
-            machine: read_machine(&fs::read_to_string("/proc/stat")?),
+            machine: Machine {
+                dropped: dropped(&fs::read_to_string(BACKLOGS).unwrap_or_default()),
+                ..read_machine(&fs::read_to_string("/proc/stat")?)
+            },
         })
     }
 
@@ -107,6 +117,7 @@ impl Usage {
             soft_interrupts: now.soft_interrupts.saturating_sub(then.soft_interrupts),
             stolen: now.stolen.saturating_sub(then.stolen),
             busy: now.busy.saturating_sub(then.busy),
+            dropped: now.dropped.saturating_sub(then.dropped),
         }
     }
 }
@@ -152,7 +163,17 @@ fn read_machine(text: &str) -> Machine {
         soft_interrupts: time(SOFT_INTERRUPTS),
         stolen: time(STOLEN),
         busy: busy.map(time).sum(),
+        dropped: 0,
     }
+}
+
+/// Adds up the second numbers, in hexadecimal, of the lines of all processors.
+fn dropped(text: &str) -> u64 {
+    let lines = text.lines();
+    let dropped = lines.filter_map(|line| line.split_ascii_whitespace().nth(1));
+    dropped
+        .filter_map(|number| u64::from_str_radix(number, 16).ok())
+        .sum()
 }
 
 #[cfg(test)]
@@ -170,8 +191,17 @@ mod tests {
             soft_interrupts: TICK * 1_416u64,
             stolen: TICK * 1_443u64,
             busy: TICK * (203_058u64 + 48_428 + 3 + 1_416),
+            dropped: 0,
         };
         assert_eq!(machine, expected);
+    }
+
+    #[test]
+    fn what_processors_had_no_room_for_is_the_second_number_of_each_line() {
+        let text = "0002f1a4 0000001f 00000000\n00000001 00000002 0000ffff\n";
+
+        assert_eq!(dropped(text), 0x1f + 2);
+        assert_eq!(dropped("nonsense\n"), 0);
     }
 
     #[test]
