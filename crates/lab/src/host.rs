@@ -3,11 +3,13 @@
 
 use std::io;
 
+use linux::clock;
 use linux::crew;
 use linux::namespace::Namespace;
 use linux::sender::{Queued, Sender};
 use linux::tap::{RING_BYTES, Tap};
-use units::BitRate;
+use measure::unseen::{Gap, Unseen};
+use units::{BitRate, Instant};
 
 use crate::network::{Network, Place};
 use crate::veth::Power;
@@ -45,6 +47,11 @@ pub(crate) struct HostSocket {
     pub(crate) cable: usize,
     pub(crate) tap: Tap,
     sender: Sender,
+    /// The stamp of the last frame that was read.
+    seen_until: Instant,
+    /// How many frames the tap had missed then.
+    missed: u64,
+    unseen: Unseen,
 }
 
 impl Host {
@@ -112,6 +119,39 @@ impl HostSocket {
             cable,
             tap: Tap::open(index, ring_bytes)?,
             sender: Sender::open(index, discipline::class(BEST_EFFORT))?,
+            seen_until: clock::now(),
+            missed: 0,
+            unseen: Unseen::default(),
         })
+    }
+
+    /// Forgets what the tap has seen and missed so far.
+    pub(crate) fn forget_the_past(&mut self) {
+        while self.tap.take(|_| ()).is_some() {}
+        (self.missed, self.seen_until) = (self.tap.lost(), clock::now());
+    }
+
+    /// Takes note that a frame was read which is stamped so.
+    pub(crate) fn has_seen(&mut self, at: Instant) {
+        if self.tap.is_losing() {
+            self.count_missed();
+        }
+        self.seen_until = at;
+    }
+
+    /// Returns what the tap has missed since the past was forgotten.
+    pub(crate) fn close(&mut self) -> Unseen {
+        self.count_missed();
+        std::mem::take(&mut self.unseen)
+    }
+
+    fn count_missed(&mut self) {
+        let missed = self.tap.lost();
+        self.unseen.add(Gap {
+            from: self.seen_until,
+            to: clock::now(),
+            frames: missed.saturating_sub(self.missed),
+        });
+        self.missed = missed;
     }
 }

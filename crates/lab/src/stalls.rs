@@ -1,5 +1,6 @@
 //! What a watcher of the machine noticed, in the words of the instrument.
 
+use measure::interruptions::Interruption;
 use measure::stalls::Stalls;
 use units::{Duration, Instant};
 
@@ -20,4 +21,18 @@ pub fn enter(
     for stall in watched.kept.iter().filter(|stall| stall.start >= begun) {
         stalls.look(thread, stall.start, stall.start + stall.length);
     }
+}
+
+/// Returns when others had the watcher's processor, from `begun` on.
+pub fn interruptions(
+    watched: &linux::stall::Stalls,
+    begun: Instant,
+) -> impl Iterator<Item = Interruption> {
+    let seen = watched.interruptions.iter();
+    seen.filter(move |it| it.from >= begun)
+        .map(|it| Interruption {
+            from: it.from,
+            to: it.to,
+            taken: it.taken,
+        })
 }

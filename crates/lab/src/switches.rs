@@ -62,6 +62,10 @@ pub struct Settings {
     pub waiting: Waiting,
     /// The processor that the loop has for itself, if it has one.
     pub processor: Option<usize>,
+    /// The processor of the hosts where the kernel forwards, if there are two or more:
+    /// what a host sends the kernel carries on by the processor that sent it, so that the
+    /// way of every frame uses this one.
+    pub hosts: Option<usize>,
     /// From which length on a gap in the loop is a stall.
     pub stall_threshold: Duration,
     /// Who forwards.
@@ -81,9 +85,9 @@ impl Settings {
         stall_threshold: Duration,
         controller_port: u16,
     ) -> Self {
-        let processor = match forwarding {
-            Forwarding::Kernel => None,
-            Forwarding::Loop(_) => scheduling::dedicated_processor(),
+        let (processor, hosts) = match forwarding {
+            Forwarding::Kernel => (None, scheduling::dedicated_processor()),
+            Forwarding::Loop(_) => (scheduling::dedicated_processor(), None),
         };
         Self {
             waiting: match processor {
@@ -91,6 +95,7 @@ impl Settings {
                 None => Waiting::Sleeping,
             },
             processor,
+            hosts,
             forwarding,
             stall_threshold,
             controller_port,
@@ -120,8 +125,29 @@ impl Settings {
     fn wish(&self) -> Wish {
         Wish {
             nice: HIGHEST_NICE,
-            placement: self.processor.map_or(Placement::Anywhere, Placement::Only),
+            placement: match self.processor {
+                Some(processor) => Placement::Only(processor),
+                None => self.elsewhere(),
+            },
         }
+    }
+
+    /// Returns how the thread of the hosts asks to be run.
+    #[must_use]
+    pub fn wish_of_hosts(&self, nice: i32) -> Wish {
+        match self.hosts {
+            Some(processor) => Wish {
+                nice,
+                placement: Placement::Only(processor),
+            },
+            None => self.wish_beside(nice),
+        }
+    }
+
+    /// Returns a place beside the loop and the hosts.
+    fn elsewhere(&self) -> Placement {
+        let taken = self.processor.or(self.hosts);
+        taken.map_or(Placement::Anywhere, Placement::AllBut)
     }
 
     /// Returns how threads of this urgency ask to be run beside the loop.
@@ -129,9 +155,7 @@ impl Settings {
     pub fn wish_beside(&self, nice: i32) -> Wish {
         Wish {
             nice,
-            placement: self
-                .processor
-                .map_or(Placement::Anywhere, Placement::AllBut),
+            placement: self.elsewhere(),
         }
     }
 }

@@ -17,14 +17,16 @@ use std::sync::mpsc::Receiver;
 
 use linux::clock::{self, Step};
 use linux::crew;
+use linux::own_time::OwnTime;
 use linux::sender::Queued;
 use linux::stall::{StallMonitor, Stalls, Work};
 use measure::capture::CaptureRecord;
 use measure::load::Load;
 use measure::recorder::FlowRecord;
+use measure::unseen::Unseen;
 use units::{Duration, Instant};
 
-use crate::host::{Host, HostSocket};
+use crate::host::Host;
 use crate::trunk::Trunk;
 use book::Book;
 pub(crate) use book::as_seen;
@@ -79,6 +81,8 @@ pub struct TrafficRecord {
     /// How many frames went by the taps uncaptured. If it is not zero, the losses
     /// taken down are too high.
     pub uncaptured: u64,
+    /// What the taps of each host have missed, in the order of the hosts.
+    pub unseen: Vec<Unseen>,
     /// When the thread of the hosts stood still: it was woken up late, or took long
     /// to send a frame.
     pub stalls: Stalls,
@@ -117,7 +121,7 @@ pub(crate) struct TrafficLoop {
     orders: Receiver<Order>,
     overflowed: u64,
     latest: Duration,
-    stalls: StallMonitor,
+    watch: Watch,
     steps: Vec<Step>,
     clock_due: Instant,
     frame: Vec<u8>,
@@ -152,7 +156,10 @@ impl TrafficLoop {
             orders,
             overflowed: 0,
             latest: Duration::ZERO,
-            stalls: StallMonitor::new(clock::now(), stall_threshold),
+            watch: Watch {
+                stalls: StallMonitor::new(clock::now(), stall_threshold),
+                own: OwnTime::begin(),
+            },
             steps: Vec::with_capacity(MOST_STEPS),
             clock_due: clock::now(),
             frame: Vec::with_capacity(FRAME_BYTES),
@@ -162,6 +169,7 @@ impl TrafficLoop {
     /// Runs until `stop` is set.
     pub(crate) fn run(mut self, stop: &AtomicBool) -> TrafficRecord {
         self.forget_the_past();
+        self.watch.own = OwnTime::begin();
         let mut read_due = clock::now();
         while !stop.load(Ordering::Relaxed) {
             let now = clock::now();
@@ -185,8 +193,7 @@ impl TrafficLoop {
     fn sleep_until(&mut self, moment: Instant) {
         let due = moment.max(clock::now());
         clock::sleep_until(due);
-        self.stalls.waited(due);
-        self.stalls.alive(clock::now(), Work::Waking);
+        self.watch.slept(due);
     }
 
     /// Sends every frame that is due, and returns when the next one is.
@@ -209,7 +216,7 @@ impl TrafficLoop {
                         Ok(Queued::Overflowed | Queued::Down) | Err(_) => self.overflowed += 1,
                     }
                     // Where the kernel forwards, it has done so by now.
-                    self.stalls.alive(clock::now(), Work::Frames);
+                    self.watch.worked(Work::Frames);
                 }
                 next = next.min(queued.source.next_due().unwrap_or(Instant::FAR_FUTURE));
             }
@@ -226,8 +233,8 @@ impl TrafficLoop {
                     .take_while(|_| read_one(&mut self.book, number, host, socket))
                     .count();
                 rest = rest.max(Rest::after(taken));
-                self.stalls.alive(clock::now(), Work::Control);
             }
+            self.watch.worked(Work::Control);
         }
         for trunk in &mut self.trunks {
             let taken = (0..FRAMES_AT_ONCE)
@@ -241,7 +248,7 @@ impl TrafficLoop {
     /// Empties the taps of what happened before the run.
     fn forget_the_past(&mut self) {
         for socket in self.hosts.iter_mut().flat_map(|host| &mut host.sockets) {
-            while socket.tap.take(|_| ()).is_some() {}
+            socket.forget_the_past();
         }
         self.trunks.iter_mut().for_each(Trunk::forget_the_past);
     }
@@ -271,11 +278,16 @@ impl TrafficLoop {
     }
 
     fn finish(mut self) -> TrafficRecord {
-        let mut uncaptured = 0;
-        for socket in self.hosts.iter_mut().flat_map(|host| &mut host.sockets) {
-            let lost = socket.tap.lost();
-            uncaptured += lost;
-            self.book.captures.missed(socket.cable, lost);
+        let (mut uncaptured, mut unseen) = (0, Vec::with_capacity(self.hosts.len()));
+        for host in &mut self.hosts {
+            let mut of_host = Unseen::default();
+            for socket in &mut host.sockets {
+                let of_socket = socket.close();
+                uncaptured += of_socket.frames();
+                self.book.captures.missed(socket.cable, of_socket.frames());
+                of_host.append(of_socket);
+            }
+            unseen.push(of_host);
         }
         for trunk in &mut self.trunks {
             trunk.close(&mut self.book.captures);
@@ -288,7 +300,8 @@ impl TrafficLoop {
             overflowed: self.overflowed,
             latest: self.latest,
             uncaptured,
-            stalls: self.stalls.finish(),
+            unseen,
+            stalls: self.watch.finish(),
             steps: self.steps,
         }
     }
@@ -297,15 +310,53 @@ impl TrafficLoop {
 /// Takes down one frame of a host's interface, and sends the answer to it. Returns
 /// whether there was one.
 fn read_one(book: &mut Book, number: usize, host: &mut Host, socket: usize) -> bool {
-    let HostSocket { tap, cable, .. } = &mut host.sockets[socket];
-    let Some(answer) = tap.take(|seen| book.enter(number, *cable, &seen)) else {
+    let place = socket;
+    let socket = &mut host.sockets[place];
+    let (cable, wall) = (socket.cable, book.wall);
+    let taken = socket.tap.take(|seen| {
+        let at = wall.to_monotonic(seen.stamp);
+        (at, book.enter(number, cable, &seen))
+    });
+    let Some((at, answer)) = taken else {
         return false;
     };
+    socket.has_seen(at);
     if let Some((queue, answer)) = answer {
         // An answer that finds no room is lost, as on any other network.
         let _ = host.send(queue, answer);
     }
     true
+}
+
+/// Notices when the thread does not get on.
+#[derive(Debug)]
+struct Watch {
+    stalls: StallMonitor,
+    own: OwnTime,
+}
+
+impl Watch {
+    /// Takes down that the thread slept to a moment and is awake.
+    fn slept(&mut self, due: Instant) {
+        self.stalls.waited(due);
+        self.stalls.alive(clock::now(), Work::Waking);
+        self.own.waited();
+    }
+
+    /// Takes down that the thread has worked since it last said so.
+    fn worked(&mut self, work: Work) {
+        let seen = self.own.look();
+        self.stalls.alive(seen.to, work);
+        self.stalls.interrupted(seen);
+    }
+
+    fn finish(self) -> Stalls {
+        let mut stalls = self.stalls.finish();
+        if !self.own.is_exact() {
+            stalls.interruptions.clear();
+        }
+        stalls
+    }
 }
 
 /// What reading the taps leads to expect.

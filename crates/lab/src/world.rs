@@ -8,7 +8,7 @@
 //! | controller | the controller | nice -20 beside it |
 //! | store | the controller's store | as everybody |
 //! | carriers | the carriers of all ports | nice -20 |
-//! | traffic | all hosts, their taps and the recorder | nice -10; before all ordinary threads where the kernel forwards |
+//! | traffic | all hosts, their taps and the recorder | nice -10; before all ordinary threads where the kernel forwards, and then on a processor that all others leave to it, where there are two |
 //! | a sentry on each processor, where the switches sleep | a look at the clock now and then | before all others |
 //! | timeline | what happens to the network | as traffic |
 //! | a dialer for each switch | its connection | as everybody |
@@ -31,6 +31,7 @@ use linux::scheduling::{self, HIGHEST_NICE, Session, Urgency};
 use linux::sentry::{Sentries, Watched};
 use linux::stall::Stalls;
 use linux::usage::{Spent, Usage};
+use measure::interruptions::Interruptions;
 use measure::load::Load;
 use thiserror::Error;
 use units::{Duration, Instant};
@@ -132,6 +133,8 @@ pub struct Observed {
     pub stall_threshold: Duration,
     /// What noticed when the machine stood still, and when it did.
     pub stalls: Vec<(Watcher, Stalls)>,
+    /// When processors were taken away that frames need.
+    pub interruptions: Interruptions,
     /// The processor time used while traffic ran, as far as the machine tells.
     pub spent: Option<Spent>,
 }
@@ -176,6 +179,7 @@ struct Run {
     /// Where no thread spins.
     sentries: Option<Sentries>,
     before: Option<Usage>,
+    begun: Instant,
     traffic: Option<JoinHandle<TrafficRecord>>,
     timeline: Option<JoinHandle<io::Result<Vec<Changed>>>>,
 }
@@ -307,7 +311,10 @@ impl Lab {
             }
         };
         let stop = Arc::new(AtomicBool::new(false));
-        let wish = self.settings.wish_beside(TRAFFIC_NICE);
+        let (of_hosts, wish) = (
+            self.settings.wish_of_hosts(TRAFFIC_NICE),
+            self.settings.wish_beside(TRAFFIC_NICE),
+        );
         let hosts = std::mem::take(&mut self.hosts);
         let trunks = Trunk::open_all(&self.network, &load.captures);
         let trunks = machine("capture the links between switches", trunks)?;
@@ -323,7 +330,7 @@ impl Lab {
         let traffic = TrafficLoop::new(parts);
         let (should_stop, settings) = (Arc::clone(&stop), self.settings);
         let traffic = spawn("traffic", move || {
-            scheduling::apply(wish);
+            scheduling::apply(of_hosts);
             settings.hurry();
             traffic.run(&should_stop)
         })?;
@@ -342,6 +349,7 @@ impl Lab {
             stop,
             sentries,
             before: Usage::read().ok(),
+            begun: clock::now(),
             traffic,
             timeline,
         });
@@ -362,6 +370,7 @@ impl Lab {
     pub fn finish(mut self) -> Result<Observed, LabError> {
         let (mut traffic, mut changes) = (None, Vec::new());
         let (mut sentries, mut spent) = (None, None);
+        let begun = self.run.as_ref().map_or_else(clock::now, |run| run.begun);
         if let Some(mut run) = self.run.take() {
             spent = run.before.take().and_then(|before| {
                 let after = Usage::read().ok()?;
@@ -385,6 +394,7 @@ impl Lab {
             Some(sentries) => sentries,
         };
         Ok(Observed {
+            interruptions: of_ways(self.settings, begun, traffic.as_ref(), &stalls),
             traffic,
             changes,
             switches,
@@ -393,6 +403,25 @@ impl Lab {
             spent,
         })
     }
+}
+
+/// Returns when processors were taken away that the ways of frames use: that of the hosts
+/// and, where a loop forwards, that of the loop.
+fn of_ways(
+    settings: Settings,
+    begun: Instant,
+    traffic: Option<&TrafficRecord>,
+    watchers: &[(Watcher, Stalls)],
+) -> Interruptions {
+    let used = watchers.iter().filter(|(watcher, _)| match watcher {
+        Watcher::Loop => true,
+        // Taken from the record of the traffic.
+        Watcher::Traffic => false,
+        Watcher::Sentry { processor, .. } => settings.hosts.is_none_or(|it| it == *processor),
+    });
+    let of_traffic = traffic.iter().map(|traffic| &traffic.stalls);
+    let all = used.map(|(_, stalls)| stalls).chain(of_traffic);
+    Interruptions::of(all.flat_map(|it| crate::stalls::interruptions(it, begun)))
 }
 
 fn watched(watched: Watched) -> (Watcher, Stalls) {

@@ -9,8 +9,8 @@
 
 use units::{Duration, Instant};
 
+use crate::interruptions::Interruptions;
 use crate::recorder::{FlowRecord, Passage};
-use crate::stalls::Shadows;
 use crate::statistics::Distribution;
 
 /// A time in which a network served a level; it lasts until the next one begins.
@@ -69,7 +69,8 @@ pub struct AtLevel {
     pub given_up: u64,
     /// Deliveries later than the guarantee.
     pub late: u64,
-    /// Of them, those that the machine held up.
+    /// Of them, those that would have been in time, had no processor been taken away
+    /// while they were under way.
     pub stalled: u64,
     /// Deliveries later than the deadline.
     pub missed_deadline: u64,
@@ -105,7 +106,7 @@ pub fn at_levels(
     record: &FlowRecord,
     (spells, treatments): (&[Spell], &[Treatment]),
     reach: Duration,
-    shadows: &Shadows,
+    interruptions: &Interruptions,
 ) -> Vec<AtLevel> {
     let mut all = vec![AtLevel::default(); treatments.len()];
     let windows = given_up(spells, treatments);
@@ -118,7 +119,7 @@ pub fn at_levels(
         };
         at.sent += 1;
         match passage.latency {
-            Some(latency) => at.deliver(passage, latency, *treatment, shadows),
+            Some(latency) => at.deliver(passage, latency, *treatment, interruptions),
             None => {
                 let sent_at = passage.sent_at;
                 let mut windows = windows.iter();
@@ -138,7 +139,7 @@ impl AtLevel {
         passage: &Passage,
         latency: Duration,
         treatment: Treatment,
-        shadows: &Shadows,
+        interruptions: &Interruptions,
     ) {
         self.received += 1;
         self.latency.record(latency);
@@ -154,7 +155,8 @@ impl AtLevel {
             self.missed_deadline += 1;
         }
         let is_late = guarantee.is_some_and(|guarantee| latency > guarantee);
-        let is_held_up = shadows.touch(passage.sent_at, passage.sent_at + latency);
+        let taken = interruptions.within(passage.sent_at, passage.sent_at + latency);
+        let is_held_up = guarantee.is_some_and(|it| latency.saturating_sub(taken) <= it);
         self.late += u64::from(is_late);
         self.stalled += u64::from(is_late && is_held_up);
         if !(is_late && is_held_up) {
@@ -216,8 +218,8 @@ mod tests {
         assert_eq!(levels[1].missed_deadline, 0);
     }
 
-    fn none() -> Shadows {
-        Shadows::default()
+    fn none() -> Interruptions {
+        Interruptions::default()
     }
 
     fn ms(ms: u64) -> Instant {

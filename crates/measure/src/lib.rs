@@ -15,6 +15,7 @@ pub mod capture;
 pub mod comparison;
 pub mod flow;
 pub mod identity;
+pub mod interruptions;
 pub mod levels;
 pub mod load;
 pub mod measurement;
@@ -32,6 +33,7 @@ pub mod time_series;
 pub mod token_bucket;
 pub mod traffic;
 pub mod trial;
+pub mod unseen;
 pub mod verdict;
 
 pub use flow::{Contract, FlowIndex, FlowPlan, MOST_RECEIVERS, Promise, ReceiverIndex};

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use flow::{
-    CalculationRow, FlowFacts, FlowKind, FlowReport, Latency, Outcome, ReceiverReport, Stalled,
-    TimeLine,
+    CalculationRow, ExceededReport, FlowFacts, FlowKind, FlowReport, Latency, Outcome,
+    ReceiverReport, Stalled, TimeLine,
 };
 pub use modes::{
     EnteredReport, LevelReport, ModeChangeReport, ModesReport, RefusedSignals, SignalsReport,
@@ -32,7 +32,7 @@ pub use modes::{
 pub use network::{
     Discovery, EventKind, EventReport, LinkReport, NodeKind, NodeReport, Restoration, Topology,
 };
-pub use platform::{PlatformReport, StallFigures, StallReport};
+pub use platform::{InterruptionFigures, InterruptionReport, PlatformReport, StallFigures};
 pub use profile::{MeasuredHere, ProfileOrigin, ProfileReport};
 
 /// Everything that is said of a run.
@@ -86,24 +86,37 @@ pub enum Completion {
 
 /// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum RunVerdict {
     /// Every promise that was given held.
     Held,
-    /// At least one did not.
+    /// Every promise held, and frames were later than calculated.
+    Exceeded,
+    /// At least one promise did not hold.
     Broken,
     /// None was given.
     Refused,
+    /// For most of the promises nothing can be said: what was to be sent was not sent,
+    /// or not seen.
+    NotJudged,
 }
 
 impl Report {
     /// Returns the outcome.
     #[must_use]
     pub fn verdict(&self) -> RunVerdict {
-        let has = |outcome| self.flows.iter().any(|flow| flow.verdict == outcome);
-        if has(Outcome::Broken) {
+        let count = |outcome| {
+            let flows = self.flows.iter();
+            flows.filter(|flow| flow.verdict == outcome).count()
+        };
+        let promised = self.flows.iter().filter(|flow| flow.guarantee_ns.is_some());
+        if count(Outcome::Broken) > 0 {
             RunVerdict::Broken
-        } else if has(Outcome::Refused) && !has(Outcome::Held) && !has(Outcome::Untried) {
+        } else if count(Outcome::NotJudged) * 2 > promised.clone().count() {
+            RunVerdict::NotJudged
+        } else if count(Outcome::Exceeded) > 0 {
+            RunVerdict::Exceeded
+        } else if count(Outcome::Refused) > 0 && promised.count() == 0 {
             RunVerdict::Refused
         } else {
             RunVerdict::Held

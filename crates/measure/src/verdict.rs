@@ -1,15 +1,25 @@
 //! Was the promise kept?
 //!
-//! A promise has three parts: no frame later than the guarantee; no frame lost
-//! while nothing is broken; after a failure no interruption longer than the
-//! flow's protection allows. A loss inside the interruption that is allowed is
-//! shown and breaks nothing, and neither does one that the network gave up for something
-//! more critical; whatever else goes wrong does.
+//! A promise is what was asked for: no frame later than the deadline; no frame lost
+//! while nothing is broken; after a failure no interruption longer than the flow's
+//! protection allows. A loss inside the interruption that is allowed is shown and breaks
+//! nothing, and neither does one that the network gave up for something more critical;
+//! whatever else goes wrong does.
 //!
-//! What went wrong while the machine stood still, or in the shadow of that, is
-//! counted apart ([`crate::stalls`]): it says nothing of the network, and it is
-//! never hidden. Whatever the recorder could not keep one by one counts as
-//! unexcused.
+//! The guarantee is a bound that was calculated from what switches were taken to be. A
+//! frame later than the guarantee, and not later than the deadline, breaks no promise:
+//! it shows that the switches are not what they were taken to be, and the verdict says
+//! that the model was exceeded. Where switches do exactly what was calculated with
+//! ([`Bound::Certain`]), the calculation is wrong, and that counts as a broken promise.
+//!
+//! An interruption of the machine excuses what it did to a frame: no more than the time
+//! for which a processor was taken within the frame's own flight
+//! ([`crate::interruptions`]). What is excused is counted apart and never hidden.
+//! Whatever the recorder could not keep one by one counts as unexcused.
+//!
+//! What was not seen ([`crate::unseen`]) or not sent is not judged: as many losses as
+//! the observer of a receiver may have missed there and then are none. Where that is
+//! most of a flow, nothing is said of it.
 //!
 //! The length of an interruption is, for a flow of constant period, the
 //! receiver's longest silence less one period (S0-3); for any other flow it is
@@ -18,9 +28,10 @@
 
 use units::{Duration, Instant};
 
+use crate::interruptions::Interruptions;
 use crate::levels::GivenUp;
 use crate::recorder::{FlowRecord, LateFrame, LossRun, ReceiverRecord};
-use crate::stalls::Shadows;
+use crate::unseen::Unseen;
 use crate::{FlowPlan, Promise};
 
 /// How long after an event an interruption is looked for.
@@ -49,17 +60,36 @@ pub enum Effect {
 pub struct Circumstances<'a> {
     /// What happened to the network, in order of time.
     pub disturbances: &'a [Disturbance],
-    /// When the machine stood still.
-    pub shadows: &'a Shadows,
+    /// When processors that the flow's frames need were taken away.
+    pub interruptions: &'a Interruptions,
+    /// What the observer of each receiver missed, in the order of the receivers; nothing
+    /// of those that are not there.
+    pub unseen: &'a [Unseen],
+    /// Frames that the observer of the sender missed.
+    pub unseen_at_sender: u64,
     /// When the flow was given up.
     pub given_up: &'a [GivenUp],
+    /// What the guarantee is worth.
+    pub bound: Bound,
+}
+
+/// What a guarantee is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Switches do exactly what was calculated with: to exceed it is a mistake in the
+    /// calculation.
+    Certain,
+    /// Switches were taken to be what a profile says of them.
+    OfProfile,
 }
 
 /// The outcome for one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every part of the promise was kept.
+    /// Every part of the promise was kept, and no frame was later than calculated.
     Held,
+    /// Every part of the promise was kept, and frames were later than calculated.
+    Exceeded,
     /// At least one part was not.
     Broken,
     /// Nothing was promised, because the flow was not admitted.
@@ -68,13 +98,20 @@ pub enum Verdict {
     BestEffort,
     /// Something was promised and nothing was sent.
     Untried,
+    /// Most of it was not sent or not seen.
+    NotJudged,
 }
 
 /// One part of a promise that was not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breach {
-    /// Frames were later than the guarantee.
+    /// Frames were later than the deadline.
     Late {
+        /// How many.
+        count: u64,
+    },
+    /// Frames were later than a guarantee that is [certain](Bound::Certain).
+    AboveBound {
         /// How many.
         count: u64,
     },
@@ -85,33 +122,57 @@ pub enum Breach {
     },
     /// A failure interrupted the flow for too long.
     Interrupted {
-        /// For how long, the stalls of the machine taken off.
+        /// For how long, the interruptions of the machine and the gaps of observers
+        /// taken off.
         length: Duration,
         /// What the protection allows.
         allowed: Duration,
     },
 }
 
+/// Frames that were later than their guarantee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    /// How many deliveries.
+    pub count: u64,
+    /// By how much at most, interruptions of the machine taken off.
+    pub most: Duration,
+}
+
 /// What the observations of one flow mean.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assessment {
     /// The outcome.
     pub verdict: Verdict,
     /// Why it was broken.
     pub breaches: Vec<Breach>,
+    /// The deliveries that no interruption excuses and that were later than calculated.
+    pub exceeded: Option<Exceeded>,
     /// The interruption after each disturbance, in their order.
     pub outages: Vec<Duration>,
     /// Deliveries lost within an interruption that a failure excuses.
     pub lost_in_interruptions: u64,
     /// Deliveries that the network gave up for something more critical.
     pub given_up: u64,
-    /// The greatest latency, without the deliveries that are set aside because
-    /// the machine stood still.
+    /// The greatest latency, without what is set apart because a processor was taken
+    /// away while the frame was under way.
     pub highest: Option<Duration>,
-    /// Deliveries that were late while the machine stood still.
-    pub stalled_late: u64,
-    /// Deliveries that were lost while the machine stood still.
-    pub stalled_lost: u64,
+    /// Deliveries set apart because they would have been in time, had no processor been
+    /// taken away while they were under way.
+    pub held_up: u64,
+    /// Deliveries that were lost while a processor was taken away.
+    pub held_up_lost: u64,
+    /// Losses that the observers of receivers may have missed instead.
+    pub unseen: u64,
+    /// Deliveries of which nothing is known: not sent, or not seen.
+    pub unjudged: u64,
+}
+
+impl Default for Verdict {
+    /// That of a flow without a promise.
+    fn default() -> Self {
+        Self::BestEffort
+    }
 }
 
 impl Assessment {
@@ -120,13 +181,7 @@ impl Assessment {
     pub fn refused() -> Self {
         Self {
             verdict: Verdict::Refused,
-            breaches: Vec::new(),
-            outages: Vec::new(),
-            lost_in_interruptions: 0,
-            given_up: 0,
-            highest: None,
-            stalled_late: 0,
-            stalled_lost: 0,
+            ..Self::default()
         }
     }
 
@@ -140,35 +195,21 @@ impl Assessment {
 /// Compares what was observed of a flow with what was promised to it.
 #[must_use]
 pub fn assess(plan: &FlowPlan, record: &FlowRecord, amid: Circumstances<'_>) -> Assessment {
-    let observed = Observed {
-        plan,
-        record,
-        disturbances: amid.disturbances,
-        shadows: amid.shadows,
-        given_up: amid.given_up,
-    };
+    let observed = Observed { plan, record, amid };
     let outages = observed.outages();
     let mut assessment = Assessment {
-        verdict: Verdict::BestEffort,
-        breaches: Vec::new(),
         outages: outages.iter().map(|outage| outage.length).collect(),
-        lost_in_interruptions: 0,
-        given_up: 0,
         highest: record.latency.max(),
-        stalled_late: 0,
-        stalled_lost: 0,
+        ..Assessment::default()
     };
     let Some(promise) = plan.promise else {
         return assessment;
     };
-    observed.judge_latency(&mut assessment);
+    observed.judge_latency(promise, &mut assessment);
     observed.judge_losses(promise, &mut assessment);
     observed.judge_interruptions(promise, &outages, &mut assessment);
-    assessment.verdict = match (assessment.breaches.is_empty(), record.sent) {
-        (true, 0) => Verdict::Untried,
-        (true, _) => Verdict::Held,
-        (false, _) => Verdict::Broken,
-    };
+    assessment.unjudged = assessment.unseen + observed.unsent();
+    assessment.verdict = observed.conclude(&assessment);
     assessment
 }
 
@@ -176,60 +217,106 @@ pub fn assess(plan: &FlowPlan, record: &FlowRecord, amid: Circumstances<'_>) -> 
 struct Observed<'a> {
     plan: &'a FlowPlan,
     record: &'a FlowRecord,
-    disturbances: &'a [Disturbance],
-    shadows: &'a Shadows,
-    given_up: &'a [GivenUp],
+    amid: Circumstances<'a>,
 }
 
 /// An interruption.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outage {
     length: Duration,
-    /// The same without the time in which the machine stood still.
-    unstalled: Duration,
+    /// The same without the time in which a processor was taken away, or nothing if the
+    /// observer missed frames meanwhile.
+    undisturbed: Duration,
 }
 
 /// What excuses a run of losses.
 enum Excuse {
     Failure,
     GivenUp,
-    Stall,
+    Interruption,
     Nothing,
 }
 
 impl Observed<'_> {
-    fn judge_latency(&self, assessment: &mut Assessment) {
-        let (stalled, unexcused): (Vec<LateFrame>, Vec<LateFrame>) = self
-            .record
-            .late_frames
-            .iter()
-            .partition(|late| self.shadows.touch(late.sent_at, late.received_at));
-        assessment.stalled_late = stalled.len() as u64;
-        let count = self.record.late - assessment.stalled_late;
-        if count > 0 {
-            assessment.breaches.push(Breach::Late { count });
+    fn judge_latency(&self, promise: Promise, assessment: &mut Assessment) {
+        let Promise {
+            guarantee,
+            deadline,
+            ..
+        } = promise;
+        let (mut missed, mut highest, mut most) =
+            (self.record.missed_deadline, None, Duration::ZERO);
+        for late in &self.record.late_frames {
+            let latency = late.latency();
+            let own = latency.saturating_sub(self.taken_from(late));
+            let is_excused = latency > deadline && own <= deadline;
+            missed -= u64::from(is_excused);
+            let counts = match is_excused {
+                true => own,
+                false => latency,
+            };
+            if own <= guarantee {
+                assessment.held_up += 1;
+            } else {
+                highest = highest.max(Some(counts));
+                most = most.max(own.saturating_sub(guarantee));
+            }
         }
         let all_kept = self.record.late == self.record.late_frames.len() as u64;
-        if all_kept {
-            let late = unexcused.iter().map(LateFrame::latency).max();
-            assessment.highest = late.or(self.record.highest_in_time);
+        match all_kept {
+            true => assessment.highest = highest.max(self.record.highest_in_time),
+            false => most = most.max(self.highest_seen().saturating_sub(guarantee)),
+        }
+        let count = self.record.late - assessment.held_up;
+        assessment.exceeded = (count > 0).then_some(Exceeded { count, most });
+        if missed > 0 {
+            assessment.breaches.push(Breach::Late { count: missed });
+        } else if count > 0 && self.amid.bound == Bound::Certain {
+            assessment.breaches.push(Breach::AboveBound { count });
         }
     }
 
+    /// Returns for how long a processor was taken while a frame was under way.
+    fn taken_from(&self, frame: &LateFrame) -> Duration {
+        self.amid
+            .interruptions
+            .within(frame.sent_at, frame.received_at)
+    }
+
+    fn highest_seen(&self) -> Duration {
+        self.record.latency.max().unwrap_or_default()
+    }
+
+    /// Returns for how long a frame may have been under way: as long as was calculated,
+    /// or as long as any was.
+    fn reach(&self, promise: Promise) -> Duration {
+        promise.guarantee.max(self.highest_seen())
+    }
+
     fn judge_losses(&self, promise: Promise, assessment: &mut Assessment) {
+        let reach = self.reach(promise);
         let mut unexcused = 0;
-        for receiver in &self.record.receivers {
+        for (place, receiver) in self.record.receivers.iter().enumerate() {
+            let mut unseen = self.amid.unseen.get(place).cloned().unwrap_or_default();
             let mut kept = 0;
             for run in &receiver.loss_runs {
                 kept += run.count;
                 match self.excuse(promise, run) {
                     Excuse::Failure => assessment.lost_in_interruptions += run.count,
                     Excuse::GivenUp => assessment.given_up += run.count,
-                    Excuse::Stall => assessment.stalled_lost += run.count,
-                    Excuse::Nothing => unexcused += run.count,
+                    Excuse::Interruption => assessment.held_up_lost += run.count,
+                    Excuse::Nothing => {
+                        let until = run.last_sent + reach.max(promise.deadline);
+                        let missed = unseen.take(run.first_sent, until, run.count);
+                        assessment.unseen += missed;
+                        unexcused += run.count - missed;
+                    }
                 }
             }
-            unexcused += receiver.lost - kept;
+            let others = receiver.lost - kept;
+            let missed = unseen.frames().min(others);
+            assessment.unseen += missed;
+            unexcused += others - missed;
         }
         if unexcused > 0 {
             assessment.breaches.push(Breach::Lost { count: unexcused });
@@ -239,14 +326,17 @@ impl Observed<'_> {
     /// A failure excuses the run of losses that begins with a frame that was
     /// under way when it happened, or was sent within the interruption that is
     /// allowed. What was under way longer than it should have been was held up
-    /// by a stall. A stall excuses no more than what was sent in its shadow.
+    /// by an interruption. An interruption excuses no more than what was sent in it, or
+    /// just before.
     fn excuse(&self, promise: Promise, run: &LossRun) -> Excuse {
-        let begun_by_failure = self.disturbances.iter().any(|disturbance| {
+        let reach = self.reach(promise);
+        let begun_by_failure = self.amid.disturbances.iter().any(|disturbance| {
             let since = disturbance.at.saturating_since(run.first_sent);
             let after = run.first_sent.saturating_since(disturbance.at);
-            let under_way = since <= promise.guarantee
-                || self.shadows.touch(run.first_sent, disturbance.at)
-                    && run.last_sent + promise.guarantee >= disturbance.at;
+            let taken = self.amid.interruptions;
+            let under_way = since <= reach
+                || taken.within(run.first_sent, disturbance.at) > Duration::ZERO
+                    && run.last_sent + reach >= disturbance.at;
             let in_window = promise.interruption.is_none_or(|allowed| after <= allowed);
             match disturbance.effect {
                 Effect::Failure => under_way && in_window,
@@ -254,6 +344,7 @@ impl Observed<'_> {
             }
         });
         let was_given_up = self
+            .amid
             .given_up
             .iter()
             .any(|it| it.covers(run.first_sent, run.last_sent, promise.guarantee));
@@ -261,19 +352,43 @@ impl Observed<'_> {
             Excuse::Failure
         } else if was_given_up {
             Excuse::GivenUp
-        } else if self.is_in_shadow(run, promise.guarantee) {
-            Excuse::Stall
+        } else if self.is_interrupted(run, reach) {
+            Excuse::Interruption
         } else {
             Excuse::Nothing
         }
     }
 
-    /// Tells whether all of a run was sent while the machine stood still, or in
-    /// the shadow of that.
-    fn is_in_shadow(&self, run: &LossRun, guarantee: Duration) -> bool {
-        let end = run.last_sent + guarantee;
-        let shadow = self.shadows.within(run.first_sent, end);
-        self.shadows.touch(run.first_sent, end) && run.last_sent - run.first_sent <= shadow
+    /// Tells whether all of a run was sent while a processor was taken away, or under way
+    /// when it was.
+    fn is_interrupted(&self, run: &LossRun, reach: Duration) -> bool {
+        let end = run.last_sent + reach;
+        let taken = self.amid.interruptions.within(run.first_sent, end);
+        taken > Duration::ZERO && run.last_sent - run.first_sent <= taken
+    }
+
+    /// Returns the deliveries that never came to pass: the sender left the frames out, or
+    /// its observer missed them, so that their arrivals fit nothing.
+    fn unsent(&self) -> u64 {
+        let receivers = self.record.receivers.len() as u64;
+        let missed = self.amid.unseen_at_sender * receivers;
+        self.record.skipped * receivers + self.record.misfits.min(missed)
+    }
+
+    fn conclude(&self, assessment: &Assessment) -> Verdict {
+        let receivers = self.record.receivers.len() as u64;
+        let due = self.record.sent * receivers + self.unsent();
+        if !assessment.breaches.is_empty() {
+            Verdict::Broken
+        } else if assessment.unjudged.saturating_mul(2) > due {
+            Verdict::NotJudged
+        } else if self.record.sent == 0 {
+            Verdict::Untried
+        } else if assessment.exceeded.is_some() {
+            Verdict::Exceeded
+        } else {
+            Verdict::Held
+        }
     }
 
     fn judge_interruptions(
@@ -285,11 +400,11 @@ impl Observed<'_> {
         let Some(allowed) = promise.interruption else {
             return;
         };
-        for (disturbance, outage) in self.disturbances.iter().zip(outages) {
+        for (disturbance, outage) in self.amid.disturbances.iter().zip(outages) {
             match disturbance.effect {
-                Effect::Failure if outage.unstalled > allowed => {
+                Effect::Failure if outage.undisturbed > allowed => {
                     assessment.breaches.push(Breach::Interrupted {
-                        length: outage.unstalled,
+                        length: outage.undisturbed,
                         allowed,
                     });
                 }
@@ -299,17 +414,18 @@ impl Observed<'_> {
     }
 
     fn outages(&self) -> Vec<Outage> {
-        let ends = self.disturbances.iter().skip(1).map(|next| next.at);
+        let ends = self.amid.disturbances.iter().skip(1).map(|next| next.at);
         let ends = ends.chain([Instant::FAR_FUTURE]);
-        self.disturbances
+        self.amid
+            .disturbances
             .iter()
             .zip(ends)
             .map(|(disturbance, next)| {
                 let end = next.min(disturbance.at + AFTERMATH);
-                let receivers = self.record.receivers.iter();
+                let receivers = self.record.receivers.iter().enumerate();
                 receivers
-                    .map(|receiver| self.outage(receiver, disturbance.at, end))
-                    .max_by_key(|outage| (outage.unstalled, outage.length))
+                    .map(|(place, receiver)| self.outage((place, receiver), disturbance.at, end))
+                    .max_by_key(|outage| (outage.undisturbed, outage.length))
                     .unwrap_or_default()
             })
             .collect()
@@ -318,18 +434,23 @@ impl Observed<'_> {
     /// Returns the longest interruption at a receiver that began between an
     /// event and `end`. Without losses there is none: a silence alone may be
     /// jitter.
-    fn outage(&self, receiver: &ReceiverRecord, event: Instant, end: Instant) -> Outage {
+    fn outage(
+        &self,
+        (place, receiver): (usize, &ReceiverRecord),
+        event: Instant,
+        end: Instant,
+    ) -> Outage {
         let reach = self
             .plan
             .promise
-            .map_or(Duration::ZERO, |promise| promise.guarantee);
+            .map_or(Duration::ZERO, |promise| self.reach(promise));
         let concerns = |run: &&LossRun| run.last_sent + reach >= event && run.first_sent < end;
         let by_losses = receiver.loss_runs.iter().filter(concerns).map(|run| {
             let length = match self.plan.period {
                 Some(period) => period * run.count,
                 None => run.last_sent - run.first_sent,
             };
-            self.without_stalls(run.first_sent, run.first_sent + length)
+            self.undisturbed(place, run.first_sent, run.first_sent + length)
         });
         let period = self.plan.period.unwrap_or_default();
         let lost = receiver.loss_runs.iter().any(|run| concerns(&run));
@@ -341,18 +462,24 @@ impl Observed<'_> {
         let by_silence = silences
             .into_iter()
             .filter(|silence| silence.to > event && silence.from < end)
-            .map(|silence| self.without_stalls(silence.from + period, silence.to));
+            .map(|silence| self.undisturbed(place, silence.from + period, silence.to));
         by_losses
             .chain(by_silence)
-            .max_by_key(|outage| (outage.unstalled, outage.length))
+            .max_by_key(|outage| (outage.undisturbed, outage.length))
             .unwrap_or_default()
     }
 
-    fn without_stalls(&self, from: Instant, to: Instant) -> Outage {
+    /// Returns an interruption at a receiver. What its observer missed meanwhile may
+    /// have arrived at any moment.
+    fn undisturbed(&self, place: usize, from: Instant, to: Instant) -> Outage {
         let length = to.saturating_since(from);
+        let unseen = self.amid.unseen.get(place);
         Outage {
             length,
-            unstalled: length.saturating_sub(self.shadows.within(from, to)),
+            undisturbed: match unseen.is_some_and(|unseen| unseen.touches(from, to)) {
+                true => Duration::ZERO,
+                false => length.saturating_sub(self.amid.interruptions.within(from, to)),
+            },
         }
     }
 }

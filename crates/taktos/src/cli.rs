@@ -22,6 +22,7 @@ pub(crate) mod text_file;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use ::measure::report::text::Details;
 use clap::{Parser, Subcommand, ValueEnum};
 use units::Duration;
 
@@ -113,9 +114,22 @@ struct Run {
     /// [default: out/NAME, by the name of the file].
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+    /// Show the frames of each flow as well: sent, lost, set apart, beyond the contract,
+    /// not judged.
+    #[arg(long, conflicts_with = "json")]
+    details: bool,
     /// Print report.json on standard output, and nothing else.
     #[arg(long)]
     json: bool,
+}
+
+impl Run {
+    fn details(&self) -> Details {
+        match self.details {
+            true => Details::All,
+            false => Details::Few,
+        }
+    }
 }
 
 /// What `taktos check` is told.

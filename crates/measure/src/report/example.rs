@@ -10,9 +10,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{BitRate, DataSize, Duration, Instant};
 
 use super::*;
+use crate::interruptions::{Interruption, Interruptions};
 use crate::recorder::{Recorder, Settings};
 use crate::stalls::Stalls;
-use crate::verdict::{Circumstances, Disturbance, Effect, assess};
+use crate::verdict::{Bound, Circumstances, Disturbance, Effect, assess};
 use crate::{Contract, FlowPlan, Promise, ReceiverIndex};
 
 pub(crate) use modal::with_levels;
@@ -132,6 +133,13 @@ pub(crate) fn substation() -> Report {
 pub(crate) fn broken() -> Report {
     let mut recipes = RECIPES;
     recipes[0].outage_us = 14_000;
+    (recipes[3].guarantee_us, recipes[3].deadline_us) = (130, 140);
+    report_of(&recipes)
+}
+
+/// Returns the report of a run in which a bound did not hold, and every promise did.
+pub(crate) fn exceeded() -> Report {
+    let mut recipes = RECIPES;
     recipes[3].guarantee_us = 130;
     report_of(&recipes)
 }
@@ -145,14 +153,17 @@ fn report_of(recipes: &[Recipe]) -> Report {
         send(&mut recorder, flow, recipe, &mut random);
     }
     let stalls = stalls();
-    let shadows = stalls.shadows();
+    let interruptions = interruptions();
     let mut flows = Vec::new();
     let mut outages = [BTreeMap::new(), BTreeMap::new()];
     for ((recipe, plan), record) in recipes.iter().zip(&plans).zip(recorder.finish()) {
         let amid = Circumstances {
             disturbances: &disturbances(recipe),
-            shadows: &shadows,
+            interruptions: &interruptions,
+            unseen: &[],
+            unseen_at_sender: 0,
             given_up: &[],
+            bound: Bound::OfProfile,
         };
         let assessment = assess(plan, &record, amid);
         for (outages, outage) in outages.iter_mut().zip(&assessment.outages) {
@@ -168,7 +179,12 @@ fn report_of(recipes: &[Recipe]) -> Report {
         ));
     }
     flows.push(refused());
-    let mut platform = PlatformReport::watched("kernel software stamps", Instant::ZERO, &stalls);
+    let mut platform = PlatformReport::watched(
+        "kernel software stamps",
+        Instant::ZERO,
+        &stalls,
+        &interruptions,
+    );
     platform
         .notes
         .push("The packet loop spins at nice −20.".to_owned());
@@ -267,12 +283,25 @@ fn stalls() -> Stalls {
         let at = Instant::ZERO + Duration::from_ms(3) * look;
         stalls.look("packet loop", at, at + Duration::from_us(50 + look % 7));
     }
-    stalls.look("packet loop", STALL.0, STALL.0 + STALL.1);
-    for (at_ms, us) in [(4_100, 400), (25_900, 750)] {
-        let at = Instant::ZERO + Duration::from_ms(at_ms);
-        stalls.look("controller", at, at + Duration::from_us(us));
+    for taken in interruptions().iter() {
+        stalls.look("packet loop", taken.from, taken.to);
     }
     stalls
+}
+
+fn interruptions() -> Interruptions {
+    let others = [(4_100, 400), (25_900, 750)];
+    let others = others.map(|(at_ms, us)| (ms(at_ms), Duration::from_us(us)));
+    let all = others.into_iter().chain([STALL]);
+    Interruptions::of(all.map(|(from, taken)| Interruption {
+        from,
+        to: from + taken,
+        taken,
+    }))
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_ms(ms)
 }
 
 fn facts(recipe: &Recipe) -> FlowFacts {

@@ -92,7 +92,9 @@ pub struct CalculationRow {
 pub enum Outcome {
     /// Every part of the promise was kept.
     Held,
-    /// At least one part was not.
+    /// Every part of the promise was kept, and frames were later than calculated.
+    Exceeded,
+    /// At least one part was not kept.
     Broken,
     /// The flow was not admitted.
     Refused,
@@ -100,12 +102,43 @@ pub enum Outcome {
     BestEffort,
     /// Something was promised and nothing was sent.
     Untried,
+    /// Most of it was not sent or not seen.
+    NotJudged,
+}
+
+impl Outcome {
+    /// Returns the word of the verdict, for people.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Exceeded => "held, model exceeded",
+            Self::Broken => "broken",
+            Self::Refused => "refused",
+            Self::BestEffort => "best effort",
+            Self::Untried => "nothing sent",
+            Self::NotJudged => "not judged",
+        }
+    }
+
+    /// Tells whether every part of the promise was kept.
+    #[must_use]
+    pub fn is_held(self) -> bool {
+        match self {
+            Self::Held | Self::Exceeded => true,
+            Self::Broken | Self::Refused | Self::BestEffort | Self::Untried | Self::NotJudged => {
+                false
+            }
+        }
+    }
 }
 
 impl From<Verdict> for Outcome {
     fn from(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Held => Self::Held,
+            Verdict::Exceeded => Self::Exceeded,
+            Verdict::NotJudged => Self::NotJudged,
             Verdict::Broken => Self::Broken,
             Verdict::Refused => Self::Refused,
             Verdict::BestEffort => Self::BestEffort,
@@ -160,9 +193,18 @@ pub struct FlowReport {
     pub late: u64,
     /// Deliveries later than the deadline.
     pub missed_deadline: u64,
-    /// Deliveries late or lost while the machine stood still; they are in
-    /// `late` and `lost`, too, and break no promise.
+    /// How far frames were beyond the guarantee, where no interruption of the machine
+    /// accounts for it.
+    pub exceeded: Option<ExceededReport>,
+    /// Deliveries set apart because a processor was taken away while they were under
+    /// way; they are in `late` and `lost`, too, and break no promise.
     pub stalled: Stalled,
+    /// Deliveries that did not happen for all that was seen, where the observer had no
+    /// room for as many frames; they are in `lost`, too, and are not judged.
+    pub unseen: u64,
+    /// Deliveries of which nothing is known: of frames that were not sent, or that were
+    /// not seen.
+    pub not_judged: u64,
     /// Frames that the sender left out, because it was called too late.
     pub skipped: u64,
     /// Frames that left the sender beyond its contract.
@@ -171,8 +213,8 @@ pub struct FlowReport {
     pub misfits: u64,
     /// The latency of all deliveries.
     pub latency_ns: Option<Latency>,
-    /// The highest latency, without the deliveries that are set aside because
-    /// the machine stood still.
+    /// The highest latency, without the deliveries that are set apart because a processor
+    /// was taken away.
     pub highest_ns: Option<u64>,
     /// What each receiver saw.
     pub receivers: Vec<ReceiverReport>,
@@ -190,7 +232,16 @@ pub struct FlowReport {
     pub levels: Vec<LevelReport>,
 }
 
-/// What happened while the machine stood still.
+/// How far a flow was beyond what was calculated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ExceededReport {
+    /// Deliveries later than the guarantee.
+    pub count: u64,
+    /// By how much at most, interruptions of the machine taken off.
+    pub by_ns: u64,
+}
+
+/// What happened while a processor was taken away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stalled {
     /// Deliveries later than the guarantee.
@@ -288,10 +339,16 @@ impl FlowReport {
             longest_loss_run: record.longest_loss_run(),
             late: record.late,
             missed_deadline: record.missed_deadline,
+            exceeded: assessment.exceeded.map(|it| ExceededReport {
+                count: it.count,
+                by_ns: it.most.as_ns(),
+            }),
             stalled: Stalled {
-                late: assessment.stalled_late,
-                lost: assessment.stalled_lost,
+                late: assessment.held_up,
+                lost: assessment.held_up_lost,
             },
+            unseen: assessment.unseen,
+            not_judged: assessment.unjudged,
             skipped: record.skipped,
             out_of_contract: record.out_of_contract,
             misfits: record.misfits,
@@ -314,6 +371,14 @@ impl FlowReport {
     #[must_use]
     pub fn margin_ns(&self) -> Option<u64> {
         Some(self.deadline_ns?.saturating_sub(self.guarantee_ns?))
+    }
+
+    /// Returns the safety factor in hundredths, rounded down: how often the highest
+    /// latency that was observed fits into the deadline.
+    #[must_use]
+    pub fn safety_hundredths(&self) -> Option<u64> {
+        let hundredths = u128::from(self.deadline_ns?) * 100;
+        u64::try_from(hundredths / u128::from(self.highest_ns?.max(1))).ok()
     }
 
     /// Returns the margin in thousandths of the deadline.
@@ -345,7 +410,10 @@ impl FlowReport {
             longest_loss_run: 0,
             late: 0,
             missed_deadline: 0,
+            exceeded: None,
             stalled: Stalled::default(),
+            unseen: 0,
+            not_judged: 0,
             skipped: 0,
             out_of_contract: 0,
             misfits: 0,
@@ -413,6 +481,7 @@ fn receivers(hosts: &[String], record: &FlowRecord) -> Vec<ReceiverReport> {
 fn sentence(breach: &Breach) -> String {
     match breach {
         Breach::Late { count } => format!("{count} late"),
+        Breach::AboveBound { count } => format!("{count} later than calculated"),
         Breach::Lost { count } => format!("{count} lost"),
         Breach::Interrupted { length, allowed } => {
             format!("interrupted for {length}, {allowed} allowed")

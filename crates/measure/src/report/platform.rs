@@ -3,25 +3,30 @@
 use serde::Serialize;
 use units::{Duration, Instant};
 
+use crate::interruptions::{Interruption, Interruptions};
 use crate::stalls::Stalls;
 
-/// The most stalls that a report lists: the longest ones.
-pub const MOST_STALLS_LISTED: usize = 200;
+/// The most interruptions that a report lists: the longest ones.
+pub const MOST_LISTED: usize = 200;
 
 /// What the run stood on.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PlatformReport {
     /// Where the stamps come from, for people.
     pub stamps: String,
-    /// The stalls of the machine; nothing where time is virtual.
+    /// How late those were who watched the processors, for whatever reason: most of it
+    /// is the lab's own forwarding; nothing where time is virtual.
     pub stall_ns: Option<StallFigures>,
-    /// The longest of them, in order of time.
-    pub stalls: Vec<StallReport>,
+    /// How long processors that frames needed were taken away; nothing where time is
+    /// virtual.
+    pub interruption_ns: Option<InterruptionFigures>,
+    /// The longest interruptions, in order of time.
+    pub interruptions: Vec<InterruptionReport>,
     /// What else is worth knowing, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// How long the machine stood still.
+/// How late those were who watched the processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct StallFigures {
     /// How many stalls there were.
@@ -38,27 +43,46 @@ pub struct StallFigures {
     pub max: u64,
 }
 
-/// One stall.
+/// How long processors that frames needed were taken away, by the hypervisor or by other
+/// programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct InterruptionFigures {
+    /// How often.
+    pub count: u64,
+    /// How long all of it took together.
+    pub total: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// One interruption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct StallReport {
-    /// When it began, since traffic began.
+pub struct InterruptionReport {
+    /// When it began at the earliest, since traffic began.
     pub at_ns: u64,
-    /// How long it took.
+    /// For how long the processor was taken.
     pub length_ns: u64,
-    /// Which thread noticed.
-    pub thread: String,
 }
 
 impl PlatformReport {
     /// Returns the report of a machine that was watched from `start` on.
     #[must_use]
-    pub fn watched(stamps: &str, start: Instant, stalls: &Stalls) -> Self {
+    pub fn watched(
+        stamps: &str,
+        start: Instant,
+        stalls: &Stalls,
+        interruptions: &Interruptions,
+    ) -> Self {
         let looks = stalls.looks();
         let quantile = |per_mille| looks.quantile(per_mille).unwrap_or_default().as_ns();
-        let mut longest: Vec<_> = stalls.kept().iter().collect();
-        longest.sort_by_key(|stall| (std::cmp::Reverse(stall.length), stall.start));
-        longest.truncate(MOST_STALLS_LISTED);
-        longest.sort_by_key(|stall| stall.start);
+        let mut longest: Vec<&Interruption> = interruptions.iter().collect();
+        longest.sort_by_key(|it| (std::cmp::Reverse(it.taken), it.from));
+        longest.truncate(MOST_LISTED);
+        longest.sort_by_key(|it| it.from);
+        let listed = longest.into_iter().map(|it| InterruptionReport {
+            at_ns: it.from.saturating_since(start).as_ns(),
+            length_ns: it.taken.as_ns(),
+        });
         Self {
             stamps: stamps.to_owned(),
             stall_ns: Some(StallFigures {
@@ -69,14 +93,12 @@ impl PlatformReport {
                 p999: quantile(999),
                 max: looks.max().map_or(0, Duration::as_ns),
             }),
-            stalls: longest
-                .into_iter()
-                .map(|stall| StallReport {
-                    at_ns: stall.start.saturating_since(start).as_ns(),
-                    length_ns: stall.length.as_ns(),
-                    thread: stall.thread.to_owned(),
-                })
-                .collect(),
+            interruption_ns: Some(InterruptionFigures {
+                count: interruptions.count(),
+                total: interruptions.total().as_ns(),
+                max: interruptions.longest().as_ns(),
+            }),
+            interruptions: listed.collect(),
             notes: Vec::new(),
         }
     }

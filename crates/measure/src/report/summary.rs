@@ -1,6 +1,6 @@
 //! The run in one or two sentences.
 
-use super::text::milliseconds;
+use super::text::{factor, milliseconds};
 use super::{Completion, FlowReport, Outcome, Report, RunVerdict};
 
 /// How many broken promises the summary names.
@@ -17,8 +17,10 @@ impl Report {
             sentences.push(format!("The run was interrupted after {until}."));
         }
         sentences.push(self.outcome_sentence());
-        sentences.extend(self.margin_sentence());
-        sentences.extend(self.stall_sentence());
+        sentences.extend(self.exceeded_sentence());
+        sentences.extend(self.not_judged_sentence());
+        sentences.extend(self.safety_sentence());
+        sentences.extend(self.interruption_sentence());
         sentences.join(" ")
     }
 
@@ -27,7 +29,11 @@ impl Report {
         let promised = promised.count();
         match self.verdict() {
             RunVerdict::Held if promised == 0 => "Nothing was promised.".to_owned(),
-            RunVerdict::Held => "Every promise held.".to_owned(),
+            RunVerdict::Held | RunVerdict::Exceeded => match self.with(Outcome::NotJudged) {
+                0 => "Every promise held.".to_owned(),
+                _ => "Every promise that could be judged held.".to_owned(),
+            },
+            RunVerdict::NotJudged => "Nothing can be said of most promises.".to_owned(),
             RunVerdict::Refused => "No flow was admitted.".to_owned(),
             RunVerdict::Broken => {
                 let broken: Vec<_> = self
@@ -50,33 +56,81 @@ impl Report {
         }
     }
 
-    fn margin_sentence(&self) -> Option<String> {
+    fn with(&self, outcome: Outcome) -> usize {
         let flows = self.flows.iter();
-        let smallest = flows
-            .filter(|flow| flow.margin_ns().is_some())
-            .min_by_key(|flow| flow.margin_ns())?;
-        let margin = milliseconds(smallest.margin_ns()?);
+        flows.filter(|flow| flow.verdict == outcome).count()
+    }
+
+    /// Says which bounds did not hold, and what to do about it.
+    fn exceeded_sentence(&self) -> Option<String> {
+        let flows = self.flows.iter();
+        let farthest = flows
+            .filter_map(|flow| Some((flow, flow.exceeded?)))
+            .max_by_key(|(_, exceeded)| exceeded.by_ns)?;
+        let count = self.flows.iter().filter(|it| it.exceeded.is_some()).count();
+        let (flow, exceeded) = farthest;
+        let (were, by) = (
+            if count == 1 { "flow was" } else { "flows were" },
+            milliseconds(exceeded.by_ns),
+        );
         Some(format!(
-            "Smallest margin {margin} ({}).",
-            smallest.facts.name
+            "Warning: {count} {were} later than calculated, {} by {by} ({} of its frames): the \
+             switches of this run are not what their profile says. `--profile measured` \
+             calculates with what they do here; where it does, it has to be measured again under \
+             this load.",
+            flow.facts.name, exceeded.count
         ))
     }
 
-    fn stall_sentence(&self) -> Option<String> {
-        let stalls = self.platform.stall_ns.filter(|stalls| stalls.count > 0)?;
-        let aside: u64 = self
+    /// Says how much is unknown.
+    fn not_judged_sentence(&self) -> Option<String> {
+        let promised = || self.flows.iter().filter(|flow| flow.guarantee_ns.is_some());
+        let skipped: u64 = promised().map(|flow| flow.skipped).sum();
+        let unseen: u64 = promised().map(|flow| flow.unseen).sum();
+        let flows = match self.with(Outcome::NotJudged) {
+            0 if unseen == 0 => return None,
+            0 => String::new(),
+            count => format!(
+                "{count} of {} promises are not judged: ",
+                promised().count()
+            ),
+        };
+        Some(format!(
+            "{flows}{skipped} frames were not sent, and {unseen} losses may be frames that this \
+             program did not see."
+        ))
+    }
+
+    fn safety_sentence(&self) -> Option<String> {
+        let flows = self.flows.iter();
+        let smallest = flows
+            .filter(|flow| flow.verdict.is_held())
+            .filter_map(|flow| Some((flow.safety_hundredths()?, flow)))
+            .min_by_key(|(safety, _)| *safety)?;
+        let (safety, flow) = smallest;
+        let safety = factor(safety);
+        Some(format!(
+            "Smallest safety factor {safety} ({}).",
+            flow.facts.name
+        ))
+    }
+
+    fn interruption_sentence(&self) -> Option<String> {
+        let taken = self.platform.interruption_ns.filter(|it| it.count > 0)?;
+        let apart: u64 = self
             .flows
             .iter()
             .map(|flow| flow.stalled.late + flow.stalled.lost)
             .sum();
-        let times = match stalls.count {
+        let times = match taken.count {
             1 => "once".to_owned(),
             count => format!("{count} times"),
         };
-        let max = milliseconds(stalls.max);
-        let frames = if aside == 1 { "frame" } else { "frames" };
+        let max = milliseconds(taken.max);
+        let frames = if apart == 1 { "frame" } else { "frames" };
         Some(format!(
-            "The machine stalled {times}, {max} at most: {aside} {frames} set aside."
+            "The machine took a processor away {times}, for {max} at most: {apart} {frames} set \
+             apart."
         ))
     }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::example::{broken, substation, with_levels};
+use super::example::{broken, exceeded, substation, with_levels};
+use super::text::Details;
 use super::*;
 
 #[test]
@@ -11,7 +12,7 @@ fn the_same_run_gives_the_same_bytes() {
 
     assert_eq!(one.to_json(), other.to_json());
     assert_eq!(one.to_html(), other.to_html());
-    assert_eq!(one.to_text(), other.to_text());
+    assert_eq!(one.to_text(Details::Few), other.to_text(Details::Few));
 }
 
 #[test]
@@ -51,6 +52,7 @@ fn the_json_has_the_keys_that_programs_rely_on() {
     assert!(document["events"][0]["outage_ns"]["sv-mu1"].is_u64());
     assert!(document["platform"]["stall_ns"]["p999"].is_u64());
     assert!(document["platform"]["stall_ns"]["max"].is_u64());
+    assert!(document["platform"]["interruption_ns"]["max"].is_u64());
     assert!(document.get("machine").is_none());
 }
 
@@ -69,13 +71,13 @@ fn json_breaks_lines_for_people_and_keeps_histograms_together() {
 
 #[test]
 fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
-    let text = substation().to_text();
+    let text = substation().to_text(Details::Few);
 
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("flow "));
     assert_eq!(lines.len(), 1 + 9 + 1);
     let cells: Vec<&str> = lines[1].split_whitespace().collect();
-    assert_eq!(cells[..6], ["sv-mu1", "SV", "2.00", "ms", "0.81", "ms"]);
+    assert_eq!(cells[..5], ["sv-mu1", "2.00", "ms", "0.81", "ms"]);
     assert!(
         lines[1].ends_with("held (interruption 3.25 ms of 10 ms, 5 stalled, up to 2.20 ms)"),
         "{}",
@@ -84,16 +86,69 @@ fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
     assert!(lines[9].contains("refused (link s2-s3 has 8.2 of the 20 Mbit/s left"));
     assert_eq!(
         lines[10],
-        "Every promise held. Smallest margin 0.05 ms (trip-b3). The machine stalled 3 times, \
-         1.90 ms at most: 16 frames set aside."
+        "Every promise held. Smallest safety factor 2.1 (trip-b3). The machine took a processor \
+         away 3 times, for 1.90 ms at most: 16 frames set apart."
     );
+}
+
+#[test]
+fn details_are_a_second_table() {
+    let text = substation().to_text(Details::All);
+
+    let details = text.lines().skip(11);
+    let line = details.clone().find(|line| line.starts_with("sv-mu1"));
+    let cells: Vec<&str> = line.unwrap().split_whitespace().collect();
+    assert_eq!(cells[1], "SV");
+    assert_eq!(cells[4], "120000", "sent");
+    assert!(details.clone().any(|line| line.contains("beyond contract")));
+}
+
+/// The deadline was promised, and not the bound: that is a warning with what to do.
+#[test]
+fn a_bound_that_did_not_hold_is_a_warning() {
+    let report = exceeded();
+
+    assert_eq!(report.verdict(), RunVerdict::Exceeded);
+    assert!(
+        report
+            .to_json()
+            .starts_with("{\n  \"verdict\": \"exceeded\",\n")
+    );
+    let text = report.to_text(Details::Few);
+    let line = text.lines().find(|line| line.starts_with("trip-b3"));
+    assert!(line.unwrap().contains("held, model exceeded ("), "{text}");
+    let summary = report.summary();
+    assert!(summary.starts_with("Every promise held. Warning: 1 flow was later"));
+    assert!(summary.contains("--profile measured"), "{summary}");
+    let flow = &report.flows[3];
+    assert!(flow.exceeded.unwrap().count > 0 && flow.missed_deadline == 0);
+    assert!(flow.breaches.is_empty());
+}
+
+#[test]
+fn a_run_of_which_most_is_unknown_is_not_judged() {
+    let mut report = substation();
+    for flow in report.flows.iter_mut().take(4) {
+        flow.verdict = Outcome::NotJudged;
+        (flow.skipped, flow.unseen, flow.not_judged) = (70_000, 9, 70_009);
+    }
+
+    assert_eq!(report.verdict(), RunVerdict::NotJudged);
+    assert!(report.to_json().contains("\"verdict\": \"not-judged\""));
+    let summary = report.summary();
+    assert!(summary.starts_with("Nothing can be said of most promises."));
+    assert!(summary.contains("4 of 7 promises are not judged: 280000 frames were not sent"));
+    report.flows[0].verdict = Outcome::Held;
+    assert_eq!(report.verdict(), RunVerdict::Held, "three of seven");
+    report.flows[0].verdict = Outcome::Broken;
+    assert_eq!(report.verdict(), RunVerdict::Broken);
 }
 
 #[test]
 fn a_run_with_levels_shows_each_change_and_each_flow_at_each_level() {
     let report = with_levels();
 
-    let text = report.to_text();
+    let text = report.to_text(Details::Few);
     let html = report.to_html();
     let document: Value = serde_json::from_str(&report.to_json()).unwrap();
 
@@ -127,7 +182,7 @@ fn a_network_without_levels_has_no_word_of_them() {
 
     assert!(!report.to_html().contains("id=\"modes\""));
     assert!(!report.to_json().contains("\"levels\""));
-    assert!(!report.to_text().contains("Levels"));
+    assert!(!report.to_text(Details::Few).contains("Levels"));
 }
 
 #[test]
@@ -198,7 +253,6 @@ fn hostile_names_stay_names() {
     report.world = hostile.to_owned();
     report.assumptions = vec![hostile.to_owned()];
     report.platform.notes = vec![hostile.to_owned()];
-    report.platform.stalls[0].thread = hostile.to_owned();
     report.versions = BTreeMap::from([(hostile.to_owned(), hostile.to_owned())]);
     report.machine = Some(report.versions.clone());
     for flow in &mut report.flows {
@@ -239,7 +293,7 @@ fn an_empty_report_is_a_page_and_a_table_too() {
     assert!(report.to_html().contains("Nothing was promised."));
     assert!(
         report
-            .to_text()
-            .ends_with("1.90 ms at most: 0 frames set aside.\n")
+            .to_text(Details::Few)
+            .ends_with("1.90 ms at most: 0 frames set apart.\n")
     );
 }

@@ -4,7 +4,7 @@ mod levels;
 
 use units::Duration;
 
-use super::{FlowReport, Outcome, Report};
+use super::{ExceededReport, FlowReport, Outcome, Report};
 
 const NS_PER_MS: u128 = 1_000_000;
 
@@ -22,43 +22,54 @@ pub fn milliseconds(ns: u64) -> String {
     format!("{}.{:0width$} ms", scaled / scale, scaled % scale)
 }
 
-/// One line of the table of flows, column by column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// What is written in each column.
-    pub cells: [String; COLUMNS.len()],
-    /// The outcome, for the colour.
-    pub outcome: Outcome,
+/// Returns hundredths as a factor, with one decimal.
+#[must_use]
+pub fn factor(hundredths: u64) -> String {
+    format!("{}.{}", hundredths / 100, hundredths % 100 / 10)
+}
+
+/// How much is said of each flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Details {
+    /// What was asked for, what was calculated, what was seen, and the verdict.
+    Few,
+    /// Its frames as well: how many were sent, lost, set apart, beyond the contract and
+    /// not judged.
+    All,
 }
 
 /// The heads of the columns.
-pub const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 6] = ["flow", "deadline", "bound", "highest", "safety", "verdict"];
+/// The columns that are aligned to the left.
+const LEFT: [usize; 2] = [0, 5];
+/// The heads of the columns of details.
+const DETAILS: [&str; 10] = [
     "flow",
     "kind",
-    "deadline",
-    "guarantee",
-    "highest",
     "median",
     "sent",
     "lost",
-    "verdict",
+    "late",
+    "stalled",
+    "beyond contract",
+    "skipped",
+    "not judged",
 ];
-
-/// The columns that are aligned to the left.
-const LEFT: [usize; 3] = [0, 1, 8];
+/// The columns of details that are aligned to the left.
+const DETAILS_LEFT: [usize; 2] = [0, 1];
 
 impl Report {
-    /// Returns the table of flows, without its head.
-    #[must_use]
-    pub fn rows(&self) -> Vec<Row> {
-        self.flows.iter().map(row).collect()
-    }
-
     /// Returns the table of flows and the summary as lines of text.
     #[must_use]
-    pub fn to_text(&self) -> String {
-        let rows: Vec<_> = self.rows().into_iter().map(|row| row.cells).collect();
+    pub fn to_text(&self, details: Details) -> String {
+        let rows: Vec<_> = self.flows.iter().map(row).collect();
         let mut text = table(&COLUMNS, &rows, &LEFT);
+        if details == Details::All {
+            let rows: Vec<_> = self.flows.iter().map(details_row).collect();
+            text.push('\n');
+            text.push_str(&table(&DETAILS, &rows, &DETAILS_LEFT));
+            text.push('\n');
+        }
         text.push_str(&levels::lines(self));
         text.push_str(&self.summary());
         text.push('\n');
@@ -87,23 +98,33 @@ fn table<const N: usize>(heads: &[&str; N], rows: &[[String; N]], left: &[usize]
     text
 }
 
-fn row(flow: &FlowReport) -> Row {
+fn row(flow: &FlowReport) -> [String; COLUMNS.len()] {
     let time = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), milliseconds);
-    let latency = flow.latency_ns;
-    Row {
-        cells: [
-            flow.facts.name.clone(),
-            flow.facts.kind.label().to_owned(),
-            time(flow.deadline_ns),
-            time(flow.guarantee_ns),
-            time(flow.highest_ns),
-            time(latency.map(|latency| latency.p50)),
-            flow.sent.to_string(),
-            flow.lost.to_string(),
-            verdict(flow),
-        ],
-        outcome: flow.verdict,
-    }
+    let safety = flow.safety_hundredths();
+    [
+        flow.facts.name.clone(),
+        time(flow.deadline_ns),
+        time(flow.guarantee_ns),
+        time(flow.highest_ns),
+        safety.map_or_else(|| "–".to_owned(), factor),
+        verdict(flow),
+    ]
+}
+
+fn details_row(flow: &FlowReport) -> [String; DETAILS.len()] {
+    let median = flow.latency_ns.map(|latency| latency.p50);
+    [
+        flow.facts.name.clone(),
+        flow.facts.kind.label().to_owned(),
+        median.map_or_else(|| "–".to_owned(), milliseconds),
+        flow.sent.to_string(),
+        flow.lost.to_string(),
+        flow.late.to_string(),
+        (flow.stalled.late + flow.stalled.lost).to_string(),
+        flow.out_of_contract.to_string(),
+        flow.skipped.to_string(),
+        flow.not_judged.to_string(),
+    ]
 }
 
 /// Returns the verdict of a flow with what it rests on.
@@ -112,36 +133,44 @@ pub fn verdict(flow: &FlowReport) -> String {
     let mut notes = match flow.verdict {
         Outcome::Broken => flow.breaches.clone(),
         Outcome::Refused => flow.reason.clone().into_iter().collect(),
+        Outcome::NotJudged => vec![not_judged(flow)],
+        Outcome::Exceeded => flow.exceeded.map(exceeded).into_iter().collect(),
         Outcome::Held | Outcome::BestEffort | Outcome::Untried => Vec::new(),
     };
-    if flow.verdict == Outcome::Held && flow.interruption_ns > 0 {
+    if flow.verdict.is_held() && flow.interruption_ns > 0 {
         notes.push(interruption(flow));
     }
-    let stalled = flow.stalled.late + flow.stalled.lost;
-    if stalled > 0 {
-        notes.push(set_aside(flow, stalled));
+    if flow.stalled.late + flow.stalled.lost > 0 {
+        notes.push(set_apart(flow));
     }
     if flow.given_up > 0 {
         notes.push(format!("{} given up", flow.given_up));
     }
-    if flow.out_of_contract > 0 {
-        notes.push(format!("{} sent beyond the contract", flow.out_of_contract));
+    if flow.unseen > 0 && flow.verdict != Outcome::NotJudged {
+        notes.push(format!("{} not seen", flow.unseen));
     }
-    let word = match flow.verdict {
-        Outcome::Held => "held",
-        Outcome::Broken => "broken",
-        Outcome::Refused => "refused",
-        Outcome::BestEffort => "best effort",
-        Outcome::Untried => "nothing sent",
-    };
+    let word = flow.verdict.label();
     match notes.is_empty() {
         true => word.to_owned(),
         false => format!("{word} ({})", notes.join(", ")),
     }
 }
 
-/// Says how many deliveries were set aside, and how late the latest of them was.
-fn set_aside(flow: &FlowReport, count: u64) -> String {
+fn exceeded(exceeded: ExceededReport) -> String {
+    format!(
+        "{} by up to {}",
+        exceeded.count,
+        milliseconds(exceeded.by_ns)
+    )
+}
+
+fn not_judged(flow: &FlowReport) -> String {
+    format!("{} not sent or not seen", flow.not_judged)
+}
+
+/// Says how many deliveries were set apart, and how late the latest of them was.
+fn set_apart(flow: &FlowReport) -> String {
+    let count = flow.stalled.late + flow.stalled.lost;
     match flow.latency_ns {
         Some(latency) if flow.stalled.late > 0 && Some(latency.max) > flow.highest_ns => {
             format!("{count} stalled, up to {}", milliseconds(latency.max))

@@ -1,10 +1,13 @@
 //! Each part of a promise, kept and broken.
 
+mod drawn;
+
 use units::{BitRate, DataSize};
 
 use super::*;
+use crate::interruptions::Interruption;
 use crate::recorder::{Recorder, Settings};
-use crate::stalls::Stalls;
+use crate::unseen::Gap;
 use crate::{Contract, FlowIndex, ReceiverIndex};
 
 const PERIOD: Duration = Duration::from_us(250);
@@ -15,23 +18,65 @@ const CUT: Instant = Instant::from_ns(100_000_000);
 fn a_flow_without_loss_and_delay_keeps_its_promise() {
     let record = run(|_| Fate::Arrives(LATENCY));
 
-    let assessment = assess(&plan(), &record, amid(&[], &Shadows::default()));
+    let assessment = assess(&plan(), &record, amid(&[], &Interruptions::default()));
 
     assert_eq!(assessment.verdict, Verdict::Held);
     assert_eq!(assessment.breaches, []);
 }
 
 #[test]
-fn one_frame_later_than_the_guarantee_breaks_it() {
+fn one_frame_later_than_the_deadline_breaks_it() {
+    let record = run(|slot| match slot {
+        77 => Fate::Arrives(Duration::from_us(2_001)),
+        _ => Fate::Arrives(LATENCY),
+    });
+
+    let assessment = assess(&plan(), &record, amid(&[], &Interruptions::default()));
+
+    assert_eq!(assessment.verdict, Verdict::Broken);
+    assert_eq!(assessment.breaches, [Breach::Late { count: 1 }]);
+}
+
+/// The deadline was asked for; the guarantee was calculated.
+#[test]
+fn frames_between_guarantee_and_deadline_exceed_the_model_and_break_nothing() {
+    let record = run(|slot| match slot {
+        77 => Fate::Arrives(Duration::from_us(801)),
+        78 => Fate::Arrives(Duration::from_us(2_000)),
+        _ => Fate::Arrives(LATENCY),
+    });
+
+    let assessment = assess(&plan(), &record, amid(&[], &Interruptions::default()));
+
+    assert_eq!(assessment.verdict, Verdict::Exceeded);
+    assert_eq!(assessment.breaches, []);
+    let exceeded = Exceeded {
+        count: 2,
+        most: Duration::from_us(1_200),
+    };
+    assert_eq!(assessment.exceeded, Some(exceeded));
+    assert_eq!(assessment.highest, Some(Duration::from_ms(2)));
+}
+
+/// Where switches do exactly what was calculated with, the calculation is at fault.
+#[test]
+fn a_bound_that_is_certain_and_does_not_hold_breaks_the_promise() {
     let record = run(|slot| match slot {
         77 => Fate::Arrives(Duration::from_us(801)),
         _ => Fate::Arrives(LATENCY),
     });
 
-    let assessment = assess(&plan(), &record, amid(&[], &Shadows::default()));
+    let assessment = assess(
+        &plan(),
+        &record,
+        Circumstances {
+            bound: Bound::Certain,
+            ..amid(&[], &Interruptions::default())
+        },
+    );
 
     assert_eq!(assessment.verdict, Verdict::Broken);
-    assert_eq!(assessment.breaches, [Breach::Late { count: 1 }]);
+    assert_eq!(assessment.breaches, [Breach::AboveBound { count: 1 }]);
 }
 
 #[test]
@@ -44,7 +89,7 @@ fn what_the_network_gives_up_breaks_no_promise_and_what_it_loses_besides_does() 
         from: Instant::ZERO + PERIOD * from,
         until: Instant::ZERO + PERIOD * until,
     };
-    let shadows = Shadows::default();
+    let shadows = Interruptions::default();
     let [all, part] = [[window(101, 199), window(300, 300)], [window(101, 199); 2]];
 
     let [all, part] = [all, part].map(|given_up| {
@@ -64,7 +109,7 @@ fn what_the_network_gives_up_breaks_no_promise_and_what_it_loses_besides_does() 
 fn one_frame_lost_while_nothing_is_broken_breaks_it() {
     let record = run(lost_in(77..78));
 
-    let assessment = assess(&plan(), &record, amid(&[], &Shadows::default()));
+    let assessment = assess(&plan(), &record, amid(&[], &Interruptions::default()));
 
     assert_eq!(assessment.breaches, [Breach::Lost { count: 1 }]);
 }
@@ -73,7 +118,7 @@ fn one_frame_lost_while_nothing_is_broken_breaks_it() {
 fn losses_within_the_allowed_interruption_break_nothing() {
     let record = run(lost_in(400..420));
 
-    let assessment = assess(&plan(), &record, amid(&[cut()], &Shadows::default()));
+    let assessment = assess(&plan(), &record, amid(&[cut()], &Interruptions::default()));
 
     assert_eq!(assessment.verdict, Verdict::Held);
     assert_eq!(assessment.lost_in_interruptions, 20);
@@ -84,7 +129,7 @@ fn losses_within_the_allowed_interruption_break_nothing() {
 fn an_interruption_that_is_too_long_breaks_it() {
     let record = run(lost_in(400..450));
 
-    let assessment = assess(&plan(), &record, amid(&[cut()], &Shadows::default()));
+    let assessment = assess(&plan(), &record, amid(&[cut()], &Interruptions::default()));
 
     let breach = Breach::Interrupted {
         length: PERIOD * 50u64,
@@ -102,7 +147,7 @@ fn a_loss_after_a_repair_or_elsewhere_is_no_interruption() {
         ..cut()
     };
 
-    let assessment = assess(&plan(), &record, amid(&[repair], &Shadows::default()));
+    let assessment = assess(&plan(), &record, amid(&[repair], &Interruptions::default()));
 
     assert_eq!(assessment.breaches, [Breach::Lost { count: 3 }]);
     assert_eq!(assessment.outages, [PERIOD * 3u64]);
@@ -112,7 +157,7 @@ fn a_loss_after_a_repair_or_elsewhere_is_no_interruption() {
 fn a_loss_long_after_a_failure_breaks_it() {
     let record = run(lost_in(500..501));
 
-    let assessment = assess(&plan(), &record, amid(&[cut()], &Shadows::default()));
+    let assessment = assess(&plan(), &record, amid(&[cut()], &Interruptions::default()));
 
     assert_eq!(assessment.breaches, [Breach::Lost { count: 1 }]);
 }
@@ -123,75 +168,153 @@ fn a_flow_without_protection_may_end_with_a_failure() {
     let mut plan = plan();
     plan.promise.as_mut().unwrap().interruption = None;
 
-    let assessment = assess(&plan, &record, amid(&[cut()], &Shadows::default()));
+    let assessment = assess(&plan, &record, amid(&[cut()], &Interruptions::default()));
 
     assert_eq!(assessment.verdict, Verdict::Held);
     assert_eq!(assessment.lost_in_interruptions, 600);
 }
 
+/// Slots 200 to 203 are sent within the interruption: it lies within their flights for
+/// 1.75, 1.5, 1.25 and 1 ms.
 #[test]
-fn what_happens_while_the_machine_stands_still_is_set_aside() {
+fn what_an_interruption_accounts_for_is_set_apart() {
     let record = run(|slot| match slot {
-        200..204 => Fate::Arrives(Duration::from_ms(3)),
+        200..204 => Fate::Arrives(Duration::from_us(2_500 - 250 * (slot - 200))),
         204..206 => Fate::Lost,
         _ => Fate::Arrives(LATENCY),
     });
 
-    let assessment = assess(
-        &plan(),
-        &record,
-        amid(&[], &stall_from_slot(199, Duration::from_ms(2))),
-    );
+    let taken = taken_from_slot(199, Duration::from_ms(2));
+    let assessment = assess(&plan(), &record, amid(&[], &taken));
 
     assert_eq!(assessment.verdict, Verdict::Held);
-    assert_eq!((assessment.stalled_late, assessment.stalled_lost), (4, 2));
+    assert_eq!((assessment.held_up, assessment.held_up_lost), (4, 2));
+    assert_eq!(assessment.highest, Some(LATENCY));
 }
 
+/// 0.5 ms were taken of a flight of 3 ms: without, it would have been 2.5 ms.
 #[test]
-fn a_stall_elsewhere_excuses_nothing() {
+fn an_interruption_excuses_no_more_than_it_took() {
     let record = run(|slot| match slot {
         200 => Fate::Arrives(Duration::from_ms(3)),
         _ => Fate::Arrives(LATENCY),
     });
 
-    let assessment = assess(
-        &plan(),
-        &record,
-        amid(&[], &stall_from_slot(300, Duration::from_ms(2))),
-    );
+    let taken = taken_from_slot(201, Duration::from_us(500));
+    let assessment = assess(&plan(), &record, amid(&[], &taken));
 
-    assert_eq!(assessment.breaches, [Breach::Late { count: 1 }]);
-    assert_eq!(assessment.stalled_late, 0);
+    assert_eq!(assessment.verdict, Verdict::Broken);
+    assert_eq!(assessment.held_up, 0);
+    assert_eq!(assessment.highest, Some(Duration::from_ms(3)));
+}
+
+/// Of 2.4 ms, 0.5 ms were taken: the deadline would have been met, and the bound not.
+#[test]
+fn what_an_interruption_made_miss_its_deadline_may_still_exceed_the_model() {
+    let record = run(|slot| match slot {
+        200 => Fate::Arrives(Duration::from_us(2_400)),
+        _ => Fate::Arrives(LATENCY),
+    });
+
+    let taken = taken_from_slot(201, Duration::from_us(500));
+    let assessment = assess(&plan(), &record, amid(&[], &taken));
+
+    assert_eq!(assessment.verdict, Verdict::Exceeded);
+    assert_eq!(assessment.exceeded.unwrap().most, Duration::from_us(1_100));
+    assert_eq!(assessment.highest, Some(Duration::from_us(1_900)));
+}
+
+/// It waited behind those that were held up, and nothing was taken from it.
+#[test]
+fn an_interruption_before_the_flight_or_after_it_excuses_nothing() {
+    let record = run(|slot| match slot {
+        300 => Fate::Arrives(Duration::from_ms(3)),
+        _ => Fate::Arrives(LATENCY),
+    });
+
+    for slot in [292, 312] {
+        let taken = taken_from_slot(slot, Duration::from_ms(2));
+        let assessment = assess(&plan(), &record, amid(&[], &taken));
+
+        assert_eq!(assessment.breaches, [Breach::Late { count: 1 }], "{slot}");
+        assert_eq!(assessment.held_up, 0);
+    }
 }
 
 #[test]
-fn a_stall_excuses_no_loss_beyond_its_shadow() {
+fn an_interruption_excuses_no_loss_beyond_it() {
     let record = run(lost_in(300..500));
 
-    let stall = stall_from_slot(300, Duration::from_ms(2));
-    let assessment = assess(&plan(), &record, amid(&[], &stall));
+    let taken = taken_from_slot(300, Duration::from_ms(2));
+    let assessment = assess(&plan(), &record, amid(&[], &taken));
 
     assert_eq!(assessment.breaches, [Breach::Lost { count: 200 }]);
-    assert_eq!(assessment.stalled_lost, 0);
+    assert_eq!(assessment.held_up_lost, 0);
 }
 
 #[test]
-fn a_failure_that_a_stall_went_before_is_still_an_interruption() {
+fn only_what_goes_beyond_what_the_observer_missed_is_lost() {
+    let record = run(|slot| match slot {
+        300..310 | 700..702 => Fate::Lost,
+        _ => Fate::Arrives(LATENCY),
+    });
+    let of = |frames: u64| {
+        let mut unseen = Unseen::default();
+        unseen.add(Gap {
+            from: Instant::ZERO + PERIOD * 290u64,
+            to: Instant::ZERO + PERIOD * 400u64,
+            frames,
+        });
+        [unseen]
+    };
+    let interruptions = Interruptions::default();
+
+    let [enough, few] = [of(100), of(7)].map(|unseen| {
+        let amid = Circumstances {
+            unseen: &unseen,
+            ..amid(&[], &interruptions)
+        };
+        assess(&plan(), &record, amid)
+    });
+
+    assert_eq!(enough.unseen, 10 + 2 - 2, "slots 700 and 701 were seen");
+    assert_eq!(enough.breaches, [Breach::Lost { count: 2 }]);
+    assert_eq!(few.breaches, [Breach::Lost { count: 3 + 2 }]);
+}
+
+#[test]
+fn a_flow_of_which_most_was_not_sent_is_not_judged() {
+    let record = |skipped| {
+        let mut recorder = sent(|_| Fate::Arrives(LATENCY));
+        recorder.skipped(FlowIndex(0), skipped);
+        recorder.finish().remove(0)
+    };
+    let nothing = Interruptions::default();
+
+    let [half, more] = [1_000, 1_001].map(|it| assess(&plan(), &record(it), amid(&[], &nothing)));
+
+    assert_eq!(half.verdict, Verdict::Held);
+    assert_eq!(more.verdict, Verdict::NotJudged);
+    assert_eq!(more.unjudged, 1_001);
+}
+
+#[test]
+fn a_failure_that_an_interruption_went_before_is_still_an_interruption() {
     let record = run(lost_in(395..450));
 
-    let stall = stall_from_slot(394, Duration::from_ms(2));
-    let assessment = assess(&plan(), &record, amid(&[cut()], &stall));
+    let taken = taken_from_slot(394, Duration::from_ms(2));
+    let assessment = assess(&plan(), &record, amid(&[cut()], &taken));
 
     assert_eq!(assessment.lost_in_interruptions, 55);
     assert_eq!(assessment.outages, [PERIOD * 55u64]);
 }
 
 #[test]
-fn an_interruption_that_a_stall_made_too_long_breaks_nothing() {
+fn an_interruption_that_the_machine_made_too_long_breaks_nothing() {
     let record = run(lost_in(400..450));
 
-    let stall = stall_from_slot(405, Duration::from_ms(3));
-    let assessment = assess(&plan(), &record, amid(&[cut()], &stall));
+    let taken = taken_from_slot(405, Duration::from_ms(3));
+    let assessment = assess(&plan(), &record, amid(&[cut()], &taken));
 
     assert_eq!(assessment.verdict, Verdict::Held);
     assert_eq!(assessment.outages, [PERIOD * 50u64]);
@@ -202,7 +325,7 @@ fn a_promise_that_nothing_tried_is_not_said_to_hold() {
     let recorder = recorder();
 
     let record = recorder.finish().remove(0);
-    let assessment = assess(&plan(), &record, amid(&[], &Shadows::default()));
+    let assessment = assess(&plan(), &record, amid(&[], &Interruptions::default()));
 
     assert_eq!(assessment.verdict, Verdict::Untried);
 }
@@ -221,6 +344,10 @@ fn lost_in(slots: std::ops::Range<u64>) -> impl Fn(u64) -> Fate {
 
 /// Sends 1,000 frames, a quarter of a second.
 fn run(fate: impl Fn(u64) -> Fate) -> FlowRecord {
+    sent(fate).finish().remove(0)
+}
+
+fn sent(fate: impl Fn(u64) -> Fate) -> Recorder {
     let mut recorder = recorder();
     for slot in 0..1_000 {
         let sent_at = Instant::ZERO + PERIOD * slot;
@@ -229,7 +356,7 @@ fn run(fate: impl Fn(u64) -> Fate) -> FlowRecord {
             recorder.received(FlowIndex(0), ReceiverIndex(0), slot, sent_at + latency);
         }
     }
-    recorder.finish().remove(0)
+    recorder
 }
 
 fn recorder() -> Recorder {
@@ -254,11 +381,17 @@ fn plan() -> FlowPlan {
     }
 }
 
-fn amid<'a>(disturbances: &'a [Disturbance], shadows: &'a Shadows) -> Circumstances<'a> {
+fn amid<'a>(
+    disturbances: &'a [Disturbance],
+    interruptions: &'a Interruptions,
+) -> Circumstances<'a> {
     Circumstances {
         disturbances,
-        shadows,
+        interruptions,
+        unseen: &[],
+        unseen_at_sender: 0,
         given_up: &[],
+        bound: Bound::OfProfile,
     }
 }
 
@@ -269,9 +402,11 @@ fn cut() -> Disturbance {
     }
 }
 
-fn stall_from_slot(slot: u64, length: Duration) -> Shadows {
-    let mut stalls = Stalls::new(Duration::from_us(100));
-    let start = Instant::ZERO + PERIOD * slot;
-    stalls.look("packet loop", start, start + length);
-    stalls.shadows()
+fn taken_from_slot(slot: u64, taken: Duration) -> Interruptions {
+    let from = Instant::ZERO + PERIOD * slot;
+    Interruptions::of([Interruption {
+        from,
+        to: from + taken,
+        taken,
+    }])
 }

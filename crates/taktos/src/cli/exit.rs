@@ -13,7 +13,7 @@ pub enum Exit {
     BadInput,
     /// A promise was broken, or `check` refused a flow.
     Broken,
-    /// The machine lacks something.
+    /// The machine lacks something, or was too slow for most of a run to be judged.
     Lacking,
     /// The user stopped it (the shell's own code for Ctrl-C).
     Interrupted,

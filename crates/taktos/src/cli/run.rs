@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use lab::LabError;
 use lab::privilege::Privilege;
 use lab::switches::{Carried, Forwarding, kernel_refuses};
+use measure::report::text::Details;
 use measure::report::{Completion, Outcome, Report, RunVerdict};
 use scenario::{Capture, LONGEST_TIME, Scenario};
 use units::Duration;
@@ -205,7 +206,12 @@ fn conclude(
     let written = folder.write(report);
     let shown = screen::print(&match arguments.json {
         true => format!("{}\n", report.to_json()),
-        false => as_text(report, written.as_deref().ok(), captures),
+        false => as_text(
+            arguments.details(),
+            report,
+            written.as_deref().ok(),
+            captures,
+        ),
     });
     if let Err(error) = &written {
         let path = folder.path().display();
@@ -219,17 +225,28 @@ fn conclude(
     if written.is_err() || shown.is_err() {
         return Exit::Fault;
     }
-    match (report.completion, report.verdict()) {
+    exit_of(report.completion, report.verdict())
+}
+
+/// Returns what a run ends with.
+fn exit_of(completion: Completion, verdict: RunVerdict) -> Exit {
+    match (completion, verdict) {
         (Completion::Partial, _) => Exit::Interrupted,
         (Completion::Complete, RunVerdict::Broken | RunVerdict::Refused) => Exit::Broken,
-        (Completion::Complete, RunVerdict::Held) => Exit::Done,
+        (Completion::Complete, RunVerdict::NotJudged) => Exit::Lacking,
+        (Completion::Complete, RunVerdict::Held | RunVerdict::Exceeded) => Exit::Done,
     }
 }
 
-fn as_text(report: &Report, page: Option<&Path>, captures: Option<&Path>) -> String {
+fn as_text(
+    details: Details,
+    report: &Report,
+    page: Option<&Path>,
+    captures: Option<&Path>,
+) -> String {
     let plain = screen::results_are_plain();
     let mut text = String::from("\n");
-    for line in report.to_text().lines() {
+    for line in report.to_text(details).lines() {
         match plain {
             true => text.push_str(line),
             false => text.push_str(&coloured(line, report)),
@@ -252,7 +269,7 @@ fn coloured(line: &str, report: &Report) -> String {
     let colour = flow.and_then(|flow| match flow.verdict {
         Outcome::Held => Some(32),
         Outcome::Broken => Some(31),
-        Outcome::Refused | Outcome::Untried => Some(33),
+        Outcome::Exceeded | Outcome::Refused | Outcome::Untried | Outcome::NotJudged => Some(33),
         Outcome::BestEffort => None,
     });
     match colour {
@@ -286,4 +303,26 @@ fn is_of_the_machine(error: &LabError) -> bool {
             | LabError::Listen(_)
             | LabError::Machine { .. }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What breaks no promise is no failure, and what could not be judged is neither
+    /// success nor failure.
+    #[test]
+    fn the_exit_code_says_whether_promises_held_and_whether_that_is_known() {
+        let codes = [
+            (RunVerdict::Held, Exit::Done),
+            (RunVerdict::Exceeded, Exit::Done),
+            (RunVerdict::Broken, Exit::Broken),
+            (RunVerdict::Refused, Exit::Broken),
+            (RunVerdict::NotJudged, Exit::Lacking),
+        ];
+        for (verdict, exit) in codes {
+            assert_eq!(exit_of(Completion::Complete, verdict), exit);
+            assert_eq!(exit_of(Completion::Partial, verdict), Exit::Interrupted);
+        }
+    }
 }

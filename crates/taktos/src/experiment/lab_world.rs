@@ -17,6 +17,7 @@ use linux::scheduling::Urgency;
 use linux::usage::Spent;
 use measure::load::Load;
 use measure::stalls::Stalls;
+use measure::unseen::{Gap, Unseen};
 use scenario::{Change, End, Node, Scenario, SwitchIndex};
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
@@ -154,6 +155,8 @@ impl World for LabWorld {
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError> {
         let observed = self.lab.finish()?;
         let stalls = stalls(&observed, self.begun);
+        let interruptions = observed.interruptions.clone();
+        let unseen = unseen(&observed, self.begun);
         let mut notes = notes(&observed);
         notes.extend(cost_notes(&observed));
         Ok(Observed {
@@ -168,6 +171,8 @@ impl World for LabWorld {
                      and at the receiver's driver"
                 .to_owned(),
             stalls: Some(stalls),
+            interruptions,
+            unseen,
             notes,
             machine: Some(machine()),
         })
@@ -182,6 +187,23 @@ fn begins_at(change: Change, made: Changed) -> Instant {
         Change::Cut(_) | Change::SwitchCrash(_) | Change::HostMoves { .. } => made.asked,
         Change::Heal(_) | Change::SwitchRestart(_) => made.done,
     }
+}
+
+/// Returns what the taps of each host missed, and what processors dropped between two
+/// interfaces: of that it is not known whose it was, nor when.
+fn unseen(observed: &lab::world::Observed, begun: Instant) -> Vec<Unseen> {
+    let mut unseen = match &observed.traffic {
+        Some(traffic) => traffic.unseen.clone(),
+        None => return Vec::new(),
+    };
+    let spent = observed.spent.as_ref();
+    let dropped = Gap {
+        from: begun,
+        to: Instant::FAR_FUTURE,
+        frames: spent.map_or(0, |spent| spent.dropped),
+    };
+    unseen.iter_mut().for_each(|of_host| of_host.add(dropped));
+    unseen
 }
 
 /// Returns the stalls since traffic began.
@@ -207,8 +229,8 @@ fn cost_notes(observed: &lab::world::Observed) -> Vec<String> {
     });
     if shared {
         notes.push(
-            "The sentries that watch the processors were denied their urgency: work of others \
-             counts as a stall of the machine."
+            "The sentries that watch the processors were denied their urgency: their looks are \
+             late for the work of others."
                 .to_owned(),
         );
     }
@@ -249,8 +271,16 @@ fn notes(observed: &lab::world::Observed) -> Vec<String> {
         ));
         if traffic.uncaptured > 0 {
             notes.push(format!(
-                "{} frames went by the taps uncaptured: the losses above are too high.",
+                "{} frames went by the taps uncaptured: as many losses at the hosts concerned are \
+                 not judged.",
                 traffic.uncaptured
+            ));
+        }
+        let spent = observed.spent.as_ref();
+        if let Some(dropped @ 1..) = spent.map(|spent| spent.dropped) {
+            notes.push(format!(
+                "{dropped} frames found no room before a processor of this machine \
+                 (net.core.netdev_max_backlog): as many losses are not judged."
             ));
         }
         notes.extend(capture::notes(&traffic.captures));

@@ -6,14 +6,15 @@ use controller::Config;
 use controller::northbound::{Accepted, Event, Said, Saying};
 use controller::place::LinkEnds;
 use measure::FlowPlan;
+use measure::interruptions::Interruptions;
 use measure::levels::{Spell, Treatment, at_levels, given_up};
 use measure::recorder::{FlowRecord, Settings};
 use measure::report::{
     Completion, Discovery, EventKind, EventReport, FlowFacts, FlowKind, FlowReport, LevelReport,
     LinkReport, NodeKind, NodeReport, PlatformReport, ProfileReport, Report, Restoration, Topology,
 };
-use measure::stalls::Shadows;
-use measure::verdict::{Assessment, Circumstances, Disturbance, Effect, assess};
+use measure::unseen::Unseen;
+use measure::verdict::{Assessment, Bound, Circumstances, Disturbance, Effect, assess};
 use scenario::{Change, Flow, LinkIndex, Node, Protection, Scenario, Traffic};
 use units::{Duration, Instant};
 
@@ -117,10 +118,10 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
         observed,
         ..
     } = facts;
-    let shadows = observed
-        .stalls
-        .as_ref()
-        .map_or_else(Shadows::default, |s| s.shadows());
+    let bound = match facts.place {
+        Place::Sim => Bound::Certain,
+        Place::Lab(_) => Bound::OfProfile,
+    };
     let spells = spells(scenario, &run.said);
     let atlas = Atlas::new(scenario);
     let mut records = run.plans.iter().zip(&observed.records);
@@ -155,18 +156,32 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                     let treatments = treatments(scenario, flow, plan);
                     let amid = Circumstances {
                         disturbances: &disturbances,
-                        shadows: &shadows,
+                        interruptions: &observed.interruptions,
+                        unseen: &unseen_by_receivers(observed, flow),
+                        unseen_at_sender: unseen_by(observed, flow.source).frames(),
                         given_up: &given_up(&spells, &treatments),
+                        bound,
                     };
                     let assessment = assess(plan, record, amid);
                     let mut report = FlowReport::observed(facts, plan, record, &assessment);
                     let modal = (&spells[..], &treatments[..]);
-                    report.levels = level_reports(scenario, plan, record, modal, &shadows);
+                    let taken = &observed.interruptions;
+                    report.levels = level_reports(scenario, plan, record, modal, taken);
                     (report, Some(assessment))
                 }
             }
         });
     judged.collect()
+}
+
+/// Returns what the observer of each receiver missed.
+fn unseen_by_receivers(observed: &Observed, flow: &Flow) -> Vec<Unseen> {
+    let receivers = flow.receivers.iter();
+    receivers.map(|host| unseen_by(observed, *host)).collect()
+}
+
+fn unseen_by(observed: &Observed, host: scenario::HostIndex) -> Unseen {
+    observed.unseen.get(host.0).cloned().unwrap_or_default()
 }
 
 /// Returns what a flow gets at each level, the lowest first; nothing without levels.
@@ -190,12 +205,12 @@ fn level_reports(
     plan: &FlowPlan,
     record: &FlowRecord,
     (spells, treatments): (&[Spell], &[Treatment]),
-    shadows: &Shadows,
+    interruptions: &Interruptions,
 ) -> Vec<LevelReport> {
     let promised = plan.promise.map(|promise| promise.guarantee);
     // Where nothing is promised, a frame may be under way until it counts as lost.
     let reach = promised.unwrap_or(Settings::default().patience);
-    let observed = at_levels(record, (spells, treatments), reach, shadows);
+    let observed = at_levels(record, (spells, treatments), reach, interruptions);
     let names = scenario.modes.iter().flat_map(|modes| &modes.levels);
     let levels = names.zip(treatments.iter().zip(&observed));
     let levels =
@@ -392,7 +407,10 @@ fn topology(scenario: &Scenario) -> Topology {
 
 fn platform(run: &Run, observed: &Observed) -> PlatformReport {
     let report = match &observed.stalls {
-        Some(stalls) => PlatformReport::watched(&observed.stamps, run.start, stalls),
+        Some(stalls) => {
+            let taken = &observed.interruptions;
+            PlatformReport::watched(&observed.stamps, run.start, stalls, taken)
+        }
         None => PlatformReport::virtual_time(),
     };
     PlatformReport {
@@ -420,8 +438,8 @@ fn assumptions(scenario: &Scenario, place: Place) -> Vec<String> {
     }
     match place {
         Place::Lab(_) => assumptions.push(
-            "The machine does not stand still; where it did, the frames concerned are counted \
-             apart."
+            "The machine takes no processor away; where it did while a frame was under way, that \
+             time is taken off, and the frame is set apart if it would have been in time."
                 .to_owned(),
         ),
         Place::Sim => assumptions.push(

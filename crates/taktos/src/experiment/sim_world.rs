@@ -2,6 +2,7 @@
 
 use controller::Config;
 use controller::northbound::{Request, RequestId, Said};
+use measure::interruptions::Interruptions;
 use measure::load::Load;
 use scenario::{Change, Node, Scenario, SwitchIndex};
 use sim::emulation::Behaviour;
@@ -128,6 +129,8 @@ impl World for SimWorld {
             records: observed.flows,
             stamps: "virtual time, exact".to_owned(),
             stalls: None,
+            interruptions: Interruptions::default(),
+            unseen: Vec::new(),
             notes,
             machine: None,
         })

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use controller::northbound::{Request, RequestId, Said};
+use measure::interruptions::Interruptions;
 use measure::load::Load;
 use measure::recorder::FlowRecord;
 use measure::stalls::Stalls;
+use measure::unseen::Unseen;
 use scenario::Change;
 use units::{Duration, Instant};
 
@@ -64,8 +66,13 @@ pub struct Observed {
     pub changed_at: Vec<Instant>,
     /// How the stamps were taken.
     pub stamps: String,
-    /// When the machine stood still; nothing where time is virtual.
+    /// How late those were who watched the machine; nothing where time is virtual.
     pub stalls: Option<Stalls>,
+    /// When processors were taken away that frames need.
+    pub interruptions: Interruptions,
+    /// What the observer of each host missed, in the order of the hosts; nothing where
+    /// all is seen.
+    pub unseen: Vec<Unseen>,
     /// What else is worth knowing, a sentence each.
     pub notes: Vec<String>,
     /// What the machine is, where one matters.

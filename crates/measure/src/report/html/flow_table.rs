@@ -1,12 +1,13 @@
 //! All flows with all their figures, to be sorted by any of them.
 
+use super::super::text::factor;
 use super::super::{FlowReport, Report};
 use super::margins::state;
 use super::markup::Element;
 use super::quantity::{time, whole};
 
 /// A column: its head, what it is, whether it holds numbers.
-const COLUMNS: [(&str, &str, Align); 15] = [
+const COLUMNS: [(&str, &str, Align); 18] = [
     ("flow", "its name in the scenario", Align::Left),
     ("verdict", "was the promise kept?", Align::Left),
     ("kind", "what kind of traffic", Align::Left),
@@ -16,11 +17,7 @@ const COLUMNS: [(&str, &str, Align); 15] = [
         Align::Left,
     ),
     ("deadline", "the latency asked for", Align::Right),
-    (
-        "guarantee",
-        "the latency promised, by calculation",
-        Align::Right,
-    ),
+    ("bound", "the latency calculated", Align::Right),
     ("median", "half of the deliveries were faster", Align::Right),
     (
         "p99.9",
@@ -29,12 +26,17 @@ const COLUMNS: [(&str, &str, Align); 15] = [
     ),
     (
         "highest",
-        "the slowest delivery but for those set aside",
+        "the slowest delivery but for those set apart",
+        Align::Right,
+    ),
+    (
+        "safety",
+        "how often the highest fits into the deadline",
         Align::Right,
     ),
     ("sent", "frames that left the sender", Align::Right),
     ("lost", "frames that a receiver did not get", Align::Right),
-    ("late", "deliveries later than the guarantee", Align::Right),
+    ("late", "deliveries later than the bound", Align::Right),
     ("loss run", "the most frames lost in a row", Align::Right),
     (
         "reordered",
@@ -43,7 +45,17 @@ const COLUMNS: [(&str, &str, Align); 15] = [
     ),
     (
         "stalled",
-        "late or lost while the machine stood still",
+        "late or lost while a processor was taken away",
+        Align::Right,
+    ),
+    (
+        "beyond contract",
+        "frames that left too soon after others of the flow",
+        Align::Right,
+    ),
+    (
+        "not judged",
+        "deliveries not sent or not seen",
         Align::Right,
     ),
 ];
@@ -97,12 +109,15 @@ fn row(index: usize, flow: &FlowReport) -> Element {
         quantity(latency.map(|latency| latency.p50), time),
         quantity(latency.map(|latency| latency.p999), time),
         quantity(flow.highest_ns, time),
+        quantity(flow.safety_hundredths(), factor),
         quantity(Some(flow.sent), whole),
         quantity(Some(flow.lost), whole),
         quantity(Some(flow.late), whole),
         quantity(Some(flow.longest_loss_run), whole),
         quantity(Some(flow.reordered + flow.duplicates), whole),
         quantity(Some(flow.stalled.late + flow.stalled.lost), whole),
+        quantity(Some(flow.out_of_contract), whole),
+        quantity(Some(flow.not_judged), whole),
     ];
     let cells = cells
         .into_iter()

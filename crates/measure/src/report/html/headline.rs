@@ -1,6 +1,6 @@
 //! The run in one sentence, and the few figures that matter most.
 
-use super::super::{Completion, Outcome, Report, RunVerdict};
+use super::super::{Completion, Report, RunVerdict};
 use super::margins::NARROW_PER_MILLE;
 use super::markup::Element;
 use super::quantity::{time, whole};
@@ -36,7 +36,8 @@ fn state(report: &Report) -> &'static str {
     });
     match (report.verdict(), report.completion) {
         (RunVerdict::Broken | RunVerdict::Refused, _) => "bad",
-        (RunVerdict::Held, Completion::Partial) => "narrow",
+        (RunVerdict::Exceeded | RunVerdict::NotJudged, _)
+        | (RunVerdict::Held, Completion::Partial) => "narrow",
         (RunVerdict::Held, Completion::Complete) if narrow => "narrow",
         (RunVerdict::Held, Completion::Complete) => "good",
     }
@@ -98,9 +99,7 @@ fn figures(report: &Report) -> Vec<Element> {
             .iter()
             .filter(|flow| flow.guarantee_ns.is_some())
     };
-    let held = promised()
-        .filter(|flow| flow.verdict == Outcome::Held)
-        .count();
+    let held = promised().filter(|flow| flow.verdict.is_held()).count();
     let refused = report.flows.iter().filter(|flow| !flow.admitted).count();
     let sum = |value: fn(&super::super::FlowReport) -> u64| promised().map(value).sum::<u64>();
     let lost = sum(|flow| flow.lost);
@@ -121,7 +120,7 @@ fn figures(report: &Report) -> Vec<Element> {
             "frames with a promise",
             whole(sum(|flow| flow.sent)),
             format!(
-                "{} late, {} missed a deadline",
+                "{} later than calculated, {} missed a deadline",
                 whole(sum(|flow| flow.late)),
                 whole(sum(|flow| flow.missed_deadline))
             ),
@@ -147,13 +146,13 @@ fn figures(report: &Report) -> Vec<Element> {
             ),
         ));
     }
-    if let Some(stalls) = report.platform.stall_ns {
+    if let Some(taken) = report.platform.interruption_ns {
         figures.push(figure(
-            "longest stall of the machine",
-            time(stalls.max),
+            "longest interruption of the machine",
+            time(taken.max),
             format!(
-                "{} stalls, {} frames set aside",
-                whole(stalls.count),
+                "{} interruptions, {} frames set apart",
+                whole(taken.count),
                 whole(stalled)
             ),
         ));

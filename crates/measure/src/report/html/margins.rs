@@ -111,7 +111,7 @@ fn row(flow: &FlowReport, index: usize, top: f64, scale: &LogScale) -> Element {
         let highest = flow.highest_ns.unwrap_or(latency.max);
         let (from, to, beyond) = (scale.x(latency.p50), scale.x(highest), scale.x(latency.max));
         if latency.max > highest {
-            // Set aside because the machine stood still: shown, and apart.
+            // Set apart because a processor was taken away: shown, and apart.
             let stalled = line((to, middle), (beyond, middle)).class("stalled");
             let end = line((beyond, middle - 4.0), (beyond, middle + 4.0)).class("stalled-end");
             row = row.child(stalled).child(end);
@@ -150,7 +150,8 @@ pub(super) fn state(flow: &FlowReport) -> &'static str {
     match flow.verdict {
         Outcome::Broken => "bad",
         Outcome::Refused => "refused",
-        Outcome::BestEffort | Outcome::Untried => "plain",
+        Outcome::BestEffort | Outcome::Untried | Outcome::NotJudged => "plain",
+        Outcome::Exceeded => "narrow",
         Outcome::Held if flow.margin_per_mille() < Some(NARROW_PER_MILLE) => "narrow",
         Outcome::Held => "good",
     }
@@ -175,7 +176,7 @@ fn margin(flow: &FlowReport) -> String {
 
 fn sentence(flow: &FlowReport) -> String {
     format!(
-        "{}: highest {} of a guarantee of {}, deadline {}; {} lost, {} late; {}",
+        "{}: highest {} of a bound of {}, deadline {}; {} lost, {} later than the bound; {}",
         flow.facts.name,
         flow.highest_ns.map_or_else(|| "–".to_owned(), time),
         flow.guarantee_ns.map_or_else(|| "–".to_owned(), time),

@@ -38,15 +38,27 @@ pub(super) fn section(report: &Report) -> Element {
     section
 }
 
-fn stalls(platform: &PlatformReport) -> Option<(&'static str, String)> {
-    let stalls = platform.stall_ns?;
-    let text = format!(
-        "{} of more than {}, together {}; longest {}. 99.9 % of the looks at the clock came within {}.",
-        whole(stalls.count),
-        time(stalls.threshold),
-        time(stalls.total),
-        time(stalls.max),
-        time(stalls.p999)
-    );
-    Some(("stalls", text))
+fn stalls(platform: &PlatformReport) -> Vec<(&'static str, String)> {
+    let looks = platform.stall_ns.map(|stalls| {
+        let text = format!(
+            "{} looks at the clock were late by more than {}, for whatever reason, together {}; \
+             longest {}. 99.9 % came within {}.",
+            whole(stalls.count),
+            time(stalls.threshold),
+            time(stalls.total),
+            time(stalls.max),
+            time(stalls.p999)
+        );
+        ("looks", text)
+    });
+    let taken = platform.interruption_ns.map(|taken| {
+        let text = format!(
+            "Processors that frames needed were taken away {} times, together {}; longest {}.",
+            whole(taken.count),
+            time(taken.total),
+            time(taken.max)
+        );
+        ("interruptions", text)
+    });
+    taken.into_iter().chain(looks).collect()
 }

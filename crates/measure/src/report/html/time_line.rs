@@ -44,7 +44,7 @@ pub(super) fn section(report: &Report) -> Option<Element> {
             height,
             "Time line",
             "The greatest latency of each flow in each interval, as a share of its guarantee, \
-         with failures, repairs, losses and stalls of the machine.",
+         with failures, repairs, losses and interruptions of the machine.",
         )
         .class("time-line")
         .children(axes.draw(report.duration_ns))
@@ -62,8 +62,8 @@ pub(super) fn section(report: &Report) -> Option<Element> {
             .child(Element::new("h2").text("Course of the run"))
             .child(Element::new("p").class("note").text(
                 "The greatest latency in each interval as a share of the flow's guarantee. \
-                 Nothing may cross the dashed line at 100 %, \
-                 but for frames that the machine itself held up: the marks in the lowest lane.",
+                 What crosses the dashed line at 100 % was later than calculated, or was held up \
+                 while the machine took a processor away: the marks in the lowest lane.",
             ))
             .child(kinds(&flows))
             .child(svg),
@@ -137,7 +137,7 @@ impl Axes {
         }
         let bound = self.y(1.0);
         drawn.push(line((LEFT, bound), (right, bound)).class("bound"));
-        for (lane, text) in ["lost", "stalls"].into_iter().enumerate() {
+        for (lane, text) in ["lost", "interruptions"].into_iter().enumerate() {
             let y = LANES + LANE * (count(lane) + 1.0);
             drawn.push(line((LEFT, y), (right, y)).class("grid"));
             drawn.push(label((LEFT - 8.0, y - 5.0), text).class("axis end"));
@@ -243,18 +243,17 @@ impl Axes {
         let base = LANES + 2.0 * LANE;
         let longest = report
             .platform
-            .stalls
+            .interruptions
             .iter()
             .map(|stall| stall.length_ns)
             .max();
-        let bars = report.platform.stalls.iter().map(|stall| {
+        let bars = report.platform.interruptions.iter().map(|stall| {
             let share = real(stall.length_ns) / real(longest.unwrap_or(1).max(1));
             let from = self.x(real(stall.at_ns));
             let to = self.x(real(stall.at_ns + stall.length_ns));
             let height = 3.0 + (LANE - 6.0) * share.sqrt();
             rectangle((from, base - height), (to - from).max(1.5), height).child(tip(format!(
-                "{} stood still for {} at {}",
-                stall.thread,
+                "a processor was taken for {} at {}",
                 time(stall.length_ns),
                 time(stall.at_ns)
             )))
