@@ -121,6 +121,16 @@ impl Reservations {
         probe_class(self.parameters(port.datapath).port(port.port))
     }
 
+    /// Returns the queue in which a switch turns echoes round: the lowest in which
+    /// probes leave any of its ports. Where a port promises nothing in it, they wait
+    /// there with what nobody was promised.
+    #[must_use]
+    pub fn echo_class(&self, datapath: DatapathId) -> u8 {
+        let switch = self.parameters(datapath);
+        let ports = switch.ports.values().chain([&switch.other_ports]);
+        ports.map(probe_class).min().unwrap_or(0)
+    }
+
     /// Returns the delay that a flow of `class` may have by leaving a switch by
     /// a port: the budgets and the propagation.
     #[must_use]

@@ -14,6 +14,7 @@
 //! | rules that a switch has or has not | `reconciliation`, `repairs`, `inspection` |
 //! | words of version 1.0 | `translation` |
 //! | a link that is found or lost | `links` |
+//! | a switch that is not heard | `echoes` |
 //! | a host that is found | `whereabouts` |
 //! | a host that is named or removed | `naming` |
 //! | a host that moves | `mobility` |
@@ -27,6 +28,7 @@
 mod ageing;
 mod applications;
 mod desired;
+mod echoes;
 mod frames;
 mod inspection;
 mod intents;
@@ -64,6 +66,7 @@ use crate::config::{Config, Metric, Timers};
 use crate::confirmation::Confirmations;
 use crate::desired::{Desired, Subject};
 use crate::discovery::Prober;
+use crate::echoes::Echoes;
 use crate::flows::Flows;
 use crate::forwarding::Forwarding;
 use crate::hosts::Hosts;
@@ -171,6 +174,7 @@ pub struct Controller {
     unplugged: Unplugged,
     prober: Prober,
     link_trust: LinkTrust,
+    echoes: Echoes,
     flows: Flows,
     /// The ways that were found for flows in the network as it is.
     known_ways: KnownWays,
@@ -244,6 +248,7 @@ impl Controller {
             outbox: Outbox::default(),
             prober: Prober::new(config.probe_key, config.seed),
             link_trust: LinkTrust::default(),
+            echoes: Echoes::default(),
             flows: Flows::default(),
             known_ways: KnownWays::default(),
             desired: Desired::default(),

@@ -18,6 +18,7 @@
 //! | [`view`], [`place`] | what is known of the network? |
 //! | [`discovery`], [`hosts`] | how does it become known? |
 //! | [`link_trust`] | which links are believed? |
+//! | [`echoes`] | does a switch forward that cannot be heard? |
 //! | [`punts`] | which frames are taken from switches? |
 //! | [`path`], [`ways`] | which way should a flow take? |
 //! | [`admission`], [`unpromised`], [`refusal`] | can its promise be kept there? |
@@ -36,7 +37,8 @@
 //! Several instances, other applications, and programming below the level of
 //! flows; the store contract and the separation of deciding from acting leave
 //! room for them. The failure of a switch: a flow with an end there is lost, and
-//! one that only passes is moved when the neighbours' ports go down.
+//! one that only passes is moved when the neighbours' ports go down, or when the echoes
+//! cease that they sent there.
 
 pub mod admission;
 pub mod applications;
@@ -47,6 +49,7 @@ pub mod confirmation;
 pub mod controller;
 pub mod desired;
 pub mod discovery;
+pub mod echoes;
 pub mod flows;
 pub mod forwarding;
 pub mod hosts;

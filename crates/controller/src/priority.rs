@@ -7,7 +7,8 @@
 //!
 //! | band | whose |
 //! |---|---|
-//! | 65,535 | probes |
+//! | 65,535 | echoes, which are turned round |
+//! | 65,534 | probes |
 //! | 1,000 + twice the fields of the match | admitted flows; one more, what they get at a level |
 //! | 600 to 699 | match-actions, by the priority they declare |
 //! | 400 + fields of the match | points, multicast and flow paths |
@@ -18,8 +19,10 @@
 //! | 1 | known hosts, whose unclaimed frames are discarded |
 //! | 0 | frames that nobody claims |
 
+/// Echoes, which are probes that are turned round.
+pub const ECHO: u16 = u16::MAX;
 /// Probes.
-pub const PROBE: u16 = u16::MAX;
+pub const PROBE: u16 = ECHO - 1;
 /// Admitted flows; each field of a match adds two.
 pub const FLOW: u16 = 1_000;
 /// Match-actions; what they declare is added.

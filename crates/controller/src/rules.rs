@@ -14,6 +14,7 @@ use wire::openflow::{
 };
 
 use crate::desired::{Content, FLAGS, Form, PlacedRule, RulePlace, Spot, Stencil, Subject, cookie};
+use crate::discovery;
 use crate::flows::{Entries, Entry};
 use crate::northbound::{FlowId, FlowMatch, Requirement, TransportProtocol};
 use crate::path::{Branch, Tree};
@@ -162,20 +163,32 @@ impl Actions {
     }
 }
 
-/// Returns the entries that every switch has, whatever flows it carries: probes
-/// and frames that nobody claims go to the controller. They come whole, so that
-/// the switch does not keep what nobody will ask for.
+/// Returns the entries that every switch has, whatever flows it carries: echoes are
+/// turned round, by the queue of `class`; probes and frames that nobody claims go to
+/// the controller. They come whole, so that the switch does not keep what nobody will
+/// ask for.
 #[must_use]
-pub fn services(datapath: DatapathId) -> [PlacedRule; 2] {
-    let probes = vec![MatchField::EthType(EtherType::LLDP)];
-    [(probes, priority::PROBE), (Vec::new(), priority::MISS)].map(|(matching, priority)| {
-        PlacedRule {
-            datapath,
-            table: TABLE,
-            priority,
-            matching,
-            actions: vec![Action::output(PortNumber::CONTROLLER)],
-        }
+pub fn services(datapath: DatapathId, class: u8) -> [PlacedRule; 3] {
+    let lldp = MatchField::EthType(EtherType::LLDP);
+    let address = |mac| MatchField::EthDst(Masked::exact(mac));
+    let echoes = vec![address(discovery::ECHO), lldp];
+    let turned = vec![
+        Action::SetField(address(discovery::ECHOED)),
+        Action::SetQueue(QueueId(u32::from(class))),
+        Action::output(PortNumber::IN_PORT),
+    ];
+    let told = || vec![Action::output(PortNumber::CONTROLLER)];
+    let all = [
+        (echoes, priority::ECHO, turned),
+        (vec![lldp], priority::PROBE, told()),
+        (Vec::new(), priority::MISS, told()),
+    ];
+    all.map(|(matching, priority, actions)| PlacedRule {
+        datapath,
+        table: TABLE,
+        priority,
+        matching,
+        actions,
     })
 }
 

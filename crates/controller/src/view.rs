@@ -368,6 +368,20 @@ impl View {
         Confirmed::Up { link, replaced }
     }
 
+    /// Notes that a frame which left by this port came back over the link that is there:
+    /// both directions carry. Returns whether there is one that is up.
+    pub fn echoed(&mut self, now: Instant, port: PortId) -> bool {
+        let Some(link) = self.port(port).and_then(|port| port.link) else {
+            return false;
+        };
+        let record = &mut self.links[link.index()];
+        let is_up = record.carrier == Carrier::Up;
+        if is_up {
+            record.confirmed = [Some(now); 2];
+        }
+        is_up
+    }
+
     /// Takes a link down. Returns whether it was up.
     pub fn lose(&mut self, now: Instant, link: LinkId) -> bool {
         let record = &mut self.links[link.index()];

@@ -36,6 +36,11 @@ pub enum Change {
         /// Which, in the order of the plan.
         switch: usize,
     },
+    /// The process of a switch dies; its cables keep their carrier.
+    Kill {
+        /// Which, in the order of the plan.
+        switch: usize,
+    },
     /// A switch that died starts again, with empty tables.
     Restart {
         /// Which, in the order of the plan.
@@ -113,6 +118,7 @@ impl Timeline {
                 self.crashed.insert(switch);
                 self.command(Command::Crash { station: switch });
             }
+            Change::Kill { switch } => self.command(Command::Crash { station: switch }),
             Change::Restart { switch } => {
                 self.crashed.remove(&switch);
                 self.command(Command::Restart { station: switch });

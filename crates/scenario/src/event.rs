@@ -29,6 +29,9 @@ pub enum Change {
     },
     /// The switch stops: its tables and queues are gone, its links are down.
     SwitchCrash(SwitchIndex),
+    /// The process of the switch dies, and its tables and queues with it. Its
+    /// interfaces are there yet: its neighbours see a carrier.
+    SwitchKill(SwitchIndex),
     /// The switch starts again, with empty tables.
     SwitchRestart(SwitchIndex),
 }

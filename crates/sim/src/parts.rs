@@ -98,6 +98,27 @@ pub enum Fault {
         /// The switch.
         switch: usize,
     },
+    /// The process of a switch dies and what it held with it; its cables keep their
+    /// carrier, as interfaces outlive who uses them.
+    Kill {
+        /// The switch.
+        switch: usize,
+    },
+    /// A cable loses all frames while both ends see a carrier.
+    Silence {
+        /// The cable.
+        link: usize,
+    },
+    /// The control connection of a switch carries nothing any more; nobody is told.
+    Isolate {
+        /// The switch.
+        switch: usize,
+    },
+    /// The control connection of a switch carries again, a new one.
+    Rejoin {
+        /// The switch.
+        switch: usize,
+    },
     /// A switch that is gone starts anew.
     Restart {
         /// The switch.

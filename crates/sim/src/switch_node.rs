@@ -32,6 +32,8 @@ pub struct SwitchNode {
     /// Counts the connections to the controller, so that what was sent over an
     /// earlier one is not taken for this one's.
     pub generation: u32,
+    /// Whether its control connection carries nothing.
+    pub is_isolated: bool,
     dropped: u64,
     lost: u64,
 }
@@ -62,6 +64,7 @@ impl SwitchNode {
             busy_until: Instant::ZERO,
             wake_up: None,
             generation: 0,
+            is_isolated: false,
             dropped: 0,
             lost: 0,
         }

@@ -142,11 +142,23 @@ impl Origin {
         })
     }
 
-    /// Appends a whole frame that names this origin, also to neighbours that
-    /// only know the standard.
+    /// Appends a whole frame to [`MacAddress::NEAREST_BRIDGE`] that names this origin,
+    /// also to neighbours that only know the standard.
     pub fn emit_frame(&self, source: MacAddress, time_to_live_s: u16, out: &mut Vec<u8>) {
+        self.emit_frame_to(MacAddress::NEAREST_BRIDGE, source, time_to_live_s, out);
+    }
+
+    /// Appends such a frame to another address: one that is no neighbour's, so that
+    /// whoever has no entry for it takes it for what it is, a frame of nobody's.
+    pub fn emit_frame_to(
+        &self,
+        destination: MacAddress,
+        source: MacAddress,
+        time_to_live_s: u16,
+        out: &mut Vec<u8>,
+    ) {
         let header = ethernet::Header {
-            destination: MacAddress::NEAREST_BRIDGE,
+            destination,
             source,
             vlan: None,
             ether_type: EtherType::LLDP,

@@ -52,7 +52,8 @@ impl Controller {
 
     /// Gives a switch what every switch has, before anything else.
     pub(super) fn want_services(&mut self, slot: Slot, datapath: DatapathId) {
-        for service in rules::services(datapath) {
+        let class = self.reservations.echo_class(datapath);
+        for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
             self.desired.put(Subject::Service, spot, service.form());
             if let Some(rule) = self.desired.get(datapath, spot.1) {
@@ -63,7 +64,8 @@ impl Controller {
 
     /// Wants nothing any more of a switch that will not come back.
     pub(super) fn unwant_services(&mut self, datapath: DatapathId) {
-        for service in rules::services(datapath) {
+        let class = self.reservations.echo_class(datapath);
+        for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
             self.desired.take(Subject::Service, spot);
         }
@@ -206,6 +208,8 @@ impl Controller {
         self.retry_all_refused(datapath);
         self.settle_switch(datapath);
         self.resume_moves(datapath);
+        // Flows that would pass it have waited.
+        self.return_soon();
     }
 
     fn settle_switch(&mut self, datapath: DatapathId) {

@@ -4,6 +4,7 @@ use units::Duration;
 use wire::ethernet::{EtherType, Header};
 use wire::openflow::{DatapathId, PacketIn};
 
+use crate::discovery::{ECHO, ECHOED};
 use crate::forwarding;
 use crate::mac_table::Station;
 use crate::northbound::{Detection, Event};
@@ -41,7 +42,7 @@ impl Controller {
             }
         };
         if header.ether_type == EtherType::LLDP {
-            self.probe_arrived(slot, port, payload);
+            self.probe_arrived(slot, port, &header, payload);
             return;
         }
         let class = FrameClass::of(&header, payload);
@@ -64,8 +65,9 @@ impl Controller {
         }
     }
 
-    fn probe_arrived(&mut self, slot: Slot, to: PortId, payload: &[u8]) {
-        let origin = self.prober.origin(self.now, payload);
+    fn probe_arrived(&mut self, slot: Slot, to: PortId, header: &Header, payload: &[u8]) {
+        let destination = header.destination;
+        let origin = self.prober.origin(self.now, destination, payload);
         let class = match origin {
             Some(_) => FrameClass::LinkProbe,
             None => FrameClass::ForeignLldp,
@@ -77,6 +79,13 @@ impl Controller {
             self.counters.foreign_probes += 1;
             return;
         };
+        if destination == ECHO || destination == ECHOED {
+            // One that was not turned round has met a switch without the entry.
+            if destination == ECHOED {
+                self.echo_returned(from, to);
+            }
+            return;
+        }
         if !self.is_believed(LinkEnds::new(from, to)) {
             return;
         }

@@ -77,6 +77,7 @@ impl Controller {
         let link = self.view.links()[link.index()].ends;
         self.outbox.notify(Event::LinkFound { link });
         self.link_trust.found(link);
+        self.prove_link(link);
         self.keep_link(link);
         self.expected.remove(&link);
         let was_suspended = self.promises_are_suspended();
@@ -84,16 +85,22 @@ impl Controller {
         if was_suspended && !self.promises_are_suspended() {
             self.outbox.notify(Event::PromisesResumed);
         }
+        self.return_soon();
+        self.intents_gain(link);
+        self.follow_link(link);
+    }
+
+    /// Lets flows that are not on their own way return after a while, if they can.
+    pub(super) fn return_soon(&mut self) {
         if self.flows.displaced().next().is_some() {
             self.schedule.returns = Some(self.now + self.timers.return_wait);
         }
-        self.intents_gain(link);
-        self.follow_link(link);
     }
 
     /// Moves all flows away from a link that the view has lost.
     pub(super) fn link_lost(&mut self, link: LinkId, detection: Detection) {
         let link = self.view.links()[link.index()].ends;
+        self.echoes.forget(link);
         self.link_broken(link, detection);
         let wait = match detection {
             Detection::PortStatus | Detection::Silence => self.link_trust.lost(self.now, link),

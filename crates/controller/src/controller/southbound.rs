@@ -1,5 +1,6 @@
 //! What switches say: connections, messages, ports, frames.
 
+use wire::ethernet::MacAddress;
 use wire::openflow::{
     DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
     PortStatusReason, TransactionId,
@@ -56,6 +57,7 @@ impl Controller {
             self.stall_moves(datapath);
             self.stop_watching(datapath);
             self.modes.lose(datapath);
+            self.suspect(datapath);
         }
         self.refused_bundles.retain(|(at, _)| *at != slot);
         for operation in self.confirmations.abandon(slot) {
@@ -251,6 +253,7 @@ impl Controller {
             self.close(slot, CloseReason::TooLarge);
             return false;
         };
+        self.doubt_echoes(datapath);
         let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);
         let count = ports.len();
         self.link_trust.switch_up(self.now, datapath);
@@ -281,8 +284,13 @@ impl Controller {
         true
     }
 
-    /// Sends a probe from a port.
+    /// Sends a probe for a link from a port.
     pub(super) fn probe(&mut self, port: PortId) {
+        self.send_probe(port, MacAddress::NEAREST_BRIDGE);
+    }
+
+    /// Sends a probe of either kind from a port.
+    pub(super) fn send_probe(&mut self, port: PortId, to: MacAddress) {
         let Some(slot) = self.sessions.of_switch(port.datapath) else {
             return;
         };
@@ -291,7 +299,8 @@ impl Controller {
         };
         let class = self.reservations.probe_class(port);
         let out = self.outbox.to(slot);
-        self.prober.emit(self.now, port, known.mac, class, out);
+        self.prober
+            .emit(self.now, (to, port), known.mac, class, out);
     }
 
     fn port_changed(&mut self, datapath: DatapathId, status: &PortStatus) {

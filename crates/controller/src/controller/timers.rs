@@ -13,7 +13,7 @@ use super::Controller;
 use super::reconciliation::ROUND_PHASES;
 
 /// Ports are not probed all at once, but in this many parts of the interval.
-const PROBE_PHASES: u64 = 8;
+pub(super) const PROBE_PHASES: u64 = 8;
 
 /// When what is due.
 #[derive(Debug)]
@@ -45,6 +45,11 @@ impl Schedule {
         }
     }
 
+    /// Returns whose turn it is to send probes.
+    pub(super) const fn phase(&self) -> u64 {
+        self.phase
+    }
+
     pub(super) fn deadline(&self) -> Instant {
         let next = self.probes.min(self.echoes).min(self.rounds);
         let others = [self.returns, self.floods].into_iter().flatten();
@@ -72,6 +77,7 @@ impl Controller {
             self.schedule.probes = self.now + units::Duration::from_ns(part.max(1));
             self.schedule.phase = (self.schedule.phase + 1) % PROBE_PHASES;
             self.probe_part();
+            self.ask_suspects();
             self.lose_silent_links();
             self.check_expected();
         }
@@ -128,6 +134,9 @@ impl Controller {
         let limit = Instant::from_ns(limit);
         let silent: Vec<LinkId> = self.view.silent_since(limit).collect();
         for link in silent {
+            if self.is_unheard(self.view.links()[link.index()].ends) {
+                continue;
+            }
             self.view.lose(self.now, link);
             self.link_lost(link, Detection::Silence);
         }

@@ -36,6 +36,12 @@ pub enum Event {
         /// Which.
         datapath: DatapathId,
     },
+    /// A switch is not heard, and none of its neighbours that are has an echo of it any
+    /// more: it does not forward. Its links are lost.
+    SwitchGone {
+        /// Which.
+        datapath: DatapathId,
+    },
     /// A second connection claimed to be a switch that is connected; it was
     /// closed.
     DuplicateSwitch {

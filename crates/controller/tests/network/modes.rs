@@ -65,7 +65,7 @@ fn a_flow_that_is_given_up_reaches_nobody_at_the_higher_level() {
 #[test]
 fn levels_are_not_complete_while_an_entry_is_not_confirmed() {
     let mut network = started(Strategy::Taktos);
-    network.switches.get_mut(&2).unwrap().habits.capacity = Some(3);
+    network.switches.get_mut(&2).unwrap().habits.capacity = Some(4);
 
     admit_both(&mut network);
     network.pass(Duration::from_secs(1));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use controller::northbound::{
     ForeignRules, RuleOwner, RuleState, RuleSummary, SettingsChange, Travels,
 };
-use controller::{Event, Reply, Request};
+use controller::{Event, Reply, Request, priority};
 use proptest::prelude::*;
 use units::Duration;
 use wire::openflow::{Action, Cookie, DatapathId, MatchField, PortNumber};
@@ -252,7 +252,7 @@ fn the_rules_of_a_switch_are_shown_as_they_are() {
     let all_there = summaries(&mut network, 2);
     flow_entry(&mut network, 2).actions.clear();
     let changed = summaries(&mut network, 2);
-    let is_flow = |entry: &FakeEntry| entry.priority >= 1_000 && entry.priority < u16::MAX;
+    let is_flow = |entry: &FakeEntry| entry.priority >= 1_000 && entry.priority < priority::PROBE;
     let fake = network.switches.get_mut(&2).unwrap();
     fake.entries.retain(|entry| !is_flow(entry));
     let lost = summaries(&mut network, 2);
@@ -368,7 +368,8 @@ fn with_a_flow(habit: impl Fn(&mut Habits)) -> Network {
 
 fn flow_entry(network: &mut Network, at: u64) -> &mut FakeEntry {
     let entries = network.switches.get_mut(&at).unwrap().entries.iter_mut();
-    let mut of_flows = entries.filter(|entry| entry.priority >= 1_000 && entry.priority < u16::MAX);
+    let mut of_flows =
+        entries.filter(|entry| entry.priority >= 1_000 && entry.priority < priority::PROBE);
     of_flows.next().unwrap()
 }
 
@@ -377,7 +378,7 @@ fn delete_flow_entries(network: &mut Network, at: u64) {
     let mut said = Vec::new();
     let fake = network.switches.get_mut(&at).unwrap();
     fake.delete(
-        |entry| entry.priority >= 1_000 && entry.priority < u16::MAX,
+        |entry| entry.priority >= 1_000 && entry.priority < priority::PROBE,
         &mut said,
     );
     if let Some(connection) = fake.connection

@@ -39,7 +39,7 @@ fn its_frames_are_forwarded_to_where_their_destination_was_seen() {
         .iter()
         .filter(|message| matches!(message, Message::FlowMod(_)))
         .count();
-    assert_eq!(services, 2);
+    assert_eq!(services, 3);
     let answers = parsed(&said);
     let [Message::FlowMod(entry), Message::PacketOut(frame)] = &answers[..] else {
         panic!("{answers:?}")
@@ -62,7 +62,7 @@ fn bytes_that_arrive_one_by_one_mean_the_same() {
 
     let messages = parsed(&said);
     let services = |message: &&Message<'_>| matches!(message, Message::FlowMod(_));
-    assert_eq!(messages.iter().filter(services).count(), 2);
+    assert_eq!(messages.iter().filter(services).count(), 3);
 }
 
 #[test]

@@ -442,6 +442,36 @@ fn a_host_that_moves_is_found_where_it_went() {
     });
 }
 
+/// Its neighbours see a carrier: only echoes tell.
+#[test]
+fn a_switch_whose_process_dies_is_missed_and_welcomed_back() {
+    over_each_engine(
+        "a_switch_whose_process_dies_is_missed_and_welcomed_back",
+        |forwarding| {
+            let mut lab = ready(forwarding);
+            let start = lab.now() + Duration::from_ms(100);
+            let changes = vec![
+                (start, Change::Kill { switch: 2 }),
+                (
+                    start + Duration::from_secs(4),
+                    Change::Restart { switch: 2 },
+                ),
+            ];
+
+            lab.begin(load(start, start + ENDLESS), changes).unwrap();
+
+            let third = DatapathId(3);
+            await_said(&mut lab, "the loss", |what| {
+                *what == Saying::Notice(Event::SwitchGone { datapath: third })
+            });
+            await_said(&mut lab, "the return", |what| match what {
+                Saying::Notice(Event::SwitchConnected { datapath, .. }) => *datapath == third,
+                _ => false,
+            });
+        },
+    );
+}
+
 #[test]
 fn a_switch_that_crashes_is_missed_and_welcomed_back() {
     over_each_engine(

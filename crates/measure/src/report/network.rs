@@ -89,6 +89,8 @@ pub enum EventKind {
     HostMove,
     /// A switch stopped.
     SwitchCrash,
+    /// The process of a switch died; its interfaces stayed.
+    SwitchKill,
     /// A switch started again.
     SwitchRestart,
 }
@@ -102,6 +104,7 @@ impl EventKind {
             Self::Heal => "healed",
             Self::HostMove => "moved",
             Self::SwitchCrash => "crashed",
+            Self::SwitchKill => "killed",
             Self::SwitchRestart => "restarted",
         }
     }

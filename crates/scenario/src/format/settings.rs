@@ -12,6 +12,7 @@ static EVENT_KINDS: Choice = Choice {
         "heal",
         "host-moves",
         "switch-crash",
+        "switch-kill",
         "switch-restart",
         "violate",
     ],
@@ -112,7 +113,7 @@ pub(crate) static EVENT: Table = Table {
             "switch",
             Optional,
             Shape::Text,
-            "the switch that crashes or restarts",
+            "the switch that crashes, is killed or restarts",
         ),
         key(
             "flow",

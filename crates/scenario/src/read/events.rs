@@ -95,6 +95,7 @@ enum NetworkSubject {
     Heal(LinkIndex),
     HostMoves(HostIndex, SwitchIndex),
     SwitchCrash(SwitchIndex),
+    SwitchKill(SwitchIndex),
     SwitchRestart(SwitchIndex),
 }
 
@@ -131,6 +132,9 @@ fn subject(
         }
         "switch-crash" => {
             switch(record, "switch", network, problems).map(NetworkSubject::SwitchCrash)
+        }
+        "switch-kill" => {
+            switch(record, "switch", network, problems).map(NetworkSubject::SwitchKill)
         }
         "switch-restart" => {
             switch(record, "switch", network, problems).map(NetworkSubject::SwitchRestart)
@@ -245,10 +249,14 @@ impl<'a> State<'a> {
             NetworkSubject::Heal(link) if !self.cut.remove(&link) => {
                 Err(format!("link `{}` is not cut", link_name(link)))
             }
-            NetworkSubject::SwitchCrash(switch) if !self.crashed.insert(switch) => Err(format!(
-                "switch `{}` has crashed already",
-                switch_name(switch)
-            )),
+            NetworkSubject::SwitchCrash(switch) | NetworkSubject::SwitchKill(switch)
+                if !self.crashed.insert(switch) =>
+            {
+                Err(format!(
+                    "switch `{}` has crashed already",
+                    switch_name(switch)
+                ))
+            }
             NetworkSubject::SwitchRestart(switch) if !self.crashed.remove(&switch) => {
                 Err(format!("switch `{}` has not crashed", switch_name(switch)))
             }
@@ -262,6 +270,7 @@ impl<'a> State<'a> {
             NetworkSubject::Cut(link) => Ok(Change::Cut(link)),
             NetworkSubject::Heal(link) => Ok(Change::Heal(link)),
             NetworkSubject::SwitchCrash(switch) => Ok(Change::SwitchCrash(switch)),
+            NetworkSubject::SwitchKill(switch) => Ok(Change::SwitchKill(switch)),
             NetworkSubject::SwitchRestart(switch) => Ok(Change::SwitchRestart(switch)),
             NetworkSubject::HostMoves(host, to) => Ok(self.move_host(host, to)),
         };

@@ -363,6 +363,13 @@ fn events_that_make_no_sense_are_refused() {
             &[("1 s", "switch-crash", "switch = \"a\"")],
             "`a` is a host",
         ),
+        (
+            &[
+                ("1 s", "switch-kill", "switch = \"s1\""),
+                ("2 s", "switch-crash", "switch = \"s1\""),
+            ],
+            "switch `s1` has crashed already",
+        ),
         (&[("1 s", "cut", "switch = \"s1\"")], "`link` is missing"),
         (
             &[("10 s", "cut", "link = \"uplink\"")],

@@ -25,7 +25,7 @@ impl World {
     pub(super) fn connected(&mut self, channel: Channel) {
         let switch = channel.switch as usize;
         let node = &mut self.switches[switch];
-        if node.generation != channel.generation {
+        if node.generation != channel.generation || node.is_isolated {
             return;
         }
         let Some(core) = &mut node.core else { return };
@@ -57,11 +57,24 @@ impl World {
         self.drain_controller();
     }
 
+    /// Lets a switch connect again whose control connection carried nothing.
+    pub(super) fn rejoin(&mut self, switch: usize) {
+        if !std::mem::take(&mut self.switches[switch].is_isolated) {
+            return;
+        }
+        self.disconnect(switch);
+        if let Some(core) = &mut self.switches[switch].core {
+            core.handle(self.now, switch::Input::Disconnected(CONNECTION));
+            self.drain_switch(switch);
+            self.connect(switch);
+        }
+    }
+
     pub(super) fn take_control(&mut self, channel: Channel, towards: Towards, chunk: ChunkId) {
         let switch = channel.switch as usize;
         let connection = connection_of(channel);
         let node = &mut self.switches[switch];
-        let stands = node.generation == channel.generation;
+        let stands = node.generation == channel.generation && !node.is_isolated;
         let (now, controller, told) = (self.now, &mut self.controller, &mut self.told);
         self.network
             .chunks

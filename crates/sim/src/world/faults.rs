@@ -30,18 +30,23 @@ impl World {
             Fault::Cut { link } => self.set_cable(number(link), false),
             Fault::Heal { link } => self.set_cable(number(link), true),
             Fault::Crash { switch } => {
-                for frame in self.switches[switch].crash() {
-                    self.network.frames.release(frame);
-                }
-                self.disconnect(switch);
+                self.kill(switch);
                 self.set_cables_of(switch, false);
             }
+            Fault::Kill { switch } => self.kill(switch),
+            Fault::Silence { link } => {
+                self.network.cable(number(link)).set_whole(false);
+            }
+            Fault::Isolate { switch } => self.switches[switch].is_isolated = true,
+            Fault::Rejoin { switch } => self.rejoin(switch),
             Fault::Restart { switch } => {
                 if self.switches[switch].core.is_none() {
                     self.switches[switch].restart(self.now);
                     self.unplug_spare_ports(switch);
                     self.connect(switch);
                     self.set_cables_of(switch, true);
+                    let plugs: Vec<_> = self.network.plugs_of_switch(switch).collect();
+                    plugs.into_iter().for_each(|plug| self.notice_carrier(plug));
                 }
             }
             Fault::HostMoves { host, to } => {
@@ -57,6 +62,14 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Ends the process of a switch: what it held is gone, and so is its connection.
+    fn kill(&mut self, switch: usize) {
+        for frame in self.switches[switch].crash() {
+            self.network.frames.release(frame);
+        }
+        self.disconnect(switch);
     }
 
     /// Tells a switch which of its ports nothing is plugged into.

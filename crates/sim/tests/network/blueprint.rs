@@ -170,6 +170,25 @@ impl Blueprint {
         }
     }
 
+    /// Returns two parallel ways between two switches, each over another one, and one
+    /// datagram flow from one side to the other.
+    pub fn two_ways() -> Self {
+        let (switches, links) = diamond(2);
+        let one = Self::one_flow();
+        let wishes = one.wishes.into_iter().map(|wish| Wish {
+            source: 0,
+            receivers: vec![1],
+            ..wish
+        });
+        Self {
+            links,
+            hosts: vec![0, 1],
+            wishes: wishes.collect(),
+            switches,
+            ..one
+        }
+    }
+
     /// Returns three parallel ways between two switches with many hosts each, and
     /// hundreds of datagram flows from one side to the other. All take the way
     /// over the first link.

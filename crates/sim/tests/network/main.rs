@@ -11,6 +11,7 @@ mod half_deployed;
 mod intents;
 mod moves;
 mod run;
+mod silence;
 
 use std::ops::RangeInclusive;
 

@@ -98,6 +98,7 @@ impl LabWorld {
             Change::Cut(link) => LabChange::Cut { cable: link.0 },
             Change::Heal(link) => LabChange::Heal { cable: link.0 },
             Change::SwitchCrash(switch) => LabChange::Crash { switch: switch.0 },
+            Change::SwitchKill(switch) => LabChange::Kill { switch: switch.0 },
             Change::SwitchRestart(switch) => LabChange::Restart { switch: switch.0 },
             Change::HostMoves { host, to } => LabChange::HostMoves {
                 host: host.0,
@@ -184,7 +185,10 @@ impl World for LabWorld {
 /// say when exactly.
 fn begins_at(change: Change, made: Changed) -> Instant {
     match change {
-        Change::Cut(_) | Change::SwitchCrash(_) | Change::HostMoves { .. } => made.asked,
+        Change::Cut(_)
+        | Change::SwitchCrash(_)
+        | Change::SwitchKill(_)
+        | Change::HostMoves { .. } => made.asked,
         Change::Heal(_) | Change::SwitchRestart(_) => made.done,
     }
 }

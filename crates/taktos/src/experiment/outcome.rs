@@ -230,7 +230,7 @@ fn disturbances(
         let route = atlas.route_while(accepted, &broken);
         let hit = match change {
             Change::Cut(link) => atlas.links_of(flow, route).contains(link),
-            Change::SwitchCrash(switch) => {
+            Change::SwitchCrash(switch) | Change::SwitchKill(switch) => {
                 let ways = atlas.ways(flow, route);
                 ways.iter()
                     .any(|way| way.nodes.contains(&Node::Switch(*switch)))
@@ -241,7 +241,10 @@ fn disturbances(
         match change {
             Change::Cut(link) => broken.push(*link),
             Change::Heal(link) => broken.retain(|other| other != link),
-            Change::HostMoves { .. } | Change::SwitchCrash(_) | Change::SwitchRestart(_) => {}
+            Change::HostMoves { .. }
+            | Change::SwitchCrash(_)
+            | Change::SwitchKill(_)
+            | Change::SwitchRestart(_) => {}
         }
         Disturbance {
             at: *at,
@@ -273,6 +276,10 @@ fn event_report(
             EventKind::SwitchCrash,
             scenario.switches[switch.0].name.clone(),
         ),
+        Change::SwitchKill(switch) => (
+            EventKind::SwitchKill,
+            scenario.switches[switch.0].name.clone(),
+        ),
         Change::SwitchRestart(switch) => (
             EventKind::SwitchRestart,
             scenario.switches[switch.0].name.clone(),
@@ -292,6 +299,7 @@ fn event_report(
         Change::Heal(_)
         | Change::HostMoves { .. }
         | Change::SwitchCrash(_)
+        | Change::SwitchKill(_)
         | Change::SwitchRestart(_) => None,
     };
     EventReport {

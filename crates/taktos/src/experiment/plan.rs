@@ -466,6 +466,7 @@ fn spare_ports(scenario: &Scenario, index: SwitchIndex) -> Vec<BitRate> {
             | scenario::Change::Cut(_)
             | scenario::Change::Heal(_)
             | scenario::Change::SwitchCrash(_)
+            | scenario::Change::SwitchKill(_)
             | scenario::Change::SwitchRestart(_) => None,
         })
         .collect();

@@ -160,6 +160,7 @@ fn fault(change: Change) -> Fault {
         Change::Cut(link) => Fault::Cut { link: link.0 },
         Change::Heal(link) => Fault::Heal { link: link.0 },
         Change::SwitchCrash(switch) => Fault::Crash { switch: switch.0 },
+        Change::SwitchKill(switch) => Fault::Kill { switch: switch.0 },
         Change::SwitchRestart(switch) => Fault::Restart { switch: switch.0 },
         Change::HostMoves { host, to } => Fault::HostMoves {
             host: host.0,

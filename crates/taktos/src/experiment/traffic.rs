@@ -99,9 +99,11 @@ impl Experiment<'_> {
 fn moves(change: Change) -> Option<HostIndex> {
     match change {
         Change::HostMoves { host, .. } => Some(host),
-        Change::Cut(_) | Change::Heal(_) | Change::SwitchCrash(_) | Change::SwitchRestart(_) => {
-            None
-        }
+        Change::Cut(_)
+        | Change::Heal(_)
+        | Change::SwitchCrash(_)
+        | Change::SwitchKill(_)
+        | Change::SwitchRestart(_) => None,
     }
 }
 
@@ -151,6 +153,12 @@ pub fn describe(scenario: &Scenario, change: Change) -> String {
         }
         Change::SwitchCrash(switch) => {
             format!("switch {} crashes", scenario.switches[switch.0].name)
+        }
+        Change::SwitchKill(switch) => {
+            format!(
+                "the process of switch {} dies",
+                scenario.switches[switch.0].name
+            )
         }
         Change::SwitchRestart(switch) => {
             format!("switch {} restarts", scenario.switches[switch.0].name)

@@ -414,7 +414,13 @@ impl Network {
             return;
         };
         self.queues.extend(entry.queue);
+        let rewritten = entry.rewritten(frame);
+        let frame = &rewritten[..];
         for output in entry.outputs {
+            if output == PortNumber::IN_PORT.0 {
+                self.transmit(at.datapath, at.port.0, frame);
+                continue;
+            }
             if output == PortNumber::CONTROLLER.0 {
                 self.punt(at, frame);
             } else if output != at.port.0 {
@@ -426,7 +432,7 @@ impl Network {
     fn transmit(&mut self, datapath: DatapathId, output: u32, frame: &[u8]) {
         let out = PortId::new(datapath, PortNumber(output));
         let (header, _) = Header::parse(frame).unwrap();
-        if header.ether_type == EtherType::LLDP {
+        if header.destination == MacAddress::NEAREST_BRIDGE {
             self.probes.insert(out, frame.to_vec());
         }
         if output == HOST_PORT {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use controller::ConnectionId;
+use controller::{ConnectionId, priority};
 use units::Duration;
 use wire::ethernet::{Header, MacAddress};
 use wire::openflow::multipart::{
@@ -70,6 +70,19 @@ pub struct FakeEntry {
     pub actions: Vec<Action>,
     pub outputs: Vec<u32>,
     pub queue: Option<u32>,
+}
+
+impl FakeEntry {
+    /// Returns a frame as it leaves.
+    pub fn rewritten(&self, frame: &[u8]) -> Vec<u8> {
+        let mut frame = frame.to_vec();
+        for action in &self.actions {
+            if let Action::SetField(MatchField::EthDst(mac)) = action {
+                frame[..6].copy_from_slice(&mac.value.0);
+            }
+        }
+        frame
+    }
 }
 
 /// What a switch says to what it was sent.
@@ -343,7 +356,7 @@ impl FakeSwitch {
     pub fn flow_entries(&self) -> impl Iterator<Item = &FakeEntry> {
         self.entries
             .iter()
-            .filter(|entry| entry.priority >= 1_000 && entry.priority < u16::MAX)
+            .filter(|entry| entry.priority >= 1_000 && entry.priority < priority::PROBE)
     }
 }
 
@@ -374,7 +387,10 @@ fn entry_of(flow_mod: &FlowMod<'_>, matching: Vec<MatchField>) -> FakeEntry {
         match action {
             Action::Output { port, .. } => entry.outputs.push(port.0),
             Action::SetQueue(queue) => entry.queue = Some(queue.0),
-            Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFate(_) => {}
+            Action::FlowMonitor(_)
+            | Action::ModeArrange
+            | Action::QueuedFate(_)
+            | Action::SetField(MatchField::EthDst(_)) => {}
             other => panic!("{other:?}"),
         }
     }

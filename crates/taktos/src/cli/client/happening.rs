@@ -39,6 +39,7 @@ pub fn told(event: &EventKind) -> Told {
     let (about, words) = match event {
         EventKind::SwitchConnected { .. }
         | EventKind::SwitchLost { .. }
+        | EventKind::SwitchGone { .. }
         | EventKind::SwitchUnreadable { .. }
         | EventKind::DuplicateSwitch { .. }
         | EventKind::ConnectionClosed { .. } => (About::Switches, of_switch(event)),
@@ -150,6 +151,9 @@ fn of_switch(event: &EventKind) -> String {
             format!("switch {name} connected, {}", count(*ports, "port"))
         }
         EventKind::SwitchLost { name, .. } => format!("switch {name} lost"),
+        EventKind::SwitchGone { name, .. } => {
+            format!("switch {name} is gone: it answers nobody, and no echo comes back from it")
+        }
         EventKind::SwitchUnreadable { datapath } => {
             format!("what is stored of switch {datapath} cannot be read: left alone")
         }

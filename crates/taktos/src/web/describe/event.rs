@@ -23,6 +23,7 @@ impl Names {
             },
             Event::SwitchConnected { datapath, ports } => self.connected(*datapath, *ports),
             Event::SwitchLost { datapath } => self.lost(*datapath),
+            Event::SwitchGone { datapath } => self.gone(*datapath),
             Event::DuplicateSwitch { datapath } => self.duplicate(*datapath),
             Event::LinkFound { link: ends } => EventKind::LinkFound { link: link(*ends) },
             Event::LinkLost { link, detection } => link_lost(*link, *detection),
@@ -195,6 +196,13 @@ impl Names {
 
     fn lost(&self, datapath: DatapathId) -> EventKind {
         EventKind::SwitchLost {
+            datapath: datapath.to_string(),
+            name: self.switch(datapath),
+        }
+    }
+
+    fn gone(&self, datapath: DatapathId) -> EventKind {
+        EventKind::SwitchGone {
             datapath: datapath.to_string(),
             name: self.switch(datapath),
         }

@@ -55,6 +55,14 @@ pub enum EventKind {
         /// Its name.
         name: String,
     },
+    /// A switch is not heard, and no neighbour has an echo of it any more: it does not
+    /// forward. Its links are lost.
+    SwitchGone {
+        /// Its datapath id.
+        datapath: String,
+        /// Its name.
+        name: String,
+    },
     /// A second connection claimed to be a switch that is connected; it was closed.
     DuplicateSwitch {
         /// Its datapath id.
@@ -406,11 +414,12 @@ impl EventKind {
     /// The kind of the notice that events are missing.
     pub const GAP: &'static str = "gap";
     /// The names of all kinds.
-    pub const NAMES: [&'static str; 52] = [
+    pub const NAMES: [&'static str; 53] = [
         "ready",
         "switch-unreadable",
         "switch-connected",
         "switch-lost",
+        "switch-gone",
         "duplicate-switch",
         "connection-closed",
         "link-found",
@@ -469,6 +478,7 @@ impl EventKind {
             Self::SwitchUnreadable { .. } => "switch-unreadable",
             Self::SwitchConnected { .. } => "switch-connected",
             Self::SwitchLost { .. } => "switch-lost",
+            Self::SwitchGone { .. } => "switch-gone",
             Self::DuplicateSwitch { .. } => "duplicate-switch",
             Self::ConnectionClosed { .. } => "connection-closed",
             Self::LinkFound { .. } => "link-found",

@@ -1,0 +1,162 @@
+//! What is done about switches that are not heard.
+//!
+//! A switch whose session is gone, or which has said nothing for long, is suspected.
+//! Its neighbours send it echoes ([`crate::echoes`]) from then on: as long as these come
+//! back, it forwards, and nothing moves. A link over which they cease is lost, and flows
+//! take what was prepared for that.
+//!
+//! Echoes have their room among the probes: a port has reserved four frames a probe
+//! interval, of which the probe takes one; three echoes take the rest.
+
+use units::Duration;
+use wire::openflow::DatapathId;
+
+use crate::discovery::ECHO;
+use crate::northbound::{Detection, Event};
+use crate::place::{LinkEnds, PortId};
+use crate::session::Slot;
+use crate::view::{Carrier, Control, LinkId};
+
+use super::Controller;
+use super::timers::PROBE_PHASES;
+
+/// In which parts of a probe interval a port sends echoes, counted from the one in which
+/// it sends its probe.
+const ECHO_PHASES: [u64; 3] = [2, 4, 6];
+
+impl Controller {
+    /// Returns how long a switch may say nothing before it is suspected: one that is
+    /// asked for a sign of life has had time to give it.
+    fn silence_allowed(&self) -> Duration {
+        Duration::from_ns(self.timers.echo_interval.as_ns() / 2 * 5)
+    }
+
+    /// Returns whether a switch is not heard: its session is gone, or silent.
+    pub(super) fn is_suspect(&self, datapath: DatapathId) -> bool {
+        let slot = self.sessions.of_switch(datapath);
+        let session = slot.and_then(|slot| self.sessions.get(slot));
+        session.is_none_or(|session| {
+            self.now.saturating_since(session.heard_at) >= self.silence_allowed()
+        })
+    }
+
+    /// Returns whether a link has an end that is not heard, so that probes over it say
+    /// nothing.
+    pub(super) fn is_unheard(&self, link: LinkEnds) -> bool {
+        let mut ends = link.both().into_iter();
+        ends.any(|end| self.is_suspect(end.datapath))
+    }
+
+    /// Has the neighbours of a switch whose session is gone ask whether it forwards.
+    pub(super) fn suspect(&mut self, datapath: DatapathId) {
+        for (_, port) in self.asking(datapath) {
+            self.echoes.begin(port);
+            if self.echoes.is_proved(port) {
+                self.send_echo(port);
+            }
+        }
+    }
+
+    /// Sends the echoes that are due to switches that are not heard, and to those that
+    /// have not answered one yet. Loses the links over which they cease.
+    pub(super) fn ask_suspects(&mut self) {
+        let known = self.view.switches().iter();
+        let known = known.filter(|switch| switch.control != Control::Forgotten);
+        let all: Vec<DatapathId> = known.map(|switch| switch.datapath).collect();
+        for datapath in all {
+            match self.is_suspect(datapath) {
+                true => self.ask_suspect(datapath),
+                false => self.prove(datapath),
+            }
+        }
+    }
+
+    fn ask_suspect(&mut self, datapath: DatapathId) {
+        let asking = self.asking(datapath);
+        let mut is_lost = false;
+        for (link, port) in &asking {
+            if !self.is_echo_due(*port) {
+                continue;
+            }
+            if self.echoes.are_missing(*port) {
+                is_lost = true;
+                self.view.lose(self.now, *link);
+                self.link_lost(*link, Detection::Silence);
+            } else if self.echoes.is_proved(*port) {
+                self.send_echo(*port);
+            }
+        }
+        if is_lost && self.asking(datapath).is_empty() {
+            self.outbox.notify(Event::SwitchGone { datapath });
+        }
+    }
+
+    /// Has a neighbour that is heard turn round an echo, if it never has: later its
+    /// silence will say something.
+    fn prove(&mut self, datapath: DatapathId) {
+        for (_, port) in self.asking(datapath) {
+            let [first, ..] = ECHO_PHASES;
+            if !self.echoes.is_proved(port) && self.phase_of(port) == Some(first) {
+                self.send_echo(port);
+            }
+        }
+    }
+
+    /// Has both ends of a link that was found turn round an echo.
+    pub(super) fn prove_link(&mut self, link: LinkEnds) {
+        for end in link.both() {
+            self.send_echo(end);
+        }
+    }
+
+    /// Returns the links that lead to a switch from neighbours that are heard, with the
+    /// ports of these.
+    fn asking(&self, datapath: DatapathId) -> Vec<(LinkId, PortId)> {
+        let Some(switch) = self.view.switch(datapath) else {
+            return Vec::new();
+        };
+        let ports = self.view.switches()[switch.index()].ports.iter();
+        let links = ports.filter_map(|port| {
+            let id = port.link?;
+            let link = &self.view.links()[id.index()];
+            let near = PortId::new(datapath, port.number);
+            let far = link.ends.opposite(near)?;
+            let is_asking = link.carrier == Carrier::Up && !self.is_suspect(far.datapath);
+            is_asking.then_some((id, far))
+        });
+        links.collect()
+    }
+
+    fn is_echo_due(&self, port: PortId) -> bool {
+        let phase = self.phase_of(port);
+        phase.is_some_and(|phase| ECHO_PHASES.contains(&phase))
+    }
+
+    /// Returns how many parts of a probe interval ago it was the turn of a port's switch
+    /// to send probes.
+    fn phase_of(&self, port: PortId) -> Option<u64> {
+        let slot = self.sessions.of_switch(port.datapath).map(Slot::index)?;
+        let turn = slot as u64 % PROBE_PHASES;
+        Some((self.schedule.phase() + PROBE_PHASES - turn) % PROBE_PHASES)
+    }
+
+    fn send_echo(&mut self, port: PortId) {
+        self.echoes.sent(port);
+        self.send_probe(port, ECHO);
+    }
+
+    /// Takes an echo that has come back to a port.
+    pub(super) fn echo_returned(&mut self, from: PortId, to: PortId) {
+        if from != to || !self.view.echoed(self.now, to) {
+            return;
+        }
+        self.echoes.returned(to);
+    }
+
+    /// Forgets what the echoes of a switch said: it is another one now, perhaps.
+    pub(super) fn doubt_echoes(&mut self, datapath: DatapathId) {
+        for (link, _) in self.asking(datapath) {
+            self.echoes.forget(self.view.links()[link.index()].ends);
+        }
+    }
+}
