@@ -8,8 +8,9 @@ use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
+use crate::mastery::Claim;
 use crate::modes::Modes;
-use crate::northbound::{ApplicationKind, ForeignRules, Manifest};
+use crate::northbound::{ApplicationKind, Cover, ForeignRules, Manifest};
 use crate::place::PortId;
 
 /// Everything that the controller is told before it starts.
@@ -34,6 +35,8 @@ pub struct Config {
     pub foreign_rules: ForeignRules,
     /// The criticality modes of the network, if it has any.
     pub modes: Option<Modes>,
+    /// What it claims of switches that several controllers may speak with.
+    pub claim: Claim,
     /// What hashes depend on; best unknown to others.
     pub seed: u64,
 }
@@ -65,6 +68,7 @@ impl Config {
             probe_key: None,
             foreign_rules: ForeignRules::Keep,
             modes: None,
+            claim: Claim::default(),
             seed: 1,
         }
     }
@@ -181,6 +185,48 @@ pub struct Timers {
     /// has, and at a 64th of them.
     pub audit_interval: Duration,
 }
+
+/// How long it takes at most from the time when a fault is noticed until flows are
+/// moved: stated, not proven. Restorations of hundreds of flows take a tenth of it.
+pub const RESTORATION: Duration = Duration::from_ms(100);
+
+impl Timers {
+    /// Returns how long a fault of a link or a switch that nobody reports may go
+    /// unnoticed: until probes have been missing for long enough, or until a switch that
+    /// says nothing is suspected and four echoes are missing (decision 0016).
+    #[must_use]
+    pub fn silent_detection(&self) -> Duration {
+        let interval = self.probe_interval;
+        let looked_at = Duration::from_ns(interval.as_ns() / PROBE_PHASES);
+        let suspected = self.silence_allowed() + looked_at + interval * 2u64;
+        suspected.max(self.link_timeout + looked_at)
+    }
+
+    /// Returns the least interruption that can be promised whatever fails.
+    #[must_use]
+    pub fn least_for_any_fault(&self) -> Duration {
+        self.silent_detection() + RESTORATION
+    }
+
+    /// Returns which failures the promise of this interruption covers.
+    #[must_use]
+    pub fn cover(&self, interruption: Duration) -> Cover {
+        match interruption >= self.least_for_any_fault() {
+            true => Cover::Any,
+            false => Cover::CarrierLoss,
+        }
+    }
+
+    /// Returns how long a switch may say nothing before it is suspected: one that is
+    /// asked for a sign of life has had time to give it.
+    #[must_use]
+    pub fn silence_allowed(&self) -> Duration {
+        Duration::from_ns(self.echo_interval.as_ns() / 2 * 5)
+    }
+}
+
+/// Ports are not probed all at once, but in this many parts of the interval.
+pub const PROBE_PHASES: u64 = 8;
 
 impl Default for Timers {
     fn default() -> Self {

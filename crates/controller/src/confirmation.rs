@@ -123,6 +123,7 @@ mod tests {
     use units::Instant;
 
     use super::*;
+    use crate::mastery::Claim;
     use crate::session::{ConnectionId, Sessions};
 
     #[test]
@@ -161,6 +162,10 @@ mod tests {
 
     fn slots() -> [Slot; 2] {
         let mut sessions = Sessions::default();
-        [1, 2].map(|id| sessions.open(Instant::ZERO, ConnectionId(id)).unwrap())
+        [1, 2].map(|id| {
+            sessions
+                .open(Instant::ZERO, ConnectionId(id), Claim::default())
+                .unwrap()
+        })
     }
 }

@@ -15,6 +15,8 @@
 //! | words of version 1.0 | `translation` |
 //! | a link that is found or lost | `links` |
 //! | a switch that is not heard | `echoes` |
+//! | a switch that has another master | `mastery` |
+//! | how promises stand | `promises` |
 //! | a host that is found | `whereabouts` |
 //! | a host that is named or removed | `naming` |
 //! | a host that moves | `mobility` |
@@ -34,6 +36,7 @@ mod inspection;
 mod intents;
 mod links;
 mod listing;
+mod mastery;
 mod memory;
 mod mobility;
 mod modes;
@@ -42,6 +45,7 @@ mod names;
 mod naming;
 mod paths;
 mod proactive;
+mod promises;
 mod reconciliation;
 mod refusals;
 mod repairs;
@@ -58,7 +62,7 @@ mod whereabouts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use units::Instant;
-use wire::openflow::TransactionId;
+use wire::openflow::{DatapathId, TransactionId};
 
 use crate::admission::Reservations;
 use crate::applications::Applications;
@@ -73,6 +77,7 @@ use crate::hosts::Hosts;
 use crate::intents::Intents;
 use crate::inventory::Inventory;
 use crate::link_trust::LinkTrust;
+use crate::mastery::Claim;
 use crate::northbound::{Asker, FlowId, Request, RequestId};
 use crate::outbox::{Outbox, Output};
 use crate::path::Atlas;
@@ -92,6 +97,7 @@ use memory::Memory;
 use modes::ModeDesk;
 use moves::{Moves, Unasked};
 use naming::HostDesk;
+use promises::Judging;
 use reconciliation::Reconciliation;
 use refusals::Refusals;
 use requests::Desk;
@@ -167,6 +173,10 @@ pub struct Controller {
     timers: Timers,
     schedule: Schedule,
     sessions: Sessions,
+    /// What is claimed of switches.
+    claim: Claim,
+    /// The switches of which another controller is the master.
+    others: BTreeSet<DatapathId>,
     outbox: Outbox,
     view: View,
     hosts: Hosts,
@@ -175,6 +185,9 @@ pub struct Controller {
     prober: Prober,
     link_trust: LinkTrust,
     echoes: Echoes,
+    /// How many switches were not heard when that was last looked at.
+    suspects: usize,
+    judging: Judging,
     flows: Flows,
     /// The ways that were found for flows in the network as it is.
     known_ways: KnownWays,
@@ -245,10 +258,14 @@ impl Controller {
             timers: config.timers,
             schedule: Schedule::new(now, &config.timers),
             sessions: Sessions::default(),
+            claim: config.claim,
+            others: BTreeSet::new(),
             outbox: Outbox::default(),
             prober: Prober::new(config.probe_key, config.seed),
             link_trust: LinkTrust::default(),
             echoes: Echoes::default(),
+            suspects: 0,
+            judging: Judging::new(now),
             flows: Flows::default(),
             known_ways: KnownWays::default(),
             desired: Desired::default(),
@@ -311,6 +328,7 @@ impl Controller {
         if now >= self.deadline() {
             self.keep_time();
         }
+        self.judge_some();
         if !is_stored {
             self.ask_now();
             self.translate();
@@ -339,6 +357,7 @@ impl Controller {
             self.intents_deadline(),
             self.reconciliation.deadline(),
             self.modes.deadline(),
+            self.judging.deadline(self.now),
         ];
         let due = self.schedule.deadline();
         others.into_iter().flatten().fold(due, Instant::min)

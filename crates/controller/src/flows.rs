@@ -36,8 +36,8 @@ pub struct Flow {
     pub reservation: Option<ReservationId>,
     /// Which way it takes.
     pub way: Way,
-    /// Whether its promise holds.
-    pub promise: Promise,
+    /// How its promise stands, as was told last; nothing before it was installed.
+    pub promise: Option<Promise>,
     /// Whether it is in force.
     pub standing: Standing,
     /// Whether its entries are confirmed.
@@ -94,18 +94,13 @@ impl Flow {
     #[must_use]
     pub fn new(id: FlowId, admission: Admission, reservation: Option<ReservationId>) -> Self {
         let rule = FlowRule::new(id, admission.source_mac, &admission.requirement);
-        let promise = match (admission.guarantee, reservation) {
-            (None, _) => Promise::None,
-            (Some(_), Some(_)) => Promise::Holds,
-            (Some(_), None) => Promise::Suspended,
-        };
         Self {
             id,
             admission,
             rule,
             reservation,
             way: Way::Base,
-            promise,
+            promise: None,
             standing: Standing::Proposed,
             installation: Installation::Pending,
         }

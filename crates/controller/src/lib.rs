@@ -15,6 +15,7 @@
 //! | [`northbound`] | what may applications ask, and what are they told? |
 //! | [`store`], [`record`], [`inventory`] | what outlives the controller, in which form? |
 //! | [`session`], [`outbox`], [`confirmation`] | how does it speak with switches? |
+//! | [`mastery`] | does it decide, or another controller? |
 //! | [`view`], [`place`] | what is known of the network? |
 //! | [`discovery`], [`hosts`] | how does it become known? |
 //! | [`link_trust`] | which links are believed? |
@@ -57,6 +58,7 @@ pub mod intents;
 pub mod inventory;
 pub mod link_trust;
 mod mac_table;
+pub mod mastery;
 pub mod modes;
 pub mod northbound;
 pub mod outbox;

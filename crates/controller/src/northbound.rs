@@ -2,11 +2,13 @@
 //! without being asked (S0-6, S1-5).
 
 mod application;
+mod cover;
 mod event;
 mod hosts;
 mod intent;
 mod mode;
 mod paths;
+mod promise;
 mod settings;
 mod tables;
 
@@ -14,6 +16,7 @@ pub use application::{
     ApplicationId, ApplicationKind, ApplicationSummary, Asker, MAX_APPLICATION_NAME,
     MAX_APPLICATIONS, Manifest, Permission,
 };
+pub use cover::Cover;
 pub use event::{Detection, Event, Said, Saying};
 pub use hosts::{HostRefusal, StaticHost};
 pub use intent::{
@@ -22,6 +25,7 @@ pub use intent::{
 };
 pub use mode::{HeldMode, ModeChange, ModeNotice, ModeRefusal, ModeReport, SwitchMode};
 pub use paths::{FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish};
+pub use promise::{Cause, Promise, PromiseState};
 pub use settings::{Settings, SettingsChange};
 pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
 
@@ -278,6 +282,8 @@ pub struct Accepted {
     pub route: Arc<Route>,
     /// What it uses when a link of the route breaks.
     pub alternatives: Arc<Vec<(LinkEnds, Route)>>,
+    /// Which failures the interruption that was promised covers; nothing if none was.
+    pub cover: Option<Cover>,
 }
 
 /// The switches and links of a tree, for people.
@@ -298,7 +304,7 @@ pub struct FlowSummary {
     pub accepted: Accepted,
     /// Which way it takes.
     pub travels: Travels,
-    /// Whether its promise holds.
+    /// How its promise stands.
     pub promise: Promise,
     /// Whether every switch that carries it has confirmed its entries.
     pub installed: bool,
@@ -315,17 +321,6 @@ pub enum Travels {
     Detour,
     /// None: it waits for a link to come back.
     Nowhere,
-}
-
-/// Whether a promise holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Promise {
-    /// It does.
-    Holds,
-    /// More is broken than it covers. It holds again once the flow is back.
-    Suspended,
-    /// The flow is best effort: there is none.
-    None,
 }
 
 /// What the view holds.
@@ -467,5 +462,7 @@ pub enum Protection {
     Restore {
         /// The longest interruption that is no broken promise.
         interruption: Duration,
+        /// Which failures it has to hold for; it may hold for more.
+        covers: Cover,
     },
 }

@@ -217,6 +217,7 @@ mod tests {
     use units::Instant;
 
     use super::*;
+    use crate::mastery::Claim;
     use crate::session::Sessions;
 
     #[test]
@@ -254,7 +255,7 @@ mod tests {
     fn outbox_of(connections: u64) -> (Outbox, Vec<Slot>) {
         let (mut outbox, mut sessions) = (Outbox::default(), Sessions::default());
         let open = |number| {
-            let slot = sessions.open(Instant::ZERO, ConnectionId(number));
+            let slot = sessions.open(Instant::ZERO, ConnectionId(number), Claim::default());
             let slot = slot.expect("there is room");
             outbox.open(slot, ConnectionId(number));
             slot

@@ -17,7 +17,7 @@ use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{DatapathId, PortNumber};
 
 use crate::northbound::{
-    FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Transport, TransportProtocol,
+    Cover, FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Transport, TransportProtocol,
 };
 use crate::path::{Branch, Tree};
 use crate::place::{LinkEnds, PortId};
@@ -29,6 +29,8 @@ use modes::{
 
 /// Of a record without levels of criticality.
 const VERSION: u8 = 1;
+/// Marks an interruption that is to cover silent faults, too; none is that long.
+const COVERS_ANY: u64 = 1 << 63;
 /// Of one that says what a flow gets at levels.
 const MODAL_VERSION: u8 = 2;
 /// Of one that says how many frames a flow is, and perhaps what it gets at levels.
@@ -247,7 +249,13 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
             deadline_ps: requirement.deadline.map(Delay::as_ps),
             restored_within_ns: match requirement.protection {
                 Protection::None => None,
-                Protection::Restore { interruption } => Some(interruption.as_ns()),
+                Protection::Restore {
+                    interruption,
+                    covers,
+                } => Some(match covers {
+                    Cover::CarrierLoss => interruption.as_ns(),
+                    Cover::Any => interruption.as_ns() | COVERS_ANY,
+                }),
             },
             source_mac: admission.source_mac.0,
             source: store_port(admission.source),
@@ -279,7 +287,11 @@ impl StoredHead<'_> {
             protection: match stored.restored_within_ns {
                 None => Protection::None,
                 Some(ns) => Protection::Restore {
-                    interruption: Duration::from_ns(ns),
+                    interruption: Duration::from_ns(ns & !COVERS_ANY),
+                    covers: match ns & COVERS_ANY {
+                        0 => Cover::CarrierLoss,
+                        _ => Cover::Any,
+                    },
                 },
             },
             modes: None,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use calculus::admission::{Constraint, Fits, Request};
 use thiserror::Error;
-use units::{BitRate, Delay};
+use units::{BitRate, Delay, Duration};
 
 use crate::modes::ModalFlowError;
 
@@ -92,6 +92,17 @@ pub enum Refusal {
         from: String,
         /// The destination.
         to: String,
+    },
+    /// Failures that nobody reports are noticed too late.
+    #[error(
+        "an interruption of {interruption} covers carrier loss only: silent faults take up to \
+         {least} to be noticed and made up for"
+    )]
+    Unnoticed {
+        /// What was asked for.
+        interruption: Duration,
+        /// The least that can be promised whatever fails.
+        least: Duration,
     },
     /// The network has not enough left.
     #[error("{0}")]

@@ -16,11 +16,12 @@ use units::Instant;
 use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
 use wire::openflow::{
     ControllerLength, DatapathId, Echo, ErrorKind, ErrorMessage, FeaturesReply, FragmentHandling,
-    Header, Hello, HelloFailed, Message, MessageType, PortDescription, SwitchConfig, TransactionId,
-    VERSION,
+    Header, Hello, HelloFailed, Message, MessageType, PortDescription, Role, RoleMessage,
+    SwitchConfig, TransactionId, VERSION,
 };
 use wire::openflow10;
 
+use crate::mastery::{self, Claim};
 use crate::punts::Punts;
 use crate::version10::Translator;
 use crate::view::{Carrier, MAX_PORTS, Port};
@@ -85,8 +86,14 @@ enum State {
     Features,
     /// Its ports are expected; some may be there.
     Ports(DatapathId, Vec<Port>),
-    /// All is known.
+    /// It was asked who its master is.
+    Asked(DatapathId, Vec<Port>),
+    /// It was asked to have us as its master.
+    Claimed(DatapathId, Vec<Port>),
+    /// All is known, and nobody else decides.
     Ready(DatapathId),
+    /// Another controller is its master: nothing is said to it.
+    Subordinate,
 }
 
 /// What a message means for the session.
@@ -96,6 +103,8 @@ pub enum Step {
     Done,
     /// The switch is known now.
     Ready(DatapathId, Vec<Port>),
+    /// Another controller is the master of the switch.
+    OtherMaster(DatapathId),
     /// The message is not about the session, and the switch is known.
     Pass,
     /// The connection has to be closed.
@@ -115,6 +124,10 @@ pub struct Session {
     pub unfinished: Vec<u8>,
     /// What stands between, if the switch speaks version 1.0.
     pub translator: Option<Box<Translator>>,
+    /// What is claimed of switches.
+    pub claim: Claim,
+    /// Whether the switch has us as its master.
+    pub is_master: bool,
     state: State,
     bad_messages: u32,
     /// The frames that the switch has handed over.
@@ -122,13 +135,15 @@ pub struct Session {
 }
 
 impl Session {
-    fn new(now: Instant, connection: ConnectionId) -> Self {
+    fn new(now: Instant, connection: ConnectionId, claim: Claim) -> Self {
         Self {
             connection,
             opened_at: now,
             heard_at: now,
             unfinished: Vec::new(),
             translator: None,
+            claim,
+            is_master: false,
             state: State::Hello,
             bad_messages: 0,
             punts: Punts::new(now),
@@ -140,8 +155,25 @@ impl Session {
     pub const fn datapath(&self) -> Option<DatapathId> {
         match self.state {
             State::Ready(datapath) => Some(datapath),
-            State::Hello | State::Features | State::Ports(..) => None,
+            State::Hello
+            | State::Features
+            | State::Ports(..)
+            | State::Asked(..)
+            | State::Claimed(..)
+            | State::Subordinate => None,
         }
+    }
+
+    /// Returns whether nothing more is expected of the handshake.
+    #[must_use]
+    pub const fn is_settled(&self) -> bool {
+        matches!(self.state, State::Ready(_) | State::Subordinate)
+    }
+
+    /// Says nothing more to the switch: another controller is its master.
+    pub fn subordinate(&mut self) {
+        self.is_master = false;
+        self.state = State::Subordinate;
     }
 
     /// Returns whether a message that begins like this can be one: it is not
@@ -152,7 +184,12 @@ impl Session {
             State::Hello => {
                 header.kind == MessageType::Hello.number() && header.length <= MAX_HELLO_LENGTH
             }
-            State::Features | State::Ports(..) | State::Ready(_) => match self.translator {
+            State::Features
+            | State::Ports(..)
+            | State::Asked(..)
+            | State::Claimed(..)
+            | State::Ready(_)
+            | State::Subordinate => match self.translator {
                 None => header.version == VERSION,
                 Some(_) => header.version == openflow10::VERSION,
             },
@@ -185,8 +222,16 @@ impl Session {
                 if !take_ports(ports, reply) {
                     return Step::Close(CloseReason::TooLarge);
                 }
-                self.complete(reply.more)
+                self.complete(reply.more, out)
             }
+            (State::Asked(..), Message::RoleReply(role)) => self.claim(role.generation, out()),
+            // It has no roles, and says so or says nothing.
+            (State::Asked(..), Message::BarrierReply | Message::Error(_)) => self.ready(false),
+            (State::Claimed(..), Message::RoleReply(role)) => match role.role {
+                Role::Master => self.ready(true),
+                Role::NoChange | Role::Equal | Role::Slave => self.give_way(),
+            },
+            (State::Claimed(..), Message::Error(_)) => self.give_way(),
             (_, Message::Error(error)) => match error.kind {
                 ErrorKind::HelloFailed(_) => Step::Close(CloseReason::Version),
                 _ => Step::Done,
@@ -194,7 +239,14 @@ impl Session {
             (State::Hello, _) => Step::Close(CloseReason::Garbage),
             // A switch may tell of ports and frames before it was asked; what
             // it says of its ports afterwards is newer.
-            (State::Features | State::Ports(..), _) => Step::Done,
+            (
+                State::Features
+                | State::Ports(..)
+                | State::Asked(..)
+                | State::Claimed(..)
+                | State::Subordinate,
+                _,
+            ) => Step::Done,
         }
     }
 
@@ -243,14 +295,57 @@ impl Session {
         Step::Done
     }
 
-    fn complete(&mut self, more: bool) -> Step {
+    /// Goes on once all ports are known: whoever has roles is asked for its master. What
+    /// has none answers the barrier alone.
+    fn complete<'a>(&mut self, more: bool, out: impl FnOnce() -> &'a mut Vec<u8>) -> Step {
+        let State::Ports(datapath, ports) = &mut self.state else {
+            return Step::Done;
+        };
+        if more {
+            return Step::Done;
+        }
+        self.state = State::Asked(*datapath, std::mem::take(ports));
+        if self.translator.is_some() {
+            return self.ready(false);
+        }
+        let out = out();
+        mastery::QUESTION.emit_request(TransactionId(0), out);
+        Message::BarrierRequest.emit(TransactionId(0), out);
+        Step::Done
+    }
+
+    /// Claims a switch that knows this generation, or leaves it to whoever is its master.
+    fn claim(&mut self, known: u64, out: &mut Vec<u8>) -> Step {
+        let Some(generation) = self.claim.generation(known) else {
+            return self.give_way();
+        };
+        if let State::Asked(datapath, ports) = &mut self.state {
+            self.state = State::Claimed(*datapath, std::mem::take(ports));
+        }
+        let role = Role::Master;
+        RoleMessage { role, generation }.emit_request(TransactionId(0), out);
+        Step::Done
+    }
+
+    fn give_way(&mut self) -> Step {
+        match self.state {
+            State::Asked(datapath, _) | State::Claimed(datapath, _) => {
+                self.subordinate();
+                Step::OtherMaster(datapath)
+            }
+            _ => Step::Done,
+        }
+    }
+
+    fn ready(&mut self, is_master: bool) -> Step {
         match &mut self.state {
-            State::Ports(datapath, ports) if !more => {
+            State::Asked(datapath, ports) | State::Claimed(datapath, ports) => {
                 let (datapath, ports) = (*datapath, std::mem::take(ports));
+                self.is_master = is_master;
                 self.state = State::Ready(datapath);
                 Step::Ready(datapath, ports)
             }
-            State::Ports(..) | State::Hello | State::Features | State::Ready(_) => Step::Done,
+            _ => Step::Done,
         }
     }
 }
@@ -295,7 +390,7 @@ pub struct Sessions {
 
 impl Sessions {
     /// Opens a session. Returns `None` if there are too many.
-    pub fn open(&mut self, now: Instant, connection: ConnectionId) -> Option<Slot> {
+    pub fn open(&mut self, now: Instant, connection: ConnectionId, claim: Claim) -> Option<Slot> {
         let free = self.slots.iter().position(Option::is_none);
         let index = free.unwrap_or(self.slots.len());
         if index >= MAX_CONNECTIONS {
@@ -304,7 +399,7 @@ impl Sessions {
         if index == self.slots.len() {
             self.slots.push(None);
         }
-        self.slots[index] = Some(Session::new(now, connection));
+        self.slots[index] = Some(Session::new(now, connection, claim));
         let slot = Slot(u32::try_from(index).expect("bounded by MAX_CONNECTIONS"));
         self.by_connection.insert(connection, slot);
         Some(slot)
@@ -327,6 +422,18 @@ impl Sessions {
     /// does already.
     pub fn claim(&mut self, datapath: DatapathId, slot: Slot) -> bool {
         *self.by_datapath.entry(datapath).or_insert(slot) == slot
+    }
+
+    /// Leaves the switch of a session to another controller; its connection stays.
+    pub fn give_up(&mut self, slot: Slot) {
+        let session = self.slots.get_mut(slot.index()).and_then(Option::as_mut);
+        let Some(session) = session else {
+            return;
+        };
+        if let Some(datapath) = session.datapath() {
+            self.by_datapath.remove(&datapath);
+        }
+        session.subordinate();
     }
 
     /// Notes that a session leads to a switch of version 1.0.

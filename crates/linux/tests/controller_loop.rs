@@ -59,6 +59,7 @@ fn config() -> Config {
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: None,
+        claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
         modes: None,
         seed: 1,

@@ -262,6 +262,8 @@ pub enum Protection {
     Restore {
         /// The longest interruption that is no broken promise.
         interruption: Duration,
+        /// Whether it has to hold for faults that nobody reports, too.
+        covers_any_fault: bool,
     },
 }
 

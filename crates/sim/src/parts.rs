@@ -109,6 +109,11 @@ pub enum Fault {
         /// The cable.
         link: usize,
     },
+    /// Somebody beside the controller deletes all entries of a switch.
+    Empty {
+        /// The switch.
+        switch: usize,
+    },
     /// The control connection of a switch carries nothing any more; nobody is told.
     Isolate {
         /// The switch.

@@ -46,6 +46,8 @@ pub struct World {
     carrier_detection: Duration,
     faults: Vec<Fault>,
     requests: u64,
+    /// How many have meddled with switches.
+    strangers: u32,
     said: Vec<Said>,
     events: u64,
 }
@@ -101,6 +103,7 @@ impl World {
             carrier_detection: parts.carrier_detection,
             faults: Vec::new(),
             requests: 0,
+            strangers: 0,
             said: Vec::new(),
             events: 0,
         };
@@ -362,13 +365,16 @@ impl World {
                         .transmit(Node::Switch(switch), port, bytes, departs);
                     core.left(stay, departs);
                 }
+                switch::Output::Send { connection, .. } if connection != control::CONNECTION => {}
                 switch::Output::Send { bytes, .. } => {
                     let towards = Towards::Controller;
                     pace.send(self.now, bytes, |leaves, bytes| {
                         self.network.control(leaves, channel, towards, bytes);
                     });
                 }
-                switch::Output::Close { .. } => closed = true,
+                switch::Output::Close { connection, .. } => {
+                    closed |= connection == control::CONNECTION;
+                }
             }
         }
         let deadline = core.deadline();

@@ -485,6 +485,7 @@ fn config(switches: u32, application: ApplicationKind, timers: Timers) -> Config
         metric: Metric::Links,
         timers,
         probe_key: None,
+        claim: controller::mastery::Claim::default(),
         seed: 1,
     }
 }

@@ -177,6 +177,7 @@ impl Controller {
     }
 
     fn flow_settled(&mut self, id: FlowId, outcome: Outcome) {
+        self.promises_changed();
         let Some(flow) = self.flows.get_mut(id) else {
             return;
         };
@@ -187,12 +188,10 @@ impl Controller {
                 if is_news {
                     flow.installation = Installation::Confirmed;
                     self.outbox.notify(Event::Installed { flow: id });
-                    self.recover_promise(id);
                 }
             }
             Outcome::Refused { .. } | Outcome::Contested { .. } | Outcome::TooMany => {
                 flow.installation = Installation::Refused;
-                self.suspend_promise(id);
             }
             Outcome::Away { .. } => {}
         }
@@ -202,6 +201,7 @@ impl Controller {
     /// entries there, and goes on with what waited for it.
     pub(super) fn synchronised(&mut self, datapath: DatapathId) {
         self.desired.set_synchronised(datapath, true);
+        self.promises_changed();
         let rules = self.desired.of_switch(datapath);
         let spots: Vec<Spot> = rules.map(|(place, _)| (datapath, place)).collect();
         spots.into_iter().for_each(|spot| self.confirm_entry(spot));

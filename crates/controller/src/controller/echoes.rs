@@ -8,9 +8,10 @@
 //! Echoes have their room among the probes: a port has reserved four frames a probe
 //! interval, of which the probe takes one; three echoes take the rest.
 
-use units::Duration;
+use units::Instant;
 use wire::openflow::DatapathId;
 
+use crate::config::PROBE_PHASES;
 use crate::discovery::ECHO;
 use crate::northbound::{Detection, Event};
 use crate::place::{LinkEnds, PortId};
@@ -18,26 +19,22 @@ use crate::session::Slot;
 use crate::view::{Carrier, Control, LinkId};
 
 use super::Controller;
-use super::timers::PROBE_PHASES;
 
 /// In which parts of a probe interval a port sends echoes, counted from the one in which
 /// it sends its probe.
 const ECHO_PHASES: [u64; 3] = [2, 4, 6];
 
 impl Controller {
-    /// Returns how long a switch may say nothing before it is suspected: one that is
-    /// asked for a sign of life has had time to give it.
-    fn silence_allowed(&self) -> Duration {
-        Duration::from_ns(self.timers.echo_interval.as_ns() / 2 * 5)
-    }
-
     /// Returns whether a switch is not heard: its session is gone, or silent.
     pub(super) fn is_suspect(&self, datapath: DatapathId) -> bool {
-        let slot = self.sessions.of_switch(datapath);
-        let session = slot.and_then(|slot| self.sessions.get(slot));
-        session.is_none_or(|session| {
-            self.now.saturating_since(session.heard_at) >= self.silence_allowed()
-        })
+        let heard = self.heard_at(datapath);
+        heard.is_none_or(|at| self.now.saturating_since(at) >= self.timers.silence_allowed())
+    }
+
+    /// Returns when something last arrived from a switch, if its session stands.
+    pub(super) fn heard_at(&self, datapath: DatapathId) -> Option<Instant> {
+        let session = self.sessions.get(self.sessions.of_switch(datapath)?)?;
+        Some(session.heard_at)
     }
 
     /// Returns whether a link has an end that is not heard, so that probes over it say
@@ -63,6 +60,10 @@ impl Controller {
         let known = self.view.switches().iter();
         let known = known.filter(|switch| switch.control != Control::Forgotten);
         let all: Vec<DatapathId> = known.map(|switch| switch.datapath).collect();
+        let suspects = all.iter().filter(|at| self.is_suspect(**at)).count();
+        if std::mem::replace(&mut self.suspects, suspects) != suspects {
+            self.promises_changed();
+        }
         for datapath in all {
             match self.is_suspect(datapath) {
                 true => self.ask_suspect(datapath),

@@ -24,8 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::Instant;
 
 use crate::desired::{RulePlace, Spot, Subject};
-use crate::flows::{Flow, Installation, Standing, Way};
-use crate::northbound::{Detection, Event, FlowId, Promise, Protection};
+use crate::flows::{Flow, Standing, Way};
+use crate::northbound::{Detection, Event, FlowId, Protection};
 use crate::path::{Tree, find_tree};
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
@@ -76,6 +76,7 @@ impl Controller {
     pub(super) fn link_found(&mut self, link: LinkId) {
         let link = self.view.links()[link.index()].ends;
         self.outbox.notify(Event::LinkFound { link });
+        self.promises_changed();
         self.link_trust.found(link);
         self.prove_link(link);
         self.keep_link(link);
@@ -116,6 +117,7 @@ impl Controller {
         self.expected.remove(&link);
         let was_suspended = self.promises_are_suspended();
         self.broken.insert(link);
+        self.promises_changed();
         self.end_moves_over(link);
         let unprepared = self.restore(link);
         self.outbox.notify(Event::LinkLost { link, detection });
@@ -344,21 +346,10 @@ impl Controller {
         Way::Nowhere
     }
 
-    /// Lets a flow take another way and tells if its promise ends with that.
+    /// Lets a flow take another way.
     pub(super) fn change_way(&mut self, id: FlowId, way: Way) {
         self.flows.set_way(id, way);
-        let Some(flow) = self.flows.get_mut(id) else {
-            return;
-        };
-        let is_kept = matches!(flow.way, Way::Base | Way::Alternative(_));
-        match flow.promise {
-            Promise::Holds if !is_kept => {
-                flow.promise = Promise::Suspended;
-                let travels = flow.travels();
-                self.outbox.notify(Event::Degraded { flow: id, travels });
-            }
-            Promise::Holds | Promise::Suspended | Promise::None => {}
-        }
+        self.promises_changed();
     }
 
     /// Moves flows that do not take their base tree to the best way there is.
@@ -407,31 +398,16 @@ impl Controller {
         Some(Part::new(stages, Some(way), relies_on))
     }
 
-    /// Tells which flows are back, and whose promises hold again.
+    /// Tells which flows are back.
     pub(super) fn moved(&mut self, flows: &[FlowId]) {
         let mut back = 0;
         for id in flows {
             let flow = self.flows.get(*id);
             back += usize::from(flow.is_some_and(|flow| flow.way == Way::Base));
-            self.recover_promise(*id);
         }
+        self.promises_changed();
         if back > 0 {
             self.outbox.notify(Event::Returned { flows: back });
-        }
-    }
-
-    /// Lets the promise of a flow hold again that is where it was promised and
-    /// that no switch refuses.
-    pub(super) fn recover_promise(&mut self, id: FlowId) {
-        let Some(flow) = self.flows.get_mut(id) else {
-            return;
-        };
-        let is_kept = matches!(flow.way, Way::Base | Way::Alternative(_));
-        let is_reserved = flow.reservation.is_some();
-        let is_installed = flow.installation != Installation::Refused;
-        if flow.promise == Promise::Suspended && is_kept && is_reserved && is_installed {
-            flow.promise = Promise::Holds;
-            self.outbox.notify(Event::Recovered { flow: id });
         }
     }
 
@@ -453,6 +429,7 @@ impl Controller {
 
     /// Completes an operation that all its switches have confirmed.
     pub(super) fn confirmed(&mut self, operation: Operation) {
+        self.promises_changed();
         match operation {
             Operation::Entries(datapath, sent) => {
                 for (subject, place) in &sent {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::desired::{Outcome, Subject};
 use crate::flows::Flow;
 use crate::northbound::{
-    Accepted, Asker, FlowId, FlowSummary, Permission, Promise, PromisedFlow, Promises, Reply,
-    RequestId, Route, Statistics, SwitchStatistics, Topology,
+    Accepted, Asker, Cover, FlowId, FlowSummary, Permission, PromisedFlow, Promises, Protection,
+    Reply, RequestId, Route, Statistics, SwitchStatistics, Topology,
 };
 use crate::path::Tree;
 use crate::view::{Carrier, Control};
@@ -42,15 +42,11 @@ impl Controller {
     }
 
     pub(super) fn summary(&self, flow: &Flow) -> FlowSummary {
-        let promise = match flow.promise {
-            Promise::Holds if self.promises_are_suspended() => Promise::Suspended,
-            promise => promise,
-        };
         FlowSummary {
             requirement: flow.admission.requirement.clone(),
             accepted: self.accepted(flow),
             travels: flow.travels(),
-            promise,
+            promise: self.promise_now(flow),
             installed: self.outcome(Subject::Flow(flow.id)) == Some(Outcome::Confirmed),
         }
     }
@@ -88,6 +84,16 @@ impl Controller {
             guarantee: admission.guarantee,
             route: Arc::clone(route),
             alternatives: Arc::clone(alternatives),
+            cover: self.cover(flow),
+        }
+    }
+
+    /// Returns which failures the promised interruption of a flow covers.
+    fn cover(&self, flow: &Flow) -> Option<Cover> {
+        flow.admission.guarantee?;
+        match flow.admission.requirement.protection {
+            Protection::None => None,
+            Protection::Restore { interruption, .. } => Some(self.timers.cover(interruption)),
         }
     }
 

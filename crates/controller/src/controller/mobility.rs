@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::desired::Subject;
 use crate::flows::{Standing, Way};
-use crate::northbound::{Event, FlowId, Promise};
+use crate::northbound::{Event, FlowId};
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
@@ -42,12 +42,10 @@ impl Controller {
             return;
         };
         let reservation = flow.reservation.take();
-        if flow.promise == Promise::Holds {
-            flow.promise = Promise::Suspended;
-        }
         if let Some(reservation) = reservation {
             self.reservations.release(reservation);
         }
+        self.promises_changed();
     }
 
     fn decide_anew(&mut self, id: FlowId) {
@@ -64,11 +62,7 @@ impl Controller {
                 });
             }
             Err(_) => {
-                self.flows.set_way(id, Way::Nowhere);
-                if let Some(flow) = self.flows.get(id) {
-                    let travels = flow.travels();
-                    self.outbox.notify(Event::Degraded { flow: id, travels });
-                }
+                self.change_way(id, Way::Nowhere);
             }
         }
     }
@@ -87,6 +81,7 @@ impl Controller {
             flow.standing = Standing::Admitted;
         }
         self.exchange_entries(id);
+        self.promises_changed();
         self.outbox.notify(Event::Readmitted { flow: id });
     }
 

@@ -17,7 +17,7 @@ use wire::openflow::{
 
 use crate::desired::{Outcome, RulePlace, Spot, Standing, Subject, flow_of};
 use crate::flows::Installation;
-use crate::northbound::{Event, FlowId, Promise};
+use crate::northbound::{Event, FlowId};
 
 use super::Controller;
 use super::links::Operation;
@@ -198,16 +198,7 @@ impl Controller {
         if let Some(flow) = self.flows.get_mut(id) {
             flow.installation = Installation::Refused;
         }
-        self.suspend_promise(id);
-    }
-
-    /// Lets the promise of a flow rest that a switch does not carry.
-    pub(super) fn suspend_promise(&mut self, id: FlowId) {
-        if let Some(flow) = self.flows.get_mut(id)
-            && flow.promise == Promise::Holds
-        {
-            flow.promise = Promise::Suspended;
-        }
+        self.promises_changed();
     }
 }
 

@@ -111,6 +111,7 @@ impl Controller {
 
     /// Notes that entries which were confirmed are not there.
     fn doubt(&mut self, datapath: DatapathId, finding: &Finding) {
+        self.promises_changed();
         let different = finding.different.iter().map(|different| different.place);
         for place in finding.missing.iter().copied().chain(different) {
             let rule = self.desired.get(datapath, place);

@@ -11,7 +11,7 @@ use crate::budgets::Fitted;
 use crate::desired::{Content, Subject};
 use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
 use crate::northbound::{
-    Asker, Decision, Event, FlowId, MAX_DESTINATIONS, MAX_FLOWS_AT_ONCE, MAX_WAITING, Promise,
+    Asker, Decision, Event, FlowId, MAX_DESTINATIONS, MAX_FLOWS_AT_ONCE, MAX_WAITING, Protection,
     Reply, Request, RequestId, Requirement,
 };
 use crate::place::PortId;
@@ -269,6 +269,7 @@ impl Controller {
         id: FlowId,
         requirement: Requirement,
     ) -> Result<(Admission, Option<ReservationId>), Refusal> {
+        self.check_cover(&requirement)?;
         let mut ways = self.ways(&requirement)?;
         let rule = FlowRule::new(id, ways.source_mac, &requirement);
         self.check_distinguishable(ways.source, id, &rule)?;
@@ -291,6 +292,20 @@ impl Controller {
             ways: ways.ways,
         };
         Ok((admission, reserved.map(|reserved| reserved.id)))
+    }
+
+    /// Refuses an interruption that is to cover what is noticed too late for it.
+    fn check_cover(&self, requirement: &Requirement) -> Result<(), Refusal> {
+        match requirement.protection {
+            Protection::Restore {
+                interruption,
+                covers,
+            } if covers > self.timers.cover(interruption) => Err(Refusal::Unnoticed {
+                interruption,
+                least: self.timers.least_for_any_fault(),
+            }),
+            Protection::None | Protection::Restore { .. } => Ok(()),
+        }
     }
 
     /// Chooses budgets for the flows whose ways can be found; their places in the
@@ -447,11 +462,8 @@ impl Controller {
             links.filter(|link| !self.view.is_up(*link) && !self.broken.contains(link));
         self.expected.extend(unconfirmed.map(|link| (link, None)));
         let flow = Flow::new(id, admission, reservation);
-        if flow.promise == Promise::Suspended {
-            let travels = flow.travels();
-            self.outbox.notify(Event::Degraded { flow: id, travels });
-        }
         self.flows.insert(flow);
+        self.promises_changed();
     }
 
     pub(super) fn withdrawn(&mut self, id: FlowId) {

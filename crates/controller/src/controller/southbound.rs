@@ -2,7 +2,7 @@
 
 use wire::ethernet::MacAddress;
 use wire::openflow::{
-    DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
+    BadRequest, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
     PortStatusReason, TransactionId,
 };
 
@@ -16,7 +16,7 @@ use super::memory::Memory;
 
 impl Controller {
     pub(super) fn connected(&mut self, connection: ConnectionId) {
-        let Some(slot) = self.sessions.open(self.now, connection) else {
+        let Some(slot) = self.sessions.open(self.now, connection, self.claim) else {
             self.counters.closed += 1;
             self.outbox.refuse(connection, CloseReason::TooMany);
             return;
@@ -45,11 +45,17 @@ impl Controller {
             return;
         };
         self.punts.add(&session.punts);
-        let datapath = session.datapath();
-        let is_lost = |datapath: &DatapathId| self.sessions.of_switch(*datapath).is_none();
-        if let Some(datapath) = datapath.filter(is_lost)
-            && let Some(switch) = self.view.switch(datapath)
-        {
+        match session.datapath() {
+            Some(datapath) if self.sessions.of_switch(datapath).is_none() => {
+                self.switch_lost(slot, datapath);
+            }
+            Some(_) | None => self.abandon(slot),
+        }
+    }
+
+    /// Takes in that a switch is not spoken with any more.
+    pub(super) fn switch_lost(&mut self, slot: Slot, datapath: DatapathId) {
+        if let Some(switch) = self.view.switch(datapath) {
             self.view.disconnect(switch);
             self.switch_concerns_intents(datapath);
             self.outbox.notify(Event::SwitchLost { datapath });
@@ -58,7 +64,13 @@ impl Controller {
             self.stop_watching(datapath);
             self.modes.lose(datapath);
             self.suspect(datapath);
+            self.promises_changed();
         }
+        self.abandon(slot);
+    }
+
+    /// Waits for nothing any more that was sent over a connection.
+    fn abandon(&mut self, slot: Slot) {
         self.refused_bundles.retain(|(at, _)| *at != slot);
         for operation in self.confirmations.abandon(slot) {
             self.confirmed(operation);
@@ -162,6 +174,10 @@ impl Controller {
                 true
             }
             Step::Ready(datapath, ports) => self.ready(slot, datapath, &ports),
+            Step::OtherMaster(datapath) => {
+                self.other_master(datapath);
+                true
+            }
             Step::Close(reason) => {
                 self.close(slot, reason);
                 false
@@ -206,6 +222,7 @@ impl Controller {
             }
             Message::Error(error) => self.refused(slot, datapath, header.transaction, error),
             Message::Mode(said) => self.mode_said(datapath, said),
+            Message::RoleReply(said) => self.role_said(slot, datapath, *said),
             Message::MultipartReply(reply) if self.mode_reported(datapath, reply) => {}
             Message::MultipartReply(reply) => {
                 self.reported(datapath, header.transaction, reply);
@@ -230,7 +247,6 @@ impl Controller {
             | Message::QueueGetConfigRequest(_)
             | Message::QueueGetConfigReply(_)
             | Message::RoleRequest(_)
-            | Message::RoleReply(_)
             | Message::GetAsyncRequest
             | Message::GetAsyncReply(_)
             | Message::SetAsync(_)
@@ -253,6 +269,7 @@ impl Controller {
             self.close(slot, CloseReason::TooLarge);
             return false;
         };
+        self.others.remove(&datapath);
         self.doubt_echoes(datapath);
         let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);
         let count = ports.len();
@@ -272,6 +289,7 @@ impl Controller {
             self.tell_of_host(change);
         }
         self.note_carriers(datapath);
+        self.promises_changed();
         self.check_expected();
         self.switch_concerns_intents(datapath);
         self.extend_intents(datapath);
@@ -325,6 +343,7 @@ impl Controller {
             self.link_lost(link, Detection::PortStatus);
         }
         self.note_carrier(id);
+        self.promises_changed();
         if port.carrier == Carrier::Up {
             self.probe(PortId::new(datapath, port.number));
         }
@@ -338,6 +357,9 @@ impl Controller {
         transaction: TransactionId,
         error: &ErrorMessage<'_>,
     ) {
+        if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
+            return self.leave_to_other(slot, datapath);
+        }
         let is_other = self.mode_refused(datapath, transaction, error.kind)
             || self.question_refused(datapath, transaction)
             || self.bundle_refused(slot, datapath, transaction);

@@ -2,7 +2,7 @@
 
 use units::Instant;
 
-use crate::config::Timers;
+use crate::config::{PROBE_PHASES, Timers};
 use crate::confirmation::MAX_UNANSWERED;
 use crate::northbound::Detection;
 use crate::place::PortId;
@@ -11,9 +11,6 @@ use crate::view::{Carrier, LinkId};
 
 use super::Controller;
 use super::reconciliation::ROUND_PHASES;
-
-/// Ports are not probed all at once, but in this many parts of the interval.
-pub(super) const PROBE_PHASES: u64 = 8;
 
 /// When what is due.
 #[derive(Debug)]
@@ -84,6 +81,7 @@ impl Controller {
         if self.now >= self.schedule.echoes {
             self.schedule.echoes = self.now + self.timers.echo_interval;
             self.check_sessions();
+            self.ask_for_roles();
             self.forget_unplugged();
             self.give_up_questions();
         }
@@ -147,7 +145,7 @@ impl Controller {
         let (now, timers) = (self.now, self.timers);
         let mut late = Vec::new();
         for (slot, session) in self.sessions.iter() {
-            let is_ready = session.datapath().is_some();
+            let is_ready = session.is_settled();
             let is_stalled = self.confirmations.unanswered(slot) > MAX_UNANSWERED;
             if is_stalled || now.saturating_since(session.heard_at) >= timers.echo_timeout {
                 late.push((slot, CloseReason::Silence));

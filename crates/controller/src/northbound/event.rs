@@ -10,7 +10,9 @@ use wire::openflow::{DatapathId, ErrorKind};
 use crate::desired::{Outcome, Subject};
 use crate::place::{LinkEnds, PortId};
 
-use super::{ApplicationId, FlowId, IntentId, IntentState, ModeNotice, Reply, RequestId, Travels};
+use super::{
+    ApplicationId, FlowId, IntentId, IntentState, ModeNotice, Promise, Reply, RequestId, Travels,
+};
 
 /// What the controller tells without being asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,12 @@ pub enum Event {
     /// more: it does not forward. Its links are lost.
     SwitchGone {
         /// Which.
+        datapath: DatapathId,
+    },
+    /// Another controller is the master of a switch. Nothing is written there until this
+    /// one is started again, and told to take over.
+    OtherMaster {
+        /// Which switch.
         datapath: DatapathId,
     },
     /// A second connection claimed to be a switch that is connected; it was
@@ -209,21 +217,18 @@ pub enum Event {
         /// How many.
         flows: usize,
     },
-    /// More is broken than the promise of a flow covers.
-    Degraded {
+    /// The promise of a flow stands otherwise than before.
+    PromiseChanged {
         /// The flow.
         flow: FlowId,
-        /// Which way it takes now.
+        /// How it stands now.
+        promise: Promise,
+        /// Which way the flow takes now.
         travels: Travels,
     },
     /// A flow was decided upon anew, as one of its hosts has moved, and is in
     /// force again.
     Readmitted {
-        /// The flow.
-        flow: FlowId,
-    },
-    /// The promise of a flow holds again.
-    Recovered {
         /// The flow.
         flow: FlowId,
     },

@@ -7,7 +7,7 @@ use wire::openflow::taktos::MonitorContract;
 
 use super::*;
 use crate::modes::{ModalFlow, Treatment};
-use crate::northbound::Traffic;
+use crate::northbound::{Cover, Traffic};
 
 #[test]
 fn an_admission_survives_the_store() {
@@ -173,6 +173,7 @@ fn example() -> Admission {
         deadline: Some(Delay::from_us(2_000)),
         protection: Protection::Restore {
             interruption: Duration::from_ms(10),
+            covers: Cover::CarrierLoss,
         },
         modes: None,
     };

@@ -10,6 +10,7 @@ mod modal_flows;
 mod mode_promises;
 mod modes;
 mod paths;
+mod promises;
 mod protection;
 mod routes;
 mod rules;
@@ -19,7 +20,9 @@ mod version10;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use controller::northbound::{ApplicationKind, FlowId, Manifest, Promise, Protection, Travels};
+use controller::northbound::{
+    ApplicationKind, FlowId, Manifest, Promise, PromiseState, Protection, Travels,
+};
 use controller::refusal::Refusal;
 use controller::{CloseReason, ConnectionId, Event, Input, Reply, Request, Requirement};
 use fake::{Network, PROMISED, group, link, mac, requirement};
@@ -112,7 +115,8 @@ fn every_flow_is_restored_whichever_link_breaks() {
             !network
                 .events
                 .iter()
-                .any(|event| matches!(event, Event::Degraded { .. }))
+                .any(|event| stands(event, PromiseState::NotCovered)
+                    || stands(event, PromiseState::Broken))
         );
     }
 }
@@ -187,11 +191,9 @@ fn a_second_break_gets_a_detour_without_promise_in_the_lowest_queue() {
 
     network.cut(2, 4);
 
-    let travels = Travels::Detour;
-    assert!(network.events.contains(&Event::Degraded {
-        flow: flow.id,
-        travels
-    }));
+    let promise = promise(&mut network, flow.id);
+    assert_eq!(promise.state, PromiseState::NotCovered);
+    assert_eq!(travels(&mut network), [Travels::Detour]);
     let (reached, queues) = network.trace(1, group(1));
     assert_eq!(reached, BTreeMap::from([(4, 1)]));
     assert_eq!(queues.into_iter().collect::<Vec<_>>(), [0]);
@@ -206,12 +208,16 @@ fn a_flow_recovers_from_a_second_break() {
     let before = entries(&network);
     network.cut(1, 4);
     network.cut(2, 4);
+    network.pass(Duration::from_ms(100));
 
     network.heal(1, 4);
     network.heal(2, 4);
     network.pass(RETURN);
 
-    assert!(network.events.contains(&Event::Recovered { flow: flow.id }));
+    let told: Vec<_> = network.events.iter().filter_map(state_told).collect();
+    assert!(told.contains(&PromiseState::NotCovered), "{told:?}");
+    assert_eq!(told.last(), Some(&PromiseState::Holds));
+    assert_eq!(promise(&mut network, flow.id).state, PromiseState::Holds);
     assert_eq!(entries(&network), before);
 }
 
@@ -247,7 +253,7 @@ fn a_flow_without_protection_waits_for_its_link() {
     assert_eq!(*flow.alternatives, []);
     assert_eq!(cut_off, BTreeMap::new());
     assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(4, 1)]));
-    assert!(network.events.contains(&Event::Recovered { flow: flow.id }));
+    assert_eq!(promise(&mut network, flow.id).state, PromiseState::Holds);
 }
 
 #[test]
@@ -514,7 +520,7 @@ fn the_flows_of_a_host_move_with_it() {
     assert!(
         flows
             .iter()
-            .all(|flow| flow.promise == Promise::Holds && flow.installed)
+            .all(|flow| flow.promise.state == PromiseState::Holds && flow.installed)
     );
     network.pass(RETURN); // Frames may still have been on the old way.
     assert_eq!(network.switches[&3].flow_entries().count(), 0);
@@ -840,4 +846,25 @@ fn travels(network: &mut Network) -> Vec<Travels> {
         [Reply::Flows(flows)] => flows.iter().map(|flow| flow.travels).collect(),
         other => panic!("{other:?}"),
     }
+}
+
+/// Returns how the promise of a flow stands.
+fn promise(network: &mut Network, flow: FlowId) -> Promise {
+    let replies = network.request(Request::Flows);
+    let [Reply::Flows(flows)] = &replies[..] else {
+        panic!("{replies:?}")
+    };
+    let mut flows = flows.iter().filter(|it| it.accepted.id == flow);
+    flows.next().expect("it is admitted").promise.clone()
+}
+
+fn state_told(event: &Event) -> Option<PromiseState> {
+    match event {
+        Event::PromiseChanged { promise, .. } => Some(promise.state),
+        _ => None,
+    }
+}
+
+fn stands(event: &Event, state: PromiseState) -> bool {
+    state_told(event) == Some(state)
 }

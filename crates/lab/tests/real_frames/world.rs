@@ -9,8 +9,8 @@ use controller::config::{
     HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
 };
 use controller::northbound::{
-    ApplicationKind, Decision, Event, FlowMatch, Manifest, Protection, Reply, Request, Requirement,
-    Said, Saying, Traffic, Transport, TransportProtocol,
+    ApplicationKind, Cover, Decision, Event, FlowMatch, Manifest, Protection, Reply, Request,
+    Requirement, Said, Saying, Traffic, Transport, TransportProtocol,
 };
 use controller::place::PortId;
 use controller::{Store, StoreWrite};
@@ -153,6 +153,7 @@ fn controller_config() -> controller::Config {
             ..Timers::default()
         },
         probe_key: None,
+        claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
         modes: None,
         seed: 1,
@@ -198,6 +199,7 @@ fn requirement() -> Requirement {
         deadline: Some(Delay::from_us(10_000)),
         protection: Protection::Restore {
             interruption: Duration::from_ms(50),
+            covers: Cover::CarrierLoss,
         },
         modes: None,
     }

@@ -28,6 +28,14 @@ static PROTECTIONS: Choice = Choice {
     words: &["none", PROTECTION_RESTORE],
 };
 
+/// The word for an interruption that covers faults which nobody reports, too.
+pub(crate) const COVERS_ANY: &str = "any";
+
+static COVERS_WORDS: Choice = Choice {
+    what: "cover",
+    words: &["carrier-loss", COVERS_ANY],
+};
+
 pub(crate) static FLOW: Table = Table {
     title: "a flow",
     keys: &[
@@ -97,6 +105,7 @@ pub(crate) static FLOW: Table = Table {
         CRITICALITY,
         PROTECTION,
         INTERRUPTION,
+        COVERS,
         key(
             "modes",
             Optional,
@@ -205,6 +214,7 @@ pub(crate) static FLOW_SET: Table = Table {
         CRITICALITY,
         PROTECTION,
         INTERRUPTION,
+        COVERS,
     ],
 };
 
@@ -282,6 +292,7 @@ pub(crate) static FLOW_IMPORT: Table = Table {
         CRITICALITY,
         PROTECTION,
         INTERRUPTION,
+        COVERS,
     ],
 };
 
@@ -372,6 +383,14 @@ const PROTECTION: Key = key(
     Shape::Choice(&PROTECTIONS),
     "what happens when a link on its path breaks: nothing, or it is restored on an alternative \
      path within `interruption`; default \"none\"",
+);
+
+const COVERS: Key = key(
+    "covers",
+    Optional,
+    Shape::Choice(&COVERS_WORDS),
+    "which failures `interruption` has to hold for: links whose ends lose the carrier, or silent \
+     faults as well; default \"carrier-loss\"",
 );
 
 const INTERRUPTION: Key = key(

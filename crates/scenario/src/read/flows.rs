@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use toml::de::DeTable;
 use units::Duration;
 
-use crate::format::{FLOW, PROTECTION_RESTORE};
+use crate::format::{COVERS_ANY, FLOW, PROTECTION_RESTORE};
 use crate::limits::{MOST_FLOWS, MOST_GROUPS, MOST_RECEIVERS};
 use crate::mistake::Mistake;
 use crate::names::Names;
@@ -507,24 +507,26 @@ fn check_template(template: &Record<'_>, problems: &mut Problems) {
 
 pub(super) fn protection(record: &Record<'_>, problems: &mut Problems) -> Protection {
     let restore = record.choice("protection") == Some(PROTECTION_RESTORE);
-    match (restore, record.has("interruption")) {
-        (true, false) => {
-            problems.report(
-                record.place_of("protection"),
-                record.missing("interruption"),
-            );
-        }
-        (false, true) => {
+    if restore && !record.has("interruption") {
+        problems.report(
+            record.place_of("protection"),
+            record.missing("interruption"),
+        );
+    }
+    for key in ["interruption", "covers"] {
+        if !restore && record.has(key) {
             let mistake = Mistake::Contradiction {
-                sentence: "`interruption` is promised by protection \"restore\" only".to_owned(),
+                sentence: format!("`{key}` is promised by protection \"restore\" only"),
                 help: "add `protection = \"restore\"`".to_owned(),
             };
-            problems.report(record.place_of("interruption"), mistake);
+            problems.report(record.place_of(key), mistake);
         }
-        (true, true) | (false, false) => {}
     }
     match record.time("interruption") {
-        Some(interruption) if restore => Protection::Restore { interruption },
+        Some(interruption) if restore => Protection::Restore {
+            interruption,
+            covers_any_fault: record.choice("covers") == Some(COVERS_ANY),
+        },
         Some(_) | None => Protection::None,
     }
 }

@@ -148,6 +148,7 @@ deadline = "600 us"
 changes = ["1 s", "2 s"]
 protection = "restore"
 interruption = "10 ms"
+covers = "any"
 [flows.trip]
 like = "trip"
 from = "b"
@@ -159,7 +160,14 @@ deadline = "1 ms"
 
     assert_eq!(flow.deadline, Some(Duration::from_ms(1)));
     let interruption = Duration::from_ms(10);
-    assert_eq!(flow.protection, Protection::Restore { interruption });
+    let covers_any_fault = true;
+    assert_eq!(
+        flow.protection,
+        Protection::Restore {
+            interruption,
+            covers_any_fault
+        }
+    );
     let Traffic::Goose(goose) = &flow.traffic else {
         panic!("{:?}", flow.traffic);
     };
@@ -572,6 +580,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     (PERIOD, "period = \"1 ms\"\nlike = \"x\"", "unknown_name", "no template"),
     (PERIOD, "period = \"1 ms\"\nprotection = \"restore\"", "missing_key", "`interruption`"),
     (PERIOD, "period = \"1 ms\"\ninterruption = \"1 ms\"", "contradiction", "\"restore\""),
+    (PERIOD, "period = \"1 ms\"\ncovers = \"any\"", "contradiction", "\"restore\""),
     (PERIOD, "period = \"1 ms\"\nstart = \"11 s\"", "after_the_end", "the start of a flow"),
     (PERIOD, "period = \"1 ms\"\nstart = \"2 s\"\nstop = \"1 s\"", "contradiction", "stops at"),
     (PERIOD, "period = \"1 ms\"\ncriticality = 8", "out_of_range", "0 to 7"),

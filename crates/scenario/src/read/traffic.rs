@@ -170,7 +170,7 @@ impl Kind {
             "min_spacing",
             "changes",
         ];
-        const PROMISE: [&str; 3] = ["deadline", "protection", "interruption"];
+        const PROMISE: [&str; 4] = ["deadline", "protection", "interruption", "covers"];
         let facts = self.facts();
         let promised = self != Self::BestEffort;
         for (key, place) in record.own_keys() {

@@ -76,6 +76,19 @@ impl World {
         self.switches[switch].core.as_ref()
     }
 
+    /// Lets somebody beside the controller say something to a switch, over a connection of
+    /// his own. What he is answered nobody hears.
+    pub fn meddle(&mut self, switch: usize, bytes: &[u8]) {
+        self.strangers += 1;
+        let connection = switch::ConnectionId(self.strangers);
+        if let Some(core) = &mut self.switches[switch].core {
+            let peer = switch::Peer::Management;
+            core.handle(self.now, switch::Input::Connected { connection, peer });
+            core.handle(self.now, switch::Input::Received { connection, bytes });
+        }
+        self.drain_switch(switch);
+    }
+
     /// Lets a frame arrive at a port of a switch, as if whoever is at its other end had
     /// sent it.
     pub fn inject(&mut self, switch: usize, port: PortNumber, bytes: &[u8]) {

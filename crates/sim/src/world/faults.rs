@@ -1,5 +1,7 @@
 //! What goes wrong in a network, and who notices.
 
+use wire::openflow::{FlowMod, Hello, TableId, TransactionId};
+
 use super::{World, number};
 use crate::network::{Event, Plug};
 use crate::parts::{End, Fault, Node};
@@ -37,6 +39,7 @@ impl World {
             Fault::Silence { link } => {
                 self.network.cable(number(link)).set_whole(false);
             }
+            Fault::Empty { switch } => self.meddle(switch, &deletion()),
             Fault::Isolate { switch } => self.switches[switch].is_isolated = true,
             Fault::Rejoin { switch } => self.rejoin(switch),
             Fault::Restart { switch } => {
@@ -115,4 +118,12 @@ impl World {
                 .schedule(noticed, Event::Carrier { plug });
         }
     }
+}
+
+/// Returns what somebody says who deletes all entries.
+fn deletion() -> Vec<u8> {
+    let mut said = Vec::new();
+    Hello::OURS.emit(TransactionId(0), &mut said);
+    FlowMod::delete(TableId::ALL).emit(TransactionId(0), &mut said);
+    said
 }

@@ -8,7 +8,7 @@ use controller::config::{
     UnpromisedTraffic,
 };
 use controller::northbound::{
-    ApplicationKind, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
+    ApplicationKind, Cover, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
     TransportProtocol,
 };
 use controller::place::{LinkEnds, PortId};
@@ -167,6 +167,17 @@ impl Blueprint {
             loss_ppm: 0,
             budgets: AMPLE,
             switches,
+        }
+    }
+
+    /// Returns one switch with two hosts and a datagram flow from one to the other.
+    pub fn one_switch() -> Self {
+        let two = Self::two_ways();
+        Self {
+            links: Vec::new(),
+            hosts: vec![0, 0],
+            switches: 1,
+            ..two
         }
     }
 
@@ -348,6 +359,7 @@ impl Blueprint {
             deadline: (wish.class != BEST_EFFORT).then(|| Delay::from_us(20_000)),
             protection: Protection::Restore {
                 interruption: INTERRUPTION,
+                covers: Cover::CarrierLoss,
             },
             modes: None,
         }
@@ -429,6 +441,7 @@ impl Blueprint {
             metric: Metric::Links,
             timers: Timers::default(),
             probe_key: None,
+            claim: controller::mastery::Claim::default(),
             foreign_rules: controller::northbound::ForeignRules::Keep,
             modes: None,
             seed: self.seed,

@@ -9,9 +9,11 @@
 mod blueprint;
 mod half_deployed;
 mod intents;
+mod masters;
 mod moves;
 mod run;
 mod silence;
+mod states;
 
 use std::ops::RangeInclusive;
 

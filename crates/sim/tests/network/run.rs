@@ -34,6 +34,8 @@ pub struct Outcome {
     pub flows: Vec<Flow>,
     /// What the controller said since traffic began.
     pub notices: Vec<(Instant, Event)>,
+    /// What it answered to what it was asked meanwhile.
+    pub answers: Vec<(Instant, Reply)>,
     /// The list of flows at the end.
     pub summaries: Vec<FlowSummary>,
     pub counts: Counts,
@@ -118,7 +120,13 @@ fn observe(
         world.request(request.clone());
     }
     world.run_until(start + duration + DRAIN);
-    let notices = world.said().into_iter().filter_map(notice).collect();
+    let (mut notices, mut answers) = (Vec::new(), Vec::new());
+    for Said { at, what } in world.said() {
+        match what {
+            Saying::Notice(event) => notices.push((at, event)),
+            Saying::Reply(_, reply) => answers.push((at, reply)),
+        }
+    }
     let Reply::Flows(summaries) = ask(&mut world, Request::Flows) else {
         panic!("a list of flows was asked for");
     };
@@ -134,6 +142,7 @@ fn observe(
             })
             .collect(),
         notices,
+        answers,
         summaries,
         counts,
     }
@@ -214,6 +223,7 @@ fn without_promise(flow: usize) -> Accepted {
         guarantee: None,
         route: Route::default().into(),
         alternatives: Vec::new().into(),
+        cover: None,
     }
 }
 
@@ -230,13 +240,6 @@ pub fn ask(world: &mut World, request: Request) -> Reply {
         }
     }
     panic!("the controller did not answer");
-}
-
-fn notice(said: Said) -> Option<(Instant, Event)> {
-    match said.what {
-        Saying::Notice(event) => Some((said.at, event)),
-        Saying::Reply(..) => None,
-    }
 }
 
 fn load(

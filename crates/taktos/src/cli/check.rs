@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use calculus::admission::{Background, Network, Stage, StageId};
 use comfy_table::{CellAlignment, Table, TableStyle};
-use controller::northbound::{FlowId, Promises};
+use controller::northbound::{Accepted, Cover, FlowId, Promises};
 use scenario::Scenario;
 use serde_json::{Value, json};
 use units::Delay;
@@ -172,6 +172,7 @@ fn as_json(found: &Found<'_>) -> Value {
                     "now_any_failure_ns": found.now_any_failure.get(&accepted.id).map(ns),
                     "path": accepted.route.switches,
                     "alternatives": accepted.alternatives.len(),
+                    "cover": accepted.cover.map(Cover::name),
                 })
             }
             Err(reason) => json!({
@@ -185,6 +186,7 @@ fn as_json(found: &Found<'_>) -> Value {
                 "now_any_failure_ns": null,
                 "path": [],
                 "alternatives": 0,
+                "cover": null,
             }),
         }
     });
@@ -193,6 +195,14 @@ fn as_json(found: &Found<'_>) -> Value {
         false => "refused",
     };
     json!({"scenario": scenario.name, "verdict": verdict, "flows": flows.collect::<Vec<_>>()})
+}
+
+/// Says that a flow is admitted, and which failures its interruption covers.
+fn admitted(accepted: &Accepted) -> String {
+    match accepted.cover {
+        None => "admitted".to_owned(),
+        Some(cover) => format!("admitted, {cover}"),
+    }
 }
 
 fn as_text(found: &Found<'_>) -> String {
@@ -237,7 +247,7 @@ fn as_text(found: &Found<'_>) -> String {
                     slack,
                     now.unwrap_or_default(),
                     path,
-                    "admitted".to_owned(),
+                    admitted(accepted),
                 ]
             }
             Err(reason) => [

@@ -16,10 +16,12 @@ use std::time::Duration;
 use clap::ValueEnum;
 use controller::Config;
 use controller::applications::Applications;
+use controller::mastery::Claim;
 use controller::northbound::{ApplicationKind, Manifest};
 use linux::controller_loop::{self, ControllerHandle, ListenError};
 use linux::scheduling::{Placement, Wish};
 use thiserror::Error;
+use wire::siphash::siphash_2_4;
 
 use self::data::{Data, DataError};
 use self::programs::{Programs, ProgramsError};
@@ -57,6 +59,10 @@ pub struct Controller {
     /// What it is called.
     #[arg(long, value_name = "NAME", default_value = "controller")]
     id: String,
+    /// Become master of switches of which another controller is. Without it, nothing is
+    /// written at those.
+    #[arg(long)]
+    take_over: bool,
     /// What is done with frames that no flow claims; may be repeated.
     #[arg(
         long = "app",
@@ -175,6 +181,21 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
     let mut doors = arguments.openflow.open()?;
     let programs = controller_loop::listen(arguments.programs.address())?;
     let announced = doors.announce();
+    let instance = match &data {
+        Some(_) => instance(secrets.probe_key, &[]),
+        None => instance(
+            *b"forgets at ends.",
+            &[&[host(), arguments.id.clone()], &announced[..]].concat(),
+        ),
+    };
+    let config = Config {
+        claim: Claim {
+            instance,
+            take_over: arguments.take_over,
+            has_lost: false,
+        },
+        ..config
+    };
     let terms = Terms {
         id: arguments.id.clone(),
         audit: data.as_ref().map(Data::audit),
@@ -199,6 +220,17 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
     drop(handle);
     say("stopped");
     Ok(Exit::Done)
+}
+
+/// Returns the number by which switches know a controller: the same when it is started
+/// again. With a folder of its own it follows from its key, otherwise from where it runs.
+fn instance(key: [u8; 16], words: &[String]) -> u32 {
+    let digest = siphash_2_4(key, words.join(" ").as_bytes());
+    u32::try_from(digest >> u32::BITS).expect("half of 64 bits")
+}
+
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default()
 }
 
 fn start(

@@ -170,7 +170,7 @@ fn plan(flow: &Flow, guarantee: Option<Delay>) -> FlowPlan {
             deadline,
             interruption: match flow.protection {
                 scenario::Protection::None => None,
-                scenario::Protection::Restore { interruption } => Some(interruption),
+                scenario::Protection::Restore { interruption, .. } => Some(interruption),
             },
         });
     FlowPlan {

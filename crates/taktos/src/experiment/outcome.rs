@@ -142,6 +142,7 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                     let (plan, record) = records.next().expect("a record for each admitted flow");
                     let facts = FlowFacts {
                         path: accepted.route.switches.clone(),
+                        protection: protection(flow, accepted),
                         routes: routes(&atlas, scenario, flow, &accepted.route),
                         alternatives: accepted
                             .alternatives
@@ -344,6 +345,18 @@ fn restoration(said: &[Said], cut: LinkEnds, at: Instant, until: Instant) -> Opt
     None
 }
 
+/// Says what happens when a link breaks, and for which failures that was promised.
+fn protection(flow: &Flow, accepted: &Accepted) -> String {
+    let cover = accepted.cover.iter();
+    let cover: String = cover.map(|cover| format!(", {cover}")).collect();
+    match flow.protection {
+        Protection::None => "none".to_owned(),
+        Protection::Restore { interruption, .. } => {
+            format!("restore within {interruption}{cover}")
+        }
+    }
+}
+
 fn flow_facts(scenario: &Scenario, flow: &Flow) -> FlowFacts {
     let name = |host: &scenario::HostIndex| scenario.hosts[host.0].name.clone();
     FlowFacts {
@@ -362,7 +375,7 @@ fn flow_facts(scenario: &Scenario, flow: &Flow) -> FlowFacts {
         queue: Some(scenario.class_of(flow).queue),
         protection: match flow.protection {
             Protection::None => "none".to_owned(),
-            Protection::Restore { interruption } => format!("restore within {interruption}"),
+            Protection::Restore { interruption, .. } => format!("restore within {interruption}"),
         },
         path: Vec::new(),
         routes: Vec::new(),

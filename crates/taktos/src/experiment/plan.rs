@@ -9,7 +9,7 @@ use controller::config::{
     UnpromisedTraffic,
 };
 use controller::northbound::{
-    ApplicationKind, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
+    ApplicationKind, Cover, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
     TransportProtocol,
 };
 use controller::place::PortId;
@@ -67,6 +67,7 @@ pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
         metric: Metric::Links,
         timers: timers(scenario.control.probe_interval),
         probe_key: None,
+        claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
         modes: super::modes::of(scenario),
         seed: scenario.seed,
@@ -272,7 +273,16 @@ fn matching(scenario: &Scenario, flow: &Flow) -> FlowMatch {
 fn protection(flow: &Flow) -> Protection {
     match flow.protection {
         scenario::Protection::None => Protection::None,
-        scenario::Protection::Restore { interruption } => Protection::Restore { interruption },
+        scenario::Protection::Restore {
+            interruption,
+            covers_any_fault,
+        } => Protection::Restore {
+            interruption,
+            covers: match covers_any_fault {
+                true => Cover::Any,
+                false => Cover::CarrierLoss,
+            },
+        },
     }
 }
 

@@ -85,6 +85,15 @@ impl Problem {
             .help("nothing has changed: ask again in a second")
     }
 
+    /// Another controller is the master of a switch.
+    #[must_use]
+    pub fn not_master(switch: &str) -> Self {
+        let message = format!("another controller is master of switch {switch}");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "not-master", message).help(
+            "stop the other one and start this one again, or start this one with `--take-over`",
+        )
+    }
+
     /// The store failed.
     #[must_use]
     pub fn not_stored() -> Self {

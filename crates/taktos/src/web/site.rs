@@ -1,11 +1,13 @@
 //! What all requests share.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use controller::northbound::{Asker, Event, Reply, Request};
 use linux::clock::{self, WallTime};
 use linux::controller_loop::{Desk, Told};
+use wire::openflow::DatapathId;
 
 use super::audit::Audit;
 use super::describe::{self, Names};
@@ -48,6 +50,8 @@ pub struct Inside {
     changes: AtomicU64,
     /// Whether all that the store kept is known.
     ready: AtomicBool,
+    /// The switches of which another controller is the master.
+    others: Mutex<BTreeSet<DatapathId>>,
 }
 
 impl Inside {
@@ -68,6 +72,7 @@ impl Inside {
             flows: Kept::default(),
             changes: AtomicU64::new(0),
             ready: AtomicBool::new(false),
+            others: Mutex::default(),
         }
     }
 
@@ -78,9 +83,7 @@ impl Inside {
         let (at, what) = match told {
             Told::Reply { id, reply, .. } => return self.office.answer(id, reply),
             Told::Notice { at, notice } => {
-                if notice == Event::Ready {
-                    self.ready.store(true, Ordering::Relaxed);
-                }
+                self.note(&notice);
                 (at, self.names.event(&notice))
             }
             Told::Closed { peer, reason } => {
@@ -91,6 +94,28 @@ impl Inside {
         };
         self.changes.fetch_add(1, Ordering::Relaxed);
         self.feed.publish(describe::unix_ns(at), what);
+    }
+
+    fn note(&self, notice: &Event) {
+        let others = || self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        match notice {
+            Event::Ready => self.ready.store(true, Ordering::Relaxed),
+            Event::OtherMaster { datapath } => {
+                others().insert(*datapath);
+            }
+            Event::SwitchConnected { datapath, .. } => {
+                others().remove(datapath);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the name of a switch of which another controller is the master, if there
+    /// is one.
+    #[must_use]
+    pub fn other_master(&self) -> Option<String> {
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        others.first().map(|datapath| self.names.switch(*datapath))
     }
 
     /// Has everything shown anew: somebody changed something, and is to see it at

@@ -15,8 +15,8 @@ use controller::config::{
     Config, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
 };
 use controller::northbound::{
-    Accepted, ApplicationKind, Decision, FlowMatch, Manifest, Protection, Requirement, Topology,
-    Traffic,
+    Accepted, ApplicationKind, Cover, Decision, FlowMatch, Manifest, Protection, Requirement,
+    Topology, Traffic,
 };
 use controller::place::{LinkEnds, PortId};
 use controller::refusal::Refusal;
@@ -172,19 +172,29 @@ impl Network {
                 true => self.cut.remove(&end),
                 false => self.cut.insert(end),
             };
-            let switch = self.switches.get_mut(&end.datapath.0).unwrap();
-            switch.ports.insert(end.port.0, up);
-            if let Some(connection) = switch.connection {
-                let mut bytes = Vec::new();
-                let status = PortStatus {
-                    reason: PortStatusReason::Modify,
-                    port: description(end.port.0, up),
-                };
-                status.emit(TransactionId(0), &mut bytes);
-                self.pending.push_back((connection, bytes));
-            }
+            self.tell_carrier(end, up);
         }
         self.settle();
+    }
+
+    /// Pulls the plug out of a port, or puts it in again; its switch says so.
+    pub fn set_carrier(&mut self, at: PortId, up: bool) {
+        self.tell_carrier(at, up);
+        self.settle();
+    }
+
+    fn tell_carrier(&mut self, at: PortId, up: bool) {
+        let switch = self.switches.get_mut(&at.datapath.0).unwrap();
+        switch.ports.insert(at.port.0, up);
+        if let Some(connection) = switch.connection {
+            let mut bytes = Vec::new();
+            let status = PortStatus {
+                reason: PortStatusReason::Modify,
+                port: description(at.port.0, up),
+            };
+            status.emit(TransactionId(0), &mut bytes);
+            self.pending.push_back((connection, bytes));
+        }
     }
 
     /// Lets time pass, waking the controller whenever it asks for it.
@@ -560,6 +570,7 @@ pub fn requirement(name: &str, source: u64, destinations: &[u64], to: MacAddress
         deadline: Some(Delay::from_us(20_000)),
         protection: Protection::Restore {
             interruption: Duration::from_ms(10),
+            covers: Cover::CarrierLoss,
         },
         modes: None,
     }
@@ -604,6 +615,7 @@ pub fn config(switches: u64, links: &[(u64, u64)]) -> Config {
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: Some([3; 16]),
+        claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
         modes: None,
         seed: 1,

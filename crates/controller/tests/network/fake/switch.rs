@@ -16,7 +16,7 @@ use wire::openflow::{
     Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
     Cookie, DatapathId, ErrorKind, ErrorMessage, FeaturesReply, FlowMod, FlowModCommand,
     FlowModFailed, FlowModFlags, FlowRemoved, FlowRemovedReason, Instruction, Instructions,
-    MatchField, Message, PortNumber, Sequence, TableId, TransactionId,
+    MatchField, Message, PortNumber, Role, RoleMessage, Sequence, TableId, TransactionId,
 };
 
 use super::description;
@@ -25,6 +25,8 @@ use super::mode::FakeMode;
 #[derive(Default)]
 pub struct FakeSwitch {
     pub connection: Option<ConnectionId>,
+    /// The generation of the last election of a master.
+    pub generation: Option<u64>,
     pub ports: BTreeMap<u32, bool>,
     pub entries: Vec<FakeEntry>,
     /// How many FlowMods it was sent, in bundles or not.
@@ -136,6 +138,17 @@ impl FakeSwitch {
                 Message::BarrierReply.emit(transaction, &mut said.barriers);
             }
             Message::EchoRequest(echo) => echo.emit_reply(transaction, answers),
+            Message::RoleRequest(asked) => {
+                let generation = match asked.role {
+                    Role::NoChange => self.generation.unwrap_or(u64::MAX),
+                    _ => *self.generation.insert(asked.generation),
+                };
+                let role = match self.generation {
+                    Some(_) => Role::Master,
+                    None => Role::Equal,
+                };
+                RoleMessage { role, generation }.emit_reply(transaction, answers);
+            }
             Message::FlowMod(flow_mod) => {
                 if let Err(kind) = self.change(&flow_mod, answers) {
                     ErrorMessage::about(bytes, kind).emit(transaction, answers);

@@ -19,6 +19,7 @@ use super::frames::Frames;
 use super::levels::Levels;
 use super::{Target, failure, put};
 use crate::client::{ClientError, Controller};
+use crate::web::document::requirement::CoverDocument;
 use crate::web::document::{ProtectionDocument, RequirementDocument, RequirementsDocument};
 
 /// How many flows are decided upon in one question: an answer comes soon, and shows
@@ -50,6 +51,10 @@ pub struct Admit {
     /// it, it waits until the link is back.
     #[arg(long)]
     interruption: Option<Duration>,
+    /// Have the interruption hold for faults that nobody reports, too, or be refused with
+    /// the least that can be promised.
+    #[arg(long, requires = "interruption")]
+    any_fault: bool,
     /// Say what would be decided, and admit nothing.
     #[arg(long)]
     dry_run: bool,
@@ -136,16 +141,20 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
         burst_bytes: contract.burst.or(contract.frame).map(DataSize::bytes_up),
         largest_frame_bytes: contract.frame.map(DataSize::bytes_up),
         smallest_frame_bytes: None,
-        protection: protection(arguments.interruption),
+        protection: protection(arguments.interruption, arguments.any_fault),
         modes: arguments.levels.document(),
     }
 }
 
-fn protection(interruption: Option<Duration>) -> ProtectionDocument {
+fn protection(interruption: Option<Duration>, any_fault: bool) -> ProtectionDocument {
     match interruption {
         None => ProtectionDocument::None,
         Some(interruption) => ProtectionDocument::Restore {
             interruption_ns: interruption.as_ns(),
+            covers: match any_fault {
+                true => CoverDocument::Any,
+                false => CoverDocument::CarrierLoss,
+            },
         },
     }
 }

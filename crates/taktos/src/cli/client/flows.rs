@@ -1,13 +1,16 @@
 //! `taktos flows`: the flows that are admitted, and how their promises stand.
 
+use std::collections::BTreeMap;
+
+use controller::northbound::Cover;
 use units::{BitRate, Duration};
 
 use super::super::exit::Exit;
 use super::happening::{About, way};
 use super::levels::described;
 use super::sheet::{Head, count, draw, facts};
-use super::{Page, Target, at, segment};
-use crate::web::document::flow::{PromiseDocument, TravelsDocument};
+use super::{Page, Target, at, moment, segment};
+use crate::web::document::flow::{PromiseDocument, PromiseState, TravelsDocument};
 use crate::web::document::requirement::ProtocolDocument;
 use crate::web::document::{
     FlowDocument, FlowsDocument, MatchDocument, ProtectionDocument, RequirementDocument,
@@ -75,12 +78,7 @@ fn all(flows: &FlowsDocument) -> String {
         Head::Text("promise"),
         Head::Text("installed"),
     ];
-    let broken = flows.flows.iter();
-    let broken = broken.filter(|flow| flow.promise == PromiseDocument::Suspended);
-    let promises = match broken.count() {
-        0 => "every promise holds".to_owned(),
-        broken => format!("{} suspended", count(broken, "promise")),
-    };
+    let promises = promises(flows.flows.iter().map(|flow| flow.promise.promise));
     let number = count(flows.flows.len(), "flow");
     format!("{}{number} admitted, {promises}\n", draw(heads, &rows))
 }
@@ -100,7 +98,7 @@ fn row(flow: &FlowDocument) -> [String; 8] {
             | TravelsDocument::Detour
             | TravelsDocument::Nowhere => way(&flow.travels),
         },
-        promise(flow.promise).to_owned(),
+        promise(&flow.promise),
         if flow.installed { "yes" } else { "not yet" }.to_owned(),
     ]
 }
@@ -128,8 +126,11 @@ fn one(flow: &FlowDocument) -> String {
             requirement.deadline_ns.map(time).unwrap_or_default(),
         ),
         ("guarantee", guarantee.unwrap_or_default()),
-        ("when a link breaks", protection(&requirement.protection)),
-        ("promise", promise(flow.promise).to_owned()),
+        ("when a link breaks", protection(flow)),
+        (
+            "promise",
+            format!("{}{}", promise(&flow.promise), cause(&flow.promise)),
+        ),
         ("travels", way(&flow.travels)),
         (
             "installed",
@@ -153,11 +154,56 @@ fn slack(flow: &FlowDocument) -> Option<u64> {
     Some(deadline.saturating_sub(flow.admitted.guarantee_ns?))
 }
 
-const fn promise(promise: PromiseDocument) -> &'static str {
-    match promise {
-        PromiseDocument::Holds => "holds",
-        PromiseDocument::Suspended => "suspended",
-        PromiseDocument::None => "best effort",
+/// Says of how many promises what is known, the worst last; that all hold only if each
+/// does.
+fn promises(states: impl Iterator<Item = PromiseState>) -> String {
+    let mut counts = BTreeMap::new();
+    for state in states.filter(|state| *state != PromiseState::None) {
+        *counts.entry(state).or_insert(0) += 1;
+    }
+    let counts: Vec<(PromiseState, usize)> = counts.into_iter().collect();
+    match counts[..] {
+        [] => "nothing is promised".to_owned(),
+        [(PromiseState::Holds, _)] => "every promise holds".to_owned(),
+        _ => {
+            let each = counts.iter();
+            let each = each.map(|(known, number)| match known {
+                PromiseState::Holds => format!("{number} hold"),
+                known => format!("{number} {}", state(*known)),
+            });
+            format!("promises: {}", each.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// Returns how a promise stands, and since when if it does not hold.
+fn promise(promise: &PromiseDocument) -> String {
+    let word = state(promise.promise);
+    match promise.promise {
+        PromiseState::None | PromiseState::Holds => word.to_owned(),
+        PromiseState::Unknown
+        | PromiseState::Disturbed
+        | PromiseState::NotCovered
+        | PromiseState::Broken => {
+            format!("{word} since {}", moment::of_day(promise.promise_since_ns))
+        }
+    }
+}
+
+fn cause(promise: &PromiseDocument) -> String {
+    let cause = promise.promise_cause.iter();
+    cause.map(|cause| format!(": {cause}")).collect()
+}
+
+/// Returns the word for how a promise stands.
+pub const fn state(state: PromiseState) -> &'static str {
+    match state {
+        PromiseState::None => "best effort",
+        PromiseState::Holds => "holds",
+        PromiseState::Unknown => "unknown",
+        PromiseState::Disturbed => "disturbed",
+        PromiseState::NotCovered => "not covered",
+        PromiseState::Broken => "broken",
     }
 }
 
@@ -171,12 +217,14 @@ pub fn rate(bps: u64) -> String {
     BitRate::new(bps).map_or_else(|| "nothing".to_owned(), |rate| rate.to_string())
 }
 
-fn protection(protection: &ProtectionDocument) -> String {
-    match protection {
+fn protection(flow: &FlowDocument) -> String {
+    let cover = flow.admitted.cover.map(Cover::from);
+    let cover: String = cover.iter().map(|cover| format!(", {cover}")).collect();
+    match flow.requirement.protection {
         ProtectionDocument::None => "it waits".to_owned(),
-        ProtectionDocument::Restore { interruption_ns } => {
-            format!("interrupted for at most {}", time(*interruption_ns))
-        }
+        ProtectionDocument::Restore {
+            interruption_ns, ..
+        } => format!("interrupted for at most {}{cover}", time(interruption_ns)),
     }
 }
 
@@ -219,5 +267,35 @@ pub fn frames(matching: &MatchDocument) -> String {
     match words.is_empty() {
         true => "all to the destination".to_owned(),
         false => words.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_says_that_all_hold_only_if_each_does() {
+        use PromiseState::{Holds, NotCovered, Unknown};
+        let all = |states: &[PromiseState]| promises(states.iter().copied());
+
+        assert_eq!(all(&[]), "nothing is promised");
+        assert_eq!(all(&[PromiseState::None, Holds]), "every promise holds");
+        assert_eq!(
+            all(&[NotCovered, Holds, Unknown, Holds]),
+            "promises: 2 hold, 1 unknown, 1 not covered"
+        );
+    }
+
+    #[test]
+    fn what_does_not_hold_says_since_when_and_why() {
+        let unknown = PromiseDocument {
+            promise: PromiseState::Unknown,
+            promise_since_ns: 43_384_000_000_000,
+            promise_cause: Some("switch s3 is not heard".to_owned()),
+        };
+
+        assert_eq!(promise(&unknown), "unknown since 12:03:04Z");
+        assert_eq!(cause(&unknown), ": switch s3 is not heard");
     }
 }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use units::Duration;
 
+use super::flows::state;
 use super::sheet::count;
 use crate::web::document::flow::TravelsDocument;
 use crate::web::document::{EventKind, PlaceDocument};
@@ -40,6 +41,7 @@ pub fn told(event: &EventKind) -> Told {
         EventKind::SwitchConnected { .. }
         | EventKind::SwitchLost { .. }
         | EventKind::SwitchGone { .. }
+        | EventKind::OtherMaster { .. }
         | EventKind::SwitchUnreadable { .. }
         | EventKind::DuplicateSwitch { .. }
         | EventKind::ConnectionClosed { .. } => (About::Switches, of_switch(event)),
@@ -69,9 +71,8 @@ pub fn told(event: &EventKind) -> Told {
         EventKind::Admitted { .. }
         | EventKind::Withdrawn { .. }
         | EventKind::Installed { .. }
-        | EventKind::Degraded { .. }
+        | EventKind::PromiseChanged { .. }
         | EventKind::Readmitted { .. }
-        | EventKind::Recovered { .. }
         | EventKind::RecordUnreadable { .. } => (About::Flows, of_flow(event)),
         EventKind::EntryRefused { .. }
         | EventKind::Synchronised { .. }
@@ -151,6 +152,10 @@ fn of_switch(event: &EventKind) -> String {
             format!("switch {name} connected, {}", count(*ports, "port"))
         }
         EventKind::SwitchLost { name, .. } => format!("switch {name} lost"),
+        EventKind::OtherMaster { name, .. } => format!(
+            "another controller is master of switch {name}: nothing is written there (`taktos \
+             controller --take-over` would)"
+        ),
         EventKind::SwitchGone { name, .. } => {
             format!("switch {name} is gone: it answers nobody, and no echo comes back from it")
         }
@@ -247,19 +252,26 @@ fn of_flow(event: &EventKind) -> String {
         EventKind::Admitted { flow, name } => format!("flow {name} admitted, number {flow}"),
         EventKind::Withdrawn { flow, name } => format!("flow {name} withdrawn, number {flow}"),
         EventKind::Installed { flow } => format!("flow {flow} installed"),
-        EventKind::Degraded { flow, travels } => {
+        EventKind::PromiseChanged {
+            flow,
+            promise,
+            travels,
+        } => {
             let way = match travels {
-                TravelsDocument::Nowhere => "it waits for a link".to_owned(),
-                TravelsDocument::Base
-                | TravelsDocument::Alternative { .. }
-                | TravelsDocument::Detour => format!("it takes {}", way(travels)),
+                TravelsDocument::Nowhere => "; it waits for a link".to_owned(),
+                TravelsDocument::Base => String::new(),
+                TravelsDocument::Alternative { .. } | TravelsDocument::Detour => {
+                    format!("; it takes {}", way(travels))
+                }
             };
-            format!("flow {flow} has no promise now: {way}")
+            let cause = promise.promise_cause.iter();
+            let cause: String = cause.map(|cause| format!(" ({cause})")).collect();
+            let state = state(promise.promise);
+            format!("the promise of flow {flow}: {state}{cause}{way}")
         }
         EventKind::Readmitted { flow } => {
             format!("flow {flow} decided upon anew: a host of it moved")
         }
-        EventKind::Recovered { flow } => format!("flow {flow} has its promise again"),
         EventKind::RecordUnreadable { flow } => {
             format!("what is stored of flow {flow} cannot be read: left alone")
         }

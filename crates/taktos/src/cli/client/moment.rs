@@ -19,6 +19,13 @@ pub fn written(ns: u64) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
+/// Returns the time of the day at such a moment, to the second.
+pub fn of_day(ns: u64) -> String {
+    let second = ns / 1_000_000_000 % SECONDS_A_DAY;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{hour:02}:{minute:02}:{second:02}Z")
+}
+
 /// Returns now as nanoseconds after the beginning of 1970.
 pub fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);

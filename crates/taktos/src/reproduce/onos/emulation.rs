@@ -454,6 +454,7 @@ pub fn config(map: &WideArea) -> Config {
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: Some([7; 16]),
+        claim: controller::mastery::Claim::default(),
         seed: 1,
     }
 }

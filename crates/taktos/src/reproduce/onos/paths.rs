@@ -1,7 +1,7 @@
 //! The flows of the experiments: which pairs of cities they join.
 
 use controller::northbound::{
-    FlowMatch, Protection, Requirement, Traffic, Transport, TransportProtocol,
+    Cover, FlowMatch, Protection, Requirement, Traffic, Transport, TransportProtocol,
 };
 use scenario::random::Random;
 use units::{BitRate, DataSize, Delay, Duration};
@@ -160,6 +160,7 @@ pub fn requirement(number: usize, [from, to]: [usize; 2], terms: Terms) -> Requi
             Terms::BestEffort | Terms::Promised => Protection::None,
             Terms::Protected => Protection::Restore {
                 interruption: Duration::from_ms(50),
+                covers: Cover::CarrierLoss,
             },
         },
         modes: None,

@@ -24,6 +24,7 @@ impl Names {
             Event::SwitchConnected { datapath, ports } => self.connected(*datapath, *ports),
             Event::SwitchLost { datapath } => self.lost(*datapath),
             Event::SwitchGone { datapath } => self.gone(*datapath),
+            Event::OtherMaster { datapath } => self.mastered(*datapath),
             Event::DuplicateSwitch { datapath } => self.duplicate(*datapath),
             Event::LinkFound { link: ends } => EventKind::LinkFound { link: link(*ends) },
             Event::LinkLost { link, detection } => link_lost(*link, *detection),
@@ -44,9 +45,8 @@ impl Names {
             Event::Admitted { .. }
             | Event::Withdrawn { .. }
             | Event::Installed { .. }
-            | Event::Degraded { .. }
-            | Event::Readmitted { .. }
-            | Event::Recovered { .. } => about_flow(event),
+            | Event::PromiseChanged { .. }
+            | Event::Readmitted { .. } => about_flow(event),
             Event::EntryRefused {
                 datapath,
                 flow,
@@ -208,6 +208,13 @@ impl Names {
         }
     }
 
+    fn mastered(&self, datapath: DatapathId) -> EventKind {
+        EventKind::OtherMaster {
+            datapath: datapath.to_string(),
+            name: self.switch(datapath),
+        }
+    }
+
     fn duplicate(&self, datapath: DatapathId) -> EventKind {
         EventKind::DuplicateSwitch {
             datapath: datapath.to_string(),
@@ -316,12 +323,16 @@ fn about_flow(event: &Event) -> EventKind {
             name: name.clone(),
         },
         Event::Installed { flow } => EventKind::Installed { flow: flow.0 },
-        Event::Degraded { flow, travels } => EventKind::Degraded {
+        Event::PromiseChanged {
+            flow,
+            promise,
+            travels,
+        } => EventKind::PromiseChanged {
             flow: flow.0,
+            promise: promise.into(),
             travels: (*travels).into(),
         },
         Event::Readmitted { flow } => EventKind::Readmitted { flow: flow.0 },
-        Event::Recovered { flow } => EventKind::Recovered { flow: flow.0 },
         other => unreachable!("{other:?} is not about a flow"),
     }
 }

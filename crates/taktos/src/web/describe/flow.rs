@@ -4,9 +4,10 @@ use controller::modes::ModalFlowError;
 use controller::northbound::{Accepted, Decision, FlowSummary, Promise, Travels};
 use controller::refusal::Refusal;
 
-use super::{link, route};
+use super::{link, route, unix_ns};
 use crate::web::document::flow::{
-    Admitted, AlternativeDocument, DecisionDocument, FlowDocument, PromiseDocument, TravelsDocument,
+    Admitted, AlternativeDocument, DecisionDocument, FlowDocument, PromiseDocument, PromiseState,
+    TravelsDocument,
 };
 use crate::web::document::{ProblemBody, RequirementDocument};
 use crate::web::problem::Problem;
@@ -16,13 +17,26 @@ impl From<&FlowSummary> for FlowDocument {
         Self {
             admitted: (&flow.accepted).into(),
             travels: flow.travels.into(),
-            promise: match flow.promise {
-                Promise::Holds => PromiseDocument::Holds,
-                Promise::Suspended => PromiseDocument::Suspended,
-                Promise::None => PromiseDocument::None,
-            },
+            promise: (&flow.promise).into(),
             installed: flow.installed,
             requirement: RequirementDocument::from(&flow.requirement),
+        }
+    }
+}
+
+impl From<&Promise> for PromiseDocument {
+    fn from(promise: &Promise) -> Self {
+        Self {
+            promise: match promise.state {
+                controller::northbound::PromiseState::None => PromiseState::None,
+                controller::northbound::PromiseState::Holds => PromiseState::Holds,
+                controller::northbound::PromiseState::Unknown => PromiseState::Unknown,
+                controller::northbound::PromiseState::Disturbed => PromiseState::Disturbed,
+                controller::northbound::PromiseState::NotCovered => PromiseState::NotCovered,
+                controller::northbound::PromiseState::Broken => PromiseState::Broken,
+            },
+            promise_since_ns: unix_ns(promise.since),
+            promise_cause: promise.cause.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -35,6 +49,7 @@ impl From<&Accepted> for Admitted {
             name: accepted.name.clone(),
             guarantee_ns: accepted.guarantee.map(|it| it.round_up().as_ns()),
             route: route(&accepted.route),
+            cover: accepted.cover.map(Into::into),
             alternatives: alternatives
                 .map(|(without, way)| AlternativeDocument {
                     without: link(*without),
@@ -114,6 +129,10 @@ pub fn refusal(reason: &Refusal) -> Problem {
         }
         Refusal::NoAlternative { .. } => Problem::refused("no-alternative", said)
             .help("ask for the protection `none`, or add a link"),
+        Refusal::Unnoticed { .. } => Problem::refused("unnoticed", said).help(
+            "ask for a longer interruption, or leave `covers` out: then it holds for links whose \
+             ends lose the carrier",
+        ),
         Refusal::Shortage(_) => Problem::refused("shortage", said)
             .help("ask for less, or withdraw flows that share its path"),
         Refusal::NotStored => Problem::not_stored(),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PlaceDocument;
-use super::flow::TravelsDocument;
+use super::flow::{PromiseDocument, TravelsDocument};
 
 /// Something that happened. As a server-sent event, its number is the `id:`, its
 /// kind the `event:`, and this document the `data:`.
@@ -58,6 +58,13 @@ pub enum EventKind {
     /// A switch is not heard, and no neighbour has an echo of it any more: it does not
     /// forward. Its links are lost.
     SwitchGone {
+        /// Its datapath id.
+        datapath: String,
+        /// Its name.
+        name: String,
+    },
+    /// Another controller is the master of a switch: nothing is written there.
+    OtherMaster {
         /// Its datapath id.
         datapath: String,
         /// Its name.
@@ -224,20 +231,18 @@ pub enum EventKind {
         /// How many.
         flows: usize,
     },
-    /// More is broken than the promise of a flow covers.
-    Degraded {
-        /// Its number.
+    /// The promise of a flow stands otherwise than before.
+    PromiseChanged {
+        /// The number of the flow.
         flow: u32,
-        /// Which way it takes now.
+        /// How it stands now.
+        #[serde(flatten)]
+        promise: PromiseDocument,
+        /// Which way the flow takes now.
         travels: TravelsDocument,
     },
     /// A flow was decided upon anew, as one of its hosts has moved.
     Readmitted {
-        /// Its number.
-        flow: u32,
-    },
-    /// The promise of a flow holds again.
-    Recovered {
         /// Its number.
         flow: u32,
     },
@@ -420,6 +425,7 @@ impl EventKind {
         "switch-connected",
         "switch-lost",
         "switch-gone",
+        "other-master",
         "duplicate-switch",
         "connection-closed",
         "link-found",
@@ -443,9 +449,8 @@ impl EventKind {
         "restoration-sent",
         "restored",
         "returned",
-        "degraded",
+        "promise-changed",
         "readmitted",
-        "recovered",
         "promises-suspended",
         "promises-resumed",
         "synchronised",
@@ -479,6 +484,7 @@ impl EventKind {
             Self::SwitchConnected { .. } => "switch-connected",
             Self::SwitchLost { .. } => "switch-lost",
             Self::SwitchGone { .. } => "switch-gone",
+            Self::OtherMaster { .. } => "other-master",
             Self::DuplicateSwitch { .. } => "duplicate-switch",
             Self::ConnectionClosed { .. } => "connection-closed",
             Self::LinkFound { .. } => "link-found",
@@ -502,9 +508,8 @@ impl EventKind {
             Self::RestorationSent { .. } => "restoration-sent",
             Self::Restored { .. } => "restored",
             Self::Returned { .. } => "returned",
-            Self::Degraded { .. } => "degraded",
+            Self::PromiseChanged { .. } => "promise-changed",
             Self::Readmitted { .. } => "readmitted",
-            Self::Recovered { .. } => "recovered",
             Self::PromisesSuspended { .. } => "promises-suspended",
             Self::PromisesResumed => "promises-resumed",
             Self::Synchronised { .. } => "synchronised",
@@ -535,6 +540,7 @@ impl EventKind {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::flow::PromiseState;
     use super::*;
 
     #[test]
@@ -553,8 +559,13 @@ mod tests {
         let event = EventDocument {
             id: 7,
             at_ns: 8,
-            what: EventKind::Degraded {
+            what: EventKind::PromiseChanged {
                 flow: 3,
+                promise: PromiseDocument {
+                    promise: PromiseState::Unknown,
+                    promise_since_ns: 5,
+                    promise_cause: Some("switch s3 is not heard".to_owned()),
+                },
                 travels: TravelsDocument::Alternative {
                     without: "1:2-2:1".to_owned(),
                 },
@@ -565,7 +576,7 @@ mod tests {
 
         assert_eq!(
             text,
-            r#"{"id":7,"at_ns":8,"kind":"degraded","flow":3,"travels":{"way":"alternative","without":"1:2-2:1"}}"#
+            r#"{"id":7,"at_ns":8,"kind":"promise-changed","flow":3,"promise":"unknown","promise_since_ns":5,"promise_cause":"switch s3 is not heard","travels":{"way":"alternative","without":"1:2-2:1"}}"#
         );
         assert_eq!(serde_json::from_str::<EventDocument>(&text).unwrap(), event);
         assert!(text.contains(&format!(r#""kind":"{}""#, event.what.name())));

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::requirement::CoverDocument;
 use super::{ProblemBody, RequirementDocument, RequirementsDocument};
 
 /// All flows.
@@ -20,7 +21,8 @@ pub struct FlowDocument {
     pub admitted: Admitted,
     /// Which way it takes.
     pub travels: TravelsDocument,
-    /// Whether its promise holds.
+    /// How its promise stands.
+    #[serde(flatten)]
     pub promise: PromiseDocument,
     /// Whether every switch that carries it has confirmed its entries.
     pub installed: bool,
@@ -43,6 +45,9 @@ pub struct Admitted {
     pub route: RouteDocument,
     /// What it uses when a link of the route breaks.
     pub alternatives: Vec<AlternativeDocument>,
+    /// Which failures the promised interruption covers; nothing if none was promised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cover: Option<CoverDocument>,
 }
 
 /// The switches and links of a path or a tree.
@@ -80,16 +85,38 @@ pub enum TravelsDocument {
     Nowhere,
 }
 
+/// How a promise stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromiseDocument {
+    /// Whether it holds.
+    pub promise: PromiseState,
+    /// Since when, in nanoseconds since the beginning of 1970.
+    #[serde(default)]
+    pub promise_since_ns: u64,
+    /// What says so; nothing if it holds or there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promise_cause: Option<String>,
+}
+
 /// Whether a promise holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
-pub enum PromiseDocument {
-    /// It does.
-    Holds,
-    /// More is broken than it covers.
-    Suspended,
+pub enum PromiseState {
     /// The flow is best effort: there is none.
     None,
+    /// All that it rests on was confirmed lately.
+    Holds,
+    /// What it rests on cannot be seen now; frames may arrive as before.
+    Unknown,
+    /// Something that it rests on is being mended.
+    Disturbed,
+    /// More has failed than it covers.
+    NotCovered,
+    /// The network does not do what was promised, though no more has failed than the
+    /// promise covers.
+    Broken,
 }
 
 /// What can be sent to be admitted.

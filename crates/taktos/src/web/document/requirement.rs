@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use calculus::admission::{MAX_BURST, MAX_DELAY, MAX_RATE};
 use controller::northbound::{
-    FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Traffic, Transport, TransportProtocol,
+    Cover, FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Traffic, Transport,
+    TransportProtocol,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -139,7 +140,39 @@ pub enum ProtectionDocument {
     Restore {
         /// The longest interruption that is no broken promise.
         interruption_ns: u64,
+        /// Which failures it has to hold for.
+        #[serde(default)]
+        covers: CoverDocument,
     },
+}
+
+/// Which failures the promise of an interruption covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CoverDocument {
+    /// Links whose ends lose the carrier.
+    #[default]
+    CarrierLoss,
+    /// Faults that nobody reports as well.
+    Any,
+}
+
+impl From<CoverDocument> for Cover {
+    fn from(cover: CoverDocument) -> Self {
+        match cover {
+            CoverDocument::CarrierLoss => Self::CarrierLoss,
+            CoverDocument::Any => Self::Any,
+        }
+    }
+}
+
+impl From<Cover> for CoverDocument {
+    fn from(cover: Cover) -> Self {
+        match cover {
+            Cover::CarrierLoss => Self::CarrierLoss,
+            Cover::Any => Self::Any,
+        }
+    }
 }
 
 impl TryFrom<RequirementDocument> for Requirement {
@@ -269,11 +302,18 @@ impl TryFrom<ProtectionDocument> for Protection {
     fn try_from(document: ProtectionDocument) -> Result<Self, Unusable> {
         match document {
             ProtectionDocument::None => Ok(Self::None),
-            ProtectionDocument::Restore { interruption_ns } => {
+            ProtectionDocument::Restore {
+                interruption_ns,
+                covers,
+            } => {
                 let most = MAX_DELAY.round_up().as_ns();
                 within("protection.interruption_ns", interruption_ns, 1, most)?;
                 let interruption = Duration::from_ns(interruption_ns);
-                Ok(Self::Restore { interruption })
+                let covers = covers.into();
+                Ok(Self::Restore {
+                    interruption,
+                    covers,
+                })
             }
         }
     }
@@ -304,8 +344,12 @@ impl From<&Requirement> for RequirementDocument {
             smallest_frame_bytes: Some(traffic.smallest_frame.bytes_up()),
             protection: match requirement.protection {
                 Protection::None => ProtectionDocument::None,
-                Protection::Restore { interruption } => ProtectionDocument::Restore {
+                Protection::Restore {
+                    interruption,
+                    covers,
+                } => ProtectionDocument::Restore {
                     interruption_ns: interruption.as_ns(),
+                    covers: covers.into(),
                 },
             },
             modes: requirement.modes.as_deref().map(Into::into),
@@ -409,7 +453,7 @@ mod tests {
             "protocol": "udp", "destination_port": 9
         });
         document["protection"] =
-            serde_json::json!({"kind": "restore", "interruption_ns": 1_000_000});
+            serde_json::json!({"kind": "restore", "interruption_ns": 1_000_000, "covers": "any"});
         let requirement = read(document).unwrap();
 
         let written = serde_json::to_value(RequirementDocument::from(&requirement)).unwrap();

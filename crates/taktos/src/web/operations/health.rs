@@ -15,7 +15,7 @@ use crate::web::site::Site;
 pub fn operations() -> Vec<Operation> {
     let which = "Say which controller this is.";
     let alive = "Say that the program runs.";
-    let ready = "Say whether the controller knows all that its store kept, and answers.";
+    let ready = "Say whether the controller knows all that its store kept, decides at all switches that it knows, and answers.";
     vec![
         Operation::get("show-instance", "/api/v1/instance", which, instance)
             .gives::<InstanceDocument>(StatusCode::OK),
@@ -45,6 +45,9 @@ async fn healthz() -> &'static str {
 async fn readyz(State(site): State<Site>) -> Result<&'static str, Problem> {
     if !site.is_ready() {
         return Err(Problem::starting());
+    }
+    if let Some(switch) = site.other_master() {
+        return Err(Problem::not_master(&switch));
     }
     site.ask(Asker::Operator, Request::Topology).await?;
     Ok("ready\n")

@@ -73,7 +73,7 @@ pub fn read(path: &Path, arguments: &Admit) -> Result<Wanted, Exit> {
     let set = flow_table::read(&name, &text, &options).map_err(|error| text_file::show(&error))?;
     remark(&name, &set);
     let hosts: BTreeMap<_, _> = arguments.file.host.iter().cloned().collect();
-    let protection = protection(arguments.interruption);
+    let protection = protection(arguments.interruption, arguments.any_fault);
     let requirements = set.flows.iter().map(|flow| RequirementDocument {
         protection: protection.clone(),
         ..requirement(flow, &hosts)
@@ -137,7 +137,7 @@ fn requirement(flow: &ImportedFlow, hosts: &BTreeMap<String, String>) -> Require
                 .as_ref()
                 .map_or(SMALLEST_FRAME, |it| it.smallest_frame),
         ),
-        protection: protection(None),
+        protection: protection(None, false),
         modes: None,
     }
 }

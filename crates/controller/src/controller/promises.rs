@@ -1,0 +1,239 @@
+//! How promises stand: said in one place, from what is known.
+//!
+//! A promise is said to hold if everything that it rests on was confirmed lately: every
+//! switch on the way that the flow takes is heard and was compared, every link is up by
+//! probes, every entry was confirmed, the ports of its hosts have a carrier, the way is
+//! one that was reserved, and no more is broken than promises cover. Whoever asks is told
+//! what is known at that moment. Changes are told as events, by going through all flows
+//! a slice at a time whenever something has changed that a promise may rest on.
+//!
+//! Whatever else may speak against a promise (a host that appears elsewhere, another
+//! controller) is one more question in [`Controller::judge`].
+
+use units::{Duration, Instant};
+
+use crate::desired::{Standing, Subject};
+use crate::flows::{Flow, Installation, Way};
+use crate::northbound::{Cause, Event, FlowId, Promise, PromiseState};
+use crate::path::Tree;
+use crate::place::PortId;
+use crate::view::Carrier;
+
+use super::Controller;
+use super::requests::is_admitted;
+
+/// How many flows are judged at once.
+const JUDGED_AT_ONCE: usize = 1_024;
+/// How long judging rests, for each flow: some ten times as long as it takes.
+const REST_A_FLOW: Duration = Duration::from_us(10);
+/// How long it rests at least.
+const SHORTEST_REST: Duration = Duration::from_ms(20);
+
+/// What is to be judged anew, and when.
+#[derive(Debug)]
+pub(super) struct Judging {
+    /// Whether something has changed since the flows were last gone through.
+    is_stale: bool,
+    /// The last flow that was judged, while they are gone through.
+    after: Option<FlowId>,
+    /// When they may be gone through again.
+    next: Instant,
+}
+
+impl Judging {
+    pub(super) const fn new(now: Instant) -> Self {
+        Self {
+            is_stale: false,
+            after: None,
+            next: now,
+        }
+    }
+
+    /// Returns when flows are to be judged.
+    pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
+        match (self.after, self.is_stale) {
+            (Some(_), _) => Some(now),
+            (None, true) => Some(self.next),
+            (None, false) => None,
+        }
+    }
+}
+
+/// What is known: a state, what says so, and since when, if that is known better than
+/// by when it was noticed.
+type Verdict = (PromiseState, Option<Cause>, Option<Instant>);
+
+const HOLDS: Verdict = (PromiseState::Holds, None, None);
+
+impl Controller {
+    /// Notes that something has changed that promises may rest on.
+    pub(super) const fn promises_changed(&mut self) {
+        self.judging.is_stale = true;
+    }
+
+    /// Judges a slice of the flows, if something has changed, and tells of those whose
+    /// promise stands otherwise than before.
+    pub(super) fn judge_some(&mut self) {
+        if self.judging.after.is_none() {
+            if !self.judging.is_stale || self.now < self.judging.next {
+                return;
+            }
+            self.judging.is_stale = false;
+            self.judging.after = Some(FlowId(0));
+        }
+        let after = self.judging.after.unwrap_or(FlowId(0));
+        let broken = self.too_much_broken();
+        let mut last = None;
+        let slice = self.flows.after(after).take(JUDGED_AT_ONCE);
+        let mut count = 0;
+        let mut changed = Vec::new();
+        for flow in slice {
+            (count, last) = (count + 1, Some(flow.id));
+            let promise = self.promise_of(flow, broken);
+            if is_admitted(flow) && is_to_tell(flow, &promise) {
+                changed.push((flow.id, promise));
+            }
+        }
+        self.judging.after = last.filter(|_| count == JUDGED_AT_ONCE);
+        if self.judging.after.is_none() {
+            let flows = u64::try_from(self.flows.len()).unwrap_or(u64::MAX);
+            let rest = REST_A_FLOW * flows;
+            self.judging.next = self.now + rest.max(SHORTEST_REST);
+        }
+        for (id, promise) in changed {
+            self.tell_promise(id, promise);
+        }
+    }
+
+    fn tell_promise(&mut self, id: FlowId, promise: Promise) {
+        let Some(flow) = self.flows.get_mut(id) else {
+            return;
+        };
+        let before = flow.promise.replace(promise.clone());
+        let travels = flow.travels();
+        let was_quiet =
+            before.is_none() && matches!(promise.state, PromiseState::Holds | PromiseState::None);
+        if !was_quiet {
+            self.outbox.notify(Event::PromiseChanged {
+                flow: id,
+                promise,
+                travels,
+            });
+        }
+    }
+
+    /// Returns how the promise of a flow stands now.
+    pub(super) fn promise_now(&self, flow: &Flow) -> Promise {
+        self.promise_of(flow, self.too_much_broken())
+    }
+
+    fn promise_of(&self, flow: &Flow, broken: Option<usize>) -> Promise {
+        let (state, cause, since) = self.judge(flow, broken);
+        let told = flow.promise.as_ref().filter(|told| told.state == state);
+        let since = told.map_or(since.unwrap_or(self.now), |told| told.since);
+        Promise {
+            state,
+            since,
+            cause,
+        }
+    }
+
+    fn too_much_broken(&self) -> Option<usize> {
+        self.promises_are_suspended().then_some(self.broken.len())
+    }
+
+    fn judge(&self, flow: &Flow, broken: Option<usize>) -> Verdict {
+        if flow.admission.guarantee.is_none() {
+            return (PromiseState::None, None, None);
+        }
+        let say = |state, cause| (state, Some(cause), None);
+        if flow.reservation.is_none() {
+            return say(PromiseState::Broken, Cause::NotReserved);
+        }
+        if let Some(links) = broken {
+            return say(PromiseState::NotCovered, Cause::TooMuchBroken(links));
+        }
+        let tree = match (&flow.way, flow.tree()) {
+            (Way::Base | Way::Alternative(_), Some(tree)) => tree,
+            (Way::Detour(_) | Way::Nowhere, _) | (_, None) => {
+                return say(PromiseState::NotCovered, Cause::NothingPrepared);
+            }
+        };
+        if flow.installation == Installation::Refused {
+            return say(PromiseState::Broken, Cause::Refused);
+        }
+        self.unheard(tree)
+            .or_else(|| self.unseen(flow, tree))
+            .or_else(|| self.unconfirmed_entry(flow, tree))
+            .unwrap_or(HOLDS)
+    }
+
+    /// Returns whom on a way nothing is known of.
+    fn unheard(&self, tree: &Tree) -> Option<Verdict> {
+        let mut switches = tree.branches.iter().map(|branch| branch.datapath);
+        let datapath = switches.find(|at| self.is_suspect(*at) || !self.is_synchronised(*at))?;
+        let switch = self.name_of_switch(datapath);
+        let heard = self.heard_at(datapath);
+        let cause = match self.is_suspect(datapath) {
+            _ if self.others.contains(&datapath) => Cause::OtherMaster { switch },
+            true => Cause::NotHeard { datapath, switch },
+            false => Cause::NotCompared { switch },
+        };
+        let since = heard.filter(|_| matches!(cause, Cause::NotHeard { .. }));
+        Some((PromiseState::Unknown, Some(cause), since))
+    }
+
+    /// Returns which link on a way, or which port at its ends, does not carry.
+    fn unseen(&self, flow: &Flow, tree: &Tree) -> Option<Verdict> {
+        let mut links = tree.links();
+        if let Some(link) = links.find(|link| !self.view.is_up(*link)) {
+            let state = match self.broken.contains(&link) {
+                true => PromiseState::Disturbed,
+                false => PromiseState::Unknown,
+            };
+            return Some((state, Some(Cause::LinkNotUp(link)), None));
+        }
+        let is_dead = |end: &PortId| {
+            let port = self.view.port(*end);
+            port.is_none_or(|port| port.carrier == Carrier::Down)
+        };
+        let ends = flow.admission.destinations.iter();
+        let mut ends = std::iter::once(&flow.admission.source).chain(ends);
+        let dead = *ends.find(|end| is_dead(end))?;
+        let cause = Some(Cause::NoCarrier(dead));
+        Some((PromiseState::Disturbed, cause, None))
+    }
+
+    /// Returns which entry on a way was not confirmed.
+    fn unconfirmed_entry(&self, flow: &Flow, tree: &Tree) -> Option<Verdict> {
+        if self.unrecorded.contains(&flow.id) {
+            return Some((PromiseState::Disturbed, Some(Cause::Moving), None));
+        }
+        let is_there = |datapath, input| {
+            let rule = self.desired.get(datapath, flow.rule.place(input));
+            rule.is_some_and(|rule| {
+                rule.subject == Subject::Flow(flow.id) && rule.standing == Standing::Confirmed
+            })
+        };
+        let mut branches = tree.branches.iter();
+        let missing = branches.find(|branch| !is_there(branch.datapath, branch.input))?;
+        let state = match flow.installation {
+            Installation::Pending => PromiseState::Unknown,
+            Installation::Confirmed | Installation::Refused => PromiseState::Disturbed,
+        };
+        let switch = self.name_of_switch(missing.datapath);
+        Some((state, Some(Cause::NotConfirmed { switch }), None))
+    }
+}
+
+/// Returns whether a promise stands otherwise than was told. What is not installed yet is
+/// not told of.
+fn is_to_tell(flow: &Flow, promise: &Promise) -> bool {
+    match &flow.promise {
+        Some(told) => told.state != promise.state || told.cause != promise.cause,
+        None => !matches!(
+            promise.state,
+            PromiseState::Unknown | PromiseState::Disturbed
+        ),
+    }
+}

@@ -1,0 +1,122 @@
+//! How the promise of a flow stands, as far as it is known.
+
+use std::fmt;
+
+use units::Instant;
+use wire::openflow::DatapathId;
+
+use crate::place::{LinkEnds, PortId};
+
+/// How the promise of a flow stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// Whether it holds.
+    pub state: PromiseState,
+    /// Since when that is so, or was last known to be otherwise.
+    pub since: Instant,
+    /// What says so; nothing if it holds or there is none.
+    pub cause: Option<Cause>,
+}
+
+/// Whether a promise holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromiseState {
+    /// The flow is best effort: there is none.
+    None,
+    /// Everything that it rests on was confirmed within the time in which a failure is
+    /// noticed: sessions, probes, entries, the carriers of its ends.
+    Holds,
+    /// What it rests on cannot be seen now. Frames may arrive as before.
+    Unknown,
+    /// Something that it rests on is not as it should be, and is being mended.
+    Disturbed,
+    /// More has failed than it covers.
+    NotCovered,
+    /// The network does not do what was promised, though nothing has failed that the
+    /// promise does not cover.
+    Broken,
+}
+
+impl PromiseState {
+    /// Returns its name, as people and programs spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Holds => "holds",
+            Self::Unknown => "unknown",
+            Self::Disturbed => "disturbed",
+            Self::NotCovered => "not-covered",
+            Self::Broken => "broken",
+        }
+    }
+}
+
+/// Why a promise is not said to hold. Switches are told by the names that the
+/// controller calls them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A switch on its way is not heard: its session is gone or silent.
+    NotHeard {
+        /// Which.
+        datapath: DatapathId,
+        /// What it is called.
+        switch: String,
+    },
+    /// Another controller is the master of a switch on its way.
+    OtherMaster {
+        /// What the switch is called.
+        switch: String,
+    },
+    /// A switch on its way is connected again, and what it has was not compared yet.
+    NotCompared {
+        /// What it is called.
+        switch: String,
+    },
+    /// A switch on its way has not confirmed its entry, or has lost it.
+    NotConfirmed {
+        /// What it is called.
+        switch: String,
+    },
+    /// Its frames are being led around a link that is broken.
+    Moving,
+    /// A link on its way is not known to be up.
+    LinkNotUp(LinkEnds),
+    /// The port of one of its hosts is not there, or has no carrier.
+    NoCarrier(PortId),
+    /// So many links that carry promises are broken at once, and a promise covers one.
+    TooMuchBroken(usize),
+    /// Nothing that was prepared for it is whole.
+    NothingPrepared,
+    /// A switch refuses its entry, or somebody else has one in its place.
+    Refused,
+    /// What is known of the network or of its hosts has changed, and nothing is reserved
+    /// for it any more.
+    NotReserved,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotHeard { switch, .. } => write!(f, "switch {switch} is not heard"),
+            Self::OtherMaster { switch } => {
+                write!(f, "another controller is master of switch {switch}")
+            }
+            Self::NotCompared { switch } => {
+                write!(f, "what switch {switch} has was not compared yet")
+            }
+            Self::NotConfirmed { switch } => {
+                write!(f, "switch {switch} has not confirmed its entry")
+            }
+            Self::Moving => f.write_str("its frames are being led around what is broken"),
+            Self::LinkNotUp(link) => write!(f, "link {link} is not known to be up"),
+            Self::NoCarrier(port) => write!(f, "port {port} of one of its hosts has no carrier"),
+            Self::TooMuchBroken(links) => {
+                write!(f, "{links} links are broken at once, a promise covers one")
+            }
+            Self::NothingPrepared => f.write_str("nothing that was prepared for it is whole"),
+            Self::Refused => f.write_str("a switch does not take its entry"),
+            Self::NotReserved => f.write_str("nothing is reserved for it any more"),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! No promise is said to hold while it does not: whatever fails in which order, frames
+//! are not lost for longer than it takes to notice while the controller says so.
+
+use controller::config::Timers;
+use controller::northbound::{PromiseState, Reply, Request};
+use sim::parts::Fault;
+use units::{Duration, Instant};
+
+use crate::blueprint::{BEST_EFFORT, Blueprint, Dice};
+use crate::run::{Outcome, run_asking};
+
+/// How many networks are drawn.
+const RUNS: u64 = 24;
+const LENGTH: Duration = Duration::from_secs(24);
+/// How often the controller is asked what it knows.
+const ASKED_EVERY: Duration = Duration::from_ms(250);
+
+#[test]
+fn no_promise_is_said_to_hold_while_frames_are_lost_for_longer_than_it_takes_to_notice() {
+    let seeds = super::fixed_seed().map_or(1..=RUNS, |seed| seed..=seed);
+    let mut runs_of_losses = 0;
+    let mut states = Vec::new();
+    for seed in seeds {
+        println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
+        let mut dice = Dice::new(seed << 7 | 5);
+        let mut blueprint = Blueprint::draw(seed);
+        blueprint.wishes.truncate(5);
+        let faults = draw(&mut dice, &blueprint);
+
+        let outcome = run_asking(&blueprint, &faults, &questions(), LENGTH);
+
+        runs_of_losses += check(&outcome, &faults);
+        states.extend(said(&outcome).map(|(_, _, state)| state));
+    }
+    assert!(runs_of_losses > 0, "nothing was lost for long");
+    for state in [
+        PromiseState::Holds,
+        PromiseState::Unknown,
+        PromiseState::Disturbed,
+        PromiseState::NotCovered,
+    ] {
+        assert!(states.contains(&state), "{state:?} was never said");
+    }
+}
+
+/// Two links are cut at once, and one of them in silence: the flow is in no time said to
+/// have a promise that holds, nor to be broken.
+#[test]
+fn what_no_promise_covers_is_said_so() {
+    let blueprint = Blueprint::two_ways();
+    let cut = Duration::from_secs(2);
+    let faults = [
+        (cut, Fault::Cut { link: 0 }),
+        (cut, Fault::Silence { link: 2 }),
+    ];
+
+    let outcome = run_asking(&blueprint, &faults, &questions(), Duration::from_secs(12));
+
+    let noticed = outcome.start + cut + Timers::default().silent_detection();
+    let late = said(&outcome).filter(|(at, _, _)| *at > noticed);
+    let late: Vec<_> = late.map(|(_, _, state)| state).collect();
+    assert!(!late.is_empty());
+    assert!(
+        late.iter().all(|state| *state == PromiseState::NotCovered),
+        "{late:?}"
+    );
+}
+
+/// Checks every long run of losses. Returns how many there were.
+fn check(outcome: &Outcome, faults: &[(Duration, Fault)]) -> usize {
+    let noticed = Timers::default().silent_detection();
+    let mut count = 0;
+    for flow in outcome
+        .flows
+        .iter()
+        .filter(|it| it.wish.class != BEST_EFFORT)
+    {
+        let name = &flow.accepted.name;
+        let runs = flow.record.receivers.iter().flat_map(|one| &one.loss_runs);
+        for run in runs.filter(|run| run.last_sent > run.first_sent + noticed) {
+            count += 1;
+            let mut meanwhile = said(outcome).filter(|(at, it, _)| {
+                *it == name && *at > run.first_sent + noticed && *at < run.last_sent
+            });
+            let wrong = meanwhile.find(|(_, _, state)| *state == PromiseState::Holds);
+            assert_eq!(
+                wrong, None,
+                "{name} lost {run:?} since {:?}: {faults:?}, {:?}",
+                outcome.start, outcome.notices
+            );
+        }
+    }
+    count
+}
+
+/// Returns what the controller said when of whose promise.
+fn said(outcome: &Outcome) -> impl Iterator<Item = (Instant, &str, PromiseState)> {
+    outcome.answers.iter().flat_map(|(at, reply)| {
+        let flows = match reply {
+            Reply::Flows(flows) => &flows[..],
+            other => panic!("{other:?}"),
+        };
+        let states = flows.iter();
+        states.map(|flow| (*at, &*flow.accepted.name, flow.promise.state))
+    })
+}
+
+fn questions() -> Vec<(Duration, Request)> {
+    let count = LENGTH.as_ns() / ASKED_EVERY.as_ns();
+    (0..count)
+        .map(|number| (ASKED_EVERY * number, Request::Flows))
+        .collect()
+}
+
+/// Draws what goes wrong, and sometimes right again.
+fn draw(dice: &mut Dice, blueprint: &Blueprint) -> Vec<(Duration, Fault)> {
+    let switches = blueprint.parts().switches.len();
+    let (links, hosts) = (blueprint.links.len(), blueprint.hosts.len());
+    let mut faults = Vec::new();
+    for _ in 0..1 + dice.below(3) {
+        let at = Duration::from_secs(1) + dice.time_below(Duration::from_secs(10));
+        let back = at + dice.time_below(Duration::from_secs(12));
+        let (switch, link) = (dice.below(switches), dice.below(links));
+        let cable = dice.below(links + hosts);
+        let (wrong, right) = match dice.below(6) {
+            0 => (Fault::Cut { link: cable }, Fault::Heal { link: cable }),
+            1 => (Fault::Silence { link }, Fault::Heal { link }),
+            2 => (Fault::Kill { switch }, Fault::Restart { switch }),
+            3 => (Fault::Crash { switch }, Fault::Restart { switch }),
+            4 => (Fault::Isolate { switch }, Fault::Rejoin { switch }),
+            _ => (Fault::Empty { switch }, Fault::Empty { switch }),
+        };
+        faults.push((at, wrong));
+        if dice.below(2) == 0 {
+            faults.push((back, right));
+        }
+    }
+    faults.sort_by_key(|(at, _)| *at);
+    faults
+}
