@@ -4,177 +4,58 @@
 //! and after every failure provided for, the delay that follows from what all
 //! flows may bring is within the budget, and the backlog within the buffer, then
 //! nobody can be the first to be late, and each frame takes no longer than the
-//! budgets on its way. All of it is calculated here from the document alone.
+//! budgets on its way. All of it is calculated here from the document alone, at each
+//! level for itself; what a change of level adds is calculated, too.
 
-mod stage;
+use std::collections::{BTreeMap, BTreeSet};
 
-use std::collections::BTreeMap;
-
-use thiserror::Error;
 use units::Delay;
 
-use crate::curve::Exact;
-use crate::document::{Certificate, Flow, Stage};
-use crate::windows::{self, Visit, Ways};
+use crate::arrival::{Arrival, Sent, check_contract};
+use crate::change;
+use crate::document::{Certificate, Changes, Flow, Service};
+use crate::load;
+use crate::map::{Map, Place};
+use crate::reason::{AtLevel, Case, Objection, Reason};
+use crate::stages::{Stages, probes};
+use crate::ways::{Ways, name_of};
+use crate::windows::{self, Visit, Window};
 
-/// The smallest frame on Ethernet, in bits.
-const SMALLEST_FRAME: u64 = 512;
 /// The most objections that are listed.
 const MOST_OBJECTIONS: usize = 100;
+/// The most flows of a certificate.
+pub const MOST_FLOWS: usize = 262_144;
+/// The most levels.
+const MOST_LEVELS: usize = 8;
+/// The most times that something is looked at: each flow at each stage in each case, and
+/// each side beside each other.
+pub const MOST_LOOKS: usize = 400_000_000;
+/// What stands for the flow that the controller's probes are.
+const PROBES: usize = usize::MAX;
+const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 /// What a certificate proves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proven {
-    /// Each flow with the delay that no frame of it exceeds.
-    pub guarantees: Vec<(String, Delay)>,
-    /// How many stages were looked at.
+    /// Each flow with what is promised at each level at which it is served.
+    pub promises: Vec<Promise>,
+    /// At how many stages something is promised.
     pub stages: usize,
-    /// In how many cases of stage and failure.
+    /// In how many cases of stage, level and failure.
     pub cases: usize,
 }
 
-/// What a certificate does not prove.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{at}: {reason}")]
-pub struct Objection {
-    /// The flow or the stage.
-    pub at: String,
-    /// What is wrong there.
-    pub reason: Reason,
-}
-
-/// Why something is not proven.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Reason {
-    /// A way is none.
-    #[error("hop {hop} of a way names no stage, or stands before the one it comes from")]
-    NoWay {
-        /// The place of the hop.
-        hop: usize,
-    },
-    /// A way passes a stage twice.
-    #[error("a way passes stage {stage} twice")]
-    StageTwice {
-        /// The stage.
-        stage: usize,
-    },
-    /// Two alternatives are for the same failure, or for one that is not listed.
-    #[error("there is not one alternative for each failure")]
-    FailureTwice,
-    /// Second copies do not end where the document says.
-    #[error("both copies have to meet at the eliminator and go on as one")]
-    NoEliminator,
-    /// The class has no budget at a port.
-    #[error("class {class} has no budget at stage {stage}")]
-    NoBudget {
-        /// The stage.
-        stage: usize,
-        /// The class.
-        class: u8,
-    },
-    /// A sum of delays is beyond everything.
-    #[error("delays add up to more than 213 days")]
-    TooLate,
-    /// A contract that no traffic keeps, or a stage that no frame passes.
-    #[error("{what}")]
-    Senseless {
-        /// What makes no sense.
-        what: &'static str,
-    },
-    /// The promise is not what the budgets add up to.
-    #[error("promises {promised}, and its budgets add up to {calculated}")]
-    Guarantee {
-        /// What is promised.
-        promised: Delay,
-        /// What was calculated.
-        calculated: Delay,
-    },
-    /// The promise is beyond the deadline.
-    #[error("promises {promised} for a deadline of {deadline}")]
-    Deadline {
-        /// What is promised.
-        promised: Delay,
-        /// What was asked for.
-        deadline: Delay,
-    },
-    /// The burst with which a flow arrives is another one.
-    #[error(
-        "arrives at stage {stage} with a burst of {stated}, where {calculated} were calculated"
-    )]
-    Burst {
-        /// The stage.
-        stage: usize,
-        /// What the document says, in bits or millionths of a frame.
-        stated: u64,
-        /// What was calculated, rounded up.
-        calculated: Exact,
-    },
-    /// More arrives than can be served.
-    #[error("more arrives than is served{}", under(after))]
-    Overload {
-        /// The class, unless it is a processor.
-        class: Option<u8>,
-        /// After which failure.
-        after: Option<String>,
-    },
-    /// Frames can be there for longer than the document says.
-    #[error(
-        "frames{} may be here for {calculated} ps, not {stated}{}",
-        of_class(class),
-        under(after)
-    )]
-    Bound {
-        /// The class, unless it is a processor.
-        class: Option<u8>,
-        /// After which failure.
-        after: Option<String>,
-        /// What the document says.
-        stated: u64,
-        /// What was calculated, rounded up.
-        calculated: Exact,
-    },
-    /// A bound is beyond its budget.
-    #[error(
-        "a bound of {bound}{} is beyond the budget of {budget}",
-        of_class(class)
-    )]
-    Budget {
-        /// The class, unless it is a processor.
-        class: Option<u8>,
-        /// The bound.
-        bound: Delay,
-        /// The budget.
-        budget: Delay,
-    },
-    /// A buffer may overflow.
-    #[error(
-        "up to {calculated}{} may wait here, and there is room for {room}{}",
-        of_class(class),
-        under(after)
-    )]
-    Buffer {
-        /// The class, unless it is a processor.
-        class: Option<u8>,
-        /// After which failure.
-        after: Option<String>,
-        /// What was calculated, in bits or frames, rounded up.
-        calculated: Exact,
-        /// What fits.
-        room: u64,
-    },
-}
-
-fn under(after: &Option<String>) -> String {
-    let text = after
-        .as_ref()
-        .map(|failure| format!(", after the failure of {failure}"));
-    text.unwrap_or_default()
-}
-
-fn of_class(class: &Option<u8>) -> String {
-    class
-        .map(|class| format!(" of class {class}"))
-        .unwrap_or_default()
+/// A promise that is proven.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The flow.
+    pub flow: String,
+    /// The level, if there are several.
+    pub level: Option<String>,
+    /// The delay that no frame exceeds.
+    pub guarantee: Delay,
+    /// What was asked for.
+    pub deadline: Delay,
 }
 
 /// Checks that a certificate proves all of its promises.
@@ -183,167 +64,346 @@ fn of_class(class: &Option<u8>) -> String {
 ///
 /// What it does not prove, the first hundred of it.
 pub fn check(certificate: &Certificate) -> Result<Proven, Vec<Objection>> {
-    let mut objections = Vec::new();
-    let mut ways = Vec::with_capacity(certificate.flows.len());
-    for flow in &certificate.flows {
-        match check_flow(flow, certificate) {
-            Ok(of_flow) => ways.push(of_flow),
-            Err(reason) => objections.push(Objection {
-                at: format!("flow `{}`", flow.name),
-                reason,
-            }),
+    let alone = |(at, reason)| vec![Objection { at, reason }];
+    let whole = |reason| alone(("certificate".to_owned(), reason));
+    let (flows, levels) = (&certificate.flows, &certificate.levels);
+    if flows.is_empty() {
+        return Err(whole(Reason::Empty));
+    }
+    if levels.is_empty() {
+        return Err(whole(Reason::Senseless("it has no level")));
+    }
+    if flows.len() > MOST_FLOWS || levels.len() > MOST_LEVELS {
+        return Err(whole(Reason::TooMuch));
+    }
+    let map = Map::new(&certificate.network).map_err(alone)?;
+    let mut at_levels = Vec::with_capacity(levels.len());
+    for level in levels {
+        at_levels.push(Stages::new(&map, level).map_err(alone)?);
+    }
+    let lateness = change::lateness(&map, levels, &at_levels[0]).map_err(alone)?;
+    let roads = roads(certificate, &map)?;
+    if certificate.network.changes == Changes::Switches {
+        let ports: Vec<_> = roads.iter().map(|ways| ports_of(ways, &map)).collect();
+        change::check_queues(flows, &ports, &map).map_err(alone)?;
+    }
+    let mut moving: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for (at, flow) in flows.iter().enumerate() {
+        for alternative in &flow.alternatives {
+            moving.entry(alternative.without).or_default().insert(at);
         }
     }
-    if !objections.is_empty() {
-        objections.truncate(MOST_OBJECTIONS);
-        return Err(objections);
+    let mut proof = Proof {
+        certificate,
+        roads: &roads,
+        moving,
+        lateness,
+        looks: 0,
+        proven: Proven {
+            promises: Vec::new(),
+            stages: 0,
+            cases: 0,
+        },
+        objections: Vec::new(),
+        at: BTreeSet::new(),
+    };
+    for (level, stages) in at_levels.iter().enumerate() {
+        proof.check_level(level, stages);
     }
-    let load = Load::of(certificate, &ways);
-    let mut cases = 0;
-    for (at, stage) in certificate.stages.iter().enumerate() {
-        match load.check_stage(at) {
-            Ok(checked) => cases += checked,
+    proof.proven.stages = proof.at.len();
+    match proof.objections.is_empty() {
+        true => Ok(proof.proven),
+        false => Err(proof.objections),
+    }
+}
+
+/// Checks what can be seen of each flow by itself, and lays out its ways.
+fn roads(certificate: &Certificate, map: &Map<'_>) -> Result<Vec<Ways>, Vec<Objection>> {
+    let (mut roads, mut objections) = (Vec::new(), Vec::new());
+    let mut names = BTreeSet::new();
+    for flow in &certificate.flows {
+        let demand = &flow.demand;
+        let ways = match names.insert(demand.name.as_str()) {
+            false => Err(Reason::Twice("name")),
+            true => check_demand(flow, certificate).and_then(|()| Ways::of(flow, map)),
+        };
+        match ways {
+            Ok(ways) => roads.push(ways),
             Err(reason) if objections.len() < MOST_OBJECTIONS => objections.push(Objection {
-                at: format!("stage {at} (`{}`)", stage.name()),
+                at: format!("flow `{}`", demand.name),
                 reason,
             }),
             Err(_) => {}
         }
     }
     match objections.is_empty() {
-        true => Ok(Proven {
-            guarantees: certificate.flows.iter().map(guarantee_of).collect(),
-            stages: certificate.stages.len(),
-            cases,
-        }),
+        true => Ok(roads),
         false => Err(objections),
     }
 }
 
-fn guarantee_of(flow: &Flow) -> (String, Delay) {
-    (flow.name.clone(), Delay::from_ps(flow.guarantee_ps))
-}
-
-/// Follows a flow and checks what can be checked without the others.
-fn check_flow(flow: &Flow, certificate: &Certificate) -> Result<Ways, Reason> {
-    check_contract(flow)?;
-    let listed = |alternative: &&crate::document::Alternative| {
-        alternative.failure < certificate.failures.len()
-    };
-    if !flow
-        .alternatives
+fn check_demand(flow: &Flow, certificate: &Certificate) -> Result<(), Reason> {
+    let levels = certificate.levels.len();
+    let (asked, promised) = (&flow.demand.levels, &flow.guarantees_ps);
+    let alike = asked
         .iter()
-        .all(|alternative| listed(&alternative))
-    {
-        return Err(Reason::FailureTwice);
+        .zip(promised)
+        .all(|(asked, promised)| asked.is_some() == promised.is_some());
+    if asked.len() != levels || promised.len() != levels || !alike {
+        return Err(Reason::Levels(levels));
     }
-    let ways = windows::follow(flow, &certificate.stages)?;
-    let promised = Delay::from_ps(flow.guarantee_ps);
-    let calculated = Delay::from_ps(ways.latest);
-    if promised != calculated {
-        return Err(Reason::Guarantee {
-            promised,
-            calculated,
-        });
+    if asked.first().copied().flatten().is_none() {
+        return Err(Reason::Senseless("it is not served at the lowest level"));
     }
-    let deadline = Delay::from_ps(flow.deadline_ps);
-    if promised > deadline {
-        return Err(Reason::Deadline { promised, deadline });
+    for service in asked.iter().flatten() {
+        check_contract(service, &certificate.network.classes)?;
     }
-    for (hop, visit) in flow.path.iter().zip(&ways.path) {
-        stage::check_burst(flow, hop.burst, visit, &certificate.stages)?;
+    match certificate.network.changes {
+        Changes::Switches => change::check_services(flow),
+        Changes::Nobody | Changes::Controller => Ok(()),
     }
-    Ok(ways)
 }
 
-fn check_contract(flow: &Flow) -> Result<(), Reason> {
-    let what = if !(1..=7).contains(&flow.class) {
-        "only the classes 1 to 7 have promises"
-    } else if flow.smallest_frame_bit < SMALLEST_FRAME {
-        "its smallest frame is smaller than Ethernet has them"
-    } else if flow.smallest_frame_bit > flow.largest_frame_bit {
-        "its smallest frame is larger than its largest"
-    } else if flow.contract.burst_bit < flow.largest_frame_bit {
-        "its burst has no room for its largest frame"
-    } else if flow
-        .peak
-        .is_some_and(|peak| peak.burst_bit < flow.largest_frame_bit)
-    {
-        "its peak has no room for its largest frame"
-    } else {
-        return Ok(());
-    };
-    Err(Reason::Senseless { what })
+/// Returns the ports of all ways of a flow.
+fn ports_of(ways: &Ways, map: &Map<'_>) -> BTreeSet<usize> {
+    let others = ways.without.iter().map(|(_, steps)| steps);
+    let second = ways.second.iter().map(|second| &second.path);
+    let all = others.chain(second).chain([&ways.path]).flatten();
+    all.map(|(stage, _)| *stage)
+        .filter(|stage| matches!(map.place(*stage), Some(Place::Port { .. })))
+        .collect()
 }
 
-/// Which flows come to each stage, always and after each failure.
-struct Load<'a> {
+/// What was looked at so far.
+struct Proof<'a> {
     certificate: &'a Certificate,
-    always: Vec<Vec<Arrival<'a>>>,
-    after: BTreeMap<(usize, usize), Vec<Arrival<'a>>>,
+    roads: &'a [Ways],
+    /// The flows that take an alternative without a link.
+    moving: BTreeMap<usize, BTreeSet<usize>>,
+    /// How late a change of level may make a frame.
+    lateness: u64,
+    looks: usize,
+    proven: Proven,
+    objections: Vec<Objection>,
+    /// The stages at which something is promised.
+    at: BTreeSet<usize>,
 }
 
-/// A flow that comes to a stage.
-#[derive(Clone, Copy, Debug)]
-struct Arrival<'a> {
-    flow: &'a Flow,
-    visit: Visit,
+/// What comes to the stages at a level.
+#[derive(Default)]
+struct Arrivals {
+    always: BTreeMap<usize, Vec<Arrival>>,
+    /// By stage and link that is broken.
+    without: BTreeMap<(usize, usize), Vec<Arrival>>,
+    /// What is promised something: stages, with the class at ports.
+    promised: BTreeSet<(usize, Option<u8>)>,
 }
 
-impl<'a> Load<'a> {
-    fn of(certificate: &'a Certificate, ways: &[Ways]) -> Self {
-        let mut load = Self {
-            certificate,
-            always: vec![Vec::new(); certificate.stages.len()],
-            after: BTreeMap::new(),
+impl Proof<'_> {
+    fn object(&mut self, at: String, reason: Reason) {
+        if self.objections.len() < MOST_OBJECTIONS {
+            self.objections.push(Objection { at, reason });
+        }
+    }
+
+    /// Checks all that is promised at a level.
+    fn check_level(&mut self, level: usize, stages: &Stages<'_>) {
+        let named = AtLevel(self.certificate.levels[level].name.clone());
+        let mut arrivals = Arrivals::default();
+        let before = self.objections.len();
+        for (at, flow) in self.certificate.flows.iter().enumerate() {
+            if let Err(reason) = self.check_flow((at, flow), (level, &named), stages, &mut arrivals)
+            {
+                self.object(format!("flow `{}`", flow.demand.name), reason);
+            }
+        }
+        if self.objections.len() > before {
+            return;
+        }
+        self.at
+            .extend(arrivals.promised.iter().map(|(stage, _)| *stage));
+        self.add_signals(level, stages, &mut arrivals);
+        for (stage, class) in stages.beside(&arrivals.promised) {
+            self.object(stages.map.name_of(stage), Reason::UnusedBudget(class));
+        }
+        self.check_stages(&named, stages, &mut arrivals);
+    }
+
+    /// Follows a flow at a level, and checks what is promised to it.
+    fn check_flow(
+        &mut self,
+        (at, flow): (usize, &Flow),
+        (level, named): (usize, &AtLevel),
+        stages: &Stages<'_>,
+        arrivals: &mut Arrivals,
+    ) -> Result<(), Reason> {
+        let ways = &self.roads[at];
+        let asked = &flow.demand.levels;
+        let is_served_above = asked.iter().skip(1).any(Option::is_some);
+        let lateness = if is_served_above { self.lateness } else { 0 };
+        let link = &stages.map.network().links[ways.first_link];
+        let initial = |service: &Service| {
+            sending_ps(service.largest_frame_bit, link.rate_bps) + link.propagation_ps
         };
-        for (flow, ways) in certificate.flows.iter().zip(ways) {
-            for visit in &ways.path {
-                let visit = *visit;
-                load.always[visit.stage].push(Arrival { flow, visit });
+        let (Some(service), Some(promised)) = (asked[level], flow.guarantees_ps[level]) else {
+            // Its source goes on sending, and its first switch looks at each frame.
+            if let Some(service) = asked[0] {
+                let sent = Sent::over(&service, link.rate_bps, 0);
+                arrivals.come(at, &sent, &given_up(ways, initial(&service)));
             }
-            for (failure, visits) in &ways.after {
-                for visit in visits {
-                    let visit = *visit;
-                    let key = (visit.stage, *failure);
-                    load.after
-                        .entry(key)
-                        .or_default()
-                        .push(Arrival { flow, visit });
-                }
+            return Ok(());
+        };
+        let visits = windows::follow(ways, stages, service.class, initial(&service))?;
+        let [promised, deadline] = [promised, service.deadline_ps].map(Delay::from_ps);
+        let calculated = visits.latest.checked_add(lateness).ok_or(Reason::TooLate)?;
+        let calculated = Delay::from_ps(calculated);
+        let level_name = || named.clone();
+        if promised < calculated {
+            return Err(Reason::Guarantee {
+                level: level_name(),
+                promised,
+                calculated,
+            });
+        }
+        if promised > deadline {
+            return Err(Reason::Deadline {
+                level: level_name(),
+                promised,
+                deadline,
+            });
+        }
+        // What a change held back comes in one burst.
+        let held = if level > 0 { lateness } else { 0 };
+        let sent = Sent::over(&service, link.rate_bps, held);
+        for visit in &visits.path {
+            arrivals.come(at, &sent, visit);
+        }
+        for (link, visits) in &visits.without {
+            for visit in visits {
+                let key = (visit.stage, *link);
+                let arrival = sent.at(at, visit);
+                arrivals.without.entry(key).or_default().push(arrival);
             }
         }
-        load
+        let all = visits.path.iter().chain(visits.without.values().flatten());
+        let classes = all.map(|visit| (visit.stage, stages.class_at(visit.stage, service.class)));
+        arrivals.promised.extend(classes);
+        self.proven.promises.push(Promise {
+            flow: flow.demand.name.clone(),
+            level: named.0.clone(),
+            guarantee: promised,
+            deadline,
+        });
+        Ok(())
     }
 
-    /// Checks a stage in every case and returns how many there are.
-    fn check_stage(&self, at: usize) -> Result<usize, Reason> {
-        let stages = &self.certificate.stages;
-        stage::check(&self.always[at], &stages[at], stages, None)?;
-        let cases = self.after.range((at, 0)..=(at, usize::MAX));
-        let mut checked = 1;
-        for ((_, failure), moved) in cases {
-            let stays = |arrival: &&Arrival| {
-                let mut alternatives = arrival.flow.alternatives.iter();
-                alternatives.all(|alternative| alternative.failure != *failure)
-            };
-            let staying = self.always[at].iter().filter(stays).copied();
-            let arrivals: Vec<_> = staying.chain(moved.iter().copied()).collect();
-            let name = self.certificate.failures[*failure].clone();
-            stage::check(&arrivals, &stages[at], stages, Some(name))?;
-            checked += 1;
+    /// Adds the processors that signals of a change of level pass: the budgets there, at
+    /// the lowest level, are part of how late a change may be.
+    fn add_signals(&self, level: usize, stages: &Stages<'_>, arrivals: &mut Arrivals) {
+        if level == 0 && self.certificate.network.changes == Changes::Switches {
+            let switches = 0..self.certificate.network.switches.len();
+            let processors = switches.map(|switch| (stages.map.processor(switch), None));
+            arrivals.promised.extend(processors);
         }
-        Ok(checked)
+    }
+
+    /// Checks every stage at which something is promised, in every case.
+    fn check_stages(&mut self, named: &AtLevel, stages: &Stages<'_>, arrivals: &mut Arrivals) {
+        arrivals.add_probes(stages);
+        let mut promised: BTreeMap<usize, BTreeSet<u8>> = BTreeMap::new();
+        for (stage, class) in &arrivals.promised {
+            promised.entry(*stage).or_default().extend(class);
+        }
+        let nothing = Vec::new();
+        for (stage, classes) in promised {
+            let always = arrivals.always.get(&stage).unwrap_or(&nothing);
+            let mut case = Case {
+                level: named.clone(),
+                without: None,
+            };
+            let mut result = load::check(always.iter(), &classes, (stage, stages), &case);
+            let sides = sides(always);
+            self.looks += always.len() + sides * sides;
+            self.proven.cases += 1;
+            let range = (stage, 0)..=(stage, usize::MAX);
+            for ((_, link), moved) in arrivals.without.range(range) {
+                self.looks += always.len() + moved.len() + (sides + self::sides(moved)).pow(2);
+                if result.is_err() || self.looks > MOST_LOOKS {
+                    break;
+                }
+                case.without = Some(name_of(stages.map, *link));
+                let moving = self.moving.get(link);
+                let moves = |it: &&Arrival| moving.is_some_and(|all| all.contains(&it.flow));
+                let staying = always.iter().filter(|it| !moves(it));
+                let arriving = staying.chain(moved);
+                result = load::check(arriving, &classes, (stage, stages), &case);
+                self.proven.cases += 1;
+            }
+            if self.looks > MOST_LOOKS {
+                self.object("certificate".to_owned(), Reason::TooMuch);
+                return;
+            }
+            if let Err(reason) = result {
+                self.object(stages.map.name_of(stage), reason);
+            }
+        }
     }
 }
 
-impl Stage {
-    fn name(&self) -> &str {
-        match self {
-            Self::Processor(processor) => &processor.name,
-            Self::Port(port) => &port.name,
+impl Arrivals {
+    /// Has a flow come to a stage, whatever is broken.
+    fn come(&mut self, flow: usize, sent: &Sent, visit: &Visit) {
+        let arrival = sent.at(flow, visit);
+        self.always.entry(visit.stage).or_default().push(arrival);
+    }
+
+    /// Has the controller's probes leave every port at which something is promised.
+    fn add_probes(&mut self, stages: &Stages<'_>) {
+        let Some(class) = stages.probe_class() else {
+            return;
+        };
+        let sent = Sent::probes(probes(stages.map.network().probe_interval_ps), class);
+        let promised = self.promised.iter().filter(|(_, class)| class.is_some());
+        let ports: BTreeSet<usize> = promised.map(|(stage, _)| *stage).collect();
+        for stage in ports {
+            let window = Window {
+                earliest: 0,
+                latest: 0,
+            };
+            let visit = Visit {
+                stage,
+                window,
+                from: None,
+            };
+            self.come(PROBES, &sent, &visit);
         }
     }
+}
+
+/// Returns from how many sides something arrives: what is looked at grows with its
+/// square.
+fn sides(arrivals: &[Arrival]) -> usize {
+    let sides = arrivals.iter().map(|arrival| (arrival.from, arrival.class));
+    sides.collect::<BTreeSet<_>>().len()
+}
+
+/// Returns where frames arrive of a flow that is given up.
+fn given_up(ways: &Ways, latest: u64) -> Visit {
+    Visit {
+        // A way begins with the processor of the first switch.
+        stage: ways.path[0].0,
+        window: Window {
+            earliest: 0,
+            latest,
+        },
+        from: None,
+    }
+}
+
+/// Returns how long so many bits take at a rate, in picoseconds, rounded up.
+fn sending_ps(bits: u64, rate_bps: u64) -> u64 {
+    let ps = (u128::from(bits) * PS_PER_SECOND).div_ceil(rate_bps.into());
+    u64::try_from(ps).unwrap_or(u64::MAX / 2)
 }
 
 #[cfg(test)]

@@ -12,8 +12,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::Reason;
-use crate::document::{Flow, Port, Processor, Redundant, Stage, Step};
+use crate::map::LONGEST_PS;
+use crate::reason::Reason;
+use crate::stages::Stages;
+use crate::walk::Steps;
+use crate::ways::Ways;
 
 /// When frames may arrive, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +38,14 @@ pub struct Visit {
     pub from: Option<usize>,
 }
 
-/// The ways of one flow.
+/// When the frames of one flow reach the stages of all of its ways, in one class.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ways {
+pub struct Visits {
     /// Its path while nothing is broken, hop by hop; then the hops that only the
     /// second copies of its frames pass.
     pub path: Vec<Visit>,
-    /// The stages of path and alternative after a failure, each once.
-    pub after: BTreeMap<usize, Vec<Visit>>,
+    /// The stages of path and alternative without a link, each once.
+    pub without: BTreeMap<usize, Vec<Visit>>,
     /// The latest that a frame reaches a receiver, on any way.
     pub latest: u64,
 }
@@ -61,9 +64,6 @@ impl Window {
         }
     }
 }
-
-/// A hop of any kind of way: its stage, and the hop before.
-type Steps = Vec<(usize, Option<usize>)>;
 
 /// What other ways of a flow add to the windows of one.
 #[derive(Clone, Debug, Default)]
@@ -84,78 +84,68 @@ impl Others {
     }
 }
 
-/// Follows a flow along all of its ways.
+/// Follows frames of a class along all ways of a flow, which have left its source
+/// `initial` picoseconds after their first bit.
 ///
 /// # Errors
 ///
-/// What is wrong with a way.
-pub fn follow(flow: &Flow, stages: &[Stage]) -> Result<Ways, Reason> {
-    let path: Steps = flow.path.iter().map(|hop| (hop.stage, hop.after)).collect();
-    if let Some(redundant) = &flow.redundant {
-        return follow_both(flow, stages, &path, redundant);
-    }
-    let visits = walk(flow, stages, &path, &Others::default())?;
-    let mut ways = Ways {
-        latest: latest_end(flow, stages, &path, &visits)?,
-        path: visits,
-        after: BTreeMap::new(),
+/// What is wrong with a way, or a stage that has no budget.
+pub fn follow(ways: &Ways, stages: &Stages<'_>, class: u8, initial: u64) -> Result<Visits, Reason> {
+    let road = Road {
+        stages,
+        class,
+        initial,
     };
-    for alternative in &flow.alternatives {
-        let steps = steps(&alternative.path);
-        let other = walk(flow, stages, &steps, &Others::on(&ways.path))?;
-        let first = walk(flow, stages, &path, &Others::on(&other))?;
-        let ends = [(&steps, &other), (&path, &first)];
-        for (steps, visits) in ends {
-            ways.latest = ways.latest.max(latest_end(flow, stages, steps, visits)?);
-        }
-        let both = join(first, other);
-        if ways.after.insert(alternative.failure, both).is_some() {
-            return Err(Reason::FailureTwice);
-        }
+    if ways.second.is_some() {
+        return follow_both(ways, &road);
     }
-    Ok(ways)
+    let path = road.walk(&ways.path, &Others::default())?;
+    let mut visits = Visits {
+        latest: road.latest_end(&ways.path, &path)?,
+        path,
+        without: BTreeMap::new(),
+    };
+    for (link, steps) in &ways.without {
+        let other = road.walk(steps, &Others::on(&visits.path))?;
+        let first = road.walk(&ways.path, &Others::on(&other))?;
+        let late = road.latest_end(steps, &other)?;
+        let latest = late.max(road.latest_end(&ways.path, &first)?);
+        visits.latest = visits.latest.max(latest);
+        visits.without.insert(*link, join(first, other));
+    }
+    Ok(visits)
 }
 
 /// Follows both copies of a flow whose frames are doubled.
-fn follow_both(
-    flow: &Flow,
-    stages: &[Stage],
-    path: &Steps,
-    redundant: &Redundant,
-) -> Result<Ways, Reason> {
-    if !flow.alternatives.is_empty() {
-        let what = "a flow with second copies has no alternatives";
-        return Err(Reason::Senseless { what });
-    }
-    let other = steps(&redundant.path);
+fn follow_both(ways: &Ways, road: &Road<'_>) -> Result<Visits, Reason> {
+    let Some(second) = &ways.second else {
+        return Err(Reason::NoEliminator);
+    };
     let mut others = Others::default();
-    let alone = [path, &other].map(|steps| walk(flow, stages, steps, &others));
-    let [first, second] = alone;
-    let (first, second) = (first?, second?);
-    if let Some(eliminator) = redundant.eliminator {
-        let window = |visits: &[Visit]| {
+    if let Some(eliminator) = second.eliminator {
+        let window = |steps: &Steps| {
+            let visits = road.walk(steps, &Others::default())?;
             let found = visits.iter().find(|visit| visit.stage == eliminator);
             found.map(|visit| visit.window).ok_or(Reason::NoEliminator)
         };
-        others.behind = Some((eliminator, window(&first)?.or(window(&second)?)));
+        let both = window(&ways.path)?.or(window(&second.path)?);
+        others.behind = Some((eliminator, both));
     }
-    let mut visits = walk(flow, stages, path, &others)?;
-    let copies = walk(flow, stages, &other, &others)?;
-    let latest = latest_end(flow, stages, path, &visits)?;
-    let latest = latest.max(latest_end(flow, stages, &other, &copies)?);
-    let single = [
-        single_copies(path, &other, redundant.eliminator)?,
-        single_copies(&other, path, redundant.eliminator)?,
-    ];
-    let doubled = copies.into_iter().zip(&single[1]);
-    visits.extend(
+    let mut path = road.walk(&ways.path, &others)?;
+    let copies = road.walk(&second.path, &others)?;
+    let latest = road.latest_end(&ways.path, &path)?;
+    let latest = latest.max(road.latest_end(&second.path, &copies)?);
+    single_copies(&ways.path, &second.path, second.eliminator)?;
+    let single = single_copies(&second.path, &ways.path, second.eliminator)?;
+    let doubled = copies.into_iter().zip(single);
+    path.extend(
         doubled
-            .filter(|(_, single)| !**single)
+            .filter(|(_, single)| !single)
             .map(|(visit, _)| visit),
     );
-    Ok(Ways {
-        path: visits,
-        after: BTreeMap::new(),
+    Ok(Visits {
+        path,
+        without: BTreeMap::new(),
         latest,
     })
 }
@@ -186,45 +176,63 @@ fn single_copies(
     Ok(single)
 }
 
-fn steps(path: &[Step]) -> Steps {
-    path.iter().map(|step| (step.stage, step.after)).collect()
+/// What frames of one flow meet.
+struct Road<'a> {
+    stages: &'a Stages<'a>,
+    class: u8,
+    initial: u64,
 }
 
-/// Computes the window of each hop of a way; those of `others` count too.
-fn walk(
-    flow: &Flow,
-    stages: &[Stage],
-    steps: &Steps,
-    others: &Others,
-) -> Result<Vec<Visit>, Reason> {
-    let mut visits: Vec<Visit> = Vec::with_capacity(steps.len());
-    for (at, (stage, after)) in steps.iter().enumerate() {
-        if *stage >= stages.len() || after.is_some_and(|after| after >= at) {
-            return Err(Reason::NoWay { hop: at });
+impl Road<'_> {
+    /// Computes the window of each hop of a way; those of `others` count too.
+    fn walk(&self, steps: &Steps, others: &Others) -> Result<Vec<Visit>, Reason> {
+        let mut visits: Vec<Visit> = Vec::with_capacity(steps.len());
+        for (stage, after) in steps {
+            let before = after.map(|after| visits[after]);
+            let window = match before {
+                None => Window {
+                    earliest: 0,
+                    latest: self.initial,
+                },
+                Some(before) => self.behind(eliminated(before, others))?,
+            };
+            let other = others.at.get(stage);
+            visits.push(Visit {
+                stage: *stage,
+                window: other.map_or(window, |other| window.or(*other)),
+                from: before.map(|before| before.stage),
+            });
         }
-        if visits.iter().any(|visit| visit.stage == *stage) {
-            return Err(Reason::StageTwice { stage: *stage });
-        }
-        let before = after.map(|after| visits[after]);
-        let window = match before {
-            None => Window {
-                earliest: 0,
-                latest: flow.initial_ps,
-            },
-            Some(before) => behind(eliminated(before, others), flow.class, stages)?,
-        };
-        visits.push(Visit {
-            stage: *stage,
-            window: others
-                .at
-                .get(stage)
-                .map_or(window, |other| window.or(*other)),
-            from: before.map(|before| before.stage),
-        });
+        Ok(visits)
     }
-    match visits.is_empty() {
-        true => Err(Reason::NoWay { hop: 0 }),
-        false => Ok(visits),
+
+    /// Returns when frames may reach what is behind a stage.
+    fn behind(&self, visit: Visit) -> Result<Window, Reason> {
+        let budget = self.stages.budget(visit.stage, self.class)?;
+        let propagation = self.stages.propagation(visit.stage);
+        let latest = budget
+            .checked_add(propagation)
+            .and_then(|most| visit.window.latest.checked_add(most));
+        let earliest = visit.window.earliest.checked_add(propagation);
+        match (earliest, latest) {
+            (Some(earliest), Some(latest)) if latest <= LONGEST_PS => {
+                Ok(Window { earliest, latest })
+            }
+            _ => Err(Reason::TooLate),
+        }
+    }
+
+    /// Returns the latest that a frame arrives at any end of a way.
+    fn latest_end(&self, steps: &Steps, visits: &[Visit]) -> Result<u64, Reason> {
+        let mut goes_on = vec![false; steps.len()];
+        for after in steps.iter().filter_map(|(_, after)| *after) {
+            goes_on[after] = true;
+        }
+        let mut latest = 0;
+        for (visit, _) in visits.iter().zip(goes_on).filter(|(_, goes_on)| !goes_on) {
+            latest = latest.max(self.behind(*visit)?.latest);
+        }
+        Ok(latest)
     }
 }
 
@@ -234,51 +242,6 @@ fn eliminated(visit: Visit, others: &Others) -> Visit {
         Some((stage, window)) if stage == visit.stage => Visit { window, ..visit },
         Some(_) | None => visit,
     }
-}
-
-/// Returns when frames may reach what is behind a stage.
-fn behind(visit: Visit, class: u8, stages: &[Stage]) -> Result<Window, Reason> {
-    let (least, most) = match &stages[visit.stage] {
-        Stage::Processor(Processor {
-            fastest_per_frame_ps,
-            budget_ps,
-            ..
-        }) => ((*fastest_per_frame_ps).min(*budget_ps), *budget_ps),
-        Stage::Port(Port {
-            propagation_ps,
-            classes,
-            ..
-        }) => {
-            let own = classes.iter().find(|known| known.class == class);
-            let stage = visit.stage;
-            let budget = own.ok_or(Reason::NoBudget { stage, class })?.budget_ps;
-            let most = budget.checked_add(*propagation_ps);
-            (*propagation_ps, most.ok_or(Reason::TooLate)?)
-        }
-    };
-    let earliest = visit.window.earliest.checked_add(least);
-    let latest = visit.window.latest.checked_add(most);
-    match (earliest, latest) {
-        (Some(earliest), Some(latest)) => Ok(Window { earliest, latest }),
-        _ => Err(Reason::TooLate),
-    }
-}
-
-/// Returns the latest that a frame arrives at any end of a way.
-fn latest_end(
-    flow: &Flow,
-    stages: &[Stage],
-    steps: &Steps,
-    visits: &[Visit],
-) -> Result<u64, Reason> {
-    let mut latest = 0;
-    for (at, visit) in visits.iter().enumerate() {
-        let goes_on = steps.iter().any(|(_, after)| *after == Some(at));
-        if !goes_on {
-            latest = latest.max(behind(*visit, flow.class, stages)?.latest);
-        }
-    }
-    Ok(latest)
 }
 
 /// Returns the stages of both ways, each once. Where they come to one from

@@ -176,6 +176,7 @@ impl Reservations {
         let at_levels = at_levels.inspect_err(|_| {
             self.ledger.withdraw(admitted.id);
         })?;
+        self.note_lowest(admitted.id, guarantee + lateness);
         Ok(Reserved {
             id: admitted.id,
             guarantee: at_levels.max(guarantee + lateness),

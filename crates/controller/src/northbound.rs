@@ -341,6 +341,8 @@ pub struct Topology {
 pub struct Promises {
     /// The stages of the network, what is reserved there, and for whom.
     pub ledger: Ledger,
+    /// The same at each level of criticality above the lowest, the lowest of them first.
+    pub levels: Vec<Ledger>,
     /// Where each stage is, by its number.
     pub places: Vec<Place>,
     /// The links whose failures are provided for, by the number of the failure.
@@ -361,6 +363,9 @@ pub struct PromisedFlow {
     pub reservation: ReservationId,
     /// The longest delay on any way that it may take.
     pub guarantee: Delay,
+    /// The same at each level of criticality, the lowest first; nothing at those that
+    /// give it up.
+    pub at_levels: Vec<Option<Delay>>,
 }
 
 /// What an application requires of the network for one flow.

@@ -18,6 +18,7 @@ mod screen;
 mod show;
 mod switch;
 pub(crate) mod text_file;
+mod verify;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -48,7 +49,7 @@ enum Command {
     /// Write down what the promises of a scenario rest on.
     Certify(certify::Certify),
     /// Calculate again whether a certificate proves its promises.
-    Verify(certify::Verify),
+    Verify(verify::Verify),
     /// Run a controller for real switches, and the interface by which programs ask
     /// it.
     Controller(Box<controller::Controller>),
@@ -194,7 +195,7 @@ pub fn main() -> ExitCode {
         Command::Check(arguments) => check::check(&arguments),
         Command::Analyze(arguments) => analyze::analyze(&arguments),
         Command::Certify(arguments) => certify::certify(&arguments),
-        Command::Verify(arguments) => certify::verify(&arguments),
+        Command::Verify(arguments) => verify::verify(&arguments),
         Command::Controller(arguments) => controller::controller(&arguments),
         Command::Switch(arguments) => switch::switch(&arguments),
         Command::Topology(arguments) => client::topology::topology(&arguments),

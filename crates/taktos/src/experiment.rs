@@ -22,6 +22,7 @@ pub mod plan;
 pub mod profiles;
 mod route;
 pub mod sim_world;
+pub mod statement;
 mod traffic;
 pub mod world;
 

@@ -4,7 +4,7 @@
 //! [`inspection`], which asks such a switch how it is, [`measuring`], which measures a
 //! device, [`southbound`], where switches
 //! come to a controller, [`tls`], by which the two ends of a control connection prove
-//! who they are, [`web`], by which programs ask a controller, and [`reproduce`], which does the experiments of papers again.
+//! who they are, [`signature`], by which certificates are signed, [`web`], by which programs ask a controller, and [`reproduce`], which does the experiments of papers again.
 
 pub mod cli;
 pub mod client;
@@ -13,6 +13,7 @@ pub mod experiment;
 pub mod inspection;
 pub mod measuring;
 pub mod reproduce;
+pub mod signature;
 pub mod southbound;
 pub mod store;
 pub mod tls;

@@ -45,6 +45,8 @@ use super::{Fits, Place, Refused, ReservationId, Reservations};
 #[derive(Clone, Debug)]
 pub(super) struct Modal {
     modes: Modes,
+    /// What was promised at the lowest level, a change included.
+    lowest: BTreeMap<ReservationId, Delay>,
     levels: BTreeMap<Level, AtLevel>,
     unpromised: Vec<(StageId, Unpromised)>,
     probes: Vec<Request>,
@@ -80,6 +82,7 @@ impl Modal {
         let higher = modes.all().filter(|level| *level > Level::LOWEST);
         Some(Self {
             levels: higher.map(|level| (level, empty())).collect(),
+            lowest: BTreeMap::new(),
             modes: modes.clone(),
             unpromised: Vec::new(),
             probes: Vec::new(),
@@ -118,6 +121,7 @@ impl Modal {
 
     pub(super) fn release(&mut self, id: ReservationId) {
         self.queues.leave(id);
+        self.lowest.remove(&id);
         for at in self.levels.values_mut() {
             if let Some(kept) = at.flows.remove(&id) {
                 at.ledger.withdraw(kept.number);
@@ -210,6 +214,43 @@ impl Modal {
 }
 
 impl Reservations {
+    /// Returns a copy of the ledger of each level above the lowest, the lowest of them
+    /// first.
+    #[must_use]
+    pub fn copy_levels(&self) -> Vec<Ledger> {
+        let levels = self.modal.iter().flat_map(|modal| modal.levels.values());
+        levels.map(|at| at.ledger.clone()).collect()
+    }
+
+    /// Returns what was promised to a flow at each level, the lowest first, with what a
+    /// change may add; nothing at those that give it up. Without levels that is
+    /// `guarantee` alone.
+    #[must_use]
+    pub fn guarantees(
+        &self,
+        id: ReservationId,
+        requirement: &Requirement,
+        guarantee: Delay,
+    ) -> Vec<Option<Delay>> {
+        let Some(modal) = &self.modal else {
+            return vec![Some(guarantee)];
+        };
+        let lowest = modal.lowest.get(&id).copied().unwrap_or(guarantee);
+        let higher = modal.levels.iter().map(|(level, at)| {
+            let kept = at.flows.get(&id)?;
+            let served = modal.modes.service(requirement, *level) != Service::Dropped;
+            served.then(|| kept.guarantee + modal.modes.change_bound)
+        });
+        std::iter::once(Some(lowest)).chain(higher).collect()
+    }
+
+    /// Notes what was promised at the lowest level.
+    pub(super) fn note_lowest(&mut self, id: ReservationId, guarantee: Delay) {
+        if let Some(modal) = &mut self.modal {
+            modal.lowest.insert(id, guarantee);
+        }
+    }
+
     /// Returns how late a change of mode may make the frames of a flow: nothing if it is
     /// served at the lowest level alone, or there are no modes.
     pub(super) fn lateness(&self, requirement: &Requirement) -> Delay {

@@ -54,16 +54,23 @@ impl Controller {
     pub(super) fn promises(&self) -> Promises {
         let admitted = self.flows.iter().filter(|flow| is_admitted(flow));
         let flows = admitted.filter_map(|flow| {
+            let (reservation, guarantee) = (flow.reservation?, flow.admission.guarantee?);
             Some(PromisedFlow {
                 id: flow.id,
                 name: flow.admission.requirement.name.clone(),
-                reservation: flow.reservation?,
-                guarantee: flow.admission.guarantee?,
+                reservation,
+                guarantee,
+                at_levels: self.reservations.guarantees(
+                    reservation,
+                    &flow.admission.requirement,
+                    guarantee,
+                ),
             })
         });
         let (ledger, places, failures) = self.reservations.copy();
         Promises {
             ledger,
+            levels: self.reservations.copy_levels(),
             places,
             failures,
             flows: flows.collect(),

@@ -1,21 +1,17 @@
-//! `taktos certify` and `taktos verify`: promises that can be checked by who
-//! trusts neither the controller nor its analysis.
+//! `taktos certify`: promises that can be checked by who trusts neither the controller
+//! nor its analysis.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use certificate::document::LONGEST;
-use certificate::{Certificate, Objection, Proven, Unreadable};
-use serde_json::json;
-use units::Duration;
-
 use super::exit::Exit;
 use super::report_folder::write_whole;
 use super::run::explain;
+use super::scenario_file;
 use super::screen::{self, say};
-use super::{scenario_file, text_file};
 use crate::experiment::{Experiment, certificate};
+use crate::signature;
 
 /// What `taktos certify` is told.
 #[derive(Debug, clap::Args)]
@@ -28,16 +24,9 @@ pub struct Certify {
     /// Print the certificate on standard output, and write no file.
     #[arg(long, conflicts_with = "out")]
     json: bool,
-}
-
-/// What `taktos verify` is told.
-#[derive(Debug, clap::Args)]
-pub struct Verify {
-    /// The certificate.
-    file: PathBuf,
-    /// Print one JSON document, and nothing else.
-    #[arg(long)]
-    json: bool,
+    /// Sign it with this private key of Ed25519, in PEM.
+    #[arg(long, value_name = "KEY")]
+    sign_with: Option<PathBuf>,
 }
 
 /// Admits the flows of a scenario and writes down what the promises rest on.
@@ -52,7 +41,14 @@ pub fn certify(arguments: &Certify) -> Exit {
         Ok(found) => found,
         Err(error) => return explain(&error),
     };
-    let text = certificate(&scenario, &promises).write();
+    let mut certificate = certificate(&scenario, &promises);
+    if let Some(key) = &arguments.sign_with
+        && let Err(error) = signature::sign(&mut certificate, key)
+    {
+        say(format_args!("taktos: {error}"));
+        return Exit::BadInput;
+    }
+    let text = certificate.write();
     let promised = promises.flows.len();
     let refused = admissions
         .iter()
@@ -96,82 +92,8 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     write_whole(path, text)
 }
 
-/// Calculates again whether a certificate proves its promises.
-pub fn verify(arguments: &Verify) -> Exit {
-    let text = match text_file::read(&arguments.file, LONGEST) {
-        Ok(text) => text,
-        Err(exit) => return exit,
-    };
-    let certificate = match Certificate::read(&text) {
-        Ok(certificate) => certificate,
-        Err(error) => {
-            say(format_args!(
-                "taktos: {} is refused: {error}",
-                arguments.file.display()
-            ));
-            return match error {
-                Unreadable::Changed { .. } => Exit::Broken,
-                Unreadable::TooLong { .. } | Unreadable::Form(_) | Unreadable::Format { .. } => {
-                    Exit::BadInput
-                }
-            };
-        }
-    };
-    match certificate::check(&certificate) {
-        Ok(proven) => print(
-            &proven_text(&certificate, &proven, arguments.json),
-            Exit::Done,
-        ),
-        Err(objections) => print(&objections_text(&objections, arguments.json), Exit::Broken),
-    }
-}
-
-fn proven_text(certificate: &Certificate, proven: &Proven, json: bool) -> String {
-    let guarantees = proven.guarantees.iter();
-    if json {
-        let flows = guarantees.map(
-            |(name, guarantee)| json!({"name": name, "guarantee_ns": guarantee.round_up().as_ns()}),
-        );
-        let document = json!({
-            "network": certificate.network,
-            "verdict": "proven",
-            "flows": flows.collect::<Vec<_>>(),
-            "objections": [],
-        });
-        return format!("{document:#}\n");
-    }
-    let width = guarantees
-        .clone()
-        .map(|(name, _)| name.chars().count())
-        .max();
-    let width = width.unwrap_or_default();
-    let lines = guarantees.map(|(name, guarantee)| {
-        let guarantee: Duration = guarantee.round_up();
-        format!("{name:width$}  {guarantee}\n")
-    });
-    let lines: String = lines.collect();
-    format!(
-        "{lines}Proven: {} promises over {} stages, in {} cases of stage and failure.\n",
-        proven.guarantees.len(),
-        proven.stages,
-        proven.cases
-    )
-}
-
-fn objections_text(objections: &[Objection], json: bool) -> String {
-    if json {
-        let objections = objections
-            .iter()
-            .map(|objection| json!({"at": objection.at, "reason": objection.reason.to_string()}));
-        let objections: Vec<_> = objections.collect();
-        let document = json!({"verdict": "not proven", "flows": [], "objections": objections});
-        return format!("{document:#}\n");
-    }
-    let lines = objections.iter().map(|objection| format!("{objection}\n"));
-    lines.collect::<String>() + "Not proven.\n"
-}
-
-fn print(text: &str, exit: Exit) -> Exit {
+/// Prints a result.
+pub(super) fn print(text: &str, exit: Exit) -> Exit {
     match screen::print(text) {
         Ok(()) => exit,
         Err(error) => {

@@ -19,13 +19,13 @@ pub mod topology;
 pub mod withdraw;
 
 mod endpoint;
-mod failure;
+pub(super) mod failure;
 mod frames;
 mod happening;
 mod levels;
 mod live;
 mod moment;
-mod sheet;
+pub(super) mod sheet;
 
 use std::path::PathBuf;
 

@@ -1,207 +1,177 @@
 //! Writes down what the promises of a scenario rest on.
+//!
+//! What is stated comes from the scenario (`statement`), and what was chosen and
+//! promised from the controller: budgets, ways, guarantees.
 
-use calculus::admission::{
-    Competition, Explanation, FlowId, Request, Room, Stage as LedgerStage, StageId, Tree,
-};
+use std::collections::{BTreeMap, BTreeSet};
+
+use calculus::admission::{Ledger, StageId, Tree};
 use certificate::document::{
-    Alternative, Bucket, Certificate, Class, FORMAT, Flow, Frames, Hop, Port, Processor, Profile,
-    Redundant, Stage, Step, digest_of,
+    Alternative, Certificate, Changes, FORMAT, Flow, Level, PortBudget, ProcessorBudget,
 };
-use controller::northbound::Promises;
-use scenario::Scenario;
+use controller::admission::Place;
+use controller::northbound::{PromisedFlow, Promises};
+use controller::place::PortId;
+use scenario::{Node, Scenario};
 use units::Delay;
 
-use super::places;
+use super::{places, statement};
 
 /// Returns the certificate of all promises.
 #[must_use]
 pub fn certificate(scenario: &Scenario, promises: &Promises) -> Certificate {
-    let ids = (0..).map(StageId);
-    let stages = promises
-        .ledger
-        .stages()
-        .iter()
-        .zip(&promises.places)
-        .zip(ids);
-    let flows = promises.ledger.ids();
-    let failures = promises.failures.iter();
+    let atlas = Atlas::new(scenario, promises);
+    let network = statement::network(scenario);
+    let demands = statement::demands(scenario);
+    let promised = promises.flows.iter();
+    let promised: BTreeMap<_, _> = promised.map(|it| (it.name.as_str(), it)).collect();
+    let (mut flows, mut used) = (Vec::new(), Used::new());
+    for demand in demands {
+        let Some(promised) = promised.get(demand.name.as_str()) else {
+            continue;
+        };
+        for (level, service) in demand.levels.iter().enumerate() {
+            if let Some(service) = service {
+                atlas.use_stages(promised, (level, service.class), &mut used);
+            }
+        }
+        flows.push(atlas.flow(demand, promised));
+    }
+    if network.changes == Changes::Switches {
+        // Signals of a change pass all of them.
+        let ids = (0..).map(StageId).zip(&promises.places);
+        let processors = ids.filter(|(_, place)| matches!(place, Place::Switch(_)));
+        used.extend(processors.map(|(stage, _)| (0, stage, 0)));
+    }
+    let names = statement::levels(scenario).into_iter().enumerate();
+    let levels = names.map(|(at, name)| atlas.level(at, name, &used));
     let certificate = Certificate {
         format: FORMAT.to_owned(),
-        network: scenario.name.clone(),
-        profiles: profiles(scenario),
-        stages: stages
-            .map(|((stage, place), id)| {
-                let name = places::name_of(scenario, *place);
-                stage_of(promises, stage, id, name)
-            })
-            .collect(),
-        failures: failures
-            .map(|link| places::name_of_link(scenario, *link))
-            .collect(),
-        flows: flows.filter_map(|id| flow_of(promises, id)).collect(),
+        network,
+        levels: levels.collect(),
+        flows,
         sha256: String::new(),
+        signature: None,
     };
     certificate.seal()
 }
 
-/// Returns the profiles that are in use, with the digests of their figures.
-fn profiles(scenario: &Scenario) -> Vec<Profile> {
-    let profiles = scenario.profiles.iter().enumerate().map(|(at, profile)| {
-        let switches = scenario
-            .switches
+/// The stages on which promises rest, by level, with the class.
+type Used = BTreeSet<(usize, StageId, u8)>;
+
+/// Finds what the controller numbers in the scenario.
+struct Atlas<'a> {
+    scenario: &'a Scenario,
+    promises: &'a Promises,
+    /// The link at each port of a switch, by datapath id.
+    links: BTreeMap<(u64, u32), usize>,
+}
+
+impl<'a> Atlas<'a> {
+    fn new(scenario: &'a Scenario, promises: &'a Promises) -> Self {
+        let mut links = BTreeMap::new();
+        for (at, link) in scenario.links.iter().enumerate() {
+            for end in link.ends {
+                if let Node::Switch(switch) = end.node {
+                    let datapath = scenario.switches[switch.0].datapath_id;
+                    links.insert((datapath, end.port), at);
+                }
+            }
+        }
+        Self {
+            scenario,
+            promises,
+            links,
+        }
+    }
+
+    fn link_at(&self, port: PortId) -> Option<usize> {
+        self.links.get(&(port.datapath.0, port.port.0)).copied()
+    }
+
+    fn place(&self, stage: StageId) -> Place {
+        self.promises.places[stage.0 as usize]
+    }
+
+    /// Returns the links that a tree of stages crosses, behind that of the source.
+    fn links_of(&self, source: usize, tree: &Tree) -> Vec<usize> {
+        let ports = tree
+            .hops
             .iter()
-            .filter(|switch| switch.profile.0 == at);
-        Profile {
-            name: profile.name.clone(),
-            sha256: digest_of(&format!("{profile:?}")),
-            switches: switches.map(|switch| switch.name.clone()).collect(),
-        }
-    });
-    profiles
-        .filter(|profile| !profile.switches.is_empty())
-        .collect()
-}
-
-fn stage_of(promises: &Promises, stage: &LedgerStage, id: StageId, name: String) -> Stage {
-    let bound = |class| {
-        promises
-            .ledger
-            .bound(id, class)
-            .map_or(u64::MAX, Delay::as_ps)
-    };
-    match stage {
-        LedgerStage::Processing {
-            latency,
-            per_frame,
-            fastest_per_frame,
-            budget,
-            buffer_frames,
-        } => {
-            let unpromised = promises.ledger.unpromised(id);
-            Stage::Processor(Processor {
-                name,
-                latency_ps: latency.as_ps(),
-                per_frame_ps: per_frame.as_ps(),
-                fastest_per_frame_ps: fastest_per_frame.as_ps(),
-                budget_ps: budget.as_ps(),
-                buffer_frames: *buffer_frames,
-                unpromised_millionths_per_second: unpromised.rate_per_second,
-                unpromised_burst_millionths: unpromised.burst,
-                bound_ps: bound(0),
-            })
-        }
-        LedgerStage::Port {
-            rate,
-            propagation,
-            budgets,
-            buffers,
-            largest_frame,
-        } => {
-            let classes = (0u8..).zip(budgets.iter().zip(buffers));
-            let classes = classes.filter_map(|(class, (budget, buffer))| {
-                Some(Class {
-                    class,
-                    budget_ps: (*budget)?.as_ps(),
-                    buffer_bit: buffer.and_then(|room| match room {
-                        Room::Size(size) => Some(size.as_bits()),
-                        Room::Frames(_) => None,
-                    }),
-                    buffer_frames: buffer.and_then(|room| match room {
-                        Room::Size(_) => None,
-                        Room::Frames(frames) => Some(frames),
-                    }),
-                    bound_ps: bound(class),
-                })
+            .filter_map(|hop| match self.place(hop.stage) {
+                Place::Port(port) => self.link_at(port),
+                Place::Switch(_) => None,
             });
-            Stage::Port(Port {
-                name,
-                rate_bps: rate.as_bps(),
-                propagation_ps: propagation.as_ps(),
-                largest_unpromised_frame_bit: largest_frame.as_bits(),
-                classes: classes.collect(),
+        std::iter::once(source).chain(ports).collect()
+    }
+
+    fn flow(&self, demand: certificate::document::Demand, promised: &PromisedFlow) -> Flow {
+        let request = self.promises.ledger.request(promised.reservation);
+        let request = request.expect("the ledger has what is promised");
+        let mut hosts = self.scenario.hosts.iter();
+        let source = hosts.find(|host| host.name == demand.source);
+        let source = source.expect("the scenario has who sends").link.0;
+        let alternatives = request.alternatives.iter().filter_map(|(failure, tree)| {
+            let ends = self.promises.failures[failure.0 as usize].both();
+            Some(Alternative {
+                without: self.link_at(ends[0])?,
+                path: self.links_of(source, tree),
             })
+        });
+        let guarantees = promised.at_levels.iter().copied();
+        Flow {
+            guarantees_ps: guarantees.map(|it| it.map(Delay::as_ps)).collect(),
+            path: self.links_of(source, &request.base),
+            alternatives: alternatives.collect(),
+            copies: None,
+            demand,
         }
     }
-}
 
-fn flow_of(promises: &Promises, id: FlowId) -> Option<Flow> {
-    let request = promises.ledger.request(id)?;
-    let explanation = promises.ledger.explain(id)?;
-    let promised = promises.flows.iter().find(|flow| flow.reservation == id);
-    let name = promised.map_or_else(|| probe_name(promises, request), |flow| flow.name.clone());
-    let alternatives = request
-        .alternatives
-        .iter()
-        .map(|(failure, tree)| Alternative {
-            failure: failure.0 as usize,
-            path: steps(tree),
-        });
-    let redundant = request.redundant.as_ref().map(|redundant| Redundant {
-        path: steps(&redundant.tree),
-        eliminator: redundant.eliminator.map(|stage| stage.0 as usize),
-    });
-    Some(Flow {
-        name,
-        class: request.class,
-        contract: Bucket {
-            rate_bps: request.rate.as_bps(),
-            burst_bit: request.burst.as_bits(),
-        },
-        peak: request.peak.map(|peak| Bucket {
-            rate_bps: peak.rate_bps(),
-            burst_bit: peak.burst().as_bits(),
-        }),
-        frames: request.frames.map(|frames| Frames {
-            millionths_per_second: frames.rate_per_second,
-            burst_millionths: frames.burst,
-        }),
-        largest_frame_bit: request.largest_frame.as_bits(),
-        smallest_frame_bit: request.smallest_frame.as_bits(),
-        deadline_ps: request.deadline.as_ps(),
-        guarantee_ps: guarantee(promised.map(|flow| flow.guarantee), &explanation).as_ps(),
-        initial_ps: request.initial.as_ps(),
-        path: explanation.hops.iter().map(hop).collect(),
-        alternatives: alternatives.collect(),
-        redundant,
-    })
-}
-
-/// Returns what was promised; of the controller's own probes, which nobody asks
-/// for, what the only stage that they pass is given.
-fn guarantee(promised: Option<Delay>, explanation: &Explanation) -> Delay {
-    promised.unwrap_or_else(|| {
-        let hops = explanation.hops.iter();
-        hops.fold(explanation.initial, |sum, hop| {
-            sum + hop.budget + hop.propagation
-        })
-    })
-}
-
-fn probe_name(promises: &Promises, request: &Request) -> String {
-    let stage = request.base.hops.first().map(|hop| hop.stage.0);
-    let place = stage.and_then(|stage| promises.places.get(stage as usize));
-    match place {
-        Some(controller::admission::Place::Port(port)) => format!("probes of {port}"),
-        Some(controller::admission::Place::Switch(_)) | None => "probes".to_owned(),
+    /// Notes the stages of all ways of a flow.
+    fn use_stages(&self, promised: &PromisedFlow, (level, class): (usize, u8), used: &mut Used) {
+        let Some(request) = self.promises.ledger.request(promised.reservation) else {
+            return;
+        };
+        let others = request.alternatives.iter().map(|(_, tree)| tree);
+        for hop in others.chain([&request.base]).flat_map(|tree| &tree.hops) {
+            let class = match self.place(hop.stage) {
+                Place::Port(_) => class,
+                Place::Switch(_) => 0,
+            };
+            used.insert((level, hop.stage, class));
+        }
     }
-}
 
-fn hop(share: &calculus::admission::HopShare) -> Hop {
-    Hop {
-        stage: share.stage.0 as usize,
-        after: share.parent,
-        burst: match &share.competition {
-            Competition::Processing { own, .. } => own.burst,
-            Competition::Port { own, .. } => own.burst().as_bits(),
-        },
+    /// Returns the budgets of a level on which promises rest.
+    fn level(&self, at: usize, name: Option<String>, used: &Used) -> Level {
+        let ledger: &Ledger = match at.checked_sub(1) {
+            None => &self.promises.ledger,
+            Some(above) => &self.promises.levels[above],
+        };
+        let (mut processors, mut ports) = (Vec::new(), Vec::new());
+        for (_, stage, class) in used.range((at, StageId(0), 0)..(at + 1, StageId(0), 0)) {
+            let budget = ledger.stages()[stage.0 as usize].budget(*class);
+            let Some(budget) = budget.map(Delay::as_ps) else {
+                continue;
+            };
+            match self.place(*stage) {
+                Place::Switch(_) => processors.push(ProcessorBudget {
+                    switch: places::name_of(self.scenario, self.place(*stage)),
+                    budget_ps: budget,
+                }),
+                Place::Port(port) => ports.push(PortBudget {
+                    switch: places::name_of(self.scenario, Place::Switch(port.datapath)),
+                    port: port.port.0,
+                    class: *class,
+                    budget_ps: budget,
+                }),
+            }
+        }
+        Level {
+            name,
+            processors,
+            ports,
+        }
     }
-}
-
-fn steps(tree: &Tree) -> Vec<Step> {
-    let hops = tree.hops.iter();
-    let steps = hops.map(|hop| Step {
-        stage: hop.stage.0 as usize,
-        after: hop.parent,
-    });
-    steps.collect()
 }

@@ -117,7 +117,7 @@ fn treated(scenario: &Scenario, flow: &Flow, treatment: &scenario::Treatment) ->
 }
 
 /// Returns what a flow of messages never exceeds on the wire while it keeps a contract.
-fn sent(flow: &Flow, message: MessageContract) -> Traffic {
+pub(super) fn sent(flow: &Flow, message: MessageContract) -> Traffic {
     let messages = scenario::Traffic::Message(Message {
         size: message.size,
         period: message.period,

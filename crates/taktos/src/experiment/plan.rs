@@ -405,7 +405,7 @@ fn host_parameters(scenario: &Scenario, index: usize) -> HostParameters {
 }
 
 /// Returns what a host sends without a promise: no more than its link carries.
-fn unpromised(scenario: &Scenario, host: usize) -> Option<UnpromisedTraffic> {
+pub(super) fn unpromised(scenario: &Scenario, host: usize) -> Option<UnpromisedTraffic> {
     let link = scenario.links[scenario.hosts[host].link.0].rate;
     let floods = scenario
         .flows

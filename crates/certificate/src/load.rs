@@ -1,0 +1,255 @@
+//! One stage in one case: whether its budgets and buffers hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_traits::{ToPrimitive, Zero};
+use units::Delay;
+
+use crate::arrival::{Amount, Arrival};
+use crate::curve::{Arrivals, Exact, Line, Service, Side};
+use crate::map::{LARGEST_UNPROMISED_FRAME, Place, SMALLEST_FRAME};
+use crate::reason::{Case, Reason};
+use crate::stages::{Stages, unpromised};
+
+const PS_PER_SECOND: u64 = 1_000_000_000_000;
+
+/// What comes from one side: from one stage, and, at a port, in one class.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    largest: u64,
+    bits: [Amount; 2],
+    frames: [Amount; 2],
+}
+
+/// By the stage it comes from, and, at a port, by class.
+type Sums = BTreeMap<(Option<usize>, u8), Sum>;
+
+/// Checks a stage for what arrives there; `promised` are the classes in which something
+/// is promised there. Where nothing is, nothing has to hold.
+pub(crate) fn check<'a>(
+    arrivals: impl Iterator<Item = &'a Arrival>,
+    promised: &BTreeSet<u8>,
+    (at, stages): (usize, &Stages<'_>),
+    case: &Case,
+) -> Result<(), Reason> {
+    let place = stages.map.place(at);
+    let by_class = matches!(place, Some(Place::Port { .. }));
+    let mut sums = Sums::new();
+    for arrival in arrivals {
+        let class = if by_class { arrival.class } else { 0 };
+        let sum = sums.entry((arrival.from, class)).or_default();
+        sum.add(arrival).ok_or(Reason::TooMuch)?;
+    }
+    match place {
+        Some(Place::Processor { switch }) => check_processor(&sums, switch, stages, case),
+        Some(Place::Port { switch, link, .. }) => {
+            let port = Port {
+                at,
+                rate: whole(stages.map.network().links[link].rate_bps),
+                room: stages.map.figures(switch).queue_frames,
+            };
+            for class in promised {
+                check_class(&sums, *class, &port, stages, case)?;
+            }
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+impl Sum {
+    fn add(&mut self, arrival: &Arrival) -> Option<()> {
+        self.largest = self.largest.max(arrival.largest);
+        for at in [0, 1] {
+            self.bits[at] = self.bits[at].plus(arrival.bits[at])?;
+            self.frames[at] = self.frames[at].plus(arrival.frames[at])?;
+        }
+        Some(())
+    }
+}
+
+fn check_processor(
+    sums: &Sums,
+    switch: usize,
+    stages: &Stages<'_>,
+    case: &Case,
+) -> Result<(), Reason> {
+    let at = stages.map.processor(switch);
+    let figures = stages.map.figures(switch);
+    let mut frames = Arrivals::default();
+    for work in unpromised(stages.map, switch) {
+        let work = Amount::bits(work, 0).in_frames_of(work.smallest);
+        frames.add(Side::least_of(vec![work.line()]));
+    }
+    for ((from, _), sum) in sums {
+        frames.add(in_frames(sum, *from, stages));
+    }
+    let latency = seconds(figures.latency_ps);
+    let (delay, backlog) = match figures.per_frame_ps {
+        0 => (Some(latency.clone()), Some(frames.at(&latency))),
+        per_frame_ps => {
+            let pace = seconds(per_frame_ps);
+            let service = |latency| Service {
+                rate: pace.recip(),
+                latency,
+            };
+            let delay = frames.delay_at(&service(latency.clone()));
+            (delay, frames.backlog_at(&service(latency + &pace)))
+        }
+    };
+    let budget = stages.budget(at, 0)?;
+    within_budget(delay.as_ref(), budget, None, case)?;
+    within_buffer(backlog, figures.pool_frames, None, case)
+}
+
+/// A port, in one case.
+struct Port {
+    at: usize,
+    rate: Exact,
+    room: u64,
+}
+
+fn check_class(
+    sums: &Sums,
+    class: u8,
+    port: &Port,
+    stages: &Stages<'_>,
+    case: &Case,
+) -> Result<(), Reason> {
+    let own = bits_of(sums, stages, |of| of == class);
+    let more_urgent = bits_of(sums, stages, |of| of > class);
+    let less_urgent = largest_frame(sums, |of| of < class);
+    let blocking = whole(less_urgent.max(LARGEST_UNPROMISED_FRAME));
+    let largest = whole(largest_frame(sums, |of| of == class));
+    let (mut delay, mut backlog): (Option<Exact>, Option<Exact>) = (None, None);
+    for above in more_urgent.tangents() {
+        let rate = &port.rate - above.rate;
+        if rate <= Exact::zero() {
+            continue;
+        }
+        let latency = (above.burst + &blocking) / &rate;
+        let whole_frames = &latency + &largest / &rate;
+        let service = |latency| Service {
+            rate: rate.clone(),
+            latency,
+        };
+        delay = least(delay, own.delay_at(&service(latency)));
+        backlog = least(backlog, own.backlog_at(&service(whole_frames)));
+    }
+    let budget = stages.budget(port.at, class)?;
+    within_budget(delay.as_ref(), budget, Some(class), case)?;
+    let waiting = delay.zip(backlog).map(|(delay, backlog)| {
+        let by_size = backlog / whole(SMALLEST_FRAME);
+        by_size.min(frames_of(sums, stages, class).at(&delay))
+    });
+    within_buffer(waiting, port.room, Some(class), case)
+}
+
+fn within_budget(
+    delay: Option<&Exact>,
+    budget: u64,
+    class: Option<u8>,
+    case: &Case,
+) -> Result<(), Reason> {
+    let case = || case.clone();
+    let Some(delay) = delay else {
+        return Err(Reason::Overload { case: case() });
+    };
+    let bound = (delay * whole(PS_PER_SECOND)).ceil();
+    match bound <= whole(budget) {
+        true => Ok(()),
+        false => Err(Reason::Budget {
+            class,
+            case: case(),
+            bound: Delay::from_ps(bound.to_u64().unwrap_or(u64::MAX)),
+            budget: Delay::from_ps(budget),
+        }),
+    }
+}
+
+fn within_buffer(
+    waiting: Option<Exact>,
+    room: u64,
+    class: Option<u8>,
+    case: &Case,
+) -> Result<(), Reason> {
+    let Some(waiting) = waiting else {
+        let case = case.clone();
+        return Err(Reason::Overload { case });
+    };
+    match waiting <= whole(room) {
+        true => Ok(()),
+        false => Err(Reason::Buffer {
+            class,
+            case: case.clone(),
+            frames: waiting.ceil().to_string(),
+            room,
+        }),
+    }
+}
+
+/// Returns what flows of some classes bring to a port, in bits.
+fn bits_of(sums: &Sums, stages: &Stages<'_>, wanted: impl Fn(u8) -> bool) -> Arrivals {
+    let mut together = Arrivals::default();
+    for ((from, class), sum) in sums.iter().filter(|((_, class), _)| wanted(*class)) {
+        let largest = largest_frame(sums, |of| of == *class);
+        // Of two frames of a port the last bits are as far apart as the second takes.
+        let line = rate_of(*from, stages).map(|rate| Line {
+            burst: whole(largest),
+            rate,
+        });
+        let known = sum.bits.into_iter().map(Amount::line);
+        together.add(Side::least_of(known.chain(line).collect()));
+    }
+    together
+}
+
+/// Returns in how many frames flows of a class come to a port.
+fn frames_of(sums: &Sums, stages: &Stages<'_>, class: u8) -> Arrivals {
+    let mut together = Arrivals::default();
+    for ((from, _), sum) in sums.iter().filter(|((_, of), _)| *of == class) {
+        together.add(in_frames(sum, *from, stages));
+    }
+    together
+}
+
+/// Returns what comes from one side, in frames: none is smaller than Ethernet has them.
+fn in_frames(sum: &Sum, from: Option<usize>, stages: &Stages<'_>) -> Side {
+    let line = rate_of(from, stages).map(|rate| Line {
+        burst: whole(1),
+        rate: rate / whole(SMALLEST_FRAME),
+    });
+    let known = sum.frames.into_iter().map(Amount::line);
+    Side::least_of(known.chain(line).collect())
+}
+
+/// Returns the rate at which a port sends; nothing of a processor is known that bounds
+/// how close together it hands frames on.
+fn rate_of(from: Option<usize>, stages: &Stages<'_>) -> Option<Exact> {
+    match stages.map.place(from?)? {
+        Place::Port { link, .. } => Some(whole(stages.map.network().links[link].rate_bps)),
+        Place::Processor { .. } => None,
+    }
+}
+
+fn largest_frame(sums: &Sums, wanted: impl Fn(u8) -> bool) -> u64 {
+    let of_class = sums.iter().filter(|((_, class), _)| wanted(*class));
+    let largest = of_class.map(|(_, sum)| sum.largest);
+    largest.max().unwrap_or(0)
+}
+
+/// Returns the less of two bounds, both of which hold.
+fn least(one: Option<Exact>, other: Option<Exact>) -> Option<Exact> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+fn whole(number: u64) -> Exact {
+    Exact::from_integer(number.into())
+}
+
+fn seconds(ps: u64) -> Exact {
+    Exact::new(ps.into(), PS_PER_SECOND.into())
+}
