@@ -66,20 +66,12 @@ fn a_processor_that_works_without_end_is_an_overload() {
 /// what waits is as much as 5.8 of the smallest frames; of samples and probes more.
 #[test]
 fn a_queue_holds_the_frames_that_come_while_one_waits() {
-    let with_room = |frames| {
-        altered(|it| {
-            it.network.profiles[0].figures.queue_frames = frames;
-            it.network.profiles[0].sha256 = it.network.profiles[0].figures.digest();
-        })
-    };
+    let with_room = |frames| altered(|it| figures(it, |it| it.queue_frames = frames));
 
     assert_eq!(refusals(&with_room(10)), NONE);
     let objections = refusals(&with_room(2));
     assert!(objections[0].contains("room for 2"), "{objections:?}");
-    let pool = altered(|it| {
-        it.network.profiles[0].figures.pool_frames = 5;
-        it.network.profiles[0].sha256 = it.network.profiles[0].figures.digest();
-    });
+    let pool = altered(|it| figures(it, |it| it.pool_frames = 5));
     assert!(refusals(&pool)[0].contains("room for 5"));
 }
 
@@ -203,9 +195,12 @@ fn second_copies_end_at_the_eliminator() {
     let doubled = copies();
     assert_eq!(refusals(&doubled), NONE);
 
-    let mut apart = doubled.clone();
-    apart.flows[0].copies.as_mut().unwrap().eliminator = Some("s3".to_owned());
-    assert!(refusals(&apart)[0].contains("eliminator"));
+    // Only one way leads over s3, and behind s1 both lead elsewhere.
+    for switch in ["s3", "s1", "h1"] {
+        let mut apart = doubled.clone();
+        apart.flows[0].copies.as_mut().unwrap().eliminator = Some(switch.to_owned());
+        assert!(refusals(&apart)[0].contains("eliminator"), "{switch}");
+    }
     // Without an eliminator both copies pass the port to the receiver.
     let at_receiver = |certificate: &Certificate, ps| {
         let mut tight = certificate.clone();
@@ -268,6 +263,164 @@ fn what_a_change_holds_back_comes_in_one_burst() {
 
     assert_eq!(refusals(&levels()), NONE);
     assert!(refusals(&fast)[0].contains("budget"));
+}
+
+/// A change, and what it is refused for.
+type Refused = (&'static str, fn(&mut Certificate));
+
+const NO_NETWORK: &[Refused] = &[
+    ("name is there twice", |it| {
+        it.network.hosts[1].name = "h1".to_owned()
+    }),
+    ("name is there twice", |it| {
+        it.network.links[1].name = "h1".to_owned()
+    }),
+    ("larger or longer", |it| {
+        let profile = it.network.profiles[0].clone();
+        it.network.profiles = vec![profile; crate::map::MOST_PARTS + 1];
+    }),
+    ("no such interval", |it| {
+        it.network.probe_interval_ps = u64::MAX
+    }),
+    ("most urgent first", |it| it.network.classes = vec![8, 7, 6]),
+    ("most urgent first", |it| it.network.classes = vec![7, 6, 6]),
+    ("larger or longer", |it| {
+        figures(it, |it| it.latency_ps = u64::MAX)
+    }),
+    ("larger or longer", |it| {
+        figures(it, |it| it.pool_frames = u64::MAX)
+    }),
+    ("no host sends such", |it| unpromised(it, [0, 672, 672])),
+    ("no host sends such", |it| {
+        unpromised(it, [u64::MAX, 672, 672])
+    }),
+    ("no host sends such", |it| unpromised(it, [1_000, 672, 511])),
+    ("no host sends such", |it| unpromised(it, [1_000, 672, 673])),
+    ("no host sends such", |it| {
+        unpromised(it, [1_000, 12_337, 672])
+    }),
+    ("larger or longer", |it| {
+        it.network.links[3].rate_bps = u64::MAX
+    }),
+    ("larger or longer", |it| {
+        it.network.links[3].propagation_ps = u64::MAX
+    }),
+    ("joins no two switches", |it| {
+        it.network.links[1].ends[0].node = "relay".to_owned()
+    }),
+    ("joins no two switches", |it| {
+        it.network.links[1].ends[1] = End {
+            node: "s1".to_owned(),
+            port: 9,
+        };
+    }),
+    ("no switch `h1`", |it| {
+        it.levels[0].processors[0].switch = "h1".to_owned()
+    }),
+    ("larger or longer", |it| {
+        it.levels[0].ports[0].budget_ps = u64::MAX
+    }),
+];
+
+const NO_FLOW: &[Refused] = &[
+    ("too many links", |it| it.flows[0].path = vec![0; 4_097]),
+    ("more than is computed with", |it| {
+        it.levels[0].processors[0].budget_ps = crate::map::LONGEST_PS;
+    }),
+    ("larger or longer", |it| service(it, 0).rate_bps = u64::MAX),
+    ("larger or longer", |it| {
+        service(it, 0).deadline_ps = u64::MAX
+    }),
+    ("larger or longer", |it| {
+        service(it, 0).frames = Some(Frames {
+            millionths_per_second: u64::MAX,
+            burst_millionths: 2_000_000,
+        });
+    }),
+    ("fewer frames", |it| {
+        service(it, 0).frames = Some(Frames {
+            millionths_per_second: 50_000_000,
+            burst_millionths: 2_000_000,
+        });
+    }),
+    ("smaller than Ethernet", |it| {
+        service(it, 0).smallest_frame_bit = 511
+    }),
+    ("nobody else", |it| it.flows[0].demand.receivers.clear()),
+    ("nobody else", |it| {
+        it.flows[0].demand.receivers = vec!["h1".to_owned()]
+    }),
+    // Of a class below, larger than any frame without a promise.
+    ("frames of class 7", |it| {
+        let service = service(it, 1);
+        (service.largest_frame_bit, service.burst_bit) = (20_000, 20_000);
+    }),
+];
+
+/// Of the ring, from h3 over s3 and s2 to h2.
+const NO_WAY: &[Refused] = &[
+    ("it ends at a switch", |it| {
+        it.flows[1].path = vec![2, 5, 1, 4]
+    }),
+    ("it meets a switch twice", |it| {
+        it.flows[1].path = vec![2, 5, 1, 4, 3]
+    }),
+    ("it is in pieces", |it| it.flows[1].path = vec![2, 5, 1, 0]),
+    ("does not reach a receiver", |it| {
+        it.flows[1].demand.receivers.push("h1".to_owned());
+    }),
+    ("a host that does not receive", |it| {
+        it.flows[1].path = vec![2, 5, 1, 4, 0]
+    }),
+    ("crosses a link twice", |it| {
+        it.flows[1].path = vec![2, 5, 1, 5]
+    }),
+    ("does not begin with", |it| it.flows[1].path = vec![5, 1]),
+];
+
+const NO_LEVELS: &[Refused] = &[
+    ("more than is computed with", |it| {
+        it.network.links[4].propagation_ps = crate::map::LONGEST_PS;
+    }),
+    ("brings less", |it| {
+        it.flows[0].demand.levels[0].as_mut().unwrap().burst_bit += 1;
+    }),
+    ("brings less", |it| {
+        it.flows[0].demand.levels[0]
+            .as_mut()
+            .unwrap()
+            .largest_frame_bit += 1;
+    }),
+    ("queue of signals", |it| {
+        it.network.classes.insert(0, 7);
+        for level in it.flows[0].demand.levels.iter_mut().flatten() {
+            level.class = 7;
+        }
+    }),
+    ("exactly where there are several", |it| {
+        it.network.changes = Changes::Nobody
+    }),
+];
+
+#[test]
+fn what_there_cannot_be_is_refused() {
+    for (certificate, cases) in [
+        (by_hand(), NO_NETWORK),
+        (by_hand(), NO_FLOW),
+        (ring(), NO_WAY),
+        (levels(), NO_LEVELS),
+    ] {
+        for (at, (expected, change)) in cases.iter().enumerate() {
+            let mut altered = certificate.clone();
+            change(&mut altered);
+
+            let objections = check(&altered.seal()).err().unwrap_or_default();
+
+            let texts: Vec<_> = objections.iter().map(ToString::to_string).collect();
+            let refused = texts.iter().any(|text| text.contains(expected));
+            assert!(refused, "{at}: `{expected}` in {texts:?}");
+        }
+    }
 }
 
 #[test]
@@ -366,6 +519,22 @@ fn altered(change: impl FnOnce(&mut Certificate)) -> Certificate {
 
 fn service(certificate: &mut Certificate, flow: usize) -> &mut Service {
     certificate.flows[flow].demand.levels[0].as_mut().unwrap()
+}
+
+/// Changes the figures of the profile, and its digest with them.
+fn figures(certificate: &mut Certificate, change: impl FnOnce(&mut Figures)) {
+    let profile = &mut certificate.network.profiles[0];
+    change(&mut profile.figures);
+    profile.sha256 = profile.figures.digest();
+}
+
+fn unpromised(certificate: &mut Certificate, numbers: [u64; 3]) {
+    let [rate_bps, largest_frame_bit, smallest_frame_bit] = numbers;
+    certificate.network.hosts[3].unpromised = Some(Unpromised {
+        rate_bps,
+        largest_frame_bit,
+        smallest_frame_bit,
+    });
 }
 
 fn numbers(path: &str, value: &Value, found: &mut Vec<String>) {
