@@ -18,7 +18,7 @@ use By::{Comparison, Proof};
 
 type Change = fn(&mut Certificate);
 
-/// Issue 16 B: of a substation, in which groups and flows that move cross a ring.
+/// S4-11: of a substation, in which groups and flows that move cross a ring.
 const OF_THE_SUBSTATION: &[(&str, Change, By)] = &[
     (
         "no flow at all",

@@ -11,7 +11,7 @@ mod real;
 use certificate::{Certificate, check};
 use real::Real;
 
-/// A3: what is certified is proven, with levels, copies, messages, groups and failures.
+/// S4-11: what is certified is proven, with levels, copies, messages, groups and failures.
 #[test]
 fn what_is_certified_of_each_kind_is_proven_and_is_about_its_scenario() {
     for real in Real::all() {

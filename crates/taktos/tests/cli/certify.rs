@@ -103,7 +103,7 @@ fn a_stage_that_no_promised_flow_passes_refuses_no_certificate() {
     assert!(proven.stdout.contains("trip"), "{}", proven.stdout);
 }
 
-/// A3: the scanner may take its whole deadline at the higher level, a change included.
+/// S4-11: the scanner may take its whole deadline at the higher level, a change included.
 #[test]
 fn a_network_with_levels_is_proven_at_each_of_them() {
     let workplace = Workplace::new();

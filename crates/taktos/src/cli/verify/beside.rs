@@ -378,10 +378,8 @@ fn told_flow(flow: &FlowDocument) -> Vec<(&'static str, String)> {
     } = &flow.requirement;
     let receivers: BTreeSet<_> = destinations.iter().cloned().collect();
     let number = |number: Option<u64>| number.map_or_else(String::new, |it| it.to_string());
-    let promise = json!(flow.promise);
-    let promise = promise
-        .as_str()
-        .map_or_else(|| promise.to_string(), str::to_owned);
+    let promise = json!(flow)["promise"].as_str().map(str::to_owned);
+    let promise = promise.unwrap_or_default();
     let mut said = vec![
         ("source", source.clone()),
         (
