@@ -144,6 +144,8 @@ pub struct HostParameters {
     pub ipv4: Option<Ipv4Addr>,
     /// Its port; learned from its first frame if absent.
     pub attachment: Option<PortId>,
+    /// Whether no frame from elsewhere moves it from that port.
+    pub is_fixed: bool,
     /// What it may send without a promise; nothing if absent.
     pub unpromised: Option<UnpromisedTraffic>,
 }

@@ -74,6 +74,7 @@ use crate::echoes::Echoes;
 use crate::flows::Flows;
 use crate::forwarding::Forwarding;
 use crate::hosts::Hosts;
+use crate::hosts::contests::Contests;
 use crate::intents::Intents;
 use crate::inventory::Inventory;
 use crate::link_trust::LinkTrust;
@@ -145,6 +146,8 @@ pub struct Counters {
     /// Frames of hosts that would have been flooded, beyond the budget of their
     /// switch.
     pub floods_dropped: u64,
+    /// Frames from elsewhere with the address of a host that frames do not move.
+    pub frames_contested: u64,
     /// LLDP frames that were no probes of ours.
     pub foreign_probes: u64,
     /// Connections that were closed for what their peer did.
@@ -181,6 +184,8 @@ pub struct Controller {
     view: View,
     hosts: Hosts,
     host_desk: HostDesk,
+    /// Who else claims to be hosts that frames do not move.
+    contests: Contests,
     unplugged: Unplugged,
     prober: Prober,
     link_trust: LinkTrust,
@@ -273,6 +278,7 @@ impl Controller {
             hosts: Hosts::new(config.hosts, &mut view),
             view,
             host_desk: HostDesk::default(),
+            contests: Contests::default(),
             unplugged: Unplugged::default(),
             desk: Desk::default(),
             intents: Intents::default(),

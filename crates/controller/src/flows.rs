@@ -1,5 +1,6 @@
 //! The flows that are admitted, and which way each of them takes.
 
+mod ends;
 mod entering;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::rules::FlowRule;
 use crate::ways::Ways;
+use ends::Ends;
 use entering::Entering;
 use wire::siphash::siphash_2_4;
 
@@ -189,6 +191,7 @@ pub struct Flows {
     /// By a digest of the name.
     by_name: BTreeSet<(u64, FlowId)>,
     by_source: BTreeMap<PortId, Entering>,
+    ends: Ends,
     /// Those that share their ways.
     groups: BTreeMap<u64, BTreeSet<FlowId>>,
     /// The groups whose base tree crosses a link.
@@ -266,6 +269,13 @@ impl Flows {
         ids.map(|id| &*self.flows[&id])
     }
 
+    /// Returns where a host is, as the flows that begin or end at it say; nothing if none
+    /// does.
+    #[must_use]
+    pub fn home(&self, host: &str) -> Option<PortId> {
+        self.ends.port(host)
+    }
+
     /// Returns those whose base tree crosses this link; those that share their ways
     /// stand together.
     pub fn over(&self, link: LinkEnds) -> impl Iterator<Item = FlowId> + '_ {
@@ -294,6 +304,7 @@ impl Flows {
             .entry(flow.admission.source)
             .or_default()
             .insert(id, &flow.rule);
+        self.ends.insert(&flow.admission);
         self.group(id, &flow.admission.ways);
         if flow.admission.requirement.modes.is_some() {
             self.modal.insert(id);
@@ -338,6 +349,7 @@ impl Flows {
                 self.by_source.remove(&flow.admission.source);
             }
         }
+        self.ends.remove(&flow.admission);
         self.ungroup(id, &flow.admission.ways);
         self.displaced.remove(&id);
         self.modal.remove(&id);

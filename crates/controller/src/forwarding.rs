@@ -46,6 +46,8 @@ const IDLE_TIMEOUT_S: u16 = 60;
 /// How many frames of hosts at one switch with links are flooded within
 /// [`PUNT_WINDOW`]: each occupies all other switches.
 pub const MAX_FLOODS: u32 = 200;
+/// The most senders that are remembered.
+pub const MAX_SENDERS: usize = 65_536;
 /// The most stations whose entries are deleted one by one at a switch when the tree
 /// changes; if there are more, all entries are.
 const MAX_DELETIONS: usize = 64;
@@ -57,6 +59,8 @@ pub struct Forwarding {
     /// The connections whose switches have no entries but those that the table
     /// accounts for.
     accounted: BTreeSet<ConnectionId>,
+    /// From whom entries forward; beyond [`MAX_SENDERS`] nobody knows.
+    senders: BTreeSet<MacAddress>,
     /// The switches that have links. The others may flood to all ports, as often
     /// as they like: that reaches nobody else.
     floods: BTreeMap<DatapathId, Floods>,
@@ -97,6 +101,7 @@ impl Forwarding {
         Self {
             table: MacTable::new(seed),
             accounted: BTreeSet::new(),
+            senders: BTreeSet::new(),
             floods: BTreeMap::new(),
         }
     }
@@ -129,6 +134,9 @@ impl Forwarding {
         match known {
             Some(port) if port == at.port => {}
             Some(port) => {
+                if self.senders.len() < MAX_SENDERS {
+                    self.senders.insert(source.mac);
+                }
                 emit_entry(header, at.port, port, out);
                 emit_frame(packet_in, at.port, &[Action::output(port)], out);
             }
@@ -138,6 +146,12 @@ impl Forwarding {
             is_news: learned != Learned::Nothing,
             is_dropped,
         }
+    }
+
+    /// Returns whether entries may forward what comes from this address. It is taken to be
+    /// the end of that: they have to be [deleted](emit_silence).
+    pub fn take_sender(&mut self, mac: MacAddress) -> bool {
+        self.senders.len() >= MAX_SENDERS || self.senders.remove(&mac)
     }
 
     /// Forgets what was learned. Entries stay where they are.
@@ -364,6 +378,16 @@ pub fn emit_forget(out: &mut Vec<u8>) {
 /// whatever VLAN, or all.
 pub fn emit_deletion(to: Option<MacAddress>, out: &mut Vec<u8>) {
     let matching = to.map(|mac| MatchField::EthDst(Masked::exact(mac)));
+    emit_delete(matching, out);
+}
+
+/// Appends the order to delete the entries of this application that forward what comes
+/// from an address.
+pub fn emit_silence(from: MacAddress, out: &mut Vec<u8>) {
+    emit_delete(Some(MatchField::EthSrc(Masked::exact(from))), out);
+}
+
+fn emit_delete(matching: Option<MatchField>, out: &mut Vec<u8>) {
     let flow_mod = FlowMod {
         cookie: COOKIE,
         cookie_mask: COOKIE_MASK,

@@ -3,9 +3,10 @@
 //!
 //! A frame that no flow claims and that came in by a port without a link tells
 //! that the host with its source address is there ([`sighting`]). A host that the
-//! configuration attaches to a port is there as soon as the port is, until a frame
-//! of it comes from elsewhere; one that was named while the controller ran, with
-//! its port, stays there whatever frames say. What hosts say of each other's
+//! configuration attaches to a port is there as soon as the port is. Frames do not move
+//! every host ([`Hosts::held_at`]): one that the configuration fixes, or that was named
+//! with its port while the controller ran, stays there whatever they say, and one at
+//! which a flow begins or ends stays while its port has a carrier. What hosts say of each other's
 //! addresses is not believed: an address stays with the host that had it first,
 //! unless that host is unplugged or a DHCP server gives the address away; the
 //! dispute is told.
@@ -21,6 +22,7 @@
 //! forgotten after a while (`controller::ageing`). An address that moves between hosts on purpose (VRRP)
 //! is a dispute.
 
+pub mod contests;
 pub mod moves;
 pub mod record;
 pub mod sighting;
@@ -148,7 +150,7 @@ impl Hosts {
             let named = Named {
                 addresses,
                 attachment: host.attachment,
-                is_fixed: false,
+                is_fixed: host.is_fixed && host.attachment.is_some(),
             };
             hosts.named.insert(host.mac, named);
         }
@@ -249,12 +251,26 @@ impl Hosts {
         view.remove_host(mac)
     }
 
-    /// Learns from a frame that came in by `port`. Returns what is new.
+    /// Returns the port from which no frame moves a host, if there is one. `end` is where
+    /// flows that begin or end at it say that it is, if any does.
+    #[must_use]
+    pub fn held_at(&self, view: &View, mac: MacAddress, end: Option<PortId>) -> Option<PortId> {
+        let named = self.named.get(&mac).filter(|named| named.is_fixed);
+        let fixed = named.and_then(|named| named.attachment);
+        fixed.or_else(|| {
+            let known = view.host_by_mac(mac).and_then(|host| host.attachment);
+            let home = known.or(end).filter(|_| end.is_some());
+            home.filter(|home| may_be_in_use(view, *home))
+        })
+    }
+
+    /// Learns from a frame that came in by `port`; `end` as for
+    /// [`held_at`](Self::held_at). Returns what is new.
     pub fn learn(
         &mut self,
         now: Instant,
         view: &mut View,
-        port: PortId,
+        (port, end): (PortId, Option<PortId>),
         header: &Header,
         payload: &[u8],
     ) -> Vec<Change> {
@@ -262,7 +278,8 @@ impl Hosts {
         let Some(sighting) = Sighting::of(header, payload) else {
             return changes;
         };
-        if view.is_access(port) && self.locate(now, view, port, sighting.mac, &mut changes) {
+        let place = (port, end);
+        if view.is_access(port) && self.locate(now, view, place, sighting.mac, &mut changes) {
             self.hear(now, view, sighting, &mut changes);
         }
         changes
@@ -273,7 +290,7 @@ impl Hosts {
         &mut self,
         now: Instant,
         view: &mut View,
-        port: PortId,
+        (port, end): (PortId, Option<PortId>),
         mac: MacAddress,
         changes: &mut Vec<Change>,
     ) -> bool {
@@ -281,7 +298,12 @@ impl Hosts {
         if from == Some(port) {
             return true;
         }
-        match self.judge(now, view, mac, from, port) {
+        let verdict = match self.held_at(view, mac, end) {
+            Some(home) if home == port => Verdict::Believed,
+            Some(home) => self.moves.hold(now, mac, home),
+            None => self.judge(now, view, mac, from),
+        };
+        match verdict {
             Verdict::Believed => {}
             Verdict::Refused => return false,
             Verdict::Flapping { home } => {
@@ -303,20 +325,14 @@ impl Hosts {
         view: &View,
         mac: MacAddress,
         from: Option<PortId>,
-        to: PortId,
     ) -> Verdict {
-        let named = self.named.get(&mac).filter(|named| named.is_fixed);
         let is_up = |from: &PortId| {
             let old = view.port(*from);
             old.is_some_and(|port| port.carrier == Carrier::Up)
         };
-        match named.and_then(|named| named.attachment) {
-            Some(home) if home == to => Verdict::Believed,
-            Some(home) => self.moves.hold(now, mac, home),
-            None => match from.filter(is_up) {
-                Some(from) => self.moves.judge(now, mac, from),
-                None => Verdict::Believed,
-            },
+        match from.filter(is_up) {
+            Some(from) => self.moves.judge(now, mac, from),
+            None => Verdict::Believed,
         }
     }
 
@@ -472,6 +488,21 @@ fn check_room(view: &View, host: &StaticHost) -> Result<(), HostRefusal> {
     }
 }
 
+/// Tells whether a host may be at a port: the port has a carrier, or its switch is out of
+/// reach and may forward to it all the same.
+fn may_be_in_use(view: &View, at: PortId) -> bool {
+    let Some(switch) = view.switch(at.datapath) else {
+        return true;
+    };
+    match view.switches()[switch.index()].control {
+        Control::Connected => view
+            .port(at)
+            .is_some_and(|port| port.carrier == Carrier::Up),
+        Control::Lost => true,
+        Control::Forgotten => false,
+    }
+}
+
 /// Puts a host at a port; makes it known if it is not. Returns whether it is
 /// there.
 fn place(view: &mut View, mac: MacAddress, port: PortId) -> bool {
@@ -493,13 +524,15 @@ fn place(view: &mut View, mac: MacAddress, port: PortId) -> bool {
 
 /// Puts a host back to where it is taken to be, and returns what to tell of it.
 fn doubted(view: &mut View, mac: MacAddress, at: PortId, home: PortId) -> Vec<Change> {
-    let Some(host) = view.host_by_mac(mac) else {
+    let from = view.host_by_mac(mac).and_then(|host| host.attachment);
+    // One of which only its flows were known is known from here on.
+    let is_home = place(view, mac, home);
+    let Some(name) = view.host_by_mac(mac).map(|host| host.name.clone()) else {
         return Vec::new();
     };
-    let (name, from) = (host.name.clone(), host.attachment);
     let mut changes = Vec::new();
     let mut stays = from.unwrap_or(home);
-    if place(view, mac, home) {
+    if is_home {
         stays = home;
         changes.extend(moved(&name, from, Some(home)));
     }

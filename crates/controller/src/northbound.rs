@@ -40,8 +40,9 @@ use wire::openflow::DatapathId;
 use crate::admission::{Place, ReservationId};
 use crate::budgets::Fitted;
 use crate::controller::Counters;
+use crate::hosts::contests::Contest;
 use crate::modes::ModalFlow;
-use crate::place::LinkEnds;
+use crate::place::{LinkEnds, PortId};
 pub use crate::punts::{ClassCount, FrameClass};
 use crate::refusal::Refusal;
 use crate::view::View;
@@ -308,6 +309,23 @@ pub struct FlowSummary {
     pub promise: Promise,
     /// Whether every switch that carries it has confirmed its entries.
     pub installed: bool,
+    /// Who claims to be one of its ends, and is not where it is; at most
+    /// [`MAX_DISPUTES_SHOWN`].
+    pub disputes: Vec<Dispute>,
+}
+
+/// The most disputes that are shown at one flow.
+pub const MAX_DISPUTES_SHOWN: usize = 16;
+
+/// Frames with the address of an end of a flow, at a port where that is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispute {
+    /// The name of the host.
+    pub host: String,
+    /// Where the frames come in.
+    pub at: PortId,
+    /// Since when, and how many.
+    pub contest: Contest,
 }
 
 /// Which way a flow takes.

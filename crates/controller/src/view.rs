@@ -219,6 +219,17 @@ impl View {
         ends.any(|end| self.switches[end.index()].control != Control::Connected)
     }
 
+    /// Returns whether a switch is out of reach, and its neighbours have no link to it any
+    /// more though they had: it is gone as far as anybody can tell.
+    #[must_use]
+    pub fn is_cut_off(&self, switch: SwitchId) -> bool {
+        let record = &self.switches[switch.index()];
+        let mut links = record.ports.iter().filter_map(|port| port.link).peekable();
+        record.control != Control::Connected
+            && links.peek().is_some()
+            && links.all(|link| self.links[link.index()].carrier == Carrier::Down)
+    }
+
     /// Returns the switches next to this one over links that are up: the port
     /// that leads there, the neighbour, and its port. By port number.
     pub fn neighbours(

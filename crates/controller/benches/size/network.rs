@@ -471,6 +471,7 @@ fn config(switches: u32, application: ApplicationKind, timers: Timers) -> Config
             name: host_name(switch),
             mac: MacAddress([2, 0, a, b, c, d]),
             ipv4: None,
+            is_fixed: false,
             attachment: Some(PortId::new(datapath(switch), PortNumber(HOST_PORT))),
             unpromised: None,
         }

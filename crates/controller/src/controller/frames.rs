@@ -50,10 +50,18 @@ impl Controller {
             self.counters.punts_dropped += 1;
             return;
         }
+        let owner = session.connection;
+        if let Some(host) = self.contested(port, header.source) {
+            // Nobody learns from it, and it goes nowhere: a switch on the way would take it
+            // for one of a flow of that host.
+            self.counters.frames_contested += 1;
+            self.contests.note(self.now, &host, port);
+            self.learn_from(port, &header, payload);
+            return;
+        }
         let may_be_new = match &mut self.forwarding {
             Some(forwarding) => {
                 let out = self.outbox.to(slot);
-                let owner = session.connection;
                 let taken = forwarding.take(self.now, owner, port, &header, packet_in, out);
                 self.counters.floods_dropped += u64::from(taken.is_dropped);
                 taken.is_news || class.tells_addresses()

@@ -48,6 +48,7 @@ impl Controller {
             travels: flow.travels(),
             promise: self.promise_now(flow),
             installed: self.outcome(Subject::Flow(flow.id)) == Some(Outcome::Confirmed),
+            disputes: self.disputes(&flow.admission.requirement),
         }
     }
 

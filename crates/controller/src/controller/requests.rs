@@ -237,6 +237,7 @@ impl Controller {
         let id = self.flows.next_id();
         let (admission, reservation) = self.decide(id, requirement)?;
         self.flows.insert(Flow::new(id, admission, reservation));
+        self.end_hosts(id);
         Ok(id)
     }
 
@@ -463,6 +464,7 @@ impl Controller {
         self.expected.extend(unconfirmed.map(|link| (link, None)));
         let flow = Flow::new(id, admission, reservation);
         self.flows.insert(flow);
+        self.end_hosts(id);
         self.promises_changed();
     }
 

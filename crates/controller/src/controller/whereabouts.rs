@@ -1,16 +1,18 @@
 //! What happens when it becomes known where a host is, or which addresses it has.
 
 use crate::desired::Subject;
+use crate::forwarding;
 use crate::hosts::Change;
 use crate::mac_table::Station;
-use crate::northbound::Event;
+use crate::northbound::{Dispute, Event, FlowId, MAX_DISPUTES_SHOWN, Requirement};
 use crate::place::PortId;
 use crate::punts::FrameClass;
 use crate::rules;
 
-use wire::ethernet::Header;
+use wire::ethernet::{Header, MacAddress};
 
 use super::Controller;
+use super::memory::Memory;
 
 impl Controller {
     /// Learns from a frame that came in by `port`.
@@ -18,13 +20,76 @@ impl Controller {
         if self.view.is_access(port) && FrameClass::of(header, payload) != FrameClass::Other {
             self.link_trust.host_seen(self.now, port);
         }
+        let place = (port, self.end(header.source));
         let (now, view) = (self.now, &mut self.view);
-        for change in self.hosts.learn(now, view, port, header, payload) {
+        for change in self.hosts.learn(now, view, place, header, payload) {
             if let Change::Moved { to, .. } = &change {
                 let station = Station::of(header.source, header.vlan);
                 self.forget_elsewhere(station, to.datapath);
             }
             self.tell_of_host(change);
+        }
+    }
+
+    /// Returns the name of the host with this address if it is elsewhere than at `port` and
+    /// no frame moves it.
+    pub(super) fn contested(&self, port: PortId, mac: MacAddress) -> Option<String> {
+        if mac.is_multicast() || !self.view.is_access(port) {
+            return None;
+        }
+        let home = self.hosts.held_at(&self.view, mac, self.end(mac))?;
+        (home != port).then(|| self.name_of_host(mac))
+    }
+
+    /// Returns where the host with this address is, as the flows say that begin or end at
+    /// it; nothing if none does, or its switch is gone.
+    fn end(&self, mac: MacAddress) -> Option<PortId> {
+        if self.flows.is_empty() {
+            return None;
+        }
+        let end = self.flows.home(&self.name_of_host(mac))?;
+        let known = self.view.host_by_mac(mac).and_then(|host| host.attachment);
+        let switch = self.view.switch(known.unwrap_or(end).datapath);
+        let is_gone = switch.is_some_and(|switch| self.view.is_cut_off(switch));
+        (!is_gone || self.is_settling() || self.memory != Memory::Complete).then_some(end)
+    }
+
+    fn name_of_host(&self, mac: MacAddress) -> String {
+        let known = self.view.host_by_mac(mac);
+        known.map_or_else(|| mac.to_string(), |host| host.name.clone())
+    }
+
+    /// Returns who claims to be an end of a flow, and is not where it is.
+    pub(super) fn disputes(&self, requirement: &Requirement) -> Vec<Dispute> {
+        let receivers = requirement.destinations.iter();
+        let ends = std::iter::once(&requirement.source).chain(receivers);
+        let disputes = ends.flat_map(|host| {
+            let contests = self.contests.of(self.now, host);
+            contests.map(|(at, contest)| Dispute {
+                host: host.clone(),
+                at,
+                contest,
+            })
+        });
+        disputes.take(MAX_DISPUTES_SHOWN).collect()
+    }
+
+    /// Has switches delete what they forward by reactive forwarding for hosts from which or
+    /// to which a flow has just been admitted, if there is any: it may have been forged.
+    pub(super) fn end_hosts(&mut self, id: FlowId) {
+        let Some((forwarding, flow)) = self.forwarding.as_mut().zip(self.flows.get(id)) else {
+            return;
+        };
+        let requirement = &flow.admission.requirement;
+        let names = std::iter::once(&requirement.source).chain(&requirement.destinations);
+        let macs = names.filter_map(|name| self.view.host(name).map(|host| host.mac));
+        let senders: Vec<MacAddress> = macs.filter(|mac| forwarding.take_sender(*mac)).collect();
+        for mac in senders {
+            for (slot, session) in self.sessions.iter() {
+                if session.datapath().is_some() {
+                    forwarding::emit_silence(mac, self.outbox.to(slot));
+                }
+            }
         }
     }
 

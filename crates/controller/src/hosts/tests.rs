@@ -82,6 +82,7 @@ fn a_configured_host_is_there_once_its_switch_is() {
         name: "relay".into(),
         mac: MAC,
         ipv4: None,
+        is_fixed: false,
         attachment: Some(port(2)),
         unpromised: None,
     };
@@ -232,6 +233,57 @@ fn a_host_that_was_named_with_its_port_stays_there() {
 }
 
 #[test]
+fn a_host_that_flows_need_stays_while_its_port_has_a_carrier_and_moves_then() {
+    let mut net = Net::new();
+    net.hear(1, &arp(MAC, V4));
+    net.end = Some(port(1));
+
+    let claims: Vec<Change> = (0..50)
+        .flat_map(|_| net.hear(2, &arp(MAC, Ipv4Addr::new(10, 0, 0, 9))))
+        .collect();
+    let before = net.view.host_by_mac(MAC).cloned().unwrap();
+    net.unplug(1);
+    let moved = net.hear(2, &arp(MAC, V4));
+
+    assert!(matches!(claims[..], [Change::Doubted { stays, .. }] if stays == port(1)));
+    assert_eq!(
+        (before.attachment, before.addresses.len()),
+        (Some(port(1)), 1)
+    );
+    assert!(matches!(moved[..], [Change::Moved { to, .. }] if to == port(2)));
+}
+
+#[test]
+fn a_host_that_only_flows_know_is_where_they_say() {
+    let mut net = Net::new();
+    net.end = Some(port(1));
+
+    net.hear(2, &arp(MAC, V4));
+
+    assert_eq!(net.view.host_by_mac(MAC).unwrap().attachment, Some(port(1)));
+}
+
+#[test]
+fn a_host_that_the_configuration_fixes_is_moved_by_no_frame() {
+    let mut net = Net::new();
+    let relay = HostParameters {
+        name: "relay".into(),
+        mac: MAC,
+        ipv4: None,
+        attachment: Some(port(1)),
+        is_fixed: true,
+        unpromised: None,
+    };
+    net.hosts = Hosts::new(vec![relay], &mut net.view);
+    net.hosts.attach(&mut net.view, DatapathId(1));
+
+    net.unplug(1);
+    net.hear(2, &arp(MAC, V4));
+
+    assert_eq!(net.view.host("relay").unwrap().attachment, Some(port(1)));
+}
+
+#[test]
 fn a_learned_host_can_be_named_and_removed() {
     let mut net = Net::new();
     net.hear(1, &arp(MAC, V4));
@@ -304,6 +356,8 @@ struct Net {
     view: View,
     hosts: Hosts,
     now: Instant,
+    /// Where flows say that the host is that is heard of.
+    end: Option<PortId>,
 }
 
 impl Net {
@@ -314,6 +368,7 @@ impl Net {
             view,
             hosts: Hosts::default(),
             now: Instant::ZERO,
+            end: None,
         }
     }
 
@@ -322,7 +377,8 @@ impl Net {
             return Vec::new();
         };
         let view = &mut self.view;
-        self.hosts.learn(self.now, view, port(at), &header, payload)
+        let place = (port(at), self.end);
+        self.hosts.learn(self.now, view, place, &header, payload)
     }
 
     fn set(&mut self, name: &str, attachment: Option<PortId>) -> Result<Vec<Change>, HostRefusal> {

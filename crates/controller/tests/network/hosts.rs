@@ -1,12 +1,10 @@
 //! Hosts that somebody names while the controller runs.
 
 use controller::northbound::{HostRefusal, StaticHost};
-use controller::place::PortId;
 use controller::view::{Host, Origin, View};
 use controller::{Event, Input, Reply, Request, StoreEvent, StoreWrite};
 use units::Duration;
 use wire::ethernet::MacAddress;
-use wire::openflow::{PortStatus, PortStatusReason, TransactionId};
 
 use crate::fake::{HOST_PORT, Network, group, port, requirement};
 use crate::{DIAMOND, fake};
@@ -118,7 +116,7 @@ fn a_host_whose_cable_is_out_for_long_is_forgotten_and_one_that_is_needed_is_not
     flow.destinations = vec![fake::mac(9).to_string()];
     network.admit(flow).unwrap();
 
-    plug(&mut network, at, false);
+    network.plug(at, false);
     network.pass(Duration::from_secs(200));
     let soon = known(&mut network);
     network.pass(Duration::from_secs(110));
@@ -137,25 +135,13 @@ fn a_host_whose_cable_is_back_in_time_stays_known() {
     network.trace_from(8, at, group(9));
 
     for _ in 0..3 {
-        plug(&mut network, at, false);
+        network.plug(at, false);
         network.pass(Duration::from_secs(200));
-        plug(&mut network, at, true);
+        network.plug(at, true);
         network.pass(Duration::from_secs(1));
     }
 
     assert_eq!(known(&mut network), [true, true, false]);
-}
-
-/// Plugs or unplugs what is at a port; its switch says so.
-fn plug(network: &mut Network, at: PortId, is_up: bool) {
-    let status = PortStatus {
-        reason: PortStatusReason::Modify,
-        port: fake::description(at.port.0, is_up),
-    };
-    let mut bytes = Vec::new();
-    status.emit(TransactionId(0), &mut bytes);
-    let connection = network.switches[&at.datapath.0].connection;
-    network.receive(connection.expect("it is connected"), &bytes);
 }
 
 /// Returns whether the configured host of switch 2 and the hosts 8 and 9 are known.

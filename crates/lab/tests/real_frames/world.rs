@@ -134,6 +134,7 @@ fn controller_config() -> controller::Config {
         name: name.to_owned(),
         mac: MacAddress([2, 0, 0, 0, 0, last]),
         ipv4: Some(address(last)),
+        is_fixed: false,
         attachment: Some(PortId::new(DatapathId(datapath), PortNumber(1))),
         unpromised: None,
     };

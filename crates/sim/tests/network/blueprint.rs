@@ -17,7 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use sim::Parts;
 use sim::parts::{End, LinkPart, Node, Processing, SwitchPart};
 use units::{BitRate, DataSize, Delay, Duration};
-use wire::ethernet::{EtherType, MacAddress, wire_size};
+use wire::ethernet::{EtherType, MacAddress, VlanTag, wire_size};
 use wire::openflow::{DatapathId, PortNumber};
 
 /// How long a flow may be interrupted.
@@ -31,6 +31,9 @@ const PROPAGATION: Delay = Delay::from_ns(50);
 const LARGEST_FRAME: DataSize = DataSize::from_bytes(1542);
 const CARRIER_DETECTION: Duration = Duration::from_ms(1);
 const CONTROL_DELAY: Duration = Duration::from_us(100);
+/// How many imitate a flow at the port of a host, and what they send together, at most.
+const INTRUDERS_AT_PORT: usize = 4;
+const INTRUDERS_RATE: BitRate = BitRate::from_mbps(1);
 /// A port of each switch into which nothing is plugged.
 const SPARE_PORT: u32 = 99;
 
@@ -66,6 +69,9 @@ pub struct Blueprint {
     /// At which switch each host is.
     pub hosts: Vec<usize>,
     pub wishes: Vec<Wish>,
+    pub intruders: Vec<Intruder>,
+    /// What is done with frames that no flow claims.
+    pub application: ApplicationKind,
     /// How many of a million frames are lost on each link between switches.
     pub loss_ppm: u32,
     budgets: Budgets,
@@ -86,6 +92,27 @@ const AMPLE: Budgets = Budgets {
     processing: Delay::from_us(500),
     port: Delay::from_us(500),
 };
+
+/// Who sends what looks like frames of a flow, at the port of a host that has nothing to
+/// do with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Intruder {
+    /// The host at whose port it is.
+    pub at: usize,
+    /// Which flow it imitates, if that is admitted.
+    pub flow: usize,
+    /// Whose address it takes.
+    pub claims: Claimed,
+    pub vlan: Option<VlanTag>,
+    pub phase: Duration,
+}
+
+/// An end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claimed {
+    Source,
+    Receiver,
+}
 
 /// A flow that is asked for.
 #[derive(Clone, Debug)]
@@ -131,6 +158,8 @@ impl Blueprint {
             links,
             hosts,
             wishes: Vec::new(),
+            intruders: Vec::new(),
+            application: ApplicationKind::Deterministic,
             loss_ppm: 0,
             budgets: Budgets {
                 processing: dice.pick(&[60, 120, 400].map(Delay::from_us)),
@@ -164,6 +193,8 @@ impl Blueprint {
                 class: 5,
                 phase: Duration::ZERO,
             }],
+            intruders: Vec::new(),
+            application: ApplicationKind::Deterministic,
             loss_ppm: 0,
             budgets: AMPLE,
             switches,
@@ -220,6 +251,8 @@ impl Blueprint {
             links,
             hosts: (0..16).map(|host| host / 8).collect(),
             wishes: (0..240).map(wish).collect(),
+            intruders: Vec::new(),
+            application: ApplicationKind::Deterministic,
             loss_ppm: 0,
             budgets: Budgets {
                 processing: Delay::from_us(2_500),
@@ -249,6 +282,31 @@ impl Blueprint {
             publish(Kind::Goose, 200, BitRate::from_mbps(2)),
         ];
         blueprint
+    }
+
+    /// Has somebody imitate the flows at the ports of all hosts that are no ends of them.
+    pub fn intrude(&mut self, dice: &mut Dice) {
+        for at in 0..self.hosts.len() {
+            for _ in 0..INTRUDERS_AT_PORT {
+                let flow = dice.below(self.wishes.len());
+                let wish = &self.wishes[flow];
+                if wish.source == at || wish.receivers.contains(&at) {
+                    continue;
+                }
+                let tag = VlanTag {
+                    priority: 7,
+                    drop_eligible: false,
+                    id: u16::try_from(dice.below(3)).unwrap(),
+                };
+                self.intruders.push(Intruder {
+                    at,
+                    flow,
+                    claims: dice.pick(&[Claimed::Source, Claimed::Receiver]),
+                    vlan: dice.pick(&[None, None, Some(tag)]),
+                    phase: dice.time_below(Duration::from_ms(60)),
+                });
+            }
+        }
     }
 
     fn wish(&self, dice: &mut Dice, phases: Phases) -> Wish {
@@ -437,7 +495,7 @@ impl Blueprint {
                 other_ports: self.port_parameters(HOST_RATE),
             },
             hosts: (0..self.hosts.len()).map(|host| self.host(host)).collect(),
-            applications: vec![Manifest::built_in(ApplicationKind::Deterministic)],
+            applications: vec![Manifest::built_in(self.application)],
             metric: Metric::Links,
             timers: Timers::default(),
             probe_key: None,
@@ -471,12 +529,14 @@ impl Blueprint {
             name: host_name(host),
             mac: host_mac(host),
             ipv4: Some(host_ip(host)),
+            is_fixed: false,
             attachment: Some(PortId::new(
                 datapath(switch),
                 self.port(switch, self.links.len() + host),
             )),
             unpromised: own
                 .map(|wish| wish.rate)
+                .chain((!self.intruders.is_empty()).then_some(INTRUDERS_RATE))
                 .reduce(|one, other| one + other)
                 .map(|rate| UnpromisedTraffic {
                     rate,

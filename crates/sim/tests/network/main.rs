@@ -9,6 +9,7 @@
 mod blueprint;
 mod half_deployed;
 mod intents;
+mod intruders;
 mod masters;
 mod moves;
 mod run;
@@ -193,9 +194,13 @@ fn assert_no_loss_after(outcome: &Outcome, flow: &Flow, after: Duration) {
 }
 
 fn seeds() -> RangeInclusive<u64> {
+    seeds_of(RUNS)
+}
+
+fn seeds_of(runs: u64) -> RangeInclusive<u64> {
     match fixed_seed() {
         Some(seed) => seed..=seed,
-        None => 1..=RUNS,
+        None => 1..=runs,
     }
 }
 

@@ -13,11 +13,11 @@ use measure::{Contract, FlowPlan, Promise, ReceiverIndex, Recorder};
 use sim::World;
 use sim::parts::{Fault, FaultAt};
 use sim::world::Counts;
-use units::{Duration, Instant};
+use units::{BitRate, Duration, Instant};
 use wire::ethernet::wire_size;
 
 use crate::blueprint::{
-    BEST_EFFORT, Blueprint, INTERRUPTION, Kind, Wish, group, host_ip, host_mac, udp_port,
+    BEST_EFFORT, Blueprint, Claimed, INTERRUPTION, Kind, Wish, group, host_ip, host_mac, udp_port,
 };
 
 /// How long anything may take that is no part of a test's claim.
@@ -32,6 +32,8 @@ pub struct Outcome {
     pub start: Instant,
     /// The flows that were admitted.
     pub flows: Vec<Flow>,
+    /// What became of what intruders sent.
+    pub intruders: Vec<FlowRecord>,
     /// What the controller said since traffic began.
     pub notices: Vec<(Instant, Event)>,
     /// What it answered to what it was asked meanwhile.
@@ -131,9 +133,12 @@ fn observe(
         panic!("a list of flows was asked for");
     };
     let counts = world.counts();
-    let flows = admitted.into_iter().zip(world.finish().flows);
+    let mut records = world.finish().flows;
+    let intruders = records.split_off(admitted.len());
+    let flows = admitted.into_iter().zip(records);
     Outcome {
         start,
+        intruders,
         flows: flows
             .map(|((flow, accepted), record)| Flow {
                 wish: blueprint.wishes[flow].clone(),
@@ -273,7 +278,95 @@ fn load(
             load.hosts[*host].receives.insert(index, receiver);
         }
     }
+    let is_admitted = |flow| admitted.iter().any(|(admitted, _)| *admitted == flow);
+    let intruders = blueprint.intruders.iter().enumerate();
+    for (number, intruder) in intruders.filter(|(_, it)| is_admitted(it.flow)) {
+        let flow = load.recorder.add(FlowPlan {
+            receivers: 1,
+            promise: None,
+            contract: None,
+            period: None,
+        });
+        let (source, key) = forged(blueprint, number, (start + intruder.phase, until));
+        load.catalogue.add(key, flow, Numbering::Unbounded);
+        load.hosts[intruder.at].sources.push(QueuedSource {
+            source,
+            flow,
+            queue: BEST_EFFORT,
+        });
+        for host in &mut load.hosts {
+            host.receives.insert(flow, ReceiverIndex(0));
+        }
+    }
     load
+}
+
+/// Returns what an intruder sends, and by what it is told from the flow that it imitates:
+/// what no entry looks at. These are frames as its source would send them, or answers of
+/// its receiver.
+fn forged(
+    blueprint: &Blueprint,
+    number: usize,
+    (start, until): (Instant, Instant),
+) -> (Source, FlowKey) {
+    let intruder = &blueprint.intruders[number];
+    let (flow, wish) = (intruder.flow, &blueprint.wishes[intruder.flow]);
+    let contract = Contract {
+        rate: BitRate::from_bps(100_000),
+        burst: wire_size(160) * 2,
+    };
+    let until = Some(until);
+    let own = u16::try_from(number).unwrap();
+    match (intruder.claims, wish.kind) {
+        (Claimed::Source, Kind::Goose) => {
+            let (destination, application) = (group(flow), 0x3000 + own);
+            let config = goose::Config {
+                source: host_mac(wish.source),
+                destination,
+                vlan: intruder.vlan,
+                application,
+                control_block: format!("flow-{flow}"),
+                min_time: Duration::from_ms(10),
+                max_time: Duration::from_ms(20),
+                changes: Vec::new(),
+                contract: Some(contract),
+                start,
+                until,
+                unix_origin_ns: 0,
+            };
+            let key = FlowKey::Goose {
+                destination,
+                application,
+            };
+            (Source::Goose(Goose::sized(&config, 160).unwrap()), key)
+        }
+        (claims, _) => {
+            let addresses = match claims {
+                Claimed::Source => addresses(flow, wish),
+                Claimed::Receiver => addresses(flow, wish).reversed(),
+            };
+            let [high, low] = own.to_be_bytes();
+            let addresses = Addresses {
+                vlan: intruder.vlan,
+                source: [10, 9, high, low].into(),
+                ..addresses
+            };
+            let key = FlowKey::Datagram {
+                source: addresses.source,
+                destination: addresses.destination,
+                port: addresses.destination_port,
+            };
+            let source = Udp::new(&udp::Config {
+                addresses,
+                frame_length: 160,
+                contract,
+                pattern: udp::Pattern::Greedy,
+                start,
+                until,
+            });
+            (Source::Udp(source), key)
+        }
+    }
 }
 
 fn plan(blueprint: &Blueprint, flow: usize, accepted: &Accepted) -> FlowPlan {

@@ -386,21 +386,39 @@ fn unknown_switch() -> SwitchParameters {
 
 fn host_parameters(scenario: &Scenario, index: usize) -> HostParameters {
     let host = &scenario.hosts[index];
-    let node = Node::Host(scenario::HostIndex(index));
-    let far = scenario.links[host.link.0].end_opposite(node);
-    let attachment = match (scenario.control.hosts, far.node) {
-        (HostDiscovery::Scenario, Node::Switch(switch)) => Some(PortId::new(
-            DatapathId(scenario.switches[switch.0].datapath_id),
-            PortNumber(far.port),
-        )),
-        (HostDiscovery::FirstFrame | HostDiscovery::Scenario, _) => None,
+    let attachment = match scenario.control.hosts {
+        HostDiscovery::Scenario => port_of_host(scenario, index),
+        HostDiscovery::FirstFrame => None,
     };
     HostParameters {
         name: host.name.clone(),
         mac: MacAddress(host.mac),
         ipv4: Some(host.ip),
         attachment,
+        is_fixed: false,
         unpromised: unpromised(scenario, index),
+    }
+}
+
+/// Attaches all hosts to the ports at which the scenario has them, from which no frame
+/// moves them.
+pub fn fix_hosts(scenario: &Scenario, hosts: &mut [HostParameters]) {
+    for (index, host) in hosts.iter_mut().enumerate() {
+        host.attachment = port_of_host(scenario, index);
+        host.is_fixed = host.attachment.is_some();
+    }
+}
+
+/// Returns the port of a switch that a host is connected to.
+fn port_of_host(scenario: &Scenario, index: usize) -> Option<PortId> {
+    let link = &scenario.links[scenario.hosts[index].link.0];
+    let far = link.end_opposite(Node::Host(scenario::HostIndex(index)));
+    match far.node {
+        Node::Switch(switch) => Some(PortId::new(
+            DatapathId(scenario.switches[switch.0].datapath_id),
+            PortNumber(far.port),
+        )),
+        Node::Host(_) => None,
     }
 }
 

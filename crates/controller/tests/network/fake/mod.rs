@@ -367,7 +367,20 @@ impl Network {
     /// Plugs the host of a switch into the port of another one's host, where it
     /// sends a frame.
     pub fn move_host(&mut self, host: u64, to: u64) {
+        self.plug(port(host, u64::from(HOST_PORT)), false);
         self.trace_from(host, port(to, u64::from(HOST_PORT)), MacAddress::BROADCAST);
+    }
+
+    /// Plugs or unplugs what is at a port; its switch says so.
+    pub fn plug(&mut self, at: PortId, is_up: bool) {
+        let status = PortStatus {
+            reason: PortStatusReason::Modify,
+            port: description(at.port.0, is_up),
+        };
+        let mut bytes = Vec::new();
+        status.emit(TransactionId(0), &mut bytes);
+        let connection = self.switches[&at.datapath.0].connection;
+        self.receive(connection.expect("it is connected"), &bytes);
     }
 
     /// Lets a host ask for an address at the port of another one's host, and returns
@@ -581,6 +594,7 @@ pub fn config(switches: u64, links: &[(u64, u64)]) -> Config {
         name: format!("h{switch}"),
         mac: mac(switch),
         ipv4: None,
+        is_fixed: false,
         attachment: Some(port(switch, u64::from(HOST_PORT))),
         unpromised: None,
     });

@@ -80,7 +80,15 @@ fn all(flows: &FlowsDocument) -> String {
     ];
     let promises = promises(flows.flows.iter().map(|flow| flow.promise.promise));
     let number = count(flows.flows.len(), "flow");
-    format!("{}{number} admitted, {promises}\n", draw(heads, &rows))
+    let disputed = flows.flows.iter().filter(|flow| !flow.disputes.is_empty());
+    let disputes = match disputed.count() {
+        0 => String::new(),
+        disputed => format!(", {} with disputed ends", count(disputed, "flow")),
+    };
+    format!(
+        "{}{number} admitted, {promises}{disputes}\n",
+        draw(heads, &rows)
+    )
 }
 
 fn row(flow: &FlowDocument) -> [String; 8] {
@@ -146,6 +154,14 @@ fn one(flow: &FlowDocument) -> String {
             format!("{path}, without {}", alternative.without),
         ));
     }
+    list.extend(flow.disputes.iter().map(|dispute| {
+        let (host, at) = (&dispute.host, &dispute.at);
+        let frames = dispute.frames;
+        (
+            "disputed",
+            format!("frames with the address of {host} came in at {at}: {frames}, and go nowhere"),
+        )
+    }));
     facts(&format!("{}, flow {}", admitted.name, admitted.id), &list)
 }
 

@@ -9,14 +9,19 @@ use scenario::{Scenario, SwitchIndex};
 
 use super::super::exit::Exit;
 use super::super::{scenario_file, text_file};
-use crate::experiment::plan::{Open, controller_config, unnamed_switch};
+use crate::experiment::plan::{Open, controller_config, fix_hosts, unnamed_switch};
 
 /// Reads the network file, if there is one, and the profile of switches that it
 /// does not name; or says on standard error why that cannot be.
 pub fn config(network: Option<&Path>, profile: &str) -> Result<Config, Exit> {
     let unnamed = scenario_with(profile)?;
     let known = match network {
-        Some(path) => controller_config(&scenario_file::read(path)?, Open::Usual),
+        Some(path) => {
+            let scenario = scenario_file::read(path)?;
+            let mut config = controller_config(&scenario, Open::Usual);
+            fix_hosts(&scenario, &mut config.hosts);
+            config
+        }
         None => Config {
             switches: Default::default(),
             hosts: Vec::new(),
@@ -53,6 +58,8 @@ fn scenario_with(profile: &str) -> Result<Scenario, Exit> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use units::Delay;
 
     use super::*;
@@ -81,6 +88,22 @@ mod tests {
         assert_eq!(modes.levels.len(), 2);
         assert!(modes.flows.is_empty());
         assert!(modes.change_bound > Delay::ZERO);
+    }
+
+    #[test]
+    fn hosts_are_at_the_ports_of_the_network_file_and_stay_there() {
+        let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+
+        let config = config(Some(&scenarios.join("afdx.toml")), "unknown-switch").unwrap();
+
+        let hosts = config.hosts.iter();
+        let ports: BTreeSet<_> = hosts.filter_map(|host| host.attachment).collect();
+        assert!(config.hosts.len() > 2);
+        // Each has a port of its own, at a switch of the file.
+        assert_eq!(ports.len(), config.hosts.len());
+        assert!(config.hosts.iter().all(|host| host.is_fixed));
+        let mut switches = ports.iter().map(|port| port.datapath);
+        assert!(switches.all(|switch| config.switches.contains_key(&switch)));
     }
 
     #[test]

@@ -435,6 +435,7 @@ pub fn config(map: &WideArea) -> Config {
         name: host_name(city),
         mac: host_address(city),
         ipv4: None,
+        is_fixed: false,
         attachment: Some(PortId::new(datapath(city), HOST_PORT)),
         unpromised: None,
     });

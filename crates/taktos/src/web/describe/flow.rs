@@ -1,13 +1,13 @@
 //! Flows and decisions, written down.
 
 use controller::modes::ModalFlowError;
-use controller::northbound::{Accepted, Decision, FlowSummary, Promise, Travels};
+use controller::northbound::{Accepted, Decision, Dispute, FlowSummary, Promise, Travels};
 use controller::refusal::Refusal;
 
 use super::{link, route, unix_ns};
 use crate::web::document::flow::{
-    Admitted, AlternativeDocument, DecisionDocument, FlowDocument, PromiseDocument, PromiseState,
-    TravelsDocument,
+    Admitted, AlternativeDocument, DecisionDocument, DisputeDocument, FlowDocument,
+    PromiseDocument, PromiseState, TravelsDocument,
 };
 use crate::web::document::{ProblemBody, RequirementDocument};
 use crate::web::problem::Problem;
@@ -19,6 +19,7 @@ impl From<&FlowSummary> for FlowDocument {
             travels: flow.travels.into(),
             promise: (&flow.promise).into(),
             installed: flow.installed,
+            disputes: flow.disputes.iter().map(Into::into).collect(),
             requirement: RequirementDocument::from(&flow.requirement),
         }
     }
@@ -37,6 +38,16 @@ impl From<&Promise> for PromiseDocument {
             },
             promise_since_ns: unix_ns(promise.since),
             promise_cause: promise.cause.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+impl From<&Dispute> for DisputeDocument {
+    fn from(dispute: &Dispute) -> Self {
+        Self {
+            host: dispute.host.clone(),
+            at: dispute.at.to_string(),
+            frames: dispute.contest.frames,
         }
     }
 }

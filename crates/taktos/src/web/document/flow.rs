@@ -26,8 +26,23 @@ pub struct FlowDocument {
     pub promise: PromiseDocument,
     /// Whether every switch that carries it has confirmed its entries.
     pub installed: bool,
+    /// Who claims to be an end of it, and is not where that is; 16 at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disputes: Vec<DisputeDocument>,
     /// What it requires.
     pub requirement: RequirementDocument,
+}
+
+/// Frames with the address of an end of a flow, at a port where that is not: a forged
+/// address, a loop, or a host that is somewhere else than somebody has said. They go nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DisputeDocument {
+    /// The name of the host.
+    pub host: String,
+    /// The port where they come in: the switch's datapath id in hexadecimal, and its number.
+    pub at: String,
+    /// How many came to the controller; a minute after the last, the dispute is over.
+    pub frames: u64,
 }
 
 /// What was accepted.

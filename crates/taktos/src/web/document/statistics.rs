@@ -45,6 +45,9 @@ pub struct CountersDocument {
     pub bad_messages: u64,
     /// Frames beyond the budget of their switch.
     pub punts_dropped: u64,
+    /// Frames from elsewhere with the address of a host that frames do not move.
+    #[serde(default)]
+    pub frames_contested: u64,
     /// LLDP frames that were no probes of this controller.
     pub foreign_probes: u64,
     /// Connections that were closed for what their peer did.

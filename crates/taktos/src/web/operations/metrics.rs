@@ -69,6 +69,11 @@ fn write_counters(page: &mut Page, counters: &CountersDocument) {
         counters.punts_dropped,
     );
     count(
+        "taktos_contested_frames_total",
+        "Frames from elsewhere with the address of a host that frames do not move.",
+        counters.frames_contested,
+    );
+    count(
         "taktos_foreign_probes_total",
         "LLDP frames that were no probes of this controller.",
         counters.foreign_probes,

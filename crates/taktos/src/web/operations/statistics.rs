@@ -49,6 +49,7 @@ impl Names {
             messages,
             bad_messages,
             punts_dropped,
+            frames_contested,
             foreign_probes,
             closed,
             ..
@@ -59,6 +60,7 @@ impl Names {
                 messages,
                 bad_messages,
                 punts_dropped,
+                frames_contested,
                 foreign_probes,
                 closed,
             },

@@ -1,0 +1,141 @@
+//! Who has the address of an end of a flow, and is not where that end is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use controller::northbound::{ApplicationKind, Dispute, Manifest};
+use controller::{Event, Reply, Request};
+use units::Duration;
+use wire::ethernet::MacAddress;
+
+use crate::DIAMOND;
+use crate::fake::{HOST_PORT, Network, PROMISED, group, mac, port, requirement};
+
+/// The flow goes from the first to the last switch, the others are on its way.
+const SOURCE: u64 = 1;
+const RECEIVER: u64 = 4;
+const APPLICATIONS: [ApplicationKind; 2] = [
+    ApplicationKind::Deterministic,
+    ApplicationKind::ReactiveForwarding,
+];
+
+#[test]
+fn a_frame_with_the_address_of_an_end_moves_nothing_and_goes_nowhere() {
+    for application in APPLICATIONS {
+        let mut network = started(application);
+        network
+            .admit(requirement("trip", SOURCE, &[RECEIVER], group(1)))
+            .unwrap();
+        let mut forged = 0;
+
+        for (claimed, at) in [
+            (SOURCE, 2),
+            (RECEIVER, 2),
+            (SOURCE, 3),
+            (SOURCE, 4),
+            (RECEIVER, 1),
+        ] {
+            for to in [
+                group(1),
+                MacAddress::BROADCAST,
+                mac(RECEIVER),
+                mac(SOURCE),
+                mac(2),
+            ] {
+                let place = port(at, u64::from(HOST_PORT));
+                let (reached, queues) = network.trace_from(claimed, place, to);
+
+                assert_eq!(
+                    reached,
+                    BTreeMap::new(),
+                    "{application:?} {claimed} {at} {to}"
+                );
+                assert!(!queues.contains(&u32::from(PROMISED)));
+                forged += 1;
+            }
+            let (reached, queues) = network.trace(SOURCE, group(1));
+            assert_eq!(reached, BTreeMap::from([(RECEIVER, 1)]));
+            assert_eq!(queues, BTreeSet::from([u32::from(PROMISED)]));
+        }
+
+        let moved = |event: &Event| matches!(event, Event::HostMoved { .. });
+        let doubted = |event: &Event| matches!(event, Event::HostDoubted { .. });
+        assert!(!network.events.iter().any(moved));
+        // One for each end, however many frames there were.
+        assert_eq!(network.events.iter().filter(|it| doubted(it)).count(), 2);
+        let disputes = disputes(&mut network);
+        let total: u64 = disputes.iter().map(|dispute| dispute.contest.frames).sum();
+        let hosts: BTreeSet<_> = disputes.iter().map(|it| it.host.as_str()).collect();
+        assert_eq!((total, hosts), (forged, BTreeSet::from(["h1", "h4"])));
+        assert_eq!(network.controller.counters().frames_contested, forged);
+        // Probes go on meanwhile, so time passes as it does.
+        network.pass(Duration::from_secs(61));
+        assert_eq!(self::disputes(&mut network), []);
+    }
+}
+
+#[test]
+fn a_receiver_whose_cable_is_out_may_appear_elsewhere() {
+    for application in APPLICATIONS {
+        let mut network = started(application);
+        network
+            .admit(requirement("trip", SOURCE, &[RECEIVER], group(1)))
+            .unwrap();
+
+        network.plug(port(RECEIVER, u64::from(HOST_PORT)), false);
+        network.trace_from(RECEIVER, port(3, u64::from(HOST_PORT)), mac(9));
+
+        assert_eq!(network.trace(SOURCE, group(1)).0, BTreeMap::from([(3, 1)]));
+    }
+}
+
+/// What an attacker had forwarded before the flow was admitted does not lead into it.
+#[test]
+fn what_was_forwarded_for_a_forged_source_ends_when_its_flow_begins() {
+    let mut network = started(ApplicationKind::ReactiveForwarding);
+    let (home, elsewhere) = (
+        port(SOURCE, u64::from(HOST_PORT)),
+        port(2, u64::from(HOST_PORT)),
+    );
+    network.trace(RECEIVER, MacAddress::BROADCAST);
+    let (reached, _) = network.trace_from(SOURCE, elsewhere, mac(RECEIVER));
+    assert_eq!(reached, BTreeMap::from([(RECEIVER, 1)]));
+    network.trace_from(SOURCE, home, MacAddress::BROADCAST);
+    let mut to_receiver = requirement("trip", SOURCE, &[RECEIVER], mac(RECEIVER));
+    to_receiver.matching.destination = Some(mac(RECEIVER));
+    network.admit(to_receiver).unwrap();
+
+    let (reached, queues) = network.trace_from(SOURCE, elsewhere, mac(RECEIVER));
+
+    assert_eq!((reached, queues.len()), (BTreeMap::new(), 0));
+}
+
+#[test]
+fn a_receiver_that_only_its_flow_remembers_is_not_taken_by_the_first_frame() {
+    let mut network = Network::started(4, &DIAMOND);
+    let (home, elsewhere) = (port(2, u64::from(HOST_PORT)), port(3, u64::from(HOST_PORT)));
+    network.trace_from(9, home, group(9));
+    let mut flow = requirement("trip", SOURCE, &[], group(1));
+    flow.destinations = vec![mac(9).to_string()];
+    network.admit(flow).unwrap();
+
+    network.restart_controller(4, &DIAMOND);
+    network.trace_from(9, elsewhere, group(9));
+
+    assert_eq!(network.trace(SOURCE, group(1)).0, BTreeMap::from([(2, 1)]));
+    assert_eq!(disputes(&mut network).len(), 1);
+}
+
+fn started(application: ApplicationKind) -> Network {
+    let mut network = Network::with(4, &DIAMOND, |config| {
+        config.applications = vec![Manifest::built_in(application)];
+    });
+    network.connect_all();
+    network
+}
+
+fn disputes(network: &mut Network) -> Vec<Dispute> {
+    match &network.request(Request::Flows)[..] {
+        [Reply::Flows(flows)] => flows[0].disputes.clone(),
+        other => panic!("{other:?}"),
+    }
+}
