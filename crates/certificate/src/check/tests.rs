@@ -371,6 +371,9 @@ fn second_copies_end_at_the_eliminator() {
     let mut twice = doubled.clone();
     twice.flows[0].copies.as_mut().unwrap().eliminator = None;
     assert_eq!(at_receiver(&doubled, 156_000_000), NONE);
+    // Behind it the window of the slower way counts: 3018.3 bit after 12,336.
+    assert_eq!(at_receiver(&doubled, 153_550_000), NONE);
+    assert!(!at_receiver(&doubled, 153_500_000).is_empty());
     assert!(!at_receiver(&twice, 156_000_000).is_empty());
 }
 
