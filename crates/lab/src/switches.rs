@@ -121,14 +121,14 @@ impl Settings {
         }
     }
 
-    /// Returns how the loop's own thread asks to be run.
+    /// Returns how the loop's own thread asks to be run: where the kernel forwards, beside
+    /// the hosts. A frame that waits in a queue is sent on by whoever hands the next one to
+    /// that queue, and would go on where that one runs.
     fn wish(&self) -> Wish {
+        let processor = self.processor.or(self.hosts);
         Wish {
             nice: HIGHEST_NICE,
-            placement: match self.processor {
-                Some(processor) => Placement::Only(processor),
-                None => self.elsewhere(),
-            },
+            placement: processor.map_or(Placement::Anywhere, Placement::Only),
         }
     }
 
