@@ -105,9 +105,9 @@ impl Settings {
 
     /// Has the calling thread run before all ordinary ones where the kernel forwards:
     /// it has little to do, and what it does others wait for.
-    pub(crate) fn hurry(&self) {
+    pub(crate) fn hurry(&self, rank: Rank) {
         match self.forwarding {
-            Forwarding::Kernel => scheduling::before_all_others(Rank::Act),
+            Forwarding::Kernel => scheduling::before_all_others(rank),
             Forwarding::Loop(_) => Urgency::Shared,
         };
     }
@@ -238,7 +238,8 @@ impl Switches {
             .name("packets".to_owned())
             .spawn(move || {
                 let granted = scheduling::apply(settings.wish());
-                settings.hurry();
+                // Hosts that are behind never sleep, and share a processor with it.
+                settings.hurry(Rank::Carry);
                 (packets.run(&should_stop), granted)
             })?;
         Ok(Self {
