@@ -9,6 +9,7 @@ mod cargo;
 mod check;
 mod citation;
 mod cites;
+mod drawn;
 mod failure;
 mod finding;
 mod fuzz;
@@ -18,7 +19,6 @@ mod modes;
 mod namespaces;
 mod neighbours;
 mod python;
-mod repeat_run;
 mod rivals;
 mod rooms;
 mod same_meaning;
@@ -60,13 +60,16 @@ usage: cargo xtask JOB
       [--first SEED]   one network in full; --record puts the tables into
       [--seed SEED] [--json] [--record]
                      docs/soundness.md
+  certificates       has what `taktos certify` writes verified, of drawn scenarios
+      [--networks NUMBER]  (100,000), on two threads; --seed takes one
+      [--first SEED] [--seed SEED]
+  promises           has an adversary look for a frame later than promised, on drawn
+      [--networks NUMBER]  networks (10,000) with flows that move, second copies and
+      [--first SEED] [--seed SEED]
+                     changes of mode, on two threads; --seed takes one
   modes              leads random networks (10,000) through violations, restarts, cuts,
       [--seeds NUMBER]   lost and forged signals: do all end in one mode? --seed shows one
       [--first SEED] [--seed SEED]
-  repeat-run         runs a scenario (scenarios/substation.toml) in the lab many times
-      [--runs NUMBER]    (30) and says what each run said; --stress puts every second
-      [--scenario FILE]  one beside `stress-ng --cpu 2 --io 1`; needs root, and the
-      [--stress] [--out DIR]  Debian package stress-ng for that
   neighbours         installs the other projects' programs that tests run beside ours
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
       [--target taktos|open-vswitch] [--engine kernel|packet|xdp]
@@ -99,8 +102,9 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["fuzz"] => fuzz::run(&workspace, None),
         ["same-meaning", words @ ..] => same_meaning::run(&workspace, words),
         ["soundness", words @ ..] => soundness::run(&workspace, words),
+        ["certificates", words @ ..] => drawn::CERTIFICATES.run(&workspace, words),
+        ["promises", words @ ..] => drawn::PROMISES.run(&workspace, words),
         ["modes", words @ ..] => modes::run(&workspace, words),
-        ["repeat-run", words @ ..] => repeat_run::run(&workspace, words),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),
         ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
         ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),

@@ -60,8 +60,6 @@ pub enum Rank {
     /// The highest but that of the kernel's own (`sched(7)`): for a thread that
     /// looks at the clock and no more.
     Watch,
-    /// For one that others who act wait for.
-    Carry,
     /// For one that has to act in time.
     Act,
 }
@@ -70,7 +68,6 @@ impl Rank {
     fn priority(self) -> i32 {
         match self {
             Self::Watch => 98,
-            Self::Carry => 60,
             Self::Act => 50,
         }
     }

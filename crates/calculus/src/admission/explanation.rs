@@ -47,7 +47,7 @@ pub struct HopShare {
 pub enum Competition {
     /// All frames compete for a processor.
     Processing {
-        /// The flow's own frames.
+        /// The flow's own frames; of two copies those of the base tree.
         own: FrameBucket,
         /// Those of all others.
         others: FrameBucket,
@@ -56,7 +56,8 @@ pub enum Competition {
     },
     /// Those of its own class and of more urgent ones compete for a port.
     Port {
-        /// The flow's own traffic as it arrives here.
+        /// The flow's own traffic as it arrives here; of two copies that of the base
+        /// tree.
         own: TokenBucket,
         /// That of all others of its class.
         own_class: TokenBucket,
@@ -105,7 +106,7 @@ impl Ledger {
 
     fn competition(&self, stage: &Stage, reservation: &Reservation) -> Competition {
         let load = self.load(reservation.stage);
-        match (stage, load.total(None), reservation.share()) {
+        match (stage, load.total(None), reservation.first().share) {
             (Stage::Processing { .. }, Load::Processing(frames), Share::Processing(own)) => {
                 Competition::Processing {
                     own,

@@ -68,6 +68,15 @@ impl Reservation {
         }
     }
 
+    /// Returns what comes by the first way of the flow, where it is.
+    pub(super) fn first(&self) -> &Arrival {
+        match &self.part {
+            Part::Whole(arrival)
+            | Part::Copies([arrival, _])
+            | Part::Instead { of: _, by: arrival } => arrival,
+        }
+    }
+
     /// Returns what it brings to a processor, and nothing if it is for a port.
     pub(super) fn frames(&self) -> FrameBucket {
         match self.share() {

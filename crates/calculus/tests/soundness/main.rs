@@ -5,9 +5,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod adversary;
 mod modes;
 mod simulation;
 mod wiring;
+
+use std::collections::BTreeSet;
 
 use calculus::admission::{
     Admitted, Background, CLASSES, FailureId, FrameBucket, Headroom, Hop, Ledger, MAX_DELAY,
@@ -105,11 +108,11 @@ fn no_queue_holds_more_frames_than_it_has_room_for() {
         };
         let room = least_room(&stages, &flows);
         let emissions = emissions(&flows, &mut random);
-        let conditions = conditions(&stages, &mut random);
+        let conditions = conditions(&stages, &flows, &mut random);
 
         let mut most = 0;
-        simulation::run(&stages, &flows, &emissions, conditions, |observation| {
-            if let Observation::Came { stage, frames } = observation
+        simulation::run(&stages, &flows, &emissions, &conditions, |observation| {
+            if let Observation::Came { stage, frames, .. } = observation
                 && matches!(stages[stage], Stage::Port { .. })
             {
                 let frames = u64::try_from(frames).unwrap();
@@ -183,12 +186,12 @@ fn a_port_reaches_its_bound() {
     let conditions = Conditions {
         processors_hesitate: true,
         flood_phase_ps: Some(LINK.time_to_send(FULL_FRAME).as_ps()),
-        detour: None,
+        detours: Vec::new(),
         outage: None,
     };
 
     let mut longest = Delay::ZERO;
-    simulation::run(&stages, &flows, &emissions, conditions, |observation| {
+    simulation::run(&stages, &flows, &emissions, &conditions, |observation| {
         if let Observation::Left { sojourn, .. } = observation {
             longest = longest.max(sojourn);
         }
@@ -207,12 +210,12 @@ fn a_processor_reaches_its_bound() {
     let conditions = Conditions {
         processors_hesitate: true,
         flood_phase_ps: None,
-        detour: None,
+        detours: Vec::new(),
         outage: None,
     };
 
     let mut longest = Delay::ZERO;
-    simulation::run(&stages, &flows, &emissions, conditions, |observation| {
+    simulation::run(&stages, &flows, &emissions, &conditions, |observation| {
         if let Observation::Left { sojourn, .. } = observation {
             longest = longest.max(sojourn);
         }
@@ -324,16 +327,17 @@ fn changing_trees_breaks_no_budget() {
         let conditions = Conditions {
             processors_hesitate: true,
             flood_phase_ps: Some(0),
-            detour: Some(Detour {
+            detours: vec![Some(Detour {
+                alternative: 0,
                 from_ps: from_us * 1_000_000,
                 until_ps: until_us * 1_000_000,
                 caught,
-            }),
+            })],
             outage: None,
         };
 
         let mut piled_up = false;
-        simulation::run(&stages, &flows, &emissions, conditions, |observation| {
+        simulation::run(&stages, &flows, &emissions, &conditions, |observation| {
             if let Observation::Left { stage, sojourn, .. } = observation {
                 let budget = stages[stage].budget(7).unwrap();
                 assert!(sojourn <= budget, "{sojourn} at {stage}, budget {budget}");
@@ -373,7 +377,7 @@ fn the_burst_of_the_slower_way_fits_when_the_quicker_one_breaks() {
     let conditions = Conditions {
         processors_hesitate: true,
         flood_phase_ps: Some(0),
-        detour: None,
+        detours: Vec::new(),
         outage: Some(Outage {
             stage: usize::try_from(quick).unwrap(),
             from_ps: 100_000_000,
@@ -390,7 +394,7 @@ fn the_burst_of_the_slower_way_fits_when_the_quicker_one_breaks() {
         &stages,
         &flows,
         &emissions,
-        conditions,
+        &conditions,
         |observation| match observation {
             Observation::Left { stage, sojourn, .. } => {
                 let budget = stages[stage].budget(7).unwrap();
@@ -456,15 +460,15 @@ fn run_flows(stages: &[Stage], flows: &[Request], random: &mut Prng) -> Option<U
         .map(|flow| ledger.admit(flow.clone()).unwrap())
         .collect();
     let emissions = emissions(flows, random);
-    let conditions = conditions(&stages, random);
-    let network = match conditions.detour {
-        None => Network::Unbroken,
-        Some(_) => Network::AnyFailure,
+    let conditions = conditions(&stages, flows, random);
+    let network = match conditions.detours.iter().any(Option::is_some) {
+        false => Network::Unbroken,
+        true => Network::AnyFailure,
     };
     let background = Background::of(&ledger, network);
 
     let mut usage = Usage::default();
-    simulation::run(&stages, flows, &emissions, conditions, |observation| {
+    simulation::run(&stages, flows, &emissions, &conditions, |observation| {
         usage = usage.max(match observation {
             Observation::Left {
                 flow,
@@ -482,14 +486,21 @@ fn run_flows(stages: &[Stage], flows: &[Request], random: &mut Prng) -> Option<U
                 }
             }
             Observation::Came { .. } => Usage::default(),
-            received @ Observation::Received { .. } => hold_guarantee(&received, flows, &admitted),
+            received @ Observation::Received { .. } => {
+                hold_guarantee(&received, flows, &admitted, &conditions.detours)
+            }
         });
     });
     Some(usage)
 }
 
 /// Holds what was received against what was promised.
-fn hold_guarantee(received: &Observation, flows: &[Request], admitted: &[Admitted]) -> Usage {
+fn hold_guarantee(
+    received: &Observation,
+    flows: &[Request],
+    admitted: &[Admitted],
+    detours: &[Option<Detour>],
+) -> Usage {
     match *received {
         Observation::Left { .. } | Observation::Came { .. } => Usage::default(),
         Observation::Received { flow, latency, .. } if flows[flow].redundant.is_some() => {
@@ -520,7 +531,8 @@ fn hold_guarantee(received: &Observation, flows: &[Request], admitted: &[Admitte
             latency,
             ..
         } => {
-            let (_, guarantee) = admitted[flow].alternatives[0];
+            let detour = detours[flow].unwrap();
+            let (_, guarantee) = admitted[flow].alternatives[detour.alternative];
             assert!(
                 latency <= guarantee,
                 "{latency}, guarantee {guarantee} on a detour"
@@ -534,22 +546,17 @@ fn percent_of(part: Delay, whole: Delay) -> u64 {
     part.as_ps() * 100 / whole.as_ps()
 }
 
-fn conditions(stages: &[Stage], random: &mut Prng) -> Conditions {
+fn conditions(stages: &[Stage], flows: &[Request], random: &mut Prng) -> Conditions {
     let from_ps = random.below(SENDING_PS / 2);
-    let caught = match random.below(2) {
-        0 => Caught::Never,
-        _ => Caught::AtSharedStages,
-    };
-    let detour = Detour {
-        from_ps,
-        until_ps: from_ps + random.below(SENDING_PS / 2),
-        caught,
+    let detours = match random.below(2) {
+        0 => detours(flows, from_ps, random),
+        _ => Vec::new(),
     };
     let flood_phase = random.below(LINK.time_to_send(FULL_FRAME).as_ps());
     Conditions {
         processors_hesitate: random.below(2) == 0,
         flood_phase_ps: (random.below(4) > 0).then_some(flood_phase),
-        detour: (random.below(2) == 0).then_some(detour),
+        detours,
         outage: (random.below(2) == 0).then_some(Outage {
             stage: random.index_below(stages.len().try_into().unwrap()),
             from_ps,
@@ -558,19 +565,80 @@ fn conditions(stages: &[Stage], random: &mut Prng) -> Conditions {
     }
 }
 
+/// Has one of the failures happen that are provided for. The flows that have an
+/// alternative for it are moved one after the other, or all at once.
+fn detours(flows: &[Request], from_ps: u64, random: &mut Prng) -> Vec<Option<Detour>> {
+    let failures: BTreeSet<_> = flows
+        .iter()
+        .flat_map(|flow| flow.alternatives.iter().map(|(failure, _)| *failure))
+        .collect();
+    let Some(count) = u64::try_from(failures.len())
+        .ok()
+        .filter(|count| *count > 0)
+    else {
+        return Vec::new();
+    };
+    let failure = failures.iter().nth(random.index_below(count)).unwrap();
+    let until_ps = from_ps + random.below(SENDING_PS / 2);
+    let apart_ps = [1, 2_000_000_000][random.index_below(2)];
+    let caught = [Caught::Never, Caught::AtSharedStages][random.index_below(2)];
+    let detour = |flow: &Request| {
+        let mut alternatives = flow.alternatives.iter();
+        let alternative = alternatives.position(|(of, _)| of == failure)?;
+        Some(Detour {
+            alternative,
+            from_ps: from_ps + random.below(apart_ps),
+            until_ps: until_ps + random.below(apart_ps),
+            caught,
+        })
+    };
+    flows.iter().map(detour).collect()
+}
+
+/// How a source sends: as soon as its buckets allow, from its phase on.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    phase_ps: u64,
+    sizes: Sizes,
+}
+
+/// Which of its frames a source sends.
+#[derive(Clone, Copy, Debug)]
+enum Sizes {
+    Largest,
+    Smallest,
+    Mixed,
+}
+
+impl Sending {
+    fn draw(phase_most_ps: u64, random: &mut Prng) -> Self {
+        Self {
+            phase_ps: random.below(phase_most_ps),
+            sizes: [Sizes::Largest, Sizes::Smallest, Sizes::Mixed][random.index_below(3)],
+        }
+    }
+}
+
 /// Lets every source send as soon as its bucket allows.
 fn emissions(flows: &[Request], random: &mut Prng) -> Vec<Emission> {
     let phase_most = [1, 50_000_000, 2_000_000_000][random.index_below(3)];
+    let sendings: Vec<_> = flows
+        .iter()
+        .map(|_| Sending::draw(phase_most, random))
+        .collect();
+    emissions_of(flows, &sendings, random)
+}
+
+fn emissions_of(flows: &[Request], sendings: &[Sending], random: &mut Prng) -> Vec<Emission> {
     let mut emissions = Vec::new();
-    for (flow, request) in flows.iter().enumerate() {
-        let sizes = random.below(3);
-        let mut now = random.below(phase_most);
+    for (flow, (request, sending)) in flows.iter().zip(sendings).enumerate() {
+        let mut now = sending.phase_ps;
         let mut buckets = Bucket::all_of(request, now);
         while now < SENDING_PS {
-            let size = match sizes {
-                0 => request.largest_frame,
-                1 => request.smallest_frame,
-                _ => random.between(request.smallest_frame, request.largest_frame),
+            let size = match sending.sizes {
+                Sizes::Largest => request.largest_frame,
+                Sizes::Smallest => request.smallest_frame,
+                Sizes::Mixed => random.between(request.smallest_frame, request.largest_frame),
             };
             now = Bucket::take_from_all(&mut buckets, size, now);
             emissions.push(Emission {

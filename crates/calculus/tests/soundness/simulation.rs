@@ -10,9 +10,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use calculus::admission::{CLASSES, Request, Stage, Tree};
 use units::{DataSize, Delay};
 
-/// When flows take their alternative instead of their base tree.
+/// When a flow takes an alternative instead of its base tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Detour {
+    /// The place of the alternative among those of the flow.
+    pub alternative: usize,
     pub from_ps: u64,
     pub until_ps: u64,
     pub caught: Caught,
@@ -28,14 +30,16 @@ pub enum Caught {
 }
 
 /// How the surroundings behave.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Conditions {
     /// Whether processors take their latency.
     pub processors_hesitate: bool,
     /// Whether ports are flooded, and when each is done with its first frame of
     /// that, unless that is a smaller one.
     pub flood_phase_ps: Option<u64>,
-    pub detour: Option<Detour>,
+    /// For each flow; each is moved at a time of its own. None at all if there are
+    /// fewer.
+    pub detours: Vec<Option<Detour>>,
     pub outage: Option<Outage>,
 }
 
@@ -59,7 +63,13 @@ pub struct Emission {
 #[derive(Clone, Copy, Debug)]
 pub enum Observation {
     /// It came to a stage, where its class has so many frames now.
-    Came { stage: usize, frames: usize },
+    Came {
+        flow: usize,
+        stage: usize,
+        frames: usize,
+        /// How long after it was sent.
+        after: Delay,
+    },
     /// It left a stage after some time there.
     Left {
         flow: usize,
@@ -80,7 +90,7 @@ pub fn run(
     stages: &[Stage],
     flows: &[Request],
     emissions: &[Emission],
-    conditions: Conditions,
+    conditions: &Conditions,
     mut observe: impl FnMut(Observation),
 ) {
     let mut simulation = Simulation {
@@ -111,7 +121,7 @@ pub fn run(
 struct Simulation<'a> {
     stages: &'a [Stage],
     flows: &'a [Request],
-    conditions: Conditions,
+    conditions: &'a Conditions,
     servers: Vec<Server>,
     events: BTreeMap<(u64, u64), Event>,
     scheduled: u64,
@@ -141,7 +151,8 @@ struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
     Base,
-    Alternative,
+    /// The alternative in this place.
+    Alternative(usize),
     /// That of second copies.
     Redundant,
 }
@@ -189,7 +200,7 @@ impl Simulation<'_> {
 
     fn emit(&mut self, number: usize, emission: Emission) {
         let request = &self.flows[emission.flow];
-        let route = self.route_at(emission.at_ps, request);
+        let route = self.route_at(emission.at_ps, emission.flow);
         let tree = tree(request, route);
         for (hop, _) in tree
             .hops
@@ -225,8 +236,10 @@ impl Simulation<'_> {
         };
         self.servers[stage].queues[queue].push_back(frame);
         observe(Observation::Came {
+            flow: frame.flow,
             stage,
             frames: self.servers[stage].holds(queue, self.flows),
+            after: Delay::from_ps(now - frame.born_ps),
         });
         if self.servers[stage].busy.is_none() {
             let hesitation = match &self.stages[stage] {
@@ -292,8 +305,8 @@ impl Simulation<'_> {
         if lost || self.is_second_copy(frame, stage) {
             return;
         }
-        if self.catches_frames() {
-            let route = self.route_at(now, request);
+        if frame.route != Route::Redundant && self.catches_frames(frame.flow) {
+            let route = self.route_at(now, frame.flow);
             let hops = &tree(request, route).hops;
             if let Some(hop) = hops.iter().position(|hop| index(hop.stage.0) == stage) {
                 frame = Frame {
@@ -346,17 +359,21 @@ impl Simulation<'_> {
         eliminator.is_some_and(|at| index(at.0) == stage) && !self.handed_on.insert(frame.number)
     }
 
-    fn catches_frames(&self) -> bool {
-        let detour = self.conditions.detour;
+    fn detour(&self, flow: usize) -> Option<Detour> {
+        self.conditions.detours.get(flow).copied().flatten()
+    }
+
+    fn catches_frames(&self, flow: usize) -> bool {
+        let detour = self.detour(flow);
         detour.is_some_and(|detour| detour.caught == Caught::AtSharedStages)
     }
 
-    fn route_at(&self, now: u64, request: &Request) -> Route {
-        let detour = self.conditions.detour;
-        let broken = detour.is_some_and(|d| (d.from_ps..d.until_ps).contains(&now));
-        match broken && !request.alternatives.is_empty() {
-            true => Route::Alternative,
-            false => Route::Base,
+    fn route_at(&self, now: u64, flow: usize) -> Route {
+        match self.detour(flow) {
+            Some(detour) if (detour.from_ps..detour.until_ps).contains(&now) => {
+                Route::Alternative(detour.alternative)
+            }
+            Some(_) | None => Route::Base,
         }
     }
 
@@ -369,19 +386,35 @@ impl Simulation<'_> {
 fn tree(request: &Request, route: Route) -> &Tree {
     match route {
         Route::Base => &request.base,
-        Route::Alternative => &request.alternatives[0].1,
+        Route::Alternative(at) => &request.alternatives[at].1,
         Route::Redundant => &request.redundant.as_ref().expect("it has copies").tree,
     }
 }
 
 /// Returns the hops to which a second copy goes when a frame leaves the last stage
-/// that it passes undoubled: here the first, as in all networks of this test.
+/// that it passes undoubled: those of the redundant tree behind that stage which are
+/// not the same in the base tree.
 fn doubled(request: &Request, frame: Frame) -> Option<Vec<usize>> {
-    let redundant = request.redundant.as_ref()?;
-    let is_first = frame.route == Route::Base && frame.hop == 0;
-    let hops = redundant.tree.hops.iter().enumerate();
-    let next = hops.filter(|(_, hop)| is_first && hop.parent == Some(0));
-    Some(next.map(|(at, _)| at).collect())
+    let redundant = &request.redundant.as_ref()?.tree;
+    if frame.route != Route::Base {
+        return None;
+    }
+    let at = twin(&request.base, redundant, frame.hop)?;
+    let hops = redundant.hops.iter().enumerate();
+    let behind = hops.filter(|(_, hop)| hop.parent == Some(at));
+    let parts = behind.filter(|(hop, _)| twin(redundant, &request.base, *hop).is_none());
+    Some(parts.map(|(hop, _)| hop).collect())
+}
+
+/// Returns the hop of `other` to which the same stages lead as to one of `tree`.
+fn twin(tree: &Tree, other: &Tree, hop: usize) -> Option<usize> {
+    let before = match tree.hops[hop].parent {
+        None => None,
+        Some(parent) => Some(twin(tree, other, parent)?),
+    };
+    let stage = tree.hops[hop].stage;
+    let mut hops = other.hops.iter();
+    hops.position(|hop| hop.stage == stage && hop.parent == before)
 }
 
 fn index(stage: u32) -> usize {

@@ -1,10 +1,13 @@
-//! Switches that are wired otherwise than in a ring: in a row, as a tree, as a
-//! random mesh.
+//! Switches that are wired in a row, in a ring, as a tree, as a random mesh or as a
+//! torus.
 
-use calculus::admission::{Request, Stage, Tree};
-use units::{DataSize, Delay};
+use std::collections::BTreeSet;
 
-use super::{FAILURE, FULL_FRAME, Prng, Ring, id, port, processor};
+use calculus::admission::{FailureId, Redundant, Request, Stage, Tree};
+use calculus::min_plus::TokenBucket;
+use units::{BitRate, DataSize, Delay};
+
+use super::{FAILURE, FULL_FRAME, LINK, Prng, Ring, id, of_messages, port, processor};
 
 /// How switches are wired.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +18,10 @@ pub enum Shape {
     Tree,
     /// A tree and some more cables, so that there are cycles and other ways.
     Mesh,
+    /// Each to the next one and the last to the first.
+    Ring,
+    /// Three by three, each row and each column a ring.
+    Torus,
 }
 
 /// Switches and the cables between them. Stages are the processors, the ports
@@ -26,13 +33,24 @@ pub struct Wiring {
 
 impl Wiring {
     pub fn draw(shape: Shape, random: &mut Prng) -> Self {
-        let switches = 2 + random.below(5);
-        let mut cables: Vec<_> = (1..switches)
-            .map(|at| match shape {
-                Shape::Tandem => (at - 1, at),
-                Shape::Tree | Shape::Mesh => (random.below(at), at),
-            })
-            .collect();
+        let switches = match shape {
+            Shape::Tandem | Shape::Tree | Shape::Mesh => 2 + random.below(5),
+            Shape::Ring => 3 + random.below(4),
+            Shape::Torus => 9,
+        };
+        let mut cables: Vec<_> = match shape {
+            Shape::Torus => (0..9).map(|at| (at, at / 3 * 3 + (at + 1) % 3)).collect(),
+            Shape::Tandem | Shape::Ring => (1..switches).map(|at| (at - 1, at)).collect(),
+            Shape::Tree | Shape::Mesh => {
+                let before = (1..switches).map(|at| (random.below(at), at));
+                before.collect()
+            }
+        };
+        match shape {
+            Shape::Torus => cables.extend((0..9).map(|at| (at, (at + 3) % 9))),
+            Shape::Ring => cables.push((switches - 1, 0)),
+            Shape::Tandem | Shape::Tree | Shape::Mesh => {}
+        }
         if matches!(shape, Shape::Mesh) {
             for _ in 0..switches {
                 let (one, other) = (random.below(switches), random.below(switches));
@@ -70,6 +88,77 @@ impl Wiring {
             flow.alternatives.push((FAILURE, other));
         }
         flow
+    }
+
+    /// Draws a flow of messages: bursts of up to 20 frames over the link of a host,
+    /// counted by their sizes or as messages, alone or in two copies, or with another
+    /// way for each cable that may break.
+    pub fn messages(&self, random: &mut Prng) -> Request {
+        let mut flow = self.flow(random);
+        flow.alternatives.clear();
+        flow.burst = flow.largest_frame * (1 + random.below(20));
+        let host = [LINK, LINK, BitRate::from_mbps(1_000)][random.index_below(3)];
+        flow.peak = (random.below(4) > 0).then(|| TokenBucket::new(host, flow.largest_frame * 2));
+        flow.burst = flow.burst.max(flow.largest_frame * 2);
+        if random.below(3) == 0 {
+            flow = of_messages(flow, random);
+            flow.burst = flow.burst.max(flow.largest_frame * 2);
+        }
+        match random.below(6) {
+            0 => flow,
+            1 => self.doubled(flow, random),
+            _ => self.restored(flow, random),
+        }
+    }
+
+    /// Gives a flow a way around each cable on its own, as far as there are any.
+    fn restored(&self, mut flow: Request, random: &mut Prng) -> Request {
+        let ports = flow.base.hops.iter().map(|hop| u64::from(hop.stage.0));
+        let hosts = self.switches + 2 * u64::try_from(self.cables.len()).unwrap();
+        let cables: BTreeSet<u64> = ports
+            .filter(|stage| (self.switches..hosts).contains(stage))
+            .map(|port| (port - self.switches) / 2)
+            .collect();
+        let (from, to) = (self.first(&flow.base), self.last(&flow.base));
+        for cable in cables {
+            // A walk at random; it may happen to take the cable.
+            let around = (0..8)
+                .map(|_| self.way(from, to, random))
+                .find(|way| !self.takes(way, cable));
+            if let Some(around) = around {
+                let failure = FailureId(u32::try_from(cable).unwrap());
+                flow.alternatives.push((failure, around));
+            }
+        }
+        flow
+    }
+
+    /// Has each frame sent on another way as well, if there is one; the receivers, or
+    /// the last switch, drop what comes second.
+    fn doubled(&self, mut flow: Request, random: &mut Prng) -> Request {
+        let (from, to) = (self.first(&flow.base), self.last(&flow.base));
+        let tree = self.way(from, to, random);
+        if tree != flow.base {
+            let eliminator = (random.below(2) == 0).then(|| id(to));
+            flow.redundant = Some(Box::new(Redundant { tree, eliminator }));
+        }
+        flow
+    }
+
+    fn first(&self, tree: &Tree) -> u64 {
+        u64::from(tree.hops[0].stage.0)
+    }
+
+    fn last(&self, tree: &Tree) -> u64 {
+        let hosts = self.switches + 2 * u64::try_from(self.cables.len()).unwrap();
+        u64::from(tree.hops.last().unwrap().stage.0) - hosts
+    }
+
+    fn takes(&self, way: &Tree, cable: u64) -> bool {
+        let ports = self.switches + 2 * cable..self.switches + 2 * cable + 2;
+        way.hops
+            .iter()
+            .any(|hop| ports.contains(&hop.stage.0.into()))
     }
 
     /// Returns one of the ways, found by walking at random and back out of dead

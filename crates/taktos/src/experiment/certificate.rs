@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use calculus::admission::{Ledger, StageId, Tree};
 use certificate::document::{
-    Alternative, Certificate, Changes, FORMAT, Flow, Level, PortBudget, ProcessorBudget,
+    Alternative, Certificate, Changes, Copies, Demand, FORMAT, Flow, Level, PortBudget,
+    ProcessorBudget, Protection,
 };
 use controller::admission::Place;
 use controller::northbound::{PromisedFlow, Promises};
@@ -105,7 +106,7 @@ impl<'a> Atlas<'a> {
         std::iter::once(source).chain(ports).collect()
     }
 
-    fn flow(&self, demand: certificate::document::Demand, promised: &PromisedFlow) -> Flow {
+    fn flow(&self, demand: Demand, promised: &PromisedFlow) -> Flow {
         let request = self.promises.ledger.request(promised.reservation);
         let request = request.expect("the ledger has what is promised");
         let mut hosts = self.scenario.hosts.iter();
@@ -119,12 +120,25 @@ impl<'a> Atlas<'a> {
             })
         });
         let guarantees = promised.at_levels.iter().copied();
+        let copies = request.redundant.as_ref().map(|redundant| Copies {
+            path: self.links_of(source, &redundant.tree),
+            eliminator: redundant
+                .eliminator
+                .map(|stage| places::name_of(self.scenario, self.place(stage))),
+        });
+        let protection = match copies {
+            Some(_) => Protection::Copies,
+            None => demand.protection,
+        };
         Flow {
             guarantees_ps: guarantees.map(|it| it.map(Delay::as_ps)).collect(),
             path: self.links_of(source, &request.base),
             alternatives: alternatives.collect(),
-            copies: None,
-            demand,
+            copies,
+            demand: Demand {
+                protection,
+                ..demand
+            },
         }
     }
 
@@ -134,7 +148,9 @@ impl<'a> Atlas<'a> {
             return;
         };
         let others = request.alternatives.iter().map(|(_, tree)| tree);
-        for hop in others.chain([&request.base]).flat_map(|tree| &tree.hops) {
+        let copies = request.redundant.iter().map(|redundant| &redundant.tree);
+        let trees = others.chain(copies).chain([&request.base]);
+        for hop in trees.flat_map(|tree| &tree.hops) {
             let class = match self.place(hop.stage) {
                 Place::Port(_) => class,
                 Place::Switch(_) => 0,

@@ -131,7 +131,6 @@ impl World for SimWorld {
             stalls: None,
             interruptions: Interruptions::default(),
             unseen: Vec::new(),
-            busy: None,
             notes,
             machine: None,
         })

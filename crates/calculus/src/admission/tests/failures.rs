@@ -91,11 +91,18 @@ fn copies_come_from_where_each_of_them_does() {
         eliminator: Some(StageId(6)),
     }));
     let mut ledger = ledger();
-    ledger.admit(request).unwrap();
+    let admitted = ledger.admit(request.clone()).unwrap();
 
     let arrivals = ledger.load(StageId(6)).arrivals(None, &[]);
 
     assert_eq!(arrivals.origins(), [Some(StageId(1)), Some(StageId(5))]);
+    let hops = ledger.explain(admitted.id).unwrap().hops;
+    let Competition::Processing { own, .. } = hops[2].competition else {
+        panic!("{hops:?}")
+    };
+    let window = Delay::from_us(124 + PROCESSOR_BUDGET_US + PORT_BUDGET_US);
+    let of_base = request.frames_of(request.traffic()).spread_by(window);
+    assert_eq!(own, of_base, "one copy");
 }
 
 /// Whoever asks whether one flow more fits, and whoever has admitted it, sees the

@@ -1,0 +1,270 @@
+//! What certify writes, verify proves: scenarios drawn from seeds go through the code of
+//! `taktos certify` and `taktos verify`, which share nothing but the document.
+//!
+//! No scenario asks for second copies yet, so in some networks restored flows are
+//! promised two copies instead, on the two ways that they have.
+//!
+//! `cargo xtask certificates` asks more of them; `TAKTOS_SEED=… cargo test -p taktos
+//! --test certificates` has one again and shows it.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod drawn_scenario;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use calculus::admission::{Hop, Redundant, Request, StageId, Tree};
+use certificate::Certificate;
+use controller::admission::Place;
+use controller::northbound::Promises;
+use scenario::Scenario;
+use sim::servers::random::Random;
+use taktos::experiment::{Admission, Experiment, certificate};
+
+/// Networks in a run of the tests.
+const NETWORKS: u64 = 2_000;
+/// After how many networks it is said how far it has come.
+const PROGRESS: u64 = 1_000;
+
+/// What became of the flows of networks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    networks: usize,
+    promised: usize,
+    refused: usize,
+    restored: usize,
+    peaks: usize,
+    copies: usize,
+}
+
+impl Tally {
+    fn and(self, other: Self) -> Self {
+        Self {
+            networks: self.networks + other.networks,
+            promised: self.promised + other.promised,
+            refused: self.refused + other.refused,
+            restored: self.restored + other.restored,
+            peaks: self.peaks + other.peaks,
+            copies: self.copies + other.copies,
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "replays one seed")]
+fn what_certify_writes_verify_proves() {
+    let tally = match std::env::var("TAKTOS_SEED") {
+        Ok(seed) => {
+            let seed = seed.parse().expect("a number");
+            println!("{}", drawn_scenario::text(seed));
+            certify_and_verify_all(seed, seed + 1)
+        }
+        Err(_) => certify_and_verify_all(0, NETWORKS),
+    };
+
+    println!("{tally:?}");
+    // What promises nothing would be proven as well.
+    if tally.networks > 1 {
+        assert!(tally.promised > 2 * tally.networks, "{tally:?}");
+        for there in [tally.restored, tally.peaks, tally.copies * 8] {
+            assert!(there > tally.networks, "{tally:?}");
+        }
+    }
+}
+
+/// The same for as long as somebody wants to wait.
+#[test]
+#[ignore = "takes long: cargo xtask certificates"]
+#[expect(clippy::disallowed_methods, reason = "is told how much to do")]
+fn of_many_networks_what_certify_writes_verify_proves() {
+    let number = |name| std::env::var(name).map_or(0, |it| it.parse().expect("a number"));
+    let (first, networks): (u64, u64) = (number("TAKTOS_FIRST"), number("TAKTOS_NETWORKS"));
+    println!("{:#?}", certify_and_verify_all(first, first + networks));
+}
+
+/// A scenario that nobody could run would prove nothing.
+#[test]
+fn every_drawn_scenario_is_well_formed() {
+    let mistakes = (0..NETWORKS).filter_map(|seed| {
+        let mistake = scenario_of(seed).err()?;
+        Some(format!(
+            "{}\nseed {seed}: {mistake}\n",
+            drawn_scenario::text(seed)
+        ))
+    });
+
+    let mistakes: Vec<_> = mistakes.take(5).collect();
+
+    assert!(mistakes.is_empty(), "{}", mistakes.concat());
+}
+
+/// Takes all seeds from `first` to before `end`, on two threads.
+///
+/// # Panics
+///
+/// At the first of which the certificate is not proven.
+fn certify_and_verify_all(first: u64, end: u64) -> Tally {
+    let next = AtomicU64::new(first);
+    let work = || {
+        let mut tally = Tally::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                return tally;
+            }
+            match certify_and_verify(seed) {
+                Ok(of_network) => tally = tally.and(of_network),
+                Err(why) => {
+                    next.store(end, Ordering::Relaxed);
+                    let text = drawn_scenario::text(seed);
+                    panic!("{text}\nseed {seed}: {why}");
+                }
+            }
+            if (seed - first + 1).is_multiple_of(PROGRESS) && end - first > NETWORKS {
+                println!("{} networks", seed - first + 1);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let tally = work();
+        tally.and(other.join().expect("every certificate is proven"))
+    })
+}
+
+fn scenario_of(seed: u64) -> Result<Scenario, String> {
+    let text = drawn_scenario::text(seed);
+    let mut load = |file: &str| match file {
+        drawn_scenario::RECORDING => Ok(drawn_scenario::recording(seed)),
+        _ => unreachable!("{file} is not drawn"),
+    };
+    Scenario::parse("drawn.toml", &text, &mut load).map_err(|error| format!("{error:?}"))
+}
+
+/// Writes the certificate of a drawn scenario and has it verified.
+///
+/// # Errors
+///
+/// What the verifier has against it.
+fn certify_and_verify(seed: u64) -> Result<Tally, String> {
+    let scenario = scenario_of(seed)?;
+    let stop = AtomicBool::new(false);
+    let (admissions, mut promises) = Experiment::deciding(&scenario, &stop)
+        .promises()
+        .map_err(|error| format!("no decision: {error}"))?;
+    let mut random = Random::new(seed);
+    let mut tally = Tally {
+        networks: 1,
+        promised: promises.flows.len(),
+        refused: admissions.iter().filter(|it| it.decision.is_err()).count(),
+        ..Tally::default()
+    };
+    for request in promises
+        .ledger
+        .ids()
+        .filter_map(|id| promises.ledger.request(id))
+    {
+        tally.restored += usize::from(!request.alternatives.is_empty());
+        tally.peaks += usize::from(request.peak.is_some());
+    }
+    verify(&scenario, &admissions, &promises)?;
+    // Those of a level are not the only ones that count.
+    if scenario.modes.is_none() {
+        tally.copies = promise_copies(&mut promises, &mut random);
+    }
+    if tally.copies > 0 {
+        verify(&scenario, &[], &promises).map_err(|why| format!("with copies: {why}"))?;
+    }
+    Ok(tally)
+}
+
+/// Has the verifier read what is written, and compares what it proves with what was
+/// promised.
+fn verify(
+    scenario: &Scenario,
+    admissions: &[Admission],
+    promises: &Promises,
+) -> Result<(), String> {
+    if promises.flows.is_empty() {
+        return Ok(()); // Who promises nothing certifies nothing.
+    }
+    let written = certificate(scenario, promises).write();
+    let read = Certificate::read(&written).map_err(|error| format!("unreadable: {error}"))?;
+    let proven =
+        certificate::check(&read).map_err(|objections| format!("not proven: {objections:#?}"))?;
+    for admission in admissions {
+        let Ok(accepted) = &admission.decision else {
+            continue;
+        };
+        let Some(promised) = accepted.guarantee else {
+            continue;
+        };
+        let name = &scenario.flows[admission.flow].name;
+        let of_flow = proven.promises.iter().filter(|it| it.flow == *name);
+        let found = of_flow.map(|it| it.guarantee).max();
+        if found != Some(promised) {
+            return Err(format!(
+                "{name} was promised {promised}, proven is {found:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Promises some of the restored flows two copies of each frame, on the two ways that
+/// they have, and returns how many that are. Others go to make room for them.
+fn promise_copies(promises: &mut Promises, random: &mut Random) -> usize {
+    let mut copies = 0;
+    for mut flow in std::mem::take(&mut promises.flows) {
+        let id = flow.reservation;
+        if random.in_percent(40) {
+            promises.ledger.withdraw(id);
+            continue;
+        }
+        let restored = promises.ledger.request(id);
+        let restored = restored.filter(|request| !request.alternatives.is_empty());
+        let restored = restored.filter(|_| random.in_percent(70));
+        if let Some(doubled) = restored.and_then(|it| doubled(it, promises, random)) {
+            promises.ledger.withdraw(id);
+            let Ok(admitted) = promises.ledger.admit(doubled) else {
+                continue;
+            };
+            flow.reservation = admitted.id;
+            flow.guarantee = admitted.guarantee;
+            flow.at_levels = vec![Some(admitted.guarantee)];
+            copies += 1;
+        }
+        promises.flows.push(flow);
+    }
+    copies
+}
+
+/// Returns a restored flow that sends two copies instead, if it has two ways that share
+/// no link between switches. Who drops the second is the receiver, or the last switch
+/// that both reach.
+fn doubled(request: &Request, promises: &Promises, random: &mut Random) -> Option<Request> {
+    let mut request = request.clone();
+    let place = |stage: StageId| promises.places[usize::try_from(stage.0).expect("a place")];
+    let cable = |hop: &Hop| match place(hop.stage) {
+        Place::Switch(_) => None,
+        Place::Port(port) => {
+            let mut cables = promises.failures.iter();
+            cables.position(|cable| cable.both().contains(&port))
+        }
+    };
+    let between = |tree: &Tree| -> BTreeSet<usize> { tree.hops.iter().filter_map(cable).collect() };
+    let of_base = between(&request.base);
+    let alternatives = std::mem::take(&mut request.alternatives).into_iter();
+    let mut trees = alternatives.map(|(_, tree)| tree);
+    let tree = trees.find(|tree| between(tree).is_disjoint(&of_base))?;
+    let mut both = request.base.hops.iter().rev().map(|hop| hop.stage);
+    let last = both.find(|stage| {
+        matches!(place(*stage), Place::Switch(_)) && tree.hops.iter().any(|hop| hop.stage == *stage)
+    });
+    request.redundant = Some(Box::new(Redundant {
+        tree,
+        eliminator: last.filter(|_| random.in_percent(60)),
+    }));
+    Some(request)
+}

@@ -1,0 +1,79 @@
+//! `cargo xtask certificates` and `cargo xtask promises`: the long forms of two tests
+//! that draw networks from seeds, released and on two threads.
+//!
+//! The one has what `taktos certify` writes verified, the other has an adversary look for
+//! a frame that is later than promised. Both end at the first seed that shows a mistake.
+
+use std::process::ExitCode;
+
+use crate::cargo::Cargo;
+use crate::failure::Failure;
+use crate::workspace::Workspace;
+
+/// A test with a long form.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    name: &'static str,
+    package: &'static str,
+    target: &'static str,
+    test: &'static str,
+    /// Networks that are drawn if nothing else is asked for.
+    networks: &'static str,
+}
+
+/// What certify writes, verify proves.
+pub const CERTIFICATES: Job = Job {
+    name: "certificates",
+    package: "taktos",
+    target: "certificates",
+    test: "of_many_networks_what_certify_writes_verify_proves",
+    networks: "100000",
+};
+/// No frame is later than promised, while flows move and modes change.
+pub const PROMISES: Job = Job {
+    name: "promises",
+    package: "calculus",
+    target: "soundness",
+    test: "adversary::of_many_networks_none_breaks_a_promise",
+    networks: "10000",
+};
+
+impl Job {
+    /// Runs the long form.
+    ///
+    /// # Errors
+    ///
+    /// If an argument is none of these, or cargo cannot be started.
+    pub fn run(self, workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode, Failure> {
+        let (mut networks, mut first) = (self.networks, "0");
+        let mut words = arguments;
+        while let [name, value, rest @ ..] = words {
+            match *name {
+                "--networks" => networks = value,
+                "--first" => first = value,
+                "--seed" => (networks, first) = ("1", value),
+                _ => break,
+            }
+            words = rest;
+        }
+        let numbers = [networks, first]
+            .iter()
+            .all(|word| word.parse::<u64>().is_ok());
+        if !words.is_empty() || !numbers {
+            let name = self.name;
+            return Err(Failure::Usage(format!(
+                "cargo xtask {name} [--networks NUMBER] [--first SEED] [--seed SEED]"
+            )));
+        }
+        let cargo = Cargo::new(workspace)
+            .with("TAKTOS_NETWORKS", networks)
+            .with("TAKTOS_FIRST", first);
+        let test = ["test", "--release", "--quiet", "--locked"];
+        let of = ["--package", self.package, "--test", self.target, "--"];
+        let only = ["--ignored", "--exact", "--nocapture", self.test];
+        match cargo.run(&[&test[..], &of, &only].concat())? {
+            true => Ok(ExitCode::SUCCESS),
+            false => Ok(ExitCode::FAILURE),
+        }
+    }
+}
