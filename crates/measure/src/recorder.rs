@@ -126,9 +126,7 @@ impl Recorder {
             flow.record.misfits += 1;
             return;
         }
-        flow.record.sent += 1;
-        flow.record.first_sent.get_or_insert(at);
-        flow.record.last_sent = Some(at);
+        flow.record.leave(at, flow.plan.period);
         if let Some(bucket) = &mut flow.bucket {
             match bucket.take(at, size) {
                 Conformance::Within => {}

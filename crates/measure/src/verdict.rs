@@ -122,8 +122,8 @@ pub enum Breach {
     },
     /// A failure interrupted the flow for too long.
     Interrupted {
-        /// For how long, the interruptions of the machine and the gaps of observers
-        /// taken off.
+        /// For how long, the interruptions of the machine, the gaps of observers and the
+        /// pauses of the sender taken off.
         length: Duration,
         /// What the protection allows.
         allowed: Duration,
@@ -462,11 +462,30 @@ impl Observed<'_> {
         let by_silence = silences
             .into_iter()
             .filter(|silence| silence.to > event && silence.from < end)
-            .map(|silence| self.undisturbed(place, silence.from + period, silence.to));
+            .map(|silence| {
+                let unsent = self.paused(silence.from + period, silence.to);
+                let outage = self.undisturbed(place, silence.from + period, silence.to);
+                Outage {
+                    undisturbed: outage.undisturbed.saturating_sub(unsent),
+                    ..outage
+                }
+            });
         by_losses
             .chain(by_silence)
             .max_by_key(|outage| (outage.undisturbed, outage.length))
             .unwrap_or_default()
+    }
+
+    /// Returns for how long the sender paused between two moments: nobody could hear it.
+    fn paused(&self, from: Instant, to: Instant) -> Duration {
+        let period = self.plan.period.unwrap_or_default();
+        let pauses = self.record.pauses().into_iter();
+        pauses
+            .map(|pause| {
+                let begun = from.max(pause.from + period);
+                to.min(pause.to).saturating_since(begun)
+            })
+            .sum()
     }
 
     /// Returns an interruption at a receiver. What its observer missed meanwhile may

@@ -45,6 +45,8 @@ pub struct FlowRecord {
     pub last_sent: Option<Instant>,
     /// The latency of every delivery.
     pub latency: Distribution,
+    /// The longest times in which the sender of a flow of constant period sent nothing.
+    pauses: Silences,
     /// The same over time.
     pub series: TimeSeries,
     /// The first [`MOST_LATE_KEPT`] late frames.
@@ -122,6 +124,7 @@ impl FlowRecord {
             first_sent: None,
             last_sent: None,
             latency: Distribution::default(),
+            pauses: Silences::default(),
             series: TimeSeries::new(start, settings.interval),
             late_frames: Vec::new(),
             passages: Passages::up_to(settings.passages),
@@ -152,6 +155,25 @@ impl FlowRecord {
     pub fn longest_loss_run(&self) -> u64 {
         let runs = self.receivers.iter().map(|one| one.longest_loss_run);
         runs.max().unwrap_or(0)
+    }
+
+    /// Returns the longest pauses of the sender, in order of time. Only flows of constant
+    /// period have any.
+    #[must_use]
+    pub fn pauses(&self) -> Vec<Silence> {
+        self.pauses.in_order()
+    }
+
+    /// Takes down when a frame left.
+    pub(super) fn leave(&mut self, at: Instant, period: Option<Duration>) {
+        self.sent += 1;
+        self.first_sent.get_or_insert(at);
+        if let (Some(period), Some(last)) = (period, self.last_sent)
+            && is_silence(last, at, period)
+        {
+            self.pauses.add(last, at);
+        }
+        self.last_sent = Some(at);
     }
 
     pub(super) fn judge(&mut self, promise: Promise, frame: LateFrame) {

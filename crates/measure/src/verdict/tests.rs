@@ -162,6 +162,29 @@ fn a_loss_long_after_a_failure_breaks_it() {
     assert_eq!(assessment.breaches, [Breach::Lost { count: 1 }]);
 }
 
+/// Two frames are lost; the receiver hears nothing for 15 ms since nothing was sent.
+#[test]
+fn a_pause_of_the_sender_is_no_interruption_and_losses_beside_it_are() {
+    let heard = |pause: std::ops::Range<u64>, lost: std::ops::Range<u64>| {
+        let mut recorder = recorder();
+        for slot in (0..1_000).filter(|slot| !pause.contains(slot)) {
+            let at = Instant::ZERO + PERIOD * slot;
+            recorder.sent(FlowIndex(0), slot, DataSize::from_bytes(144), at);
+            if !lost.contains(&slot) {
+                recorder.received(FlowIndex(0), ReceiverIndex(0), slot, at + LATENCY);
+            }
+        }
+        let record = recorder.finish().remove(0);
+        assess(&plan(), &record, amid(&[cut()], &Interruptions::default()))
+    };
+
+    let paused = heard(402..462, 400..402);
+    let lost = heard(402..462, 400..510);
+
+    assert_eq!(paused.verdict, Verdict::Held, "{:?}", paused.breaches);
+    assert_eq!(lost.verdict, Verdict::Broken);
+}
+
 #[test]
 fn a_flow_without_protection_may_end_with_a_failure() {
     let record = run(lost_in(400..1_000));
