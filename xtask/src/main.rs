@@ -19,6 +19,7 @@ mod modes;
 mod namespaces;
 mod neighbours;
 mod python;
+mod repeat_run;
 mod rivals;
 mod rooms;
 mod same_meaning;
@@ -70,6 +71,10 @@ usage: cargo xtask JOB
   modes              leads random networks (10,000) through violations, restarts, cuts,
       [--seeds NUMBER]   lost and forged signals: do all end in one mode? --seed shows one
       [--first SEED] [--seed SEED]
+  repeat-run         runs a scenario (scenarios/substation.toml) in the lab many times
+      [--runs NUMBER]    (30) and says what each run said; --stress puts every second
+      [--scenario FILE]  one beside `stress-ng --cpu 2 --io 1`; needs root, and the
+      [--stress] [--out DIR]  Debian package stress-ng for that
   neighbours         installs the other projects' programs that tests run beside ours
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
       [--target taktos|open-vswitch] [--engine kernel|packet|xdp]
@@ -105,6 +110,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["certificates", words @ ..] => drawn::CERTIFICATES.run(&workspace, words),
         ["promises", words @ ..] => drawn::PROMISES.run(&workspace, words),
         ["modes", words @ ..] => modes::run(&workspace, words),
+        ["repeat-run", words @ ..] => repeat_run::run(&workspace, words),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),
         ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
         ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),

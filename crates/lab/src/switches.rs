@@ -105,9 +105,9 @@ impl Settings {
 
     /// Has the calling thread run before all ordinary ones where the kernel forwards:
     /// it has little to do, and what it does others wait for.
-    pub(crate) fn hurry(&self) {
+    pub(crate) fn hurry(&self, rank: Rank) {
         match self.forwarding {
-            Forwarding::Kernel => scheduling::before_all_others(Rank::Act),
+            Forwarding::Kernel => scheduling::before_all_others(rank),
             Forwarding::Loop(_) => Urgency::Shared,
         };
     }
@@ -121,14 +121,14 @@ impl Settings {
         }
     }
 
-    /// Returns how the loop's own thread asks to be run.
+    /// Returns how the loop's own thread asks to be run: where the kernel forwards, beside
+    /// the hosts. A frame that waits in a queue is sent on by whoever hands the next one to
+    /// that queue, and would go on where that one runs.
     fn wish(&self) -> Wish {
+        let processor = self.processor.or(self.hosts);
         Wish {
             nice: HIGHEST_NICE,
-            placement: match self.processor {
-                Some(processor) => Placement::Only(processor),
-                None => self.elsewhere(),
-            },
+            placement: processor.map_or(Placement::Anywhere, Placement::Only),
         }
     }
 
@@ -238,7 +238,8 @@ impl Switches {
             .name("packets".to_owned())
             .spawn(move || {
                 let granted = scheduling::apply(settings.wish());
-                settings.hurry();
+                // Hosts that are behind never sleep, and share a processor with it.
+                settings.hurry(Rank::Carry);
                 (packets.run(&should_stop), granted)
             })?;
         Ok(Self {

@@ -27,7 +27,7 @@ use linux::clock::{self, WallClock};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
 use linux::descriptors;
 use linux::packet_loop::Waiting;
-use linux::scheduling::{self, HIGHEST_NICE, Session, Urgency};
+use linux::scheduling::{self, HIGHEST_NICE, Rank, Session, Urgency};
 use linux::sentry::{Sentries, Watched};
 use linux::stall::Stalls;
 use linux::usage::{Spent, Usage};
@@ -331,7 +331,7 @@ impl Lab {
         let (should_stop, settings) = (Arc::clone(&stop), self.settings);
         let traffic = spawn("traffic", move || {
             scheduling::apply(of_hosts);
-            settings.hurry();
+            settings.hurry(Rank::Act);
             traffic.run(&should_stop)
         })?;
         let cables = std::mem::take(&mut self.network.cables);
@@ -339,7 +339,7 @@ impl Lab {
         let should_stop = Arc::clone(&stop);
         let timeline = spawn("timeline", move || {
             scheduling::apply(wish);
-            settings.hurry();
+            settings.hurry(Rank::Act);
             timeline.run(&changes, &should_stop)
         })?;
         let (traffic, timeline) = (Some(traffic), Some(timeline));

@@ -60,6 +60,8 @@ pub enum Rank {
     /// The highest but that of the kernel's own (`sched(7)`): for a thread that
     /// looks at the clock and no more.
     Watch,
+    /// For one that others who act wait for.
+    Carry,
     /// For one that has to act in time.
     Act,
 }
@@ -68,6 +70,7 @@ impl Rank {
     fn priority(self) -> i32 {
         match self {
             Self::Watch => 98,
+            Self::Carry => 60,
             Self::Act => 50,
         }
     }

@@ -33,7 +33,7 @@ pub use network::{
     Discovery, EventKind, EventReport, LinkReport, NodeKind, NodeReport, Restoration, Topology,
 };
 pub use platform::{InterruptionFigures, InterruptionReport, PlatformReport, StallFigures};
-pub use profile::{MeasuredHere, ProfileOrigin, ProfileReport};
+pub use profile::{MeasuredHere, ProfileOrigin, ProfileReport, Statistical};
 
 /// Everything that is said of a run.
 #[derive(Clone, Debug, Serialize)]

@@ -11,6 +11,7 @@
 //! neighbours on a busy machine are not: the true interval is wider.
 
 mod ranks;
+pub mod tail;
 
 use hdrhistogram::Histogram;
 use thiserror::Error;
@@ -139,6 +140,15 @@ impl Distribution {
     #[must_use]
     pub fn tolerance(&self, per_mille: u32) -> Option<Duration> {
         let quantile = f64::from(per_mille) / 1000.0;
+        self.value_of_rank(ranks::above(self.count, quantile, CONFIDENCE)?)
+    }
+
+    /// Returns what all but one in `one_in` values, those that were not seen included, do
+    /// not exceed with at least 95 % confidence, or nothing if there are too few values to
+    /// say: three times `one_in` are enough.
+    #[must_use]
+    pub fn tolerance_of(&self, one_in: u64) -> Option<Duration> {
+        let quantile = 1.0 - 1.0 / as_f64(one_in);
         self.value_of_rank(ranks::above(self.count, quantile, CONFIDENCE)?)
     }
 
@@ -368,6 +378,23 @@ mod tests {
 
         assert_eq!((fine.count(), coarse.count()), (3, 4));
         assert_eq!(coarse.max(), Some(Duration::from_ms(9)));
+    }
+
+    /// Of 299,572 values the greatest is above all but one in 100,000 with 95 %
+    /// confidence, since 0.99999 to that power is 5 %.
+    #[test]
+    fn seldom_values_are_bounded_by_ranks_where_there_are_enough() {
+        let mut distribution = Distribution::default();
+        distribution.record_many(Duration::from_us(1), 299_570);
+        distribution.record(Duration::from_us(7));
+
+        assert_eq!(distribution.tolerance_of(100_000), None);
+        distribution.record(Duration::from_us(7));
+        assert_eq!(
+            distribution.tolerance_of(100_000),
+            Some(Duration::from_us(7))
+        );
+        assert!(distribution.tolerance_of(1_000) < Some(Duration::from_us(2)));
     }
 
     #[test]

@@ -19,7 +19,8 @@
 //!
 //! What was not seen ([`crate::unseen`]) or not sent is not judged: as many losses as
 //! the observer of a receiver may have missed there and then are none. Where that is
-//! most of a flow, nothing is said of it.
+//! most of a flow, nothing is said of it; and where the machine was asked for more than
+//! it carries, nothing is said of a flow with which something went wrong.
 //!
 //! The length of an interruption is, for a flow of constant period, the
 //! receiver's longest silence less one period (S0-3); for any other flow it is
@@ -71,6 +72,9 @@ pub struct Circumstances<'a> {
     pub given_up: &'a [GivenUp],
     /// What the guarantee is worth.
     pub bound: Bound,
+    /// Whether the machine was asked for more than it carries, so that what goes wrong says
+    /// nothing of the network.
+    pub overloaded: bool,
 }
 
 /// What a guarantee is worth.
@@ -379,7 +383,10 @@ impl Observed<'_> {
         let receivers = self.record.receivers.len() as u64;
         let due = self.record.sent * receivers + self.unsent();
         if !assessment.breaches.is_empty() {
-            Verdict::Broken
+            match self.amid.overloaded {
+                true => Verdict::NotJudged,
+                false => Verdict::Broken,
+            }
         } else if assessment.unjudged.saturating_mul(2) > due {
             Verdict::NotJudged
         } else if self.record.sent == 0 {

@@ -61,7 +61,7 @@ pub use modes::{
 };
 pub use network::{Device, End, Host, Link, Node, Switch};
 pub use problem::{MOST_PROBLEMS, Problem, ScenarioError};
-pub use profile::{ControlTimes, Lookup, Origin, Profile, Stated};
+pub use profile::{ControlTimes, Lookup, MachineShare, Origin, Profile, Stated};
 pub use reference::reference;
 pub use scenario::{
     ClassIndex, FlowIndex, HostIndex, ImportedFile, LinkIndex, Phase, ProfileIndex, Scenario,

@@ -89,6 +89,23 @@ pub struct Profile {
     /// How an emulated device of this kind behaves; without it, every time is the
     /// longest.
     pub emulation: Option<Emulation>,
+    /// What the machine adds that all switches share, where the figures are those of a
+    /// machine; no file says that.
+    pub machine: Option<MachineShare>,
+}
+
+/// What a machine that carries all switches adds to the delay of a frame, once on its way,
+/// and how sure that is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineShare {
+    /// How long.
+    pub cover: Delay,
+    /// Of so many frames one is later at most.
+    pub one_in: u64,
+    /// With so much confidence, in percent.
+    pub confidence_percent: u32,
+    /// Under which load that was found, and how, in a sentence.
+    pub about: String,
 }
 
 /// What the flow tables of a switch add to the time of every frame.

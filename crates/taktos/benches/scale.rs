@@ -21,7 +21,9 @@ use lab::switches::{Carried, Forwarding, kernel_refuses};
 use linux::clock;
 use linux::usage::{Spent, Usage};
 use scenario::Scenario;
-use taktos::experiment::{Admission, Audience, Discovered, Experiment, ExperimentError, Place};
+use taktos::experiment::{
+    Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, Place,
+};
 use units::{Duration, Instant};
 
 /// For how long the network idles.
@@ -75,6 +77,7 @@ fn run(scenario: &Scenario, forwarding: Forwarding) -> Result<(), ExperimentErro
         store: folder.join("store"),
         captures: PathBuf::new(),
         profiles: Vec::new(),
+        carrying: Carrying::Whole,
     };
     let mut teller = Teller {
         since: clock::now(),

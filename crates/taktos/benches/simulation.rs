@@ -21,7 +21,9 @@ use scenario::{Change, Scenario};
 use sim::world::Counts;
 use taktos::experiment::sim_world::SimWorld;
 use taktos::experiment::world::{Observed, World};
-use taktos::experiment::{Admission, Audience, Discovered, Experiment, ExperimentError, Place};
+use taktos::experiment::{
+    Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, Place,
+};
 
 /// Hops a second that are wanted on one core.
 const HOPS_WANTED: f64 = 2e6;
@@ -122,6 +124,7 @@ fn run(scenario: &Scenario) -> Measured {
         store: PathBuf::new(),
         captures: PathBuf::new(),
         profiles: Vec::new(),
+        carrying: Carrying::Whole,
     };
     let config = experiment.config().expect("budgets are found");
     let measured = Rc::new(Cell::new(Measured::default()));

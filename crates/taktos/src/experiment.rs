@@ -10,6 +10,7 @@ mod budgets;
 mod calculation;
 pub mod capture;
 mod certificate;
+pub mod demand;
 pub mod discovery;
 pub mod explanation;
 mod lab_world;
@@ -140,6 +141,17 @@ pub struct Experiment<'a> {
     pub captures: PathBuf,
     /// What the switches are taken to be, for the report.
     pub profiles: Vec<ProfileReport>,
+    /// Whether the machine carries what the flows send together.
+    pub carrying: Carrying,
+}
+
+/// Whether a machine carries what all flows send together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrying {
+    /// It does, for all that is known.
+    Whole,
+    /// It does not: what goes wrong says nothing of the network.
+    Part,
 }
 
 impl<'a> Experiment<'a> {
@@ -152,6 +164,7 @@ impl<'a> Experiment<'a> {
             store: PathBuf::new(),
             captures: PathBuf::new(),
             profiles: profiles::as_written(scenario),
+            carrying: Carrying::Whole,
         }
     }
 }
@@ -191,6 +204,7 @@ impl Experiment<'_> {
         Ok(outcome::report(&outcome::Facts {
             scenario: self.scenario,
             profiles: &self.profiles,
+            carrying: self.carrying,
             place,
             config,
             found: ran.found,

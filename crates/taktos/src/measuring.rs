@@ -12,6 +12,7 @@
 //! | [`own_profile`] | what a Taktos switch does on this machine, kept from run to run |
 //! | [`recordings`] | traffic that is to be sent again |
 //! | [`resumed`] | a plan that goes on where it was interrupted |
+//! | [`under_load`] | how long frames take while the machine carries as much as a scenario |
 //! | [`turns`] | two devices that are measured in turns |
 
 pub mod captures;
@@ -22,6 +23,7 @@ pub mod recordings;
 pub mod resumed;
 pub mod target;
 pub mod turns;
+pub mod under_load;
 
 use std::path::PathBuf;
 

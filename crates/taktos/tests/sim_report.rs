@@ -3,9 +3,9 @@
 
 mod virtual_run;
 
-use measure::report::Report;
-use scenario::Scenario;
-use units::Duration;
+use measure::report::{Report, RunVerdict};
+use scenario::{MachineShare, Scenario};
+use units::{Delay, Duration};
 
 use virtual_run::{carry_out, scenario, text_of};
 
@@ -97,6 +97,65 @@ fn a_network_without_modes_gives_nothing_up() {
     assert!(levels.all(|at| at.given_up == 0));
     assert_eq!(report.flows[1].lost, 0);
 }
+
+/// Whatever a machine that carries all switches holds up, it holds up once, and everything
+/// alike: the guarantee has it once, however many switches there are, and what is sent
+/// meanwhile as a burst.
+#[test]
+fn what_a_machine_adds_is_part_of_a_guarantee_once() {
+    let with = |cover: Delay, deadline: &str| {
+        let text = TWO_HOPS.replace("DEADLINE", deadline);
+        let mut scenario = scenario("two-hops.toml", &text);
+        for profile in &mut scenario.profiles {
+            profile.machine = Some(MachineShare {
+                cover,
+                one_in: 100_000,
+                confidence_percent: 95,
+                about: "made up".to_owned(),
+            });
+        }
+        carry_out(&scenario)
+    };
+    let guarantee = |report: &Report| report.flows[0].guarantee_ns.unwrap();
+
+    let [without, covered] = [0, 300].map(|us| with(Delay::from_us(us), "5 ms"));
+    let refused = with(Delay::from_us(300), "400 us");
+
+    let more = guarantee(&covered) - guarantee(&without);
+    assert!(
+        (300_000..330_000).contains(&more),
+        "{more} ns for three hops"
+    );
+    for report in [&without, &covered] {
+        let flow = &report.flows[0];
+        let terms: u64 = flow.facts.calculation.iter().map(|row| row.delay_ns).sum();
+        assert_eq!(Some(terms), flow.guarantee_ns);
+        assert_eq!(report.verdict(), RunVerdict::Held);
+    }
+    assert!(
+        !refused.flows[0].admitted,
+        "100 us are left, and the way takes more"
+    );
+}
+
+const TWO_HOPS: &str = r#"
+[scenario]
+title = "Two hops"
+duration = "200 ms"
+[network]
+generator = "line"
+size = 3
+hosts_per_switch = 1
+host_rate = "100 Mbit/s"
+profile = "taktos-kernel"
+[flows.control]
+kind = "udp"
+from = "h1"
+to = "h3"
+frame = "306 B"
+rate = "1 Mbit/s"
+deadline = "DEADLINE"
+"#;
 
 /// A car: what steers it, a film, and a camera that needs more for a while.
 const MODES: &str = r#"

@@ -164,6 +164,7 @@ fn report_of(recipes: &[Recipe]) -> Report {
             unseen_at_sender: 0,
             given_up: &[],
             bound: Bound::OfProfile,
+            overloaded: false,
         };
         let assessment = assess(plan, &record, amid);
         for (outages, outage) in outages.iter_mut().zip(&assessment.outages) {

@@ -73,12 +73,21 @@ impl Report {
             if count == 1 { "flow was" } else { "flows were" },
             milliseconds(exceeded.by_ns),
         );
+        let worth = self.profiles.iter().find_map(|it| it.statistical.as_ref());
+        let then = match worth {
+            Some(worth) => format!(
+                "The bounds are {}, which may happen to one frame in {}; if it happens in every \
+                 run, have the profile of this machine measured again: delete the kept one",
+                worth.label(),
+                worth.one_in
+            ),
+            None => "The switches of this run are not what their profile says; `--profile \
+                     measured` calculates with what they do on this machine"
+                .to_owned(),
+        };
         Some(format!(
-            "Warning: {count} {were} later than calculated, {} by {by} ({} of its frames): the \
-             switches of this run are not what their profile says. `--profile measured` \
-             calculates with what they do here; where it does, it has to be measured again under \
-             this load.",
-            flow.facts.name, exceeded.count
+            "Warning: {count} {were} later than calculated, {} by {by} ({} of {} frames). {then}.",
+            flow.facts.name, exceeded.count, flow.sent
         ))
     }
 

@@ -126,6 +126,33 @@ fn a_bound_that_did_not_hold_is_a_warning() {
 }
 
 #[test]
+fn a_bound_that_is_no_worst_case_says_so() {
+    let mut report = substation();
+    assert!(!report.to_text(Details::Few).contains("statistical"));
+    report.profiles = vec![ProfileReport {
+        name: "taktos-kernel, measured here".to_owned(),
+        switches: 4,
+        origin: ProfileOrigin::Measured,
+        about: "a switch".to_owned(),
+        latency_ns: 18_000,
+        per_frame_ns: 900,
+        statistical: Some(Statistical {
+            one_in: 100_000,
+            confidence_percent: 95,
+            cover_ns: 212_000,
+            about: "measured under load".to_owned(),
+        }),
+        measured: None,
+        instead: None,
+    }];
+
+    let said = "bound (statistical: q 99.999 %, confidence 95 %): of it 0.21 ms once";
+    assert!(report.to_text(Details::Few).contains(said));
+    assert!(report.to_html().contains(said));
+    assert!(report.to_json().contains("\"confidence_percent\": 95"));
+}
+
+#[test]
 fn a_run_of_which_most_is_unknown_is_not_judged() {
     let mut report = substation();
     for flow in report.flows.iter_mut().take(4) {

@@ -64,6 +64,7 @@ impl Report {
     pub fn to_text(&self, details: Details) -> String {
         let rows: Vec<_> = self.flows.iter().map(row).collect();
         let mut text = table(&COLUMNS, &rows, &LEFT);
+        text.extend(self.bound_line());
         if details == Details::All {
             let rows: Vec<_> = self.flows.iter().map(details_row).collect();
             text.push('\n');
@@ -74,6 +75,22 @@ impl Report {
         text.push_str(&self.summary());
         text.push('\n');
         text
+    }
+}
+
+impl Report {
+    /// Says what the bounds are worth, where that is less than a worst case.
+    pub(super) fn bound_line(&self) -> Option<String> {
+        let profiles = self.profiles.iter();
+        let weakest = profiles
+            .filter_map(|profile| profile.statistical.as_ref())
+            .min_by_key(|it| it.one_in)?;
+        Some(format!(
+            "bound ({}): of it {} once for what the machine adds, {}\n",
+            weakest.label(),
+            milliseconds(weakest.cover_ns),
+            weakest.about
+        ))
     }
 }
 
@@ -165,7 +182,13 @@ fn exceeded(exceeded: ExceededReport) -> String {
 }
 
 fn not_judged(flow: &FlowReport) -> String {
-    format!("{} not sent or not seen", flow.not_judged)
+    match flow.breaches.as_slice() {
+        [] => format!("{} not sent or not seen", flow.not_judged),
+        breaches => format!(
+            "the machine was asked for too much: {}",
+            breaches.join(", ")
+        ),
+    }
 }
 
 /// Says how many deliveries were set apart, and how late the latest of them was.

@@ -79,6 +79,28 @@ fn a_bound_that_is_certain_and_does_not_hold_breaks_the_promise() {
     assert_eq!(assessment.breaches, [Breach::AboveBound { count: 1 }]);
 }
 
+/// What went wrong is told all the same.
+#[test]
+fn a_machine_that_was_asked_for_too_much_breaks_no_promise() {
+    let record = run(|slot| match slot {
+        77 => Fate::Arrives(Duration::from_ms(5)),
+        90..200 => Fate::Lost,
+        _ => Fate::Arrives(LATENCY),
+    });
+
+    let assessment = assess(
+        &plan(),
+        &record,
+        Circumstances {
+            overloaded: true,
+            ..amid(&[], &Interruptions::default())
+        },
+    );
+
+    assert_eq!(assessment.verdict, Verdict::NotJudged);
+    assert_eq!(assessment.breaches.len(), 2);
+}
+
 #[test]
 fn what_the_network_gives_up_breaks_no_promise_and_what_it_loses_besides_does() {
     let record = run(|slot| match slot {
@@ -415,6 +437,7 @@ fn amid<'a>(
         unseen_at_sender: 0,
         given_up: &[],
         bound: Bound::OfProfile,
+        overloaded: false,
     }
 }
 

@@ -115,6 +115,7 @@ fn read(name: &str, file: &Record<'_>, problems: &mut Problems) -> Profile {
         emulation: file
             .has("emulation")
             .then(|| emulation::read(&file.record("emulation", &profile::EMULATION), problems)),
+        machine: None,
     }
 }
 

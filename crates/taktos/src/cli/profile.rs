@@ -1,10 +1,14 @@
 //! `--profile`: what the Taktos switches of a scenario are taken to be.
 //!
-//! In the lab, where the kernel forwards, that is what they do on this machine: measured
-//! the first time, and kept ([`own_profile`](crate::measuring::own_profile)). Where it
+//! In the lab, where the kernel forwards, that is what they do on this machine while it
+//! carries as much as the scenario asks for: measured the first time and when a scenario
+//! brings more, and kept ([`own_profile`](crate::measuring::own_profile)). Where it
 //! cannot be measured or is not believed, the scenario's own word stands, and the user
 //! is told. Where a loop in user space forwards, each engine has a profile of its own that
 //! is shipped: a loop that shares its processor cannot be measured in some seconds.
+//!
+//! What the machine adds is covered up to what all but one in 100,000 frames keep, or as
+//! far as deadlines leave room for it.
 
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -19,9 +23,15 @@ use units::Duration;
 
 use super::exit::Exit;
 use super::screen::{Steps, say};
-use crate::experiment::{Place, profiles};
-use crate::measuring::own_profile::{Circumstances, Found, Kept, OwnProfile, OwnProfileError};
+use crate::experiment::demand::Demand;
+use crate::experiment::{Experiment, ExperimentError, Place, profiles};
+use crate::measuring::own_profile::{
+    Circumstances, Cover, Found, Kept, OwnProfile, OwnProfileError,
+};
 use crate::measuring::target::named_profile;
+
+/// How often the room for what the machine adds is halved.
+const SEARCHED: usize = 8;
 
 /// What is chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +68,7 @@ pub fn settle(
     choice: Option<&Choice>,
     stop: &AtomicBool,
 ) -> Result<Vec<ProfileReport>, Exit> {
+    let demand = Demand::of(scenario);
     let own = profiles::own(scenario);
     let written = profiles::as_written(scenario);
     if own.is_empty() {
@@ -88,9 +99,10 @@ pub fn settle(
             report.origin = ProfileOrigin::Engine;
         }));
     }
-    match obtain(place, choice.is_some(), stop)? {
+    match obtain(place, choice.is_some(), demand, stop)? {
         Obtained::Profile { profile, kept } => {
-            profiles::replace(scenario, &profile.profile());
+            let cover = bearable(scenario, &profile, stop);
+            profiles::replace(scenario, &profile.profile(cover));
             Ok(reported(scenario, &own, |report| {
                 report.origin = ProfileOrigin::Measured;
                 report.measured = Some(profile.conditions(kept));
@@ -104,6 +116,72 @@ pub fn settle(
             }))
         }
     }
+}
+
+/// Returns how often this machine can send, hand on and deliver frames in a second, all
+/// together, if that is known: from a profile that is kept, whatever it was measured for.
+#[must_use]
+pub fn carries(place: Place) -> Option<u64> {
+    if !matches!(place, Place::Lab(Forwarding::Kernel)) {
+        return None;
+    }
+    match Kept::of_user()?.find(&Circumstances::here()) {
+        Found::Profile(profile) => profile.carries(),
+        Found::Nothing | Found::Other(_) | Found::Damaged(_) => None,
+    }
+}
+
+/// Measures this machine if it is not known what it carries.
+///
+/// # Errors
+///
+/// If the user wants to stop.
+pub fn get_to_know(place: Place, demand: Demand, stop: &AtomicBool) -> Result<Option<u64>, Exit> {
+    if let Some(known) = carries(place) {
+        return Ok(Some(known));
+    }
+    if Kept::of_user().is_none() {
+        // It would be measured again for every run.
+        return Ok(None);
+    }
+    match obtain(place, false, demand, stop)? {
+        Obtained::Profile { profile, .. } => Ok(profile.carries()),
+        Obtained::Not(_) => Ok(None),
+    }
+}
+
+/// Returns what is covered of what the machine adds: all that was measured, or as much as
+/// refuses no flow that would be admitted without.
+fn bearable(scenario: &Scenario, profile: &OwnProfile, stop: &AtomicBool) -> Option<Cover> {
+    let admitted = |cover: Option<Cover>| {
+        let mut scenario = scenario.clone();
+        profiles::replace(&mut scenario, &profile.profile(cover));
+        let decided = Experiment::deciding(&scenario, stop).check();
+        decided.map_or(0, |all| all.iter().filter(|it| it.decision.is_ok()).count())
+    };
+    let all = profile.covers.first().copied()?;
+    let without = admitted(None);
+    if admitted(Some(all)) >= without {
+        return Some(all);
+    }
+    let (mut fits, mut refuses) = (0u64, all.ns);
+    for _ in 0..SEARCHED {
+        let middle = fits.midpoint(refuses);
+        let cover = Cover { ns: middle, ..all };
+        match admitted(Some(cover)) >= without {
+            true => fits = middle,
+            false => refuses = middle,
+        }
+    }
+    let cover = profile.cover_within(Duration::from_ns(fits));
+    if cover.is_none() {
+        say(format_args!(
+            "profile: deadlines leave {} for what this machine adds, once on the way: less than \
+             it adds to one frame in a thousand. Nothing is covered of it",
+            Duration::from_ns(fits)
+        ));
+    }
+    cover
 }
 
 /// Returns the profile of the loop that forwards in a place, by its name, if one does.
@@ -142,7 +220,12 @@ enum Obtained {
 
 /// Returns the profile of this machine: what is kept, else what is measured now. If it
 /// is `demanded`, to have none is an error.
-fn obtain(place: Place, demanded: bool, stop: &AtomicBool) -> Result<Obtained, Exit> {
+fn obtain(
+    place: Place,
+    demanded: bool,
+    demand: Demand,
+    stop: &AtomicBool,
+) -> Result<Obtained, Exit> {
     let can_measure = matches!(place, Place::Lab(Forwarding::Kernel));
     if !can_measure && !demanded {
         return Ok(Obtained::Not(None));
@@ -152,6 +235,13 @@ fn obtain(place: Place, demanded: bool, stop: &AtomicBool) -> Result<Obtained, E
         .as_ref()
         .map(|kept| (kept, kept.find(&Circumstances::here())));
     match found {
+        Some((_, Found::Profile(profile))) if can_measure && !profile.is_for(&demand) => {
+            say(format_args!(
+                "profile: to be measured anew: the scenario asks for {} frames and {} hops a \
+                 second, and it was measured under {} and {}",
+                demand.frames, demand.hops, profile.load.frames, profile.load.hops
+            ));
+        }
         Some((_, Found::Profile(profile))) => {
             say(format_args!(
                 "profile: measured on this machine {} ago, {}",
@@ -175,20 +265,28 @@ fn obtain(place: Place, demanded: bool, stop: &AtomicBool) -> Result<Obtained, E
         );
         return Err(Exit::Lacking);
     }
-    measure(kept.as_ref(), demanded, stop)
+    measure(kept.as_ref(), demanded, demand, stop)
 }
 
-fn measure(kept: Option<&Kept>, demanded: bool, stop: &AtomicBool) -> Result<Obtained, Exit> {
+fn measure(
+    kept: Option<&Kept>,
+    demanded: bool,
+    demand: Demand,
+    stop: &AtomicBool,
+) -> Result<Obtained, Exit> {
     say(
-        "profile: measuring what a Taktos switch takes on this machine, once, for some ten \
-         seconds (--profile committed does without)",
+        "profile: measuring what a Taktos switch takes on this machine under as much load, once, \
+         for some twenty seconds (--profile committed does without)",
     );
     let mut steps = Steps::new("profile".to_owned());
-    let measured = OwnProfile::measure(stop, &mut |done, of| steps.show(done, of));
+    let measured = OwnProfile::measure(demand, stop, &mut |done, of| steps.show(done, of));
     steps.close();
     let profile = match measured {
         Ok(profile) => profile,
-        Err(OwnProfileError::Times(TimesError::Stopped)) => {
+        Err(
+            OwnProfileError::Times(TimesError::Stopped)
+            | OwnProfileError::Load(ExperimentError::Stopped),
+        ) => {
             say("taktos: stopped");
             return Err(Exit::Interrupted);
         }
@@ -218,13 +316,18 @@ fn measure(kept: Option<&Kept>, demanded: bool, stop: &AtomicBool) -> Result<Obt
 fn figures(profile: &OwnProfile) -> String {
     let Profile {
         latency, per_frame, ..
-    } = profile.profile();
+    } = profile.profile(None);
+    let cover = profile.covers.first().map_or(0, |cover| cover.ns);
     format!(
-        "{} at most, {} a frame; the machine stood still {} times, {} at most",
+        "{} at most, {} a frame, and {} once for the machine; under {} frames and {} hops a \
+         second it took its processor away {} times, {} at most",
         latency.value,
         per_frame.value,
-        profile.stalls,
-        Duration::from_ns(profile.longest_stall_ns)
+        Duration::from_ns(cover),
+        profile.load.frames,
+        profile.load.hops,
+        profile.interruptions,
+        Duration::from_ns(profile.longest_interruption_ns)
     )
 }
 

@@ -17,7 +17,12 @@ use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Screen, say};
 use super::{LabEngine, Run, WorldName, profile, scenario_file};
-use crate::experiment::{Experiment, ExperimentError, Place};
+use crate::experiment::demand::Demand;
+use crate::experiment::{Carrying, Experiment, ExperimentError, Place, profiles};
+
+/// Frames that are sent, handed on and delivered in a second, all together, which no
+/// machine is asked for that could not carry them.
+const EVENTS_OF_ANY_MACHINE: u64 = 50_000;
 
 /// Runs a scenario and writes its report.
 pub fn run(arguments: &Run) -> Exit {
@@ -47,10 +52,20 @@ pub fn run(arguments: &Run) -> Exit {
     };
     introduce(&scenario, place);
     let choice = arguments.profile.as_ref();
-    let profiles = match profile::settle(&mut scenario, place, choice, &stop) {
+    let written = scenario.clone();
+    let mut profiles = match profile::settle(&mut scenario, place, choice, &stop) {
         Ok(profiles) => profiles,
         Err(exit) => return exit,
     };
+    let (weighed, carrying) = match weigh(arguments, &scenario, place, &stop) {
+        Ok(weighed) => weighed,
+        Err(exit) => return exit,
+    };
+    if weighed != place {
+        scenario = written;
+        profiles = profiles::as_written(&scenario);
+    }
+    let place = weighed;
     let names = scenario.flows.iter().map(|flow| flow.name.clone());
     let mut screen = Screen::new(names.collect());
     let experiment = Experiment {
@@ -59,6 +74,7 @@ pub fn run(arguments: &Run) -> Exit {
         store: folder.store(),
         captures: folder.captures(),
         profiles,
+        carrying,
     };
     let outcome = experiment.run(place, &mut screen);
     screen.close();
@@ -130,6 +146,45 @@ fn choose(arguments: &Run, scenario: &Scenario) -> Result<Place, Exit> {
         Err(lack) => {
             say(format_args!("{lack}; so in virtual time (--world sim)"));
             Ok(Place::Sim)
+        }
+    }
+}
+
+/// Compares what the scenario asks for with what this machine carries, where that may
+/// matter, before anything is measured or started.
+fn weigh(
+    arguments: &Run,
+    scenario: &Scenario,
+    place: Place,
+    stop: &AtomicBool,
+) -> Result<(Place, Carrying), Exit> {
+    let demand = Demand::of(scenario);
+    let in_kernel = matches!(place, Place::Lab(Forwarding::Kernel));
+    if !in_kernel || demand.events() < EVENTS_OF_ANY_MACHINE {
+        return Ok((place, Carrying::Whole));
+    }
+    let measuring = arguments.profile != Some(profile::Choice::Committed);
+    let carried = match measuring {
+        true => profile::get_to_know(place, demand, stop)?,
+        false => profile::carries(place),
+    };
+    let Some(carried) = carried.filter(|carried| *carried < demand.events()) else {
+        return Ok((place, Carrying::Whole));
+    };
+    let share = carried.saturating_mul(100) / demand.events();
+    say(format_args!(
+        "the scenario asks this machine to send {} frames a second, to hand on {} and to deliver \
+         {}; it carries some {share} % of that",
+        demand.frames, demand.hops, demand.deliveries
+    ));
+    match arguments.world {
+        Some(_) => {
+            say("what goes wrong in the lab is not judged; --world sim carries all of it");
+            Ok((place, Carrying::Part))
+        }
+        None => {
+            say("so in virtual time (--world lab runs it all the same, and does not judge it)");
+            Ok((Place::Sim, Carrying::Whole))
         }
     }
 }

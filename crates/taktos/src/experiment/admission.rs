@@ -7,7 +7,7 @@ use controller::refusal::{Refusal, Shortage};
 use scenario::{Flow, Scenario};
 use units::{BitRate, Delay, Duration};
 
-use super::plan::{SMALLEST_FRAME, requirements};
+use super::plan::{SMALLEST_FRAME, cover, requirements};
 
 use super::world::World;
 use super::{Experiment, ExperimentError, Reserving};
@@ -55,6 +55,14 @@ fn asked(scenario: &Scenario, flow: &Flow, reserving: Reserving) -> Vec<Requirem
     }
 }
 
+/// Returns what was accepted with what the machine may add once.
+fn covered(scenario: &Scenario, accepted: Accepted) -> Accepted {
+    Accepted {
+        guarantee: accepted.guarantee.map(|it| it + cover(scenario)),
+        ..accepted
+    }
+}
+
 impl Experiment<'_> {
     /// Returns the decision on each flow, in the order of the scenario.
     pub(super) fn admit(
@@ -75,7 +83,7 @@ impl Experiment<'_> {
                 .by_ref()
                 .take(asked.len())
                 .map(|decision| match decision {
-                    Decision::Accepted(accepted) => Ok(accepted),
+                    Decision::Accepted(accepted) => Ok(covered(self.scenario, accepted)),
                     Decision::Refused { reason, .. } => Err(reason),
                 });
             let first = decided.next().expect("a decision for each requirement");

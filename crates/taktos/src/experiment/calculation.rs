@@ -24,8 +24,25 @@ pub fn calculation(
     let ways = routes.flat_map(|route| atlas.ways(flow, route));
     let rows = ways.map(|way| rows(scenario, config, flow, &way));
     let mut rows = rows.max_by_key(|rows| total_ns(rows)).unwrap_or_default();
+    rows.extend(machine(scenario));
     rows.extend(change(scenario, &rows, accepted));
     rows
+}
+
+/// Returns the term for what the machine adds that carries all switches.
+fn machine(scenario: &Scenario) -> Option<CalculationRow> {
+    let shares = scenario.profiles.iter();
+    let shares = shares.filter_map(|profile| profile.machine.as_ref());
+    let share = shares.max_by_key(|share| share.cover)?;
+    Some(row(
+        "the machine below",
+        "interruptions, once",
+        format!(
+            "all but one in {} frames, {} % confidence",
+            share.one_in, share.confidence_percent
+        ),
+        share.cover,
+    ))
 }
 
 /// Returns the term for frames that meet a failure on their way, which have been delayed

@@ -158,6 +158,7 @@ impl World for LabWorld {
         let stalls = stalls(&observed, self.begun);
         let interruptions = observed.interruptions.clone();
         let unseen = unseen(&observed, self.begun);
+        let busy = busy(&observed);
         let mut notes = notes(&observed);
         notes.extend(cost_notes(&observed));
         Ok(Observed {
@@ -174,6 +175,7 @@ impl World for LabWorld {
             stalls: Some(stalls),
             interruptions,
             unseen,
+            busy,
             notes,
             machine: Some(machine()),
         })
@@ -191,6 +193,13 @@ fn begins_at(change: Change, made: Changed) -> Instant {
         | Change::HostMoves { .. } => made.asked,
         Change::Heal(_) | Change::SwitchRestart(_) => made.done,
     }
+}
+
+/// Returns for how long a processor was in use for frames: by the thread of the hosts, and
+/// by soft interrupts, which count twice where that thread was host to them.
+fn busy(observed: &lab::world::Observed) -> Option<Duration> {
+    let spent = observed.spent.as_ref()?;
+    Some(spent.by("traffic") + spent.soft_interrupts)
 }
 
 /// Returns what the taps of each host missed, and what processors dropped between two

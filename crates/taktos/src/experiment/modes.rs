@@ -15,6 +15,7 @@ use wire::openflow::DatapathId;
 use wire::openflow::taktos::MonitorContract;
 
 use super::plan::LARGEST_FRAME;
+use super::plan::less_cover;
 
 /// What nothing can overtake at a port, on the wire: the frame that is being sent, and the
 /// one behind it that has left the queues of the kernel by the burst of one frame (decision
@@ -109,27 +110,28 @@ fn treated(scenario: &Scenario, flow: &Flow, treatment: &scenario::Treatment) ->
         scenario::Treatment::Dropped => Treatment::Drop,
         scenario::Treatment::Served(service) => Treatment::Serve {
             class: Some(scenario.classes[service.class.0].queue),
-            traffic: service.message.map(|message| sent(flow, message)),
-            deadline: service.deadline.map(Delay::from),
+            traffic: service.message.map(|message| sent(scenario, flow, message)),
+            deadline: service.deadline.map(|it| less_cover(scenario, it)),
             contract: service.message.map(monitored),
         },
     }
 }
 
 /// Returns what a flow of messages never exceeds on the wire while it keeps a contract.
-pub(super) fn sent(flow: &Flow, message: MessageContract) -> Traffic {
+pub(super) fn sent(scenario: &Scenario, flow: &Flow, message: MessageContract) -> Traffic {
     let messages = scenario::Traffic::Message(Message {
         size: message.size,
         period: message.period,
         jitter: jitter(flow),
     });
     let contract = messages.contract().expect("messages have a contract");
+    let cover = super::plan::cover(scenario);
     Traffic {
         rate: contract.rate,
-        burst: contract.burst,
+        burst: contract.burst + contract.rate.most_in(cover),
         largest_frame: contract.largest_frame,
         smallest_frame: contract.smallest_frame,
-        frames: super::plan::frames(contract),
+        frames: super::plan::frames(contract, cover),
     }
 }
 

@@ -20,10 +20,11 @@ use units::{Duration, Instant};
 
 use super::calculation::calculation;
 use super::mode_changes::{modes_report, spells};
+use super::plan::cover;
 use super::route::Atlas;
 
 use super::world::Observed;
-use super::{Admission, Discovered, Place, Run};
+use super::{Admission, Carrying, Discovered, Place, Run};
 
 /// Everything that a report is made of.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub struct Facts<'a> {
     pub scenario: &'a Scenario,
     /// What its switches are taken to be.
     pub profiles: &'a [ProfileReport],
+    /// Whether the machine carries what all flows send.
+    pub carrying: Carrying,
     /// Where it ran.
     pub place: Place,
     /// What the controller was told.
@@ -94,7 +97,7 @@ pub fn report(facts: &Facts<'_>) -> Report {
         }),
         events: events.collect(),
         flows: judged.into_iter().map(|(report, _)| report).collect(),
-        platform: platform(run, observed),
+        platform: platform(scenario, run, observed),
         modes: modes_report(scenario, facts.config, run),
         assumptions: assumptions(scenario, facts.place),
         versions: BTreeMap::from([("taktos".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
@@ -118,6 +121,7 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
         observed,
         ..
     } = facts;
+    let overloaded = facts.carrying == Carrying::Part;
     let bound = match facts.place {
         Place::Sim => Bound::Certain,
         Place::Lab(_) => Bound::OfProfile,
@@ -162,6 +166,7 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                         unseen_at_sender: unseen_by(observed, flow.source).frames(),
                         given_up: &given_up(&spells, &treatments),
                         bound,
+                        overloaded,
                     };
                     let assessment = assess(plan, record, amid);
                     let mut report = FlowReport::observed(facts, plan, record, &assessment);
@@ -426,7 +431,7 @@ fn topology(scenario: &Scenario) -> Topology {
     }
 }
 
-fn platform(run: &Run, observed: &Observed) -> PlatformReport {
+fn platform(scenario: &Scenario, run: &Run, observed: &Observed) -> PlatformReport {
     let report = match &observed.stalls {
         Some(stalls) => {
             let taken = &observed.interruptions;
@@ -434,10 +439,18 @@ fn platform(run: &Run, observed: &Observed) -> PlatformReport {
         }
         None => PlatformReport::virtual_time(),
     };
-    PlatformReport {
-        notes: observed.notes.clone(),
-        ..report
+    let mut notes = observed.notes.clone();
+    let cover = cover(scenario).round_up();
+    if cover > Duration::ZERO {
+        let taken = observed.interruptions.iter();
+        let longer = taken.filter(|it| it.taken > cover).count();
+        notes.push(format!(
+            "Of {} interruptions of the machine {longer} were longer than the {cover} that the \
+             bounds cover.",
+            observed.interruptions.count()
+        ));
     }
+    PlatformReport { notes, ..report }
 }
 
 fn assumptions(scenario: &Scenario, place: Place) -> Vec<String> {
@@ -448,6 +461,17 @@ fn assumptions(scenario: &Scenario, place: Place) -> Vec<String> {
         "At most one link between switches is broken at a time.".to_owned(),
         "What hosts send without a promise is limited by their own links.".to_owned(),
     ];
+    let machine = scenario
+        .profiles
+        .iter()
+        .filter_map(|it| it.machine.as_ref());
+    for share in machine {
+        assumptions.push(format!(
+            "The machine adds {} at most, once on the way of a frame, but to one frame in {} ({} % \
+             confidence); {}.",
+            share.cover, share.one_in, share.confidence_percent, share.about
+        ));
+    }
     for profile in &scenario.profiles {
         assumptions.push(format!(
             "Switches of profile {} take at most {} and {} a frame: {}",

@@ -104,7 +104,7 @@ pub fn requirements(scenario: &Scenario, flow: &Flow) -> Vec<Requirement> {
         matching: matching(scenario, flow),
         class: scenario.class_of(flow).queue,
         traffic: traffic(scenario, flow),
-        deadline: flow.deadline.map(Delay::from),
+        deadline: flow.deadline.map(|it| less_cover(scenario, it)),
         protection: protection(flow),
         modes: None,
     };
@@ -120,14 +120,34 @@ pub fn requirements(scenario: &Scenario, flow: &Flow) -> Vec<Requirement> {
     std::iter::once(forward).chain(back).collect()
 }
 
+/// Returns for how long the machine that carries all switches may hold a frame up, once on
+/// its way.
+///
+/// Such an interruption stops everything alike, hosts included. Without the time that it
+/// takes, a network goes on as calculated, but what hosts send in a window of length `t`
+/// was due in one of length `t + I`: the interruption is a jitter `I` of every contract,
+/// and is added to the delay of a frame once.
+#[must_use]
+pub fn cover(scenario: &Scenario) -> Delay {
+    let profiles = scenario.profiles.iter();
+    let covers = profiles.filter_map(|profile| Some(profile.machine.as_ref()?.cover));
+    covers.max().unwrap_or_default()
+}
+
+/// Returns what is left of a deadline for the network.
+pub(super) fn less_cover(scenario: &Scenario, deadline: Duration) -> Delay {
+    Delay::from(deadline).saturating_sub(cover(scenario))
+}
+
 fn traffic(scenario: &Scenario, flow: &Flow) -> Traffic {
+    let cover = cover(scenario);
     match (flow.contract(), &flow.traffic) {
         (Some(contract), _) => Traffic {
             rate: contract.rate,
-            burst: contract.burst,
+            burst: contract.burst + contract.rate.most_in(cover),
             largest_frame: contract.largest_frame,
             smallest_frame: contract.smallest_frame,
-            frames: frames(contract),
+            frames: frames(contract, cover),
         },
         (None, scenario::Traffic::BestEffort(flood)) => {
             let frame = scenario::wire_size(flood.frame);
@@ -146,10 +166,10 @@ fn traffic(scenario: &Scenario, flow: &Flow) -> Traffic {
 }
 
 /// Returns how many frames a contract is, as the ledger counts them.
-pub(super) fn frames(contract: Contract) -> Option<FrameBucket> {
+pub(super) fn frames(contract: Contract, cover: Delay) -> Option<FrameBucket> {
     let of = |messages: MessageFrames| {
         let [period, jitter] = [messages.period, messages.jitter].map(Delay::from);
-        FrameBucket::of_messages(messages.of_message, period, jitter)
+        FrameBucket::of_messages(messages.of_message, period, jitter + cover)
     };
     contract.frames.map(of)
 }
@@ -184,10 +204,10 @@ fn values(
     Requirement {
         traffic: Traffic {
             rate: contract.rate,
-            burst: contract.burst,
+            burst: contract.burst + contract.rate.most_in(cover(scenario)),
             largest_frame: contract.largest_frame,
             smallest_frame: contract.smallest_frame,
-            frames: frames(contract),
+            frames: frames(contract, cover(scenario)),
         },
         ..back(scenario, flow, requests)
     }

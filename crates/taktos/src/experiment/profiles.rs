@@ -5,7 +5,7 @@
 //! device it has: the Taktos switch. What that does on this machine is another
 //! question, to which the figures of another machine are a poor answer.
 
-use measure::report::{ProfileOrigin, ProfileReport};
+use measure::report::{ProfileOrigin, ProfileReport, Statistical};
 use scenario::{Profile, ProfileIndex, Scenario};
 
 /// The profiles that are shipped of the Taktos switch.
@@ -22,6 +22,12 @@ pub fn as_written(scenario: &Scenario) -> Vec<ProfileReport> {
         about: profile.about.clone(),
         latency_ns: profile.longest_latency().round_up().as_ns(),
         per_frame_ns: profile.longest_per_frame().round_up().as_ns(),
+        statistical: profile.machine.as_ref().map(|share| Statistical {
+            one_in: share.one_in,
+            confidence_percent: share.confidence_percent,
+            cover_ns: share.cover.round_up().as_ns(),
+            about: share.about.clone(),
+        }),
         measured: None,
         instead: None,
     });

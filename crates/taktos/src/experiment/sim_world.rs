@@ -131,6 +131,7 @@ impl World for SimWorld {
             stalls: None,
             interruptions: Interruptions::default(),
             unseen: Vec::new(),
+            busy: None,
             notes,
             machine: None,
         })

@@ -143,10 +143,13 @@ fn by_level(scenario: &Scenario, flow: &Flow, asked: &Requirement, levels: usize
     let treatments = flow.by_level.iter().map(|treatment| match treatment {
         Treatment::Dropped => None,
         Treatment::Served(service) => {
-            let sent = service.message.map(|message| modes::sent(flow, message));
+            let sent = service
+                .message
+                .map(|message| modes::sent(scenario, flow, message));
             let class = scenario.classes[service.class.0].queue;
             let traffic = sent.unwrap_or(asked.traffic);
-            Some((class, traffic, service.deadline.map(Delay::from)))
+            let deadline = service.deadline.map(|it| plan::less_cover(scenario, it));
+            Some((class, traffic, deadline))
         }
     });
     let usual = std::iter::repeat_n(Some((asked.class, asked.traffic, None)), levels);

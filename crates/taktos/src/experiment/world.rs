@@ -73,6 +73,9 @@ pub struct Observed {
     /// What the observer of each host missed, in the order of the hosts; nothing where
     /// all is seen.
     pub unseen: Vec<Unseen>,
+    /// For how long a processor was in use for frames, rather too long than too short;
+    /// nothing where the machine does not say.
+    pub busy: Option<Duration>,
     /// What else is worth knowing, a sentence each.
     pub notes: Vec<String>,
     /// What the machine is, where one matters.

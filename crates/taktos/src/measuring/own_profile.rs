@@ -1,14 +1,21 @@
-//! The profile of the Taktos switch as it is on this machine: measured once, in some
-//! ten seconds, and kept.
+//! The profile of the Taktos switch as it is on this machine, under as much load as a
+//! scenario brings: measured once, in some twenty seconds, and kept.
 //!
-//! What frames take ([`lab::forwarding_times`]) takes the place of what the shipped
-//! profile says; the rest of that stays. As there, the latency is three times the
-//! median: of the calmest half second here, so that it says what the switch does and
-//! not who else was busy. What the machine itself does is watched in every run and
-//! counted apart.
+//! - *What a frame costs* is the processor time of a flood through a switch, less that over
+//!   a cable: of several runs the greatest ([`lab::forwarding_times`]).
+//! - *What a switch takes* is what 99 of 100 frames do not exceed that pass one switch while
+//!   the machine carries the load ([`super::under_load`]), with 95 % confidence by ranks.
+//! - *What the machine adds*, once on the way of a frame, is what goes beyond that for as
+//!   many switches as it has passed: interruptions, and whatever else is seldom. It is
+//!   covered up to what all but one in 100,000 frames keep, with 95 % confidence: by ranks
+//!   where there were frames enough, else by a tail that was fitted ([`Cover`]).
 //!
-//! A measurement in which the machine stood still more than the switch worked, or whose
-//! outcome no switch like this can have, is none ([`Doubt`]).
+//! So bounds that are calculated with these figures are statistical. All switches of a lab
+//! share its processors, and a bound that counts what one switch has to do would not hold
+//! for certain, whatever was measured. The distributions are kept whole.
+//!
+//! A measurement in which frames were lost or not sent, or whose outcome no switch like
+//! this can have, is none ([`Doubt`]).
 //!
 //! # Left out
 //!
@@ -23,12 +30,16 @@ use lab::forwarding_times::{self, Amount, ForwardingTimes, TimesError};
 use linux::clock::{self, WallTime};
 use measure::report::MeasuredHere;
 use measure::statistics::Distribution;
-use scenario::{Lookup, Origin, Profile, Stated};
+use measure::statistics::tail::Tail;
+use scenario::{Lookup, MachineShare, Origin, Profile, Stated};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::{Delay, Duration};
 
 use super::conditions;
+use super::under_load::{self, UnderLoad};
+use crate::experiment::ExperimentError;
+use crate::experiment::demand::Demand;
 pub use kept::{Found, Kept, KeptError};
 
 /// The profile whose figures are replaced.
@@ -36,13 +47,24 @@ const SHIPPED: &str = "taktos-kernel";
 /// What the profile is called.
 pub const NAME: &str = "taktos-kernel, measured here";
 /// To be raised whenever it is measured in another way.
-const METHOD: u32 = 1;
-/// The latency is so many times the median.
-const MEDIANS: u64 = 3;
+const METHOD: u32 = 2;
+/// Of so many frames one may take longer than what a switch is said to take.
+const ONE_IN_OF_SWITCH: u64 = 100;
+/// Of so many frames one may be later than what is covered, the fewest first.
+const ONE_IN: [u64; 7] = [100_000, 50_000, 20_000, 10_000, 5_000, 2_000, 1_000];
+const CONFIDENCE_PERCENT: u32 = 95;
+/// A tail is fitted to what lies above so many thousandths of all values.
+const THRESHOLD_PER_MILLE: u32 = 995;
+/// What samples of a fitted tail are drawn from.
+const TAIL_SEED: u64 = 1;
+/// So much of a processor can be used, in thousandths, before what waits grows.
+const MOST_BUSY_PER_MILLE: u64 = 800;
 /// A value so many times larger or smaller than the shipped one is not believed.
 const UNLIKELY: u64 = 10;
 /// Of a hundred frames so many may be lost.
 const MOST_LOST_PERCENT: u64 = 1;
+/// Of a hundred frames of the load so many may be lost or not sent.
+const MOST_MISSING_PERCENT: u64 = 10;
 
 /// What the outcome depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +138,45 @@ pub struct OwnProfile {
     pub stalls: u64,
     /// The longest of these.
     pub longest_stall_ns: u64,
+    /// What the machine was to carry.
+    pub asked: Demand,
+    /// What it carried.
+    pub load: Demand,
+    /// How much of the processor of the hosts that took, in thousandths.
+    pub busy_per_mille: Option<u64>,
+    /// Frames of the load that were to be delivered.
+    pub due: u64,
+    /// Of them, those that were lost or not sent.
+    pub missing: u64,
+    /// How long frames took that passed one switch: the upper edge of each bucket, and how
+    /// many are in it.
+    pub one_switch_ns: Vec<(u64, u64)>,
+    /// How many switches stood in a line.
+    pub switches: u64,
+    /// How long frames took that passed all of them, likewise.
+    pub all_switches_ns: Vec<(u64, u64)>,
+    /// How often the processor of the hosts was taken away under load.
+    pub interruptions: u64,
+    /// How long that took together.
+    pub interrupted_ns: u64,
+    /// The longest of it.
+    pub longest_interruption_ns: u64,
+    /// What a switch takes, at most, of 99 of 100 frames.
+    pub latency_ns: u64,
+    /// What the machine adds, once on the way of a frame, the longest first.
+    pub covers: Vec<Cover>,
+}
+
+/// What the machine adds to the delay of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cover {
+    /// Of so many frames one is later.
+    pub one_in: u64,
+    /// How long.
+    pub ns: u64,
+    /// Whether a tail was fitted since there were too few frames.
+    pub fitted: bool,
 }
 
 /// Why a measurement is not believed.
@@ -128,6 +189,14 @@ pub enum Doubt {
         lost: u64,
         /// Of how many.
         sent: u64,
+    },
+    /// The machine did not carry the load.
+    #[error("{missing} of {due} frames of the load were lost or not sent")]
+    NotCarried {
+        /// How many were missing.
+        missing: u64,
+        /// Of how many.
+        due: u64,
     },
     /// The machine stood still too much.
     #[error("the machine stood still while {disturbed} of {sent} frames crossed the switch")]
@@ -157,37 +226,45 @@ pub enum OwnProfileError {
     /// It could not be measured.
     #[error(transparent)]
     Times(#[from] TimesError),
+    /// The load could not be brought.
+    #[error("the load of the scenario could not be brought: {0}")]
+    Load(#[from] ExperimentError),
     /// What was measured is not believed.
     #[error(transparent)]
     Doubt(#[from] Doubt),
 }
 
 impl OwnProfile {
-    /// Measures. `step` is told how many of how many steps are done.
+    /// Measures, with as much load as `demand`. `step` is told how many of how many steps
+    /// are done.
     ///
     /// # Errors
     ///
     /// Without the privilege, or if the outcome is not believed.
     pub fn measure(
+        demand: Demand,
         stop: &AtomicBool,
-        step: &mut dyn FnMut(u64, u64),
+        step: &mut (dyn FnMut(u64, u64) + Send),
     ) -> Result<Self, OwnProfileError> {
         let (began, load) = (clock::now(), conditions::load());
         let measured_unix_ns = WallTime::now().as_ns();
-        let times = forwarding_times::measure(Amount::SHORT, stop, step)?;
+        let times =
+            forwarding_times::measure(Amount::SHORT, stop, &mut |done, of| step(done, 2 * of))?;
+        let load_seen = under_load::measure(demand, stop, &mut |done, of| step(of + done, 2 * of))?;
         let found = Self {
             circumstances: Circumstances::here(),
             measured_unix_ns,
             took_ns: (clock::now() - began).as_ns(),
             load_hundredths: load,
-            ..Self::of(&times)
+            asked: demand,
+            ..Self::of(&times, &load_seen)
         };
         found.believe()?;
         Ok(found)
     }
 
     /// Returns the figures.
-    fn of(times: &ForwardingTimes) -> Self {
+    fn of(times: &ForwardingTimes, load: &UnderLoad) -> Self {
         let latencies = || times.latency.iter().map(|(_, latency)| latency);
         let mut calm = Distribution::default();
         for latency in latencies() {
@@ -199,6 +276,8 @@ impl OwnProfile {
         let spent = || times.per_frame.iter().map(|(_, spent)| spent);
         let ns = |time: Option<Delay>| time.unwrap_or_default().round_up().as_ns();
         let medians = latencies().map(|it| it.calmest_median);
+        let latency = load.near.tolerance_of(ONE_IN_OF_SWITCH);
+        let latency = latency.or(load.near.max()).unwrap_or_default();
         let longest_stall = times.stalls.kept().iter().map(|stall| stall.length).max();
         Self {
             circumstances: Circumstances::here(),
@@ -223,7 +302,52 @@ impl OwnProfile {
             per_action_ns: times.per_action.round_up().as_ns(),
             stalls: times.stalls.count(),
             longest_stall_ns: longest_stall.unwrap_or_default().as_ns(),
+            asked: load.demand,
+            load: load.demand,
+            busy_per_mille: load.busy_per_mille,
+            due: load.due,
+            missing: load.missing,
+            one_switch_ns: buckets(&load.near),
+            switches: load.switches,
+            all_switches_ns: buckets(&load.far),
+            interruptions: load.interruptions.count(),
+            interrupted_ns: load.interruptions.total().as_ns(),
+            longest_interruption_ns: load.interruptions.longest().as_ns(),
+            latency_ns: latency.as_ns(),
+            covers: covers(load, latency),
         }
+    }
+
+    /// Returns what is covered of what the machine adds where no more than `most` may be:
+    /// all of that, and which share of frames keeps it for certain. Nothing if not even
+    /// one in a thousand does.
+    #[must_use]
+    pub fn cover_within(&self, most: Duration) -> Option<Cover> {
+        let mut covers = self.covers.iter();
+        let kept = covers.find(|cover| cover.ns <= most.as_ns())?;
+        let is_longest = self.covers.first() == Some(kept);
+        Some(match is_longest {
+            true => *kept,
+            false => Cover {
+                ns: most.as_ns(),
+                ..*kept
+            },
+        })
+    }
+
+    /// Tells whether it was measured with as much as that.
+    #[must_use]
+    pub fn is_for(&self, demand: &Demand) -> bool {
+        demand.is_within(&self.load) || demand.is_within(&self.asked)
+    }
+
+    /// Returns how often frames can be sent, handed on and delivered in a second, all
+    /// together, before what waits grows; nothing where the machine does not say how busy
+    /// it was.
+    #[must_use]
+    pub fn carries(&self) -> Option<u64> {
+        let busy = self.busy_per_mille?.max(1);
+        Some(self.load.events().saturating_mul(MOST_BUSY_PER_MILLE) / busy)
     }
 
     /// Holds it against what is possible.
@@ -239,6 +363,10 @@ impl OwnProfile {
         if lost.saturating_mul(100) > sent.saturating_mul(MOST_LOST_PERCENT) {
             return Err(Doubt::Lost { lost, sent });
         }
+        let (missing, due) = (self.missing, self.due);
+        if missing.saturating_mul(100) > due.saturating_mul(MOST_MISSING_PERCENT) {
+            return Err(Doubt::NotCarried { missing, due });
+        }
         let shipped = shipped();
         let lookup = shipped.lookup.as_ref();
         let of_lookup = |value: fn(&Lookup) -> Delay| lookup.map_or(Delay::ZERO, value);
@@ -252,7 +380,7 @@ impl OwnProfile {
             ),
             (
                 "time a frame",
-                self.per_frame_ns,
+                self.per_frame_most_ns,
                 shipped.per_frame.value,
                 false,
             ),
@@ -285,15 +413,16 @@ impl OwnProfile {
         Ok(())
     }
 
-    /// Returns the longest time that a frame is taken to need in an idle switch.
+    /// Returns the longest time that a frame is taken to need in a switch.
     #[must_use]
     pub fn latency(&self) -> Duration {
-        Duration::from_ns(self.calmest_median_ns.saturating_mul(MEDIANS))
+        Duration::from_ns(self.latency_ns)
     }
 
-    /// Returns it as a profile: the shipped one with these figures.
+    /// Returns it as a profile: the shipped one with these figures, and what the machine
+    /// adds.
     #[must_use]
-    pub fn profile(&self) -> Profile {
+    pub fn profile(&self, cover: Option<Cover>) -> Profile {
         let shipped = shipped();
         let ns = Duration::from_ns;
         let measured = |value: Duration, note: String| Stated {
@@ -311,7 +440,7 @@ impl OwnProfile {
         let lookup = shipped.lookup.map(|lookup| Lookup {
             per_mask: measured(
                 ns(self.per_mask_ns),
-                "processor time, least of 7 runs".to_owned(),
+                "processor time, greatest slope".to_owned(),
             ),
             per_action: measured(ns(self.per_action_ns), "the same".to_owned()),
             ..lookup
@@ -327,26 +456,43 @@ impl OwnProfile {
             latency: measured(
                 self.latency(),
                 format!(
-                    "{MEDIANS} times the median of the calmest half second, {}; of {} frames \
-                     median {}, p99 {}, highest {}, {} in stalls left out",
+                    "99 of 100 frames through one switch, {CONFIDENCE_PERCENT} % confidence, of {} \
+                     under load ({}); idle median {}",
+                    count(&self.one_switch_ns),
+                    loaded(&self.load),
                     ns(self.calmest_median_ns),
-                    self.frames,
-                    ns(self.median_ns),
-                    ns(self.p99_ns),
-                    ns(self.highest_ns),
-                    self.disturbed
                 ),
             ),
             per_frame: measured(
-                ns(self.per_frame_ns),
+                ns(self.per_frame_most_ns),
                 format!(
-                    "processor time of a flood through the switch less that over a cable, least \
-                     of 7 runs of 20,000 frames (highest {})",
-                    ns(self.per_frame_most_ns)
+                    "processor time of a flood through the switch less that over a cable, greatest \
+                     of 7 runs of 20,000 frames (least {})",
+                    ns(self.per_frame_ns)
                 ),
             ),
+            machine: cover.map(|cover| self.machine(cover)),
             lookup,
             ..shipped
+        }
+    }
+
+    fn machine(&self, cover: Cover) -> MachineShare {
+        let how = match cover.fitted {
+            true => "by a tail fitted to the seldom ones (generalised Pareto)",
+            false => "by ranks",
+        };
+        MachineShare {
+            cover: Delay::from(Duration::from_ns(cover.ns)),
+            one_in: cover.one_in,
+            confidence_percent: CONFIDENCE_PERCENT,
+            about: format!(
+                "measured on this machine under {}, {how}; its processor was taken away {} times \
+                 meanwhile, {} at most",
+                loaded(&self.load),
+                self.interruptions,
+                Duration::from_ns(self.longest_interruption_ns)
+            ),
         }
     }
 
@@ -366,6 +512,59 @@ impl OwnProfile {
             stalls: self.stalls,
             longest_stall_ns: self.longest_stall_ns,
         }
+    }
+}
+
+fn loaded(load: &Demand) -> String {
+    format!("{} frames and {} hops a second", load.frames, load.hops)
+}
+
+fn buckets(distribution: &Distribution) -> Vec<(u64, u64)> {
+    let buckets = distribution.buckets();
+    buckets.map(|(edge, count)| (edge.as_ns(), count)).collect()
+}
+
+fn count(buckets: &[(u64, u64)]) -> u64 {
+    buckets.iter().map(|(_, count)| count).sum()
+}
+
+/// Returns what goes beyond what switches take: of frames that passed one, and of frames
+/// that passed all of them, whichever is more.
+fn covers(load: &UnderLoad, latency: Duration) -> Vec<Cover> {
+    let both = [
+        beyond(&load.near, latency),
+        beyond(&load.far, latency * load.switches),
+    ];
+    let covers = ONE_IN.map(|one_in| {
+        let covers = both.each_ref().map(|excess| cover(excess, one_in));
+        covers.into_iter().max_by_key(|cover| cover.ns)
+    });
+    covers.into_iter().flatten().collect()
+}
+
+fn beyond(seen: &Distribution, expected: Duration) -> Distribution {
+    let mut beyond = Distribution::fine();
+    for (edge, count) in seen.buckets() {
+        beyond.record_many(edge.saturating_sub(expected), count);
+    }
+    beyond
+}
+
+fn cover(excess: &Distribution, one_in: u64) -> Cover {
+    let (ns, fitted) = match excess.tolerance_of(one_in) {
+        Some(bound) => (bound, false),
+        None => {
+            let tail = Tail::fit(excess, THRESHOLD_PER_MILLE);
+            let fitted = tail.map(|tail| tail.bound(one_in, TAIL_SEED));
+            // No less than what was seen.
+            let most = excess.max().unwrap_or_default();
+            (fitted.unwrap_or_default().max(most), true)
+        }
+    };
+    Cover {
+        one_in,
+        ns: ns.as_ns(),
+        fitted,
     }
 }
 

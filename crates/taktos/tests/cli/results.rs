@@ -29,6 +29,24 @@ fn a_run_whose_promises_hold_writes_both_reports_and_ends_with_0() {
 }
 
 #[test]
+fn the_table_is_short_and_details_are_asked_for() {
+    let workplace = Workplace::new();
+    let run = ["run", "pair.toml", "--world", "sim"];
+
+    let short = workplace.run(&run);
+    let long = workplace.run(&[&run[..], &["--details"]].concat());
+
+    let head = short.stdout.lines().find(|line| line.starts_with("flow"));
+    let head: Vec<_> = head.unwrap().split_whitespace().collect();
+    assert_eq!(
+        head,
+        ["flow", "deadline", "bound", "highest", "safety", "verdict"]
+    );
+    assert!(!short.stdout.contains("beyond contract"));
+    assert!(long.stdout.contains("beyond contract"), "{}", long.stdout);
+}
+
+#[test]
 fn json_is_one_document_with_the_keys_that_programs_rely_on() {
     let workplace = Workplace::new();
 

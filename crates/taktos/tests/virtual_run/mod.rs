@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use measure::report::Report;
 use scenario::Scenario;
-use taktos::experiment::{Admission, Audience, Discovered, Experiment, Place};
+use taktos::experiment::{Admission, Audience, Carrying, Discovered, Experiment, Place};
 use units::Duration;
 
 /// Carries a scenario out and returns what came of it.
@@ -16,6 +16,7 @@ pub fn carry_out(scenario: &Scenario) -> Report {
         store: PathBuf::new(),
         captures: PathBuf::new(),
         profiles: Vec::new(),
+        carrying: Carrying::Whole,
     };
     experiment
         .run(Place::Sim, &mut Nobody)

@@ -17,6 +17,9 @@ pub(super) fn section(report: &Report) -> Option<Element> {
     let mut section = Element::new("section")
         .with("id", "calculation")
         .child(Element::new("h2").text("How the guarantees were calculated"));
+    if let Some(worth) = report.bound_line() {
+        section = section.child(Element::new("p").class("note").text(worth.trim_end()));
+    }
     for (place, flow) in flows.iter().enumerate() {
         let details = Element::new("details");
         let details = match place {

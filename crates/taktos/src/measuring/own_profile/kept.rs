@@ -17,7 +17,7 @@ use thiserror::Error;
 use super::{Circumstances, OwnProfile};
 
 /// The longest file that is read.
-const LONGEST: u64 = 64 << 10;
+const LONGEST: u64 = 512 << 10;
 
 /// Where a profile may be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
