@@ -58,7 +58,7 @@ pub fn assumptions(certificate: &Certificate) -> Vec<String> {
     ));
     let probes = network.probe_interval_ps.div_ceil(1_000);
     assumed.push(format!(
-        "The controller sends no more than four probes of 128 bytes to a port in {probes} ns, in \
+        "The controller sends no more than five probes of 128 bytes to a port in {probes} ns, in \
          the least urgent class that has promises."
     ));
     assumed.extend(protections(certificate));

@@ -10,7 +10,7 @@ use crate::reason::Reason;
 /// are fewer.
 const PROBE: u64 = 128 * 8;
 /// Probes that may leave a port at once.
-const PROBES_AT_ONCE: u64 = 4;
+const PROBES_AT_ONCE: u64 = 5;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 /// In any interval of length `t`, at most `burst + rate * t` arrives, in bits.

@@ -21,9 +21,10 @@ use crate::place::PortId;
 
 /// A probe as it occupies the wire, at most: 64 bytes and their overhead make 88.
 const PROBE_SIZE: DataSize = DataSize::from_bytes(128);
-/// Probes that may leave a port at once: the periodic one, one for a port that
-/// came up, one that answers a probe from the other side, and one in reserve.
-const PROBE_BURST: u64 = 4;
+/// Probes that may leave a port at once: the periodic one, one for a port that came up,
+/// one that answers a probe from the other side, an echo, and the echo of the other side
+/// that the switch turns round.
+const PROBE_BURST: u64 = 5;
 /// Longer than any deadline: work that we account for and that has none.
 const NO_DEADLINE: Delay = MAX_DELAY;
 

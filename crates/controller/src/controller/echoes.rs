@@ -5,8 +5,8 @@
 //! back, it forwards, and nothing moves. A link over which they cease is lost, and flows
 //! take what was prepared for that.
 //!
-//! Echoes have their room among the probes: a port has reserved four frames a probe
-//! interval, of which the probe takes one; three echoes take the rest.
+//! Echoes have their room among the probes: a port has reserved five frames a probe
+//! interval: the probe, three echoes, and one that begins or answers.
 
 use units::Instant;
 use wire::openflow::DatapathId;
