@@ -55,7 +55,7 @@ impl Controller {
             // Nobody learns from it, and it goes nowhere: a switch on the way would take it
             // for one of a flow of that host.
             self.counters.frames_contested += 1;
-            self.contests.note(self.now, &host, port);
+            self.contest(&host, port);
             self.learn_from(port, &header, payload);
             return;
         }

@@ -2,19 +2,21 @@
 //!
 //! A promise is said to hold if everything that it rests on was confirmed lately: every
 //! switch on the way that the flow takes is heard and was compared, every link is up by
-//! probes, every entry was confirmed, the ports of its hosts have a carrier, the way is
-//! one that was reserved, and no more is broken than promises cover. Whoever asks is told
+//! probes, every entry was confirmed, the ports of its hosts have a carrier, nobody
+//! else claims to be one of them, the way is one that was reserved, and no more is broken
+//! than promises cover. Whoever asks is told
 //! what is known at that moment. Changes are told as events, by going through all flows
 //! a slice at a time whenever something has changed that a promise may rest on.
 //!
-//! Whatever else may speak against a promise (a host that appears elsewhere, another
-//! controller) is one more question in [`Controller::judge`].
+//! Whatever else may speak against a promise is one more question in
+//! [`Controller::judge`].
 
 use units::{Duration, Instant};
 
 use crate::desired::{Standing, Subject};
 use crate::flows::{Flow, Installation, Way};
-use crate::northbound::{Cause, Event, FlowId, Promise, PromiseState};
+use crate::hosts::contests::CONTEST_LASTS;
+use crate::northbound::{Cause, Dispute, Event, FlowId, Promise, PromiseState};
 use crate::path::Tree;
 use crate::place::PortId;
 use crate::view::Carrier;
@@ -38,6 +40,8 @@ pub(super) struct Judging {
     after: Option<FlowId>,
     /// When they may be gone through again.
     next: Instant,
+    /// When the last dispute about a host is over.
+    undisputed: Option<Instant>,
 }
 
 impl Judging {
@@ -46,6 +50,7 @@ impl Judging {
             is_stale: false,
             after: None,
             next: now,
+            undisputed: None,
         }
     }
 
@@ -54,7 +59,7 @@ impl Judging {
         match (self.after, self.is_stale) {
             (Some(_), _) => Some(now),
             (None, true) => Some(self.next),
-            (None, false) => None,
+            (None, false) => self.undisputed,
         }
     }
 }
@@ -71,9 +76,19 @@ impl Controller {
         self.judging.is_stale = true;
     }
 
+    /// Notes that somebody has the address of a host elsewhere than that is.
+    pub(super) fn contest(&mut self, host: &str, at: PortId) {
+        if self.contests.note(self.now, host, at) {
+            self.promises_changed();
+        }
+        self.judging.undisputed = Some(self.now + CONTEST_LASTS);
+    }
+
     /// Judges a slice of the flows, if something has changed, and tells of those whose
     /// promise stands otherwise than before.
     pub(super) fn judge_some(&mut self) {
+        let settled = self.judging.undisputed.take_if(|over| *over <= self.now);
+        self.judging.is_stale |= settled.is_some();
         if self.judging.after.is_none() {
             if !self.judging.is_stale || self.now < self.judging.next {
                 return;
@@ -165,6 +180,7 @@ impl Controller {
         self.unheard(tree)
             .or_else(|| self.unseen(flow, tree))
             .or_else(|| self.unconfirmed_entry(flow, tree))
+            .or_else(|| self.disputed(flow))
             .unwrap_or(HOLDS)
     }
 
@@ -202,6 +218,14 @@ impl Controller {
         let dead = *ends.find(|end| is_dead(end))?;
         let cause = Some(Cause::NoCarrier(dead));
         Some((PromiseState::Disturbed, cause, None))
+    }
+
+    /// Returns who claims to be an end of a flow, and is elsewhere.
+    fn disputed(&self, flow: &Flow) -> Option<Verdict> {
+        let disputes = self.disputes(&flow.admission.requirement);
+        let Dispute { host, at, contest } = disputes.into_iter().next()?;
+        let cause = Cause::Disputed { host, at };
+        Some((PromiseState::Unknown, Some(cause), Some(contest.since)))
     }
 
     /// Returns which entry on a way was not confirmed.

@@ -34,15 +34,16 @@ pub struct Contests {
 }
 
 impl Contests {
-    /// Notes a frame that says that `host` is at a port where it is not.
-    pub fn note(&mut self, now: Instant, host: &str, at: PortId) {
+    /// Notes a frame that says that `host` is at a port where it is not. Returns whether
+    /// that is new.
+    pub fn note(&mut self, now: Instant, host: &str, at: PortId) -> bool {
         let key = (host.to_owned(), at);
         if let Some(contest) = self.known.get_mut(&key)
             && !is_over(now, contest)
         {
             contest.last = now;
             contest.frames += 1;
-            return;
+            return false;
         }
         if self.known.len() >= MAX_CONTESTS {
             self.known.retain(|_, contest| !is_over(now, contest));
@@ -59,6 +60,7 @@ impl Contests {
             frames: 1,
         };
         self.known.insert(key, contest);
+        true
     }
 
     /// Returns the contests for a host that are not over, by port.

@@ -78,6 +78,13 @@ pub enum Cause {
         /// What it is called.
         switch: String,
     },
+    /// Frames with the address of one of its hosts come in where that is not.
+    Disputed {
+        /// The name of the host.
+        host: String,
+        /// Where they come in.
+        at: PortId,
+    },
     /// Its frames are being led around a link that is broken.
     Moving,
     /// A link on its way is not known to be up.
@@ -108,6 +115,7 @@ impl fmt::Display for Cause {
             Self::NotConfirmed { switch } => {
                 write!(f, "switch {switch} has not confirmed its entry")
             }
+            Self::Disputed { host, at } => write!(f, "somebody is {host} at port {at}, too"),
             Self::Moving => f.write_str("its frames are being led around what is broken"),
             Self::LinkNotUp(link) => write!(f, "link {link} is not known to be up"),
             Self::NoCarrier(port) => write!(f, "port {port} of one of its hosts has no carrier"),

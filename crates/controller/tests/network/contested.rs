@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use controller::northbound::{ApplicationKind, Dispute, Manifest};
+use controller::northbound::{ApplicationKind, Dispute, Manifest, PromiseState};
 use controller::{Event, Reply, Request};
 use units::Duration;
 use wire::ethernet::MacAddress;
@@ -25,6 +25,7 @@ fn a_frame_with_the_address_of_an_end_moves_nothing_and_goes_nowhere() {
         network
             .admit(requirement("trip", SOURCE, &[RECEIVER], group(1)))
             .unwrap();
+        network.pass(Duration::from_secs(1));
         let mut forged = 0;
 
         for (claimed, at) in [
@@ -62,6 +63,7 @@ fn a_frame_with_the_address_of_an_end_moves_nothing_and_goes_nowhere() {
         assert!(!network.events.iter().any(moved));
         // One for each end, however many frames there were.
         assert_eq!(network.events.iter().filter(|it| doubted(it)).count(), 2);
+        assert_eq!(state(&mut network), PromiseState::Unknown);
         let disputes = disputes(&mut network);
         let total: u64 = disputes.iter().map(|dispute| dispute.contest.frames).sum();
         let hosts: BTreeSet<_> = disputes.iter().map(|it| it.host.as_str()).collect();
@@ -70,6 +72,16 @@ fn a_frame_with_the_address_of_an_end_moves_nothing_and_goes_nowhere() {
         // Probes go on meanwhile, so time passes as it does.
         network.pass(Duration::from_secs(61));
         assert_eq!(self::disputes(&mut network), []);
+        assert_eq!(state(&mut network), PromiseState::Holds);
+        let last = network.events.iter().rev().find_map(|event| match event {
+            Event::PromiseChanged { promise, .. } => Some(promise.state),
+            _ => None,
+        });
+        assert_eq!(
+            last,
+            Some(PromiseState::Holds),
+            "nobody asked, and it was told"
+        );
     }
 }
 
@@ -136,6 +148,13 @@ fn started(application: ApplicationKind) -> Network {
 fn disputes(network: &mut Network) -> Vec<Dispute> {
     match &network.request(Request::Flows)[..] {
         [Reply::Flows(flows)] => flows[0].disputes.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn state(network: &mut Network) -> PromiseState {
+    match &network.request(Request::Flows)[..] {
+        [Reply::Flows(flows)] => flows[0].promise.state,
         other => panic!("{other:?}"),
     }
 }
