@@ -17,7 +17,7 @@
 use std::time::{Duration, Instant};
 
 use calculus::admission::routes::{Cable, Disjoint, End, Ends, Map, NodeId};
-use calculus::admission::{CLASSES, FailureId, Ledger, Request, Room, Stage, StageId, Tree};
+use calculus::admission::{CLASSES, FailureId, Ledger, Request, Room, Spare, Stage, StageId, Tree};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use units::{BitRate, DataSize, Delay};
@@ -38,6 +38,7 @@ const STALL: Duration = Duration::from_micros(2);
 
 fn main() {
     print_decisions();
+    print_fits();
     print_searches();
     print_memory();
     divan::main();
@@ -74,6 +75,54 @@ fn print_decisions() {
     print_percentiles("what if, a batch of 100", BATCHES, batch, |batch| {
         divan::black_box(ledger.what_if(&batch));
     });
+}
+
+/// How long it takes to choose budgets anew for one flow more, with nothing to spare and
+/// with what the deadlines leave shared out.
+fn print_fits() {
+    for flows in [10_000, RESIDENT] {
+        for spare in [Spare::None, Spare::Shared] {
+            let requests: Vec<_> = (0..flows).map(in_time).collect();
+            let mut ledger = Ledger::fitted(unfitted(), spare);
+            assert_eq!(ledger.prepare(&requests), [], "there are budgets for all");
+            for request in requests {
+                ledger.admit(request).expect("budgets are chosen for it");
+            }
+            let name = format!("budgets chosen anew beside {flows} flows, spare {spare:?}");
+            print_percentiles(&name, 5, in_time, |request| {
+                divan::black_box(ledger.prepare(&[request]));
+            });
+        }
+    }
+}
+
+/// Returns the flow at a place, with a deadline that is not far away.
+fn in_time(at: u32) -> Request {
+    let request = match at % 10 {
+        0 => protected_request(at),
+        _ => path_request(at),
+    };
+    Request {
+        deadline: Delay::from_us(100_000),
+        ..request
+    }
+}
+
+/// Returns the stages of the ring without budgets.
+fn unfitted() -> Vec<Stage> {
+    let mut stages = stages();
+    for stage in &mut stages {
+        match stage {
+            Stage::Processing { budget, .. } => *budget = Delay::ZERO,
+            Stage::Port { budgets, .. } => {
+                budgets
+                    .iter_mut()
+                    .flatten()
+                    .for_each(|it| *it = Delay::ZERO);
+            }
+        }
+    }
+    stages
 }
 
 fn print_searches() {

@@ -21,6 +21,7 @@
 //! would make bursts grow less. That classes which come over one link share it:
 //! each counts as if it had the link to itself.
 
+mod aggregate;
 mod allocation;
 mod background;
 mod batch;
@@ -29,6 +30,8 @@ mod check;
 mod competitors;
 mod copies;
 mod explanation;
+mod fit;
+mod growth;
 mod ledger;
 mod load;
 pub mod modes;
@@ -46,11 +49,10 @@ mod stage;
 pub use allocation::{Allocation, allocate_for_deadlines, allocate_part};
 pub use background::{Background, Met, Network};
 pub use batch::{BatchRefusal, WhatIf};
-pub use budgets::{
-    Headroom, Suggestion, suggest_budgets, suggest_budgets_for_most, suggest_roomiest_budgets,
-};
+pub use budgets::{Headroom, Suggestion, suggest_budgets, suggest_budgets_for_most};
 pub use competitors::Competitor;
 pub use explanation::{Competition, Explanation, HopShare};
+pub use fit::{Slowdown, Spare};
 pub use ledger::{Admitted, FlowId, Ledger};
 pub use refusal::{Constraint, Fits, Margin, Refusal};
 pub use remedies::{Change, LargerBudget, Remedy};

@@ -10,26 +10,13 @@
 
 use units::Delay;
 
-use super::check::{stage_fits, worst_delay};
+pub use super::growth::Headroom;
+use super::growth::least_budgets;
 use super::load::StageLoad;
 use super::plan::Plan;
-use super::request::{MAX_DELAY, Request};
+use super::request::Request;
 use super::stage::{Stage, StageId, Unpromised};
 use crate::bounds::processing::FrameBucket;
-
-/// How often budgets are grown before it is called hopeless.
-const ROUNDS: usize = 1_000;
-/// The most headroom that is looked for: a hundred times what is needed.
-const MOST_HEADROOM: u32 = 10_000;
-/// Budgets are whole nanoseconds, so that they read well and rounds end soon.
-const GRAIN_PS: u64 = 1_000;
-
-/// How much larger than needed a budget is made, for flows that come later.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Headroom {
-    /// The part of what is needed that is added to it.
-    pub percent: u32,
-}
 
 /// Returns `stages` with the smallest budgets, and `headroom` on them, that admit
 /// all `requests` beside all `unpromised` work, or nothing if none do. No budget
@@ -80,56 +67,9 @@ fn grow(
     for request in requests {
         plan.validate(request, &stages).ok()?;
     }
-    for _ in 0..ROUNDS {
-        let loads = loads_of(&stages, unpromised, requests, &mut plan)?;
-        let mut grown = stages.clone();
-        for ((id, stage), load) in (0..).map(StageId).zip(&mut grown).zip(&loads) {
-            grow_budgets(stage, (id, &stages, load), headroom)?;
-        }
-        if grown == stages {
-            if !all_fit(&stages, &loads) {
-                return None; // A buffer is too small.
-            }
-            stages.iter_mut().for_each(drop_idle_classes);
-            return Some(stages);
-        }
-        stages = grown;
-    }
-    None
-}
-
-/// Returns the budgets for all `requests` with the most headroom that their
-/// deadlines allow, in proportion to what each stage needs, and how much that is.
-/// Nothing if there are none even without headroom.
-///
-/// The smallest budgets leave no room for a flow that comes later. These leave no
-/// more of the deadlines than rounding, and at each stage the same part of what
-/// it needs is room.
-///
-/// # Panics
-///
-/// If a stage is beyond the limits named in this module.
-#[must_use]
-pub fn suggest_roomiest_budgets(
-    stages: &[Stage],
-    unpromised: &[(StageId, Unpromised)],
-    requests: &[Request],
-) -> Option<(Headroom, Vec<Stage>)> {
-    let suggest = |percent| {
-        let headroom = Headroom { percent };
-        let stages = suggest_budgets(stages, unpromised, requests, headroom)?;
-        Some((headroom, stages))
-    };
-    let mut roomiest = suggest(0)?;
-    let (mut fitting, mut beyond) = (0, MOST_HEADROOM + 1);
-    while beyond - fitting > 1 {
-        let middle = fitting + (beyond - fitting) / 2;
-        match suggest(middle) {
-            Some(roomier) => (roomiest, fitting) = (roomier, middle),
-            None => beyond = middle,
-        }
-    }
-    Some(roomiest)
+    let mut grown = least_budgets(&stages, unpromised, requests, headroom).ok()?;
+    grown.iter_mut().for_each(drop_idle_classes);
+    Some(grown)
 }
 
 /// The budgets for as many requests as possible, and which these are not.
@@ -204,38 +144,6 @@ pub(super) fn loads_of(
         }
     }
     Some(loads)
-}
-
-/// Gives a stage the budgets that it needs, where it has smaller ones.
-fn grow_budgets(
-    stage: &mut Stage,
-    (id, stages, load): (StageId, &[Stage], &StageLoad),
-    headroom: Headroom,
-) -> Option<()> {
-    let needed = |class| with_headroom(worst_delay(id, stages, load, class)?.0, headroom);
-    match stage {
-        Stage::Processing { budget, .. } => *budget = needed(0)?.max(*budget),
-        Stage::Port { budgets, .. } => {
-            for (class, budget) in (0u8..).zip(budgets) {
-                if let Some(budget) = budget {
-                    *budget = needed(class)?.max(*budget);
-                }
-            }
-        }
-    }
-    Some(())
-}
-
-fn with_headroom(needed: Delay, headroom: Headroom) -> Option<Delay> {
-    let hundredths = u128::from(needed.as_ps()) * (100 + u128::from(headroom.percent));
-    let grains = hundredths.div_ceil(100 * u128::from(GRAIN_PS));
-    let ps = u64::try_from(grains * u128::from(GRAIN_PS)).ok()?;
-    Some(Delay::from_ps(ps)).filter(|budget| *budget <= MAX_DELAY)
-}
-
-fn all_fit(stages: &[Stage], loads: &[StageLoad]) -> bool {
-    let mut all = (0..).map(StageId).zip(loads);
-    all.all(|(id, load)| stage_fits(id, stages, load, 0).is_ok())
 }
 
 /// Gives every class that can have promises a budget, if only of zero.

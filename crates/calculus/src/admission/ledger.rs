@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use units::{BitRate, DataSize, Delay};
 
 use super::check::{plan_fits, plan_holds, stage_fits};
+use super::fit::Fit;
 use super::load::StageLoad;
 use super::plan::Plan;
 use super::refusal::{Breach, Fits, Refusal};
@@ -34,15 +35,17 @@ pub struct Admitted {
 /// All promises, and what they have reserved.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    stages: Vec<Stage>,
-    loads: Vec<StageLoad>,
-    flows: BTreeMap<FlowId, Request>,
+    pub(super) stages: Vec<Stage>,
+    pub(super) loads: Vec<StageLoad>,
+    pub(super) flows: BTreeMap<FlowId, Request>,
     pub(super) next: u64,
-    plan: Plan,
+    pub(super) plan: Plan,
+    /// How budgets are chosen, unless they are fixed.
+    pub(super) fit: Option<Fit>,
 }
 
 impl Ledger {
-    /// Starts with no promises.
+    /// Starts with no promises and budgets that do not change.
     ///
     /// # Panics
     ///
@@ -57,6 +60,7 @@ impl Ledger {
             next: 0,
             plan: Plan::new(stages.len()),
             stages,
+            fit: None,
         }
     }
 
@@ -71,6 +75,9 @@ impl Ledger {
         stage.assert_within_limits();
         let id = StageId(u32::try_from(self.stages.len()).expect("memory ends before numbers"));
         self.loads.push(StageLoad::nothing(&stage));
+        if let Some(fit) = &mut self.fit {
+            fit.floors.push(stage.clone());
+        }
         self.stages.push(stage);
         self.plan.add_stage();
         id
@@ -106,21 +113,32 @@ impl Ledger {
         self.plan
             .validate(request, &self.stages)
             .map_err(|malformed| Breach::from(malformed).refuse(Fits::default()))?;
-        match self.fits(request, request.traffic()) {
-            Ok(()) => Ok(self.guarantee()),
-            Err(breach) => Err(breach.refuse(self.search_fits(request))),
+        let Err(breach) = self.fits(request, request.traffic()) else {
+            return Ok(self.guarantee());
+        };
+        if self.fit.is_none() || breach.constraint.is_overload() {
+            return Err(breach.refuse(self.search_fits(request)));
         }
+        let (_, stages) = self.fit_with(&[request]).map_err(|refusal| Refusal {
+            fits: self.search_fits(request),
+            ..refusal
+        })?;
+        let drawn = self.plan.draw(request, request.traffic(), &stages);
+        drawn.expect("budgets are chosen so that every deadline holds");
+        Ok(self.guarantee())
     }
 
     /// Returns whether `request` would be admitted. Where it would not, this is
     /// much quicker than [`check`](Self::check), which looks for what would be.
     pub fn admits(&mut self, request: &Request) -> bool {
-        self.plan.validate(request, &self.stages).is_ok()
-            && self
-                .plan
-                .draw(request, request.traffic(), &self.stages)
-                .is_ok()
-            && plan_holds(&self.plan, &self.stages, &self.loads)
+        self.plan.validate(request, &self.stages).is_ok() && self.takes(request)
+    }
+
+    /// Returns whether a valid request would be admitted.
+    fn takes(&mut self, request: &Request) -> bool {
+        let drawn = self.plan.draw(request, request.traffic(), &self.stages);
+        (drawn.is_ok() && plan_holds(&self.plan, &self.stages, &self.loads))
+            || (self.fit.is_some() && self.can_fit(&[request]))
     }
 
     /// Promises `request` what it asks for.
@@ -129,20 +147,39 @@ impl Ledger {
     ///
     /// Why that cannot be promised, and what could be.
     pub fn admit(&mut self, request: Request) -> Result<Admitted, Refusal> {
-        let guarantee = self.check(&request)?;
-        Ok(self.enter(request, guarantee))
+        self.plan
+            .validate(&request, &self.stages)
+            .map_err(|malformed| Breach::from(malformed).refuse(Fits::default()))?;
+        if let Err(breach) = self.fits(&request, request.traffic()) {
+            self.make_room(&request, breach)?;
+        }
+        Ok(self.enter(request))
+    }
+
+    /// Chooses budgets with which `request`, which does not fit with those that there
+    /// are, does, and draws its plan.
+    fn make_room(&mut self, request: &Request, breach: Breach) -> Result<(), Refusal> {
+        if self.fit.is_none() || breach.constraint.is_overload() {
+            return Err(breach.refuse(self.search_fits(request)));
+        }
+        self.refit(&[request]).map_err(|refusal| Refusal {
+            fits: self.search_fits(request),
+            ..refusal
+        })?;
+        let fits = self.fits(request, request.traffic());
+        fits.map_err(|breach| breach.refuse(Fits::default()))
     }
 
     /// Promises `request`, which is valid, what it asks for, without a look for
     /// what else could be.
     pub(super) fn promise(&mut self, request: Request) -> Result<Admitted, Breach> {
         self.fits(&request, request.traffic())?;
-        let guarantee = self.guarantee();
-        Ok(self.enter(request, guarantee))
+        Ok(self.enter(request))
     }
 
     /// Enters the flow whose plan has just been found to fit.
-    fn enter(&mut self, request: Request, guarantee: Delay) -> Admitted {
+    fn enter(&mut self, request: Request) -> Admitted {
+        let guarantee = self.guarantee();
         for reservation in &self.plan.reservations {
             let at = reservation.stage.index();
             self.loads[at].reserve(reservation, &self.stages[at]);
@@ -163,7 +200,7 @@ impl Ledger {
     /// there is no such flow. All sums are then what they would be without it.
     pub fn withdraw(&mut self, id: FlowId) -> Option<Request> {
         let request = self.flows.remove(&id)?;
-        // What it reserved follows from the request: budgets do not change.
+        // What it reserved follows from the request and the budgets that there are.
         let drawn = self.plan.draw(&request, request.traffic(), &self.stages);
         drawn.expect("it was drawn when it was admitted");
         for reservation in &self.plan.reservations {
@@ -194,8 +231,12 @@ impl Ledger {
     ) -> Result<(), Breach> {
         let at = stage.index();
         self.loads[at].add_unpromised(frames);
-        stage_fits(stage, &self.stages, &self.loads[at], 0)
-            .inspect_err(|_| self.loads[at].remove_unpromised(frames))
+        let fits = stage_fits(stage, &self.stages, &self.loads[at], 0);
+        let fits = fits.or_else(|breach| match self.fit.is_some() {
+            true => self.make_room_for_unpromised(stage).ok_or(breach),
+            false => Err(breach),
+        });
+        fits.inspect_err(|_| self.loads[at].remove_unpromised(frames))
     }
 
     /// Returns the frames for which nothing is promised, by processing stage.
@@ -270,15 +311,18 @@ impl Ledger {
     /// Finds what would be admitted instead of `request`. Less is never harder
     /// to admit, so halving the range finds the largest.
     fn search_fits(&mut self, request: &Request) -> Fits {
+        if !self.is_searched() {
+            return Fits::default();
+        }
         let (rate, burst) = (request.rate, request.burst);
         let highest = search_largest(1, rate.as_bps(), |bps| {
             let traffic = TokenBucket::new(BitRate::from_bps(bps), burst);
-            self.fits(request, traffic).is_ok()
+            self.takes(&request.cut_to(traffic))
         });
         let frame = request.largest_frame.as_bits();
         let largest = search_largest(frame, burst.as_bits(), |bits| {
             let traffic = TokenBucket::new(rate, DataSize::from_bits(bits));
-            self.fits(request, traffic).is_ok()
+            self.takes(&request.cut_to(traffic))
         });
         Fits {
             rate: highest.and_then(BitRate::new),

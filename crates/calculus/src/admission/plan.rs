@@ -17,7 +17,7 @@
 //! Where all frames of a flow come to a stage from the same stage before it, that
 //! one is their *origin*: they come over one link, and no denser than it carries.
 
-use units::Delay;
+use units::{DataSize, Delay};
 
 use super::copies::{self, Passing};
 use super::refusal::{Breach, Constraint};
@@ -31,6 +31,7 @@ use crate::min_plus::TokenBucket;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent<'a> {
     request: &'a Request,
+    largest_frame: DataSize,
     traffic: TokenBucket,
     frames: FrameBucket,
     peak: Option<(TokenBucket, FrameBucket)>,
@@ -41,12 +42,35 @@ impl<'a> Sent<'a> {
     pub(super) fn new(request: &'a Request, traffic: TokenBucket) -> Self {
         Self {
             request,
+            largest_frame: request.largest_frame,
             traffic,
             frames: request.frames_of(traffic),
             peak: request
                 .peak
                 .map(|peak| (peak, FrameBucket::of(peak, request.smallest_frame))),
         }
+    }
+
+    /// Returns what several flows bring that go the ways of `request` and have no
+    /// sooner deadline.
+    pub(super) fn of_many(
+        request: &'a Request,
+        largest_frame: DataSize,
+        (traffic, frames): (TokenBucket, FrameBucket),
+        peak: Option<(TokenBucket, FrameBucket)>,
+    ) -> Self {
+        Self {
+            request,
+            largest_frame,
+            traffic,
+            frames,
+            peak,
+        }
+    }
+
+    /// Returns bits and frames in the long run, and those of the peak if there is one.
+    pub(super) fn buckets(&self) -> (TokenBucket, FrameBucket, Option<(TokenBucket, FrameBucket)>) {
+        (self.traffic, self.frames, self.peak)
     }
 }
 
@@ -119,7 +143,12 @@ impl Plan {
         traffic: TokenBucket,
         stages: &[Stage],
     ) -> Result<(), Breach> {
-        let sent = Sent::new(request, traffic);
+        self.draw_sent(Sent::new(request, traffic), stages)
+    }
+
+    /// Computes what flows would reserve that bring `sent`.
+    pub(super) fn draw_sent(&mut self, sent: Sent<'_>, stages: &[Stage]) -> Result<(), Breach> {
+        let request = sent.request;
         self.reservations.clear();
         self.leaves.noted.clear();
         if request.initial > request.deadline {
@@ -206,13 +235,13 @@ impl Plan {
                 Some(other) => Part::Copies([first, second(other, &self.alternative)]),
                 None => Part::Whole(first),
             };
-            let reservation = reservation(hop.stage, None, sent.request, part);
+            let reservation = reservation(hop.stage, None, sent, part);
             self.reservations.push(reservation);
         }
         for (at, hop) in tree.hops.iter().enumerate() {
             if of_tree[at] == Passing::OwnCopy && self.in_base.find(hop.stage).is_none() {
                 let part = Part::Whole(second(at, &self.alternative));
-                let reservation = reservation(hop.stage, None, sent.request, part);
+                let reservation = reservation(hop.stage, None, sent, part);
                 self.reservations.push(reservation);
             }
         }
@@ -269,15 +298,15 @@ impl Plan {
     /// it brings there, and at those of the base tree what comes there by either,
     /// in place of what always does.
     fn reserve_under(&mut self, failure: FailureId, tree: &Tree, sent: Sent<'_>, stages: &[Stage]) {
-        let (request, under) = (sent.request, Some(failure));
+        let under = Some(failure);
         for (hop, window) in tree.hops.iter().zip(&self.alternative) {
             if self.in_base.find(hop.stage).is_none() {
                 let whole = arrival(hop.stage, tree.origin(hop), stages, sent, *window);
-                let whole = reservation(hop.stage, under, request, Part::Whole(whole));
+                let whole = reservation(hop.stage, under, sent, Part::Whole(whole));
                 self.reservations.push(whole);
             }
         }
-        let hops = request.base.hops.iter().zip(&self.base_under_failure);
+        let hops = sent.request.base.hops.iter().zip(&self.base_under_failure);
         for (at, (hop, window)) in hops.enumerate() {
             let Part::Whole(of) = self.reservations[at].part else {
                 unreachable!("a flow with alternatives has no second copies")
@@ -287,7 +316,7 @@ impl Plan {
             let origin = of.origin.filter(|_| !elsewhere);
             let by = arrival(hop.stage, origin, stages, sent, *window);
             if by != of {
-                let instead = reservation(hop.stage, under, request, Part::Instead { of, by });
+                let instead = reservation(hop.stage, under, sent, Part::Instead { of, by });
                 self.reservations.push(instead);
             }
         }
@@ -428,20 +457,20 @@ pub(super) fn passing(
     window: Window,
 ) -> Reservation {
     let arrival = arrival(stage, origin, stages, sent, window);
-    reservation(stage, None, sent.request, Part::Whole(arrival))
+    reservation(stage, None, sent, Part::Whole(arrival))
 }
 
 fn reservation(
     stage: StageId,
     failure: Option<FailureId>,
-    request: &Request,
+    sent: Sent<'_>,
     part: Part,
 ) -> Reservation {
     Reservation {
         stage,
         failure,
-        class: request.class,
-        largest_frame: request.largest_frame,
+        class: sent.request.class,
+        largest_frame: sent.largest_frame,
         part,
     }
 }

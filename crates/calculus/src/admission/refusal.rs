@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 use units::{BitRate, DataSize, Delay};
 
+use super::ledger::FlowId;
 use super::request::Malformed;
 use super::stage::{FailureId, StageId};
 
@@ -19,6 +20,9 @@ pub struct Refusal {
     /// What would not hold, with what is needed and what is allowed.
     #[source]
     pub constraint: Constraint,
+    /// The promised flow whose deadline would be missed, or nothing if it is no matter
+    /// of another one.
+    pub flow: Option<FlowId>,
     /// What would have been admitted.
     pub fits: Fits,
 }
@@ -280,6 +284,7 @@ impl Breach {
             stage,
             failure,
             constraint,
+            flow: None,
             fits,
         }
     }

@@ -61,7 +61,7 @@ pub struct Request {
 /// Where the second copies of frames go.
 ///
 /// As far as both trees begin with the same hops, a frame is not doubled yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Redundant {
     /// The stages that they pass, from the sender to the receivers.
     pub tree: Tree,
@@ -77,6 +77,16 @@ impl Request {
     #[must_use]
     pub const fn traffic(&self) -> TokenBucket {
         TokenBucket::new(self.rate, self.burst)
+    }
+
+    /// Returns the stages that it passes on any of its ways, some of them repeatedly.
+    pub(super) fn stages(&self) -> impl Iterator<Item = StageId> {
+        let alternatives = self.alternatives.iter().map(|(_, tree)| tree);
+        let redundant = self.redundant.iter().map(|redundant| &redundant.tree);
+        let trees = std::iter::once(&self.base)
+            .chain(alternatives)
+            .chain(redundant);
+        trees.flat_map(|tree| tree.hops.iter().map(|hop| hop.stage))
     }
 
     /// Returns how many frames it leaves its sender in if it brings `traffic`: what it
@@ -104,14 +114,14 @@ impl Request {
 ///
 /// A path is a tree without branches. A hop without a hop behind it is a *leaf*:
 /// the port to which a receiver is attached.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tree {
     /// The hops, each behind its parent in the list.
     pub hops: Vec<Hop>,
 }
 
 /// One stage of a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
     /// The stage.
     pub stage: StageId,

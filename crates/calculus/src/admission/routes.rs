@@ -202,6 +202,7 @@ impl Map {
             // On its own trees a malformed request is refused for what it is.
             None if validate_contract(&request).is_err() => Err(refused(ledger, &request)),
             None => Err(Refusal {
+                flow: None,
                 stage: None,
                 failure: None,
                 constraint: Constraint::NoWay,

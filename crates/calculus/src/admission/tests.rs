@@ -1,4 +1,5 @@
 mod failures;
+mod fitted;
 mod properties;
 
 use units::{BitRate, DataSize, Delay};
@@ -532,26 +533,6 @@ fn an_explanation_adds_up_to_the_guarantee() {
     assert_eq!(ledger.explain(FlowId(7)), None);
 }
 
-/// Room for three times as much in the same proportion everywhere, as deadlines
-/// allow it.
-#[test]
-fn the_roomiest_budgets_use_up_the_deadline_that_binds() {
-    let requests = vec![sampled_values(&[0, 1, 2, 3]); 5];
-    let stages = without_budgets(switches(2));
-
-    let (headroom, roomy) = suggest_roomiest_budgets(&stages, &[], &requests).unwrap();
-
-    let mut ledger = Ledger::new(roomy);
-    let guarantees: Vec<_> = requests
-        .into_iter()
-        .map(|request| ledger.admit(request).unwrap().guarantee)
-        .collect();
-    let deadline = Delay::from_us(2_000);
-    assert!(headroom.percent > 100, "{headroom:?}");
-    assert!(guarantees[0] <= deadline && guarantees[0] * 100u64 > deadline * 98u64);
-    ledger.admit(sampled_values(&[0, 1, 2, 3])).unwrap();
-}
-
 #[test]
 fn suggested_budgets_admit_what_they_were_made_for() {
     let requests = vec![sampled_values(&[0, 1, 2, 3]); 5];
@@ -613,17 +594,22 @@ fn requests_that_do_not_fit_beside_those_before_are_left_out() {
         sampled_values(&[2, 3]),
     ];
 
+    let mut stages = without_budgets(switches(2));
+    for (stage, class) in [(1, 7), (1, 3), (3, 7), (3, 3)] {
+        set_budget(&mut stages[stage], class, Delay::ZERO);
+    }
+    let mut ledger = Ledger::fitted(stages, Spare::Shared);
+
+    let left_out = ledger.prepare(&requests);
+
+    assert_eq!(left_out, [1, 3]);
     let none = Headroom::default();
     let stages = without_budgets(switches(2));
-    let suggestion = suggest_budgets_for_most(&stages, &[], &requests, none).unwrap();
-
-    assert_eq!(suggestion.left_out, [1, 3]);
-    let mut ledger = Ledger::new(suggestion.stages);
+    let suggestion = suggest_budgets_for_most(&stages, &[], &requests, none);
+    assert_eq!(suggestion.map(|it| it.left_out), Some(left_out.clone()));
+    let mut fixed = Ledger::new(ledger.stages().to_vec());
     for (at, request) in requests.into_iter().enumerate() {
-        assert_eq!(
-            ledger.admit(request).is_err(),
-            suggestion.left_out.contains(&at)
-        );
+        assert_eq!(fixed.admit(request).is_err(), left_out.contains(&at));
     }
 }
 

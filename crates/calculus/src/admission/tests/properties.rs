@@ -175,7 +175,7 @@ proptest! {
 
 /// A ring: processors, then ports clockwise, ports the other way round, and ports
 /// to a host at each switch. Link `i` joins switch `i` and the next.
-fn ring() -> Vec<Stage> {
+pub(super) fn ring() -> Vec<Stage> {
     let pair = switches(1);
     let count = usize::try_from(SWITCHES).unwrap();
     let mut stages = vec![pair[0].clone(); count];
@@ -245,12 +245,12 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn flows(most: usize) -> impl Strategy<Value = Vec<Request>> {
+pub(super) fn flows(most: usize) -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec(flow(), 1..=most)
 }
 
 prop_compose! {
-    fn flow()(
+    pub(super) fn flow()(
         (from, links, multicast) in (0..SWITCHES, 0..SWITCHES, any::<bool>()),
         (class, rate_kbps, frames) in (1u8..8, 1u64..20_000, 1u64..4),
         (smallest, more) in (84u64..800, 0u64..739),

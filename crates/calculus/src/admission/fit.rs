@@ -1,0 +1,341 @@
+//! Budgets that follow the flows (`S4-6`).
+//!
+//! A ledger whose budgets are fitted decides by them as any other does, and where
+//! they refuse a request they are chosen anew, for what is promised and what is
+//! asked for: the least with which all flows bound each other (`growth`). Whatever
+//! is refused then has no budgets at all. What the deadlines leave beyond the least
+//! is shared out: budgets are those with which every deadline would hold if all
+//! processors took so many times as long as they do, so that flows which come later
+//! mostly find room without another choice.
+//!
+//! New budgets are promises about the same frames: the new flow may be thought of as
+//! one that has been there all the time and sent nothing (`docs/promises.md`,
+//! "Budgets that follow the flows").
+
+use std::fmt;
+
+use units::Delay;
+
+use super::growth::{Headroom, Unsolvable, least_budgets, needed_budget};
+use super::ledger::{FlowId, Ledger};
+use super::load::StageLoad;
+use super::refusal::{Fits, Refusal};
+use super::request::{MAX_DELAY, Request};
+use super::stage::{Stage, StageId};
+use crate::bounds::processing::FrameBucket;
+
+/// How many times as long as stated processors may take, in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slowdown {
+    thousandths: u32,
+}
+
+impl Slowdown {
+    /// As long as stated.
+    pub const NONE: Self = Self { thousandths: 1_000 };
+    /// The most that is looked for.
+    pub const MOST: Self = Self {
+        thousandths: 64_000,
+    };
+
+    /// Returns the factor in thousandths: 1,000 for no slowdown at all.
+    #[must_use]
+    pub const fn thousandths(self) -> u32 {
+        self.thousandths
+    }
+
+    /// Returns `delay` as many times as long, but no longer than any promise lasts.
+    fn of(self, delay: Delay) -> Delay {
+        let ps = u128::from(delay.as_ps()) * u128::from(self.thousandths);
+        let ps = u64::try_from(ps.div_ceil(1_000));
+        ps.map_or(MAX_DELAY, |ps| Delay::from_ps(ps).min(MAX_DELAY))
+    }
+
+    /// Returns the factor between two, nearer to the smaller one.
+    fn between(self, other: Self) -> Self {
+        let product = u64::from(self.thousandths) * u64::from(other.thousandths);
+        let thousandths = u32::try_from(product.isqrt()).unwrap_or(self.thousandths);
+        Self { thousandths }
+    }
+}
+
+impl fmt::Display for Slowdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}.{}",
+            self.thousandths / 1_000,
+            self.thousandths / 100 % 10
+        )
+    }
+}
+
+/// How budgets are fitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spare {
+    /// To what the deadlines leave.
+    #[default]
+    Shared,
+    /// To the least: nothing is left for flows that come later.
+    None,
+}
+
+/// What a ledger knows that fits its budgets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// The stages with the least budgets that they are to have.
+    pub(super) floors: Vec<Stage>,
+    spare: Spare,
+    /// How much slower processors may be with the budgets that there are.
+    slowdown: Slowdown,
+    /// How often budgets have been chosen.
+    choices: u64,
+}
+
+/// Steps in which the largest slowdown is looked for: 64 to the power of 1/1024 is
+/// less than half a percent.
+const STEPS: u32 = 10;
+/// Beyond so many flows on so many stages fewer steps have to do: 64 to the power of
+/// 1/16 is 30 %.
+const MANY: usize = 20_000;
+const FEW_STEPS: u32 = 4;
+/// With more flows it is not looked for what would have been admitted instead.
+const MOST_SEARCHED: usize = 500;
+
+impl Ledger {
+    /// Starts with no promises and budgets that are fitted to those which are made.
+    /// The budgets of `floors` are the least that there are; a class without a budget
+    /// has no promises there.
+    ///
+    /// # Panics
+    ///
+    /// If a stage is beyond the limits named in this module, or a port has a budget
+    /// for class 0.
+    #[must_use]
+    pub fn fitted(floors: Vec<Stage>, spare: Spare) -> Self {
+        let mut ledger = Self::new(floors.clone());
+        ledger.fit = Some(Fit {
+            floors,
+            spare,
+            slowdown: Slowdown::MOST,
+            choices: 0,
+        });
+        ledger
+    }
+
+    /// Returns how many times as long as stated every processor may take with no
+    /// deadline missed, nothing where budgets are fixed. It is the largest but for
+    /// half a percent, and a lower bound since the last choice of budgets.
+    #[must_use]
+    pub fn slowdown(&self) -> Option<Slowdown> {
+        self.fit.as_ref().map(|fit| fit.slowdown)
+    }
+
+    /// Returns how often budgets have been chosen: guarantees may have changed when
+    /// this has.
+    #[must_use]
+    pub fn choices(&self) -> u64 {
+        self.fit.as_ref().map_or(0, |fit| fit.choices)
+    }
+
+    /// Chooses budgets with which all that is promised fits, and as many of `expected`
+    /// as possible: those that stand first rather than those that stand last. Nothing
+    /// is promised to them. Returns the places of those for which there are no budgets
+    /// beside those before them; none where budgets are fixed, and stay as they are.
+    pub fn prepare(&mut self, expected: &[Request]) -> Vec<usize> {
+        if self.fit.is_none() {
+            return Vec::new();
+        }
+        let mut chosen: Vec<Request> = Vec::new();
+        let mut left_out = Vec::new();
+        let mut next = 0;
+        while next < expected.len() {
+            let (mut fitting, mut beyond) = (0, expected.len() - next + 1);
+            // More never fit where fewer do not, so halving finds the first culprit.
+            let mut trial = beyond - 1;
+            while beyond - fitting > 1 {
+                let more = &expected[next..next + trial];
+                let with: Vec<_> = chosen.iter().chain(more).collect();
+                match self.can_fit(&with) {
+                    true => fitting = trial,
+                    false => beyond = trial,
+                }
+                trial = fitting + (beyond - fitting) / 2;
+            }
+            chosen.extend_from_slice(&expected[next..next + fitting]);
+            next += fitting;
+            if next < expected.len() {
+                left_out.push(next);
+                next += 1;
+            }
+        }
+        // What is promised fits with the budgets that there are, if with no better.
+        let _ = self.refit(&chosen.iter().collect::<Vec<_>>());
+        left_out
+    }
+
+    pub(super) fn can_fit(&mut self, with: &[&Request]) -> bool {
+        let is_valid = |request: &&Request| self.plan.validate(request, &self.stages).is_ok();
+        let valid = with.iter().all(is_valid);
+        valid && self.least_with(with, Slowdown::NONE).is_ok()
+    }
+
+    /// Chooses budgets for all that is promised and `with` beside it, which is valid.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none. Nothing has changed then.
+    pub(super) fn refit(&mut self, with: &[&Request]) -> Result<(), Refusal> {
+        let (slowdown, stages) = self.fit_with(with)?;
+        self.stages = stages;
+        self.reserve_all();
+        if let Some(fit) = &mut self.fit {
+            fit.slowdown = slowdown;
+            fit.choices += 1;
+        }
+        Ok(())
+    }
+
+    /// Gives a processor the budget that it needs for what it does without promise.
+    /// Returns nothing, and leaves it as it is, if it cannot have that.
+    pub(super) fn make_room_for_unpromised(&mut self, stage: StageId) -> Option<()> {
+        if !self.flows.is_empty() {
+            return self.refit(&[]).ok();
+        }
+        // Nobody is later for it.
+        let at = stage.index();
+        let needed = needed_budget(stage, &self.stages, &self.loads[at], 0, Headroom::default());
+        match &mut self.stages[at] {
+            Stage::Processing { budget, .. } => *budget = needed?.max(*budget),
+            Stage::Port { .. } => return None,
+        }
+        Some(())
+    }
+
+    /// Returns budgets for all that is promised and `with` beside it, and how much
+    /// slower processors may be with them.
+    pub(super) fn fit_with(&self, with: &[&Request]) -> Result<(Slowdown, Vec<Stage>), Refusal> {
+        let least = self.least_with(with, Slowdown::NONE);
+        let least = least.map_err(|unsolvable| self.refusal_of(unsolvable))?;
+        let spare = self.fit.as_ref().map_or(Spare::None, |fit| fit.spare);
+        match spare {
+            Spare::None => Ok((Slowdown::NONE, least)),
+            Spare::Shared => Ok(self.roomiest(with, least)),
+        }
+    }
+
+    /// Returns the budgets with which processors may be slowest, from the least.
+    fn roomiest(&self, with: &[&Request], least: Vec<Stage>) -> (Slowdown, Vec<Stage>) {
+        if let Ok(stages) = self.least_with(with, Slowdown::MOST) {
+            return (Slowdown::MOST, stages);
+        }
+        let steps = match (self.flows() + with.len()) * self.stages.len() > MANY * 100 {
+            true => FEW_STEPS,
+            false => STEPS,
+        };
+        let (mut holds, mut stages) = (Slowdown::NONE, least);
+        let mut fails = Slowdown::MOST;
+        for _ in 0..steps {
+            let middle = holds.between(fails);
+            match self.least_with(with, middle) {
+                Ok(roomier) => (holds, stages) = (middle, roomier),
+                Err(_) => fails = middle,
+            }
+        }
+        (holds, stages)
+    }
+
+    /// Returns the stages as they are, with the least budgets that do if processors
+    /// are slower than stated.
+    fn least_with(&self, with: &[&Request], slower: Slowdown) -> Result<Vec<Stage>, Unsolvable> {
+        let floors = self.fit.as_ref().map_or(&self.stages, |fit| &fit.floors);
+        let slowed: Vec<_> = floors.iter().map(|stage| slowed(stage, slower)).collect();
+        let unpromised: Vec<(StageId, FrameBucket)> = self.unpromised_work().collect();
+        let resident = self.requests().map(|(_, request)| request);
+        let all = resident.chain(with.iter().copied());
+        let chosen = least_budgets(&slowed, &unpromised, all, Headroom::default())?;
+        let stages = floors.iter().zip(&chosen);
+        Ok(stages
+            .map(|(floor, chosen)| with_budgets_of(floor, chosen))
+            .collect())
+    }
+
+    /// Returns the refusal for the want of budgets.
+    fn refusal_of(&self, unsolvable: Unsolvable) -> Refusal {
+        let Unsolvable { request, breach } = unsolvable;
+        let flow = request.and_then(|place| self.ids().nth(place));
+        Refusal {
+            flow,
+            ..breach.refuse(Fits::default())
+        }
+    }
+
+    /// Reserves all promises anew, with the budgets that there are now.
+    fn reserve_all(&mut self) {
+        let unpromised: Vec<_> = self.unpromised_work().collect();
+        self.loads = self.stages.iter().map(StageLoad::nothing).collect();
+        for (stage, frames) in unpromised {
+            self.loads[stage.index()].add_unpromised(frames);
+        }
+        for request in self.flows.values() {
+            let drawn = self.plan.draw(request, request.traffic(), &self.stages);
+            drawn.expect("budgets are chosen so that every deadline holds");
+            for reservation in &self.plan.reservations {
+                let at = reservation.stage.index();
+                self.loads[at].reserve(reservation, &self.stages[at]);
+            }
+        }
+    }
+
+    /// Returns whether so few flows are promised that it may be looked for what would
+    /// have been admitted instead of another one.
+    pub(super) fn is_searched(&self) -> bool {
+        self.fit.is_none() || self.flows() <= MOST_SEARCHED
+    }
+
+    /// Returns the longest that a frame of flow `id` takes now, on any way that it may
+    /// take, or nothing if there is no such flow.
+    pub fn guarantee_of(&mut self, id: FlowId) -> Option<Delay> {
+        let request = self.flows.get(&id)?;
+        let drawn = self.plan.draw(request, request.traffic(), &self.stages);
+        drawn.expect("what was admitted keeps its deadline");
+        let leaves = self.plan.leaves().iter().map(|leaf| leaf.latest);
+        leaves.chain(self.plan.second_copy).max()
+    }
+}
+
+/// Returns a stage whose processor, if it has one, is slower.
+fn slowed(stage: &Stage, slower: Slowdown) -> Stage {
+    let mut stage = stage.clone();
+    match &mut stage {
+        Stage::Processing {
+            latency, per_frame, ..
+        } => {
+            *latency = slower.of(*latency);
+            *per_frame = slower.of(*per_frame);
+        }
+        Stage::Port { .. } => {}
+    }
+    stage
+}
+
+/// Returns a stage as it is, with the budgets of another.
+fn with_budgets_of(stage: &Stage, other: &Stage) -> Stage {
+    let mut stage = stage.clone();
+    match (&mut stage, other) {
+        (Stage::Processing { budget, .. }, Stage::Processing { budget: chosen, .. }) => {
+            *budget = *chosen;
+        }
+        (
+            Stage::Port { budgets, .. },
+            Stage::Port {
+                budgets: chosen, ..
+            },
+        ) => *budgets = *chosen,
+        (Stage::Processing { .. }, Stage::Port { .. })
+        | (Stage::Port { .. }, Stage::Processing { .. }) => {
+            unreachable!("budgets are chosen for the stages that there are")
+        }
+    }
+    stage
+}
