@@ -180,15 +180,6 @@ fn report_of(recipes: &[Recipe]) -> Report {
         ));
     }
     flows.push(refused());
-    let mut platform = PlatformReport::watched(
-        "kernel software stamps",
-        Instant::ZERO,
-        &stalls,
-        &interruptions,
-    );
-    platform
-        .notes
-        .push("The packet loop spins at nice −20.".to_owned());
     Report {
         scenario: "substation".to_owned(),
         title: "Substation bay 1".to_owned(),
@@ -206,7 +197,7 @@ fn report_of(recipes: &[Recipe]) -> Report {
         }),
         flows,
         events: events(outages),
-        platform,
+        platform: platform(&stalls, &interruptions),
         modes: None,
         assumptions: vec![
             "Every sender keeps its token bucket as its frames leave the host.".to_owned(),
@@ -215,6 +206,14 @@ fn report_of(recipes: &[Recipe]) -> Report {
         versions: BTreeMap::from([("taktos".to_owned(), "0.1.0".to_owned())]),
         machine: None,
     }
+}
+
+fn platform(stalls: &Stalls, interruptions: &Interruptions) -> PlatformReport {
+    let stamps = "kernel software stamps";
+    let mut platform = PlatformReport::watched(stamps, Instant::ZERO, stalls, interruptions);
+    let note = "The packet loop spins at nice −20.".to_owned();
+    platform.notes.push(note);
+    platform
 }
 
 fn plan(recipe: &Recipe) -> FlowPlan {
