@@ -7,8 +7,6 @@
 //! `cargo xtask certificates` asks more of them; `TAKTOS_SEED=… cargo test -p taktos
 //! --test certificates` has one again and shows it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 mod drawn_scenario;
 
 use std::collections::BTreeSet;
@@ -52,7 +50,6 @@ impl Tally {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "replays one seed")]
 fn what_certify_writes_verify_proves() {
     let tally = match std::env::var("TAKTOS_SEED") {
         Ok(seed) => {
@@ -76,7 +73,6 @@ fn what_certify_writes_verify_proves() {
 /// The same for as long as somebody wants to wait.
 #[test]
 #[ignore = "takes long: cargo xtask certificates"]
-#[expect(clippy::disallowed_methods, reason = "is told how much to do")]
 fn of_many_networks_what_certify_writes_verify_proves() {
     let number = |name| std::env::var(name).map_or(0, |it| it.parse().expect("a number"));
     let (first, networks): (u64, u64) = (number("TAKTOS_FIRST"), number("TAKTOS_NETWORKS"));
