@@ -100,7 +100,7 @@ struct Run {
     #[arg(long, value_enum, default_value = "auto")]
     engine: LabEngine,
     /// What Taktos switches are taken to be: `measured` on this machine, the first time
-    /// in some ten seconds; `committed`, as the scenario says; or a profile that is built
+    /// in some twenty seconds; `committed`, as the scenario says; or a profile that is built
     /// in, or a file ending in .toml [default: measured in the lab where the kernel
     /// forwards, else committed].
     #[arg(long, value_name = "measured|committed|PROFILE")]
