@@ -69,7 +69,8 @@ fn ways(request: &Request) -> Ways<'_> {
 }
 
 impl<'a> Aggregate<'a> {
-    fn of(request: &'a Request, place: usize) -> Self {
+    /// Returns the aggregate of one flow, which stands at a place of a list.
+    pub(super) fn of(request: &'a Request, place: usize) -> Self {
         let (traffic, frames, peak) = Sent::new(request, request.traffic()).buckets();
         Self {
             hastiest: request,

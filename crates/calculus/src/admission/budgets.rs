@@ -10,6 +10,7 @@
 
 use units::Delay;
 
+use super::aggregate::Aggregate;
 pub use super::growth::Headroom;
 use super::growth::least_budgets;
 use super::load::StageLoad;
@@ -67,7 +68,10 @@ fn grow(
     for request in requests {
         plan.validate(request, &stages).ok()?;
     }
-    let mut grown = least_budgets(&stages, unpromised, requests, headroom).ok()?;
+    // Each by itself: together they would be rounded up a little more.
+    let requests = requests.iter().enumerate();
+    let singly = requests.map(|(place, request)| Aggregate::of(request, place));
+    let mut grown = least_budgets(&stages, unpromised, singly.collect(), headroom).ok()?;
     grown.iter_mut().for_each(drop_idle_classes);
     Some(grown)
 }

@@ -19,7 +19,7 @@ use crate::bounds::strict_priority::{self, CLASSES, ClassBound, ClassLoad};
 pub(super) fn plan_fits(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> Result<(), Breach> {
     let mut first = None;
     for reservation in &plan.reservations {
-        match reservation_fits(reservation, stages, loads) {
+        match reservation_fits(plan, reservation, stages, loads) {
             Ok(()) => {}
             Err(breach) if breach.constraint.is_overload() => return Err(breach),
             Err(breach) => first = first.or(Some(breach)),
@@ -31,17 +31,21 @@ pub(super) fn plan_fits(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> R
 /// Returns whether every stage that `plan` touches keeps its budgets.
 pub(super) fn plan_holds(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> bool {
     let mut reservations = plan.reservations.iter();
-    reservations.all(|reservation| reservation_fits(reservation, stages, loads).is_ok())
+    reservations.all(|reservation| reservation_fits(plan, reservation, stages, loads).is_ok())
 }
 
 fn reservation_fits(
+    plan: &Plan,
     reservation: &Reservation,
     stages: &[Stage],
     loads: &[StageLoad],
 ) -> Result<(), Breach> {
     let load = &loads[reservation.stage.index()];
     if reservation.failure.is_none() {
-        return always_fits(reservation, stages, load);
+        // Where something takes its place it does not count, and that is checked itself.
+        let cases = load.cases();
+        let mut cases = cases.filter(|failure| !plan.replaces(reservation.stage, *failure));
+        return cases.try_for_each(|failure| fits_in(failure, reservation, stages, load));
     }
     let case = Case {
         stage: reservation.stage,
@@ -59,16 +63,24 @@ pub(super) fn always_fits(
     stages: &[Stage],
     load: &StageLoad,
 ) -> Result<(), Breach> {
-    load.cases().try_for_each(|failure| {
-        let case = Case {
-            stage: reservation.stage,
-            stages,
-            load,
-            failure,
-            more: &[*reservation],
-        };
-        case.fits(reservation.class)
-    })
+    let mut cases = load.cases();
+    cases.try_for_each(|failure| fits_in(failure, reservation, stages, load))
+}
+
+fn fits_in(
+    failure: Option<FailureId>,
+    reservation: &Reservation,
+    stages: &[Stage],
+    load: &StageLoad,
+) -> Result<(), Breach> {
+    let case = Case {
+        stage: reservation.stage,
+        stages,
+        load,
+        failure,
+        more: &[*reservation],
+    };
+    case.fits(reservation.class)
 }
 
 /// A stage while nothing is broken or after a failure, with what is reserved

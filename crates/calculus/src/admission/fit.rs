@@ -16,6 +16,7 @@ use std::fmt;
 
 use units::Delay;
 
+use super::aggregate::aggregate;
 use super::growth::{Headroom, Unsolvable, least_budgets, needed_budget};
 use super::ledger::{FlowId, Ledger};
 use super::load::StageLoad;
@@ -253,7 +254,7 @@ impl Ledger {
         let unpromised: Vec<(StageId, FrameBucket)> = self.unpromised_work().collect();
         let resident = self.requests().map(|(_, request)| request);
         let all = resident.chain(with.iter().copied());
-        let chosen = least_budgets(&slowed, &unpromised, all, Headroom::default())?;
+        let chosen = least_budgets(&slowed, &unpromised, aggregate(all), Headroom::default())?;
         let stages = floors.iter().zip(&chosen);
         Ok(stages
             .map(|(floor, chosen)| with_budgets_of(floor, chosen))

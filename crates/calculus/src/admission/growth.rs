@@ -9,12 +9,12 @@
 
 use units::Delay;
 
-use super::aggregate::{Aggregate, aggregate};
+use super::aggregate::Aggregate;
 use super::check::{stage_fits, worst_delay};
 use super::load::StageLoad;
 use super::plan::Plan;
 use super::refusal::{Breach, Constraint};
-use super::request::{MAX_DELAY, Request};
+use super::request::MAX_DELAY;
 use super::reservation::Reservation;
 use super::stage::{Stage, StageId};
 use crate::bounds::processing::FrameBucket;
@@ -61,19 +61,19 @@ struct Growing<'a> {
 }
 
 /// Returns `stages` with the least budgets, none smaller than it is, with which all
-/// `requests`, which are valid, fit beside `unpromised` frames at processors; each is
+/// flows, which are valid, fit beside `unpromised` frames at processors; each is
 /// larger by `headroom` than what is needed.
 ///
 /// # Errors
 ///
 /// What keeps it from being possible.
-pub(super) fn least_budgets<'a>(
+pub(super) fn least_budgets(
     stages: &[Stage],
     unpromised: &[(StageId, FrameBucket)],
-    requests: impl IntoIterator<Item = &'a Request>,
+    aggregates: Vec<Aggregate<'_>>,
     headroom: Headroom,
 ) -> Result<Vec<Stage>, Unsolvable> {
-    let mut growth = Growth::new(stages, unpromised, aggregate(requests), headroom)?;
+    let mut growth = Growth::new(stages, unpromised, aggregates, headroom)?;
     for _ in 0..ROUNDS {
         if !growth.climb()? {
             return growth.finish();

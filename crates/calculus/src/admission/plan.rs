@@ -127,6 +127,13 @@ impl Plan {
         &self.leaves.noted
     }
 
+    /// Returns whether something else comes to a stage under a failure than always does.
+    pub(super) fn replaces(&self, stage: StageId, failure: Option<FailureId>) -> bool {
+        let mut reservations = self.reservations.iter();
+        failure.is_some()
+            && reservations.any(|it| it.stage == stage && it.failure == failure && !it.is_whole())
+    }
+
     /// Checks what can be checked without knowing what has been promised.
     pub(super) fn validate(
         &mut self,

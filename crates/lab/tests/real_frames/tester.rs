@@ -179,8 +179,10 @@ fn where_no_card_stamps_the_kernel_does_and_hardware_is_refused_with_the_reason(
     };
 
     let refused = tester(StampsWanted::Hardware).unwrap_err().to_string();
-    let best = tester(StampsWanted::Best).unwrap();
-    let (best, said) = (best.setup().clone(), best.remarks().concat());
+    let (best, said) = {
+        let tester = tester(StampsWanted::Best).unwrap();
+        (tester.setup().clone(), tester.remarks().concat())
+    };
 
     for name in ["first", "second"] {
         let reason = format!("{name}: its card can stamp neither way");

@@ -79,8 +79,8 @@ fn a_refusal_says_what_would_have_to_change() {
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     for words in [
         "camera: refused",
-        "s1 to s2: class 3 and those above need 105004096 bit/s",
-        "missed by 5004096 bit/s",
+        "s1 to s2: class 3 and those above need 105005120 bit/s",
+        "missed by 5005120 bit/s",
         "control 10 Mbit/s (class 3)",
         "- a rate of no more than",
         ", with budgets of s1 from ",

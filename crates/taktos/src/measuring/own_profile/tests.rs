@@ -119,10 +119,9 @@ fn what_is_seldom_is_covered_once_and_nothing_is_left_out() {
 
     assert!(latency >= Duration::from_us(9) && latency < Duration::from_us(10));
     let of = |one_in| covers.iter().find(|it| it.one_in == one_in).unwrap();
-    assert!(
-        !of(100_000).fitted && of(100_000).ns >= 664_000,
-        "{covers:?}"
-    );
+    // The four switches have their latency besides.
+    let longest = of(100_000).ns + 4 * latency.as_ns();
+    assert!(!of(100_000).fitted && longest >= 700_000, "{covers:?}");
     assert!((190_000..195_000).contains(&of(10_000).ns), "{covers:?}");
     assert_eq!(of(1_000).ns, 0);
     assert!(covers.is_sorted_by(|longer, shorter| longer.ns >= shorter.ns));

@@ -1,6 +1,6 @@
 //! The ways to decide that are compared.
 
-use calculus::admission::{Ledger, Request, Spare, Stage, StageId, Tree, allocate_for_deadlines};
+use calculus::admission::{Ledger, Request, Stage, StageId, Tree, allocate_for_deadlines};
 use calculus::loko::{Allocation, Fraction, SwitchModel, admission};
 use units::{DataSize, Delay};
 
@@ -42,10 +42,8 @@ enum Rule {
 enum Budgets {
     /// The delay of the paper's allocation at every switch.
     FullRate,
-    /// Chosen beforehand, for flows of the kind that is to come and their deadlines.
+    /// Fitted to flows of the kind that is to come, and to their deadlines.
     ForDeadlines,
-    /// Fitted to the flows that there are, whenever one does not fit.
-    Fitted,
 }
 
 /// What is known of how close together a switch hands on two frames.
@@ -65,7 +63,7 @@ pub const TENFOLD_DELAY_KEPT: usize = 1;
 pub const TENFOLD: usize = 2;
 
 /// All variants.
-pub const ALL: [Variant; 7] = [
+pub const ALL: [Variant; 6] = [
     Variant {
         name: "fig20a",
         label: "Loko",
@@ -95,11 +93,6 @@ pub const ALL: [Variant; 7] = [
         name: "fig20-taktos",
         label: "Taktos, budgets for deadlines, spacing measured",
         rule: Rule::Taktos(Budgets::ForDeadlines, Spacing::Measured),
-    },
-    Variant {
-        name: "fig20-taktos-fitted",
-        label: "Taktos, budgets fitted to the flows, spacing measured",
-        rule: Rule::Taktos(Budgets::Fitted, Spacing::Measured),
     },
 ];
 
@@ -139,20 +132,10 @@ impl Variant {
             Rule::LokoTenfoldDelayKept => Network::loko(Allocation { delay, ..tenfold() }),
             Rule::LokoTenfold => Network::loko(tenfold()),
             Rule::Taktos(budgets, spacing) => Network::Taktos {
-                ledger: ledger(budgets, stages(budgets, spacing, length, seed)),
+                ledger: Ledger::new(stages(budgets, spacing, length, seed)),
                 rates: [0; SWITCHES],
             },
         }
-    }
-}
-
-/// Returns a ledger of the ring with nothing admitted.
-fn ledger(budgets: Budgets, stages: Vec<Stage>) -> Ledger {
-    match budgets {
-        Budgets::FullRate | Budgets::ForDeadlines => Ledger::new(stages),
-        // Flows come one after the other until one is refused: what is left for later
-        // ones is not looked at.
-        Budgets::Fitted => Ledger::fitted(stages, Spare::None),
     }
 }
 
@@ -167,15 +150,12 @@ fn stages(budgets: Budgets, spacing: Spacing, length: usize, seed: u64) -> Vec<S
             Spacing::Unknown => Delay::ZERO,
             Spacing::Measured => per_frame,
         },
-        budget: match budgets {
-            Budgets::FullRate | Budgets::ForDeadlines => allocation().delay,
-            Budgets::Fitted => Delay::ZERO,
-        },
+        budget: allocation().delay,
         buffer_frames: Some(switch.buffer_frames),
     };
     let stages = vec![stage; SWITCHES];
     match budgets {
-        Budgets::FullRate | Budgets::Fitted => stages,
+        Budgets::FullRate => stages,
         Budgets::ForDeadlines => {
             let expected = requests(length, EXPECTED_RUN, seed);
             let expected: Vec<_> = expected.iter().map(request).collect();
