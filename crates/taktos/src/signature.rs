@@ -1,6 +1,6 @@
 //! Ed25519 signatures of certificates, with keys as `openssl genpkey` writes them.
 //!
-//! What is signed is [`SUBJECT`] and the digest of the certificate, so a signature
+//! What is signed is a fixed line and the digest of the certificate, so a signature
 //! stands for nothing else that anybody may have signed with the same key.
 
 use std::path::{Path, PathBuf};

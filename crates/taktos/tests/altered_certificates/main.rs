@@ -4,6 +4,8 @@
 //! the rest of a document is refused by the proof; what is stated of the network and of
 //! flows, and cannot be proven, by the comparison with the scenario.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod alterations;
 mod drawn;
 mod real;
