@@ -18,8 +18,11 @@ use By::{Comparison, Proof};
 
 type Change = fn(&mut Certificate);
 
+/// What is done to a certificate, and by what it is refused.
+type Alterations = &'static [(&'static str, Change, By)];
+
 /// S4-11: of a substation, in which groups and flows that move cross a ring.
-const OF_THE_SUBSTATION: &[(&str, Change, By)] = &[
+const OF_THE_SUBSTATION: Alterations = &[
     (
         "no flow at all",
         |it| it.flows.clear(),
@@ -591,7 +594,7 @@ const OF_THE_SUBSTATION: &[(&str, Change, By)] = &[
 ];
 
 /// Of a car, whose film is given up when its camera looks more often.
-const OF_LEVELS: &[(&str, Change, By)] = &[
+const OF_LEVELS: Alterations = &[
     (
         "a level less",
         |it| {
@@ -709,7 +712,7 @@ const OF_LEVELS: &[(&str, Change, By)] = &[
 ];
 
 /// Of messages with a peak, on a torus.
-const OF_MESSAGES: &[(&str, Change, By)] = &[
+const OF_MESSAGES: Alterations = &[
     (
         "a host with a slower link, which makes a lower peak",
         |it| {
@@ -774,7 +777,7 @@ const OF_MESSAGES: &[(&str, Change, By)] = &[
 ];
 
 /// Of second copies on two ways.
-const OF_COPIES: &[(&str, Change, By)] = &[
+const OF_COPIES: Alterations = &[
     (
         "both copies on one way",
         |it| {
@@ -836,7 +839,7 @@ const OF_COPIES: &[(&str, Change, By)] = &[
 #[test]
 fn each_of_a_hundred_consistent_alterations_is_refused_for_its_reason() {
     let (mut tried, mut escaped) = (0, Vec::new());
-    let tables: [(Real, &[(&str, Change, By)]); 4] = [
+    let tables: [(Real, Alterations); 4] = [
         (Real::substation(), OF_THE_SUBSTATION),
         (Real::levels(), OF_LEVELS),
         (Real::messages(), OF_MESSAGES),
