@@ -98,9 +98,7 @@ fn switches_that_prove_which_one_they_are_come_in_and_find_each_other() {
     plant.dial(&plant.site.certify("dpid-00000000000000b1"));
 
     plant.bench.await_network(2, 1);
-    plant
-        .bench
-        .until("answer of host 2", || plant.bench.reaches(1, 2));
+    plant.bench.await_answer(1, 2);
 }
 
 #[test]

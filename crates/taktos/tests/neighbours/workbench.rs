@@ -193,6 +193,14 @@ impl Workbench {
             .is_ok_and(|length| &answer[..length] == b"takt")
     }
 
+    /// Waits until a datagram from one host to another comes back. A single one that
+    /// does not come back in time says nothing on a busy machine.
+    #[track_caller]
+    pub fn await_answer(&self, from: u8, to: u8) {
+        let what = format!("answer of host {to} to host {from}");
+        self.until(&what, || self.reaches(from, to));
+    }
+
     /// Returns how many frames a host has received.
     pub fn frames_received(&self, host: u8) -> u64 {
         let devices = || fs::read_to_string("/proc/thread-self/net/dev");
