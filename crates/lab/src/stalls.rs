@@ -1,5 +1,6 @@
 //! What a watcher of the machine noticed, in the words of the instrument.
 
+use linux::frame_watch::Halt;
 use measure::interruptions::Interruption;
 use measure::stalls::Stalls;
 use units::{Duration, Instant};
@@ -35,4 +36,13 @@ pub fn interruptions(
             to: it.to,
             taken: it.taken,
         })
+}
+
+/// Returns when a processor did not get on with frames.
+pub fn halt(halt: &Halt) -> Interruption {
+    Interruption {
+        from: halt.from,
+        to: halt.to,
+        taken: halt.to.saturating_since(halt.from),
+    }
 }

@@ -19,7 +19,7 @@ use linux::interface::Interface;
 use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
 use linux::port::packet::RING_BYTES;
 use linux::port::{Attachment, Engine, Port};
-use linux::scheduling::{self, Granted, HIGHEST_NICE, Placement, Rank, Urgency, Wish};
+use linux::scheduling::{self, Granted, HIGHEST_NICE, Placement, Rank, Wish};
 use switch::Config;
 use units::Duration;
 use wire::openflow::PortNumber;
@@ -106,10 +106,14 @@ impl Settings {
     /// Has the calling thread run before all ordinary ones where the kernel forwards:
     /// it has little to do, and what it does others wait for.
     pub(crate) fn hurry(&self, rank: Rank) {
+        self.rank(rank).map(scheduling::before_all_others);
+    }
+
+    fn rank(&self, rank: Rank) -> Option<Rank> {
         match self.forwarding {
-            Forwarding::Kernel => scheduling::before_all_others(rank),
-            Forwarding::Loop(_) => Urgency::Shared,
-        };
+            Forwarding::Kernel => Some(rank),
+            Forwarding::Loop(_) => None,
+        }
     }
 
     /// Returns from which length on the machine counts as standing still.
@@ -222,7 +226,10 @@ impl Switches {
             interfaces,
             CARRIER_INTERVAL,
             effort(settings.forwarding),
-            settings.wish_beside(HIGHEST_NICE),
+            (
+                settings.wish_beside(HIGHEST_NICE),
+                settings.rank(Rank::Carry),
+            ),
         )?;
         let threshold = settings.stall_threshold;
         let packets = PacketLoop::new(

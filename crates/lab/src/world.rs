@@ -7,9 +7,10 @@
 //! | packets | all switches, or what the kernel leaves to them | before all ordinary threads, sleeping; without the kernel's help alone on its processor, spinning, where there are two |
 //! | controller | the controller | nice -20 beside it |
 //! | store | the controller's store | as everybody |
-//! | carriers | the carriers of all ports | nice -20 |
+//! | carriers | the carriers of all ports | nice -20; where the kernel forwards before all ordinary threads |
 //! | traffic | all hosts, their taps and the recorder | nice -10; before all ordinary threads where the kernel forwards, and then on a processor that all others leave to it, where there are two |
 //! | a sentry on each processor, where the switches sleep | a look at the clock now and then | before all others |
+//! | none: a program in the kernel, where it forwards | the steps of forwarding of the processor of the hosts | a part of them |
 //! | timeline | what happens to the network | as traffic |
 //! | a dialer for each switch | its connection | as everybody |
 
@@ -26,6 +27,7 @@ use controller::{Request, RequestId, Store};
 use linux::clock::{self, WallClock};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
 use linux::descriptors;
+use linux::frame_watch::{self, FrameWatch};
 use linux::packet_loop::Waiting;
 use linux::scheduling::{self, HIGHEST_NICE, Rank, Session, Urgency};
 use linux::sentry::{Sentries, Watched};
@@ -119,6 +121,9 @@ pub struct Parts<S> {
     pub entries: usize,
 }
 
+/// What was seen of processors that forward, or why nothing was.
+pub type Halts = Result<Vec<frame_watch::Watched>, String>;
+
 /// What was observed in a lab.
 #[derive(Debug)]
 pub struct Observed {
@@ -135,6 +140,8 @@ pub struct Observed {
     pub stalls: Vec<(Watcher, Stalls)>,
     /// When processors were taken away that frames need.
     pub interruptions: Interruptions,
+    /// When they did not get on with frames.
+    pub halts: Halts,
     /// The processor time used while traffic ran, as far as the machine tells.
     pub spent: Option<Spent>,
 }
@@ -178,6 +185,8 @@ struct Run {
     stop: Arc<AtomicBool>,
     /// Where no thread spins.
     sentries: Option<Sentries>,
+    /// On the processors that forward, or why there is none.
+    frame_watch: Result<FrameWatch, String>,
     before: Option<Usage>,
     begun: Instant,
     traffic: Option<JoinHandle<TrafficRecord>>,
@@ -310,6 +319,7 @@ impl Lab {
                 Some(machine("watch the processors", Sentries::post(threshold))?)
             }
         };
+        let frame_watch = watch_frames(self.settings);
         let stop = Arc::new(AtomicBool::new(false));
         let (of_hosts, wish) = (
             self.settings.wish_of_hosts(TRAFFIC_NICE),
@@ -348,6 +358,7 @@ impl Lab {
             tally,
             stop,
             sentries,
+            frame_watch,
             before: Usage::read().ok(),
             begun: clock::now(),
             traffic,
@@ -370,6 +381,7 @@ impl Lab {
     pub fn finish(mut self) -> Result<Observed, LabError> {
         let (mut traffic, mut changes) = (None, Vec::new());
         let (mut sentries, mut spent) = (None, None);
+        let mut halts = Ok(Vec::new());
         let begun = self.run.as_ref().map_or_else(clock::now, |run| run.begun);
         if let Some(mut run) = self.run.take() {
             spent = run.before.take().and_then(|before| {
@@ -378,6 +390,11 @@ impl Lab {
             });
             run.stop.store(true, Ordering::Relaxed);
             traffic = run.traffic.take().map(joined);
+            halts = run
+                .frame_watch
+                .as_ref()
+                .map(FrameWatch::seen)
+                .map_err(String::clone);
             let witness = traffic.as_ref().map(|traffic| traffic.stalls.clone());
             let witness = witness.map(|stalls| (Watcher::Traffic, stalls));
             sentries = run.sentries.take().map(|sentries| {
@@ -394,7 +411,8 @@ impl Lab {
             Some(sentries) => sentries,
         };
         Ok(Observed {
-            interruptions: of_ways(self.settings, begun, traffic.as_ref(), &stalls),
+            interruptions: of_ways(self.settings, begun, traffic.as_ref(), (&stalls, &halts)),
+            halts,
             traffic,
             changes,
             switches,
@@ -405,13 +423,25 @@ impl Lab {
     }
 }
 
+/// Watches the processors on which the kernel forwards, if it does.
+fn watch_frames(settings: Settings) -> Result<FrameWatch, String> {
+    let processors = match settings.forwarding {
+        Forwarding::Loop(_) => Vec::new(),
+        Forwarding::Kernel => match settings.hosts {
+            Some(processor) => vec![processor],
+            None => scheduling::allowed_processors(),
+        },
+    };
+    FrameWatch::begin(&processors).map_err(|error| error.to_string())
+}
+
 /// Returns when processors were taken away that the ways of frames use: that of the hosts
 /// and, where a loop forwards, that of the loop.
 fn of_ways(
     settings: Settings,
     begun: Instant,
     traffic: Option<&TrafficRecord>,
-    watchers: &[(Watcher, Stalls)],
+    (watchers, halts): (&[(Watcher, Stalls)], &Halts),
 ) -> Interruptions {
     let used = watchers.iter().filter(|(watcher, _)| match watcher {
         Watcher::Loop => true,
@@ -421,7 +451,9 @@ fn of_ways(
     });
     let of_traffic = traffic.iter().map(|traffic| &traffic.stalls);
     let all = used.map(|(_, stalls)| stalls).chain(of_traffic);
-    Interruptions::of(all.flat_map(|it| crate::stalls::interruptions(it, begun)))
+    let all = all.flat_map(|it| crate::stalls::interruptions(it, begun));
+    let halts = halts.iter().flatten().flat_map(|it| &it.halts);
+    Interruptions::of(all.chain(halts.map(crate::stalls::halt)))
 }
 
 fn watched(watched: Watched) -> (Watcher, Stalls) {

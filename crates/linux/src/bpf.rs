@@ -10,6 +10,7 @@
 //! | [`program`] | a program that the kernel's verifier has accepted |
 //! | [`test_run`] | a program's run on a frame that no interface has seen |
 //! | [`record_ring`] | what programs tell this process, record by record |
+//! | [`tracepoint`] | a program's place at a tracepoint of the kernel |
 //! | [`relay`] | programs that only move frames from one interface to another |
 //!
 //! Sources: `linux/bpf.h`, `linux/btf.h`; RFC 9669; bpf(2); Documentation/bpf of Linux.
@@ -26,3 +27,4 @@ pub mod program;
 pub mod record_ring;
 pub mod relay;
 pub mod test_run;
+pub mod tracepoint;

@@ -19,7 +19,7 @@ use crate::interface::{Carrier, Interface};
 use crate::link_events::LinkEvents;
 use crate::namespace::Namespace;
 use crate::poller::Poller;
-use crate::scheduling::{self, Wish};
+use crate::scheduling::{self, Rank, Wish};
 use crate::waker::Waker;
 
 /// Whoever asks rarely still asks as often.
@@ -59,8 +59,9 @@ pub struct CarrierWatch {
 
 impl CarrierWatch {
     /// Begins to watch `interfaces`, each once in every `interval` as far as
-    /// `effort` allows, on a thread run as `wish` says. Their present state is
-    /// known on return. To ask takes 1 to 10 us an interface.
+    /// `effort` allows, on a thread run as `wish` says and, with a `rank`, before all
+    /// ordinary ones. Their present state is known on return. To ask takes 1 to 10 us an
+    /// interface.
     ///
     /// # Errors
     ///
@@ -69,7 +70,7 @@ impl CarrierWatch {
         interfaces: Vec<Interface>,
         interval: Duration,
         effort: Effort,
-        wish: Wish,
+        (wish, rank): (Wish, Option<Rank>),
     ) -> io::Result<Self> {
         let present: Arc<[AtomicBool]> = interfaces
             .iter()
@@ -89,6 +90,7 @@ impl CarrierWatch {
         let thread = thread::Builder::new().name("carriers".to_owned());
         let thread = thread.spawn(move || {
             scheduling::apply(wish);
+            rank.map(scheduling::before_all_others);
             watched.watch(&mut poller, interval, effort);
         })?;
         Ok(Self {

@@ -28,6 +28,7 @@
 //! | [`connection`] | a control connection on its way to its switch |
 //! | [`dialer`] | a switch's connection to its controller, made again when lost |
 //! | [`listener`] | those who connect to a switch |
+//! | [`frame_watch`] | times in which a processor that forwards did not get on |
 //! | [`own_time`] | for how long others had the processor of a thread |
 //! | [`stall`] | the times in which the machine stood still |
 //! | [`controller_loop`] | the controller, its connections and its store |
@@ -48,6 +49,7 @@ pub mod departures;
 pub mod descriptors;
 pub mod dialer;
 pub mod discipline;
+pub mod frame_watch;
 pub mod hold;
 pub mod interface;
 pub mod kernel_engine;

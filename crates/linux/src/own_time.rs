@@ -11,7 +11,8 @@
 //! who had forbidden interrupts ([`Waking`]).
 //!
 //! Both err on one side: what the hypervisor steals from a soft interrupt that keeps a
-//! sleeper waiting counts as the lab's own work. Where the kernel charges interrupts to
+//! sleeper waiting counts as the lab's own work, and [`crate::frame_watch`] sees it where
+//! the kernel lets it. Where the kernel charges interrupts to
 //! nobody (`CONFIG_IRQ_TIME_ACCOUNTING`), soft interrupts would pass for interruptions:
 //! [`OwnTime::is_exact`] finds that out, and what was seen is to be forgotten then.
 //!

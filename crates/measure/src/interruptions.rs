@@ -8,10 +8,11 @@
 //! which it lay within the frame's flight, from departure to arrival. What waited behind
 //! frames that were held up is not excused by it.
 //!
+//! Where it is known when exactly, the times add up, and count once where they overlap.
 //! Often it is only known that a processor was taken for so long within a longer time.
 //! Such a span counts with its length at most. Spans that overlap may be the same
-//! interruption, seen by two: of those the one counts that accounts for most, rather too
-//! little than too much.
+//! interruption, seen by two: of those the one counts that accounts for most, and only as
+//! far as it goes beyond what is known exactly: rather too little than too much.
 
 use units::{Duration, Instant};
 
@@ -38,6 +39,9 @@ pub struct Interruptions {
 struct Group {
     /// From the first to the last, with the longest time that was taken.
     whole: Interruption,
+    /// Those of which it is known when they were, in order, none of which overlap.
+    exact: Vec<Interruption>,
+    /// Those that were at some time within a longer one.
     spans: Vec<Interruption>,
 }
 
@@ -53,15 +57,8 @@ impl Interruptions {
         let mut groups: Vec<Group> = Vec::with_capacity(all.len());
         for next in all {
             match groups.last_mut() {
-                Some(last) if next.from < last.whole.to => {
-                    last.whole.to = last.whole.to.max(next.to);
-                    last.whole.taken = last.whole.taken.max(next.taken);
-                    last.spans.push(next);
-                }
-                Some(_) | None => groups.push(Group {
-                    whole: next,
-                    spans: vec![next],
-                }),
+                Some(last) if next.from < last.whole.to => last.add(next),
+                Some(_) | None => groups.push(Group::of(next)),
             }
         }
         Self { groups }
@@ -103,13 +100,48 @@ impl Interruptions {
     }
 }
 
-impl Group {
+impl Interruption {
+    /// Tells whether it is known when it was.
+    fn is_exact(&self) -> bool {
+        self.taken == self.to.saturating_since(self.from)
+    }
+
+    /// Returns for how long, at most, it took the processor between two moments.
     fn within(&self, from: Instant, to: Instant) -> Duration {
-        let accounts = self.spans.iter().map(|span| {
-            let overlap = to.min(span.to).saturating_since(from.max(span.from));
-            overlap.min(span.taken)
-        });
-        accounts.max().unwrap_or_default()
+        let overlap = to.min(self.to).saturating_since(from.max(self.from));
+        overlap.min(self.taken)
+    }
+}
+
+impl Group {
+    fn of(first: Interruption) -> Self {
+        let mut group = Self {
+            whole: first,
+            exact: Vec::new(),
+            spans: Vec::new(),
+        };
+        group.add(first);
+        group
+    }
+
+    /// Adds one that does not begin before any that is there.
+    fn add(&mut self, next: Interruption) {
+        self.whole.to = self.whole.to.max(next.to);
+        match self.exact.last_mut() {
+            _ if !next.is_exact() => self.spans.push(next),
+            Some(last) if next.from <= last.to => {
+                last.to = last.to.max(next.to);
+                last.taken = last.to.saturating_since(last.from);
+            }
+            Some(_) | None => self.exact.push(next),
+        }
+        self.whole.taken = self.within(self.whole.from, self.whole.to);
+    }
+
+    fn within(&self, from: Instant, to: Instant) -> Duration {
+        let exact = self.exact.iter().map(|it| it.within(from, to)).sum();
+        let spans = self.spans.iter().map(|it| it.within(from, to));
+        spans.fold(exact, Duration::max)
     }
 }
 
@@ -143,6 +175,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_exactly_adds_up_and_holds_what_is_known_less_exactly() {
+        let exact = [span(1_000, 1_200, 200), span(1_500, 1_800, 300)];
+        let wide = span(900, 2_000, 400);
+        let all = Interruptions::of([exact[1], wide, exact[0]]);
+
+        assert_eq!(all.count(), 1);
+        assert_eq!(all.within(at(0), at(3_000)), Duration::from_us(500));
+        assert_eq!(all.within(at(1_000), at(1_600)), Duration::from_us(400));
+        assert_eq!(all.within(at(1_850), at(3_000)), Duration::from_us(150));
+    }
+
+    #[test]
+    fn exact_ones_that_overlap_count_once() {
+        let all = Interruptions::of([span(1_000, 1_400, 400), span(1_300, 1_500, 200)]);
+
+        assert_eq!(all.total(), Duration::from_us(500));
+        assert_eq!(all.within(at(1_350), at(1_450)), Duration::from_us(100));
+    }
+
+    #[test]
     fn two_that_saw_the_same_count_once() {
         let all = Interruptions::of([span(1_200, 1_700, 450), span(1_000, 2_000, 500)]);
 
@@ -152,6 +204,24 @@ mod tests {
     }
 
     proptest! {
+        /// Those that are known exactly are their union, to the microsecond.
+        #[test]
+        fn exact_ones_are_their_union(
+            spans in prop::collection::vec((0u64..300, 1u64..60), 0..20),
+            from in 0u64..300,
+            length in 0u64..100,
+        ) {
+            let taken = |us: u64| spans.iter().any(|(from, length)| {
+                (*from..from + length).contains(&us)
+            });
+            let all = spans.iter().map(|(from, length)| span(*from, from + length, *length));
+
+            let within = Interruptions::of(all).within(at(from), at(from + length));
+
+            let expected = (from..from + length).filter(|us| taken(*us)).count();
+            prop_assert_eq!(within, Duration::from_us(expected as u64));
+        }
+
         /// Never more than the flight lasted, nor than was taken in all.
         #[test]
         fn a_flight_is_excused_by_no_more_than_it_lasted(

@@ -30,7 +30,7 @@ use linux::kernel_engine::{EngineError, PlugError};
 use linux::listener::Listener;
 use linux::loan::LoanError;
 use linux::packet_loop::{Closed, Command, PacketLoop, Plug, Record, Station, Waiting};
-use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
+use linux::scheduling::{self, HIGHEST_NICE, Placement, Rank, Wish};
 use switch::{CONNECTIONS_MAX, Config, FailMode};
 use thiserror::Error;
 use units::Duration;
@@ -217,7 +217,7 @@ impl Datapath {
             board.interfaces,
             CARRIER_INTERVAL,
             Effort::Thrifty,
-            beside(plan.processor),
+            (beside(plan.processor), Some(Rank::Carry)),
         )?;
         let stations = vec![station];
         let packets = PacketLoop::new(stations, carriers, obeyed, waiting, STALL_THRESHOLD)?;

@@ -17,6 +17,7 @@ pub(crate) enum Command {
     ProgramOfNumber = 13,
     Inform = 15,
     ProgramQuery = 16,
+    TracepointOpen = 17,
     TypesLoad = 18,
     LinkCreate = 28,
     LinkUpdate = 29,

@@ -425,7 +425,7 @@ mod tests {
 
     const PROBE: &[u8] = include_bytes!("../../bpf/probe.o");
     /// The probe's functions in the order in which they lie in the object.
-    const NAMES: [&str; 3] = ["tally", "probe", "record"];
+    const NAMES: [&str; 4] = ["tally", "probe", "record", "linger"];
 
     #[test]
     fn an_object_knows_its_functions_and_the_maps_that_they_use() {

@@ -12,8 +12,6 @@ use super::btf::{FUNCTION_BYTES, LINE_BYTES};
 use super::features::KERNEL_TYPES;
 use super::object::{Image, Object, ObjectError};
 
-/// `BPF_PROG_TYPE_SCHED_CLS`
-const CLASSIFIER: u32 = 3;
 /// The project's own. Functions of the kernel that ask for another are not used.
 const LICENCE: &[u8] = b"Apache-2.0\0";
 const INSTRUCTION_BYTES: usize = 8;
@@ -60,6 +58,16 @@ pub enum LoadError {
     },
 }
 
+/// What a program runs for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Kind {
+    /// A frame at an interface (`BPF_PROG_TYPE_SCHED_CLS`).
+    Frame = 3,
+    /// A tracepoint (`BPF_PROG_TYPE_RAW_TRACEPOINT`).
+    Tracepoint = 17,
+}
+
 /// What it cost to verify a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
@@ -85,7 +93,7 @@ pub struct Program {
 
 impl Program {
     /// Loads the program of `object` whose main function is `main`, with the maps
-    /// that its names stand for.
+    /// that its names stand for. It runs for frames.
     ///
     /// # Errors
     ///
@@ -95,7 +103,20 @@ impl Program {
         main: &str,
         maps: &BTreeMap<&str, BorrowedFd<'_>>,
     ) -> Result<Self, LoadError> {
-        Self::of_image(main, &object.link(main, maps)?)
+        Self::of_image(Kind::Frame, main, &object.link(main, maps)?)
+    }
+
+    /// Loads such a program that runs when the kernel passes a tracepoint.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Program::load`]; the kernel asks for CAP_PERFMON, too.
+    pub fn load_for_tracepoint(
+        object: &Object,
+        main: &str,
+        maps: &BTreeMap<&str, BorrowedFd<'_>>,
+    ) -> Result<Self, LoadError> {
+        Self::of_image(Kind::Tracepoint, main, &object.link(main, maps)?)
     }
 
     /// Loads a program without maps and types.
@@ -106,24 +127,24 @@ impl Program {
             functions: Vec::new(),
             lines: Vec::new(),
         };
-        Self::of_image(main, &image)
+        Self::of_image(Kind::Frame, main, &image)
     }
 
-    fn of_image(main: &str, image: &Image) -> Result<Self, LoadError> {
+    fn of_image(kind: Kind, main: &str, image: &Image) -> Result<Self, LoadError> {
         let (types, mut without_types) = match load_types(image) {
             Ok(types) => (types, None),
             Err(error) => (None, Some(error.to_string())),
         };
         let types = types.as_ref().map(AsFd::as_fd);
         let mut log = vec![0; STATISTICS_BYTES];
-        let mut loaded = load(main, image, types, LOG_STATISTICS, &mut log);
+        let mut loaded = load((kind, main), image, types, LOG_STATISTICS, &mut log);
         if loaded.is_err() && types.is_some() && !Path::new(KERNEL_TYPES).exists() {
             // Such a kernel does not know the type of a frame in a function that it
             // checks by itself.
             without_types = Some("the kernel has no types of its own".to_owned());
-            loaded = load(main, image, None, LOG_STATISTICS, &mut log);
+            loaded = load((kind, main), image, None, LOG_STATISTICS, &mut log);
         }
-        let descriptor = loaded.map_err(|error| refusal(main, image, types, error))?;
+        let descriptor = loaded.map_err(|error| refusal((kind, main), image, types, error))?;
         let log = text(&log);
         let verified = Verified {
             instructions: image.instructions.len() / INSTRUCTION_BYTES,
@@ -162,14 +183,14 @@ fn load_types(image: &Image) -> io::Result<Option<OwnedFd>> {
 }
 
 fn load(
-    main: &str,
+    (kind, main): (Kind, &str),
     image: &Image,
     types: Option<BorrowedFd<'_>>,
     log_level: u32,
     log: &mut [u8],
 ) -> io::Result<OwnedFd> {
     let mut load = Attributes::default();
-    load.word(0, CLASSIFIER);
+    load.word(0, kind as u32);
     load.word(4, length(image.instructions.len() / INSTRUCTION_BYTES));
     load.bytes(8, &image.instructions);
     load.bytes(16, LICENCE);
@@ -191,7 +212,7 @@ fn load(
 
 /// Asks again, for the verifier's reasons.
 fn refusal(
-    main: &str,
+    program: (Kind, &str),
     image: &Image,
     types: Option<BorrowedFd<'_>>,
     source: io::Error,
@@ -204,9 +225,9 @@ fn refusal(
     }
     let mut log = vec![0; PATH_BYTES];
     // Full or not, what was written is what can be shown.
-    let _ = load(main, image, types, LOG_PATH | LOG_STATISTICS, &mut log);
+    let _ = load(program, image, types, LOG_PATH | LOG_STATISTICS, &mut log);
     LoadError::Refused {
-        name: main.to_owned(),
+        name: program.1.to_owned(),
         instructions: image.instructions.len() / INSTRUCTION_BYTES,
         log: last_lines(&text(&log)),
         source,

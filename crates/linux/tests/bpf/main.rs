@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod attaching;
+mod frame_watch;
 mod killed;
 mod loading;
 mod modes;

@@ -33,6 +33,8 @@ pub enum Action {
     Record = 2,
     /// Sends it back.
     Bounce = 3,
+    /// Keeps the processor for 300 us, and drops it.
+    Linger = 4,
     /// What the probe counts records under for which the ring has no room.
     NoRoom = 6,
 }

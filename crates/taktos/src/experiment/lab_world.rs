@@ -13,6 +13,7 @@ use lab::veth::Power;
 use lab::world::Watcher;
 use lab::{Lab, Parts};
 use linux::clock;
+use linux::frame_watch::{Cause, LEAST, Watched};
 use linux::scheduling::Urgency;
 use linux::usage::Spent;
 use measure::load::Load;
@@ -247,10 +248,45 @@ fn cost_notes(observed: &lab::world::Observed) -> Vec<String> {
                 .to_owned(),
         );
     }
+    match &observed.halts {
+        Ok(watched) => notes.extend(watched.iter().map(halts)),
+        Err(reason) => notes.push(format!(
+            "Nobody saw when processors stood still amid frames, so that no frame is excused by \
+             that: {reason}"
+        )),
+    }
     if let Some(spent) = &observed.spent {
         notes.push(processor_time(spent));
     }
     notes
+}
+
+/// Says when a processor did not get on with frames, and what it was at.
+fn halts(watched: &Watched) -> String {
+    let parts = [
+        (Cause::Forwarding, "amid a frame"),
+        (Cause::HardInterrupt, "in hard interrupts"),
+        (Cause::OtherSoftInterrupt, "in other soft interrupts"),
+    ];
+    let parts = parts.map(|(cause, name)| {
+        let lengths = watched.halts.iter().filter(|halt| halt.cause == cause);
+        let lengths = lengths.map(|halt| halt.to.saturating_since(halt.from));
+        let count = lengths.clone().count();
+        let longest = lengths.clone().max().unwrap_or_default();
+        format!(
+            "{count} times {name} ({} in all, {longest} at most)",
+            lengths.sum::<Duration>()
+        )
+    });
+    let unkept = match watched.unkept {
+        0 => String::new(),
+        more => format!("; {more} more were not kept, and excuse nothing"),
+    };
+    format!(
+        "Processor {}, which forwards, did not get on for {LEAST} or longer {}{unkept}.",
+        watched.processor,
+        parts.join(", ")
+    )
 }
 
 /// Says what each part used, in percent of one processor.
