@@ -18,7 +18,7 @@ mod reserved_queues;
 
 use std::collections::BTreeMap;
 
-use calculus::admission::{FailureId, Hop, Ledger, Request, Stage, StageId};
+use calculus::admission::{FailureId, Hop, Ledger, MAX_DELAY, Request, Spare, Stage, StageId};
 use calculus::min_plus::TokenBucket;
 use units::Delay;
 use wire::mode_signal::Level;
@@ -75,7 +75,7 @@ pub struct Reservations {
     pub(crate) switches: BTreeMap<DatapathId, SwitchParameters>,
     unknown_switch: SwitchParameters,
     pub(crate) work: WithoutPromise,
-    ledger: Ledger,
+    pub(crate) ledger: Ledger,
     /// What is promised at each level and while it changes, if there are modes.
     modal: Option<Modal>,
     pub(crate) places: Vec<Place>,
@@ -93,7 +93,7 @@ impl Reservations {
             switches: config.switches.clone(),
             unknown_switch: config.unknown_switch.clone(),
             work: WithoutPromise::new(config),
-            ledger: Ledger::new(Vec::new()),
+            ledger: empty_ledger(config),
             modal: Modal::new(config.modes.as_ref()),
             places: Vec::new(),
             stages: BTreeMap::new(),
@@ -143,9 +143,10 @@ impl Reservations {
             .get(usize::from(class))
             .copied()
             .flatten();
-        let queue =
-            budget.unwrap_or_else(|| parameters.rate.time_to_send(parameters.largest_frame));
-        processing.unwrap_or_default() + queue + parameters.propagation
+        // A budget that is fitted is a least here: frames wait for another one in any case.
+        let blocked = parameters.rate.time_to_send(parameters.largest_frame);
+        let queue = budget.filter(|budget| *budget > Delay::ZERO);
+        processing.unwrap_or_default() + queue.unwrap_or(blocked) + parameters.propagation
     }
 
     /// Reserves what a flow requires on all of its trees.
@@ -164,8 +165,7 @@ impl Reservations {
         ways: &Ways,
     ) -> Result<Reserved, Box<Refused>> {
         let lateness = self.lateness(requirement);
-        let mut request = self.request(requirement, source, ways);
-        request.deadline = request.deadline.saturating_sub(lateness);
+        let request = self.in_time(requirement, source, ways);
         let admitted = self.ledger.admit(request).map_err(|refusal| {
             let asked = self.request(requirement, source, ways);
             Box::new(self.refused(refusal, asked))
@@ -223,6 +223,22 @@ impl Reservations {
     #[must_use]
     pub fn copy(&self) -> (Ledger, Vec<Place>, Vec<LinkEnds>) {
         (self.ledger.clone(), self.places.clone(), self.links.clone())
+    }
+
+    /// Returns what a flow asks of the ledger, so early that it is in time if a change of
+    /// level makes it late.
+    pub(crate) fn in_time(
+        &mut self,
+        requirement: &Requirement,
+        source: PortId,
+        ways: &Ways,
+    ) -> Request {
+        let request = self.request(requirement, source, ways);
+        let lateness = self.lateness(requirement);
+        Request {
+            deadline: request.deadline.saturating_sub(lateness),
+            ..request
+        }
     }
 
     /// Returns what a flow asks of the ledger.
@@ -331,19 +347,16 @@ impl Reservations {
         let processing = self.parameters(datapath).processing?;
         let parameters = self.parameters(datapath).clone();
         let work = self.work.at(datapath, &parameters);
-        let mut stage = processing_stage(&processing);
-        let mut alone = Ledger::new(vec![stage.clone()]);
+        let stage = processing_stage(&processing);
+        let mut alone = self.alone(stage.clone());
         let mut declared = work
             .iter()
             .map(|work| alone.declare_unpromised(StageId(0), *work));
         let keeps_up = declared.all(|declared| declared.is_ok());
-        if let Stage::Processing { budget, .. } = &mut stage
-            && !keeps_up
-        {
-            // It may work without end on what nothing is promised for: no delay
-            // can be promised, and no flow fits a budget of none.
-            *budget = Delay::ZERO;
-        }
+        let stage = match keeps_up {
+            true => alone.stages()[0].clone(),
+            false => without_end(stage),
+        };
         let id = self.add_stage(place, stage);
         if let Some(modal) = self.modal.as_mut().filter(|_| !keeps_up) {
             modal.give_up(id);
@@ -364,11 +377,15 @@ impl Reservations {
             return *stage;
         }
         let parameters = *self.parameters(port.datapath).port(port.port);
-        let mut stage = port_stage(&parameters);
-        let mut alone = Ledger::new(vec![stage.clone()]);
+        let stage = port_stage(&parameters);
+        let mut alone = self.alone(stage.clone());
         let probe = self.work.probe(&parameters);
         let fits = |probe: &Request| alone.admit(on_one_stage(probe, StageId(0))).is_ok();
         let has_room = probe.as_ref().is_none_or(fits);
+        let mut stage = match has_room {
+            true => alone.stages()[0].clone(),
+            false => stage,
+        };
         if let Stage::Port { budgets, .. } = &mut stage
             && !has_room
         {
@@ -390,6 +407,14 @@ impl Reservations {
         id
     }
 
+    /// Returns a ledger of one stage that decides as that of the network does.
+    fn alone(&self, stage: Stage) -> Ledger {
+        match self.ledger.slowdown() {
+            Some(_) => Ledger::fitted(vec![stage], Spare::None),
+            None => Ledger::new(vec![stage]),
+        }
+    }
+
     fn add_stage(&mut self, place: Place, stage: Stage) -> StageId {
         if let Some(modal) = &mut self.modal {
             modal.add_stage(&stage);
@@ -401,7 +426,25 @@ impl Reservations {
     }
 }
 
-pub(crate) fn processing_stage(parameters: &ProcessingParameters) -> Stage {
+/// Returns the ledger of a network without stages.
+fn empty_ledger(config: &Config) -> Ledger {
+    let has_levels = Modal::new(config.modes.as_ref()).is_some();
+    match config.fit.filter(|_| !has_levels) {
+        Some(spare) => Ledger::fitted(Vec::new(), spare),
+        None => Ledger::new(Vec::new()),
+    }
+}
+
+/// Returns a processor that may work without end on what nothing is promised for: it does
+/// not get round to a frame that something is promised for.
+fn without_end(mut stage: Stage) -> Stage {
+    if let Stage::Processing { per_frame, .. } = &mut stage {
+        *per_frame = MAX_DELAY;
+    }
+    stage
+}
+
+fn processing_stage(parameters: &ProcessingParameters) -> Stage {
     Stage::Processing {
         latency: parameters.latency,
         per_frame: parameters.per_frame,
@@ -412,7 +455,7 @@ pub(crate) fn processing_stage(parameters: &ProcessingParameters) -> Stage {
     }
 }
 
-pub(crate) fn port_stage(parameters: &PortParameters) -> Stage {
+fn port_stage(parameters: &PortParameters) -> Stage {
     Stage::Port {
         rate: parameters.rate,
         propagation: parameters.propagation,
@@ -422,7 +465,7 @@ pub(crate) fn port_stage(parameters: &PortParameters) -> Stage {
     }
 }
 
-pub(crate) fn on_one_stage(request: &Request, stage: StageId) -> Request {
+fn on_one_stage(request: &Request, stage: StageId) -> Request {
     Request {
         base: calculus::admission::Tree::path([stage]),
         ..request.clone()

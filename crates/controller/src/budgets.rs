@@ -1,93 +1,74 @@
-//! Chooses the delay budgets of a network for the flows that it is to carry.
+//! The delay budgets of a network, and how they follow its flows (S4-6).
 //!
-//! Budgets are fixed before the first promise is given (S4-6): a promise once
-//! given holds for the life of the network. Who knows the flows beforehand can
-//! have the smallest budgets that admit all of them; whatever the configuration
-//! gives already is a least. Nothing is reserved by asking.
+//! Where budgets are fitted, they are chosen anew whenever those that there are refuse a
+//! flow, and guarantees move with them, below deadlines (`docs/promises.md`, "Budgets
+//! that follow the flows"). Nothing in the network changes by that: no switch is told a
+//! budget. Who knows the flows beforehand can have budgets chosen for all of them at once;
+//! whatever the configuration gives is a least.
 
 use std::collections::BTreeMap;
 
-use calculus::admission::{
-    Headroom, Request, Stage, StageId, Unpromised, suggest_budgets_for_most,
-};
+use calculus::admission::{Chosen, Request, Slowdown, Stage};
+use units::Delay;
 use wire::openflow::DatapathId;
 
-use crate::admission::{Place, Reservations, on_one_stage, port_stage, processing_stage};
+use crate::admission::{Place, ReservationId, Reservations};
 use crate::config::{PortParameters, SwitchParameters};
 
-/// What was chosen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fitted {
-    /// The parameters of the switches, with budgets.
-    pub switches: BTreeMap<DatapathId, SwitchParameters>,
-    /// The places of the requests for which there are no budgets beside those
-    /// of the ones before them.
-    pub left_out: Vec<usize>,
-}
+/// The parameters of switches, with the budgets that there are.
+pub type Fitted = BTreeMap<DatapathId, SwitchParameters>;
 
 impl Reservations {
-    /// Returns the smallest budgets for as many of `requests` as possible, the
-    /// most important first; nothing if the network is too slow for what it does
-    /// without any promise.
-    #[must_use]
-    pub fn fit(&self, requests: &[Request]) -> Option<Fitted> {
-        let stages: Vec<Stage> = self
-            .places
-            .iter()
-            .map(|place| self.stage_at(*place))
-            .collect();
-        let numbered = || (0..).map(StageId).zip(&self.places);
-        let unpromised: Vec<(StageId, Unpromised)> = numbered()
-            .flat_map(|(id, place)| self.work_at(*place).into_iter().map(move |work| (id, work)))
-            .collect();
-        let probes = numbered().filter_map(|(id, place)| match place {
-            Place::Switch(_) => None,
-            Place::Port(port) => {
-                let probe = self
-                    .work
-                    .probe(self.parameters(port.datapath).port(port.port))?;
-                Some(on_one_stage(&probe, id))
-            }
-        });
-        let mut all: Vec<Request> = probes.collect();
-        let probes = all.len();
-        all.extend_from_slice(requests);
+    /// Chooses budgets for as many of `requests` as possible, the most important first,
+    /// beside all that is promised. Nothing is reserved for them.
+    pub fn prepare(&mut self, requests: &[Request]) {
+        self.ledger.prepare(requests);
+    }
 
-        let suggestion = suggest_budgets_for_most(&stages, &unpromised, &all, Headroom::default())?;
+    /// Returns the switches of the configuration with the budgets that there are.
+    #[must_use]
+    pub fn fitted(&self) -> Fitted {
         let mut switches = self.switches.clone();
-        for (place, stage) in self.places.iter().zip(&suggestion.stages) {
+        for (place, stage) in self.places.iter().zip(self.ledger.stages()) {
             give(&mut switches, *place, stage);
         }
-        let left_out = suggestion
-            .left_out
-            .iter()
-            .filter_map(|place| place.checked_sub(probes));
-        Some(Fitted {
-            switches,
-            left_out: left_out.collect(),
-        })
+        switches
     }
 
-    /// Returns a stage with the budgets of its configuration, nothing reserved.
-    fn stage_at(&self, place: Place) -> Stage {
-        match place {
-            Place::Switch(datapath) => {
-                let processing = self.parameters(datapath).processing;
-                processing_stage(&processing.expect("only a processing stage has this place"))
-            }
-            Place::Port(port) => port_stage(self.parameters(port.datapath).port(port.port)),
-        }
+    /// Returns how often budgets have been chosen: guarantees may have moved when this
+    /// has.
+    #[must_use]
+    pub fn choices(&self) -> u64 {
+        self.ledger.choices()
     }
 
-    fn work_at(&self, place: Place) -> Vec<Unpromised> {
-        match place {
-            Place::Switch(datapath) => self.work.at(datapath, self.parameters(datapath)),
-            Place::Port(_) => Vec::new(),
-        }
+    /// Returns how many times as long as stated every processor might take when budgets
+    /// were last chosen; nothing where they are not fitted.
+    #[must_use]
+    pub fn slowdown(&self) -> Option<Slowdown> {
+        self.ledger.slowdown()
+    }
+
+    /// Returns the longest delay on any way of a flow that is reserved, where budgets are
+    /// fitted.
+    pub(crate) fn guarantee_now(&mut self, id: ReservationId) -> Option<Delay> {
+        self.ledger.slowdown()?;
+        self.ledger.guarantee_of(id)
+    }
+
+    /// Returns the budgets that there are, to go back to.
+    pub(crate) fn chosen(&self) -> Chosen {
+        self.ledger.chosen()
+    }
+
+    /// Goes back to budgets that there were when no fewer flows were reserved.
+    pub(crate) fn choose_again(&mut self, before: &Chosen) {
+        self.ledger.choose_again(before);
     }
 }
 
-/// Writes the budgets of a stage into the parameters of its switch.
+/// Writes the budgets of a stage into the parameters of its switch. A class that no flow
+/// uses is left without: with any budget but none it has to wait for a frame.
 fn give(switches: &mut BTreeMap<DatapathId, SwitchParameters>, place: Place, stage: &Stage) {
     match (place, stage) {
         (Place::Switch(datapath), Stage::Processing { budget, .. }) => {
@@ -100,7 +81,7 @@ fn give(switches: &mut BTreeMap<DatapathId, SwitchParameters>, place: Place, sta
             if let Some(switch) = switches.get_mut(&port.datapath) {
                 let parameters = *switch.port(port.port);
                 let parameters = PortParameters {
-                    budgets: *budgets,
+                    budgets: budgets.map(|budget| budget.filter(|it| *it > Delay::ZERO)),
                     ..parameters
                 };
                 switch.ports.insert(port.port, parameters);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use calculus::admission::Room;
+use calculus::admission::{Room, Spare};
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
@@ -35,6 +35,10 @@ pub struct Config {
     pub foreign_rules: ForeignRules,
     /// The criticality modes of the network, if it has any.
     pub modes: Option<Modes>,
+    /// How budgets are fitted to the flows that there are: those given above are the
+    /// least then. Nothing if they stay as they are, as they do in any case where flows
+    /// are promised something at levels of criticality.
+    pub fit: Option<Spare>,
     /// What it claims of switches that several controllers may speak with.
     pub claim: Claim,
     /// What hashes depend on; best unknown to others.
@@ -68,6 +72,7 @@ impl Config {
             probe_key: None,
             foreign_rules: ForeignRules::Keep,
             modes: None,
+            fit: None,
             claim: Claim::default(),
             seed: 1,
         }
@@ -112,7 +117,7 @@ pub struct ProcessingParameters {
     pub latency: Delay,
     /// The longest time for which one frame occupies it.
     pub per_frame: Delay,
-    /// The delay that it may add.
+    /// The delay that it may add, or the least of it where budgets are fitted.
     pub budget: Delay,
     /// How many frames may wait for it, if that is limited.
     pub buffer_frames: Option<u64>,
@@ -125,7 +130,8 @@ pub struct PortParameters {
     pub rate: BitRate,
     /// How long a bit travels on that link.
     pub propagation: Delay,
-    /// The delay that each queue may add; `None` for one without promises.
+    /// The delay that each queue may add, or the least of it where budgets are fitted;
+    /// `None` for one without promises.
     pub budgets: [Option<Delay>; 8],
     /// What each queue can hold, if that is limited.
     pub buffers: [Option<Room>; 8],

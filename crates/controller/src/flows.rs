@@ -228,6 +228,12 @@ impl Flows {
         self.flows.values().map(|flow| &**flow)
     }
 
+    /// Returns all of them, by number, to be changed. Their ways are changed by
+    /// [`set_way`](Self::set_way).
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Flow> {
+        self.flows.values_mut().map(|flow| &mut **flow)
+    }
+
     /// Returns those with numbers above `after`, by number.
     pub fn after(&self, after: FlowId) -> impl Iterator<Item = &Flow> {
         let above = (Bound::Excluded(after), Bound::Unbounded);

@@ -77,9 +77,9 @@ pub enum Request {
     WhatIf(Vec<Requirement>),
     /// End the flow with this name.
     Withdraw(String),
-    /// Choose delay budgets for these flows, the most important first. Nothing
-    /// is admitted.
-    FitBudgets(Vec<Requirement>),
+    /// Choose delay budgets for these flows, the most important first, where budgets are
+    /// fitted; without flows, budgets stay as they are. Nothing is admitted.
+    Prepare(Vec<Requirement>),
     /// List the flows.
     Flows,
     /// List the flows with numbers above this one (0 for all), at most so many and
@@ -149,9 +149,8 @@ pub enum Reply {
     /// To [`Request::Withdraw`]: the flow is gone from the store; its entries
     /// are on their way out.
     Withdrawn(FlowId),
-    /// To [`Request::FitBudgets`]: the budgets, or nothing if the network is too
-    /// slow even without flows.
-    Budgets(Option<Fitted>),
+    /// To [`Request::Prepare`]: the switches with the budgets that there are.
+    Budgets(Fitted),
     /// To [`Request::Flows`] and [`Request::FlowsAfter`], by number; to
     /// [`Request::Flow`] with one flow.
     Flows(Vec<FlowSummary>),

@@ -75,6 +75,23 @@ pub enum RecordError {
 }
 
 impl Admission {
+    /// Returns whether another says the same but for the guarantee, which moves with
+    /// budgets.
+    #[must_use]
+    pub fn is_but_for_guarantee(&self, other: &Self) -> bool {
+        let Self {
+            requirement,
+            source_mac,
+            source,
+            destinations,
+            guarantee: _,
+            ways,
+        } = self;
+        let others = (&other.requirement, &other.source_mac, &other.source);
+        (requirement, source_mac, source) == others
+            && (destinations, ways) == (&other.destinations, &other.ways)
+    }
+
     /// Returns the record's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {

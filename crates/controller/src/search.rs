@@ -4,11 +4,12 @@
 //! The usual tree of a flow does not depend on what else is promised, so that the
 //! same network always gives the same one. Where that one is refused, the ledger
 //! is asked along all others at once (`calculus::admission::routes`), and the way
-//! with the least bound that it admits is taken. That is for flows to one
-//! receiver: a tree to several is a way to each.
+//! with the least bound that it admits is taken. Where budgets are fitted and none is
+//! admitted, some ways are tried one by one, each with budgets of its own. That is for
+//! flows to one receiver: a tree to several is a way to each.
 
-use calculus::admission::StageId;
 use calculus::admission::routes::{Cable, End, Ends, Map, NodeId, Route};
+use calculus::admission::{Ledger, MAX_DELAY, Request, StageId};
 
 use crate::admission::Reservations;
 use crate::northbound::Requirement;
@@ -16,6 +17,9 @@ use crate::path::{Branch, Tree};
 use crate::place::{LinkEnds, PortId};
 use crate::view::{Carrier, Control, SwitchId, View};
 use crate::ways::Ways;
+
+/// How many ways are tried with other budgets.
+const WAYS_TRIED: usize = 4;
 
 /// The part of the view that flows may use, as stages.
 struct Chart {
@@ -43,9 +47,47 @@ impl Reservations {
         &mut self,
         view: &View,
         requirement: &Requirement,
-        [source, destination]: [PortId; 2],
+        ends: [PortId; 2],
         avoid: &[LinkEnds],
     ) -> Option<Tree> {
+        let search = |map: &mut Map, ledger: &Ledger, request: &Request, ends: Ends<'_>| {
+            map.find(ledger, request, ends).into_iter().collect()
+        };
+        self.search(view, requirement, ends, avoid, search)?.pop()
+    }
+
+    /// Returns some ways on which budgets may be found with which what is required can
+    /// be promised, those with the least delay now first; none where budgets stay as they
+    /// are.
+    pub(crate) fn ways_to_try(
+        &mut self,
+        view: &View,
+        requirement: &Requirement,
+        ends: [PortId; 2],
+    ) -> Vec<Tree> {
+        if self.slowdown().is_none() {
+            return Vec::new();
+        }
+        let search = |map: &mut Map, ledger: &Ledger, request: &Request, ends: Ends<'_>| {
+            let patient = Request {
+                deadline: MAX_DELAY,
+                ..request.clone()
+            };
+            map.shortest(ledger, &patient, ends, WAYS_TRIED)
+        };
+        let found = self.search(view, requirement, ends, &[], search);
+        found.unwrap_or_default()
+    }
+
+    /// Returns the ways that a search finds on the map of the network.
+    fn search(
+        &mut self,
+        view: &View,
+        requirement: &Requirement,
+        [source, destination]: [PortId; 2],
+        avoid: &[LinkEnds],
+        search: impl FnOnce(&mut Map, &Ledger, &Request, Ends<'_>) -> Vec<Route>,
+    ) -> Option<Vec<Tree>> {
         requirement.deadline?;
         let (from, to) = (
             view.switch(source.datapath)?,
@@ -59,8 +101,10 @@ impl Reservations {
             port: exit,
         };
         let ends = Ends::new(node(from), end);
-        let route = chart.map.find(self.ledger(), &request, ends)?;
-        Some(chart.tree(view, &route, source, destination))
+        let routes = search(&mut chart.map, self.ledger(), &request, ends);
+        let trees = routes.iter();
+        let trees = trees.map(|route| chart.tree(view, route, source, destination));
+        Some(trees.collect())
     }
 
     /// Lays the switches that are connected and the links that are up out as a map,

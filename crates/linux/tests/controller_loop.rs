@@ -61,6 +61,7 @@ fn config() -> Config {
         probe_key: None,
         claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
+        fit: None,
         modes: None,
         seed: 1,
     }

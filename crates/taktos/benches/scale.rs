@@ -78,6 +78,7 @@ fn run(scenario: &Scenario, forwarding: Forwarding) -> Result<(), ExperimentErro
         captures: PathBuf::new(),
         profiles: Vec::new(),
         carrying: Carrying::Whole,
+        spare: calculus::admission::Spare::default(),
     };
     let mut teller = Teller {
         since: clock::now(),

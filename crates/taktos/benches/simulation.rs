@@ -125,6 +125,7 @@ fn run(scenario: &Scenario) -> Measured {
         captures: PathBuf::new(),
         profiles: Vec::new(),
         carrying: Carrying::Whole,
+        spare: calculus::admission::Spare::default(),
     };
     let config = experiment.config().expect("budgets are found");
     let measured = Rc::new(Cell::new(Measured::default()));

@@ -31,7 +31,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use calculus::admission::Spare;
 use controller::Config;
+use controller::budgets::Fitted;
 use controller::northbound::Promises;
 use controller::northbound::{Said, SwitchMode};
 use lab::switches::Forwarding;
@@ -43,6 +45,7 @@ use units::{Duration, Instant};
 use crate::store::embedded::EmbeddedStoreError;
 use crate::store::{EmbeddedStore, MemoryStore};
 pub use admission::Admission;
+use budgets::Expected;
 pub use certificate::certificate;
 pub use discovery::Discovered;
 use world::{Observed, World};
@@ -143,6 +146,8 @@ pub struct Experiment<'a> {
     pub profiles: Vec<ProfileReport>,
     /// Whether the machine carries what the flows send together.
     pub carrying: Carrying,
+    /// Whether budgets leave room for slower switches.
+    pub spare: Spare,
 }
 
 /// Whether a machine carries what all flows send together.
@@ -165,6 +170,7 @@ impl<'a> Experiment<'a> {
             captures: PathBuf::new(),
             profiles: profiles::as_written(scenario),
             carrying: Carrying::Whole,
+            spare: Spare::default(),
         }
     }
 }
@@ -201,12 +207,16 @@ impl Experiment<'_> {
     ) -> Result<Report, ExperimentError> {
         let ran = self.carry_out(world.as_mut(), place, Reserving::AsAsked, to)?;
         let observed = world.finish()?;
+        let config = Config {
+            switches: ran.switches,
+            ..config.clone()
+        };
         Ok(outcome::report(&outcome::Facts {
             scenario: self.scenario,
             profiles: &self.profiles,
             carrying: self.carrying,
             place,
-            config,
+            config: &config,
             found: ran.found,
             took: ran.took,
             admissions: &ran.admissions,
@@ -263,7 +273,9 @@ impl Experiment<'_> {
         let found = self.discover(world)?;
         let took = world.now() - begun;
         to.discovered(found, took);
+        self.prepare(world, Expected::Flows)?;
         let admissions = self.admit(world, reserving)?;
+        let switches = self.prepare(world, Expected::NothingMore)?;
         to.decided(&admissions);
         self.wait_for_entries(world, &admissions)?;
         let mut run = self.send(world, &admissions, captures, to)?;
@@ -271,6 +283,7 @@ impl Experiment<'_> {
         Ok(Ran {
             found,
             took,
+            switches,
             admissions,
             run,
         })
@@ -286,6 +299,7 @@ impl Experiment<'_> {
         load::verify(self.scenario)?;
         let mut world = self.world(Place::Sim, self.config()?)?;
         self.discover(world.as_mut())?;
+        self.prepare(world.as_mut(), Expected::Flows)?;
         self.admit(world.as_mut(), Reserving::AsAsked)
     }
 
@@ -299,6 +313,7 @@ impl Experiment<'_> {
         load::verify(self.scenario)?;
         let mut world = self.world(Place::Sim, self.config()?)?;
         self.discover(world.as_mut())?;
+        self.prepare(world.as_mut(), Expected::Flows)?;
         let admissions = self.admit(world.as_mut(), Reserving::AsAsked)?;
         let promises = self.what_promises_rest_on(world.as_mut())?;
         Ok((admissions, promises))
@@ -342,6 +357,8 @@ enum Reserving {
 struct Ran {
     found: Discovered,
     took: Duration,
+    /// With the budgets that there were when the flows were decided on.
+    switches: Fitted,
     admissions: Vec<Admission>,
     run: Run,
 }

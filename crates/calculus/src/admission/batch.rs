@@ -7,6 +7,7 @@
 use thiserror::Error;
 use units::Delay;
 
+use super::fit::Chosen;
 use super::ledger::{Admitted, Ledger};
 use super::refusal::Refusal;
 use super::request::Request;
@@ -34,13 +35,13 @@ impl Ledger {
     ///
     /// The first that does not fit, and why. Nothing has changed then.
     pub fn admit_all(&mut self, requests: Vec<Request>) -> Result<Vec<Admitted>, BatchRefusal> {
-        let next = self.next;
+        let (next, chosen) = (self.next, self.chosen());
         let mut admitted = Vec::with_capacity(requests.len());
         for (at, request) in requests.into_iter().enumerate() {
             match self.admit(request) {
                 Ok(promise) => admitted.push(promise),
                 Err(refusal) => {
-                    self.take_back(&admitted, next);
+                    self.take_back(&admitted, next, &chosen);
                     let request = at;
                     return Err(BatchRefusal { request, refusal });
                 }
@@ -59,21 +60,23 @@ impl Ledger {
     /// Returns what [`admit_each`](Self::admit_each) would say, and promises
     /// nothing.
     pub fn what_if(&mut self, requests: &[Request]) -> WhatIf {
-        let next = self.next;
+        let (next, chosen) = (self.next, self.chosen());
         let decisions = self.admit_each(requests.to_vec());
         let admitted: Vec<_> = decisions.iter().flatten().cloned().collect();
-        self.take_back(&admitted, next);
+        self.take_back(&admitted, next, &chosen);
         let guarantees = decisions.into_iter();
         guarantees
             .map(|decision| decision.map(|admitted| admitted.guarantee))
             .collect()
     }
 
-    /// Takes promises back that nobody has heard of, and their numbers.
-    fn take_back(&mut self, admitted: &[Admitted], next: u64) {
+    /// Takes promises back that nobody has heard of, their numbers and the budgets that
+    /// were chosen for them.
+    fn take_back(&mut self, admitted: &[Admitted], next: u64, chosen: &Chosen) {
         for promise in admitted {
             self.withdraw(promise.id);
         }
+        self.choose_again(chosen);
         self.next = next;
     }
 }

@@ -76,58 +76,6 @@ fn grow(
     Some(grown)
 }
 
-/// The budgets for as many requests as possible, and which these are not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suggestion {
-    /// The stages with their budgets.
-    pub stages: Vec<Stage>,
-    /// The places of the requests for which there are no budgets beside those of
-    /// the requests before them.
-    pub left_out: Vec<usize>,
-}
-
-/// Suggests budgets as [`suggest_budgets`] does, but leaves out a request that
-/// does not fit beside those before it: the most important ones stand first.
-/// Returns nothing if there are no budgets even without requests.
-///
-/// # Panics
-///
-/// If a stage is beyond the limits named in this module.
-#[must_use]
-pub fn suggest_budgets_for_most(
-    stages: &[Stage],
-    unpromised: &[(StageId, Unpromised)],
-    requests: &[Request],
-    headroom: Headroom,
-) -> Option<Suggestion> {
-    let suggest = |chosen: &[Request]| suggest_budgets(stages, unpromised, chosen, headroom);
-    let mut suggestion = Suggestion {
-        stages: suggest(&[])?,
-        left_out: Vec::new(),
-    };
-    let mut chosen = Vec::new();
-    let mut next = 0;
-    while next < requests.len() {
-        // More never fit where fewer do not, so halving finds the first culprit.
-        let (mut fitting, mut beyond) = (0, requests.len() - next + 1);
-        while beyond - fitting > 1 {
-            let middle = fitting + (beyond - fitting) / 2;
-            let candidates = [chosen.as_slice(), &requests[next..next + middle]].concat();
-            match suggest(&candidates) {
-                Some(stages) => (suggestion.stages, fitting) = (stages, middle),
-                None => beyond = middle,
-            }
-        }
-        chosen.extend_from_slice(&requests[next..next + fitting]);
-        next += fitting;
-        if next < requests.len() {
-            suggestion.left_out.push(next);
-            next += 1;
-        }
-    }
-    Some(suggestion)
-}
-
 /// Returns what all flows reserve if the budgets are those of `stages`, or
 /// nothing if one of them misses its deadline or does not fit its link.
 pub(super) fn loads_of(

@@ -81,6 +81,13 @@ pub enum Spare {
     None,
 }
 
+/// Budgets that a ledger had at some time.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    stages: Vec<Stage>,
+    fit: Option<Fit>,
+}
+
 /// What a ledger knows that fits its budgets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fit {
@@ -137,6 +144,31 @@ impl Ledger {
     #[must_use]
     pub fn choices(&self) -> u64 {
         self.fit.as_ref().map_or(0, |fit| fit.choices)
+    }
+
+    /// Returns the budgets that there are.
+    #[must_use]
+    pub fn chosen(&self) -> Chosen {
+        Chosen {
+            stages: self.stages.clone(),
+            fit: self.fit.clone(),
+        }
+    }
+
+    /// Goes back to budgets that there were when no fewer flows were promised. Stages
+    /// that have been added since keep theirs.
+    pub fn choose_again(&mut self, before: &Chosen) {
+        let (Some(fit), Some(then)) = (&mut self.fit, &before.fit) else {
+            return;
+        };
+        if fit.choices == then.choices {
+            return;
+        }
+        (fit.slowdown, fit.choices) = (then.slowdown, then.choices);
+        for (stage, then) in self.stages.iter_mut().zip(&before.stages) {
+            stage.clone_from(then);
+        }
+        self.reserve_all();
     }
 
     /// Chooses budgets with which all that is promised fits, and as many of `expected`

@@ -233,7 +233,10 @@ impl Ledger {
         self.loads[at].add_unpromised(frames);
         let fits = stage_fits(stage, &self.stages, &self.loads[at], 0);
         let fits = fits.or_else(|breach| match self.fit.is_some() {
-            true => self.make_room_for_unpromised(stage).ok_or(breach),
+            true => {
+                let made = self.make_room_for_unpromised(stage).ok_or(breach);
+                made.and_then(|()| stage_fits(stage, &self.stages, &self.loads[at], 0))
+            }
             false => Err(breach),
         });
         fits.inspect_err(|_| self.loads[at].remove_unpromised(frames))

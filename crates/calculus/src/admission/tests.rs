@@ -603,10 +603,6 @@ fn requests_that_do_not_fit_beside_those_before_are_left_out() {
     let left_out = ledger.prepare(&requests);
 
     assert_eq!(left_out, [1, 3]);
-    let none = Headroom::default();
-    let stages = without_budgets(switches(2));
-    let suggestion = suggest_budgets_for_most(&stages, &[], &requests, none);
-    assert_eq!(suggestion.map(|it| it.left_out), Some(left_out.clone()));
     let mut fixed = Ledger::new(ledger.stages().to_vec());
     for (at, request) in requests.into_iter().enumerate() {
         assert_eq!(fixed.admit(request).is_err(), left_out.contains(&at));

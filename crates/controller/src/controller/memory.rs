@@ -62,6 +62,7 @@ impl Controller {
     /// Begins to act: all that was kept is known.
     fn replayed(&mut self) {
         self.memory = Memory::Complete;
+        self.follow_budgets();
         // By then every link that is there has been seen.
         self.settled_at = self.now + self.timers.link_timeout;
         let ready: Vec<_> = self.sessions.ready().collect();
@@ -92,7 +93,7 @@ impl Controller {
             | Request::AdmitTogether(_)
             | Request::WhatIf(_)
             | Request::Withdraw(_)
-            | Request::FitBudgets(_)
+            | Request::Prepare(_)
             | Request::Flows
             | Request::FlowsAfter { .. }
             | Request::Flow(_)

@@ -33,6 +33,7 @@ impl Controller {
             self.let_go(id);
             self.decide_anew(id);
         }
+        self.follow_budgets();
     }
 
     /// Takes the promise of a flow back, so that it does not stand in its own

@@ -22,6 +22,7 @@ use crate::place::PortId;
 use crate::view::Carrier;
 
 use super::Controller;
+use super::memory::Memory;
 use super::requests::is_admitted;
 
 /// How many flows are judged at once.
@@ -42,6 +43,8 @@ pub(super) struct Judging {
     next: Instant,
     /// When the last dispute about a host is over.
     undisputed: Option<Instant>,
+    /// How often budgets had been chosen when guarantees were last told.
+    choices: u64,
 }
 
 impl Judging {
@@ -51,6 +54,7 @@ impl Judging {
             after: None,
             next: now,
             undisputed: None,
+            choices: 0,
         }
     }
 
@@ -117,6 +121,34 @@ impl Controller {
         }
         for (id, promise) in changed {
             self.tell_promise(id, promise);
+        }
+    }
+
+    /// Has all flows know their guarantees, if budgets have been chosen anew since that was
+    /// done last.
+    pub(super) fn follow_budgets(&mut self) {
+        let choices = self.reservations.choices();
+        if self.judging.choices == choices || self.memory == Memory::Incomplete {
+            return;
+        }
+        self.judging.choices = choices;
+        let mut moved = 0;
+        for flow in self.flows.iter_mut() {
+            let guarantee = flow
+                .reservation
+                .and_then(|reservation| self.reservations.guarantee_now(reservation));
+            if guarantee.is_some() && flow.admission.guarantee != guarantee {
+                flow.admission.guarantee = guarantee;
+                moved += usize::from(is_admitted(flow));
+            }
+        }
+        if let Some(slowdown) = self.reservations.slowdown()
+            && moved > 0
+        {
+            self.outbox.notify(Event::GuaranteesMoved {
+                flows: moved,
+                slowdown_thousandths: slowdown.thousandths(),
+            });
         }
     }
 

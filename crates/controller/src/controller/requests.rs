@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use crate::admission::{Refused, ReservationId};
-use crate::budgets::Fitted;
 use crate::desired::{Content, Subject};
 use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
 use crate::northbound::{
@@ -143,8 +142,9 @@ impl Controller {
             Request::WhatIf(requirements) => self.what_if(id, requirements),
             Request::Withdraw(name) => self.withdraw(id, name),
             Request::ForgetSwitch(datapath) => self.forget_switch(id, datapath),
-            Request::FitBudgets(requirements) => {
-                let fitted = self.fit_budgets(&requirements);
+            Request::Prepare(requirements) => {
+                self.prepare(&requirements);
+                let fitted = self.reservations.fitted();
                 self.outbox.reply(id, Reply::Budgets(fitted));
             }
             Request::Flows => self.list_flows(id, FlowId(0), usize::MAX),
@@ -214,6 +214,7 @@ impl Controller {
                 Err(reason) => Some(Decision::Refused { name, reason }),
             });
         }
+        self.follow_budgets();
         if flows.is_empty() {
             let decisions = decisions.into_iter().flatten().collect();
             self.outbox.reply(id, Reply::Decisions(decisions));
@@ -309,30 +310,23 @@ impl Controller {
         }
     }
 
-    /// Chooses budgets for the flows whose ways can be found; their places in the
-    /// answer are those in `requirements`.
-    fn fit_budgets(&mut self, requirements: &[Requirement]) -> Option<Fitted> {
-        let mut places = Vec::new();
+    /// Chooses budgets for the flows whose ways can be found.
+    fn prepare(&mut self, requirements: &[Requirement]) {
+        if requirements.is_empty() {
+            return;
+        }
         let mut requests = Vec::new();
-        for (place, requirement) in requirements.iter().enumerate() {
+        for requirement in requirements {
             if requirement.deadline.is_none() {
                 continue;
             }
-            let Ok(ways) = self.ways(requirement) else {
-                continue;
-            };
-            let request = self
-                .reservations
-                .request(requirement, ways.source, &ways.ways);
-            places.push(place);
-            requests.push(request);
+            if let Ok(ways) = self.ways(requirement) {
+                let (source, ways) = (ways.source, &ways.ways);
+                requests.push(self.reservations.in_time(requirement, source, ways));
+            }
         }
-        let fitted = self.reservations.fit(&requests)?;
-        let left_out = fitted.left_out.iter().map(|place| places[*place]);
-        Some(Fitted {
-            left_out: left_out.collect(),
-            ..fitted
-        })
+        self.reservations.prepare(&requests);
+        self.follow_budgets();
     }
 
     /// Checks what can be checked without looking for a way; returns the hosts.
@@ -411,7 +405,7 @@ impl Controller {
                 return;
             };
             match self.flows.get(id) {
-                Some(flow) if flow.admission == admission => return,
+                Some(flow) if flow.admission.is_but_for_guarantee(&admission) => return,
                 Some(_) => return self.replace(id, admission),
                 None => self.adopt(id, admission),
             }
@@ -433,8 +427,9 @@ impl Controller {
 
     /// Takes over an admission from the store. It was admitted, so it stays;
     /// if what is known of the network has become less since, its promise
-    /// does not.
-    pub(super) fn adopt(&mut self, id: FlowId, admission: Admission) {
+    /// does not. Where budgets are fitted it is promised its deadline, and the guarantee
+    /// is what there is now.
+    pub(super) fn adopt(&mut self, id: FlowId, mut admission: Admission) {
         let reserved = admission.requirement.deadline.and_then(|_| {
             let source = admission.source;
             let requirement = &admission.requirement;
@@ -443,12 +438,18 @@ impl Controller {
                 .reserve(requirement, source, &admission.ways);
             reserved.ok()
         });
+        if let Some(reserved) = reserved
+            && self.reservations.slowdown().is_some()
+        {
+            admission.guarantee = Some(reserved.guarantee);
+        }
         let promised = admission.guarantee;
         let kept = reserved.filter(|reserved| Some(reserved.guarantee) <= promised);
         if let Some(reserved) = reserved.filter(|_| kept.is_none()) {
             self.reservations.release(reserved.id);
         }
         self.take_over(id, admission, kept.map(|reserved| reserved.id));
+        self.follow_budgets();
     }
 
     /// Makes an admission with what is reserved for it a flow.

@@ -1,6 +1,8 @@
 //! Requirements that are decided together: all are met or none, or nothing is done
 //! and only the answer given.
 
+use calculus::admission::Chosen;
+
 use crate::northbound::{Decision, FlowId, MAX_WAITING, Reply, RequestId, Requirement};
 use crate::refusal::Refusal;
 use crate::store::{Key, StoreWrite};
@@ -16,14 +18,16 @@ impl Controller {
             return;
         }
         let names: Vec<String> = requirements.iter().map(|one| one.name.clone()).collect();
+        let chosen = self.reservations.chosen();
         let reserved = self.reserve_each(requirements);
         let failed = reserved.iter().position(Result::is_err);
         let Some(failed) = failed else {
             let flows: Vec<FlowId> = reserved.into_iter().flatten().collect();
+            self.follow_budgets();
             self.keep_together(id, &flows);
             return;
         };
-        self.take_back(reserved.iter().flatten().copied());
+        self.take_back(reserved.iter().flatten().copied(), &chosen);
         let with = names[failed].clone();
         let decisions = names.into_iter().zip(reserved).map(|(name, reserved)| {
             let reason = match reserved {
@@ -44,6 +48,7 @@ impl Controller {
             return;
         }
         let names: Vec<String> = requirements.iter().map(|one| one.name.clone()).collect();
+        let chosen = self.reservations.chosen();
         let reserved = self.reserve_each(requirements);
         let decide = |(name, reserved): (String, &Result<FlowId, Refusal>)| match reserved {
             Ok(flow) => {
@@ -57,7 +62,7 @@ impl Controller {
         };
         let decisions = names.into_iter().zip(&reserved).filter_map(decide);
         let reply = Reply::Decisions(decisions.collect());
-        self.take_back(reserved.iter().flatten().copied());
+        self.take_back(reserved.iter().flatten().copied(), &chosen);
         self.outbox.reply(id, reply);
     }
 
@@ -71,13 +76,15 @@ impl Controller {
         reserved
     }
 
-    /// Gives back what was reserved for flows that the store does not know.
-    fn take_back(&mut self, flows: impl Iterator<Item = FlowId>) {
+    /// Gives back what was reserved for flows that the store does not know, and the
+    /// budgets that were chosen for them.
+    fn take_back(&mut self, flows: impl Iterator<Item = FlowId>, chosen: &Chosen) {
         for flow in flows {
             if let Some(flow) = self.flows.remove(flow) {
                 self.give_back(&flow);
             }
         }
+        self.reservations.choose_again(chosen);
     }
 
     /// Asks the store to keep flows of which none is to be in force without the

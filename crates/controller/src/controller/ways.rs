@@ -60,12 +60,32 @@ impl Controller {
         let [destination] = *course.destinations.as_slice() else {
             return None;
         };
-        let source = course.source;
-        let base = self
+        let (source, usual) = (course.source, course.ways.base.clone());
+        let quick = self
             .reservations
-            .find_way(&self.view, requirement, source, destination)?;
+            .find_way(&self.view, requirement, source, destination);
+        if let Some(base) = quick {
+            let reserved = self.reserve_on(base, requirement, course, destination);
+            if reserved.is_some() {
+                return reserved;
+            }
+        }
+        let ends = [source, destination];
+        let others = self.reservations.ways_to_try(&self.view, requirement, ends);
+        let mut others = others.into_iter().filter(|way| *way != usual);
+        others.find_map(|base| self.reserve_on(base, requirement, course, destination))
+    }
+
+    /// Reserves what a flow requires on this tree and what replaces it.
+    fn reserve_on(
+        &mut self,
+        base: Tree,
+        requirement: &Requirement,
+        course: &mut Course,
+        destination: PortId,
+    ) -> Option<Reserved> {
         let alternatives = self
-            .find_alternatives(requirement, source, &[destination], &base)
+            .find_alternatives(requirement, course.source, &[destination], &base)
             .ok()?;
         course.ways = Arc::new(Ways::new(base, alternatives));
         self.reserve(requirement, course).ok()

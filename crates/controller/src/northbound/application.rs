@@ -97,7 +97,7 @@ impl Permission {
             | Request::FlowsAfter { .. }
             | Request::Flow(_)
             | Request::Promises
-            | Request::FitBudgets(_)
+            | Request::Prepare(_)
             | Request::Intents => Self::SeeFlows,
             Request::AddIntents(intents) => match intents.iter().any(is_match_action) {
                 true => Self::WriteRules,

@@ -226,6 +226,15 @@ pub enum Event {
         /// Which way the flow takes now.
         travels: Travels,
     },
+    /// Delay budgets were chosen anew, and with them the guarantees of flows: all are
+    /// within their deadlines, and each flow tells its own.
+    GuaranteesMoved {
+        /// How many flows have another guarantee than before.
+        flows: usize,
+        /// How many times as long as stated every processor may take with no deadline
+        /// missed, in thousandths.
+        slowdown_thousandths: u32,
+    },
     /// A flow was decided upon anew, as one of its hosts has moved, and is in
     /// force again.
     Readmitted {

@@ -1,6 +1,7 @@
 //! The controller with a network of the simplest switches.
 
 mod applications;
+mod budgets;
 mod contested;
 mod fake;
 mod hosts;

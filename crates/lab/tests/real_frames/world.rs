@@ -157,6 +157,7 @@ fn controller_config() -> controller::Config {
         claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
         modes: None,
+        fit: None,
         seed: 1,
     }
 }

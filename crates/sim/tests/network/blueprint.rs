@@ -501,6 +501,7 @@ impl Blueprint {
             probe_key: None,
             claim: controller::mastery::Claim::default(),
             foreign_rules: controller::northbound::ForeignRules::Keep,
+            fit: None,
             modes: None,
             seed: self.seed,
         }

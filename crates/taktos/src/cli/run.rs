@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use calculus::admission::Spare;
 use lab::LabError;
 use lab::privilege::Privilege;
 use lab::switches::{Carried, Forwarding, kernel_refuses};
@@ -75,6 +76,7 @@ pub fn run(arguments: &Run) -> Exit {
         captures: folder.captures(),
         profiles,
         carrying,
+        spare: Spare::Shared,
     };
     let outcome = experiment.run(place, &mut screen);
     screen.close();

@@ -1,5 +1,8 @@
 //! Asks the controller to admit the flows of a scenario.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use controller::northbound::{
     Accepted, Decision, FlowId, Promises, Reply, Request, Requirement, Saying, Traffic,
 };
@@ -76,7 +79,7 @@ impl Experiment<'_> {
             .map(|flow| asked(self.scenario, flow, reserving))
             .collect();
         let all = asked.iter().flatten().cloned().collect();
-        let mut decisions = self.decide(world, all)?.into_iter();
+        let mut decisions = self.decide_by_urgency(world, all)?.into_iter();
 
         let admissions = asked.iter().enumerate().map(|(flow, asked)| {
             let mut decided = decisions
@@ -165,6 +168,21 @@ impl Experiment<'_> {
         Err(ExperimentError::Undecided {
             waited: DECISION_PATIENCE,
         })
+    }
+
+    /// Returns the decisions on requirements in their order, the most urgent decided
+    /// first: budgets were chosen for these rather than for others.
+    fn decide_by_urgency(
+        &self,
+        world: &mut dyn World,
+        requirements: Vec<Requirement>,
+    ) -> Result<Vec<Decision>, ExperimentError> {
+        let mut placed: Vec<_> = requirements.into_iter().enumerate().collect();
+        placed.sort_by_key(|(_, requirement)| Reverse(requirement.class));
+        let (places, requirements): (Vec<_>, Vec<_>) = placed.into_iter().unzip();
+        let decisions = self.decide(world, requirements)?;
+        let decided: BTreeMap<_, _> = places.into_iter().zip(decisions).collect();
+        Ok(decided.into_values().collect())
     }
 
     fn decide(

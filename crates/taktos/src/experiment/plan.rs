@@ -41,10 +41,19 @@ const DEFAULT_FRAMES_WAITING: u64 = 64;
 /// What stands for a budget that the scenario leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
-    /// The least: it is to be fitted.
+    /// The least: budgets are fitted.
     Least,
-    /// A usual value.
+    /// A usual value, which stays.
     Usual,
+}
+
+/// Returns whether budgets have to stay as they are: where flows are promised something
+/// at levels of criticality, the bound of a change, which is part of every promise,
+/// contains them.
+#[must_use]
+pub fn keeps_budgets(scenario: &Scenario) -> bool {
+    let modes = scenario.modes.as_ref();
+    modes.is_some_and(|modes| modes.strategy != scenario::Strategy::McAgnostic)
 }
 
 /// Returns what the controller is told before it starts.
@@ -70,6 +79,7 @@ pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
         claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
         modes: super::modes::of(scenario),
+        fit: None,
         seed: scenario.seed,
     };
     super::modes::bound_change(scenario, &mut config);
@@ -316,14 +326,13 @@ fn switch_parameters(scenario: &Scenario, index: SwitchIndex, open: Open) -> Swi
     });
     let links = switch.ports.iter().map(|link| {
         let link = &scenario.links[link.0];
-        (link.rate, link.propagation, open)
+        (link.rate, link.propagation)
     });
-    // Nobody fits budgets to a port that waits for a host: it has the usual ones.
     let spare = spare_ports(scenario, index).into_iter();
-    let spare = spare.map(|rate| (rate, Delay::ZERO, Open::Usual));
+    let spare = spare.map(|rate| (rate, Delay::ZERO));
     let ports = (1..)
         .zip(links.chain(spare))
-        .map(|(port, (rate, propagation, open))| {
+        .map(|(port, (rate, propagation))| {
             let parameters = port_parameters(scenario, index, open, rate);
             let parameters = PortParameters {
                 propagation,
@@ -347,13 +356,13 @@ fn switch_parameters(scenario: &Scenario, index: SwitchIndex, open: Open) -> Swi
 /// Returns what is assumed of a switch that no scenario names: that it is like the
 /// one at `index`, and that its ports are as slow as Ethernet still is.
 #[must_use]
-pub fn unnamed_switch(scenario: &Scenario, index: SwitchIndex) -> SwitchParameters {
+pub fn unnamed_switch(scenario: &Scenario, index: SwitchIndex, open: Open) -> SwitchParameters {
     let slowest = unknown_port().rate;
     SwitchParameters {
         name: String::new(),
         ports: BTreeMap::new(),
-        other_ports: port_parameters(scenario, index, Open::Usual, slowest),
-        ..switch_parameters(scenario, index, Open::Usual)
+        other_ports: port_parameters(scenario, index, open, slowest),
+        ..switch_parameters(scenario, index, open)
     }
 }
 
@@ -369,15 +378,11 @@ fn port_parameters(
     };
     let queue_frames = scenario.profile_of(switch).queue_frames.value;
     let promised = scenario.classes.iter().filter(|class| class.queue > 0);
-    let last = promised.clone().map(|class| class.queue).min();
     for (rank, class) in (1..).zip(promised) {
         let queue = usize::from(class.queue);
-        let usual = rate.time_to_send(LARGEST_FRAME + DEFAULT_ALLOTMENT * rank);
-        // The last class waits for all others in any case; it has room for what
-        // comes later.
         let open = match open {
-            Open::Least if Some(class.queue) != last => Delay::ZERO,
-            Open::Least | Open::Usual => usual,
+            Open::Least => Delay::ZERO,
+            Open::Usual => rate.time_to_send(LARGEST_FRAME + DEFAULT_ALLOTMENT * rank),
         };
         parameters.budgets[queue] = Some(class.budget_at(rate).unwrap_or(open));
         parameters.buffers[queue] = Some(Room::Frames(queue_frames));

@@ -76,6 +76,7 @@ pub fn measure(
         captures: PathBuf::new(),
         profiles: Vec::new(),
         carrying: Carrying::Whole,
+        spare: calculus::admission::Spare::default(),
     };
     let place = Place::Lab(Forwarding::Kernel);
     // A lab moves the thread that builds it, and those that this one starts, away from the

@@ -233,6 +233,12 @@ fn promise_copies(promises: &mut Promises, random: &mut Random) -> usize {
         }
         promises.flows.push(flow);
     }
+    // Budgets may have been chosen anew for those with copies.
+    for flow in &mut promises.flows {
+        let guarantee = promises.ledger.guarantee_of(flow.reservation);
+        flow.guarantee = guarantee.expect("it is promised");
+        flow.at_levels = vec![guarantee];
+    }
     copies
 }
 

@@ -82,8 +82,9 @@ fn a_refusal_says_what_would_have_to_change() {
         "s1 to s2: class 3 and those above need 105005120 bit/s",
         "missed by 5005120 bit/s",
         "control 10 Mbit/s (class 3)",
-        "- a rate of no more than",
-        ", with budgets of s1 from ",
+        // What fixed budgets admit only if they are made larger.
+        "- a rate of no more than 78.732 Mbit/s: guarantee 5 ms",
+        "- without control: ",
         "- s1 to s2 at 1 Gbit/s, s2 to s3 at 1 Gbit/s, s3 to h3 at 1 Gbit/s",
     ] {
         assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use calculus::admission::Spare;
 use measure::report::Report;
 use scenario::Scenario;
 use taktos::experiment::{Admission, Audience, Carrying, Discovered, Experiment, Place};
@@ -10,6 +11,11 @@ use units::Duration;
 
 /// Carries a scenario out and returns what came of it.
 pub fn carry_out(scenario: &Scenario) -> Report {
+    carry_out_with(scenario, Spare::default())
+}
+
+/// Carries a scenario out with budgets that leave so much to spare.
+pub fn carry_out_with(scenario: &Scenario, spare: Spare) -> Report {
     let experiment = Experiment {
         scenario,
         stop: &AtomicBool::new(false),
@@ -17,6 +23,7 @@ pub fn carry_out(scenario: &Scenario) -> Report {
         captures: PathBuf::new(),
         profiles: Vec::new(),
         carrying: Carrying::Whole,
+        spare,
     };
     experiment
         .run(Place::Sim, &mut Nobody)

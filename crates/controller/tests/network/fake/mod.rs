@@ -631,6 +631,7 @@ pub fn config(switches: u64, links: &[(u64, u64)]) -> Config {
         probe_key: Some([3; 16]),
         claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
+        fit: None,
         modes: None,
         seed: 1,
     }

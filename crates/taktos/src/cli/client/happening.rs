@@ -72,6 +72,7 @@ pub fn told(event: &EventKind) -> Told {
         | EventKind::Withdrawn { .. }
         | EventKind::Installed { .. }
         | EventKind::PromiseChanged { .. }
+        | EventKind::GuaranteesMoved { .. }
         | EventKind::Readmitted { .. }
         | EventKind::RecordUnreadable { .. } => (About::Flows, of_flow(event)),
         EventKind::EntryRefused { .. }
@@ -269,6 +270,15 @@ fn of_flow(event: &EventKind) -> String {
             let state = state(promise.promise);
             format!("the promise of flow {flow}: {state}{cause}{way}")
         }
+        EventKind::GuaranteesMoved {
+            flows,
+            slowdown_thousandths,
+        } => format!(
+            "budgets chosen anew: {flows} flows have another guarantee, and switches may take \
+             {}.{} times as long as stated",
+            slowdown_thousandths / 1_000,
+            slowdown_thousandths / 100 % 10
+        ),
         EventKind::Readmitted { flow } => {
             format!("flow {flow} decided upon anew: a host of it moved")
         }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use calculus::admission::Spare;
 use controller::Config;
 use controller::modes::Modes;
 use scenario::{Scenario, SwitchIndex};
 
 use super::super::exit::Exit;
 use super::super::{scenario_file, text_file};
-use crate::experiment::plan::{Open, controller_config, fix_hosts, unnamed_switch};
+use crate::experiment::plan::{Open, controller_config, fix_hosts, keeps_budgets, unnamed_switch};
 
 /// Reads the network file, if there is one, and the profile of switches that it
 /// does not name; or says on standard error why that cannot be.
@@ -18,14 +19,14 @@ pub fn config(network: Option<&Path>, profile: &str) -> Result<Config, Exit> {
     let known = match network {
         Some(path) => {
             let scenario = scenario_file::read(path)?;
-            let mut config = controller_config(&scenario, Open::Usual);
+            let mut config = awaiting(&scenario);
             fix_hosts(&scenario, &mut config.hosts);
             config
         }
         None => Config {
             switches: Default::default(),
             hosts: Vec::new(),
-            ..controller_config(&unnamed, Open::Usual)
+            ..awaiting(&unnamed)
         },
     };
     let modes = known.modes.map(|modes| Modes {
@@ -33,11 +34,27 @@ pub fn config(network: Option<&Path>, profile: &str) -> Result<Config, Exit> {
         flows: BTreeMap::new(),
         ..modes
     });
+    let open = match known.fit {
+        Some(_) => Open::Least,
+        None => Open::Usual,
+    };
     Ok(Config {
-        unknown_switch: unnamed_switch(&unnamed, SwitchIndex(0)),
+        unknown_switch: unnamed_switch(&unnamed, SwitchIndex(0), open),
         modes,
         ..known
     })
+}
+
+/// Returns what a controller is told that knows no flow yet: budgets follow the flows,
+/// unless something is promised at levels of criticality.
+fn awaiting(scenario: &Scenario) -> Config {
+    match keeps_budgets(scenario) {
+        true => controller_config(scenario, Open::Usual),
+        false => Config {
+            fit: Some(Spare::Shared),
+            ..controller_config(scenario, Open::Least)
+        },
+    }
 }
 
 /// Returns a scenario with one switch of this profile, which is either built in or

@@ -452,6 +452,7 @@ pub fn config(map: &WideArea) -> Config {
         applications: vec![Manifest::built_in(ApplicationKind::Deterministic)],
         foreign_rules: ForeignRules::Keep,
         modes: None,
+        fit: None,
         metric: Metric::Links,
         timers: Timers::default(),
         probe_key: Some([7; 16]),

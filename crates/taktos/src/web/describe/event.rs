@@ -46,12 +46,9 @@ impl Names {
             | Event::Withdrawn { .. }
             | Event::Installed { .. }
             | Event::PromiseChanged { .. }
+            | Event::EntryRefused { .. }
+            | Event::GuaranteesMoved { .. }
             | Event::Readmitted { .. } => about_flow(event),
-            Event::EntryRefused {
-                datapath,
-                flow,
-                error,
-            } => entry_refused(*datapath, *flow, *error),
             Event::RestorationStarted { link: ends, .. } => {
                 EventKind::RestorationStarted { link: link(*ends) }
             }
@@ -331,6 +328,18 @@ fn about_flow(event: &Event) -> EventKind {
             flow: flow.0,
             promise: promise.into(),
             travels: (*travels).into(),
+        },
+        Event::EntryRefused {
+            datapath,
+            flow,
+            error,
+        } => entry_refused(*datapath, *flow, *error),
+        Event::GuaranteesMoved {
+            flows,
+            slowdown_thousandths,
+        } => EventKind::GuaranteesMoved {
+            flows: *flows,
+            slowdown_thousandths: *slowdown_thousandths,
         },
         Event::Readmitted { flow } => EventKind::Readmitted { flow: flow.0 },
         other => unreachable!("{other:?} is not about a flow"),

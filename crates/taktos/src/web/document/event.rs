@@ -241,6 +241,14 @@ pub enum EventKind {
         /// Which way the flow takes now.
         travels: TravelsDocument,
     },
+    /// Delay budgets were chosen anew, and with them guarantees: all are within deadlines.
+    GuaranteesMoved {
+        /// How many flows have another guarantee than before.
+        flows: usize,
+        /// How many times as long as stated every processor may take with no deadline
+        /// missed, in thousandths.
+        slowdown_thousandths: u32,
+    },
     /// A flow was decided upon anew, as one of its hosts has moved.
     Readmitted {
         /// Its number.
@@ -419,7 +427,7 @@ impl EventKind {
     /// The kind of the notice that events are missing.
     pub const GAP: &'static str = "gap";
     /// The names of all kinds.
-    pub const NAMES: [&'static str; 53] = [
+    pub const NAMES: [&'static str; 54] = [
         "ready",
         "switch-unreadable",
         "switch-connected",
@@ -450,6 +458,7 @@ impl EventKind {
         "restored",
         "returned",
         "promise-changed",
+        "guarantees-moved",
         "readmitted",
         "promises-suspended",
         "promises-resumed",
@@ -509,6 +518,7 @@ impl EventKind {
             Self::Restored { .. } => "restored",
             Self::Returned { .. } => "returned",
             Self::PromiseChanged { .. } => "promise-changed",
+            Self::GuaranteesMoved { .. } => "guarantees-moved",
             Self::Readmitted { .. } => "readmitted",
             Self::PromisesSuspended { .. } => "promises-suspended",
             Self::PromisesResumed => "promises-resumed",

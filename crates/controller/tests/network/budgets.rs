@@ -1,0 +1,197 @@
+//! Budgets that follow the flows: whatever can be proven is promised, guarantees move
+//! below deadlines, and no switch hears of it.
+
+use calculus::admission::Spare;
+use controller::northbound::{Decision, FlowSummary, Protection, Traffic};
+use controller::refusal::Refusal;
+use controller::{Event, Reply, Request, Requirement};
+use proptest::prelude::*;
+use units::{DataSize, Delay};
+
+use crate::fake::{Network, PROMISED, config, group, requirement};
+use crate::{DIAMOND, entries};
+
+const LINE: [(u64, u64); 2] = [(1, 2), (2, 3)];
+
+#[test]
+fn what_fixed_budgets_refuse_is_promised_and_other_guarantees_move_below_deadlines() {
+    let tight = wanted("tight", 2, 900);
+    let mut fixed = Network::started(3, &LINE);
+    let refused = fixed.admit(tight.clone());
+    assert!(matches!(refused, Err(Refusal::Shortage(_))), "{refused:?}");
+    let mut network = fitted(3, &LINE);
+    let patient = network.admit(wanted("patient", 1, 20_000)).unwrap();
+    let (before, there) = (entries(&network), network.events.len());
+
+    let accepted = network.admit(tight).unwrap();
+
+    assert!(accepted.guarantee.unwrap() <= Delay::from_us(900));
+    let moved = guarantee(&mut network, "patient");
+    assert!(moved < patient.guarantee.unwrap(), "{moved}");
+    let moves = |event: &Event| matches!(event, Event::GuaranteesMoved { flows: 1.., .. });
+    assert!(network.events[there..].iter().any(moves));
+    // Beside its own entry nothing has changed in any switch.
+    for ((switch, before), (_, mut after)) in before.into_iter().zip(entries(&network)) {
+        assert_eq!(after.len(), before.len() + 1, "s{switch}");
+        after.retain(|entry| before.contains(entry));
+        assert!(
+            after.len() >= before.len(),
+            "s{switch}: {before:?}, {after:?}"
+        );
+    }
+}
+
+#[test]
+fn every_promise_is_there_after_a_restart_and_keeps_its_deadline() {
+    let mut network = fitted(3, &LINE);
+    for (number, deadline) in [(1, 20_000), (2, 900), (3, 5_000), (4, 1_200)] {
+        network
+            .admit(wanted(&format!("flow{number}"), number, deadline))
+            .unwrap();
+    }
+    let before = flows(&mut network);
+
+    network.restart_controller_as(following(3, &LINE));
+
+    let after = flows(&mut network);
+    assert_eq!(after.len(), 4);
+    for (before, after) in before.iter().zip(&after) {
+        assert!(after.accepted.guarantee <= after.requirement.deadline);
+        assert_eq!(before.promise.state, after.promise.state, "{after:?}");
+        assert_eq!(before.promise.cause, after.promise.cause);
+    }
+}
+
+#[test]
+fn a_question_and_a_failed_attempt_move_no_guarantee() {
+    let mut network = fitted(3, &LINE);
+    network.admit(wanted("patient", 1, 20_000)).unwrap();
+    let (before, there) = (flows(&mut network), network.events.len());
+    let tight = wanted("tight", 2, 900);
+    let impossible = wanted("impossible", 3, 100);
+
+    let question = network.request(Request::WhatIf(vec![tight.clone()]));
+    let together = Request::AdmitTogether(vec![tight.clone(), impossible]);
+    let attempt = network.request(together);
+
+    assert!(matches!(&decisions(&question)[..], [Decision::Accepted(_)]));
+    let refused = |decision: &Decision| matches!(decision, Decision::Refused { .. });
+    assert!(decisions(&attempt).iter().all(refused));
+    assert_eq!(flows(&mut network), before);
+    assert_eq!(network.events.len(), there);
+    assert!(network.admit(tight).is_ok());
+}
+
+/// With the least deadline that can be promised beside another flow, the way is one on
+/// which they share less than on the usual one.
+#[test]
+fn another_way_is_taken_where_the_usual_one_has_no_budgets() {
+    let large = |name: &str, from: u64, to: u8, deadline_us: u64| {
+        let usual = requirement(name, from, &[4], group(to));
+        Requirement {
+            traffic: Traffic {
+                burst: DataSize::from_bytes(9_000),
+                largest_frame: DataSize::from_bytes(1_500),
+                smallest_frame: DataSize::from_bytes(1_500),
+                ..usual.traffic
+            },
+            deadline: Some(Delay::from_us(deadline_us)),
+            protection: Protection::None,
+            ..usual
+        }
+    };
+    let route = |beside: bool, deadline_us| {
+        let mut network = fitted(4, &DIAMOND);
+        if beside {
+            network.admit(large("other", 2, 1, 20_000)).unwrap();
+        }
+        let accepted = network.admit(large("hasty", 1, 2, deadline_us)).ok()?;
+        Some(accepted.route.switches.clone())
+    };
+    let mut deadlines = (10..60u64).map(|tenths| tenths * 100);
+
+    let usual = route(false, 20_000).unwrap();
+    let hastiest = deadlines.find_map(|deadline_us| route(true, deadline_us));
+
+    assert_eq!(usual, ["s1", "s2", "s4"]);
+    assert_eq!(hastiest.unwrap(), ["s1", "s3", "s4"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// In whatever order a set is asked for, it is admitted as a whole or in no order.
+    #[test]
+    fn the_order_of_requests_changes_nothing_of_what_fits_as_a_set(
+        deadlines in prop::collection::vec(600u64..3_000, 2..6),
+        order in Just((0..6usize).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let all: Vec<_> = (1..).zip(&deadlines).map(|(number, deadline)| {
+            wanted(&format!("flow{number}"), number, *deadline)
+        }).collect();
+        let shuffled = order.into_iter().filter_map(|at| all.get(at).cloned());
+
+        let fits = |requirements: Vec<Requirement>| {
+            let mut network = fitted(3, &LINE);
+            requirements.into_iter().all(|one| network.admit(one).is_ok())
+        };
+
+        prop_assert_eq!(fits(shuffled.collect()), fits(all));
+    }
+}
+
+/// From one end of the line to the other.
+fn wanted(name: &str, number: u8, deadline_us: u64) -> Requirement {
+    Requirement {
+        deadline: Some(Delay::from_us(deadline_us)),
+        protection: Protection::None,
+        ..requirement(name, 1, &[3], group(number))
+    }
+}
+
+fn guarantee(network: &mut Network, name: &str) -> Delay {
+    let flows = flows(network).into_iter();
+    let mut guarantees = flows
+        .filter(|flow| flow.accepted.name == name)
+        .filter_map(|flow| flow.accepted.guarantee);
+    guarantees.next().expect("it has a promise")
+}
+
+fn flows(network: &mut Network) -> Vec<FlowSummary> {
+    match &network.request(Request::Flows)[..] {
+        [Reply::Flows(flows)] => flows.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn decisions(replies: &[Reply]) -> Vec<Decision> {
+    match replies {
+        [Reply::Decisions(decisions)] => decisions.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn fitted(switches: u64, links: &[(u64, u64)]) -> Network {
+    let mut network = Network::with(switches, links, |known| {
+        *known = following(switches, links);
+    });
+    network.connect_all();
+    network
+}
+
+/// The usual network with budgets that follow the flows, from nothing.
+fn following(switches: u64, links: &[(u64, u64)]) -> controller::Config {
+    let mut known = config(switches, links);
+    known.fit = Some(Spare::Shared);
+    let all = known.switches.values_mut();
+    for switch in all.chain([&mut known.unknown_switch]) {
+        if let Some(processing) = &mut switch.processing {
+            processing.budget = Delay::ZERO;
+        }
+        let ports = switch.ports.values_mut();
+        for port in ports.chain([&mut switch.other_ports]) {
+            port.budgets[usize::from(PROMISED)] = Some(Delay::ZERO);
+        }
+    }
+    known
+}
