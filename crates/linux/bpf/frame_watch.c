@@ -2,15 +2,16 @@
 /*
  * Sees when a processor does not get on with frames.
  *
- * Frames of the kernel are moved in soft interrupts. Whoever moves them passes one of
- * the places below every few microseconds: a frame is sent or received, an interrupt
- * begins or ends. If a processor that is amid an interrupt passes none for longer than
- * LEAST, somebody else had it: the hypervisor below, which is not always honest about
- * that, a hard interrupt, or soft interrupts that are not about frames. Each such time
- * is taken down, with what the processor was at.
+ * Frames of the kernel are moved in soft interrupts, and by the thread that sends one
+ * from its queue to the device. Whoever moves them passes one of the places below every
+ * few microseconds: a frame leaves its queue, is sent or received, an interrupt begins or
+ * ends. If a processor that is amid that passes none for longer than LEAST, somebody else
+ * had it: the hypervisor below, which is not always honest about that, a hard interrupt,
+ * or soft interrupts that are not about frames. Each such time is taken down, with what
+ * the processor was at.
  *
- * What happens while an ordinary thread runs is none of this program's business: any
- * interrupt may come then at any time.
+ * What else an ordinary thread does is none of this program's business: any interrupt
+ * may come then at any time.
  *
  * A program at one place may interrupt that at another, on the same processor. Then the
  * one that was interrupted has read the clock before and writes after; times overlap by
@@ -40,6 +41,7 @@ struct processor {
 	u64 last; /* when it passed a place, in ns */
 	u64 hard; /* how many hard interrupts it is in */
 	u64 soft; /* the number of the soft interrupt that it is in, plus one */
+	u64 sending; /* whether a frame has left its queue and is on its way to the device */
 	u64 seen; /* how many times were taken down, or found no room */
 };
 
@@ -58,9 +60,9 @@ INLINE u64 cause_of(const struct processor *processor)
 {
 	if (processor->hard)
 		return HARD;
-	if (processor->soft == NET_TX + 1 || processor->soft == NET_RX + 1)
-		return FORWARDING;
-	return OTHER_SOFT;
+	if (processor->soft && processor->soft != NET_TX + 1 && processor->soft != NET_RX + 1)
+		return OTHER_SOFT;
+	return FORWARDING;
 }
 
 INLINE void take_down(struct processor *processor, u64 now)
@@ -94,14 +96,33 @@ INLINE struct processor *pass(void)
 		return 0;
 	u64 now = ktime_get_ns();
 	u64 last = processor->last;
-	if ((processor->hard || processor->soft) && now > last && now - last >= LEAST_NS)
+	u64 amid = processor->hard | processor->soft | processor->sending;
+	if (amid && now > last && now - last >= LEAST_NS)
 		take_down(processor, now);
 	processor->last = now;
 	return processor;
 }
 
-/* A frame is sent or received. */
-PROGRAM int frame_passed(struct arguments *arguments)
+/* A queue was asked for a frame, and gave one or none. */
+PROGRAM int dequeued(struct arguments *arguments)
+{
+	struct processor *processor = pass();
+	if (processor)
+		processor->sending = arguments->of[3] != 0;
+	return 0;
+}
+
+/* A frame was handed to a device, which took it or did not. */
+PROGRAM int sent(struct arguments *arguments)
+{
+	(void)arguments;
+	struct processor *processor = pass();
+	if (processor)
+		processor->sending = 0;
+	return 0;
+}
+
+PROGRAM int received(struct arguments *arguments)
 {
 	(void)arguments;
 	pass();
@@ -143,7 +164,7 @@ PROGRAM int hard_left(struct arguments *arguments)
 	return 0;
 }
 
-/* Another thread runs: no interrupt is under way, whatever was missed. */
+/* Another thread runs: nothing is under way, whatever was missed. */
 PROGRAM int switched(struct arguments *arguments)
 {
 	(void)arguments;
@@ -151,6 +172,7 @@ PROGRAM int switched(struct arguments *arguments)
 	if (processor) {
 		processor->hard = 0;
 		processor->soft = 0;
+		processor->sending = 0;
 	}
 	return 0;
 }

@@ -80,6 +80,7 @@ PROGRAM int probe(struct __sk_buff *frame)
 		return TC_ACT_SHOT;
 	case LINGER:
 		linger();
+		tally(LINGER + 3);
 		return TC_ACT_SHOT;
 	case BOUNCE:
 		return (int)redirect(frame->ifindex, 0);

@@ -1,9 +1,9 @@
 //! Times in which a processor that forwards frames did not get on.
 //!
-//! Where the kernel forwards, frames are moved in soft interrupts of a processor. Who moves
-//! them passes a tracepoint every few microseconds; a program at those tracepoints
-//! (`bpf/frame_watch.c`) takes down when none was passed for longer than [`LEAST`] amid an
-//! interrupt. A frame needs a microsecond or two at each switch, so that such a time is no
+//! Where the kernel forwards, frames are moved in soft interrupts of a processor, and by the
+//! thread that sends one between its queue and the device. Who moves them passes a tracepoint every few microseconds; a program at those tracepoints
+//! (`bpf/frame_watch.c`) takes down when none was passed for longer than [`LEAST`] amid
+//! that. A frame needs a microsecond or two at each switch, so that such a time is no
 //! forwarding: somebody else had the processor.
 //!
 //! Threads cannot see that. A sleeper who is woken up late only knows that soft interrupts
@@ -34,21 +34,22 @@ pub const LEAST: Duration = Duration::from_us(50);
 pub const MOST_KEPT: usize = 32_768;
 
 const OBJECT: &[u8] = include_bytes!("../bpf/frame_watch.o");
-const PROCESSOR_WORDS: usize = 5;
+const PROCESSOR_WORDS: usize = 6;
 /// Whose times a processor has, plus one.
 const PLACE: usize = 0;
-const SEEN: usize = 4;
+const SEEN: usize = 5;
 const SPAN_WORDS: usize = 3;
 
 /// What the kernel passes. Ends come first: whoever is amid something when it begins to be
 /// watched has never begun.
-const PLACES: [(&CStr, &str, Presence); 9] = [
+const PLACES: [(&CStr, &str, Presence); 10] = [
     (c"sched_switch", "switched", Presence::Everywhere),
     (c"softirq_exit", "soft_left", Presence::Everywhere),
     (c"irq_handler_exit", "hard_left", Presence::Everywhere),
     (c"local_timer_exit", "hard_left", Presence::SomeMachines),
-    (c"net_dev_start_xmit", "frame_passed", Presence::Everywhere),
-    (c"netif_receive_skb", "frame_passed", Presence::Everywhere),
+    (c"net_dev_xmit", "sent", Presence::Everywhere),
+    (c"netif_receive_skb", "received", Presence::Everywhere),
+    (c"qdisc_dequeue", "dequeued", Presence::Everywhere),
     (c"softirq_entry", "soft_entered", Presence::Everywhere),
     (c"irq_handler_entry", "hard_entered", Presence::Everywhere),
     (c"local_timer_entry", "hard_entered", Presence::SomeMachines),
@@ -66,7 +67,7 @@ enum Presence {
 /// What a processor was at when it did not get on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// It was forwarding frames, and stood still.
+    /// It was sending or forwarding a frame, and stood still.
     Forwarding,
     /// A hard interrupt, such as that of a timer.
     HardInterrupt,

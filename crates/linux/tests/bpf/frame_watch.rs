@@ -6,35 +6,21 @@ use linux::frame_watch::{Cause, FrameWatch, Halt, LEAST};
 use linux::hold::Hold;
 use linux::scheduling::{self, Placement, Wish};
 use linux::sender::{ClassId, Sender};
-use units::{Duration, Instant};
+use units::Duration;
 
-use crate::world::{Action, Cable, Probe, frame};
+use crate::world::{Action, Cable, Probe, await_some, frame};
 
 /// So long the probe keeps the processor.
 const LINGERED: Duration = Duration::from_us(300);
-const FRAMES: usize = 5;
+const FRAMES: u8 = 5;
 
-/// Sends frames from the processor that the thread stays on, and returns when each call
-/// began and ended.
-fn send(cable: &Cable, action: Action) -> Vec<(Instant, Instant)> {
-    let mut sender = cable
-        .namespace
-        .run(|| Sender::open(cable.far, ClassId { major: 0, minor: 0 }).unwrap());
-    let frames = 0..FRAMES;
-    frames
-        .map(|number| {
-            let begun = clock::now();
-            let sign = u8::try_from(number).unwrap();
-            sender.send(&frame(action, sign)).unwrap();
-            (begun, clock::now())
-        })
-        .collect()
-}
-
-fn forwarding_within(halts: &[Halt], (from, to): (Instant, Instant)) -> Duration {
-    let own = halts.iter().filter(|halt| halt.cause == Cause::Forwarding);
-    let within = own.filter(|halt| halt.from >= from && halt.to <= to);
-    within.map(|halt| halt.to.saturating_since(halt.from)).sum()
+/// Sends frames from the processor that the thread stays on.
+fn send(cable: &Cable, action: Action) {
+    let open = || Sender::open(cable.far, ClassId { major: 0, minor: 0 });
+    let mut sender = cable.namespace.run(open).unwrap();
+    for sign in 0..FRAMES {
+        sender.send(&frame(action, sign)).unwrap();
+    }
 }
 
 /// A program that keeps the processor while it has a frame stands for a hypervisor that
@@ -57,22 +43,29 @@ fn a_processor_that_stands_still_amid_a_frame_is_seen() {
     scheduling::apply(Wish { nice: 0, placement });
     let watch = FrameWatch::begin(&[processor]).unwrap();
 
-    let calls = send(&cable, Action::Linger);
+    let begun = clock::now();
+    send(&cable, Action::Linger);
+    await_some("frames that were lingered over", || {
+        (probe.tally(Action::Lingered) == u64::from(FRAMES)).then_some(())
+    });
+    let ended = clock::now();
 
-    let seen = watch.seen();
-    assert_eq!(seen.len(), 1);
-    assert_eq!((seen[0].processor, seen[0].unkept), (processor, 0));
-    let halts = &seen[0].halts;
-    assert_eq!(probe.tally(Action::Linger), FRAMES as u64);
+    let [seen] = &watch.seen()[..] else {
+        panic!("one processor is watched");
+    };
+    assert_eq!((seen.processor, seen.unkept), (processor, 0));
+    let length = |halt: &Halt| halt.to.saturating_since(halt.from);
+    let own = seen
+        .halts
+        .iter()
+        .filter(|halt| halt.cause == Cause::Forwarding);
+    let own = own.filter(|halt| halt.from >= begun && halt.to <= ended);
     // What is shorter than the least before and after an interrupt in between goes unseen.
-    let least = LINGERED.saturating_sub(LEAST * 2u64);
-    for call in calls {
-        let forwarding = forwarding_within(halts, call);
-        assert!(forwarding >= least, "{forwarding} of {call:?}: {halts:?}");
-    }
-    for halt in halts {
-        assert!(halt.to.saturating_since(halt.from) >= LEAST, "{halt:?}");
-    }
+    let least = LINGERED.saturating_sub(LEAST * 2u64) * u64::from(FRAMES);
+    let forwarding: Duration = own.map(length).sum();
+    assert!(forwarding >= least, "{forwarding}: {:?}", seen.halts);
+    let mut lengths = seen.halts.iter().map(length);
+    assert!(lengths.all(|it| it >= LEAST), "{:?}", seen.halts);
 }
 
 /// What the watch sees of processors that it was not asked about: nothing.

@@ -37,6 +37,8 @@ pub enum Action {
     Linger = 4,
     /// What the probe counts records under for which the ring has no room.
     NoRoom = 6,
+    /// What the probe counts frames under that it has kept the processor for.
+    Lingered = 7,
 }
 
 /// The probe, loaded, and its maps.
