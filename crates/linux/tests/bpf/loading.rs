@@ -96,7 +96,7 @@ fn a_refusal_shows_the_verifiers_reason() {
     let error = Program::load(&object(), "probe", &maps).unwrap_err();
 
     let said = error.to_string();
-    assert!(said.contains("`probe` of 71 instructions"), "{said}");
+    assert!(said.contains("`probe` of 97 instructions"), "{said}");
     assert!(said.contains("cannot pass map_type 2 into func"), "{said}");
     assert!(said.contains("processed "), "{said}");
 }
