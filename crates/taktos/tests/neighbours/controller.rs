@@ -11,31 +11,42 @@ use crate::workbench::{Workbench, taktos};
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Where the controller is asked.
+pub const HTTP: u16 = 8_181;
+
 impl Workbench {
     /// Starts a controller and waits until it runs; returns its place.
     pub fn start_controller(&mut self, arguments: &[&str]) -> usize {
-        let before = self.log("controller").matches("running").count();
+        self.start_controller_named("controller", arguments)
+    }
+
+    /// Starts one of several controllers, whose log is called like it.
+    pub fn start_controller_named(&mut self, name: &str, arguments: &[&str]) -> usize {
+        let before = self.log(name).matches("running").count();
         let mut command = taktos("controller");
         command.args(arguments);
-        let program = self.start("controller", command);
-        self.until("controller", || {
-            self.log("controller").matches("running").count() > before
-        });
+        let program = self.start(name, command);
+        self.until(name, || self.log(name).matches("running").count() > before);
         program
     }
 
     /// Asks the controller; returns the status and the document.
     pub fn ask(&self, method: &str, path: &str, document: &Value) -> (u16, Value) {
+        self.ask_at(HTTP, method, &format!("/api/v1/{path}"), document)
+    }
+
+    /// Asks the controller that listens at a port for a path.
+    pub fn ask_at(&self, port: u16, method: &str, path: &str, document: &Value) -> (u16, Value) {
         let body = match document {
             Value::Null => String::new(),
             document => document.to_string(),
         };
         let mut stream = self
-            .within(|| TcpStream::connect("127.0.0.1:8181"))
+            .within(|| TcpStream::connect(("127.0.0.1", port)))
             .unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let request = format!(
-            "{method} /api/v1/{path} HTTP/1.1\r\nHost: 127.0.0.1:8181\r\nConnection: close\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );

@@ -10,6 +10,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod controller;
+mod dead_switch;
 mod encrypted;
 mod faucet;
 mod mininet;
@@ -21,4 +22,5 @@ mod process_bus;
 mod process_bus_live;
 #[path = "../site/mod.rs"]
 mod site;
+mod two_controllers;
 mod workbench;

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::open_vswitch::OpenVswitch;
-use crate::workbench::{Workbench, taktos};
+use crate::workbench::Workbench;
 
 const CONTROLLER: &str = "tcp:127.0.0.1:6653";
 /// The entries of the service, without which nothing is found: the first lines of
@@ -73,10 +73,7 @@ impl Plant {
 
     /// Returns the entries of the switch of Taktos.
     fn flows_of_ours(&self) -> Value {
-        let mut show = taktos("switch");
-        show.args(["show", "flows", "--json", "--control", "control.sock"]);
-        let output = self.bench.run(show);
-        serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
+        self.bench.entries_of("switch")
     }
 
     /// Has a flow admitted from host 1 to host 2, and waits until it is installed.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use lab::veth::{self, End, Power};
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
+use serde_json::Value;
 use tempfile::TempDir;
 use wire::ethernet::MacAddress;
 
@@ -88,11 +89,25 @@ impl Workbench {
 
     /// Starts a switch that is just as the arguments say, and returns its place.
     pub fn start_switch_with(&mut self, arguments: &[&str]) -> usize {
+        self.start_switch_named("switch", arguments)
+    }
+
+    /// Starts one of several switches, whose control socket and log are called like it.
+    pub fn start_switch_named(&mut self, name: &str, arguments: &[&str]) -> usize {
         let mut command = taktos("switch");
         command
-            .args(["--control", "control.sock", "--sleep"])
+            .args(["--control", &control_socket(name), "--sleep"])
             .args(arguments);
-        self.start("switch", command)
+        self.start(name, command)
+    }
+
+    /// Returns the entries of a switch that was started.
+    pub fn entries_of(&self, switch: &str) -> Value {
+        let mut show = taktos("switch");
+        show.args(["show", "flows", "--json", "--control"])
+            .arg(control_socket(switch));
+        let output = self.run(show);
+        serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
     }
 
     /// Starts a program beside the switch, and returns its place.
@@ -290,6 +305,10 @@ pub fn taktos(command: &str) -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_taktos"));
     program.arg(command);
     program
+}
+
+fn control_socket(switch: &str) -> String {
+    format!("{switch}.sock")
 }
 
 fn port_name(number: usize) -> String {

@@ -1,0 +1,172 @@
+//! A switch whose process is killed while its interfaces stay up: who it is that has gone
+//! is found out, flows leave it, and nothing is said to hold that does not.
+
+use serde_json::{Value, json};
+
+use crate::workbench::Workbench;
+
+const MACS: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+/// The ends of the cables of a diamond, and the ports of its switches.
+const CABLES: [[&str; 2]; 4] = [
+    ["s1-s2", "s2-s1"],
+    ["s1-s3", "s3-s1"],
+    ["s2-s4", "s4-s2"],
+    ["s3-s4", "s4-s3"],
+];
+const SWITCHES: [(&str, &str); 4] = [
+    ("s1", "port1,s1-s2,s1-s3"),
+    ("s2", "s2-s1,s2-s4"),
+    ("s3", "s3-s1,s3-s4"),
+    ("s4", "port2,s4-s2,s4-s3"),
+];
+
+/// host 1 - s1 - s2 or s3 - s4 - host 2
+struct Diamond {
+    bench: Workbench,
+    programs: Vec<usize>,
+}
+
+impl Diamond {
+    fn or_skip(test: &str) -> Option<Self> {
+        let mut bench = Workbench::new(test, 2)?;
+        for cable in CABLES {
+            bench.lay_cable(cable);
+        }
+        bench.start_controller(&["--openflow", "127.0.0.1:6653"]);
+        let mut diamond = Self {
+            bench,
+            programs: Vec::new(),
+        };
+        for switch in 0..SWITCHES.len() {
+            let program = diamond.start_switch(switch);
+            diamond.programs.push(program);
+        }
+        diamond.bench.await_network(4, 4);
+        diamond.bench.await_answer(1, 2);
+        Some(diamond)
+    }
+
+    fn start_switch(&mut self, switch: usize) -> usize {
+        let (name, ports) = SWITCHES[switch];
+        self.bench.start_switch_named(
+            name,
+            &[
+                "--ports",
+                ports,
+                "--dpid",
+                &format!("0x{}", datapath(switch)),
+                "--controller",
+                "tcp:127.0.0.1:6653",
+            ],
+        )
+    }
+
+    /// Has a flow admitted that is restored when a link breaks, and waits until its promise
+    /// holds. Returns the switch in the middle of its way.
+    fn admit(&self) -> usize {
+        let [source, destination] = MACS.map(|mac| self.bench.host_named(mac).unwrap());
+        let (status, decisions) = self.bench.ask(
+            "POST",
+            "flows",
+            &json!({"requirements": [{
+                "name": "measurements",
+                "source": source,
+                "destinations": [destination],
+                "match": {
+                    "ipv4_destination": "10.0.0.2", "protocol": "udp", "destination_port": 5_000
+                },
+                "deadline_ns": 100_000_000,
+                "rate_bps": 100_000,
+                "largest_frame_bytes": 128,
+                "protection": {"kind": "restore", "interruption_ns": 10_000_000},
+            }]}),
+        );
+        assert_eq!(status, 201, "{decisions}");
+        self.await_promise("holds");
+        let flow = self.flow();
+        assert_eq!(flow["cover"], "carrier-loss", "{flow}");
+        let route = flow["route"]["links"].to_string();
+        let is_on_it = |switch: &usize| route.contains(&format!("{}:", datapath(*switch)));
+        (1..3).find(is_on_it).expect(&route)
+    }
+
+    fn flow(&self) -> Value {
+        let (_, flows) = self.bench.ask("GET", "flows", &Value::Null);
+        flows["flows"][0].clone()
+    }
+
+    #[track_caller]
+    fn await_promise(&self, state: &str) {
+        let what = format!("flow that stands as `{state}`");
+        self.bench.until(&what, || self.flow()["promise"] == state);
+    }
+
+    fn events(&self) -> Vec<Value> {
+        let (_, latest) = self.bench.ask("GET", "events/latest", &Value::Null);
+        latest["events"].as_array().unwrap().clone()
+    }
+
+    /// Returns how many frames of the flow a switch has carried.
+    fn carried(&self, switch: usize) -> u64 {
+        let entries = self.bench.entries_of(SWITCHES[switch].0);
+        let entries = entries["flows"].as_array().into_iter().flatten();
+        let mut own = entries.filter(|entry| entry["match"]["udp_dst"] == 5_000);
+        own.find_map(|entry| entry["packets"].as_u64()).unwrap_or(0)
+    }
+}
+
+#[test]
+fn no_promise_holds_while_a_switch_on_the_way_is_dead_and_all_do_when_it_is_back() {
+    let test = "no_promise_holds_while_a_switch_on_the_way_is_dead_and_all_do_when_it_is_back";
+    let Some(mut diamond) = Diamond::or_skip(test) else {
+        return;
+    };
+    let dead = diamond.admit();
+    let other = 3 - dead;
+    let before = diamond.events().len();
+
+    diamond.bench.kill(diamond.programs[dead]);
+    let gone = |event: &Value| {
+        let at = event["datapath"].as_str().unwrap_or_default();
+        event["kind"] == "switch-gone" && at.ends_with(&datapath(dead))
+    };
+    let bench = &diamond.bench;
+    bench.until("switch that is gone", || diamond.events().iter().any(gone));
+    diamond.await_promise("not-covered");
+    let carried = diamond.carried(other);
+    bench.until("frames on the other way", || {
+        bench.reaches(1, 2) && diamond.carried(other) > carried
+    });
+    assert_eq!(diamond.flow()["travels"]["way"], "alternative");
+    let said = states(&diamond.events()[before..]);
+    assert_eq!(
+        said.first().map(String::as_str),
+        Some("unknown"),
+        "{said:?}"
+    );
+    assert!(!said.iter().any(|state| state == "holds"), "{said:?}");
+
+    diamond.start_switch(dead);
+    diamond.bench.await_network(4, 4);
+    diamond.await_promise("holds");
+    diamond.bench.until("flow that is back on its way", || {
+        diamond.flow()["travels"]["way"] == "base"
+    });
+    diamond.bench.until("frames on the first way", || {
+        diamond.bench.reaches(1, 2) && diamond.carried(dead) > 0
+    });
+}
+
+/// Returns how the promise of the flow stood, one after the other.
+fn states(events: &[Value]) -> Vec<String> {
+    let changes = events
+        .iter()
+        .filter(|event| event["kind"] == "promise-changed");
+    let states = changes.filter_map(|event| event["promise"].as_str());
+    states.map(str::to_owned).collect()
+}
+
+/// Returns the datapath id of a switch, in hexadecimal.
+fn datapath(switch: usize) -> String {
+    format!("{:x}", 0xa1 + switch)
+}
