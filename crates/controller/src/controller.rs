@@ -329,7 +329,10 @@ impl Controller {
             Input::Disconnected(connection) => self.disconnected(connection),
             Input::Stored(event) => self.stored(event),
             Input::Request { id, by, request } => self.requested(id, &by, request),
-            Input::Timeout => self.record_some(),
+            Input::Timeout => {
+                self.record_some();
+                self.guard_some();
+            }
         }
         if now >= self.deadline() {
             self.keep_time();
@@ -354,9 +357,11 @@ impl Controller {
     #[must_use]
     pub fn deadline(&self) -> Instant {
         let unrecorded = (!self.unrecorded.is_empty()).then_some(self.now);
+        let unguarded = self.flows.has_altered().then_some(self.now);
         let unsettled = (!self.unsettled.is_empty()).then_some(self.now);
         let others = [
             unrecorded,
+            unguarded,
             unsettled,
             self.moves.deadline(),
             self.refusals.deadline(),

@@ -22,7 +22,7 @@ use wire::openflow::{Action, Cookie, DatapathId, ErrorKind, FlowModFlags, MatchF
 pub use form::{Form, RulePlace, Stencil};
 pub use subject::{
     COOKIE_MASK_OURS, COOKIE_MASK_SLICE, COOKIE_OURS, Subject, cookie, flow_of, is_derived,
-    slice_cookie, slice_of,
+    is_guard, slice_cookie, slice_of,
 };
 
 /// The most entries that are wanted at a time, on all switches together.

@@ -165,6 +165,27 @@ impl Flow {
         entries
     }
 
+    /// Returns the entries that keep others from its way: at each switch that hands its
+    /// frames on to another one, what looks like them and does not come in where they do goes
+    /// nowhere. So what the next switch takes for one of them came in at the port of the
+    /// source, whatever else is programmed. Best effort has none.
+    #[must_use]
+    pub fn guards(&self) -> Content {
+        if self.admission.guarantee.is_none() || self.standing != Standing::Admitted {
+            return Content::new();
+        }
+        let form = self.rule.guard();
+        let place = form.place();
+        let trees = self.tree().into_iter().chain([&self.admission.ways.base]);
+        let handing_on = trees.flat_map(|tree| {
+            let parents = tree.branches.iter().filter_map(|branch| branch.parent);
+            parents.map(|(parent, _)| tree.branches[parent].datapath)
+        });
+        handing_on
+            .map(|datapath| ((datapath, place), form.clone()))
+            .collect()
+    }
+
     /// Returns the switches on which it has entries.
     pub fn switches(&self) -> impl Iterator<Item = DatapathId> + '_ {
         let present = self.tree().into_iter().chain([&self.admission.ways.base]);
@@ -201,6 +222,8 @@ pub struct Flows {
     displaced: BTreeSet<FlowId>,
     /// Those that say something of levels of criticality.
     modal: BTreeSet<FlowId>,
+    /// Those whose way is other than when it was last looked at, or that are gone.
+    altered: BTreeSet<FlowId>,
     next: u32,
 }
 
@@ -303,6 +326,7 @@ impl Flows {
     pub fn insert(&mut self, flow: Flow) {
         self.remove(flow.id);
         let id = flow.id;
+        self.altered.insert(id);
         self.next = self.next.max(id.0);
         self.by_name
             .insert((digest(&flow.admission.requirement.name), id));
@@ -347,6 +371,7 @@ impl Flows {
     /// Removes a flow.
     pub fn remove(&mut self, id: FlowId) -> Option<Flow> {
         let flow = *self.flows.remove(&id)?;
+        self.altered.insert(id);
         self.by_name
             .remove(&(digest(&flow.admission.requirement.name), id));
         if let Some(entering) = self.by_source.get_mut(&flow.admission.source) {
@@ -362,8 +387,28 @@ impl Flows {
         Some(flow)
     }
 
+    /// Notes that a flow is in force.
+    pub fn set_admitted(&mut self, id: FlowId) {
+        if let Some(flow) = self.flows.get_mut(&id) {
+            flow.standing = Standing::Admitted;
+            self.altered.insert(id);
+        }
+    }
+
+    /// Returns a flow whose way is other than when this was last asked, or that is gone.
+    pub fn take_altered(&mut self) -> Option<FlowId> {
+        self.altered.pop_first()
+    }
+
+    /// Returns whether there is one.
+    #[must_use]
+    pub fn has_altered(&self) -> bool {
+        !self.altered.is_empty()
+    }
+
     /// Notes that a flow takes another way.
     pub fn set_way(&mut self, id: FlowId, way: Way) {
+        self.altered.insert(id);
         match way {
             Way::Base => self.displaced.remove(&id),
             Way::Alternative(_) | Way::Detour(_) | Way::Nowhere => self.displaced.insert(id),

@@ -10,6 +10,7 @@
 //! | 65,535 | echoes, which are turned round |
 //! | 65,534 | probes |
 //! | 1,000 + twice the fields of the match | admitted flows; one more, what they get at a level |
+//! | 900 | frames that look like those of an admitted flow and came in elsewhere |
 //! | 600 to 699 | match-actions, by the priority they declare |
 //! | 400 + fields of the match | points, multicast and flow paths |
 //! | 300 | hosts that are connected with each other |
@@ -25,6 +26,8 @@ pub const ECHO: u16 = u16::MAX;
 pub const PROBE: u16 = ECHO - 1;
 /// Admitted flows; each field of a match adds two.
 pub const FLOW: u16 = 1_000;
+/// What looks like a frame of an admitted flow and is none.
+pub const GUARD: u16 = 900;
 /// Match-actions; what they declare is added.
 pub const MATCH_ACTION: u16 = 600;
 /// The highest priority that a match-action may declare.

@@ -14,9 +14,9 @@
 //!
 //! A host that moves and neither asks for an address nor says where it is gets
 //! nothing until it does: the rules do not look at where frames come from, and its
-//! frames are not told of. So frames with the address of an end of a flow that come in
-//! elsewhere are sent on, and a switch to which they come over a link of its way takes
-//! them for that flow's. Hosts behind it that never asked for an address are not known.
+//! frames are not told of. What keeps them from being taken for those of a flow are the
+//! guards of that ([`Flow::guards`](crate::flows::Flow::guards)). Hosts behind it that
+//! never asked for an address are not known.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -91,6 +91,14 @@ impl FlowRule {
         self.stencil.place(input)
     }
 
+    /// Returns the entry that takes what looks like the flow and comes in elsewhere: it goes
+    /// to the controller, and no further.
+    #[must_use]
+    pub fn guard(&self) -> Form {
+        let told = [Action::output(PortNumber::CONTROLLER)];
+        Form::new(TABLE, priority::GUARD, &self.fields, &told)
+    }
+
     /// Returns all entries of the flow as its switches should have them.
     #[must_use]
     pub fn content(&self, entries: &Entries) -> Content {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wire::openflow::DatapathId;
 
 use crate::desired::{Content, Outcome, PlacedRule, Progress, Spot, Standing, Subject};
-use crate::flows::{Installation, Standing as FlowStanding};
+use crate::flows::{Flow, Installation, Standing as FlowStanding};
 use crate::northbound::{Event, FlowId};
 use crate::rules;
 use crate::session::Slot;
@@ -22,6 +22,8 @@ use super::moves::Part;
 /// How many restored flows are recorded at once, so that nothing waits long
 /// behind them.
 const RECORDED_AT_ONCE: usize = 256;
+/// The same for flows whose guards are looked at.
+const GUARDED_AT_ONCE: usize = 64;
 
 /// After how many entries that were looked at what remains waits for the next turn.
 const SETTLED_AT_ONCE: usize = 8_192;
@@ -104,6 +106,20 @@ impl Controller {
         }
     }
 
+    /// Makes the guards of some of the flows what they should be whose way is another one.
+    pub(super) fn guard_some(&mut self) {
+        for _ in 0..GUARDED_AT_ONCE {
+            let Some(id) = self.flows.take_altered() else {
+                return;
+            };
+            let subject = Subject::Guard(id);
+            let wanted = self.flows.get(id).map(Flow::guards).unwrap_or_default();
+            if !wanted.is_empty() || self.desired.is_owner(subject) {
+                self.set_content_at_once(subject, &wanted);
+            }
+        }
+    }
+
     /// Notes that all that a subject was sent has been confirmed.
     pub(super) fn confirm_entries(&mut self, subject: Subject) {
         let spots: Vec<Spot> = self.desired.of_subject(subject).collect();
@@ -167,7 +183,8 @@ impl Controller {
             | Subject::Gathering(_)
             | Subject::Route(_)
             | Subject::Modes
-            | Subject::Levels(_) => {}
+            | Subject::Levels(_)
+            | Subject::Guard(_) => {}
             Subject::Flow(flow) => self.flow_settled(flow, outcome),
             Subject::Intent(intent) => self.intent_settled(intent, outcome),
             Subject::Application(_) => {

@@ -4,6 +4,7 @@ use units::Duration;
 use wire::ethernet::{EtherType, Header};
 use wire::openflow::{DatapathId, PacketIn};
 
+use crate::desired::is_guard;
 use crate::discovery::{ECHO, ECHOED};
 use crate::forwarding;
 use crate::mac_table::Station;
@@ -14,6 +15,7 @@ use crate::session::Slot;
 use crate::view::Confirmed;
 
 use super::Controller;
+use super::memory::Memory;
 
 /// In a network of so many switches floods follow each change at once.
 const FOLLOWED_AT_ONCE: usize = 64;
@@ -45,17 +47,25 @@ impl Controller {
             self.probe_arrived(slot, port, &header, payload);
             return;
         }
+        if self.memory == Memory::Incomplete {
+            // Nobody knows yet which hosts are ends of flows, and must not be moved by it.
+            self.counters.punts_dropped += 1;
+            return;
+        }
         let class = FrameClass::of(&header, payload);
         if !session.punts.take(self.now, class, &self.budgets) {
             self.counters.punts_dropped += 1;
             return;
         }
         let owner = session.connection;
-        if let Some(host) = self.contested(port, header.source) {
+        let contested = self.contested(port, header.source);
+        if contested.is_some() || is_guard(packet_in.cookie) {
             // Nobody learns from it, and it goes nowhere: a switch on the way would take it
             // for one of a flow of that host.
             self.counters.frames_contested += 1;
-            self.contest(&host, port);
+            if let Some(host) = contested {
+                self.contest(&host, port);
+            }
             self.learn_from(port, &header, payload);
             return;
         }

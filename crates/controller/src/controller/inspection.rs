@@ -120,7 +120,7 @@ impl Controller {
             Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) | Subject::Modes => {
                 RuleOwner::Controller
             }
-            Subject::Flow(id) | Subject::Levels(id) => {
+            Subject::Flow(id) | Subject::Levels(id) | Subject::Guard(id) => {
                 let flow = self.flows.get(id);
                 let name = flow.map(|flow| flow.admission.requirement.name.clone());
                 let name = name.unwrap_or_default();

@@ -339,10 +339,12 @@ impl Controller {
                 "the controller".to_owned()
             }
             Subject::Route(_) => "proactive-routes".to_owned(),
-            Subject::Flow(flow) | Subject::Levels(flow) => match self.flows.get(flow) {
-                Some(flow) => format!("flow {}", flow.admission.requirement.name),
-                None => format!("flow {}", flow.0),
-            },
+            Subject::Flow(flow) | Subject::Levels(flow) | Subject::Guard(flow) => {
+                match self.flows.get(flow) {
+                    Some(flow) => format!("flow {}", flow.admission.requirement.name),
+                    None => format!("flow {}", flow.0),
+                }
+            }
             Subject::Intent(id) => match self.intents.get(id) {
                 Some(held) => format!("intent {} of {}", held.intent.name, owner(&held.owner)),
                 None => format!("intent {}", id.0),

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::desired::Subject;
-use crate::flows::{Standing, Way};
+use crate::flows::Way;
 use crate::northbound::{Event, FlowId};
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
@@ -78,9 +78,7 @@ impl Controller {
         self.give_back(&old);
         self.let_go(id);
         self.adopt(id, admission);
-        if let Some(flow) = self.flows.get_mut(id) {
-            flow.standing = Standing::Admitted;
-        }
+        self.flows.set_admitted(id);
         self.exchange_entries(id);
         self.promises_changed();
         self.outbox.notify(Event::Readmitted { flow: id });

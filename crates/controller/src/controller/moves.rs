@@ -419,6 +419,7 @@ impl Controller {
             | Subject::Gathering(_)
             | Subject::Modes
             | Subject::Levels(_)
+            | Subject::Guard(_)
             | Subject::Route(_) => None,
         };
         let stages = Stages::plan(&present, wanted, source, &|port| self.far_end(port));

@@ -287,9 +287,15 @@ impl Controller {
 fn is_to_tell(flow: &Flow, promise: &Promise) -> bool {
     match &flow.promise {
         Some(told) => told.state != promise.state || told.cause != promise.cause,
-        None => !matches!(
-            promise.state,
-            PromiseState::Unknown | PromiseState::Disturbed
-        ),
+        None => match promise.state {
+            // Who asked in the meantime may have been told that it holds.
+            PromiseState::Unknown | PromiseState::Disturbed => {
+                flow.installation == Installation::Confirmed
+            }
+            PromiseState::None
+            | PromiseState::Holds
+            | PromiseState::NotCovered
+            | PromiseState::Broken => true,
+        },
     }
 }

@@ -410,8 +410,8 @@ impl Controller {
                 None => self.adopt(id, admission),
             }
         }
-        if let Some(flow) = self.flows.get_mut(id) {
-            flow.standing = Standing::Admitted;
+        self.flows.set_admitted(id);
+        if let Some(flow) = self.flows.get(id) {
             let name = flow.admission.requirement.name.clone();
             self.outbox.notify(Event::Admitted { flow: id, name });
         }

@@ -408,6 +408,7 @@ impl Controller {
                 | Subject::Gathering(_)
                 | Subject::Modes
                 | Subject::Levels(_)
+                | Subject::Guard(_)
                 | Subject::Route(_) => return None,
             };
             let fields = present.form.fields();

@@ -51,6 +51,8 @@ pub enum Subject {
     Modes,
     /// What a flow gets at the levels of criticality.
     Levels(FlowId),
+    /// What keeps others from coming onto the way of a flow.
+    Guard(FlowId),
 }
 
 impl Subject {
@@ -66,6 +68,7 @@ impl Subject {
             | Self::Route(_)
             | Self::Modes
             | Self::Levels(_)
+            | Self::Guard(_)
             | Self::Application(_) => None,
         }
     }
@@ -82,6 +85,7 @@ impl Subject {
             Self::Route(_) => 6,
             Self::Modes => 7,
             Self::Levels(_) => 8,
+            Self::Guard(_) => 9,
         }
     }
 
@@ -92,7 +96,7 @@ impl Subject {
             Self::KnownHost(MacAddress([_, _, a, b, c, d]))
             | Self::Gathering(MacAddress([_, _, a, b, c, d]))
             | Self::Route(Some(MacAddress([_, _, a, b, c, d]))) => u32::from_be_bytes([a, b, c, d]),
-            Self::Flow(flow) | Self::Levels(flow) => flow.0,
+            Self::Flow(flow) | Self::Levels(flow) | Self::Guard(flow) => flow.0,
             Self::Intent(intent) => intent.0,
             Self::Application(application) => application.0 as u32,
         }
@@ -110,7 +114,8 @@ impl Subject {
             | Self::Gathering(_)
             | Self::Route(_)
             | Self::Modes
-            | Self::Levels(_) => TransactionId(0),
+            | Self::Levels(_)
+            | Self::Guard(_) => TransactionId(0),
         }
     }
 }
@@ -126,9 +131,20 @@ pub fn is_derived(cookie: Cookie) -> bool {
         Subject::Route(None),
         Subject::Modes,
         Subject::Levels(FlowId(0)),
+        Subject::Guard(FlowId(0)),
     ];
-    let kind = cookie.0 >> KIND_SHIFT & 0xf;
-    derived.iter().any(|one| u64::from(one.rank()) == kind)
+    derived.iter().any(|one| is_alike(*one, cookie))
+}
+
+/// Returns whether an entry with this cookie keeps others from the way of a flow.
+#[must_use]
+pub fn is_guard(cookie: Cookie) -> bool {
+    cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS) && is_alike(Subject::Guard(FlowId(0)), cookie)
+}
+
+/// Returns whether one of our cookies names a subject of the same kind.
+fn is_alike(subject: Subject, cookie: Cookie) -> bool {
+    u64::from(subject.rank()) == cookie.0 >> KIND_SHIFT & 0xf
 }
 
 /// Returns the flow that a FlowMod with this transaction id was for, or `None`

@@ -32,6 +32,29 @@ fn a_promise_is_unknown_while_a_switch_on_its_way_is_not_heard_and_then_holds_ag
     assert_eq!(told(&network), [PromiseState::Unknown, PromiseState::Holds]);
 }
 
+/// Promises are gone through in slices with a rest in between; whoever asks is answered at
+/// once.
+#[test]
+fn a_promise_that_somebody_was_told_of_does_not_cease_to_hold_in_silence() {
+    let mut network = with_a_flow();
+    let second = requirement("second", 1, &[4], group(2));
+
+    network.admit(second).unwrap();
+    let Reply::Flows(flows) = &network.request(Request::Flows)[0] else {
+        panic!("flows were asked for")
+    };
+    let states: Vec<_> = flows.iter().map(|flow| flow.promise.state).collect();
+    network.disconnect(2);
+    network.pass(SOON);
+
+    assert_eq!(states, [PromiseState::Holds; 2]);
+    let unknown = |event: &&Event| {
+        matches!(event, Event::PromiseChanged { promise, .. }
+            if promise.state == PromiseState::Unknown)
+    };
+    assert_eq!(network.events.iter().filter(unknown).count(), 2);
+}
+
 #[test]
 fn two_links_that_are_broken_where_one_is_covered_are_not_a_broken_promise() {
     let mut network = with_a_flow();

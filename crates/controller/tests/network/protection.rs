@@ -8,7 +8,7 @@ use units::Duration;
 use wire::ethernet::{EtherType, Header, MacAddress};
 use wire::openflow::PortNumber;
 
-use super::fake::{self, HOST_PORT, Network, group, requirement};
+use super::fake::{self, HOST_PORT, Network, UNCLAIMED, group, requirement};
 use super::{DIAMOND, RING};
 
 #[test]
@@ -35,7 +35,7 @@ fn a_probe_within_a_storm_is_taken_out_of_the_same_read() {
     let probe = network.probes[&fake::port(1, 2)].clone();
     let before = count(&mut network, FrameClass::LinkProbe).taken();
     let mut read = storm(5_000, MacAddress::BROADCAST, EtherType::GOOSE);
-    fake::emit_packet_in(PortNumber(1), &probe, &mut read);
+    fake::emit_packet_in(PortNumber(1), UNCLAIMED, &probe, &mut read);
     read.extend(storm(5_000, MacAddress::BROADCAST, EtherType::GOOSE));
 
     network.receive(connection, &read);
@@ -119,7 +119,7 @@ fn a_link_that_appears_between_hosts_is_not_believed() {
             let [from, to] = [from, to].map(|at| fake::port(at, u64::from(HOST_PORT)));
             let connection = network.switches[&to.datapath.0].connection.unwrap();
             let mut bytes = Vec::new();
-            fake::emit_packet_in(to.port, &network.probes[&from], &mut bytes);
+            fake::emit_packet_in(to.port, UNCLAIMED, &network.probes[&from], &mut bytes);
             network.receive(connection, &bytes);
         }
     };
@@ -147,7 +147,7 @@ fn a_probe_that_was_recorded_makes_no_link_later() {
     network.pass(Duration::from_secs(10));
     let connection = network.switches[&3].connection.unwrap();
     let mut bytes = Vec::new();
-    fake::emit_packet_in(PortNumber(HOST_PORT), &recorded, &mut bytes);
+    fake::emit_packet_in(PortNumber(HOST_PORT), UNCLAIMED, &recorded, &mut bytes);
 
     network.receive(connection, &bytes);
 
@@ -191,7 +191,7 @@ fn storm(frames: u16, destination: MacAddress, ether_type: EtherType) -> Vec<u8>
         let mut frame = Vec::new();
         header.emit(&mut frame);
         frame.resize(60, 0);
-        fake::emit_packet_in(PortNumber(HOST_PORT), &frame, &mut bytes);
+        fake::emit_packet_in(PortNumber(HOST_PORT), UNCLAIMED, &frame, &mut bytes);
     }
     bytes
 }

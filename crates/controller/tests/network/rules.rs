@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use controller::desired::Subject;
 use controller::northbound::{
-    ForeignRules, RuleOwner, RuleState, RuleSummary, SettingsChange, Travels,
+    FlowId, ForeignRules, RuleOwner, RuleState, RuleSummary, SettingsChange, Travels,
 };
 use controller::{Event, Reply, Request, priority};
 use proptest::prelude::*;
@@ -197,10 +198,16 @@ fn a_refused_entry_is_sent_again_later_and_later_and_then_given_up() {
 
     network.pass(Duration::from_secs(600));
 
-    let is_refused = |event: &&Event| matches!(event, Event::EntryRefused { .. });
-    let is_given_up = |event: &&Event| matches!(event, Event::GivenUp { .. });
+    let is_refused = |event: &&Event| matches!(event, Event::EntryRefused { flow: Some(_), .. });
+    let given_up = network.events.iter().filter_map(|event| match event {
+        Event::GivenUp { subject, .. } => Some(*subject),
+        _ => None,
+    });
+    let given_up: BTreeSet<_> = given_up.collect();
     assert_eq!(network.events.iter().filter(is_refused).count(), 8);
-    assert_eq!(network.events.iter().filter(is_given_up).count(), 1);
+    let late = FlowId(2);
+    let both = [Subject::Flow(late), Subject::Guard(late)];
+    assert_eq!(given_up, BTreeSet::from(both));
     network.switches.get_mut(&2).unwrap().habits.capacity = None;
     network.request(Request::Reconcile(Some(DatapathId(2))));
     assert!(is_installed(&mut network));
@@ -363,6 +370,7 @@ fn with_a_flow(habit: impl Fn(&mut Habits)) -> Network {
     network
         .admit(requirement("trip", 1, &[4], group(1)))
         .unwrap();
+    network.pass(Duration::from_ms(1));
     network
 }
 

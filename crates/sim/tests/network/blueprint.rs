@@ -71,7 +71,7 @@ pub struct Blueprint {
     pub wishes: Vec<Wish>,
     pub intruders: Vec<Intruder>,
     /// What is done with frames that no flow claims.
-    pub application: ApplicationKind,
+    pub applications: Vec<ApplicationKind>,
     /// How many of a million frames are lost on each link between switches.
     pub loss_ppm: u32,
     budgets: Budgets,
@@ -159,7 +159,7 @@ impl Blueprint {
             hosts,
             wishes: Vec::new(),
             intruders: Vec::new(),
-            application: ApplicationKind::Deterministic,
+            applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
             budgets: Budgets {
                 processing: dice.pick(&[60, 120, 400].map(Delay::from_us)),
@@ -194,7 +194,7 @@ impl Blueprint {
                 phase: Duration::ZERO,
             }],
             intruders: Vec::new(),
-            application: ApplicationKind::Deterministic,
+            applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
             budgets: AMPLE,
             switches,
@@ -252,7 +252,7 @@ impl Blueprint {
             hosts: (0..16).map(|host| host / 8).collect(),
             wishes: (0..240).map(wish).collect(),
             intruders: Vec::new(),
-            application: ApplicationKind::Deterministic,
+            applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
             budgets: Budgets {
                 processing: Delay::from_us(2_500),
@@ -495,7 +495,12 @@ impl Blueprint {
                 other_ports: self.port_parameters(HOST_RATE),
             },
             hosts: (0..self.hosts.len()).map(|host| self.host(host)).collect(),
-            applications: vec![Manifest::built_in(self.application)],
+            applications: self
+                .applications
+                .iter()
+                .copied()
+                .map(Manifest::built_in)
+                .collect(),
             metric: Metric::Links,
             timers: Timers::default(),
             probe_key: None,

@@ -36,6 +36,8 @@ use wire::openflow::{
 /// Hosts are attached to this port of their switch.
 pub const HOST_PORT: u32 = 100;
 pub const PROMISED: u8 = 6;
+/// The cookie of a frame that no entry in particular hands over.
+pub const UNCLAIMED: Cookie = Cookie(0);
 
 pub struct Network {
     pub controller: Controller,
@@ -445,7 +447,7 @@ impl Network {
                 continue;
             }
             if output == PortNumber::CONTROLLER.0 {
-                self.punt(at, frame);
+                self.punt(at, entry.cookie, frame);
             } else if output != at.port.0 {
                 self.transmit(at.datapath, output, frame);
             }
@@ -465,10 +467,10 @@ impl Network {
         }
     }
 
-    fn punt(&mut self, at: PortId, frame: &[u8]) {
+    fn punt(&mut self, at: PortId, cookie: Cookie, frame: &[u8]) {
         if let Some(connection) = self.switches[&at.datapath.0].connection {
             let mut bytes = Vec::new();
-            emit_packet_in(at.port, frame, &mut bytes);
+            emit_packet_in(at.port, cookie, frame, &mut bytes);
             self.pending.push_back((connection, bytes));
         }
     }
@@ -516,14 +518,14 @@ impl Network {
     }
 }
 
-pub fn emit_packet_in(port: PortNumber, frame: &[u8], out: &mut Vec<u8>) {
+pub fn emit_packet_in(port: PortNumber, cookie: Cookie, frame: &[u8], out: &mut Vec<u8>) {
     let fields = [MatchField::InPort(port)];
     let packet_in = PacketIn {
         buffer: BufferId::NONE,
         total_length: u16::try_from(frame.len()).unwrap(),
         reason: PacketInReason::Action,
         table: TableId(0),
-        cookie: Cookie(0),
+        cookie,
         fields: Sequence::of(&fields),
         data: frame,
     };

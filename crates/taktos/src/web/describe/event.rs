@@ -424,6 +424,7 @@ fn name_of_subject(subject: Subject) -> String {
         Subject::Flow(flow) => format!("flow {}", flow.0),
         Subject::Modes => "the modes".to_owned(),
         Subject::Levels(flow) => format!("flow {} at its levels", flow.0),
+        Subject::Guard(flow) => format!("the guard of flow {}", flow.0),
         Subject::Intent(intent) => format!("intent {}", intent.0),
         Subject::Application(application) => format!("application {}", application.0),
         Subject::Gathering(mac) => format!("what host {mac} sends to all"),
