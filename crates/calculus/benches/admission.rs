@@ -84,7 +84,11 @@ fn print_fits() {
         for spare in [Spare::None, Spare::Shared] {
             let requests: Vec<_> = (0..flows).map(in_time).collect();
             let mut ledger = Ledger::fitted(unfitted(), spare);
-            assert_eq!(ledger.prepare(&requests), [], "there are budgets for all");
+            assert_eq!(
+                ledger.prepare(&requests).left_out,
+                [],
+                "there are budgets for all"
+            );
             for request in requests {
                 ledger.admit(request).expect("budgets are chosen for it");
             }

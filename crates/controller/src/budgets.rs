@@ -8,26 +8,36 @@
 
 use std::collections::BTreeMap;
 
-use calculus::admission::{Chosen, Request, Slowdown, Stage};
+use calculus::admission::{Chosen, Largest, Request, Slowdown, Stage};
 use units::Delay;
 use wire::openflow::DatapathId;
 
 use crate::admission::{Place, ReservationId, Reservations};
 use crate::config::{PortParameters, SwitchParameters};
 
-/// The parameters of switches, with the budgets that there are.
-pub type Fitted = BTreeMap<DatapathId, SwitchParameters>;
+/// The budgets that there are, and what was expected in vain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fitted {
+    /// The parameters of switches, with the budgets that there are.
+    pub switches: BTreeMap<DatapathId, SwitchParameters>,
+    /// The places of the requirements that do not fit beside the others: a choice of as
+    /// few as were found.
+    pub left_out: Vec<usize>,
+    /// The places of requirements that do not fit together, in sets of which none has a
+    /// place with another in common: no choice leaves out fewer than there are sets.
+    pub conflicts: Vec<Vec<usize>>,
+}
 
 impl Reservations {
-    /// Chooses budgets for as many of `requests` as possible, the most important first,
-    /// beside all that is promised. Nothing is reserved for them.
-    pub fn prepare(&mut self, requests: &[Request]) {
-        self.ledger.prepare(requests);
+    /// Chooses budgets for as many of `requests` as possible, rather for those that stand
+    /// first, beside all that is promised. Nothing is reserved for them.
+    pub fn prepare(&mut self, requests: &[Request]) -> Largest {
+        self.ledger.prepare(requests)
     }
 
     /// Returns the switches of the configuration with the budgets that there are.
     #[must_use]
-    pub fn fitted(&self) -> Fitted {
+    pub fn fitted(&self) -> BTreeMap<DatapathId, SwitchParameters> {
         let mut switches = self.switches.clone();
         for (place, stage) in self.places.iter().zip(self.ledger.stages()) {
             give(&mut switches, *place, stage);

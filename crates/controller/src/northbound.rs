@@ -150,7 +150,7 @@ pub enum Reply {
     /// are on their way out.
     Withdrawn(FlowId),
     /// To [`Request::Prepare`]: the switches with the budgets that there are.
-    Budgets(Fitted),
+    Budgets(Box<Fitted>),
     /// To [`Request::Flows`] and [`Request::FlowsAfter`], by number; to
     /// [`Request::Flow`] with one flow.
     Flows(Vec<FlowSummary>),

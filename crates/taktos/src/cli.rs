@@ -147,9 +147,21 @@ struct Check {
     /// there, and what would have to change. May be given several times.
     #[arg(long, value_name = "FLOW")]
     explain: Vec<String>,
+    /// How budgets are fitted to the flows.
+    #[arg(long, value_enum, default_value_t = Fit::Roomy)]
+    fit: Fit,
     /// Print one JSON document, and nothing else.
     #[arg(long)]
     json: bool,
+}
+
+/// How budgets are fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Fit {
+    /// What deadlines leave is room for slower switches.
+    Roomy,
+    /// To the least, for research.
+    Tight,
 }
 
 /// Where a scenario can run.

@@ -27,13 +27,14 @@ pub mod statement;
 mod traffic;
 pub mod world;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use calculus::admission::Spare;
 use controller::Config;
-use controller::budgets::Fitted;
+use controller::config::SwitchParameters;
 use controller::northbound::Promises;
 use controller::northbound::{Said, SwitchMode};
 use lab::switches::Forwarding;
@@ -41,6 +42,7 @@ use measure::report::{ProfileReport, Report};
 use scenario::Scenario;
 use thiserror::Error;
 use units::{Duration, Instant};
+use wire::openflow::DatapathId;
 
 use crate::store::embedded::EmbeddedStoreError;
 use crate::store::{EmbeddedStore, MemoryStore};
@@ -251,7 +253,7 @@ impl Experiment<'_> {
         load::verify(self.scenario)?;
         let mut world = self.world(Place::Sim, self.unreserved_config())?;
         self.discover(world.as_mut())?;
-        self.admit(world.as_mut(), Reserving::Nothing)
+        self.admit(world.as_mut(), Reserving::Nothing, &BTreeSet::new())
     }
 
     fn unreserved_config(&self) -> Config {
@@ -273,9 +275,8 @@ impl Experiment<'_> {
         let found = self.discover(world)?;
         let took = world.now() - begun;
         to.discovered(found, took);
-        self.prepare(world, Expected::Flows)?;
-        let admissions = self.admit(world, reserving)?;
-        let switches = self.prepare(world, Expected::NothingMore)?;
+        let admissions = self.decided(world, reserving)?.0;
+        let switches = self.prepare(world, Expected::NothingMore)?.switches;
         to.decided(&admissions);
         self.wait_for_entries(world, &admissions)?;
         let mut run = self.send(world, &admissions, captures, to)?;
@@ -299,8 +300,7 @@ impl Experiment<'_> {
         load::verify(self.scenario)?;
         let mut world = self.world(Place::Sim, self.config()?)?;
         self.discover(world.as_mut())?;
-        self.prepare(world.as_mut(), Expected::Flows)?;
-        self.admit(world.as_mut(), Reserving::AsAsked)
+        Ok(self.decided(world.as_mut(), Reserving::AsAsked)?.0)
     }
 
     /// Decides as [`check`](Self::check) does, and returns what the promises rest on
@@ -310,13 +310,35 @@ impl Experiment<'_> {
     ///
     /// As [`run`](Self::run).
     pub fn promises(&self) -> Result<(Vec<Admission>, Promises), ExperimentError> {
+        let (admissions, promises, _) = self.weigh()?;
+        Ok((admissions, promises))
+    }
+
+    /// Decides as [`promises`](Self::promises) does, and returns sets of flows that do not
+    /// fit together as well, by their places in the scenario. No flow is in two of them,
+    /// so no choice of flows that fits leaves out fewer than there are sets.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn weigh(&self) -> Result<Weighed, ExperimentError> {
         load::verify(self.scenario)?;
         let mut world = self.world(Place::Sim, self.config()?)?;
         self.discover(world.as_mut())?;
-        self.prepare(world.as_mut(), Expected::Flows)?;
-        let admissions = self.admit(world.as_mut(), Reserving::AsAsked)?;
+        let (admissions, conflicts) = self.decided(world.as_mut(), Reserving::AsAsked)?;
         let promises = self.what_promises_rest_on(world.as_mut())?;
-        Ok((admissions, promises))
+        Ok((admissions, promises, conflicts))
+    }
+
+    /// Has the controller expect the flows and decide on them.
+    fn decided(
+        &self,
+        world: &mut dyn World,
+        reserving: Reserving,
+    ) -> Result<(Vec<Admission>, Vec<BTreeSet<usize>>), ExperimentError> {
+        let prepared = self.prepare(world, Expected::Flows)?;
+        let admissions = self.admit(world, reserving, &prepared.left_out)?;
+        Ok((admissions, prepared.conflicts))
     }
 
     fn world(&self, place: Place, config: Config) -> Result<Box<dyn World>, ExperimentError> {
@@ -353,12 +375,15 @@ enum Reserving {
     Nothing,
 }
 
+/// The decisions, what the promises rest on, and flows that do not fit together.
+pub type Weighed = (Vec<Admission>, Promises, Vec<BTreeSet<usize>>);
+
 /// What came of the steps of an experiment.
 struct Ran {
     found: Discovered,
     took: Duration,
     /// With the budgets that there were when the flows were decided on.
-    switches: Fitted,
+    switches: BTreeMap<DatapathId, SwitchParameters>,
     admissions: Vec<Admission>,
     run: Run,
 }

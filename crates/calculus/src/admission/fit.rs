@@ -18,6 +18,7 @@ use units::Delay;
 
 use super::aggregate::aggregate;
 use super::growth::{Headroom, Unsolvable, least_budgets, needed_budget};
+use super::largest::Largest;
 use super::ledger::{FlowId, Ledger};
 use super::load::StageLoad;
 use super::refusal::{Fits, Refusal};
@@ -53,7 +54,7 @@ impl Slowdown {
     }
 
     /// Returns the factor between two, nearer to the smaller one.
-    fn between(self, other: Self) -> Self {
+    pub(super) fn between(self, other: Self) -> Self {
         let product = u64::from(self.thousandths) * u64::from(other.thousandths);
         let thousandths = u32::try_from(product.isqrt()).unwrap_or(self.thousandths);
         Self { thousandths }
@@ -172,39 +173,22 @@ impl Ledger {
     }
 
     /// Chooses budgets with which all that is promised fits, and as many of `expected`
-    /// as possible: those that stand first rather than those that stand last. Nothing
-    /// is promised to them. Returns the places of those for which there are no budgets
-    /// beside those before them; none where budgets are fixed, and stay as they are.
-    pub fn prepare(&mut self, expected: &[Request]) -> Vec<usize> {
+    /// as possible, and returns which are left out. Nothing is promised to them. Where
+    /// budgets are fixed they stay as they are, and nobody is left out.
+    pub fn prepare(&mut self, expected: &[Request]) -> Largest {
         if self.fit.is_none() {
-            return Vec::new();
+            return Largest::default();
         }
-        let mut chosen: Vec<Request> = Vec::new();
-        let mut left_out = Vec::new();
-        let mut next = 0;
-        while next < expected.len() {
-            let (mut fitting, mut beyond) = (0, expected.len() - next + 1);
-            // More never fit where fewer do not, so halving finds the first culprit.
-            let mut trial = beyond - 1;
-            while beyond - fitting > 1 {
-                let more = &expected[next..next + trial];
-                let with: Vec<_> = chosen.iter().chain(more).collect();
-                match self.can_fit(&with) {
-                    true => fitting = trial,
-                    false => beyond = trial,
-                }
-                trial = fitting + (beyond - fitting) / 2;
-            }
-            chosen.extend_from_slice(&expected[next..next + fitting]);
-            next += fitting;
-            if next < expected.len() {
-                left_out.push(next);
-                next += 1;
-            }
-        }
+        let largest = self.largest(expected);
+        let mut left_out = largest.left_out.iter().copied().peekable();
+        let chosen = expected.iter().enumerate();
+        let chosen: Vec<&Request> = chosen
+            .filter(|(at, _)| left_out.next_if_eq(at).is_none())
+            .map(|(_, request)| request)
+            .collect();
         // What is promised fits with the budgets that there are, if with no better.
-        let _ = self.refit(&chosen.iter().collect::<Vec<_>>());
-        left_out
+        let _ = self.refit(&chosen);
+        largest
     }
 
     pub(super) fn can_fit(&mut self, with: &[&Request]) -> bool {
@@ -280,7 +264,11 @@ impl Ledger {
 
     /// Returns the stages as they are, with the least budgets that do if processors
     /// are slower than stated.
-    fn least_with(&self, with: &[&Request], slower: Slowdown) -> Result<Vec<Stage>, Unsolvable> {
+    pub(super) fn least_with(
+        &self,
+        with: &[&Request],
+        slower: Slowdown,
+    ) -> Result<Vec<Stage>, Unsolvable> {
         let floors = self.fit.as_ref().map_or(&self.stages, |fit| &fit.floors);
         let slowed: Vec<_> = floors.iter().map(|stage| slowed(stage, slower)).collect();
         let unpromised: Vec<(StageId, FrameBucket)> = self.unpromised_work().collect();
@@ -338,7 +326,7 @@ impl Ledger {
 }
 
 /// Returns a stage whose processor, if it has one, is slower.
-fn slowed(stage: &Stage, slower: Slowdown) -> Stage {
+pub(super) fn slowed(stage: &Stage, slower: Slowdown) -> Stage {
     let mut stage = stage.clone();
     match &mut stage {
         Stage::Processing {

@@ -1,6 +1,7 @@
 mod failures;
 mod fitted;
 mod properties;
+mod room;
 
 use units::{BitRate, DataSize, Delay};
 
@@ -600,7 +601,7 @@ fn requests_that_do_not_fit_beside_those_before_are_left_out() {
     }
     let mut ledger = Ledger::fitted(stages, Spare::Shared);
 
-    let left_out = ledger.prepare(&requests);
+    let left_out = ledger.prepare(&requests).left_out;
 
     assert_eq!(left_out, [1, 3]);
     let mut fixed = Ledger::new(ledger.stages().to_vec());

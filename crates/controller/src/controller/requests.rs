@@ -6,7 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use calculus::admission::Largest;
+
 use crate::admission::{Refused, ReservationId};
+use crate::budgets::Fitted;
 use crate::desired::{Content, Subject};
 use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
 use crate::northbound::{
@@ -143,9 +146,8 @@ impl Controller {
             Request::Withdraw(name) => self.withdraw(id, name),
             Request::ForgetSwitch(datapath) => self.forget_switch(id, datapath),
             Request::Prepare(requirements) => {
-                self.prepare(&requirements);
-                let fitted = self.reservations.fitted();
-                self.outbox.reply(id, Reply::Budgets(fitted));
+                let fitted = self.prepare(&requirements);
+                self.outbox.reply(id, Reply::Budgets(Box::new(fitted)));
             }
             Request::Flows => self.list_flows(id, FlowId(0), usize::MAX),
             Request::FlowsAfter { after, most } => {
@@ -311,22 +313,30 @@ impl Controller {
     }
 
     /// Chooses budgets for the flows whose ways can be found.
-    fn prepare(&mut self, requirements: &[Requirement]) {
-        if requirements.is_empty() {
-            return;
-        }
+    fn prepare(&mut self, requirements: &[Requirement]) -> Fitted {
+        let mut places = Vec::new();
         let mut requests = Vec::new();
-        for requirement in requirements {
+        for (place, requirement) in requirements.iter().enumerate() {
             if requirement.deadline.is_none() {
                 continue;
             }
             if let Ok(ways) = self.ways(requirement) {
                 let (source, ways) = (ways.source, &ways.ways);
                 requests.push(self.reservations.in_time(requirement, source, ways));
+                places.push(place);
             }
         }
-        self.reservations.prepare(&requests);
+        let largest = match requests.is_empty() {
+            true => Largest::default(),
+            false => self.reservations.prepare(&requests),
+        };
         self.follow_budgets();
+        let placed = |among: Vec<usize>| among.into_iter().map(|at| places[at]).collect();
+        Fitted {
+            switches: self.reservations.fitted(),
+            left_out: placed(largest.left_out),
+            conflicts: largest.conflicts.into_iter().map(placed).collect(),
+        }
     }
 
     /// Checks what can be checked without looking for a way; returns the hosts.

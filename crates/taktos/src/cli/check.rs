@@ -1,9 +1,11 @@
 //! `taktos check`: admission alone.
 
+mod room;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use calculus::admission::{Background, Network, Stage, StageId};
+use calculus::admission::{Background, Network, Slowdown, Spare, Stage, StageId};
 use comfy_table::{CellAlignment, Table, TableStyle};
 use controller::northbound::{Accepted, Cover, FlowId, Promises};
 use scenario::Scenario;
@@ -13,9 +15,10 @@ use units::Delay;
 use super::exit::Exit;
 use super::run::explain;
 use super::screen::{self, say};
-use super::{Check, explanation, profile, scenario_file};
+use super::{Check, Fit, explanation, profile, scenario_file};
 use crate::experiment::explanation::Explainer;
 use crate::experiment::{Admission, Experiment, Place};
+use room::Room;
 
 /// Says which flows of a scenario would be admitted.
 pub fn check(arguments: &Check) -> Exit {
@@ -33,20 +36,27 @@ pub fn check(arguments: &Check) -> Exit {
         say(format_args!("taktos: {unknown}"));
         return Exit::BadInput;
     }
-    let experiment = Experiment::deciding(&scenario, &stop);
-    let (admissions, promises) = match experiment.promises() {
+    let experiment = Experiment {
+        spare: match arguments.fit {
+            Fit::Roomy => Spare::Shared,
+            Fit::Tight => Spare::None,
+        },
+        ..Experiment::deciding(&scenario, &stop)
+    };
+    let (admissions, promises, conflicts) = match experiment.weigh() {
         Ok(found) => found,
         Err(error) => return explain(&error),
     };
     let unbroken = Background::of(&promises.ledger, Network::Unbroken);
     let any_failure = Background::of(&promises.ledger, Network::AnyFailure);
+    let explainer = Explainer::new(&scenario, &promises, &unbroken);
     let found = Found {
         scenario: &scenario,
         admissions: &admissions,
         now: met(&promises, &unbroken),
         now_any_failure: met(&promises, &any_failure),
+        room: Room::of(&scenario, &promises, &conflicts, &explainer),
     };
-    let explainer = Explainer::new(&scenario, &promises, &unbroken);
     let chosen = arguments.explain.iter().filter_map(|name| {
         let flow = |it: &&Admission| scenario.flows[it.flow].name == *name;
         let admission = admissions.iter().find(flow)?;
@@ -57,6 +67,7 @@ pub fn check(arguments: &Check) -> Exit {
             let explained =
                 chosen.map(|(name, it)| explanation::json::value(name, &it, &explainer));
             let mut value = as_json(&found);
+            found.room.add_to(&mut value);
             value["stages"] = stages(&explainer, &promises, &unbroken);
             value["explanations"] = explained.collect();
             format!("{value:#}\n")
@@ -88,6 +99,7 @@ struct Found<'a> {
     now: BTreeMap<FlowId, Delay>,
     /// What they meet under any failure that is provided for.
     now_any_failure: BTreeMap<FlowId, Delay>,
+    room: Room,
 }
 
 fn met(promises: &Promises, background: &Background) -> BTreeMap<FlowId, Delay> {
@@ -170,6 +182,7 @@ fn as_json(found: &Found<'_>) -> Value {
                     "slack_ns": deadline_ns.zip(guarantee_ns).map(|(d, g)| d.saturating_sub(g)),
                     "now_ns": found.now.get(&accepted.id).map(ns),
                     "now_any_failure_ns": found.now_any_failure.get(&accepted.id).map(ns),
+                    "slowdown_thousandths": found.room.of_flow(accepted.id).map(Slowdown::thousandths),
                     "path": accepted.route.switches,
                     "alternatives": accepted.alternatives.len(),
                     "cover": accepted.cover.map(Cover::name),
@@ -184,6 +197,7 @@ fn as_json(found: &Found<'_>) -> Value {
                 "slack_ns": null,
                 "now_ns": null,
                 "now_any_failure_ns": null,
+                "slowdown_thousandths": null,
                 "path": [],
                 "alternatives": 0,
                 "cover": null,
@@ -213,8 +227,8 @@ fn as_text(found: &Found<'_>) -> String {
         "flow",
         "deadline",
         "guarantee",
-        "slack",
         "now",
+        "slower",
         "path",
         "verdict",
     ]);
@@ -233,19 +247,16 @@ fn as_text(found: &Found<'_>) -> String {
         table.add_row(match decision {
             Ok(accepted) => {
                 let guarantee = accepted.guarantee;
-                let slack = guarantee.zip(flow.deadline).map(|(guarantee, deadline)| {
-                    Delay::from(deadline).saturating_sub(guarantee).to_string()
-                });
                 let path = accepted.route.switches.join(" ");
                 let guarantee = guarantee.map(|delay| delay.to_string()).unwrap_or_default();
-                let slack = slack.unwrap_or_default();
                 let now = found.now.get(&accepted.id).map(Delay::to_string);
+                let slower = found.room.of_flow(accepted.id).map(room::times);
                 [
                     flow.name.clone(),
                     deadline,
                     guarantee,
-                    slack,
                     now.unwrap_or_default(),
+                    slower.unwrap_or_default(),
                     path,
                     admitted(accepted),
                 ]
@@ -269,7 +280,8 @@ fn as_text(found: &Found<'_>) -> String {
     let lines = table.lines().map(|line| line.trim_start());
     let table = lines.collect::<Vec<_>>().join("\n");
     format!(
-        "{table}\n{admitted} of {} flows would be admitted. Now: with these flows, while nothing is broken.\n",
-        admissions.len()
+        "{table}\n{admitted} of {} flows would be admitted. Now: with these flows, while nothing is broken.\n{}",
+        admissions.len(),
+        found.room.text(admitted)
     )
 }

@@ -1,7 +1,7 @@
 //! Asks the controller to admit the flows of a scenario.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use controller::northbound::{
     Accepted, Decision, FlowId, Promises, Reply, Request, Requirement, Saying, Traffic,
@@ -67,19 +67,25 @@ fn covered(scenario: &Scenario, accepted: Accepted) -> Accepted {
 }
 
 impl Experiment<'_> {
-    /// Returns the decision on each flow, in the order of the scenario.
+    /// Returns the decision on each flow, in the order of the scenario. The most urgent are
+    /// decided first, and those of these places `last`: budgets were chosen for the others.
     pub(super) fn admit(
         &self,
         world: &mut dyn World,
         reserving: Reserving,
+        last: &BTreeSet<usize>,
     ) -> Result<Vec<Admission>, ExperimentError> {
         let flows = &self.scenario.flows;
         let asked: Vec<_> = flows
             .iter()
             .map(|flow| asked(self.scenario, flow, reserving))
             .collect();
-        let all = asked.iter().flatten().cloned().collect();
-        let mut decisions = self.decide_by_urgency(world, all)?.into_iter();
+        let placed = asked.iter().enumerate();
+        let all: Vec<_> = placed
+            .flat_map(|(flow, asked)| asked.iter().map(move |it| (last.contains(&flow), it)))
+            .map(|(is_last, requirement)| (is_last, requirement.clone()))
+            .collect();
+        let mut decisions = self.decide_in_turn(world, all)?.into_iter();
 
         let admissions = asked.iter().enumerate().map(|(flow, asked)| {
             let mut decided = decisions
@@ -170,16 +176,19 @@ impl Experiment<'_> {
         })
     }
 
-    /// Returns the decisions on requirements in their order, the most urgent decided
-    /// first: budgets were chosen for these rather than for others.
-    fn decide_by_urgency(
+    /// Returns the decisions on requirements in their order, with those that are last
+    /// decided last.
+    fn decide_in_turn(
         &self,
         world: &mut dyn World,
-        requirements: Vec<Requirement>,
+        requirements: Vec<(bool, Requirement)>,
     ) -> Result<Vec<Decision>, ExperimentError> {
         let mut placed: Vec<_> = requirements.into_iter().enumerate().collect();
-        placed.sort_by_key(|(_, requirement)| Reverse(requirement.class));
-        let (places, requirements): (Vec<_>, Vec<_>) = placed.into_iter().unzip();
+        placed.sort_by_key(|(_, (is_last, requirement))| (*is_last, Reverse(requirement.class)));
+        let placed = placed
+            .into_iter()
+            .map(|(place, (_, requirement))| (place, requirement));
+        let (places, requirements): (Vec<_>, Vec<_>) = placed.unzip();
         let decisions = self.decide(world, requirements)?;
         let decided: BTreeMap<_, _> = places.into_iter().zip(decisions).collect();
         Ok(decided.into_values().collect())

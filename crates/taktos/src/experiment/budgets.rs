@@ -1,20 +1,23 @@
 //! Chooses the delay budgets that a scenario leaves open.
 //!
 //! A scenario knows its flows, so the controller is told to expect them before it decides
-//! on the first: then it chooses budgets once, for all. What the scenario says of budgets
+//! on the first: then it chooses budgets once, for as many as possible. What the scenario says of budgets
 //! itself is a least. Where flows are promised something at levels of criticality, budgets
 //! are fixed before the controller starts, since the bound of a change, which is part of
 //! every promise, contains them: the least that admit the flows are asked of a controller
 //! in virtual time.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use calculus::admission::Spare;
 use controller::Config;
 use controller::budgets::Fitted;
-use controller::northbound::{Reply, Request, Saying};
+use controller::config::SwitchParameters;
+use controller::northbound::{Reply, Request, Requirement, Saying};
 use scenario::{Change, Scenario};
 use units::Duration;
+use wire::openflow::DatapathId;
 
 use super::plan::{Open, controller_config, keeps_budgets, requirements};
 use super::sim_world::SimWorld;
@@ -31,6 +34,17 @@ pub(super) enum Expected {
     Flows,
     /// No flow that it does not know: budgets stay as they are.
     NothingMore,
+}
+
+/// What a controller that expects flows has made of it.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// The switches with the budgets that there are.
+    pub(super) switches: BTreeMap<DatapathId, SwitchParameters>,
+    /// The places of the flows for which there are none beside the others.
+    pub(super) left_out: BTreeSet<usize>,
+    /// The places of flows that do not fit together, in sets that have none in common.
+    pub(super) conflicts: Vec<BTreeSet<usize>>,
 }
 
 impl Experiment<'_> {
@@ -57,35 +71,59 @@ impl Experiment<'_> {
         };
         let mut world = SimWorld::new(scenario, expecting);
         self.discover(&mut world)?;
-        let switches = self.prepare(&mut world, Expected::Flows)?;
+        let switches = self.prepare(&mut world, Expected::Flows)?.switches;
         let mut config = Config { switches, ..least };
         super::modes::bound_change(scenario, &mut config);
         Ok(config)
     }
 
-    /// Tells the controller what to expect, and returns the switches with the budgets that
-    /// there are then.
+    /// Tells the controller what to expect, and returns the budgets that there are then.
     pub(super) fn prepare(
         &self,
         world: &mut dyn World,
         expected: Expected,
-    ) -> Result<Fitted, ExperimentError> {
+    ) -> Result<Prepared, ExperimentError> {
         let flows = match expected {
             Expected::Flows => self.scenario.flows.as_slice(),
             Expected::NothingMore => &[],
         };
-        let flows = flows.iter();
-        let mut expected: Vec<_> = flows
-            .flat_map(|flow| requirements(self.scenario, flow))
-            .collect();
-        expected.sort_by_key(|requirement| Reverse(requirement.class));
+        let of_flow = |(place, flow)| {
+            let required = requirements(self.scenario, flow).into_iter();
+            required.map(move |requirement| (place, requirement))
+        };
+        let mut expected: Vec<(usize, Requirement)> =
+            flows.iter().enumerate().flat_map(of_flow).collect();
+        expected.sort_by_key(|(_, requirement)| Reverse(requirement.class));
+        let (places, expected): (Vec<_>, Vec<_>) = expected.into_iter().unzip();
+        let fitted = self.ask_for_budgets(world, expected)?;
+        let placed =
+            |among: &[usize]| -> BTreeSet<usize> { among.iter().map(|at| places[*at]).collect() };
+        let mut conflicts: Vec<BTreeSet<usize>> = Vec::new();
+        for conflict in fitted.conflicts.iter().map(|conflict| placed(conflict)) {
+            // Requirements of one flow may be in two.
+            if conflicts.iter().all(|known| known.is_disjoint(&conflict)) {
+                conflicts.push(conflict);
+            }
+        }
+        Ok(Prepared {
+            left_out: placed(&fitted.left_out),
+            switches: fitted.switches,
+            conflicts,
+        })
+    }
+
+    fn ask_for_budgets(
+        &self,
+        world: &mut dyn World,
+        expected: Vec<Requirement>,
+    ) -> Result<Fitted, ExperimentError> {
         let id = world.request(Request::Prepare(expected));
         let until = world.now() + PATIENCE;
         while world.now() < until {
             self.go_on()?;
             for said in world.listen(until)? {
                 match said.what {
-                    Saying::Reply(of, Reply::Budgets(fitted)) if of == id => return Ok(fitted),
+                    Saying::Reply(of, Reply::Budgets(fitted)) if of == id => return Ok(*fitted),
                     Saying::Reply(..) | Saying::Notice(_) => {}
                 }
             }
@@ -97,4 +135,63 @@ impl Experiment<'_> {
 fn hosts_move(scenario: &Scenario) -> bool {
     let mut changes = scenario.events.iter().map(|event| event.change);
     changes.any(|change| matches!(change, Change::HostMoves { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use units::Delay;
+
+    use super::*;
+
+    /// The substation with switches of this latency: what is refused, and how many flows
+    /// any choice can have at most.
+    fn decided(latency_us: u64) -> (Vec<(String, String)>, usize) {
+        let text = include_str!("../../../../scenarios/substation.toml");
+        let mut scenario =
+            Scenario::parse("substation.toml", text, &mut |_| unreachable!()).unwrap();
+        for profile in &mut scenario.profiles {
+            profile.latency.value = Delay::from_us(latency_us);
+        }
+        let stop = AtomicBool::new(false);
+        let (admissions, _, conflicts) = Experiment::deciding(&scenario, &stop).weigh().unwrap();
+        let refused = admissions.into_iter().filter_map(|admission| {
+            let name = scenario.flows[admission.flow].name.clone();
+            Some((name, admission.decision.err()?))
+        });
+        (refused.collect(), scenario.flows.len() - conflicts.len())
+    }
+
+    /// With the least budgets for one class after the other, and a usual one for the last,
+    /// it was 13, 13, 5, 3 and 9 of the 14.
+    #[test]
+    fn slower_switches_never_let_more_of_the_substation_be_admitted() {
+        let mut before = 14;
+        for (latency_us, expected, most) in [
+            (14, 13, 13),
+            (28, 13, 13),
+            (56, 11, 12),
+            (112, 9, 10),
+            (224, 9, 9),
+        ] {
+            let (refused, at_most) = decided(latency_us);
+
+            let admitted = 14 - refused.len();
+            assert_eq!((admitted, at_most), (expected, most), "{latency_us} us");
+            assert!(admitted <= before);
+            before = admitted;
+            for (name, reason) in refused {
+                // MMS has 20 ms: no switch is that slow.
+                assert!(
+                    !name.starts_with("mms"),
+                    "{latency_us} us, {name}: {reason}"
+                );
+                assert!(
+                    !reason.contains("budget"),
+                    "{latency_us} us, {name}: {reason}"
+                );
+            }
+        }
+    }
 }

@@ -49,7 +49,7 @@ proptest! {
         let fits = all_fit(floors(), &requests);
 
         prop_assert_eq!(fits, Ledger::fitted(floors(), Spare::Shared).admit_all(backwards).is_ok());
-        prop_assert_eq!(fits, Ledger::fitted(floors(), Spare::None).prepare(&requests).is_empty());
+        prop_assert_eq!(fits, Ledger::fitted(floors(), Spare::None).prepare(&requests).left_out.is_empty());
     }
 
     /// A slower switch, a sooner deadline, a larger burst and one flow more make nothing
@@ -154,13 +154,13 @@ fn spare() -> impl Strategy<Value = Spare> {
     prop_oneof![Just(Spare::None), Just(Spare::Shared)]
 }
 
-fn all_fit(floors: Vec<Stage>, requests: &[Request]) -> bool {
+pub(super) fn all_fit(floors: Vec<Stage>, requests: &[Request]) -> bool {
     let mut ledger = Ledger::fitted(floors, Spare::None);
     ledger.admit_all(requests.to_vec()).is_ok()
 }
 
 /// The ring with a budget of nothing for every class that can have promises.
-fn floors() -> Vec<Stage> {
+pub(super) fn floors() -> Vec<Stage> {
     ring().into_iter().map(without_budget).collect()
 }
 
@@ -168,7 +168,7 @@ fn switches_without_budgets(count: usize) -> Vec<Stage> {
     switches(count).into_iter().map(without_budget).collect()
 }
 
-fn without_budget(mut stage: Stage) -> Stage {
+pub(super) fn without_budget(mut stage: Stage) -> Stage {
     match &mut stage {
         Stage::Processing { budget, .. } => *budget = Delay::ZERO,
         Stage::Port { budgets, .. } => {
