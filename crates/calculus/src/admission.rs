@@ -37,6 +37,7 @@ mod ledger;
 mod load;
 pub mod modes;
 mod plan;
+mod quiet;
 mod refusal;
 mod remedies;
 mod request;

@@ -66,6 +66,12 @@ impl Reservations {
         self.ledger.guarantee_of(id)
     }
 
+    /// Returns how long after these flows have stopped nothing that they have sent plays a
+    /// role; nothing if that may be never.
+    pub(crate) fn quiet_after(&self, leaving: &[ReservationId]) -> Option<Delay> {
+        self.ledger.quiet_after(leaving)
+    }
+
     /// Returns the budgets that there are, to go back to.
     pub(crate) fn chosen(&self) -> Chosen {
         self.ledger.chosen()

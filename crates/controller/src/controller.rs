@@ -34,6 +34,7 @@ mod echoes;
 mod frames;
 mod inspection;
 mod intents;
+mod leaving;
 mod links;
 mod listing;
 mod mastery;
@@ -93,6 +94,7 @@ use crate::ways::KnownWays;
 use ageing::Unplugged;
 use applications::Loading;
 use intents::IntentDesk;
+use leaving::Leaving;
 use links::Operation;
 use memory::Memory;
 use modes::ModeDesk;
@@ -199,6 +201,7 @@ pub struct Controller {
     desired: Desired,
     reservations: Reservations,
     desk: Desk,
+    leaving: Leaving,
     intents: Intents,
     intent_desk: IntentDesk,
     settings_desk: SettingsDesk,
@@ -281,6 +284,7 @@ impl Controller {
             contests: Contests::default(),
             unplugged: Unplugged::default(),
             desk: Desk::default(),
+            leaving: Leaving::default(),
             intents: Intents::default(),
             intent_desk: IntentDesk::default(),
             settings_desk: SettingsDesk::default(),
@@ -337,6 +341,7 @@ impl Controller {
         if now >= self.deadline() {
             self.keep_time();
         }
+        self.release_some();
         self.judge_some();
         if !is_stored {
             self.ask_now();
@@ -369,6 +374,7 @@ impl Controller {
             self.reconciliation.deadline(),
             self.modes.deadline(),
             self.judging.deadline(self.now),
+            self.leaving.deadline(),
         ];
         let due = self.schedule.deadline();
         others.into_iter().flatten().fold(due, Instant::min)

@@ -483,7 +483,7 @@ impl Controller {
         self.let_go(id);
         self.record(id);
         if let Some(flow) = self.flows.remove(id) {
-            self.give_back(&flow);
+            self.leave(&flow);
             self.set_content_at_once(Subject::Flow(id), &Content::new());
             let name = flow.admission.requirement.name;
             self.outbox.notify(Event::Withdrawn { flow: id, name });

@@ -6,7 +6,7 @@ use controller::northbound::{Decision, FlowSummary, Protection, Traffic};
 use controller::refusal::Refusal;
 use controller::{Event, Reply, Request, Requirement};
 use proptest::prelude::*;
-use units::{DataSize, Delay};
+use units::{DataSize, Delay, Duration};
 
 use crate::fake::{Network, PROMISED, config, group, requirement};
 use crate::{DIAMOND, entries};
@@ -115,6 +115,34 @@ fn another_way_is_taken_where_the_usual_one_has_no_budgets() {
 
     assert_eq!(usual, ["s1", "s2", "s4"]);
     assert_eq!(hastiest.unwrap(), ["s1", "s3", "s4"]);
+}
+
+/// What a withdrawn flow has sent may be under way, so its room is not given to others at
+/// once. It is when that is over.
+#[test]
+fn the_room_of_a_withdrawn_flow_is_given_back_when_its_frames_are_gone() {
+    let large = |number| Requirement {
+        traffic: Traffic {
+            burst: DataSize::from_bytes(30_000),
+            largest_frame: DataSize::from_bytes(1_500),
+            smallest_frame: DataSize::from_bytes(1_500),
+            ..requirement("", 1, &[3], group(number)).traffic
+        },
+        ..wanted(&format!("large{number}"), number, 6_000)
+    };
+    let mut network = fitted(3, &LINE);
+    network.admit(large(1)).unwrap();
+    let alone = |network: &mut Network| network.admit(large(2)).is_ok();
+    assert!(!alone(&mut network), "there is no room for both");
+
+    network.request(Request::Withdraw("large1".into()));
+    let at_once = alone(&mut network);
+    network.pass(Duration::from_ms(6));
+    let after_its_guarantee = alone(&mut network);
+    network.pass(Duration::from_secs(1));
+
+    assert!(!at_once && !after_its_guarantee);
+    assert!(alone(&mut network));
 }
 
 proptest! {
