@@ -227,7 +227,10 @@ fn merged(one: &Request, other: &Request) -> Option<Request> {
     }
     if contract(one) == contract(other) {
         let deadline = one.deadline.min(other.deadline);
+        // Beside a peak, the size bounds how many frames come at once (`plan`).
+        let smallest_frame = one.smallest_frame.min(other.smallest_frame);
         return Some(Request {
+            smallest_frame,
             deadline,
             ..likened
         });
@@ -372,6 +375,25 @@ mod tests {
         assert_eq!(refused.together, [EMERGENCY]);
         for ((_, case), (_, before)) in ledger.cases().zip(untouched.cases()) {
             assert_eq!(case, before);
+        }
+    }
+
+    /// Their number is the same by contract, and what a peak lets through at once is not.
+    #[test]
+    fn a_flow_may_send_the_smaller_frames_of_either_mode() {
+        let size = |bytes| Request {
+            peak: Some(TokenBucket::new(BitRate::from_mbps(1_000), FRAME)),
+            frames: Some(FrameBucket {
+                rate_per_second: 1_000,
+                burst: 10,
+            }),
+            smallest_frame: DataSize::from_bytes(bytes),
+            ..of_rate(50)
+        };
+        let (small, large) = (size(84), size(1_000));
+
+        for (one, other) in [(&small, &large), (&large, &small)] {
+            assert_eq!(merged(one, other), Some(small.clone()));
         }
     }
 
