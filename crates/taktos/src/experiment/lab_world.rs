@@ -28,9 +28,9 @@ use super::plan::{port_address, switch_config};
 use super::world::{Observed, World};
 use super::{ExperimentError, capture};
 
-/// How many entries a flow may have in one switch: with its answers, on its way and
+/// How many entries a flow may have in one switch: with its answers and guards, on its way and
 /// on two others, while it changes from one to the next.
-const ENTRIES_PER_FLOW: usize = 8;
+const ENTRIES_PER_FLOW: usize = 12;
 /// Room for what the controller itself wants.
 const OTHER_ENTRIES: usize = 256;
 /// The most entries of all switches together, some 900 bytes each.
