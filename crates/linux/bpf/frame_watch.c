@@ -23,8 +23,8 @@ MAP(processors);
 MAP(spans);
 
 /* The same numbers stand in `frame_watch.rs`. */
-#define LEAST_NS 50000ULL
-#define SPANS_EACH 32768U
+#define LEAST_NS 20000ULL
+#define SPANS_EACH 1048576U
 /* Numbers of soft interrupts: linux/interrupt.h. */
 #define NET_TX 2ULL
 #define NET_RX 3ULL

@@ -75,8 +75,8 @@ pub(crate) static CLASS: Table = Table {
                 Shape::Delay(Zero::Refused),
             ]),
             "the most delay that one port may add: one for all, or one for each rate of links, \
-             such as { \"100 Mbit/s\" = \"300 us\", \"1 Gbit/s\" = \"40 us\" }; default chosen by \
-             the admission",
+             such as { \"100 Mbit/s\" = \"300 us\", \"1 Gbit/s\" = \"40 us\" }: the least that \
+             the admission chooses, by default nothing",
         ),
     ],
 };
@@ -154,8 +154,8 @@ pub(crate) static ADMISSION: Table = Table {
         "processing_budget",
         Optional,
         Shape::Delay(Zero::Refused),
-        "the most delay that the processing stage of a switch may add; default chosen by the \
-         admission",
+        "the most delay that the processing stage of a switch may add: the least that the \
+         admission chooses, by default nothing",
     )],
 };
 

@@ -8,6 +8,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process;
 
 use measure::report::Report;
 use measure::reproduction::{Reproduction, documents, page};
@@ -176,15 +177,22 @@ fn clear_files(folder: &Path, extension: &str) -> io::Result<()> {
     }
 }
 
-/// Writes a file, or leaves none: half a report could be taken for one. What is no
-/// file, such as a device or a pipe, stays.
+/// Writes a file whole, or leaves the place as it was: half a report could be taken for
+/// one. What is no file, such as a device or a pipe, is written to as it is.
 pub(super) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    fs::write(path, text).inspect_err(|_| {
-        let kind = path.symlink_metadata().map(|path| path.file_type());
-        if kind.is_ok_and(|kind| kind.is_file() || kind.is_symlink()) {
-            // Who cannot remove it is told already that there is no report.
-            let _ = fs::remove_file(path);
-        }
+    // Where it leads is what is written, not the link.
+    let there = path.canonicalize();
+    let path = there.as_deref().unwrap_or(path);
+    if path.exists() && !path.is_file() {
+        return fs::write(path, text);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", process::id()));
+    let part = path.with_file_name(name);
+    let written = fs::write(&part, text).and_then(|()| fs::rename(&part, path));
+    written.inspect_err(|_| {
+        // Who cannot remove it is told already that nothing was written.
+        let _ = fs::remove_file(&part);
     })
 }
 
@@ -232,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_for_which_there_is_no_space_is_not_left_half_written() {
+    fn what_is_no_file_is_written_to_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("report.json");
         std::os::unix::fs::symlink("/dev/full", &file).unwrap();
@@ -240,6 +248,19 @@ mod tests {
         let written = super::write_whole(&file, "{}");
 
         assert_eq!(written.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
-        assert!(file.symlink_metadata().is_err());
+        assert!(file.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(folder.path().read_dir().unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_take_its_place_is_not_left_beside() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("report.json");
+        std::fs::create_dir(&taken).unwrap();
+        std::fs::write(taken.join("other"), "").unwrap();
+
+        assert!(super::write_whole(&taken, "{}").is_err());
+
+        assert_eq!(folder.path().read_dir().unwrap().count(), 1);
     }
 }

@@ -52,6 +52,32 @@ fn what_is_certified_is_proven_and_any_change_is_refused() {
     }
 }
 
+/// A limit of the length of files stands for a disk that is full.
+#[test]
+fn a_certificate_for_which_there_is_no_space_leaves_the_one_that_was_there() {
+    let workplace = Workplace::new();
+    let file = scenario("refused.toml");
+    let taktos = env!("CARGO_BIN_EXE_taktos");
+    workplace.write("certificate.json", "the one before");
+    let limited =
+        format!("trap '' XFSZ; ulimit -f 1; exec {taktos} certify {file} --out certificate.json");
+
+    let mut shell = std::process::Command::new("sh");
+    let shell = shell
+        .args(["-c", &limited])
+        .current_dir(workplace.path("."));
+    let output = shell.output().unwrap();
+
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot write certificate.json"), "{said}");
+    let left = std::fs::read_to_string(workplace.path("certificate.json"));
+    assert_eq!(left.unwrap(), "the one before");
+    let parts = workplace.path(".").read_dir().unwrap();
+    let parts = parts.filter(|it| it.as_ref().unwrap().path().extension() == Some("part".as_ref()));
+    assert_eq!(parts.count(), 0);
+}
+
 /// A board that may be flooded promises nothing, and nobody asked it to.
 const FLOODED_ASIDE: &str = r#"
 [scenario]
