@@ -13,7 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use crate::document::{Changes, Flow, Level};
+use crate::document::{Certificate, Changes, Flow};
 use crate::map::{LONGEST_PS, Map, Node};
 use crate::reason::Reason;
 use crate::stages::Stages;
@@ -31,6 +31,13 @@ const SIGNALS_AT_ONCE: u128 = 17;
 const NOT_OVERTAKEN: u128 = 2 * 1_542 * 8;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
+/// Returns whether something is promised while the level changes: signals of the change
+/// are then part of what is promised.
+pub fn is_promised(certificate: &Certificate) -> bool {
+    let above = |flow: &Flow| flow.demand.levels.iter().skip(1).any(Option::is_some);
+    certificate.network.changes == Changes::Switches && certificate.flows.iter().any(above)
+}
+
 /// Returns how late a change of level may make a frame, in picoseconds; nothing if no
 /// promise covers a change.
 ///
@@ -39,16 +46,16 @@ const PS_PER_SECOND: u128 = 1_000_000_000_000;
 /// If that cannot be said.
 pub fn lateness(
     map: &Map<'_>,
-    levels: &[Level],
+    certificate: &Certificate,
     lowest: &Stages<'_>,
 ) -> Result<u64, (String, Reason)> {
     let here = |reason| ("change of level".to_owned(), reason);
     let changes = map.network().changes;
-    if (changes == Changes::Nobody) != (levels.len() == 1) {
+    if (changes == Changes::Nobody) != (certificate.levels.len() == 1) {
         let what = "somebody changes the level exactly where there are several";
         return Err(here(Reason::Senseless(what)));
     }
-    if changes != Changes::Switches {
+    if !is_promised(certificate) {
         return Ok(0);
     }
     let switches = map.network().switches.len();

@@ -81,7 +81,7 @@ pub fn check(certificate: &Certificate) -> Result<Proven, Vec<Objection>> {
     for level in levels {
         at_levels.push(Stages::new(&map, level).map_err(alone)?);
     }
-    let lateness = change::lateness(&map, levels, &at_levels[0]).map_err(alone)?;
+    let lateness = change::lateness(&map, certificate, &at_levels[0]).map_err(alone)?;
     let roads = roads(certificate, &map)?;
     if certificate.network.changes == Changes::Switches {
         let ports: Vec<_> = roads.iter().map(|ways| ports_of(ways, &map)).collect();
@@ -300,7 +300,7 @@ impl Proof<'_> {
     /// Adds the processors that signals of a change of level pass: the budgets there, at
     /// the lowest level, are part of how late a change may be.
     fn add_signals(&self, level: usize, stages: &Stages<'_>, arrivals: &mut Arrivals) {
-        if level == 0 && self.certificate.network.changes == Changes::Switches {
+        if level == 0 && change::is_promised(self.certificate) {
             let switches = 0..self.certificate.network.switches.len();
             let processors = switches.map(|switch| (stages.map.processor(switch), None));
             arrivals.promised.extend(processors);

@@ -180,6 +180,13 @@ pub enum Constraint {
         /// The class.
         class: u8,
     },
+    /// Signals of a change of level have to pass a processor that may work without end on
+    /// what nothing is promised for: whoever keeps a ledger for each level finds that.
+    #[error(
+        "signals of a change of level pass it, and probes and traffic without promise alone may \
+         exceed its processor or its buffer"
+    )]
+    UnboundedChange,
     /// No way leads to the receiver.
     #[error("no way leads to the receiver")]
     NoWay,
@@ -203,6 +210,7 @@ impl Constraint {
             | Self::NoBudget { .. }
             | Self::Unbounded { .. }
             | Self::NotReserved { .. }
+            | Self::UnboundedChange
             | Self::Overtaken { .. }
             | Self::ForSignals { .. }
             | Self::NoWay => None,
@@ -247,6 +255,7 @@ impl Constraint {
             | Self::Frames { .. }
             | Self::FrameBuffer { .. }
             | Self::NotReserved { .. }
+            | Self::UnboundedChange
             | Self::Overtaken { .. }
             | Self::ForSignals { .. }
             | Self::NoWay => false,

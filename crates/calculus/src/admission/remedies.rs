@@ -305,6 +305,7 @@ fn next_rate(stage: &Stage, constraint: Constraint) -> Option<BitRate> {
         | Constraint::FrameRate { .. }
         | Constraint::FrameBuffer { .. }
         | Constraint::NotReserved { .. }
+        | Constraint::UnboundedChange
         | Constraint::Overtaken { .. }
         | Constraint::ForSignals { .. }
         | Constraint::NoWay => None,

@@ -27,7 +27,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use calculus::admission::{
-    Headroom, Ledger, MAX_DELAY, Refusal, Request, Stage, StageId, Tree, Unpromised,
+    Constraint, Headroom, Ledger, MAX_DELAY, Refusal, Request, Stage, StageId, Tree, Unpromised,
     suggest_budgets,
 };
 use units::Delay;
@@ -276,6 +276,7 @@ impl Reservations {
         ways: &Ways,
     ) -> Result<Delay, Box<Refused>> {
         let lateness = self.lateness(requirement);
+        self.bound_change(requirement, source, ways)?;
         self.reserve_queues(id, requirement, source, ways)?;
         let Some(modal) = &self.modal else {
             return Ok(Delay::ZERO);
@@ -325,6 +326,35 @@ impl Reservations {
                 ..request
             }),
             Place::Port(_) => None,
+        }
+    }
+
+    /// Sees to it that a change of level that may make the flow late has a bound: none of
+    /// the processors that its signals pass works without end on something else.
+    fn bound_change(
+        &mut self,
+        requirement: &Requirement,
+        source: PortId,
+        ways: &Ways,
+    ) -> Result<(), Box<Refused>> {
+        let Some(modal) = self.modal.as_ref() else {
+            return Ok(());
+        };
+        let unfit = modal
+            .unfit
+            .iter()
+            .map(|stage| self.places[stage.0 as usize]);
+        let mut switches = unfit.filter(|place| matches!(place, Place::Switch(_)));
+        match switches.next() {
+            Some(place) if self.lateness(requirement) > Delay::ZERO => Err(Box::new(Refused {
+                place: Some(place),
+                after: None,
+                level: None,
+                constraint: Constraint::UnboundedChange,
+                fits: Fits::default(),
+                asked: self.request(requirement, source, ways),
+            })),
+            Some(_) | None => Ok(()),
         }
     }
 

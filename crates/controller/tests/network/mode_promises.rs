@@ -10,7 +10,8 @@ use units::{BitRate, Delay};
 use crate::fake::{Network, PROMISED};
 use crate::modes::{give_class_7, modes, unprotected};
 
-const LINE: [(u64, u64); 2] = [(1, 2), (2, 3)];
+/// Flows go from the first to the third.
+const LINE: [(u64, u64); 3] = [(1, 2), (2, 3), (3, 4)];
 
 #[test]
 fn what_a_change_of_mode_takes_is_part_of_the_promise() {
@@ -38,10 +39,27 @@ fn no_flow_is_promised_the_queue_of_signals_where_a_change_is_bounded() {
     );
 }
 
+/// S2-8: the last switch of the line is not on the way of the flow, but signals pass it.
+#[test]
+fn nothing_is_promised_at_levels_where_a_processor_does_not_keep_up_with_the_signals() {
+    let [quick, slow] = [3, 1_000].map(Delay::from_us);
+    let promised = |bound, per_frame| promised_beside(per_frame, bound, PROMISED);
+
+    let bounded = promised(Delay::from_us(1_000), slow);
+
+    assert!(promised(Delay::from_us(1_000), quick).is_ok());
+    assert!(promised(Delay::ZERO, slow).is_ok());
+    let said = bounded.unwrap_err().to_string();
+    assert!(
+        said.contains("cannot take it: signals of a change of level pass it"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_flow_has_to_fit_at_every_level_and_while_it_changes() {
     let fits = |strategy| {
-        let mut network = Network::with(3, &LINE, |config| {
+        let mut network = Network::with(4, &LINE, |config| {
             let mut modes = modes(strategy);
             let serve = Treatment::Serve {
                 class: None,
@@ -67,8 +85,15 @@ fn a_flow_has_to_fit_at_every_level_and_while_it_changes() {
 /// Asks for the critical flow where a change has this bound, and the flow this class at the
 /// higher level.
 fn promised_with(bound: Delay, class: u8) -> Result<Accepted, Refusal> {
-    let mut network = Network::with(3, &LINE, |config| {
+    promised_beside(Delay::from_us(3), bound, class)
+}
+
+/// Does so where a frame occupies the last switch, which is not on the way, for so long.
+fn promised_beside(per_frame: Delay, bound: Delay, class: u8) -> Result<Accepted, Refusal> {
+    let mut network = Network::with(4, &LINE, |config| {
         give_class_7(config);
+        let last = config.switches.values_mut().last().unwrap();
+        last.processing.as_mut().unwrap().per_frame = per_frame;
         let mut modes = modes(Strategy::Taktos);
         modes.change_bound = bound;
         let flows = modes.flows.values_mut();

@@ -311,6 +311,7 @@ fn at_refusing_stage(company: &Company, constraint: &Constraint) -> Vec<String> 
         | Constraint::Frames { .. }
         | Constraint::FrameBuffer { .. }
         | Constraint::NotReserved { .. }
+        | Constraint::UnboundedChange
         | Constraint::Overtaken { .. }
         | Constraint::ForSignals { .. }
         | Constraint::NoWay
