@@ -28,6 +28,7 @@ const MANY: u32 = 1_000_000;
 const HOPS: u32 = 6;
 const DECISIONS: u32 = 200_000;
 const SEARCHES: u32 = 50_000;
+const CHOICES: u32 = 200;
 const BATCHES: u32 = 2_000;
 /// Decisions that are timed together by divan, and requests of a batch.
 const BATCH: u32 = 100;
@@ -77,8 +78,8 @@ fn print_decisions() {
     });
 }
 
-/// How long it takes to choose budgets anew for one flow more, with nothing to spare and
-/// with what the deadlines leave shared out.
+/// How long one flow more takes where budgets follow the flows, with nothing to spare and
+/// with what the deadlines leave shared out, and how often it needs others.
 fn print_fits() {
     for flows in [10_000, RESIDENT] {
         for spare in [Spare::None, Spare::Shared] {
@@ -92,11 +93,37 @@ fn print_fits() {
             for request in requests {
                 ledger.admit(request).expect("budgets are chosen for it");
             }
-            let name = format!("budgets chosen anew beside {flows} flows, spare {spare:?}");
-            print_percentiles(&name, 5, in_time, |request| {
-                divan::black_box(ledger.prepare(&[request]));
+            let slower = ledger.slowdown().expect("budgets follow the flows");
+            println!(
+                "beside {flows} flows, spare {spare:?}: processors may be {slower} times as slow"
+            );
+            let before = ledger.choices();
+            print_percentiles("  one flow more", CHOICES, more, |request| {
+                ledger.admit(request).expect("there are budgets for it");
+            });
+            println!("  budgets were chosen {} times", ledger.choices() - before);
+            print_percentiles("  one that is refused", 5, impossible, |request| {
+                ledger.admit(request).expect_err("its deadline is too soon");
             });
         }
+    }
+}
+
+/// Returns a flow beside those that are resident.
+fn more(at: u32) -> Request {
+    let request = in_time(at);
+    Request {
+        burst: request.burst + DataSize::from_bytes(u64::from(at % 1_000)),
+        deadline: Delay::from_us(2_500),
+        ..request
+    }
+}
+
+/// Returns a flow for which there are no budgets.
+fn impossible(at: u32) -> Request {
+    Request {
+        deadline: Delay::from_us(60),
+        ..in_time(at)
     }
 }
 

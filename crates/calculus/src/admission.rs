@@ -31,6 +31,7 @@ mod competitors;
 mod copies;
 mod explanation;
 mod fit;
+mod groups;
 mod growth;
 mod largest;
 mod ledger;

@@ -1,39 +1,48 @@
-//! Flows that go the same ways in the same class, taken as one.
-//!
-//! What such flows bring to a stage grows alike: the windows of [`Plan`] depend on
-//! ways, class and budgets, not on contracts, so the sum of what they bring is what
-//! the sum of their contracts brings. Rounded up once instead of for each flow,
-//! which is made good by a bit and a millionth of a frame for each flow but one:
-//! the sum is never less than that of the single flows.
-//!
-//! [`Plan`]: super::plan::Plan
+//! Several flows of the same ways and class as one (`groups`), while budgets are chosen.
 
 use std::collections::BTreeMap;
 
 use units::{DataSize, Delay};
 
+use super::ledger::FlowId;
 use super::plan::Sent;
 use super::request::{Redundant, Request, Tree};
 use super::stage::FailureId;
 use crate::bounds::processing::FrameBucket;
 use crate::min_plus::TokenBucket;
 
+/// A flow that has a promise, or the place of one that asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    Promised(FlowId),
+    Asked(usize),
+}
+
 /// Flows that nothing tells apart but their contracts and deadlines.
 #[derive(Clone, Debug)]
 pub(super) struct Aggregate<'a> {
     /// The flow with the soonest deadline.
     pub(super) hastiest: &'a Request,
-    /// The place of that flow in the list they were taken from.
-    pub(super) place: usize,
+    pub(super) who: Who,
     /// The largest frame of all.
     pub(super) largest_frame: DataSize,
+    pub(super) contracts: Contracts,
+    /// What the ledger has reserved for those of them that have a promise.
+    pub(super) standing: Vec<Sent<'a>>,
+    /// Whether what they bring together is another thing.
+    pub(super) is_joined: bool,
+}
+
+/// What flows bring together as they leave their senders.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contracts {
     traffic: TokenBucket,
     frames: FrameBucket,
     peak: Option<(TokenBucket, FrameBucket)>,
 }
 
 /// What has to be the same.
-type Ways<'a> = (
+pub(super) type Ways<'a> = (
     u8,
     Delay,
     bool,
@@ -42,22 +51,22 @@ type Ways<'a> = (
     Option<&'a Redundant>,
 );
 
-/// Returns the aggregates of `requests`, in the order in which their first flows
-/// stand there.
+/// Returns the aggregates of `requests`, which ask for a promise, in the order in which
+/// their first flows stand there.
 pub(super) fn aggregate<'a>(requests: impl IntoIterator<Item = &'a Request>) -> Vec<Aggregate<'a>> {
     let mut places: BTreeMap<Ways<'a>, usize> = BTreeMap::new();
     let mut aggregates: Vec<Aggregate<'a>> = Vec::new();
     for (place, request) in requests.into_iter().enumerate() {
         let known = places.entry(ways(request)).or_insert(aggregates.len());
         match aggregates.get_mut(*known) {
-            Some(aggregate) => aggregate.join(request, place),
-            None => aggregates.push(Aggregate::of(request, place)),
+            Some(aggregate) => aggregate.join(request, Who::Asked(place)),
+            None => aggregates.push(Aggregate::of(request, Who::Asked(place))),
         }
     }
     aggregates
 }
 
-fn ways(request: &Request) -> Ways<'_> {
+pub(super) fn ways(request: &Request) -> Ways<'_> {
     (
         request.class,
         request.initial,
@@ -69,45 +78,95 @@ fn ways(request: &Request) -> Ways<'_> {
 }
 
 impl<'a> Aggregate<'a> {
-    /// Returns the aggregate of one flow, which stands at a place of a list.
-    pub(super) fn of(request: &'a Request, place: usize) -> Self {
+    /// Returns the aggregate of one flow.
+    pub(super) fn of(request: &'a Request, who: Who) -> Self {
+        let mut alone = Self {
+            hastiest: request,
+            who,
+            largest_frame: request.largest_frame,
+            contracts: Contracts::of(request),
+            standing: Vec::new(),
+            is_joined: false,
+        };
+        alone.stand(request, who);
+        alone
+    }
+
+    /// Adds a flow that goes the same ways.
+    pub(super) fn join(&mut self, request: &'a Request, who: Who) {
+        self.contracts = self.contracts.and(Contracts::of(request));
+        self.largest_frame = self.largest_frame.max(request.largest_frame);
+        self.is_joined = true;
+        self.stand(request, who);
+        if request.deadline < self.hastiest.deadline {
+            (self.hastiest, self.who) = (request, who);
+        }
+    }
+
+    /// Notes whether something is reserved for a flow by itself.
+    fn stand(&mut self, request: &'a Request, who: Who) {
+        match who {
+            Who::Promised(_) => self.standing.push(Sent::new(request, request.traffic())),
+            Who::Asked(_) => self.is_joined = true,
+        }
+    }
+
+    /// Returns what all of them bring.
+    pub(super) fn sent(&self) -> Sent<'a> {
+        self.contracts.sent(self.hastiest, self.largest_frame)
+    }
+}
+
+impl Contracts {
+    pub(super) fn of(request: &Request) -> Self {
         let (traffic, frames, peak) = Sent::new(request, request.traffic()).buckets();
         Self {
-            hastiest: request,
-            place,
-            largest_frame: request.largest_frame,
             traffic,
             frames,
             peak,
         }
     }
 
-    fn join(&mut self, request: &'a Request, place: usize) {
-        let (traffic, frames, peak) = Sent::new(request, request.traffic()).buckets();
-        (self.traffic, self.frames) = plus((self.traffic, self.frames), (traffic, frames));
-        self.peak = self.peak.zip(peak).map(|(ours, its)| plus(ours, its));
-        self.largest_frame = self.largest_frame.max(request.largest_frame);
-        if request.deadline < self.hastiest.deadline {
-            (self.hastiest, self.place) = (request, place);
+    /// Returns the sum of two, with what may be rounded up twice where they are two.
+    pub(super) fn and(self, more: Self) -> Self {
+        let plus = |(bits, frames): (TokenBucket, FrameBucket), (more_bits, more_frames)| {
+            let (bit, millionth) = rounding();
+            (bits + more_bits + bit, frames + more_frames + millionth)
+        };
+        let (traffic, frames) = plus((self.traffic, self.frames), (more.traffic, more.frames));
+        Self {
+            traffic,
+            frames,
+            peak: self.peak.zip(more.peak).map(|(ours, its)| plus(ours, its)),
         }
     }
 
-    /// Returns what all of them bring.
-    pub(super) fn sent(&self) -> Sent<'a> {
+    /// Takes a part out of a sum again.
+    pub(super) fn without(self, part: Self) -> Self {
+        let less = |(bits, frames): (TokenBucket, FrameBucket), (less_bits, less_frames)| {
+            let (bit, millionth) = rounding();
+            (bits - less_bits - bit, frames - less_frames - millionth)
+        };
+        let (traffic, frames) = less((self.traffic, self.frames), (part.traffic, part.frames));
+        Self {
+            traffic,
+            frames,
+            peak: self.peak.zip(part.peak).map(|(ours, its)| less(ours, its)),
+        }
+    }
+
+    /// Returns what flows bring that go the ways of `request`.
+    pub(super) fn sent(self, request: &Request, largest_frame: DataSize) -> Sent<'_> {
         let together = (self.traffic, self.frames);
-        Sent::of_many(self.hastiest, self.largest_frame, together, self.peak)
+        Sent::of_many(request, largest_frame, together, self.peak)
     }
 }
 
-/// Returns the sum of two, and what is rounded up twice where they are two.
-fn plus(
-    (traffic, frames): (TokenBucket, FrameBucket),
-    (more, more_frames): (TokenBucket, FrameBucket),
-) -> (TokenBucket, FrameBucket) {
+/// Returns what may be rounded up twice where two flows are counted apart.
+fn rounding() -> (TokenBucket, FrameBucket) {
     let millionth = FrameBucket {
         rate_per_second: 0,
         burst: 1,
     };
-    let bit = TokenBucket::once(DataSize::from_bits(1));
-    (traffic + more + bit, frames + more_frames + millionth)
+    (TokenBucket::once(DataSize::from_bits(1)), millionth)
 }

@@ -10,7 +10,7 @@
 
 use units::Delay;
 
-use super::aggregate::Aggregate;
+use super::aggregate::{Aggregate, Who};
 pub use super::growth::Headroom;
 use super::growth::least_budgets;
 use super::load::StageLoad;
@@ -70,10 +70,11 @@ fn grow(
     }
     // Each by itself: together they would be rounded up a little more.
     let requests = requests.iter().enumerate();
-    let singly = requests.map(|(place, request)| Aggregate::of(request, place));
-    let mut grown = least_budgets(&stages, unpromised, singly.collect(), headroom).ok()?;
-    grown.iter_mut().for_each(drop_idle_classes);
-    Some(grown)
+    let singly = requests.map(|(place, request)| Aggregate::of(request, Who::Asked(place)));
+    let grown = least_budgets(&stages, unpromised, singly.collect(), headroom).ok()?;
+    let mut stages = grown.stages;
+    stages.iter_mut().for_each(drop_idle_classes);
+    Some(stages)
 }
 
 /// Returns what all flows reserve if the budgets are those of `stages`, or
@@ -90,10 +91,7 @@ pub(super) fn loads_of(
     }
     for request in requests {
         plan.draw(request, request.traffic(), stages).ok()?;
-        for reservation in &plan.reservations {
-            let at = reservation.stage.index();
-            loads[at].reserve(reservation, &stages[at]);
-        }
+        plan.reserve(&mut loads, stages);
     }
     Some(loads)
 }

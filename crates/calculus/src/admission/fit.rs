@@ -13,11 +13,13 @@
 //! "Budgets that follow the flows").
 
 use std::fmt;
+use std::sync::Arc;
 
 use units::Delay;
 
-use super::aggregate::aggregate;
-use super::growth::{Headroom, Unsolvable, least_budgets, needed_budget};
+use super::aggregate::Who;
+use super::groups::Groups;
+use super::growth::{Grown, Headroom, Unsolvable, larger_budgets, least_budgets, needed_budget};
 use super::largest::Largest;
 use super::ledger::{FlowId, Ledger};
 use super::load::StageLoad;
@@ -86,11 +88,12 @@ pub enum Spare {
 #[derive(Clone, Debug)]
 pub struct Chosen {
     stages: Vec<Stage>,
-    fit: Option<Fit>,
+    slowdown: Slowdown,
+    choices: u64,
 }
 
 /// What a ledger knows that fits its budgets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Fit {
     /// The stages with the least budgets that they are to have.
     pub(super) floors: Vec<Stage>,
@@ -99,6 +102,10 @@ pub(super) struct Fit {
     slowdown: Slowdown,
     /// How often budgets have been chosen.
     choices: u64,
+    /// What is promised, by ways.
+    pub(super) groups: Groups,
+    /// Whether budgets may be too small for what is not promised, if processors are slower.
+    starts_from_nothing: bool,
 }
 
 /// Steps in which the largest slowdown is looked for: 64 to the power of 1/1024 is
@@ -128,6 +135,8 @@ impl Ledger {
             spare,
             slowdown: Slowdown::MOST,
             choices: 0,
+            groups: Groups::default(),
+            starts_from_nothing: false,
         });
         ledger
     }
@@ -152,20 +161,21 @@ impl Ledger {
     pub fn chosen(&self) -> Chosen {
         Chosen {
             stages: self.stages.clone(),
-            fit: self.fit.clone(),
+            slowdown: self.slowdown().unwrap_or(Slowdown::NONE),
+            choices: self.choices(),
         }
     }
 
     /// Goes back to budgets that there were when no fewer flows were promised. Stages
     /// that have been added since keep theirs.
     pub fn choose_again(&mut self, before: &Chosen) {
-        let (Some(fit), Some(then)) = (&mut self.fit, &before.fit) else {
+        let Some(fit) = self.fit.as_mut() else {
             return;
         };
-        if fit.choices == then.choices {
+        if fit.choices == before.choices {
             return;
         }
-        (fit.slowdown, fit.choices) = (then.slowdown, then.choices);
+        (fit.slowdown, fit.choices) = (before.slowdown, before.choices);
         for (stage, then) in self.stages.iter_mut().zip(&before.stages) {
             stage.clone_from(then);
         }
@@ -177,6 +187,11 @@ impl Ledger {
     /// budgets are fixed they stay as they are, and nobody is left out.
     pub fn prepare(&mut self, expected: &[Request]) -> Largest {
         if self.fit.is_none() {
+            return Largest::default();
+        }
+        let is_valid = |request: &Request| self.plan.validate(request, &self.stages).is_ok();
+        if expected.iter().all(is_valid) && self.refit(&expected.iter().collect::<Vec<_>>()).is_ok()
+        {
             return Largest::default();
         }
         let largest = self.largest(expected);
@@ -194,7 +209,7 @@ impl Ledger {
     pub(super) fn can_fit(&mut self, with: &[&Request]) -> bool {
         let is_valid = |request: &&Request| self.plan.validate(request, &self.stages).is_ok();
         let valid = with.iter().all(is_valid);
-        valid && self.least_with(with, Slowdown::NONE).is_ok()
+        valid && (self.larger_with(with).is_some() || self.least_with(with, Slowdown::NONE).is_ok())
     }
 
     /// Chooses budgets for all that is promised and `with` beside it, which is valid.
@@ -203,14 +218,66 @@ impl Ledger {
     ///
     /// Why there are none. Nothing has changed then.
     pub(super) fn refit(&mut self, with: &[&Request]) -> Result<(), Refusal> {
-        let (slowdown, stages) = self.fit_with(with)?;
-        self.stages = stages;
-        self.reserve_all();
+        let (slowdown, grown) = self.fit_with(with)?;
+        self.stages = grown.stages;
+        self.loads = grown.loads;
         if let Some(fit) = &mut self.fit {
             fit.slowdown = slowdown;
             fit.choices += 1;
+            fit.starts_from_nothing = false;
+            fit.groups.gather(&self.flows);
         }
+        self.release_asked(with);
         Ok(())
+    }
+
+    /// Takes back what has been reserved for `asked`, as one with the groups of the same
+    /// ways.
+    fn release_asked(&mut self, asked: &[&Request]) {
+        let Some(fit) = &self.fit else {
+            return;
+        };
+        let joined = fit.groups.aggregates(&self.flows, asked);
+        for aggregate in joined.iter().filter(|aggregate| aggregate.is_joined) {
+            let drawn = self.plan.draw_sent(aggregate.sent(), &self.stages);
+            drawn.expect("budgets are chosen so that every deadline holds");
+            self.plan.release(&mut self.loads, &self.stages);
+            for sent in &aggregate.standing {
+                let drawn = self.plan.draw_sent(*sent, &self.stages);
+                drawn.expect("budgets are chosen so that every deadline holds");
+                self.plan.reserve(&mut self.loads, &self.stages);
+            }
+        }
+    }
+
+    /// Takes a flow out of the group for which something is reserved; returns whether it
+    /// was in one.
+    pub(super) fn leave_group(&mut self, id: FlowId, request: &Arc<Request>) -> bool {
+        let Some(mut fit) = self.fit.take() else {
+            return false;
+        };
+        let group = fit.groups.group_of(id, request);
+        let is_grouped = group.is_some();
+        if let Some(group) = group {
+            let drawn = self.plan.draw_sent(group.sent(), &self.stages);
+            drawn.expect("what is promised keeps its deadline");
+            self.plan.release(&mut self.loads, &self.stages);
+        }
+        if let Some(left) = fit.groups.leave(id, request, &self.flows) {
+            let drawn = self.plan.draw_sent(left.sent(), &self.stages);
+            drawn.expect("what is promised keeps its deadline");
+            self.plan.reserve(&mut self.loads, &self.stages);
+        }
+        self.fit = Some(fit);
+        is_grouped
+    }
+
+    /// Has budgets be chosen from nothing the next time: something counts at a stage that
+    /// was not there when they were chosen for slower processors.
+    pub(super) fn start_from_nothing(&mut self) {
+        if let Some(fit) = &mut self.fit {
+            fit.starts_from_nothing = true;
+        }
     }
 
     /// Gives a processor the budget that it needs for what it does without promise.
@@ -231,9 +298,14 @@ impl Ledger {
 
     /// Returns budgets for all that is promised and `with` beside it, and how much
     /// slower processors may be with them.
-    pub(super) fn fit_with(&self, with: &[&Request]) -> Result<(Slowdown, Vec<Stage>), Refusal> {
+    pub(super) fn fit_with(&self, with: &[&Request]) -> Result<(Slowdown, Grown), Refusal> {
+        if let Some(fit) = &self.fit
+            && let Some(larger) = self.larger_with(with)
+        {
+            return Ok((fit.slowdown, larger));
+        }
         let least = self.least_with(with, Slowdown::NONE);
-        let least = least.map_err(|unsolvable| self.refusal_of(unsolvable))?;
+        let least = least.map_err(Self::refusal_of)?;
         let spare = self.fit.as_ref().map_or(Spare::None, |fit| fit.spare);
         match spare {
             Spare::None => Ok((Slowdown::NONE, least)),
@@ -242,24 +314,24 @@ impl Ledger {
     }
 
     /// Returns the budgets with which processors may be slowest, from the least.
-    fn roomiest(&self, with: &[&Request], least: Vec<Stage>) -> (Slowdown, Vec<Stage>) {
-        if let Ok(stages) = self.least_with(with, Slowdown::MOST) {
-            return (Slowdown::MOST, stages);
+    fn roomiest(&self, with: &[&Request], least: Grown) -> (Slowdown, Grown) {
+        if let Ok(grown) = self.least_with(with, Slowdown::MOST) {
+            return (Slowdown::MOST, grown);
         }
         let steps = match (self.flows() + with.len()) * self.stages.len() > MANY * 100 {
             true => FEW_STEPS,
             false => STEPS,
         };
-        let (mut holds, mut stages) = (Slowdown::NONE, least);
+        let (mut holds, mut grown) = (Slowdown::NONE, least);
         let mut fails = Slowdown::MOST;
         for _ in 0..steps {
             let middle = holds.between(fails);
             match self.least_with(with, middle) {
-                Ok(roomier) => (holds, stages) = (middle, roomier),
+                Ok(roomier) => (holds, grown) = (middle, roomier),
                 Err(_) => fails = middle,
             }
         }
-        (holds, stages)
+        (holds, grown)
     }
 
     /// Returns the stages as they are, with the least budgets that do if processors
@@ -268,23 +340,42 @@ impl Ledger {
         &self,
         with: &[&Request],
         slower: Slowdown,
-    ) -> Result<Vec<Stage>, Unsolvable> {
-        let floors = self.fit.as_ref().map_or(&self.stages, |fit| &fit.floors);
-        let slowed: Vec<_> = floors.iter().map(|stage| slowed(stage, slower)).collect();
+    ) -> Result<Grown, Unsolvable> {
+        let Some(fit) = &self.fit else {
+            unreachable!("budgets that are fixed are not chosen");
+        };
+        let slowed: Vec<_> = fit.floors.iter().map(|it| slowed(it, slower)).collect();
         let unpromised: Vec<(StageId, FrameBucket)> = self.unpromised_work().collect();
-        let resident = self.requests().map(|(_, request)| request);
-        let all = resident.chain(with.iter().copied());
-        let chosen = least_budgets(&slowed, &unpromised, aggregate(all), Headroom::default())?;
-        let stages = floors.iter().zip(&chosen);
-        Ok(stages
-            .map(|(floor, chosen)| with_budgets_of(floor, chosen))
-            .collect())
+        let all = fit.groups.aggregates(&self.flows, with);
+        let grown = least_budgets(&slowed, &unpromised, all, Headroom::default())?;
+        Ok(as_fast_as(&fit.floors, grown))
+    }
+
+    /// Returns the stages as they are, with budgets from those that there are, that do for
+    /// `with` as well and for processors as slow as they may be now; nothing if that was
+    /// not found.
+    fn larger_with(&self, with: &[&Request]) -> Option<Grown> {
+        let fit = self.fit.as_ref()?;
+        if fit.starts_from_nothing || fit.choices == 0 {
+            return None;
+        }
+        let slowed: Vec<_> = self
+            .stages
+            .iter()
+            .map(|it| slowed(it, fit.slowdown))
+            .collect();
+        let all = fit.groups.aggregates(&self.flows, with);
+        let grown = larger_budgets(&slowed, self.loads.clone(), all).ok()?;
+        Some(as_fast_as(&fit.floors, grown))
     }
 
     /// Returns the refusal for the want of budgets.
-    fn refusal_of(&self, unsolvable: Unsolvable) -> Refusal {
-        let Unsolvable { request, breach } = unsolvable;
-        let flow = request.and_then(|place| self.ids().nth(place));
+    fn refusal_of(unsolvable: Unsolvable) -> Refusal {
+        let Unsolvable { who, breach } = unsolvable;
+        let flow = match who {
+            Some(Who::Promised(id)) => Some(id),
+            Some(Who::Asked(_)) | None => None,
+        };
         Refusal {
             flow,
             ..breach.refuse(Fits::default())
@@ -298,14 +389,16 @@ impl Ledger {
         for (stage, frames) in unpromised {
             self.loads[stage.index()].add_unpromised(frames);
         }
-        for request in self.flows.values() {
-            let drawn = self.plan.draw(request, request.traffic(), &self.stages);
+        let Some(mut fit) = self.fit.take() else {
+            unreachable!("budgets that are fixed are not chosen");
+        };
+        fit.groups.gather(&self.flows);
+        for sent in fit.groups.sent() {
+            let drawn = self.plan.draw_sent(sent, &self.stages);
             drawn.expect("budgets are chosen so that every deadline holds");
-            for reservation in &self.plan.reservations {
-                let at = reservation.stage.index();
-                self.loads[at].reserve(reservation, &self.stages[at]);
-            }
+            self.plan.reserve(&mut self.loads, &self.stages);
         }
+        self.fit = Some(fit);
     }
 
     /// Returns whether so few flows are promised that it may be looked for what would
@@ -338,6 +431,16 @@ pub(super) fn slowed(stage: &Stage, slower: Slowdown) -> Stage {
         Stage::Port { .. } => {}
     }
     stage
+}
+
+/// Returns what was found for slower processors, with those that there are.
+fn as_fast_as(stages: &[Stage], grown: Grown) -> Grown {
+    let stages = stages.iter().zip(&grown.stages);
+    let stages = stages.map(|(stage, chosen)| with_budgets_of(stage, chosen));
+    Grown {
+        stages: stages.collect(),
+        loads: grown.loads,
+    }
 }
 
 /// Returns a stage as it is, with the budgets of another.

@@ -6,10 +6,14 @@
 //! to have, `D <- max(D, F(D))` climbs to the least of them, or until a deadline is
 //! missed: then no delays admit the flows. A stage whose arrivals have not changed
 //! is not looked at again, and flows of the same ways climb as one.
+//!
+//! The climb may begin with delays that admit most of the flows, and with what these
+//! reserve: then it looks at nothing but what the others change. From there it may miss
+//! the least delays if these are smaller, so it may fail where one from nothing does not.
 
 use units::Delay;
 
-use super::aggregate::Aggregate;
+use super::aggregate::{Aggregate, Who};
 use super::check::{stage_fits, worst_delay};
 use super::load::StageLoad;
 use super::plan::Plan;
@@ -34,15 +38,23 @@ pub struct Headroom {
 /// Why there are no delays with which flows bound each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unsolvable {
-    /// The place of the request whose deadline would be missed, if it is a matter of
-    /// one.
-    pub(super) request: Option<usize>,
+    /// Whose deadline would be missed, if it is a matter of one.
+    pub(super) who: Option<Who>,
     /// What would not hold.
     pub(super) breach: Breach,
 }
 
+/// Delays with which flows bound each other, and what they reserve then.
+#[derive(Clone, Debug)]
+pub(super) struct Grown {
+    pub(super) stages: Vec<Stage>,
+    pub(super) loads: Vec<StageLoad>,
+}
+
 /// Delays on their way to the least that hold.
 struct Growth<'a> {
+    /// The delays from which they began.
+    first: Vec<Stage>,
     stages: Vec<Stage>,
     loads: Vec<StageLoad>,
     aggregates: Vec<Growing<'a>>,
@@ -50,14 +62,17 @@ struct Growth<'a> {
     through: Vec<Vec<usize>>,
     /// Stages to which more comes than when they were last looked at.
     changed: Vec<bool>,
+    /// Stages that have been looked at.
+    looked_at: Vec<bool>,
     plan: Plan,
     headroom: Headroom,
 }
 
-/// An aggregate, and what it reserves with the delays reached so far.
+/// An aggregate, and what it reserves with the delays reached so far: what its flows had
+/// reserved before, where nothing is said.
 struct Growing<'a> {
     aggregate: Aggregate<'a>,
-    reservations: Vec<Reservation>,
+    reservations: Option<Vec<Reservation>>,
 }
 
 /// Returns `stages` with the least budgets, none smaller than it is, with which all
@@ -72,27 +87,48 @@ pub(super) fn least_budgets(
     unpromised: &[(StageId, FrameBucket)],
     aggregates: Vec<Aggregate<'_>>,
     headroom: Headroom,
-) -> Result<Vec<Stage>, Unsolvable> {
-    let mut growth = Growth::new(stages, unpromised, aggregates, headroom)?;
-    for _ in 0..ROUNDS {
-        if !growth.climb()? {
-            return growth.finish();
+) -> Result<Grown, Unsolvable> {
+    let mut loads: Vec<_> = stages.iter().map(StageLoad::nothing).collect();
+    for (id, frames) in unpromised {
+        loads[id.index()].add_unpromised(*frames);
+    }
+    let mut growth = Growth::new(stages, loads, aggregates, headroom);
+    growth.changed.fill(true);
+    for growing in &mut growth.aggregates {
+        growing.reservations = Some(Vec::new());
+    }
+    (0..growth.aggregates.len()).try_for_each(|number| growth.draw(number))?;
+    growth.end()
+}
+
+/// Returns `stages` with budgets, none smaller than it is, with which all flows, which
+/// are valid, fit. Those of them that have a promise keep the budgets of `stages` among
+/// themselves, and `loads` is what they have reserved.
+///
+/// # Errors
+///
+/// What keeps it from being possible with budgets that are no smaller.
+pub(super) fn larger_budgets(
+    stages: &[Stage],
+    loads: Vec<StageLoad>,
+    aggregates: Vec<Aggregate<'_>>,
+) -> Result<Grown, Unsolvable> {
+    let mut growth = Growth::new(stages, loads, aggregates, Headroom::default());
+    for number in 0..growth.aggregates.len() {
+        if growth.aggregates[number].aggregate.is_joined {
+            growth.draw(number)?;
         }
     }
-    Err(Unsolvable::of(growth.hopeless()))
+    growth.end()
 }
 
 impl<'a> Growth<'a> {
     fn new(
         stages: &[Stage],
-        unpromised: &[(StageId, FrameBucket)],
+        loads: Vec<StageLoad>,
         aggregates: Vec<Aggregate<'a>>,
         headroom: Headroom,
-    ) -> Result<Self, Unsolvable> {
-        let mut loads: Vec<_> = stages.iter().map(StageLoad::nothing).collect();
-        for (id, frames) in unpromised {
-            loads[id.index()].add_unpromised(*frames);
-        }
+    ) -> Self {
         let mut through = vec![Vec::new(); stages.len()];
         for (number, aggregate) in aggregates.iter().enumerate() {
             for stage in aggregate.hastiest.stages() {
@@ -104,19 +140,29 @@ impl<'a> Growth<'a> {
         }
         let growing = aggregates.into_iter().map(|aggregate| Growing {
             aggregate,
-            reservations: Vec::new(),
+            reservations: None,
         });
-        let mut growth = Self {
+        Self {
+            first: stages.to_vec(),
             stages: stages.to_vec(),
             loads,
             aggregates: growing.collect(),
             through,
-            changed: vec![true; stages.len()],
+            changed: vec![false; stages.len()],
+            looked_at: vec![false; stages.len()],
             plan: Plan::new(stages.len()),
             headroom,
-        };
-        (0..growth.aggregates.len()).try_for_each(|number| growth.draw(number))?;
-        Ok(growth)
+        }
+    }
+
+    /// Climbs until nothing changes.
+    fn end(mut self) -> Result<Grown, Unsolvable> {
+        for _ in 0..ROUNDS {
+            if !self.climb()? {
+                return self.finish();
+            }
+        }
+        Err(Unsolvable::of(self.hopeless()))
     }
 
     /// Gives every stage to which more comes the budgets that it needs, and lets what
@@ -128,6 +174,7 @@ impl<'a> Growth<'a> {
             if !std::mem::take(&mut self.changed[at]) {
                 continue;
             }
+            self.looked_at[at] = true;
             let stage = self.grown(at)?;
             if stage != self.stages[at] {
                 self.stages[at] = stage;
@@ -149,24 +196,27 @@ impl<'a> Growth<'a> {
             aggregate,
             reservations,
         } = &mut self.aggregates[number];
+        let reserved = match reservations.take() {
+            Some(reserved) => reserved,
+            None => stood(aggregate, &mut self.plan, &self.first),
+        };
         let drawn = self.plan.draw_sent(aggregate.sent(), &self.stages);
         drawn.map_err(|breach| Unsolvable {
-            request: Some(aggregate.place),
+            who: Some(aggregate.who),
             breach,
         })?;
-        if *reservations == self.plan.reservations {
-            return Ok(());
+        if reserved != self.plan.reservations {
+            for reservation in &reserved {
+                let at = reservation.stage.index();
+                self.loads[at].release(reservation, &self.stages[at]);
+            }
+            for reservation in &self.plan.reservations {
+                let at = reservation.stage.index();
+                self.loads[at].reserve(reservation, &self.stages[at]);
+                self.changed[at] = true;
+            }
         }
-        for reservation in &*reservations {
-            let at = reservation.stage.index();
-            self.loads[at].release(reservation, &self.stages[at]);
-        }
-        reservations.clone_from(&self.plan.reservations);
-        for reservation in &*reservations {
-            let at = reservation.stage.index();
-            self.loads[at].reserve(reservation, &self.stages[at]);
-            self.changed[at] = true;
-        }
+        *reservations = Some(self.plan.reservations.clone());
         Ok(())
     }
 
@@ -211,20 +261,33 @@ impl<'a> Growth<'a> {
     }
 
     /// Returns the stages with their budgets, if the buffers are large enough.
-    fn finish(self) -> Result<Vec<Stage>, Unsolvable> {
-        for (at, load) in self.loads.iter().enumerate() {
+    fn finish(self) -> Result<Grown, Unsolvable> {
+        let loads = self.loads.iter().zip(&self.looked_at).enumerate();
+        for (at, (load, _)) in loads.filter(|(_, (_, looked_at))| **looked_at) {
             stage_fits(id(at), &self.stages, load, 0).map_err(Unsolvable::of)?;
         }
-        Ok(self.stages)
+        Ok(Grown {
+            stages: self.stages,
+            loads: self.loads,
+        })
     }
+}
+
+/// Returns what is reserved for the flows of an aggregate that have a promise, with the
+/// budgets of `stages`.
+fn stood(aggregate: &Aggregate<'_>, plan: &mut Plan, stages: &[Stage]) -> Vec<Reservation> {
+    let mut stood = Vec::new();
+    for sent in &aggregate.standing {
+        let drawn = plan.draw_sent(*sent, stages);
+        drawn.expect("what is promised keeps its deadline");
+        stood.extend_from_slice(&plan.reservations);
+    }
+    stood
 }
 
 impl Unsolvable {
     const fn of(breach: Breach) -> Self {
-        Self {
-            request: None,
-            breach,
-        }
+        Self { who: None, breach }
     }
 }
 

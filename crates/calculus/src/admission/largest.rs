@@ -12,6 +12,7 @@
 //! each costs any set one flow. A conflict is found by halving: what does not fit is one
 //! half beside what is needed of the other (QuickXplain, Junker 2004).
 
+use super::aggregate::Who;
 use super::fit::Slowdown;
 use super::ledger::Ledger;
 use super::request::Request;
@@ -93,13 +94,15 @@ impl Ledger {
         let is_valid = |at: &usize| self.plan.validate(&requests[*at], &self.stages).is_ok();
         let (mut there, mut out): (Vec<usize>, Vec<usize>) =
             (0..requests.len()).partition(is_valid);
-        let residents = self.flows();
         loop {
             let with: Vec<_> = there.iter().map(|at| &requests[*at]).collect();
             let Err(unsolvable) = self.least_with(&with, Slowdown::NONE) else {
                 break;
             };
-            let late = unsolvable.request.and_then(|at| at.checked_sub(residents));
+            let late = match unsolvable.who {
+                Some(Who::Asked(at)) => Some(at),
+                Some(Who::Promised(_)) | None => None,
+            };
             let passes = |request: &&Request| {
                 let stage = unsolvable.breach.stage;
                 stage.is_none_or(|stage| request.stages().any(|passed| passed == stage))

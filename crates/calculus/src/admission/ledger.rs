@@ -1,11 +1,12 @@
 //! The book of promises: what has been promised, and what still can be.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use units::{BitRate, DataSize, Delay};
 
 use super::check::{plan_fits, plan_holds, stage_fits};
 use super::fit::Fit;
+use super::groups::Flows;
 use super::load::StageLoad;
 use super::plan::Plan;
 use super::refusal::{Breach, Fits, Refusal};
@@ -37,7 +38,7 @@ pub struct Admitted {
 pub struct Ledger {
     pub(super) stages: Vec<Stage>,
     pub(super) loads: Vec<StageLoad>,
-    pub(super) flows: BTreeMap<FlowId, Request>,
+    pub(super) flows: Flows,
     pub(super) next: u64,
     pub(super) plan: Plan,
     /// How budgets are chosen, unless they are fixed.
@@ -56,7 +57,7 @@ impl Ledger {
         stages.iter().for_each(Stage::assert_within_limits);
         Self {
             loads: stages.iter().map(StageLoad::nothing).collect(),
-            flows: BTreeMap::new(),
+            flows: Flows::new(),
             next: 0,
             plan: Plan::new(stages.len()),
             stages,
@@ -92,7 +93,7 @@ impl Ledger {
     /// Returns what the flow `id` has asked for.
     #[must_use]
     pub fn request(&self, id: FlowId) -> Option<&Request> {
-        self.flows.get(&id)
+        self.flows.get(&id).map(Arc::as_ref)
     }
 
     /// Returns the number of flows that have a promise.
@@ -119,11 +120,11 @@ impl Ledger {
         if self.fit.is_none() || breach.constraint.is_overload() {
             return Err(breach.refuse(self.search_fits(request)));
         }
-        let (_, stages) = self.fit_with(&[request]).map_err(|refusal| Refusal {
+        let (_, grown) = self.fit_with(&[request]).map_err(|refusal| Refusal {
             fits: self.search_fits(request),
             ..refusal
         })?;
-        let drawn = self.plan.draw(request, request.traffic(), &stages);
+        let drawn = self.plan.draw(request, request.traffic(), &grown.stages);
         drawn.expect("budgets are chosen so that every deadline holds");
         Ok(self.guarantee())
     }
@@ -180,10 +181,7 @@ impl Ledger {
     /// Enters the flow whose plan has just been found to fit.
     fn enter(&mut self, request: Request) -> Admitted {
         let guarantee = self.guarantee();
-        for reservation in &self.plan.reservations {
-            let at = reservation.stage.index();
-            self.loads[at].reserve(reservation, &self.stages[at]);
-        }
+        self.plan.reserve(&mut self.loads, &self.stages);
         let id = FlowId(self.next);
         self.next += 1;
         let admitted = Admitted {
@@ -192,7 +190,10 @@ impl Ledger {
             leaves: self.base_leaves(),
             alternatives: self.worst_by_alternative(&request),
         };
-        self.flows.insert(id, request);
+        self.flows.insert(id, Arc::new(request));
+        if let Some(fit) = &mut self.fit {
+            fit.groups.singles.insert(id);
+        }
         admitted
     }
 
@@ -201,13 +202,12 @@ impl Ledger {
     pub fn withdraw(&mut self, id: FlowId) -> Option<Request> {
         let request = self.flows.remove(&id)?;
         // What it reserved follows from the request and the budgets that there are.
-        let drawn = self.plan.draw(&request, request.traffic(), &self.stages);
-        drawn.expect("it was drawn when it was admitted");
-        for reservation in &self.plan.reservations {
-            let at = reservation.stage.index();
-            self.loads[at].release(reservation, &self.stages[at]);
+        if !self.leave_group(id, &request) {
+            let drawn = self.plan.draw(&request, request.traffic(), &self.stages);
+            drawn.expect("it was drawn when it was admitted");
+            self.plan.release(&mut self.loads, &self.stages);
         }
-        Some(request)
+        Some(Arc::unwrap_or_clone(request))
     }
 
     /// Counts work for which nothing is promised at a processing stage.
@@ -231,6 +231,7 @@ impl Ledger {
     ) -> Result<(), Breach> {
         let at = stage.index();
         self.loads[at].add_unpromised(frames);
+        self.start_from_nothing();
         let fits = stage_fits(stage, &self.stages, &self.loads[at], 0);
         let fits = fits.or_else(|breach| match self.fit.is_some() {
             true => {
@@ -267,7 +268,8 @@ impl Ledger {
     }
 
     pub(super) fn requests(&self) -> impl Iterator<Item = (FlowId, &Request)> {
-        self.flows.iter().map(|(id, request)| (*id, request))
+        let flows = self.flows.iter();
+        flows.map(|(id, request)| (*id, request.as_ref()))
     }
 
     pub(super) fn load(&self, stage: StageId) -> &StageLoad {
@@ -347,10 +349,14 @@ impl Ledger {
 }
 
 /// Two ledgers are equal if they have the same stages, promises and sums; how
-/// many promises have been made and taken back does not matter.
+/// many promises have been made and taken back does not matter. Where budgets follow
+/// the flows, sums follow from who came since they were last chosen, which does not
+/// matter either.
 impl PartialEq for Ledger {
     fn eq(&self, other: &Self) -> bool {
-        self.stages == other.stages && self.loads == other.loads && self.flows == other.flows
+        self.stages == other.stages
+            && self.flows == other.flows
+            && (self.fit.is_some() || self.loads == other.loads)
     }
 }
 

@@ -20,6 +20,7 @@
 use units::{DataSize, Delay};
 
 use super::copies::{self, Passing};
+use super::load::StageLoad;
 use super::refusal::{Breach, Constraint};
 use super::request::{Hop, Malformed, Redundant, Request, Tree};
 use super::reservation::{Arrival, Part, Reservation, Share};
@@ -119,6 +120,22 @@ impl Plan {
     pub(super) fn add_stage(&mut self) {
         self.in_base.marks.push((0, 0));
         self.in_alternative.marks.push((0, 0));
+    }
+
+    /// Reserves what has been drawn.
+    pub(super) fn reserve(&self, loads: &mut [StageLoad], stages: &[Stage]) {
+        for reservation in &self.reservations {
+            let at = reservation.stage.index();
+            loads[at].reserve(reservation, &stages[at]);
+        }
+    }
+
+    /// Takes back what has been drawn, and was reserved.
+    pub(super) fn release(&self, loads: &mut [StageLoad], stages: &[Stage]) {
+        for reservation in &self.reservations {
+            let at = reservation.stage.index();
+            loads[at].release(reservation, &stages[at]);
+        }
     }
 
     /// Returns when frames reach the receivers: first on the base tree, then

@@ -109,9 +109,10 @@ impl Ledger {
             .collect();
         let unpromised: Vec<_> = self.unpromised_work().collect();
         let none = Headroom::default();
-        let Ok(stages) = least_budgets(&slowed, &unpromised, aggregate(patient), none) else {
+        let Ok(grown) = least_budgets(&slowed, &unpromised, aggregate(patient), none) else {
             return (Vec::new(), flows);
         };
+        let stages = grown.stages;
         let mut plan = Plan::new(stages.len());
         flows.into_iter().partition(|(_, request)| {
             let drawn = plan.draw(request, request.traffic(), &stages);

@@ -92,8 +92,8 @@ fn promised_with(bound: Delay, class: u8) -> Result<Accepted, Refusal> {
 fn promised_beside(per_frame: Delay, bound: Delay, class: u8) -> Result<Accepted, Refusal> {
     let mut network = Network::with(4, &LINE, |config| {
         give_class_7(config);
-        let last = config.switches.values_mut().last().unwrap();
-        last.processing.as_mut().unwrap().per_frame = per_frame;
+        let last = config.switches.values_mut().last().expect("four switches");
+        last.processing.as_mut().expect("it has one").per_frame = per_frame;
         let mut modes = modes(Strategy::Taktos);
         modes.change_bound = bound;
         let flows = modes.flows.values_mut();

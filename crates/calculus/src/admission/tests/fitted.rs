@@ -3,13 +3,15 @@
 use proptest::prelude::*;
 
 use super::super::fit::{Slowdown, Spare};
+use super::super::load::StageLoad;
+use super::super::plan::{Plan, Sent};
 use super::properties::{flow, flows, ring};
 use super::*;
 
 proptest! {
     /// Whatever was admitted and withdrawn: every flow keeps its deadline, every stage
-    /// its budgets, and what is reserved is what the same flows reserve of a ledger
-    /// that never had other budgets.
+    /// its budgets, what is reserved is what groups and single flows bring, the same
+    /// flows fit a ledger that never had other budgets, and who is refused has none.
     #[test]
     fn any_history_keeps_every_deadline_and_every_budget(
         history in prop::collection::vec((flow(), any::<bool>(), any::<prop::sample::Index>()), 1..16),
@@ -18,8 +20,13 @@ proptest! {
         let mut ledger = Ledger::fitted(floors(), spare);
         let mut there: Vec<(FlowId, Request)> = Vec::new();
         for (request, withdraws, which) in history {
-            if let Ok(admitted) = ledger.admit(request.clone()) {
-                there.push((admitted.id, request));
+            match ledger.admit(request.clone()) {
+                Ok(admitted) => there.push((admitted.id, request)),
+                Err(_) => {
+                    let mut all: Vec<_> = there.iter().map(|(_, it)| it.clone()).collect();
+                    all.push(request);
+                    prop_assert!(!all_fit(floors(), &all), "it was refused and has budgets");
+                }
             }
             if withdraws && !there.is_empty() {
                 let (id, _) = there.remove(which.index(there.len()));
@@ -34,9 +41,7 @@ proptest! {
                 }
                 fixed.admit(request.clone()).unwrap();
             }
-            for stage in (0..ledger.stages().len()).map(|at| StageId(u32::try_from(at).unwrap())) {
-                prop_assert_eq!(ledger.load(stage), fixed.load(stage));
-            }
+            prop_assert_eq!(&ledger.loads, &recounted(&ledger));
         }
     }
 
@@ -148,6 +153,20 @@ fn nothing_slower_than_the_most_is_looked_for() {
 
     assert_eq!(ledger.slowdown(), Some(Slowdown::MOST));
     assert_eq!(Slowdown::MOST.to_string(), "64.0");
+}
+
+/// Returns what groups and those in none reserve with the budgets that there are.
+fn recounted(ledger: &Ledger) -> Vec<StageLoad> {
+    let groups = &ledger.fit.as_ref().unwrap().groups;
+    let mut loads: Vec<_> = ledger.stages.iter().map(StageLoad::nothing).collect();
+    let mut plan = Plan::new(loads.len());
+    let singles = groups.singles.iter().map(|id| &ledger.flows[id]);
+    let singles = singles.map(|request| Sent::new(request, request.traffic()));
+    for sent in groups.sent().chain(singles) {
+        plan.draw_sent(sent, &ledger.stages).unwrap();
+        plan.reserve(&mut loads, &ledger.stages);
+    }
+    loads
 }
 
 fn spare() -> impl Strategy<Value = Spare> {
