@@ -1,8 +1,9 @@
-//! `cargo xtask certificates` and `cargo xtask promises`: the long forms of two tests
-//! that draw networks from seeds, released and on two threads.
+//! `cargo xtask certificates`, `promises` and `admissible`: the long forms of tests that
+//! draw networks from seeds, released and on two threads.
 //!
-//! The one has what `taktos certify` writes verified, the other has an adversary look for
-//! a frame that is later than promised. Both end at the first seed that shows a mistake.
+//! The first has what `taktos certify` writes verified, the second has an adversary look
+//! for a frame that is later than promised, the third holds that what is admissible
+//! follows from the set of flows alone. All end at the first seed that shows a mistake.
 
 use std::process::ExitCode;
 
@@ -36,6 +37,14 @@ pub const PROMISES: Job = Job {
     target: "soundness",
     test: "adversary::of_many_networks_none_breaks_a_promise",
     networks: "10000",
+};
+/// What is admissible follows from the set of flows alone, and less is never harder.
+pub const ADMISSIBLE: Job = Job {
+    name: "admissible",
+    package: "calculus",
+    target: "soundness",
+    test: "one_truth::of_many_sets_all_are_judged_alike",
+    networks: "100000",
 };
 
 impl Job {

@@ -68,6 +68,9 @@ usage: cargo xtask JOB
       [--networks NUMBER]  networks (10,000) with flows that move, second copies and
       [--first SEED] [--seed SEED]
                      changes of mode, on two threads; --seed takes one
+  admissible         holds drawn sets of flows (100,000) to one truth: in any order, made
+      [--networks NUMBER]  harder, with flows that come and go, on two threads; --seed
+      [--first SEED] [--seed SEED]  takes one
   modes              leads random networks (10,000) through violations, restarts, cuts,
       [--seeds NUMBER]   lost and forged signals: do all end in one mode? --seed shows one
       [--first SEED] [--seed SEED]
@@ -109,6 +112,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["soundness", words @ ..] => soundness::run(&workspace, words),
         ["certificates", words @ ..] => drawn::CERTIFICATES.run(&workspace, words),
         ["promises", words @ ..] => drawn::PROMISES.run(&workspace, words),
+        ["admissible", words @ ..] => drawn::ADMISSIBLE.run(&workspace, words),
         ["modes", words @ ..] => modes::run(&workspace, words),
         ["repeat-run", words @ ..] => repeat_run::run(&workspace, words),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),

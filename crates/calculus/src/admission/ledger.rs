@@ -167,8 +167,10 @@ impl Ledger {
             fits: self.search_fits(request),
             ..refusal
         })?;
-        let fits = self.fits(request, request.traffic());
-        fits.map_err(|breach| breach.refuse(Fits::default()))
+        // Flows that go the same ways were counted as one, and it rounds otherwise to look
+        // again at each by itself.
+        let drawn = self.plan.draw(request, request.traffic(), &self.stages);
+        drawn.map_err(|breach| breach.refuse(Fits::default()))
     }
 
     /// Promises `request`, which is valid, what it asks for, without a look for
@@ -234,10 +236,13 @@ impl Ledger {
         self.start_from_nothing();
         let fits = stage_fits(stage, &self.stages, &self.loads[at], 0);
         let fits = fits.or_else(|breach| match self.fit.is_some() {
-            true => {
-                let made = self.make_room_for_unpromised(stage).ok_or(breach);
-                made.and_then(|()| stage_fits(stage, &self.stages, &self.loads[at], 0))
-            }
+            true => match self.make_room_for_unpromised(stage) {
+                Some(()) if self.flows.is_empty() => {
+                    stage_fits(stage, &self.stages, &self.loads[at], 0)
+                }
+                Some(()) => Ok(()),
+                None => Err(breach),
+            },
             false => Err(breach),
         });
         fits.inspect_err(|_| self.loads[at].remove_unpromised(frames))

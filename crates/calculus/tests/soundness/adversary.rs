@@ -85,7 +85,7 @@ fn of_many_networks_none_breaks_a_promise() {
 }
 
 #[expect(clippy::disallowed_methods, reason = "replays one seed")]
-fn seeds(runs: u64) -> Range<u64> {
+pub fn seeds(runs: u64) -> Range<u64> {
     match std::env::var("TAKTOS_SEED") {
         Ok(seed) => {
             let seed = seed.parse().expect("a number");

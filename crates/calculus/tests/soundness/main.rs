@@ -7,6 +7,9 @@
 
 mod adversary;
 mod modes;
+mod one_truth;
+mod plain;
+mod shares;
 mod simulation;
 mod wiring;
 

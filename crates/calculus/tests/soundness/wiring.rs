@@ -32,6 +32,12 @@ pub struct Wiring {
 }
 
 impl Wiring {
+    /// Returns switches one behind the other.
+    pub fn row(switches: u64) -> Self {
+        let cables = (1..switches).map(|at| (at - 1, at)).collect();
+        Self { switches, cables }
+    }
+
     pub fn draw(shape: Shape, random: &mut Prng) -> Self {
         let switches = match shape {
             Shape::Tandem | Shape::Tree | Shape::Mesh => 2 + random.below(5),
@@ -112,7 +118,7 @@ impl Wiring {
     }
 
     /// Gives a flow a way around each cable on its own, as far as there are any.
-    fn restored(&self, mut flow: Request, random: &mut Prng) -> Request {
+    pub fn restored(&self, mut flow: Request, random: &mut Prng) -> Request {
         let ports = flow.base.hops.iter().map(|hop| u64::from(hop.stage.0));
         let hosts = self.switches + 2 * u64::try_from(self.cables.len()).unwrap();
         let cables: BTreeSet<u64> = ports
@@ -135,7 +141,7 @@ impl Wiring {
 
     /// Has each frame sent on another way as well, if there is one; the receivers, or
     /// the last switch, drop what comes second.
-    fn doubled(&self, mut flow: Request, random: &mut Prng) -> Request {
+    pub fn doubled(&self, mut flow: Request, random: &mut Prng) -> Request {
         let (from, to) = (self.first(&flow.base), self.last(&flow.base));
         let tree = self.way(from, to, random);
         if tree != flow.base {
