@@ -38,6 +38,7 @@ mod ledger;
 mod load;
 pub mod modes;
 mod plan;
+mod queues;
 mod quiet;
 mod refusal;
 mod remedies;

@@ -35,6 +35,17 @@ impl Reservations {
         self.ledger.prepare(requests)
     }
 
+    /// Returns a class for each of `requests`, of `classes` for those that are `free`, with
+    /// which more of them fit, where one is found. Nothing is reserved for them.
+    pub fn assign_classes(
+        &mut self,
+        requests: &[Request],
+        free: &[bool],
+        classes: &[u8],
+    ) -> Vec<u8> {
+        self.ledger.assign_classes(requests, free, classes)
+    }
+
     /// Returns the switches of the configuration with the budgets that there are.
     #[must_use]
     pub fn fitted(&self) -> BTreeMap<DatapathId, SwitchParameters> {

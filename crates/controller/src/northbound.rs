@@ -80,6 +80,16 @@ pub enum Request {
     /// Choose delay budgets for these flows, the most important first, where budgets are
     /// fitted; without flows, budgets stay as they are. Nothing is admitted.
     Prepare(Vec<Requirement>),
+    /// Say in which class each of these flows should travel, where budgets are fitted and
+    /// not all fit in their own. Nothing is admitted, and budgets stay as they are.
+    AssignClasses {
+        /// The flows, the most important first.
+        requirements: Vec<Requirement>,
+        /// Of each whether it may have another class; those of which nothing is said may not.
+        free: Vec<bool>,
+        /// The classes that it may have then.
+        classes: Vec<u8>,
+    },
     /// List the flows.
     Flows,
     /// List the flows with numbers above this one (0 for all), at most so many and
@@ -151,6 +161,8 @@ pub enum Reply {
     Withdrawn(FlowId),
     /// To [`Request::Prepare`]: the switches with the budgets that there are.
     Budgets(Box<Fitted>),
+    /// To [`Request::AssignClasses`]: a class for each flow, in their order.
+    Classes(Vec<u8>),
     /// To [`Request::Flows`] and [`Request::FlowsAfter`], by number; to
     /// [`Request::Flow`] with one flow.
     Flows(Vec<FlowSummary>),

@@ -42,6 +42,8 @@ pub struct Flow {
     pub destination: Destination,
     /// The class that it travels in.
     pub class: ClassIndex,
+    /// Whether nobody has named a class, so that it may travel in another one.
+    pub is_class_free: bool,
     /// How late a frame may be; never zero. Best-effort flows have none.
     pub deadline: Option<Duration>,
     /// How much it matters.

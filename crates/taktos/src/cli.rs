@@ -10,6 +10,7 @@ mod exit;
 mod explanation;
 mod measure;
 mod profile;
+mod queues;
 mod report_folder;
 mod reproduce;
 mod run;

@@ -21,6 +21,7 @@ mod outcome;
 pub mod places;
 pub mod plan;
 pub mod profiles;
+pub mod queues;
 mod route;
 pub mod sim_world;
 pub mod statement;

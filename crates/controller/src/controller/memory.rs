@@ -94,6 +94,7 @@ impl Controller {
             | Request::WhatIf(_)
             | Request::Withdraw(_)
             | Request::Prepare(_)
+            | Request::AssignClasses { .. }
             | Request::Flows
             | Request::FlowsAfter { .. }
             | Request::Flow(_)

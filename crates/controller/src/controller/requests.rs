@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use calculus::admission::Largest;
+use calculus::admission::{Largest, Request as Promise};
 
 use crate::admission::{Refused, ReservationId};
 use crate::budgets::Fitted;
@@ -148,6 +148,14 @@ impl Controller {
             Request::Prepare(requirements) => {
                 let fitted = self.prepare(&requirements);
                 self.outbox.reply(id, Reply::Budgets(Box::new(fitted)));
+            }
+            Request::AssignClasses {
+                requirements,
+                free,
+                classes,
+            } => {
+                let assigned = self.assign_classes(&requirements, &free, &classes);
+                self.outbox.reply(id, Reply::Classes(assigned));
             }
             Request::Flows => self.list_flows(id, FlowId(0), usize::MAX),
             Request::FlowsAfter { after, most } => {
@@ -314,6 +322,43 @@ impl Controller {
 
     /// Chooses budgets for the flows whose ways can be found.
     fn prepare(&mut self, requirements: &[Requirement]) -> Fitted {
+        let (places, requests) = self.on_usual_ways(requirements);
+        let largest = match requests.is_empty() {
+            true => Largest::default(),
+            false => self.reservations.prepare(&requests),
+        };
+        self.follow_budgets();
+        let placed = |among: Vec<usize>| among.into_iter().map(|at| places[at]).collect();
+        Fitted {
+            switches: self.reservations.fitted(),
+            left_out: placed(largest.left_out),
+            conflicts: largest.conflicts.into_iter().map(placed).collect(),
+        }
+    }
+
+    /// Returns a class for each requirement with which more of them fit, where one is found.
+    fn assign_classes(
+        &mut self,
+        requirements: &[Requirement],
+        free: &[bool],
+        of: &[u8],
+    ) -> Vec<u8> {
+        let (places, requests) = self.on_usual_ways(requirements);
+        let free: Vec<bool> = places
+            .iter()
+            .map(|place| free.get(*place) == Some(&true))
+            .collect();
+        let assigned = self.reservations.assign_classes(&requests, &free, of);
+        let mut classes: Vec<u8> = requirements.iter().map(|asked| asked.class).collect();
+        for (place, class) in places.into_iter().zip(assigned) {
+            classes[place] = class;
+        }
+        classes
+    }
+
+    /// Returns what is asked of the ledger for those requirements with a deadline of which
+    /// the usual way can be found, and their places.
+    fn on_usual_ways(&mut self, requirements: &[Requirement]) -> (Vec<usize>, Vec<Promise>) {
         let mut places = Vec::new();
         let mut requests = Vec::new();
         for (place, requirement) in requirements.iter().enumerate() {
@@ -326,17 +371,7 @@ impl Controller {
                 places.push(place);
             }
         }
-        let largest = match requests.is_empty() {
-            true => Largest::default(),
-            false => self.reservations.prepare(&requests),
-        };
-        self.follow_budgets();
-        let placed = |among: Vec<usize>| among.into_iter().map(|at| places[at]).collect();
-        Fitted {
-            switches: self.reservations.fitted(),
-            left_out: placed(largest.left_out),
-            conflicts: largest.conflicts.into_iter().map(placed).collect(),
-        }
+        (places, requests)
     }
 
     /// Checks what can be checked without looking for a way; returns the hosts.

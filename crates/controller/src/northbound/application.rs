@@ -98,6 +98,7 @@ impl Permission {
             | Request::Flow(_)
             | Request::Promises
             | Request::Prepare(_)
+            | Request::AssignClasses { .. }
             | Request::Intents => Self::SeeFlows,
             Request::AddIntents(intents) => match intents.iter().any(is_match_action) {
                 true => Self::WriteRules,

@@ -367,7 +367,8 @@ const CLASS_OF_FLOW: Key = key(
     Optional,
     Shape::Text,
     "its class; default by its kind: GOOSE `protection`, Sampled Values `sampled-values`, best effort \
-     `best-effort`, all others `control`",
+     `best-effort`, all others `control`; where not all flows fit, those without this key may travel \
+     in another one",
 );
 
 const CRITICALITY: Key = key(

@@ -200,6 +200,8 @@ impl Flows<'_> {
         let criticality = record.integer("criticality").unwrap_or(0);
         Some(Terms {
             class,
+            // The file says what the flow is.
+            is_class_free: false,
             deadline: flow.deadline,
             criticality: Criticality(u8::try_from(criticality).expect("the shape ends at 7")),
             protection: match flow.deadline {

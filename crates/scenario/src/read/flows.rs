@@ -51,6 +51,7 @@ pub(super) struct Flows<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Terms {
     pub(super) class: ClassIndex,
+    pub(super) is_class_free: bool,
     pub(super) deadline: Option<Duration>,
     pub(super) criticality: Criticality,
     pub(super) protection: Protection,
@@ -200,6 +201,7 @@ impl<'a> Flows<'a> {
             receivers,
             destination,
             class: terms.class,
+            is_class_free: terms.is_class_free,
             deadline: terms.deadline,
             criticality: terms.criticality,
             protection: terms.protection,
@@ -318,13 +320,15 @@ impl<'a> Flows<'a> {
         record: &Record<'_>,
         problems: &mut Problems,
     ) -> Option<Terms> {
-        let class = record.text("class").unwrap_or(kind.default_class());
+        let named = record.text("class");
+        let class = named.unwrap_or(kind.default_class());
         let class = self.class(class, record.place_of("class"), problems);
         let criticality = record.integer("criticality").unwrap_or(0);
         let (start, stop) = self.times(record, problems);
         let protection = protection(record, problems);
         Some(Terms {
             class: class?,
+            is_class_free: named.is_none(),
             deadline: record.time("deadline"),
             criticality: Criticality(u8::try_from(criticality).expect("the shape ends at 7")),
             protection,

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use super::exit::Exit;
 use super::report_folder::write_whole;
 use super::run::explain;
-use super::scenario_file;
 use super::screen::{self, say};
+use super::{queues, scenario_file};
 use crate::experiment::{Experiment, certificate};
 use crate::signature;
 
@@ -31,11 +31,15 @@ pub struct Certify {
 
 /// Admits the flows of a scenario and writes down what the promises rest on.
 pub fn certify(arguments: &Certify) -> Exit {
-    let scenario = match scenario_file::read(&arguments.file) {
+    let stop = AtomicBool::new(false);
+    let scenario = scenario_file::read(&arguments.file).and_then(|mut scenario| {
+        queues::settle(&mut scenario, &stop)?;
+        Ok(scenario)
+    });
+    let scenario = match scenario {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
-    let stop = AtomicBool::new(false);
     let experiment = Experiment::deciding(&scenario, &stop);
     let (admissions, promises) = match experiment.promises() {
         Ok(found) => found,

@@ -17,7 +17,7 @@ use units::Duration;
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Screen, say};
-use super::{LabEngine, Run, WorldName, profile, scenario_file};
+use super::{LabEngine, Run, WorldName, profile, queues, scenario_file};
 use crate::experiment::demand::Demand;
 use crate::experiment::{Carrying, Experiment, ExperimentError, Place, profiles};
 
@@ -67,6 +67,9 @@ pub fn run(arguments: &Run) -> Exit {
         profiles = profiles::as_written(&scenario);
     }
     let place = weighed;
+    if let Err(exit) = queues::settle(&mut scenario, &stop) {
+        return exit;
+    }
     let names = scenario.flows.iter().map(|flow| flow.name.clone());
     let mut screen = Screen::new(names.collect());
     let experiment = Experiment {

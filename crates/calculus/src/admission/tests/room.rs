@@ -10,6 +10,31 @@ use super::*;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
+    /// Never fewer fit than in their own classes, and who may not move stays.
+    #[test]
+    fn no_fewer_flows_fit_in_queues_by_deadline(
+        requests in flows(7),
+        free in prop::collection::vec(any::<bool>(), 7),
+    ) {
+        let free = &free[..requests.len()];
+        let left_out = |requests: &[Request]| {
+            Ledger::fitted(floors(), Spare::None).prepare(requests).left_out.len()
+        };
+
+        let classes = Ledger::fitted(floors(), Spare::None).assign_classes(&requests, free, &[4, 5, 6, 7]);
+
+        let moved: Vec<_> = requests.iter().zip(&classes).map(|(request, class)| Request {
+            class: *class,
+            ..request.clone()
+        }).collect();
+        let own: Vec<u8> = requests.iter().map(|request| request.class).collect();
+        prop_assert!(left_out(&moved) <= left_out(&requests));
+        prop_assert!(classes == own || left_out(&moved) < left_out(&requests));
+        for ((before, after), free) in own.iter().zip(&classes).zip(free) {
+            prop_assert!(*free || before == after);
+        }
+    }
+
     /// Held against every subset: what is chosen fits, none that fits has more flows than
     /// the conflicts say, and those are what they are called.
     #[test]
@@ -109,6 +134,42 @@ fn one_hasty_flow_does_not_keep_many_out() {
     assert_eq!(largest.conflicts.len(), 1);
     assert_eq!(largest.conflicts[0].len(), 2);
     assert!(largest.conflicts[0].contains(&0));
+}
+
+/// As above, where it does not matter in which of two queues flows travel: the hasty one
+/// gets the more urgent queue for itself, and flows that have to stay where they are do.
+#[test]
+fn a_hasty_flow_fits_in_a_more_urgent_queue_if_it_may() {
+    let in_class_4 = |deadline| Request {
+        class: 4,
+        deadline,
+        ..sampled_values(&[0, 1])
+    };
+    let mut requests = vec![in_class_4(Delay::from_us(2_000)); 13];
+    requests[0].class = 6;
+    let mut ledger = Ledger::fitted(floors_of_switch(), Spare::None);
+    let ahead = ledger
+        .admit_all(requests.clone())
+        .unwrap()
+        .swap_remove(0)
+        .id;
+    requests[0] = in_class_4(ledger.guarantee_of(ahead).unwrap());
+    let mut ledger = Ledger::fitted(floors_of_switch(), Spare::None);
+    let admitted = |requests: &[Request]| {
+        let largest = Ledger::fitted(floors_of_switch(), Spare::None).prepare(requests);
+        requests.len() - largest.left_out.len()
+    };
+
+    let free = ledger.assign_classes(&requests, &[true; 13], &[4, 6]);
+    let bound = ledger.assign_classes(&requests, &[false; 13], &[4, 6]);
+
+    assert!(admitted(&requests) < 13);
+    assert_eq!(bound, [4; 13]);
+    assert_eq!((free[0], &free[1..]), (6, [4; 12].as_slice()));
+    for (request, class) in requests.iter_mut().zip(free) {
+        request.class = class;
+    }
+    assert_eq!(admitted(&requests), 13);
 }
 
 /// 10,000 frames a second of 5 us each take 5 % of a processor's time.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use certificate::compare::Said;
 use certificate::document::{Demand, Flow, Protection};
@@ -11,8 +12,8 @@ use units::{DataSize, Delay};
 
 use super::super::client::failure::complain;
 use super::super::exit::Exit;
-use super::super::scenario_file;
 use super::super::screen::say;
+use super::super::{queues, scenario_file};
 use crate::client::access::{self, Access, AccessError};
 use crate::client::{ClientError, Controller};
 use crate::experiment::statement;
@@ -70,7 +71,8 @@ pub fn compare_with(certificate: &Certificate, to: &str, right: &Right) -> Resul
             left_out: &UNTOLD,
         });
     }
-    let scenario = scenario_file::read(Path::new(to))?;
+    let mut scenario = scenario_file::read(Path::new(to))?;
+    queues::settle(&mut scenario, &AtomicBool::new(false))?;
     let (network, demands) = (statement::network(&scenario), statement::demands(&scenario));
     let stated: Vec<&Demand> = certificate.flows.iter().map(|flow| &flow.demand).collect();
     let found: Vec<&Demand> = demands.iter().collect();
