@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod adversary;
+mod changing;
 mod modes;
 mod one_truth;
 mod plain;
@@ -633,17 +634,40 @@ fn emissions(flows: &[Request], random: &mut Prng) -> Vec<Emission> {
 }
 
 fn emissions_of(flows: &[Request], sendings: &[Sending], random: &mut Prng) -> Vec<Emission> {
+    let times: Vec<_> = sendings
+        .iter()
+        .map(|it| (it.phase_ps, SENDING_PS))
+        .collect();
+    emissions_in(flows, sendings, &times, random)
+}
+
+/// Lets every source send as soon as its bucket allows, from one time to another.
+fn emissions_over(flows: &[Request], times: &[(u64, u64)], random: &mut Prng) -> Vec<Emission> {
+    let sendings: Vec<_> = flows.iter().map(|_| Sending::draw(1, random)).collect();
+    emissions_in(flows, &sendings, times, random)
+}
+
+fn emissions_in(
+    flows: &[Request],
+    sendings: &[Sending],
+    times: &[(u64, u64)],
+    random: &mut Prng,
+) -> Vec<Emission> {
     let mut emissions = Vec::new();
-    for (flow, (request, sending)) in flows.iter().zip(sendings).enumerate() {
-        let mut now = sending.phase_ps;
+    let sources = flows.iter().zip(sendings).zip(times);
+    for (flow, ((request, sending), (from, until))) in sources.enumerate() {
+        let mut now = *from;
         let mut buckets = Bucket::all_of(request, now);
-        while now < SENDING_PS {
+        while now < *until {
             let size = match sending.sizes {
                 Sizes::Largest => request.largest_frame,
                 Sizes::Smallest => request.smallest_frame,
                 Sizes::Mixed => random.between(request.smallest_frame, request.largest_frame),
             };
             now = Bucket::take_from_all(&mut buckets, size, now);
+            if now >= *until {
+                break;
+            }
             emissions.push(Emission {
                 flow,
                 at_ps: now,

@@ -93,6 +93,19 @@ pub fn run(
     conditions: &Conditions,
     mut observe: impl FnMut(Observation),
 ) {
+    run_timed(stages, flows, emissions, conditions, |_, observation| {
+        observe(observation);
+    });
+}
+
+/// The same, and tells in picoseconds when each observation was made.
+pub fn run_timed(
+    stages: &[Stage],
+    flows: &[Request],
+    emissions: &[Emission],
+    conditions: &Conditions,
+    mut observe: impl FnMut(u64, Observation),
+) {
     let mut simulation = Simulation {
         stages,
         flows,
@@ -108,6 +121,7 @@ pub fn run(
         simulation.emit(number, *emission);
     }
     while let Some(((now, _), event)) = simulation.events.pop_first() {
+        let mut observe = |observation| observe(now, observation);
         match event {
             Event::Arrive(frame) => simulation.arrive(now, frame, &mut observe),
             Event::Done(stage) => simulation.done(now, stage, &mut observe),
