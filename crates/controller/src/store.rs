@@ -22,6 +22,9 @@ pub const MAX_VALUE_LENGTH: usize = 1 << 20;
 pub enum Key {
     /// The admission of the flow with this number.
     Admission(u32),
+    /// The admission of a flow that is gone, whose last frames may still play a role:
+    /// withdrawn, or moved elsewhere. Sorts behind those that are there.
+    Leaving(u32),
     /// A switch that was seen. Sorts before hosts and links, which need it.
     Switch(DatapathId),
     /// The host with this address, as somebody has named it.
@@ -42,6 +45,7 @@ pub enum Key {
 }
 
 const ADMISSION: u8 = b'a';
+const LEAVING: u8 = b'b';
 const INTENT: u8 = b'i';
 const SWITCH: u8 = b'd';
 const HOST: u8 = b'h';
@@ -57,6 +61,7 @@ impl Key {
     pub fn to_bytes(self) -> Vec<u8> {
         match self {
             Self::Admission(flow) => [&[ADMISSION][..], &flow.to_be_bytes()].concat(),
+            Self::Leaving(number) => [&[LEAVING][..], &number.to_be_bytes()].concat(),
             Self::Intent(intent) => [&[INTENT][..], &intent.to_be_bytes()].concat(),
             Self::Application(id) => [&[APPLICATION][..], &id.0.to_be_bytes()].concat(),
             Self::Mode => vec![MODE],
@@ -82,6 +87,9 @@ impl Key {
         match bytes {
             [ADMISSION, flow @ ..] => {
                 Some(Self::Admission(u32::from_be_bytes(flow.try_into().ok()?)))
+            }
+            [LEAVING, number @ ..] => {
+                Some(Self::Leaving(u32::from_be_bytes(number.try_into().ok()?)))
             }
             [INTENT, intent @ ..] => {
                 Some(Self::Intent(u32::from_be_bytes(intent.try_into().ok()?)))
@@ -169,6 +177,8 @@ mod tests {
         let keys = [
             Key::Admission(2),
             Key::Admission(0x0100),
+            Key::Leaving(1),
+            Key::Leaving(0x0100),
             Key::Switch(DatapathId(1)),
             Key::Switch(DatapathId(0x0100)),
             Key::Host(MacAddress([2, 0, 0, 0, 0, 1])),

@@ -227,13 +227,10 @@ impl Coming {
                 Back::WhenQuiet => self.ledger.quiet_after(&[id]),
                 Back::AtOnce => Some(Delay::ZERO),
             };
-            let Some(due) = quiet
-                .map(|quiet| since + quiet.as_ps())
-                .filter(|due| *due <= now)
-            else {
+            if quiet.is_none_or(|quiet| since + quiet.as_ps() > now) {
                 self.leaving.push((at, since));
                 continue;
-            };
+            }
             self.ledger.withdraw(id);
             self.ids[at] = None;
             self.history.found.given_back += 1;

@@ -2,16 +2,27 @@
 //!
 //! Where budgets are fitted, they are chosen for what is counted, and what a flow has sent
 //! lately has to be (`docs/promises.md`, "Budgets that follow the flows"). So what was
-//! reserved for a withdrawn flow is given back when nothing that it has sent can play a
-//! role. Flows leave in batches: those that are withdrawn meanwhile wait for the next, so
-//! that nobody waits for those who come later.
+//! reserved for a withdrawn flow, or for one whose host has moved, is given back when
+//! nothing that it has sent there can play a role. Flows leave in batches: those that are
+//! withdrawn meanwhile wait for the next, so that nobody waits for those who come later.
+//! A flow whose host has moved and for which there is no room beside what it had before is
+//! decided on again when that is given back.
+//!
+//! The store keeps them as long, so that a controller which begins anew counts them, too:
+//! they wait from its start on.
+
+use std::collections::BTreeMap;
 
 use units::{Duration, Instant};
 
 use crate::admission::ReservationId;
 use crate::flows::Flow;
+use crate::northbound::FlowId;
+use crate::record::Admission;
+use crate::store::{Key, StoreWrite};
 
 use super::Controller;
+use super::memory::Memory;
 
 /// How long until it is looked again where a stage may have no pause.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -25,11 +36,19 @@ pub(super) struct Leaving {
     next: Batch,
     /// When the first may be given back.
     due: Option<Instant>,
+    /// Under which numbers the store keeps flows that are about to be withdrawn.
+    numbers: BTreeMap<FlowId, u32>,
+    /// The number after the last that the store was given.
+    next_number: u32,
+    /// Flows whose hosts have moved, and for which there was no room.
+    waiting: Vec<FlowId>,
 }
 
 #[derive(Debug, Default)]
 struct Batch {
     reservations: Vec<ReservationId>,
+    /// Under which numbers the store keeps them.
+    numbers: Vec<u32>,
     since: Option<Instant>,
 }
 
@@ -38,25 +57,101 @@ impl Leaving {
     pub(super) const fn deadline(&self) -> Option<Instant> {
         self.due
     }
+
+    /// Has a reservation wait from now on.
+    fn wait(&mut self, reservation: ReservationId, number: Option<u32>, now: Instant) {
+        let batch = match self.due {
+            Some(_) => &mut self.next,
+            None => &mut self.closing,
+        };
+        batch.reservations.push(reservation);
+        batch.numbers.extend(number);
+        batch.since = Some(now);
+        self.due = self.due.or(Some(now));
+    }
 }
 
 impl Controller {
+    /// Has the store keep what is reserved for a flow that is about to be withdrawn, or
+    /// that goes elsewhere, until it is given back.
+    pub(super) fn keep_leaving(&mut self, id: FlowId) {
+        let Some(flow) = self.flows.get(id) else {
+            return;
+        };
+        let is_known = self.leaving.numbers.contains_key(&id);
+        if is_known || flow.reservation.is_none() || self.reservations.slowdown().is_none() {
+            return;
+        }
+        let number = self.leaving.next_number;
+        self.leaving.next_number = number.wrapping_add(1);
+        self.leaving.numbers.insert(id, number);
+        self.outbox.store(StoreWrite {
+            key: Key::Leaving(number),
+            value: Some(flow.admission.to_bytes()),
+        });
+    }
+
     /// Gives back what is reserved for a flow that was withdrawn: at once where budgets
     /// are fixed, as it has stopped before, otherwise when nothing of it plays a role.
     pub(super) fn leave(&mut self, flow: &Flow) {
+        let number = self.leaving.numbers.remove(&flow.id);
         let Some(reservation) = flow.reservation else {
             return;
         };
         if self.reservations.slowdown().is_none() {
             return self.reservations.release(reservation);
         }
-        let batch = match self.leaving.due {
-            Some(_) => &mut self.leaving.next,
-            None => &mut self.leaving.closing,
-        };
-        batch.reservations.push(reservation);
-        batch.since = Some(self.now);
-        self.leaving.due = self.leaving.due.or(Some(self.now));
+        self.leaving.wait(reservation, number, self.now);
+    }
+
+    /// Takes note of a flow that was gone when the controller began: what it has sent may
+    /// be under way.
+    pub(super) fn leaving_kept(&mut self, number: u32, record: &[u8]) {
+        let next = number.wrapping_add(1);
+        self.leaving.next_number = self.leaving.next_number.max(next);
+        if self.memory == Memory::Complete {
+            return;
+        }
+        let reserved = Admission::from_bytes(record).ok().and_then(|admission| {
+            admission.requirement.deadline?;
+            let Admission {
+                requirement,
+                source,
+                ways,
+                ..
+            } = &admission;
+            self.reservations.reserve(requirement, *source, ways).ok()
+        });
+        match reserved {
+            Some(reserved) => self.leaving.wait(reserved.id, Some(number), self.now),
+            None => self.forget_leaving(number),
+        }
+    }
+
+    fn forget_leaving(&mut self, number: u32) {
+        self.outbox.store(StoreWrite {
+            key: Key::Leaving(number),
+            value: None,
+        });
+    }
+
+    /// Has a flow whose host has moved be decided on again when something is given back.
+    pub(super) fn wait_for_room(&mut self, id: FlowId) {
+        if self.leaving.due.is_some() {
+            self.leaving.waiting.push(id);
+        }
+    }
+
+    /// Has a flow wait for nothing any more.
+    pub(super) fn wait_no_more(&mut self, id: FlowId) {
+        self.leaving.waiting.retain(|waiting| *waiting != id);
+    }
+
+    /// Takes note that a flow stays after all.
+    pub(super) fn stays(&mut self, id: FlowId) {
+        if let Some(number) = self.leaving.numbers.remove(&id) {
+            self.forget_leaving(number);
+        }
     }
 
     /// Gives back what is reserved for withdrawn flows of which nothing plays a role.
@@ -78,5 +173,12 @@ impl Controller {
         for reservation in closed.reservations {
             self.reservations.release(reservation);
         }
+        for number in closed.numbers {
+            self.forget_leaving(number);
+        }
+        for id in std::mem::take(&mut self.leaving.waiting) {
+            self.decide_anew(id);
+        }
+        self.follow_budgets();
     }
 }

@@ -29,6 +29,7 @@ impl Controller {
             StoreEvent::Written(StoreWrite { key, value }) => match (key, value) {
                 (Key::Admission(id), Some(record)) => self.admitted(FlowId(id), &record),
                 (Key::Admission(id), None) => self.withdrawn(FlowId(id)),
+                (Key::Leaving(number), Some(record)) => self.leaving_kept(number, &record),
                 (Key::Intent(id), Some(record)) => self.intent_kept(IntentId(id), &record),
                 (Key::Intent(id), None) => self.intent_struck(IntentId(id)),
                 (Key::Switch(datapath), Some(record)) => self.switch_kept(datapath, &record),
@@ -41,12 +42,19 @@ impl Controller {
                 (Key::Unloaded, Some(record)) => self.unloading_kept(&record),
                 (Key::Mode, Some(record)) => self.orders_kept(&record),
                 (
-                    Key::Switch(_) | Key::Link(_) | Key::Settings | Key::Unloaded | Key::Mode,
+                    Key::Leaving(_)
+                    | Key::Switch(_)
+                    | Key::Link(_)
+                    | Key::Settings
+                    | Key::Unloaded
+                    | Key::Mode,
                     None,
                 ) => {}
             },
             StoreEvent::Rejected(key) => match key {
                 Key::Admission(id) => self.rejected(FlowId(id)),
+                // It is counted all the same, as long as this instance runs.
+                Key::Leaving(_) => {}
                 Key::Intent(id) => self.intent_rejected(IntentId(id)),
                 Key::Switch(datapath) => self.inventory.switch_rejected(datapath),
                 Key::Host(mac) => self.host_rejected(mac),

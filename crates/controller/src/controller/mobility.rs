@@ -3,7 +3,9 @@
 //! The flows from and to the host are decided upon anew, from its new port. What
 //! can be kept is proposed to the store like any admission, under the number it
 //! has, and replaces the old one when it is stored. What cannot be kept loses its
-//! promise and goes nowhere until the host moves to where it can.
+//! promise and goes nowhere until the host moves to where it can. Where budgets are
+//! fitted, what the flow had reserved before is counted until its last frames play no
+//! role any more (`leaving`), and who has no room beside that waits for it.
 
 use std::collections::BTreeMap;
 
@@ -37,19 +39,20 @@ impl Controller {
     }
 
     /// Takes the promise of a flow back, so that it does not stand in its own
-    /// way.
+    /// way for longer than its frames do.
     fn release(&mut self, id: FlowId) {
-        let Some(flow) = self.flows.get_mut(id) else {
-            return;
-        };
-        let reservation = flow.reservation.take();
-        if let Some(reservation) = reservation {
-            self.reservations.release(reservation);
+        self.wait_no_more(id);
+        self.keep_leaving(id);
+        if let Some(flow) = self.flows.get(id).cloned() {
+            self.leave(&flow);
+        }
+        if let Some(flow) = self.flows.get_mut(id) {
+            flow.reservation = None;
         }
         self.promises_changed();
     }
 
-    fn decide_anew(&mut self, id: FlowId) {
+    pub(super) fn decide_anew(&mut self, id: FlowId) {
         let Some(flow) = self.flows.get(id) else {
             return;
         };
@@ -63,6 +66,7 @@ impl Controller {
                 });
             }
             Err(_) => {
+                self.wait_for_room(id);
                 self.change_way(id, Way::Nowhere);
             }
         }

@@ -435,6 +435,7 @@ impl Controller {
             return;
         }
         self.desk.withdrawals.entry(flow).or_default().push(id);
+        self.keep_leaving(flow);
         self.outbox.store(StoreWrite {
             key: Key::Admission(flow.0),
             value: None,
@@ -530,6 +531,7 @@ impl Controller {
 
     pub(super) fn rejected(&mut self, id: FlowId) {
         self.let_go(id);
+        self.stays(id);
         for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
             self.outbox.reply(request, Reply::NotStored);
         }

@@ -127,15 +127,6 @@ fn another_way_is_taken_where_the_usual_one_has_no_budgets() {
 /// once. It is when that is over.
 #[test]
 fn the_room_of_a_withdrawn_flow_is_given_back_when_its_frames_are_gone() {
-    let large = |number| Requirement {
-        traffic: Traffic {
-            burst: DataSize::from_bytes(30_000),
-            largest_frame: DataSize::from_bytes(1_500),
-            smallest_frame: DataSize::from_bytes(1_500),
-            ..requirement("", 1, &[3], group(number)).traffic
-        },
-        ..wanted(&format!("large{number}"), number, 6_000)
-    };
     let mut network = fitted(3, &LINE);
     network.admit(large(1)).unwrap();
     let alone = |network: &mut Network| network.admit(large(2)).is_ok();
@@ -149,6 +140,54 @@ fn the_room_of_a_withdrawn_flow_is_given_back_when_its_frames_are_gone() {
 
     assert!(!at_once && !after_its_guarantee);
     assert!(alone(&mut network));
+}
+
+/// Nor is it where the controller begins anew in between; and then the store forgets it.
+#[test]
+fn a_controller_that_begins_anew_counts_who_has_just_left() {
+    let mut network = fitted(3, &LINE);
+    network.admit(large(1)).unwrap();
+    network.request(Request::Withdraw("large1".into()));
+
+    network.restart_controller_as(following(3, &LINE));
+    let at_once = network.admit(large(2)).is_ok();
+    network.pass(Duration::from_secs(1));
+    let later = network.admit(large(2)).is_ok();
+    network.restart_controller_as(following(3, &LINE));
+
+    assert!(!at_once && later);
+    assert_eq!(network.admissions(), 1);
+    network.request(Request::Withdraw("large2".into()));
+    network.pass(Duration::from_secs(1));
+    network.restart_controller_as(following(3, &LINE));
+    assert!(
+        network.admit(large(1)).is_ok(),
+        "nobody is counted for ever"
+    );
+}
+
+/// What a flow has sent before its host moved may be under way as well: it waits for its
+/// own room as others do.
+#[test]
+fn a_flow_whose_host_moves_waits_until_what_it_sent_before_is_gone() {
+    let mut network = fitted(3, &LINE);
+    network.admit(large(1)).unwrap();
+    let way = |network: &mut Network| {
+        let flows = flows(network).into_iter();
+        let mut routes = flows.map(|flow| flow.accepted.route.switches.clone());
+        routes.next().expect("it is there")
+    };
+    assert_eq!(way(&mut network), ["s1", "s2", "s3"]);
+
+    network.move_host(1, 2);
+    let at_once = way(&mut network);
+    network.pass(Duration::from_secs(1));
+
+    assert_eq!(at_once, ["s1", "s2", "s3"], "there is no room for both");
+    assert_eq!(way(&mut network), ["s2", "s3"]);
+    let readmitted = |event: &&Event| matches!(event, Event::Readmitted { .. });
+    assert_eq!(network.events.iter().filter(readmitted).count(), 1);
+    assert!(network.admit(large(2)).is_err(), "it has its room again");
 }
 
 proptest! {
@@ -171,6 +210,19 @@ proptest! {
         };
 
         prop_assert_eq!(fits(shuffled.collect()), fits(all));
+    }
+}
+
+/// So large a burst that there is no room for two of them.
+fn large(number: u8) -> Requirement {
+    Requirement {
+        traffic: Traffic {
+            burst: DataSize::from_bytes(30_000),
+            largest_frame: DataSize::from_bytes(1_500),
+            smallest_frame: DataSize::from_bytes(1_500),
+            ..requirement("", 1, &[3], group(number)).traffic
+        },
+        ..wanted(&format!("large{number}"), number, 6_000)
     }
 }
 
