@@ -346,6 +346,7 @@ fn path_request(at: u32) -> Request {
         initial: Delay::from_us(2),
         base: around(at % SWITCHES, HOPS - 1, 1),
         alternatives: Vec::new(),
+        is_held_back: false,
         redundant: None,
     }
 }

@@ -93,6 +93,7 @@ fn of_frames(frame: DataSize, way: &[StageId]) -> Request {
         initial: BitRate::from_mbps(100).time_to_send(frame) + Delay::from_ns(50),
         base: Tree::path(way.iter().copied()),
         alternatives: Vec::new(),
+        is_held_back: false,
         redundant: None,
     }
 }

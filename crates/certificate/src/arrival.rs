@@ -50,6 +50,9 @@ pub struct Arrival {
     pub largest: u64,
     /// The stage from which all of it comes, if there is one.
     pub from: Option<usize>,
+    /// If that is a processor, the port over whose link all of it came there, if there is
+    /// one.
+    pub link: Option<usize>,
     /// In bits: by its contract, and by its peak.
     pub bits: [Amount; 2],
     /// In frames: by its contract, and by its peak.
@@ -166,6 +169,7 @@ impl Sent {
             class: self.class,
             largest: self.largest,
             from: visit.from,
+            link: visit.link,
             bits: [contract, peak.unwrap_or(contract)],
             frames: [frames, peak.map_or(frames, in_frames)],
         }

@@ -253,7 +253,11 @@ impl Proof<'_> {
             }
             return Ok(());
         };
-        let visits = windows::follow(ways, stages, service.class, initial(&service))?;
+        let mut visits = windows::follow(ways, stages, service.class, initial(&service))?;
+        if asked.len() > 1 {
+            // A change of level may hold frames back for longer than budgets say.
+            visits.forget_links();
+        }
         let [promised, deadline] = [promised, service.deadline_ps].map(Delay::from_ps);
         let calculated = visits.latest.checked_add(lateness).ok_or(Reason::TooLate)?;
         let calculated = Delay::from_ps(calculated);
@@ -374,6 +378,7 @@ impl Arrivals {
                 stage,
                 window,
                 from: None,
+                link: None,
             };
             self.come(PROBES, &sent, &visit);
         }
@@ -383,7 +388,8 @@ impl Arrivals {
 /// Returns from how many sides something arrives: what is looked at grows with its
 /// square.
 fn sides(arrivals: &[Arrival]) -> usize {
-    let sides = arrivals.iter().map(|arrival| (arrival.from, arrival.class));
+    let side = |arrival: &Arrival| (arrival.from, arrival.link, arrival.class);
+    let sides = arrivals.iter().map(side);
     sides.collect::<BTreeSet<_>>().len()
 }
 
@@ -397,6 +403,7 @@ fn given_up(ways: &Ways, latest: u64) -> Visit {
             latest,
         },
         from: None,
+        link: None,
     }
 }
 

@@ -1,16 +1,16 @@
 //! What can arrive, and how late and how much it can be at a server.
 //!
 //! Arrivals are a sum of *sides*, each the least of several lines
-//! `burst + rate * t`: a concave curve. Service is a rate after a latency. With
-//! `A` the one and `R`, `T` the other, NC section 1.4:
+//! `burst + rate * t`: a concave curve. Service is the most of several rates, each after
+//! a latency: a convex one. With `A` the one and the `R`, `T` the other, NC section 1.4:
 //!
 //! ```text
-//! delay    sup over t of  T + A(t) / R - t
-//! backlog  sup over t of  A(t) - R * (t - T)  for t >= T
+//! delay    sup over t of  the least T + A(t) / R, less t
+//! backlog  sup over t of  A(t), less the most R * (t - T) or nothing
 //! ```
 //!
-//! Both are reached at the beginning or where one line takes over from another.
-//! Fractions are exact, so nothing is rounded.
+//! Both are reached at the beginning or where one line takes over from another, of the
+//! arrivals or of the service. Fractions are exact, so nothing is rounded.
 
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -135,29 +135,54 @@ impl Arrivals {
         tangents.collect()
     }
 
-    /// Returns how late anything can be at `service`, or nothing if there is no
-    /// bound.
+    /// Returns how late anything can be at a server that does all of `services`, or
+    /// nothing if there is no bound.
     #[must_use]
-    pub fn delay_at(&self, service: &Service) -> Option<Exact> {
-        if self.rate() > service.rate {
-            return None;
-        }
-        let turns = self.turns().into_iter();
-        let late = turns.map(|time| &service.latency + self.at(&time) / &service.rate - &time);
+    pub fn delay_at(&self, services: &[Service]) -> Option<Exact> {
+        self.is_served_by(services).then_some(())?;
+        let tangents = self.tangents();
+        let taken_over = crossings(services).into_iter().filter_map(|(_, amount)| {
+            // When so much has arrived, unless that is at once or never.
+            let later = tangents.iter().filter(|line| line.burst < amount);
+            let times = later.map(|line| match line.rate.is_zero() {
+                true => None,
+                false => Some((&amount - &line.burst) / &line.rate),
+            });
+            times.collect::<Option<Vec<_>>>()?.into_iter().max()
+        });
+        let late = self
+            .turns()
+            .into_iter()
+            .chain(taken_over)
+            .filter_map(|time| {
+                let arrived = self.at(&time);
+                let done = services.iter();
+                let done = done.map(|service| &service.latency + &arrived / &service.rate);
+                Some(done.min()? - time)
+            });
         late.max()
     }
 
-    /// Returns how much can be at `service`, or nothing if there is no bound.
+    /// Returns how much can be at a server that does all of `services`, or nothing if
+    /// there is no bound.
     #[must_use]
-    pub fn backlog_at(&self, service: &Service) -> Option<Exact> {
-        if self.rate() > service.rate {
-            return None;
-        }
-        let turns = self.turns().into_iter();
-        let later = turns.filter(|time| *time > service.latency);
-        let times = later.chain([service.latency.clone()]);
-        let there = times.map(|time| self.at(&time) - &service.rate * (&time - &service.latency));
+    pub fn backlog_at(&self, services: &[Service]) -> Option<Exact> {
+        self.is_served_by(services).then_some(())?;
+        let begins = services.iter().map(|service| service.latency.clone());
+        let taken_over = crossings(services).into_iter().map(|(time, _)| time);
+        let times = self.turns().into_iter().chain(begins).chain(taken_over);
+        let there = times.map(|time| {
+            let served = services.iter();
+            let served = served.map(|service| (&time - &service.latency) * &service.rate);
+            self.at(&time) - served.fold(Exact::zero(), Exact::max)
+        });
         there.max()
+    }
+
+    /// Returns whether no more arrives in the long run than is served.
+    fn is_served_by(&self, services: &[Service]) -> bool {
+        let rate = self.rate();
+        services.iter().any(|service| rate <= service.rate)
     }
 
     /// Returns the beginning and every time at which a line may take over.
@@ -170,6 +195,24 @@ impl Arrivals {
     }
 }
 
+/// Returns when one service takes over from another, and what is done by then.
+fn crossings(services: &[Service]) -> Vec<(Exact, Exact)> {
+    let pairs = services.iter().enumerate();
+    let pairs =
+        pairs.flat_map(|(at, one)| services[at + 1..].iter().map(move |other| (one, other)));
+    let crossing = |(one, other): (&Service, &Service)| {
+        let faster = &other.rate - &one.rate;
+        if faster.is_zero() {
+            return None;
+        }
+        let owed = &other.rate * &other.latency - &one.rate * &one.latency;
+        let time = owed / faster;
+        let done = &one.rate * (&time - &one.latency);
+        (done > Exact::zero()).then_some((time, done))
+    };
+    pairs.filter_map(crossing).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -179,11 +222,11 @@ mod tests {
     #[test]
     fn a_bucket_at_a_rate_latency_server_has_the_textbook_bounds() {
         let arrivals = arrivals(&[&[(100, 4)]]);
-        let server = service(10, 5);
+        let server = [service(10, 5)];
 
         assert_eq!(arrivals.delay_at(&server), Some(whole(15)));
         assert_eq!(arrivals.backlog_at(&server), Some(whole(120)));
-        assert_eq!(arrivals.delay_at(&service(3, 0)), None);
+        assert_eq!(arrivals.delay_at(&[service(3, 0)]), None);
     }
 
     #[test]
@@ -192,8 +235,21 @@ mod tests {
         let arrivals = arrivals(&[&[(100, 4), (20, 20)]]);
 
         // At 5, 120 have arrived and 50 have been served.
-        assert_eq!(arrivals.delay_at(&service(10, 0)), Some(whole(7)));
-        assert_eq!(arrivals.backlog_at(&service(10, 0)), Some(whole(70)));
+        assert_eq!(arrivals.delay_at(&[service(10, 0)]), Some(whole(7)));
+        assert_eq!(arrivals.backlog_at(&[service(10, 0)]), Some(whole(70)));
+    }
+
+    /// 2 a second from the beginning and 6 from 2 s on: by 3 s either has done 6.
+    #[test]
+    fn what_is_served_later_and_faster_takes_over() {
+        let arrivals = arrivals(&[&[(3, 4), (1, 9)]]);
+        let services = [service(2, 0), service(6, 2)];
+
+        // 6 have come by 0.75 s, and leave at 3 s.
+        let late = Exact::new(9.into(), 4.into());
+        assert_eq!(arrivals.delay_at(&services), Some(late));
+        // By then 15 have come.
+        assert_eq!(arrivals.backlog_at(&services), Some(whole(9)));
     }
 
     proptest! {
@@ -201,19 +257,22 @@ mod tests {
         #[test]
         fn no_moment_exceeds_the_bounds(
             sides in prop::collection::vec(prop::collection::vec((0i64..1_000, 1i64..50), 1..4), 1..4),
-            (rate, latency) in (1i64..200, 0i64..50),
+            services in prop::collection::vec((1i64..200, 0i64..50), 1..4),
             moment in 0i64..2_000,
         ) {
             let sides: Vec<_> = sides.iter().map(Vec::as_slice).collect();
-            let (arrivals, server) = (arrivals(&sides), service(rate, latency));
+            let services = services.into_iter().map(|(rate, latency)| service(rate, latency));
+            let (arrivals, services) = (arrivals(&sides), services.collect::<Vec<_>>());
             let moment = Exact::new(moment.into(), 7.into());
 
-            if let Some(delay) = arrivals.delay_at(&server) {
+            if let Some(delay) = arrivals.delay_at(&services) {
                 let arrived = arrivals.at(&moment);
-                prop_assert!(&server.latency + arrived / &server.rate - &moment <= delay);
+                let done = services.iter().map(|it| &it.latency + &arrived / &it.rate);
+                prop_assert!(done.min().unwrap() - &moment <= delay);
             }
-            if let Some(backlog) = arrivals.backlog_at(&server) {
-                let served = ((&moment - &server.latency) * &server.rate).max(Exact::zero());
+            if let Some(backlog) = arrivals.backlog_at(&services) {
+                let served = services.iter().map(|it| (&moment - &it.latency) * &it.rate);
+                let served = served.fold(Exact::zero(), Exact::max);
                 prop_assert!(arrivals.at(&moment) - served <= backlog);
             }
         }

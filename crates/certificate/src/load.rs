@@ -21,8 +21,11 @@ struct Sum {
     frames: [Amount; 2],
 }
 
-/// By the stage it comes from, and, at a port, by class.
-type Sums = BTreeMap<(Option<usize>, u8), Sum>;
+/// Where it comes from: the stage before, and the port before that if it is a processor.
+type Origin = (Option<usize>, Option<usize>);
+
+/// By where it comes from, and, at a port, by class.
+type Sums = BTreeMap<(Origin, u8), Sum>;
 
 /// Checks a stage for what arrives there; `promised` are the classes in which something
 /// is promised there. Where nothing is, nothing has to hold.
@@ -37,7 +40,8 @@ pub(crate) fn check<'a>(
     let mut sums = Sums::new();
     for arrival in arrivals {
         let class = if by_class { arrival.class } else { 0 };
-        let sum = sums.entry((arrival.from, class)).or_default();
+        let origin = (arrival.from, arrival.link);
+        let sum = sums.entry((origin, class)).or_default();
         sum.add(arrival).ok_or(Reason::TooMuch)?;
     }
     match place {
@@ -81,8 +85,8 @@ fn check_processor(
         let work = Amount::bits(work, 0).in_frames_of(work.smallest);
         frames.add(Side::least_of(vec![work.line()]));
     }
-    for ((from, _), sum) in sums {
-        frames.add(in_frames(sum, *from, stages));
+    for ((origin, _), sum) in sums {
+        frames.add(in_frames(sum, *origin, stages));
     }
     let latency = seconds(figures.latency_ps);
     let (delay, backlog) = match figures.per_frame_ps {
@@ -93,8 +97,8 @@ fn check_processor(
                 rate: pace.recip(),
                 latency,
             };
-            let delay = frames.delay_at(&service(latency.clone()));
-            (delay, frames.backlog_at(&service(latency + &pace)))
+            let delay = frames.delay_at(&[service(latency.clone())]);
+            (delay, frames.backlog_at(&[service(latency + &pace)]))
         }
     };
     let budget = stages.budget(at, 0)?;
@@ -124,21 +128,21 @@ fn check_class(
     let less_urgent = largest_frame(sums, |of| of < class);
     let blocking = whole(less_urgent.max(LARGEST_UNPROMISED_FRAME));
     let largest = whole(largest_frame(sums, |of| of == class));
-    let (mut delay, mut backlog): (Option<Exact>, Option<Exact>) = (None, None);
-    for above in more_urgent.tangents() {
-        let rate = &port.rate - above.rate;
-        if rate <= Exact::zero() {
-            continue;
-        }
-        let latency = (above.burst + &blocking) / &rate;
-        let whole_frames = &latency + &largest / &rate;
-        let service = |latency| Service {
-            rate: rate.clone(),
-            latency,
-        };
-        delay = least(delay, own.delay_at(&service(latency)));
-        backlog = least(backlog, own.backlog_at(&service(whole_frames)));
-    }
+    // Each bucket that bounds what is more urgent leaves something, and all of that is done.
+    let left = |waiting: &Exact| -> Vec<Service> {
+        let tangents = more_urgent.tangents().into_iter();
+        let left = tangents.map(|above| (&port.rate - above.rate, above.burst));
+        let left = left.filter(|(rate, _)| *rate > Exact::zero());
+        let services = left.map(|(rate, burst)| Service {
+            latency: (burst + waiting) / &rate,
+            rate,
+        });
+        let mut services: Vec<_> = services.collect();
+        services.dedup();
+        services
+    };
+    let delay = own.delay_at(&left(&blocking));
+    let backlog = own.backlog_at(&left(&(&blocking + &largest)));
     let budget = stages.budget(port.at, class)?;
     within_budget(delay.as_ref(), budget, Some(class), case)?;
     let waiting = delay.zip(backlog).map(|(delay, backlog)| {
@@ -194,11 +198,11 @@ fn within_buffer(
 /// Returns what flows of some classes bring to a port, in bits.
 fn bits_of(sums: &Sums, stages: &Stages<'_>, wanted: impl Fn(u8) -> bool) -> Arrivals {
     let mut together = Arrivals::default();
-    for ((from, class), sum) in sums.iter().filter(|((_, class), _)| wanted(*class)) {
+    for ((origin, class), sum) in sums.iter().filter(|((_, class), _)| wanted(*class)) {
         let largest = largest_frame(sums, |of| of == *class);
         // Of two frames of a port the last bits are as far apart as the second takes.
-        let line = rate_of(*from, stages).map(|rate| Line {
-            burst: whole(largest),
+        let line = densest(*origin, stages).map(|(rate, late)| Line {
+            burst: whole(largest) + &rate * late,
             rate,
         });
         let known = sum.bits.into_iter().map(Amount::line);
@@ -210,28 +214,37 @@ fn bits_of(sums: &Sums, stages: &Stages<'_>, wanted: impl Fn(u8) -> bool) -> Arr
 /// Returns in how many frames flows of a class come to a port.
 fn frames_of(sums: &Sums, stages: &Stages<'_>, class: u8) -> Arrivals {
     let mut together = Arrivals::default();
-    for ((from, _), sum) in sums.iter().filter(|((_, of), _)| *of == class) {
-        together.add(in_frames(sum, *from, stages));
+    for ((origin, _), sum) in sums.iter().filter(|((_, of), _)| *of == class) {
+        together.add(in_frames(sum, *origin, stages));
     }
     together
 }
 
 /// Returns what comes from one side, in frames: none is smaller than Ethernet has them.
-fn in_frames(sum: &Sum, from: Option<usize>, stages: &Stages<'_>) -> Side {
-    let line = rate_of(from, stages).map(|rate| Line {
-        burst: whole(1),
-        rate: rate / whole(SMALLEST_FRAME),
+fn in_frames(sum: &Sum, origin: Origin, stages: &Stages<'_>) -> Side {
+    let line = densest(origin, stages).map(|(rate, late)| {
+        let rate = rate / whole(SMALLEST_FRAME);
+        Line {
+            burst: whole(1) + &rate * late,
+            rate,
+        }
     });
     let known = sum.frames.into_iter().map(Amount::line);
     Side::least_of(known.chain(line).collect())
 }
 
-/// Returns the rate at which a port sends; nothing of a processor is known that bounds
-/// how close together it hands frames on.
-fn rate_of(from: Option<usize>, stages: &Stages<'_>) -> Option<Exact> {
-    match stages.map.place(from?)? {
+/// Returns the rate at which all that comes from somewhere was sent over one link, and
+/// for how much longer some of it may have been held back since than the rest. A processor
+/// by itself may hand frames on however close together.
+fn densest((from, link): Origin, stages: &Stages<'_>) -> Option<(Exact, Exact)> {
+    let sent_by = |port: usize| match stages.map.place(port)? {
         Place::Port { link, .. } => Some(whole(stages.map.network().links[link].rate_bps)),
         Place::Processor { .. } => None,
+    };
+    match link {
+        None => Some((sent_by(from?)?, Exact::zero())),
+        // It hands some frames on at once, and others when its budget is over.
+        Some(port) => Some((sent_by(port)?, seconds(stages.budget(from?, 0).ok()?))),
     }
 }
 
@@ -239,14 +252,6 @@ fn largest_frame(sums: &Sums, wanted: impl Fn(u8) -> bool) -> u64 {
     let of_class = sums.iter().filter(|((_, class), _)| wanted(*class));
     let largest = of_class.map(|(_, sum)| sum.largest);
     largest.max().unwrap_or(0)
-}
-
-/// Returns the less of two bounds, both of which hold.
-fn least(one: Option<Exact>, other: Option<Exact>) -> Option<Exact> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
 }
 
 fn whole(number: u64) -> Exact {

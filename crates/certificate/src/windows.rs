@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::map::LONGEST_PS;
+use crate::map::{LONGEST_PS, Place};
 use crate::reason::Reason;
 use crate::stages::Stages;
 use crate::walk::Steps;
@@ -36,6 +36,9 @@ pub struct Visit {
     pub window: Window,
     /// The stage from which all of them come, if there is one.
     pub from: Option<usize>,
+    /// If that is a processor, the port over whose link all of them came to it, if there
+    /// is one.
+    pub link: Option<usize>,
 }
 
 /// When the frames of one flow reach the stages of all of its ways, in one class.
@@ -48,6 +51,16 @@ pub struct Visits {
     pub without: BTreeMap<usize, Vec<Visit>>,
     /// The latest that a frame reaches a receiver, on any way.
     pub latest: u64,
+}
+
+impl Visits {
+    /// Forgets over which links frames came to processors.
+    pub fn forget_links(&mut self) {
+        let without = self.without.values_mut().flatten();
+        for visit in self.path.iter_mut().chain(without) {
+            visit.link = None;
+        }
+    }
 }
 
 impl Window {
@@ -69,18 +82,28 @@ impl Window {
 #[derive(Clone, Debug, Default)]
 struct Others {
     /// At a stage, and so behind it.
-    at: BTreeMap<usize, Window>,
+    at: BTreeMap<usize, Visit>,
     /// Behind a stage only.
     behind: Option<(usize, Window)>,
 }
 
 impl Others {
     fn on(visits: &[Visit]) -> Self {
-        let windows = visits.iter().map(|visit| (visit.stage, visit.window));
         Self {
-            at: windows.collect(),
+            at: visits.iter().map(|visit| (visit.stage, *visit)).collect(),
             behind: None,
         }
+    }
+
+    /// Returns the stage from which frames came to one that hands them on, by this way
+    /// and by the others, if there is one.
+    fn behind_one(&self, visit: &Visit) -> Option<usize> {
+        let other = self.at.get(&visit.stage).map(|other| other.from);
+        let from = visit
+            .from
+            .filter(|from| other.is_none_or(|other| other == Some(*from)));
+        let merges = self.behind.is_some_and(|(stage, _)| stage == visit.stage);
+        from.filter(|_| !merges)
     }
 }
 
@@ -197,10 +220,14 @@ impl Road<'_> {
                 Some(before) => self.behind(eliminated(before, others))?,
             };
             let other = others.at.get(stage);
+            let map = self.stages.map;
+            let is_port = |stage: usize| matches!(map.place(stage), Some(Place::Port { .. }));
+            let processor = before.filter(|before| is_port(*stage) && !is_port(before.stage));
             visits.push(Visit {
                 stage: *stage,
-                window: other.map_or(window, |other| window.or(*other)),
+                window: other.map_or(window, |other| window.or(other.window)),
                 from: before.map(|before| before.stage),
+                link: processor.and_then(|visit| others.behind_one(&visit)),
             });
         }
         Ok(visits)
@@ -257,6 +284,7 @@ fn join(first: Vec<Visit>, other: Vec<Visit>) -> Vec<Visit> {
             .and_modify(|known| {
                 known.window = known.window.or(visit.window);
                 known.from = known.from.filter(|from| Some(*from) == visit.from);
+                known.link = known.link.filter(|link| Some(*link) == visit.link);
             })
             .or_insert(visit);
     }

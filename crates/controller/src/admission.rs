@@ -277,6 +277,7 @@ impl Reservations {
             initial: first.rate.time_to_send(traffic.largest_frame) + first.propagation,
             base: base.clone(),
             alternatives: alternatives.clone(),
+            is_held_back: self.modal.is_some(),
             redundant: None,
         }
     }

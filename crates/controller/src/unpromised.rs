@@ -100,6 +100,7 @@ impl WithoutPromise {
             initial: Delay::ZERO,
             base: Tree::default(),
             alternatives: Vec::new(),
+            is_held_back: false,
             redundant: None,
         })
     }

@@ -45,7 +45,7 @@ pub(super) struct Contracts {
 pub(super) type Ways<'a> = (
     u8,
     Delay,
-    bool,
+    [bool; 2],
     &'a Tree,
     &'a [(FailureId, Tree)],
     Option<&'a Redundant>,
@@ -70,7 +70,7 @@ pub(super) fn ways(request: &Request) -> Ways<'_> {
     (
         request.class,
         request.initial,
-        request.peak.is_some(),
+        [request.peak.is_some(), request.is_held_back],
         &request.base,
         &request.alternatives,
         request.redundant.as_deref(),

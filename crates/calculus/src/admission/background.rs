@@ -271,6 +271,7 @@ mod tests {
             initial: Delay::ZERO,
             base: Tree::path([StageId(0), StageId(1)]),
             alternatives: Vec::new(),
+            is_held_back: false,
             redundant: None,
         }
     }

@@ -8,6 +8,7 @@ use super::refusal::{Breach, Constraint};
 use super::request::MIN_FRAME;
 use super::reservation::Reservation;
 use super::shaped;
+use super::sides::Arrivals;
 use super::stage::{FailureId, Room, Stage, StageId};
 use crate::bounds::concave;
 use crate::bounds::processing::{FRAME, FrameBucket, Processor};
@@ -257,19 +258,24 @@ impl Case<'_> {
         else {
             return known;
         };
-        let arrivals = self.load.arrivals(self.failure, self.more);
-        let largest = classes.map(|load| load.largest_frame);
-        let sources = arrivals.at_port(largest, self.stages);
         let class = usize::from(class);
-        if !sources[class..]
-            .iter()
-            .any(|class| shaped::tells_more(class))
-        {
-            return known;
-        }
+        let largest = classes.map(|load| load.largest_frame);
         let blocking = strict_priority::blocking_frames(classes, *largest_frame)[class];
-        let frames = (blocking, largest[class]);
-        shaped::least(known, shaped::class_bounds(*rate, &sources, class, frames))
+        let beside = |known: ClassBound, arrivals: &Arrivals| {
+            let sources = arrivals.at_port(largest, self.stages);
+            let mut concerned = sources[class..].iter();
+            if !concerned.any(|class| shaped::tells_more(class)) {
+                return known;
+            }
+            let frames = (blocking, largest[class]);
+            shaped::least(known, shaped::class_bounds(*rate, &sources, class, frames))
+        };
+        let arrivals = self.load.arrivals(self.failure, self.more);
+        let known = beside(known, &arrivals);
+        match arrivals.is_paced(self.stages) {
+            true => beside(known, &arrivals.by_stage()),
+            false => known,
+        }
     }
 
     fn class_fits(
@@ -321,8 +327,15 @@ impl Case<'_> {
         let by_size = u128::from(backlog.as_bits()) * u128::from(FRAME);
         let by_size = by_size.div_ceil(u128::from(MIN_FRAME.as_bits()));
         let arrivals = self.load.arrivals(self.failure, self.more);
-        let sources = arrivals.frames_at_port(class, self.stages);
-        by_size.min(concave::most_in(&sources, delay.as_ps()))
+        let within = |arrivals: &Arrivals| {
+            let sources = arrivals.frames_at_port(class, self.stages);
+            concave::most_in(&sources, delay.as_ps())
+        };
+        let by_time = match arrivals.is_paced(self.stages) {
+            true => within(&arrivals).min(within(&arrivals.by_stage())),
+            false => within(&arrivals),
+        };
+        by_size.min(by_time)
     }
 }
 

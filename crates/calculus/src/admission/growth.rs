@@ -215,6 +215,11 @@ impl<'a> Growth<'a> {
                 self.loads[at].reserve(reservation, &self.stages[at]);
                 self.changed[at] = true;
             }
+        } else {
+            // What came over one link may be denser behind a processor all the same.
+            for reservation in reserved.iter().filter(|it| it.has_link()) {
+                self.changed[reservation.stage.index()] = true;
+            }
         }
         *reservations = Some(self.plan.reservations.clone());
         Ok(())

@@ -15,7 +15,9 @@
 //! be the first to arrive.
 //!
 //! Where all frames of a flow come to a stage from the same stage before it, that
-//! one is their *origin*: they come over one link, and no denser than it carries.
+//! one is their *origin*: they come over one link, and no denser than it carries. If
+//! that is a processor, they may all have come to it over one link as well, and are
+//! as much denser now as it may have held some of them back for longer than others.
 
 use units::{DataSize, Delay};
 
@@ -23,7 +25,7 @@ use super::copies::{self, Passing};
 use super::load::StageLoad;
 use super::refusal::{Breach, Constraint};
 use super::request::{Hop, Malformed, Redundant, Request, Tree};
-use super::reservation::{Arrival, Part, Reservation, Share};
+use super::reservation::{Arrival, Origin, Part, Reservation, Share};
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
 use crate::min_plus::TokenBucket;
@@ -199,7 +201,8 @@ impl Plan {
         self.leaves
             .note((tree, &self.base), None, request, stages)?;
         for (hop, window) in tree.hops.iter().zip(&self.base) {
-            let reservation = passing(hop.stage, tree.origin(hop), stages, sent, *window);
+            let origin = tree.origin(hop, stages);
+            let reservation = passing(hop.stage, origin, stages, sent, *window);
             self.reservations.push(reservation);
         }
         Ok(())
@@ -248,12 +251,18 @@ impl Plan {
         let of_base = copies::passing(base, tree, redundant.eliminator);
         let of_tree = copies::passing(tree, base, redundant.eliminator);
         self.reservations.clear();
-        let second = |at: usize, windows: &[Window]| {
+        let copy = |tree: &Tree, at: usize, windows: &[Window]| {
             let hop: &Hop = &tree.hops[at];
-            arrival(hop.stage, tree.origin(hop), stages, sent, windows[at])
+            let origin = tree.origin(hop, stages);
+            // What the eliminator hands on came to it by the one tree or by the other.
+            let merges = origin.stage.is_some() && origin.stage == redundant.eliminator;
+            let link = origin.link.filter(|_| !merges);
+            let origin = Origin { link, ..origin };
+            arrival(hop.stage, origin, stages, sent, windows[at])
         };
+        let second = |at: usize, windows: &[Window]| copy(tree, at, windows);
         for (at, hop) in base.hops.iter().enumerate() {
-            let first = arrival(hop.stage, base.origin(hop), stages, sent, self.base[at]);
+            let first = copy(base, at, &self.base);
             let other = self.in_alternative.find(hop.stage);
             let part = match other.filter(|_| of_base[at] == Passing::OwnCopy) {
                 Some(other) => Part::Copies([first, second(other, &self.alternative)]),
@@ -323,21 +332,36 @@ impl Plan {
     /// in place of what always does.
     fn reserve_under(&mut self, failure: FailureId, tree: &Tree, sent: Sent<'_>, stages: &[Stage]) {
         let under = Some(failure);
+        let base = &sent.request.base;
+        // Frames that began on one tree may go on by the other behind a stage of both.
+        let (in_base, in_alternative) = (&self.in_base, &self.in_alternative);
+        let comes_from_one = |stage: &StageId| {
+            let both = in_base.find(*stage).zip(in_alternative.find(*stage));
+            both.is_none_or(|(at, other)| base.parent(at) == tree.parent(other))
+        };
+        let caught = |origin: Origin| Origin {
+            stage: origin.stage,
+            link: origin
+                .link
+                .filter(|_| origin.stage.as_ref().is_some_and(comes_from_one)),
+        };
         for (hop, window) in tree.hops.iter().zip(&self.alternative) {
-            if self.in_base.find(hop.stage).is_none() {
-                let whole = arrival(hop.stage, tree.origin(hop), stages, sent, *window);
+            if in_base.find(hop.stage).is_none() {
+                let origin = caught(tree.origin(hop, stages));
+                let whole = arrival(hop.stage, origin, stages, sent, *window);
                 let whole = reservation(hop.stage, under, sent, Part::Whole(whole));
                 self.reservations.push(whole);
             }
         }
-        let hops = sent.request.base.hops.iter().zip(&self.base_under_failure);
+        let hops = base.hops.iter().zip(&self.base_under_failure);
         for (at, (hop, window)) in hops.enumerate() {
             let Part::Whole(of) = self.reservations[at].part else {
                 unreachable!("a flow with alternatives has no second copies")
             };
-            let other = self.in_alternative.find(hop.stage);
-            let elsewhere = other.is_some_and(|at| tree.origin(&tree.hops[at]) != of.origin);
-            let origin = of.origin.filter(|_| !elsewhere);
+            let origin = match comes_from_one(&hop.stage) {
+                true => caught(of.origin),
+                false => Origin::default(),
+            };
             let by = arrival(hop.stage, origin, stages, sent, *window);
             if by != of {
                 let instead = reservation(hop.stage, under, sent, Part::Instead { of, by });
@@ -348,9 +372,21 @@ impl Plan {
 }
 
 impl Tree {
-    /// Returns the stage from which frames come to a hop.
-    fn origin(&self, hop: &Hop) -> Option<StageId> {
-        hop.parent.map(|parent| self.hops[parent].stage)
+    /// Returns the stage before a hop, by its place.
+    fn parent(&self, hop: usize) -> Option<StageId> {
+        let parent = self.hops[hop].parent;
+        parent.map(|parent| self.hops[parent].stage)
+    }
+
+    /// Returns where frames come from to a hop.
+    fn origin(&self, hop: &Hop, stages: &[Stage]) -> Origin {
+        let before = hop.parent.map(|parent| self.hops[parent].stage);
+        let port = hop.parent.and_then(|parent| self.parent(parent));
+        let is_port = |stage: StageId| matches!(stages[stage.index()], Stage::Port { .. });
+        match before.filter(|before| is_port(hop.stage) && !is_port(*before)) {
+            Some(_) => Origin::leaving(before, port.filter(|port| is_port(*port))),
+            None => Origin::leaving(None, before),
+        }
     }
 }
 
@@ -475,7 +511,7 @@ fn too_late(needed: Delay, request: &Request, failure: Option<FailureId>) -> Bre
 /// from `origin` in `window`.
 pub(super) fn passing(
     stage: StageId,
-    origin: Option<StageId>,
+    origin: Origin,
     stages: &[Stage],
     sent: Sent<'_>,
     window: Window,
@@ -503,7 +539,7 @@ fn reservation(
 /// `window`.
 fn arrival(
     stage: StageId,
-    origin: Option<StageId>,
+    origin: Origin,
     stages: &[Stage],
     sent: Sent<'_>,
     window: Window,
@@ -514,10 +550,11 @@ fn arrival(
         Stage::Port { .. } => Share::Port(traffic.spread_by(late), frames.spread_by(late)),
     };
     let long = share((sent.traffic, sent.frames));
+    let link = origin.link.filter(|_| !sent.request.is_held_back);
     Arrival {
         share: long,
         peak: sent.peak.map_or(long, share),
-        origin,
+        origin: Origin { link, ..origin },
     }
 }
 

@@ -49,6 +49,10 @@ pub struct Request {
     /// The longest that a frame takes from its first bit at the sender's
     /// interface to its last bit at the first stage.
     pub initial: Delay,
+    /// Whether something may hold its frames back for longer than budgets say, such as a
+    /// change of the level of criticality: then they may come out of a processor in any
+    /// density, whichever link they came over.
+    pub is_held_back: bool,
     /// The stages it passes while nothing is broken.
     pub base: Tree,
     /// The stages it passes instead after a failure.

@@ -30,8 +30,17 @@ pub(super) struct Arrival {
     pub(super) share: Share,
     /// What its peak allows; the same again if it has none.
     pub(super) peak: Share,
-    /// The stage from which all of its frames come here, if there is one.
-    pub(super) origin: Option<StageId>,
+    /// Where all of its frames come from.
+    pub(super) origin: Origin,
+}
+
+/// Where all frames of a flow come from, as far as that is one place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Origin {
+    /// The stage before.
+    pub(super) stage: Option<StageId>,
+    /// The port over whose link they came to that stage, if it is a processor.
+    pub(super) link: Option<StageId>,
 }
 
 /// An amount in what the stage counts in.
@@ -58,6 +67,17 @@ pub(super) enum Part {
     },
 }
 
+impl Origin {
+    /// Returns where frames come from that leave a switch, to which they came over the
+    /// link of a port.
+    pub(super) fn leaving(processor: Option<StageId>, port: Option<StageId>) -> Self {
+        Self {
+            stage: processor.or(port),
+            link: port.filter(|_| processor.is_some()),
+        }
+    }
+}
+
 impl Reservation {
     /// Returns what it adds to the sum of its stage.
     pub(super) fn share(&self) -> Share {
@@ -74,6 +94,15 @@ impl Reservation {
             Part::Whole(arrival)
             | Part::Copies([arrival, _])
             | Part::Instead { of: _, by: arrival } => arrival,
+        }
+    }
+
+    /// Returns whether some of it comes out of a processor and over one link before.
+    pub(super) fn has_link(&self) -> bool {
+        match &self.part {
+            Part::Whole(arrival) => arrival.origin.link.is_some(),
+            Part::Copies(copies) => copies.iter().any(|copy| copy.origin.link.is_some()),
+            Part::Instead { of, by } => of.origin.link.or(by.origin.link).is_some(),
         }
     }
 

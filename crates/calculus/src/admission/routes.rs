@@ -263,6 +263,7 @@ impl Map {
         Request {
             base: one.tree(),
             alternatives: Vec::new(),
+            is_held_back: false,
             redundant: Some(Box::new(Redundant {
                 tree: other.tree(),
                 eliminator: last.and_then(|node| self.graph.processing(*node)),

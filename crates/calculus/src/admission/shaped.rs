@@ -3,28 +3,30 @@
 //! Tighter than those of `bounds::processing` and `bounds::strict_priority`, which
 //! know sums only, by line shaping and by peaks (`S4-5`; NC section 1.2: a link
 //! is a shaper). For a class of a port every token bucket that bounds the more
-//! urgent classes leaves it a service; there is one for each piece of their sum,
-//! each gives a bound, and the least of them holds.
+//! urgent classes leaves it a service; there is one for each piece of their sum, and
+//! what is done is no less than any of them says.
 
 use units::{BitRate, DataSize, Delay};
 
-use crate::bounds::concave::{self, Pace, Source};
+use crate::bounds::concave::{Pace, Server, Source, most_in};
 use crate::bounds::processing::{FRAME, Processor};
-use crate::bounds::strict_priority::{CLASSES, ClassBound, left_over};
-use crate::min_plus::TokenBucket;
-
-const PS_PER_SECOND: u64 = 1_000_000_000_000;
+use crate::bounds::strict_priority::{CLASSES, ClassBound};
 
 /// Returns the longest delay and the most frames at a processor, if there are
 /// bounds.
 pub(super) fn processor_bounds(processor: Processor, sources: &[Source]) -> Option<(Delay, u64)> {
+    let latency = processor.latency.as_ps();
+    if processor.per_frame == Delay::ZERO {
+        let backlog = u64::try_from(most_in(sources, latency)).ok()?;
+        return Some((processor.latency, backlog));
+    }
     let pace = Pace {
         ps: processor.per_frame.as_ps(),
         units: FRAME,
     };
-    let held = processor.latency.checked_add(processor.per_frame)?;
-    let delay = concave::delay_bound(sources, processor.latency.as_ps(), pace)?;
-    let backlog = concave::backlog_bound(sources, held.as_ps(), pace)?;
+    let server = Server::processor(latency, pace);
+    let delay = server.delay_bound(sources)?;
+    let backlog = server.by_whole(FRAME).backlog_bound(sources)?;
     Some((Delay::from_ps(delay), backlog))
 }
 
@@ -39,35 +41,9 @@ pub(super) fn class_bounds(
 ) -> Option<(Delay, DataSize)> {
     let more_urgent = classes[class + 1..].concat();
     let own = &classes[class];
-    let mut best: Option<(Delay, DataSize)> = None;
-    for tangent in concave::tangents(&more_urgent) {
-        let burst = DataSize::from_bits(tangent.burst);
-        let bucket = match BitRate::new(tangent.rate) {
-            Some(rate) => TokenBucket::new(rate, burst),
-            None => TokenBucket::once(burst),
-        };
-        if let Some((delay, backlog)) = bounds_beside(link, bucket, own, (blocking, largest)) {
-            let (least, smallest) = best.unwrap_or((delay, backlog));
-            best = Some((least.min(delay), smallest.min(backlog)));
-        }
-    }
-    best
-}
-
-fn bounds_beside(
-    link: BitRate,
-    more_urgent: TokenBucket,
-    own: &[Source],
-    (blocking, largest): (DataSize, DataSize),
-) -> Option<(Delay, DataSize)> {
-    let service = left_over(link, more_urgent, blocking)?;
-    let pace = Pace {
-        ps: PS_PER_SECOND,
-        units: service.rate.as_bps(),
-    };
-    let held = service.by_whole_frames(largest).latency;
-    let delay = concave::delay_bound(own, service.latency.as_ps(), pace)?;
-    let backlog = concave::backlog_bound(own, held.as_ps(), pace)?;
+    let server = Server::link(link.as_bps(), &more_urgent, blocking.as_bits())?;
+    let delay = server.delay_bound(own)?;
+    let backlog = server.by_whole(largest.as_bits()).backlog_bound(own)?;
     Some((Delay::from_ps(delay), DataSize::from_bits(backlog)))
 }
 

@@ -3,7 +3,9 @@
 //! The sums of a stage's contracts decide most requests. Where they refuse, it is
 //! asked what can arrive at all: all that comes from one stage before comes over
 //! one link or out of one processor, no denser than that can hand it on, and of a
-//! flow with a peak no faster than that. Kept for each side are the sums of the
+//! flow with a peak no faster than that. What comes out of a processor may have come
+//! to it over one link: it is denser than the link carries by no more than what was
+//! held back for longer than other frames. Kept for each side are the sums of the
 //! contracts and of the peaks of its flows. As
 //!
 //! ```text
@@ -18,15 +20,15 @@
 use units::DataSize;
 
 use super::request::MIN_FRAME;
-use super::reservation::{Arrival, Part, Reservation, Share};
-use super::stage::{FailureId, Stage, StageId};
+use super::reservation::{Arrival, Origin, Part, Reservation, Share};
+use super::stage::{FailureId, Stage};
 use crate::bounds::concave::{Line, Source};
 use crate::bounds::processing::{FRAME, FrameBucket};
 use crate::bounds::strict_priority::CLASSES;
 use crate::min_plus::TokenBucket;
 
-/// Whose flows are summed: under which failure, from which stage, in which class.
-type Side = (Option<FailureId>, Option<StageId>, u8);
+/// Whose flows are summed: under which failure, from where, in which class.
+type Side = (Option<FailureId>, Origin, u8);
 
 /// What the flows of one side bring together, in what the stage counts in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,10 +146,7 @@ impl SumsBySide {
     }
 
     /// Returns what is summed under `case` alone, by origin and class.
-    fn of_case(
-        &self,
-        case: Option<FailureId>,
-    ) -> impl Iterator<Item = ((Option<StageId>, u8), &Sums)> {
+    fn of_case(&self, case: Option<FailureId>) -> impl Iterator<Item = ((Origin, u8), &Sums)> {
         let from = self.0.partition_point(|((of, ..), _)| *of < case);
         let of_case = self.0[from..].iter();
         of_case
@@ -223,11 +222,11 @@ fn of_traffic(traffic: TokenBucket) -> Line {
 /// What comes to a stage, side by side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals {
-    sums: Vec<((Option<StageId>, u8), Sums)>,
+    sums: Vec<((Origin, u8), Sums)>,
 }
 
 impl Arrivals {
-    fn sums_of(&mut self, side: (Option<StageId>, u8)) -> &mut Sums {
+    fn sums_of(&mut self, side: (Origin, u8)) -> &mut Sums {
         let at = self.sums.iter().position(|(known, _)| *known == side);
         let at = at.unwrap_or_else(|| {
             self.sums.push((side, Sums::default()));
@@ -238,14 +237,36 @@ impl Arrivals {
 
     /// Returns from where frames come.
     #[cfg(test)]
-    pub(super) fn origins(&self) -> Vec<Option<StageId>> {
+    pub(super) fn origins(&self) -> Vec<Origin> {
         self.sums.iter().map(|((origin, _), _)| *origin).collect()
+    }
+
+    /// Returns the same, of which nothing is known but the stage before: what comes out
+    /// of one processor comes from one side, over whatever links it came there.
+    pub(super) fn by_stage(&self) -> Self {
+        let mut merged = Self::default();
+        for ((origin, class), sums) in &self.sums {
+            let origin = Origin::leaving(None, origin.stage);
+            merged.sums_of((origin, *class)).and(sums);
+        }
+        merged
+    }
+
+    /// Returns whether [`by_stage`](Self::by_stage) tells anything that the links to
+    /// processors do not: how close together one hands on frames from all of them.
+    pub(super) fn is_paced(&self, stages: &[Stage]) -> bool {
+        let links = self
+            .sums
+            .iter()
+            .filter(|((origin, _), _)| origin.link.is_some());
+        let mut before = links.filter_map(|((origin, _), _)| origin.stage);
+        before.any(|stage| frames_from(&stages[stage.index()]).is_some())
     }
 
     /// Returns what comes to a processor, in frames: those of all classes of a
     /// side come over the same link.
     pub(super) fn at_processor(&self, unpromised: FrameBucket, stages: &[Stage]) -> Vec<Source> {
-        let mut origins: Vec<(Option<StageId>, Sums)> = Vec::new();
+        let mut origins: Vec<(Origin, Sums)> = Vec::new();
         for ((origin, _), sums) in &self.sums {
             match origins.iter_mut().find(|(known, _)| known == origin) {
                 Some((_, known)) => known.and(sums),
@@ -253,7 +274,7 @@ impl Arrivals {
             }
         }
         let sources = origins.iter().map(|(origin, sums)| {
-            let densest = origin.and_then(|origin| frames_from(&stages[origin.index()]));
+            let densest = densest(*origin, stages, frames_from);
             source(sums, densest)
         });
         let unpromised = Source::of(of_frames(unpromised));
@@ -270,9 +291,8 @@ impl Arrivals {
         let mut classes = [const { Vec::new() }; CLASSES];
         for ((origin, class), sums) in &self.sums {
             let class = usize::from(*class);
-            let densest =
-                origin.and_then(|origin| bits_from(&stages[origin.index()], largest[class]));
-            classes[class].push(source(sums, densest));
+            let bits = |stage: &Stage| bits_from(stage, largest[class]);
+            classes[class].push(source(sums, densest(*origin, stages, bits)));
         }
         classes
     }
@@ -281,7 +301,7 @@ impl Arrivals {
     pub(super) fn frames_at_port(&self, class: u8, stages: &[Stage]) -> Vec<Source> {
         let of_class = self.sums.iter().filter(|((_, of), _)| *of == class);
         let sources = of_class.map(|((origin, _), sums)| {
-            let densest = origin.and_then(|origin| frames_from(&stages[origin.index()]));
+            let densest = densest(*origin, stages, frames_from);
             Source {
                 lines: [
                     sums.frames,
@@ -302,6 +322,23 @@ fn source(sums: &Sums, densest: Option<Line>) -> Source {
             densest.unwrap_or(sums.contracts),
         ],
     }
+}
+
+/// Returns the most that comes from `origin`, with what a stage hands on at most: the
+/// stage before, or the port before that. The stage between holds some frames back for
+/// longer than others, by no more than its budget.
+fn densest(
+    origin: Origin,
+    stages: &[Stage],
+    from: impl Fn(&Stage) -> Option<Line>,
+) -> Option<Line> {
+    let before = &stages[origin.stage?.index()];
+    let Some(link) = origin.link else {
+        return from(before);
+    };
+    let line = from(&stages[link.index()])?;
+    let late = before.longest_delay().saturating_sub(before.least_delay());
+    Some(line.spread_by(late.as_ps()))
 }
 
 /// Returns the most frames that a stage hands on. The last bits of two frames

@@ -97,6 +97,16 @@ impl Stage {
         }
     }
 
+    /// Returns the longest time that a frame of any class is here by the budgets.
+    pub(super) fn longest_delay(&self) -> Delay {
+        match self {
+            Self::Processing { budget, .. } => *budget,
+            Self::Port { budgets, .. } => {
+                budgets.iter().flatten().copied().max().unwrap_or_default()
+            }
+        }
+    }
+
     /// Returns the least time that a frame is here, no more than its budget, which
     /// may not be chosen yet.
     pub(super) fn least_delay(&self) -> Delay {

@@ -466,6 +466,7 @@ fn requests_at_the_limits_are_answered() {
         initial: MAX_DELAY,
         base: path(&[0, 1]),
         alternatives: vec![(FailureId(0), path(&[2, 1])), (FailureId(1), path(&[0, 3]))],
+        is_held_back: false,
         redundant: None,
     };
     let at_once = Request {
@@ -663,6 +664,7 @@ fn sampled_values(stages: &[u32]) -> Request {
         initial: Delay::from_us(12),
         base: path(stages),
         alternatives: Vec::new(),
+        is_held_back: false,
         redundant: None,
     }
 }

@@ -252,6 +252,50 @@ fn flows_over_one_link_do_not_wait_for_each_other_at_the_next() {
     );
 }
 
+/// Flows come over one link into a processor that does nothing for a while and then hands
+/// on all of them at once: its link bounds them behind it no better than that. Where it is
+/// quick, they do not wait for each other again.
+#[test]
+fn what_a_processor_holds_back_leaves_it_together() {
+    let mut flow = one_stage_flow();
+    flow.base = Tree::path([StageId(0), StageId(1), StageId(2)]);
+    let flows = vec![flow; 8];
+    let emissions: Vec<_> = (0..8).map(|flow| at_once(flow, 0)).collect();
+    let [frame, blocking] = [emissions[0].size, FULL_FRAME].map(|size| LINK.time_to_send(size));
+    let mut longest = Vec::new();
+    for latency_us in [0, 2_000] {
+        let latency = Delay::from_us(latency_us);
+        let processor = processor(latency, Delay::from_us(1));
+        let stages = [port(FULL_FRAME), processor, port(FULL_FRAME)];
+        let stages = suggest_budgets(&stages, &[], &flows, Headroom::default()).unwrap();
+        let budget = stages[2].budget(7).unwrap();
+        let conditions = Conditions {
+            processors_hesitate: true,
+            flood_phase_ps: Some(0),
+            detours: Vec::new(),
+            outage: None,
+        };
+
+        let mut late = Delay::ZERO;
+        simulation::run(&stages, &flows, &emissions, &conditions, |observation| {
+            if let Observation::Left {
+                stage: 2, sojourn, ..
+            } = observation
+            {
+                late = late.max(sojourn);
+            }
+        });
+
+        assert!(late <= budget, "{late}, budget {budget}");
+        longest.push((late, budget));
+    }
+    let [(_, quick), (late, _)] = longest[..] else {
+        unreachable!("there are two")
+    };
+    assert!(quick < blocking + frame * 2u64, "itself alone: {quick}");
+    assert!(late >= frame * 8u64, "all eight at once: {late}");
+}
+
 /// Tight: from whatever budgets it begins, the background comes down to the
 /// smallest that admit the same flows.
 #[test]
@@ -808,6 +852,7 @@ impl Ring {
                 0 | 1 => vec![(FAILURE, other)],
                 _ => Vec::new(),
             },
+            is_held_back: false,
             redundant: copies,
         }
     }
@@ -878,6 +923,7 @@ fn one_stage_flow() -> Request {
         initial: Delay::ZERO,
         base: Tree::path([StageId(0)]),
         alternatives: Vec::new(),
+        is_held_back: false,
         redundant: None,
     }
 }

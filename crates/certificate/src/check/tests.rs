@@ -7,6 +7,8 @@ use crate::document::{
     PortBudget, ProcessorBudget, Profile, Protection, Switch, Unpromised, Unreadable,
 };
 
+mod links;
+
 #[test]
 fn a_calculation_by_hand_is_proven() {
     let proven = check(&by_hand()).unwrap();

@@ -479,6 +479,7 @@ mod tests {
             initial: Delay::ZERO,
             base: Tree::path([StageId(0)]),
             alternatives: Vec::new(),
+            is_held_back: false,
             redundant: None,
         };
 

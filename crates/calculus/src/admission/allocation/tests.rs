@@ -137,6 +137,7 @@ fn expected(way: &[u32], deadline: Delay) -> Request {
         initial: Delay::ZERO,
         base: Tree::path(way.iter().copied().map(StageId)),
         alternatives: Vec::new(),
+        is_held_back: false,
         redundant: None,
     }
 }

@@ -11,6 +11,7 @@ use crate::admission::check::always_fits;
 use crate::admission::ledger::Ledger;
 use crate::admission::plan::{Sent, Window, behind, passing};
 use crate::admission::request::Request;
+use crate::admission::reservation::Origin;
 use crate::admission::stage::StageId;
 
 /// What is asked.
@@ -42,7 +43,9 @@ pub(super) struct Search {
     /// label.
     open: BinaryHeap<Reverse<(Delay, Reverse<Delay>, usize)>>,
     round: u64,
-    /// The narrowest window with which each switch has been reached.
+    /// The narrowest window with which each switch has been reached over each link, in
+    /// either direction of each cable, and at last the first switch: what comes behind
+    /// a switch may fit if it came there over one link and not if over another.
     narrowest: Vec<(u64, Delay)>,
     avoided_nodes: Vec<u64>,
     avoided_cables: Vec<u64>,
@@ -63,7 +66,7 @@ pub(super) struct Task<'a> {
 impl Search {
     pub(super) fn new(nodes: usize, cables: usize) -> Self {
         Self {
-            narrowest: vec![(0, Delay::ZERO); nodes],
+            narrowest: vec![(0, Delay::ZERO); 2 * cables + 1],
             avoided_nodes: vec![0; nodes],
             avoided_cables: vec![0; cables],
             ..Self::default()
@@ -143,9 +146,9 @@ impl Search {
         }
     }
 
-    /// Returns the stage from which frames leave the switch of a label, if they
+    /// Returns from where frames leave the switch of a label, if they
     /// may come that far; nothing otherwise.
-    fn enter(&mut self, at: usize, task: Task<'_>) -> Option<Option<StageId>> {
+    fn enter(&mut self, at: usize, task: Task<'_>) -> Option<Origin> {
         let Label {
             node,
             window,
@@ -154,31 +157,29 @@ impl Search {
         let arrival = before.map(|(_, link, _)| link.port);
         let processing = task.graph.processing(node);
         if task.question == Question::Admissible {
-            let (round, narrowest) = self.narrowest[node.index()];
+            let link = before.map(|(_, link, _)| link);
+            let way_in = link.map_or(self.narrowest.len() - 1, |link| {
+                2 * link.cable.index() + usize::from(link.from < link.to)
+            });
+            let (round, narrowest) = self.narrowest[way_in];
             if round == self.round && narrowest <= window.length() {
                 return None;
             }
             if let Some((label, link, at_port)) = before {
                 let from = self.labels[label];
-                let origin = from.before.map(|(_, link, _)| link.port);
-                let origin = task.graph.processing(from.node).or(origin);
+                let arrival = from.before.map(|(_, link, _)| link.port);
+                let origin = Origin::leaving(task.graph.processing(from.node), arrival);
                 task.admits(link.port, origin, at_port)?;
             }
             if let Some(stage) = processing {
-                task.admits(stage, arrival, window)?;
+                task.admits(stage, Origin::leaving(None, arrival), window)?;
             }
-            self.narrowest[node.index()] = (self.round, window.length());
+            self.narrowest[way_in] = (self.round, window.length());
         }
-        Some(processing.or(arrival))
+        Some(Origin::leaving(processing, arrival))
     }
 
-    fn arrive(
-        &self,
-        at: usize,
-        window: Window,
-        origin: Option<StageId>,
-        task: Task<'_>,
-    ) -> Option<Route> {
+    fn arrive(&self, at: usize, window: Window, origin: Origin, task: Task<'_>) -> Option<Route> {
         let port = task.ends.to.port;
         if task.question == Question::Admissible {
             task.admits(port, origin, window)?;
@@ -212,7 +213,7 @@ impl Search {
         for link in task.graph.leaving(self.labels[at].node) {
             let avoided = self.avoided_nodes[link.to.index()] == self.round
                 || self.is_avoided(link.cable)
-                || self.passes(at, link.to, task.question);
+                || self.passes(at, link.to);
             if avoided {
                 continue;
             }
@@ -226,12 +227,8 @@ impl Search {
         self.avoided_cables[cable.index()] == self.round
     }
 
-    /// Returns whether a way has been at `node` already. Where the narrowest way
-    /// to a switch is kept, a loop never is.
-    fn passes(&self, at: usize, node: NodeId, question: Question) -> bool {
-        if question == Question::Admissible {
-            return false;
-        }
+    /// Returns whether a way has been at `node` already.
+    fn passes(&self, at: usize, node: NodeId) -> bool {
         let before = |at: &usize| self.labels[*at].before.map(|(before, _, _)| before);
         let mut way = std::iter::successors(Some(at), before);
         way.any(|label| self.labels[label].node == node)
@@ -240,7 +237,7 @@ impl Search {
 
 impl Task<'_> {
     /// Returns something if a stage has room for the flow behind `window`.
-    fn admits(&self, stage: StageId, origin: Option<StageId>, window: Window) -> Option<()> {
+    fn admits(&self, stage: StageId, origin: Origin, window: Window) -> Option<()> {
         let stages = self.ledger.stages();
         let reservation = passing(stage, origin, stages, self.sent, window);
         always_fits(&reservation, stages, self.ledger.load(stage)).ok()

@@ -43,8 +43,8 @@ fn a_full_link_is_passed_by() {
     assert_eq!(ways, [Some(vec![0, 2]), Some(vec![0, 1, 2]), None]);
 }
 
-/// The shorter way to a switch makes the burst too large for what comes behind
-/// it; a later one, whose delay is a long cable's, does not.
+/// The shorter way to a switch, over a quick link, makes the burst too large for what
+/// comes behind it; a later one, whose delay is a long cable's, does not.
 #[test]
 fn a_later_way_is_taken_if_its_window_is_narrower() {
     let mut net = Net::new(4, &[(0, 1, 2_000), (0, 2, 100), (2, 1, 100), (1, 3, 100)]);
@@ -53,6 +53,11 @@ fn a_later_way_is_taken_if_its_window_is_narrower() {
         unreachable!()
     };
     *propagation = Delay::from_us(5_000);
+    let quick = net.port(0, 0);
+    let Stage::Port { rate, .. } = &mut net.stages[quick] else {
+        unreachable!()
+    };
+    *rate = BitRate::from_mbps(10_000);
     let mut flow = request();
     flow.rate = BitRate::from_mbps(10);
     let mut map = net.map();
@@ -338,6 +343,7 @@ fn request() -> Request {
         initial: LINK.time_to_send(FRAME),
         base: Tree::default(),
         alternatives: Vec::new(),
+        is_held_back: false,
         redundant: None,
     }
 }

@@ -1,6 +1,7 @@
 //! What a flow brings after a failure takes the place of what it brings otherwise.
 
 use super::*;
+use crate::admission::reservation::Origin;
 use crate::bounds::concave::{Line, Source};
 
 const PROCESSOR_BUDGET_US: u64 = 500;
@@ -46,7 +47,7 @@ fn a_wider_window_counts_in_contract_and_peak_of_the_whole_flow() {
 }
 
 /// It comes to the last processor from one port or from another only if that
-/// failure happens, so otherwise what its link carries counts.
+/// failure happens, so otherwise what its link carries counts, there and behind it.
 #[test]
 fn a_flow_that_may_come_from_elsewhere_does_so_after_that_failure_alone() {
     let mut ledger = ledger();
@@ -56,14 +57,30 @@ fn a_flow_that_may_come_from_elsewhere_does_so_after_that_failure_alone() {
         .push((FailureId(1), path(&[0, 1, 6, 7])));
     ledger.admit(request).unwrap();
 
-    let origins = |failure| {
-        let arrivals = ledger.load(StageId(6)).arrivals(failure, &[]);
+    let origins = |stage: u32, failure| {
+        let arrivals = ledger.load(StageId(stage)).arrivals(failure, &[]);
         arrivals.origins()
     };
 
-    assert_eq!(origins(None), [Some(StageId(1))]);
-    assert_eq!(origins(Some(FailureId(0))), [None]);
-    assert_eq!(origins(Some(FailureId(1))), [Some(StageId(1))]);
+    for (failure, link) in [(None, Some(1)), (Some(0), None), (Some(1), Some(1))] {
+        let failure = failure.map(FailureId);
+        assert_eq!(origins(6, failure), [from(link, None)]);
+        assert_eq!(origins(7, failure), [from(Some(6), link)]);
+    }
+}
+
+/// Behind a stage of both trees frames go on by the one that came by the other.
+#[test]
+fn what_both_trees_share_hands_on_what_came_by_either() {
+    let mut ledger = ledger();
+    let mut request = message();
+    // The base tree comes to the last processor from port 1 and leaves it by port 7.
+    request.alternatives = vec![(FailureId(0), path(&[0, 3, 6, 5]))];
+    ledger.admit(request).unwrap();
+
+    let arrivals = ledger.load(StageId(5)).arrivals(Some(FailureId(0)), &[]);
+
+    assert_eq!(arrivals.origins(), [from(Some(6), None)]);
 }
 
 /// A rate so low that its burst does not grow by a bit, beside a peak that does.
@@ -95,7 +112,10 @@ fn copies_come_from_where_each_of_them_does() {
 
     let arrivals = ledger.load(StageId(6)).arrivals(None, &[]);
 
-    assert_eq!(arrivals.origins(), [Some(StageId(1)), Some(StageId(5))]);
+    let both = [from(Some(1), None), from(Some(5), None)];
+    assert_eq!(arrivals.origins(), both);
+    let behind = ledger.load(StageId(7)).arrivals(None, &[]);
+    assert_eq!(behind.origins(), [from(Some(6), None)]);
     let hops = ledger.explain(admitted.id).unwrap().hops;
     let Competition::Processing { own, .. } = hops[2].competition else {
         panic!("{hops:?}")
@@ -161,7 +181,14 @@ fn line(bucket: TokenBucket) -> Line {
     }
 }
 
-fn sorted(mut origins: Vec<Option<StageId>>) -> Vec<Option<StageId>> {
+fn sorted(mut origins: Vec<Origin>) -> Vec<Origin> {
     origins.sort();
     origins
+}
+
+fn from(stage: Option<u32>, link: Option<u32>) -> Origin {
+    Origin {
+        stage: stage.map(StageId),
+        link: link.map(StageId),
+    }
 }

@@ -183,6 +183,30 @@ pub(super) fn floors() -> Vec<Stage> {
     ring().into_iter().map(without_budget).collect()
 }
 
+/// Flows so slow that behind no delay they come in a larger burst, over one link into a
+/// processor that has more to do once another flow comes to it from elsewhere: it hands
+/// them on closer together.
+#[test]
+fn a_processor_that_takes_longer_hands_on_more_at_once_of_what_comes_over_one_link() {
+    let slow = Request {
+        rate: BitRate::from_bps(1),
+        ..bulk(&[1, 2, 3])
+    };
+    let mut ledger = Ledger::fitted(switches_without_budgets(4), Spare::None);
+    let flows = [slow.clone(), slow.clone(), slow, bulk(&[5, 2, 7])];
+    let mut port = Vec::new();
+    for flow in &flows {
+        ledger.admit(flow.clone()).unwrap();
+        port.push(ledger.stages()[3].budget(3).unwrap());
+    }
+
+    assert!(port[2] < port[3], "{port:?}");
+    let mut fixed = Ledger::new(ledger.stages().to_vec());
+    for flow in flows {
+        fixed.admit(flow).unwrap();
+    }
+}
+
 fn switches_without_budgets(count: usize) -> Vec<Stage> {
     switches(count).into_iter().map(without_budget).collect()
 }

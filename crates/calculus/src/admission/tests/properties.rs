@@ -276,6 +276,7 @@ prop_compose! {
             initial: LINK.time_to_send(largest_frame),
             base: shape(around(from, links, Way::Clockwise)),
             alternatives,
+            is_held_back: false,
             redundant: (protection == 2 && links > 0 && !multicast).then(|| {
                 let eliminator = Some(StageId((from + links) % SWITCHES));
                 Box::new(Redundant { tree: around(from, SWITCHES - links, Way::Back), eliminator })

@@ -182,6 +182,7 @@ fn request(asked: &Asked) -> Request {
         deadline: allocation().end_to_end(passed),
         initial: Delay::ZERO,
         base: Tree::path(switches.map(stage)),
+        is_held_back: false,
         redundant: None,
         alternatives: Vec::new(),
     }
