@@ -69,6 +69,21 @@ fn a_flow_that_may_come_from_elsewhere_does_so_after_that_failure_alone() {
     }
 }
 
+/// What a change of level holds back may come out of a processor in any density.
+#[test]
+fn of_what_may_be_held_back_no_link_is_known_behind_a_processor() {
+    let mut ledger = ledger();
+    let held_back = Request {
+        is_held_back: true,
+        ..message()
+    };
+    ledger.admit(held_back).unwrap();
+
+    let arrivals = ledger.load(StageId(7)).arrivals(None, &[]);
+
+    assert_eq!(arrivals.origins(), [from(Some(6), None)]);
+}
+
 /// Behind a stage of both trees frames go on by the one that came by the other.
 #[test]
 fn what_both_trees_share_hands_on_what_came_by_either() {
