@@ -12,7 +12,6 @@ use crate::rules;
 use wire::ethernet::{Header, MacAddress};
 
 use super::Controller;
-use super::memory::Memory;
 
 impl Controller {
     /// Learns from a frame that came in by `port`.
@@ -51,7 +50,7 @@ impl Controller {
         let known = self.view.host_by_mac(mac).and_then(|host| host.attachment);
         let switch = self.view.switch(known.unwrap_or(end).datapath);
         let is_gone = switch.is_some_and(|switch| self.view.is_cut_off(switch));
-        (!is_gone || self.is_settling() || self.memory != Memory::Complete).then_some(end)
+        (!is_gone || self.is_settling()).then_some(end)
     }
 
     fn name_of_host(&self, mac: MacAddress) -> String {
