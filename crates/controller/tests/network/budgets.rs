@@ -92,8 +92,8 @@ fn a_question_and_a_failed_attempt_move_no_guarantee() {
 /// which they share less than on the usual one.
 #[test]
 fn another_way_is_taken_where_the_usual_one_has_no_budgets() {
-    let large = |name: &str, from: u64, to: u8, deadline_us: u64| {
-        let usual = requirement(name, from, &[4], group(to));
+    let large = |name: &str, receiver: u64, to: u8, deadline_us: u64| {
+        let usual = requirement(name, 1, &[receiver], group(to));
         Requirement {
             traffic: Traffic {
                 burst: DataSize::from_bytes(9_000),
@@ -111,7 +111,7 @@ fn another_way_is_taken_where_the_usual_one_has_no_budgets() {
         if beside {
             network.admit(large("other", 2, 1, 20_000)).unwrap();
         }
-        let accepted = network.admit(large("hasty", 1, 2, deadline_us)).ok()?;
+        let accepted = network.admit(large("hasty", 4, 2, deadline_us)).ok()?;
         Some(accepted.route.switches.clone())
     };
     let mut deadlines = (10..60u64).map(|tenths| tenths * 100);
@@ -222,7 +222,7 @@ fn large(number: u8) -> Requirement {
             smallest_frame: DataSize::from_bytes(1_500),
             ..requirement("", 1, &[3], group(number)).traffic
         },
-        ..wanted(&format!("large{number}"), number, 6_000)
+        ..wanted(&format!("large{number}"), number, 1_800)
     }
 }
 
