@@ -23,6 +23,7 @@
 
 mod aggregate;
 mod allocation;
+mod alone;
 mod background;
 mod batch;
 mod budgets;

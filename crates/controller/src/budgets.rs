@@ -83,6 +83,12 @@ impl Reservations {
         self.ledger.quiet_after(leaving)
     }
 
+    /// Returns the longest that what is asked for takes if nothing else is promised, where
+    /// budgets are fitted.
+    pub(crate) fn takes_alone(&self, asked: &Request) -> Option<Delay> {
+        self.ledger.alone(asked)
+    }
+
     /// Returns the budgets that there are, to go back to.
     pub(crate) fn chosen(&self) -> Chosen {
         self.ledger.chosen()

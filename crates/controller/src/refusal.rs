@@ -132,6 +132,9 @@ pub struct Shortage {
     pub fits: Fits,
     /// What the ledger was asked for, by its own numbers.
     pub asked: Request,
+    /// The longest that it takes on the way that was asked for if nothing else is
+    /// promised: no deadline below that can be kept. Nothing if it would be in time.
+    pub alone: Option<Delay>,
 }
 
 impl fmt::Display for Shortage {
@@ -166,6 +169,9 @@ impl fmt::Display for Shortage {
         if let Some(link) = &self.after {
             write!(f, " while {link} is down")?;
         }
+        if let Some(alone) = self.alone {
+            write!(f, "; alone in the network it takes up to {alone}")?;
+        }
         match (self.fits.rate, self.fits.burst) {
             (Some(rate), _) => write!(f, "; {rate} would fit"),
             (None, Some(burst)) => write!(f, "; a burst of {burst} would fit"),
@@ -195,6 +201,7 @@ mod tests {
             },
             rate: BitRate::from_mbps(1),
             fits: Fits::default(),
+            alone: None,
             asked: Request {
                 class: 7,
                 rate: BitRate::from_mbps(1),

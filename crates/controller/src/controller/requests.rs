@@ -558,7 +558,9 @@ impl Controller {
     }
 
     pub(super) fn shortage(&self, requirement: &Requirement, refused: Refused) -> Refusal {
+        let alone = self.reservations.takes_alone(&refused.asked);
         Refusal::Shortage(Box::new(Shortage {
+            alone: alone.filter(|alone| *alone > refused.asked.deadline),
             place: refused.place.map(|place| self.name_of_place(place)),
             after: refused.after.map(|link| self.name_of_link(link)),
             level: refused.level.map(|level| self.modes.name_of(level)),

@@ -92,8 +92,8 @@ fn a_question_and_a_failed_attempt_move_no_guarantee() {
 /// which they share less than on the usual one.
 #[test]
 fn another_way_is_taken_where_the_usual_one_has_no_budgets() {
-    let large = |name: &str, receiver: u64, to: u8, deadline_us: u64| {
-        let usual = requirement(name, 1, &[receiver], group(to));
+    let large = |name: &str, [from, receiver]: [u64; 2], to: u8, deadline_us: u64| {
+        let usual = requirement(name, from, &[receiver], group(to));
         Requirement {
             traffic: Traffic {
                 burst: DataSize::from_bytes(9_000),
@@ -109,9 +109,9 @@ fn another_way_is_taken_where_the_usual_one_has_no_budgets() {
     let route = |beside: bool, deadline_us| {
         let mut network = fitted(4, &DIAMOND);
         if beside {
-            network.admit(large("other", 2, 1, 20_000)).unwrap();
+            network.admit(large("other", [3, 2], 1, 20_000)).unwrap();
         }
-        let accepted = network.admit(large("hasty", 4, 2, deadline_us)).ok()?;
+        let accepted = network.admit(large("hasty", [1, 4], 2, deadline_us)).ok()?;
         Some(accepted.route.switches.clone())
     };
     let mut deadlines = (10..60u64).map(|tenths| tenths * 100);
@@ -187,7 +187,6 @@ fn a_flow_whose_host_moves_waits_until_what_it_sent_before_is_gone() {
     assert_eq!(way(&mut network), ["s2", "s3"]);
     let readmitted = |event: &&Event| matches!(event, Event::Readmitted { .. });
     assert_eq!(network.events.iter().filter(readmitted).count(), 1);
-    assert!(network.admit(large(2)).is_err(), "it has its room again");
 }
 
 proptest! {
@@ -213,16 +212,70 @@ proptest! {
     }
 }
 
-/// So large a burst that there is no room for two of them.
+/// A deadline that nothing could keep is refused with what the way takes alone, whoever
+/// else is there; one that others stand in the way of is not.
+#[test]
+fn what_cannot_be_kept_even_alone_is_refused_with_the_least_that_can() {
+    let alone = |beside: u8, deadline_us| {
+        let mut network = fitted(3, &LINE);
+        for number in 0..beside {
+            network
+                .admit(wanted(&format!("other{number}"), 10 + number, 20_000))
+                .unwrap();
+        }
+        match network.admit(wanted("hasty", 1, deadline_us)) {
+            Err(Refusal::Shortage(shortage)) => shortage.alone,
+            other => panic!("{other:?}"),
+        }
+    };
+
+    let least = alone(0, 10).unwrap();
+
+    assert_eq!(alone(3, 10), Some(least));
+    let mut network = fitted(3, &LINE);
+    let in_time = least.as_ps().div_ceil(1_000_000);
+    // Probes, for which nothing is asked, come on top.
+    let with_probes = in_time + in_time / 4;
+    assert!(network.admit(wanted("patient", 1, with_probes)).is_ok());
+    assert!(alone(0, in_time - 2).is_some());
+    let mut network = fitted(3, &LINE);
+    network.admit(large(2)).unwrap();
+    match network.admit(large(1)) {
+        Err(Refusal::Shortage(shortage)) => {
+            assert_eq!(shortage.alone, None, "{shortage}");
+            assert!(!shortage.to_string().contains("alone"), "{shortage}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// From the host of switch 1 or 2 to that of 3, in so large a burst and such a hurry that
+/// there is no room for both.
 fn large(number: u8) -> Requirement {
+    let both = |deadline_us: &u64| {
+        let mut network = fitted(3, &LINE);
+        let mut flows = [1, 2]
+            .map(|number| large_within(number, *deadline_us))
+            .into_iter();
+        flows.all(|flow| network.admit(flow).is_ok())
+    };
+    let enough = (10..100u64).map(|tenths| tenths * 100).find(both);
+    large_within(number, enough.expect("there is room at last") - 100)
+}
+
+fn large_within(number: u8, deadline_us: u64) -> Requirement {
+    let name = format!("large{number}");
+    let usual = requirement(&name, number.into(), &[3], group(number));
     Requirement {
         traffic: Traffic {
             burst: DataSize::from_bytes(30_000),
             largest_frame: DataSize::from_bytes(1_500),
             smallest_frame: DataSize::from_bytes(1_500),
-            ..requirement("", 1, &[3], group(number)).traffic
+            ..usual.traffic
         },
-        ..wanted(&format!("large{number}"), number, 1_800)
+        deadline: Some(Delay::from_us(deadline_us)),
+        protection: Protection::None,
+        ..usual
     }
 }
 
