@@ -145,18 +145,12 @@ impl Controller {
             Request::WhatIf(requirements) => self.what_if(id, requirements),
             Request::Withdraw(name) => self.withdraw(id, name),
             Request::ForgetSwitch(datapath) => self.forget_switch(id, datapath),
-            Request::Prepare(requirements) => {
-                let fitted = self.prepare(&requirements);
-                self.outbox.reply(id, Reply::Budgets(Box::new(fitted)));
-            }
+            Request::Prepare(requirements) => self.prepare(id, &requirements),
             Request::AssignClasses {
                 requirements,
                 free,
                 classes,
-            } => {
-                let assigned = self.assign_classes(&requirements, &free, &classes);
-                self.outbox.reply(id, Reply::Classes(assigned));
-            }
+            } => self.assign_classes(id, &requirements, &free, &classes),
             Request::Flows => self.list_flows(id, FlowId(0), usize::MAX),
             Request::FlowsAfter { after, most } => {
                 self.list_flows(id, after, most.min(MAX_FLOWS_AT_ONCE));
@@ -321,7 +315,7 @@ impl Controller {
     }
 
     /// Chooses budgets for the flows whose ways can be found.
-    fn prepare(&mut self, requirements: &[Requirement]) -> Fitted {
+    fn prepare(&mut self, id: RequestId, requirements: &[Requirement]) {
         let (places, requests) = self.on_usual_ways(requirements);
         let largest = match requests.is_empty() {
             true => Largest::default(),
@@ -329,20 +323,22 @@ impl Controller {
         };
         self.follow_budgets();
         let placed = |among: Vec<usize>| among.into_iter().map(|at| places[at]).collect();
-        Fitted {
+        let fitted = Fitted {
             switches: self.reservations.fitted(),
             left_out: placed(largest.left_out),
             conflicts: largest.conflicts.into_iter().map(placed).collect(),
-        }
+        };
+        self.outbox.reply(id, Reply::Budgets(Box::new(fitted)));
     }
 
-    /// Returns a class for each requirement with which more of them fit, where one is found.
+    /// Says in which class each requirement fits with more of the others, where one is found.
     fn assign_classes(
         &mut self,
+        id: RequestId,
         requirements: &[Requirement],
         free: &[bool],
         of: &[u8],
-    ) -> Vec<u8> {
+    ) {
         let (places, requests) = self.on_usual_ways(requirements);
         let free: Vec<bool> = places
             .iter()
@@ -353,7 +349,7 @@ impl Controller {
         for (place, class) in places.into_iter().zip(assigned) {
             classes[place] = class;
         }
-        classes
+        self.outbox.reply(id, Reply::Classes(classes));
     }
 
     /// Returns what is asked of the ledger for those requirements with a deadline of which
