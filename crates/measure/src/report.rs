@@ -67,6 +67,8 @@ pub struct Report {
     pub platform: PlatformReport,
     /// What the guarantees rest on, a sentence each.
     pub assumptions: Vec<String>,
+    /// What deadlines leave to spare, a sentence each.
+    pub room: Vec<String>,
     /// The versions of what took part.
     pub versions: BTreeMap<String, String>,
     /// The machine, the command, the time: whatever differs from run to run.

@@ -22,6 +22,7 @@ pub mod places;
 pub mod plan;
 pub mod profiles;
 pub mod queues;
+pub mod room;
 mod route;
 pub mod sim_world;
 pub mod statement;
@@ -225,6 +226,7 @@ impl Experiment<'_> {
             admissions: &ran.admissions,
             run: &ran.run,
             observed: &observed,
+            room: &room::Room::of(self.scenario, &ran.promises),
         }))
     }
 
@@ -278,6 +280,7 @@ impl Experiment<'_> {
         to.discovered(found, took);
         let admissions = self.decided(world, reserving)?.0;
         let switches = self.prepare(world, Expected::NothingMore)?.switches;
+        let promises = self.what_promises_rest_on(world)?;
         to.decided(&admissions);
         self.wait_for_entries(world, &admissions)?;
         let mut run = self.send(world, &admissions, captures, to)?;
@@ -287,6 +290,7 @@ impl Experiment<'_> {
             took,
             switches,
             admissions,
+            promises,
             run,
         })
     }
@@ -386,6 +390,8 @@ struct Ran {
     /// With the budgets that there were when the flows were decided on.
     switches: BTreeMap<DatapathId, SwitchParameters>,
     admissions: Vec<Admission>,
+    /// What the controller has promised.
+    promises: Promises,
     run: Run,
 }
 

@@ -218,6 +218,30 @@ level = "hi"
 until = "800 ms"
 "#;
 
+/// What is left to spare is said of the network and of each promise, beside the share of
+/// the busiest switch.
+#[test]
+fn a_report_says_for_how_much_slower_switches_it_would_hold() {
+    let report = run(1);
+
+    let promised = report
+        .flows
+        .iter()
+        .filter(|flow| flow.guarantee_ns.is_some());
+    let factors: Vec<_> = promised
+        .map(|flow| flow.slowdown_thousandths.unwrap())
+        .collect();
+    let least = factors.iter().min().unwrap();
+    assert!(factors.len() > 8 && *least >= 1_000, "{factors:?}");
+    let factor = format!("up to {}.{} times", least / 1_000, least / 100 % 10);
+    let text = report.to_text(measure::report::text::Details::Few);
+    assert!(text.contains(&factor), "{factor}: {text}");
+    assert!(
+        text.contains("The busiest switch, s4, may have to work"),
+        "{text}"
+    );
+}
+
 /// Runs the default scenario, with its cut in the middle of a shorter run.
 fn run(seed: u64) -> Report {
     let mut scenario = substation();

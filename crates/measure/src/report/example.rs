@@ -199,6 +199,11 @@ fn report_of(recipes: &[Recipe]) -> Report {
         events: events(outages),
         platform: platform(&stalls, &interruptions),
         modes: None,
+        room: vec![
+            "Every deadline holds if switches take up to 1.4 times as long as stated, latency \
+             and frames alike; with more trip may be late first."
+                .to_owned(),
+        ],
         assumptions: vec![
             "Every sender keeps its token bucket as its frames leave the host.".to_owned(),
             "A switch needs at most 30 µs a frame and handles them one at a time.".to_owned(),

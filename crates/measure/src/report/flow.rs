@@ -161,6 +161,9 @@ pub struct FlowReport {
     pub deadline_ns: Option<u64>,
     /// The latency that it was promised.
     pub guarantee_ns: Option<u64>,
+    /// How many times as long as stated all switches may take with this flow in time, in
+    /// thousandths; nothing where that is not known.
+    pub slowdown_thousandths: Option<u32>,
     /// The longest interruption that a failure may cause; nothing if it asked
     /// for no protection.
     pub interruption_allowed_ns: Option<u64>,
@@ -395,6 +398,7 @@ impl FlowReport {
             reason: None,
             deadline_ns: None,
             guarantee_ns: None,
+            slowdown_thousandths: None,
             interruption_allowed_ns: None,
             interruption_ns: 0,
             period_ns: None,

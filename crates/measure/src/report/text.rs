@@ -72,6 +72,10 @@ impl Report {
             text.push('\n');
         }
         text.push_str(&levels::lines(self));
+        for sentence in &self.room {
+            text.push_str(sentence);
+            text.push('\n');
+        }
         text.push_str(&self.summary());
         text.push('\n');
         text

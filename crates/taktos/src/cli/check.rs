@@ -56,7 +56,7 @@ pub fn check(arguments: &Check) -> Exit {
         admissions: &admissions,
         now: met(&promises, &unbroken),
         now_any_failure: met(&promises, &any_failure),
-        room: Room::of(&scenario, &promises, &conflicts, &explainer),
+        room: Room::of(&scenario, &promises, &conflicts),
     };
     let chosen = arguments.explain.iter().filter_map(|name| {
         let flow = |it: &&Admission| scenario.flows[it.flow].name == *name;

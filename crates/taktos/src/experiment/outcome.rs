@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use calculus::admission::Slowdown;
 use controller::Config;
 use controller::northbound::{Accepted, Event, Said, Saying};
 use controller::place::LinkEnds;
@@ -21,6 +22,7 @@ use units::{Duration, Instant};
 use super::calculation::calculation;
 use super::mode_changes::{modes_report, spells};
 use super::plan::cover;
+use super::room::Room;
 use super::route::Atlas;
 
 use super::world::Observed;
@@ -49,6 +51,8 @@ pub struct Facts<'a> {
     pub run: &'a Run,
     /// What was observed.
     pub observed: &'a Observed,
+    /// What deadlines leave to spare.
+    pub room: &'a Room,
 }
 
 /// Something that was done to the network, and when.
@@ -68,7 +72,12 @@ pub fn report(facts: &Facts<'_>) -> Report {
         ..
     } = facts;
     let happenings = happenings(facts);
-    let judged = judge(facts, &happenings);
+    let mut judged = judge(facts, &happenings);
+    for ((report, _), admission) in judged.iter_mut().zip(facts.admissions) {
+        let accepted = admission.decision.as_ref().ok();
+        let slowdown = accepted.and_then(|accepted| facts.room.of_flow(accepted.id));
+        report.slowdown_thousandths = slowdown.map(Slowdown::thousandths);
+    }
     let events = happenings
         .iter()
         .enumerate()
@@ -100,6 +109,7 @@ pub fn report(facts: &Facts<'_>) -> Report {
         platform: platform(scenario, run, observed),
         modes: modes_report(scenario, facts.config, run),
         assumptions: assumptions(scenario, facts.place),
+        room: facts.room.sentences(),
         versions: BTreeMap::from([("taktos".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
         machine: observed.machine.clone(),
     }

@@ -35,6 +35,11 @@ pub(super) fn section(report: &Report) -> Element {
             .child(Element::new("h3").text("The guarantees assume"))
             .child(sentences(&report.assumptions));
     }
+    if !report.room.is_empty() {
+        section = section
+            .child(Element::new("h3").text("What deadlines leave"))
+            .child(sentences(&report.room));
+    }
     section
 }
 

@@ -1,37 +1,23 @@
 //! What is left to spare, and how far from the best a choice of flows may be.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use calculus::admission::{Slowdown, StageId};
+use calculus::admission::Slowdown;
 use controller::northbound::{FlowId, Promises};
 use scenario::Scenario;
 use serde_json::{Value, json};
 
-use crate::experiment::explanation::Explainer;
-use crate::experiment::plan::keeps_budgets;
+use crate::experiment::room;
 
-/// From so many thousandths of its time on that a processor may have to work, slower
-/// switches are no matter of deadlines any more.
-const NEARLY_ALL: u64 = 900;
 /// How many flows of a conflict are named.
 const MOST_NAMED: usize = 6;
 
 /// How much there is to spare.
 pub(super) struct Room {
-    /// How many times as long as stated processors may take with a flow in time; none
-    /// where flows are promised something at levels of criticality.
-    slowdowns: BTreeMap<FlowId, Slowdown>,
-    processors: Vec<Processor>,
+    spare: room::Room,
     /// Flows that do not fit together, in sets that have none in common.
     conflicts: Vec<Vec<String>>,
     flows: usize,
-}
-
-/// How busy a switch may be, in thousandths of its time.
-struct Processor {
-    switch: String,
-    busy: u64,
-    without_promise: u64,
 }
 
 impl Room {
@@ -39,29 +25,10 @@ impl Room {
         scenario: &Scenario,
         promises: &Promises,
         conflicts: &[BTreeSet<usize>],
-        explainer: &Explainer<'_>,
     ) -> Self {
-        let ledger = &promises.ledger;
-        // There the time that a change of level takes is part of a promise, and grows too.
-        let slowdowns = match keeps_budgets(scenario) {
-            true => BTreeMap::new(),
-            false => ledger.slowdowns(),
-        };
-        let flows = promises.flows.iter();
-        let of_flow = flows.filter_map(|flow| Some((flow.id, *slowdowns.get(&flow.reservation)?)));
-        let stages = (0..).map(StageId).take(ledger.stages().len());
-        let processors = stages.filter_map(|stage| {
-            let (busy, without_promise) = ledger.busy(stage)?;
-            Some(Processor {
-                switch: explainer.place_of(stage),
-                busy,
-                without_promise,
-            })
-        });
         let name = |at: &usize| scenario.flows[*at].name.clone();
         Self {
-            slowdowns: of_flow.collect(),
-            processors: processors.collect(),
+            spare: room::Room::of(scenario, promises),
             conflicts: conflicts
                 .iter()
                 .map(|conflict| conflict.iter().map(name).collect())
@@ -72,12 +39,7 @@ impl Room {
 
     /// Returns how many times as long processors may take with a flow in time.
     pub(super) fn of_flow(&self, flow: FlowId) -> Option<Slowdown> {
-        self.slowdowns.get(&flow).copied()
-    }
-
-    /// Returns how many times as long processors may take with every flow in time.
-    fn least(&self) -> Option<Slowdown> {
-        self.slowdowns.values().min().copied()
+        self.spare.of_flow(flow)
     }
 
     /// Says how far the choice of the `admitted` may be from the best, and what there is to
@@ -93,32 +55,26 @@ impl Room {
             let together = self.conflicts.iter().map(|conflict| together(conflict));
             lines += &format!(" {}.\n", together.collect::<Vec<_>>().join("; "));
         }
-        if let Some(least) = self.least() {
+        if let Some(least) = self.spare.least() {
             lines += &format!(
                 "Slower: how many times as long as stated all switches may take with the flow in \
                  time; {} for all flows.\n",
                 times(least)
             );
         }
-        let busy = self.processors.iter().filter(|it| it.busy >= NEARLY_ALL);
-        for processor in busy {
-            lines += &format!(
-                "Switch {} may have to work {} of its time, {} for traffic without promise: where \
-                 that nears all, no factor helps; limit that traffic at the edge.\n",
-                processor.switch,
-                percent(processor.busy),
-                percent(processor.without_promise)
-            );
+        for warning in self.spare.warnings() {
+            lines += &warning;
+            lines += "\n";
         }
         lines
     }
 
     /// Adds what programs read.
     pub(super) fn add_to(&self, value: &mut Value) {
-        value["slowdown_thousandths"] = self.least().map(Slowdown::thousandths).into();
+        value["slowdown_thousandths"] = self.spare.least().map(Slowdown::thousandths).into();
         value["at_most"] = (self.flows - self.conflicts.len()).into();
         value["conflicts"] = json!(self.conflicts);
-        let processors = self.processors.iter().map(|it| {
+        let processors = self.spare.processors.iter().map(|it| {
             json!({
                 "switch": it.switch,
                 "busy_thousandths": it.busy,
@@ -149,8 +105,4 @@ fn together(conflict: &[String]) -> String {
             format!("{}{more} do not all fit together", named.join(", "))
         }
     }
-}
-
-fn percent(thousandths: u64) -> String {
-    format!("{}.{} %", thousandths / 10, thousandths % 10)
 }
