@@ -75,7 +75,7 @@ fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
 
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("flow "));
-    assert_eq!(lines.len(), 1 + 9 + 1);
+    assert_eq!(lines.len(), 1 + 9 + 1 + 1);
     let cells: Vec<&str> = lines[1].split_whitespace().collect();
     assert_eq!(cells[..5], ["sv-mu1", "2.00", "ms", "0.81", "ms"]);
     assert!(
@@ -84,8 +84,9 @@ fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
         lines[1]
     );
     assert!(lines[9].contains("refused (link s2-s3 has 8.2 of the 20 Mbit/s left"));
+    assert!(lines[10].starts_with("Every deadline holds if switches take up to 1.4 times"));
     assert_eq!(
-        lines[10],
+        lines[11],
         "Every promise held. Smallest safety factor 2.1 (trip-b3). The machine took a processor \
          away 3 times, for 1.90 ms at most: 16 frames set apart."
     );

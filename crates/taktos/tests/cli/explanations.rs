@@ -83,7 +83,7 @@ fn a_refusal_says_what_would_have_to_change() {
         "missed by 5005120 bit/s",
         "control 10 Mbit/s (class 3)",
         // What fixed budgets admit only if they are made larger.
-        "- a rate of no more than 78.732 Mbit/s: guarantee 5 ms",
+        "- a rate of no more than 89.15 Mbit/s: guarantee 5 ms",
         "- without control: ",
         "- s1 to s2 at 1 Gbit/s, s2 to s3 at 1 Gbit/s, s3 to h3 at 1 Gbit/s",
     ] {
