@@ -104,6 +104,8 @@ pub enum Told {
         /// What it says.
         reason: String,
     },
+    /// The store works again.
+    StoreRecovered,
 }
 
 /// Where whoever made a connection hands it over to the controller: one that does
@@ -416,6 +418,7 @@ impl Loop {
                     taken += 1;
                 }
                 Kept::Failed(reason) => self.tell(Told::StoreFailed { reason }),
+                Kept::Recovered => self.tell(Told::StoreRecovered),
             }
             if taken == MOST_KEPT_AT_ONCE {
                 taken = 0;

@@ -3,6 +3,7 @@
 
 pub mod embedded;
 pub mod memory;
+pub mod sealed;
 
 pub use embedded::EmbeddedStore;
 pub use memory::MemoryStore;

@@ -3,12 +3,14 @@
 mod data;
 mod network;
 mod programs;
+mod repair;
 mod token;
 
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -85,6 +87,8 @@ pub struct Controller {
 enum Instead {
     /// Make a token by which a client shows who it is, and print it.
     Token(token::Token),
+    /// Keep what can still be read of a damaged store.
+    Repair(repair::Repair),
 }
 
 /// An application that the controller brings.
@@ -135,6 +139,7 @@ impl StartError {
 pub fn controller(arguments: &Controller) -> Exit {
     match &arguments.instead {
         Some(Instead::Token(arguments)) => token::token(arguments),
+        Some(Instead::Repair(arguments)) => repair::repair(arguments),
         None => serve(arguments),
     }
 }
@@ -167,6 +172,8 @@ fn config(arguments: &Controller) -> Result<Config, Exit> {
 fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
     let terms = arguments.programs.terms()?;
     let stop = stop_on_signals()?;
+    // A file that may not grow is a store that fails for a while, and no end.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
     let data = arguments.data.as_deref().map(Data::open).transpose()?;
     let secrets = match &data {
         Some(data) => data.secrets()?,

@@ -102,6 +102,14 @@ impl Problem {
             .help("nothing has changed: look at the events for why, and whether the disk is full")
     }
 
+    /// The store has failed, and does not work yet.
+    #[must_use]
+    pub fn store_fails(reason: &str) -> Self {
+        let message = format!("nothing can be kept: {reason}");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-failed", message)
+            .help("it is tried every second: look whether the disk is full")
+    }
+
     /// The controller did not answer in time.
     #[must_use]
     pub fn late(patience: Duration) -> Self {

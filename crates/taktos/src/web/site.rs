@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use controller::northbound::{Asker, Event, Reply, Request};
 use linux::clock::{self, WallTime};
@@ -50,6 +50,10 @@ pub struct Inside {
     changes: AtomicU64,
     /// Whether all that the store kept is known.
     ready: AtomicBool,
+    /// Why the store fails, while it does.
+    store_fault: Mutex<Option<String>>,
+    /// How many changes at once it could not keep.
+    store_failures: AtomicU64,
     /// The switches of which another controller is the master.
     others: Mutex<BTreeSet<DatapathId>>,
 }
@@ -72,6 +76,8 @@ impl Inside {
             flows: Kept::default(),
             changes: AtomicU64::new(0),
             ready: AtomicBool::new(false),
+            store_fault: Mutex::default(),
+            store_failures: AtomicU64::new(0),
             others: Mutex::default(),
         }
     }
@@ -90,7 +96,15 @@ impl Inside {
                 let (peer, reason) = (peer.to_string(), describe::why_closed(reason).to_owned());
                 (now, EventKind::ConnectionClosed { peer, reason })
             }
-            Told::StoreFailed { reason } => (now, EventKind::StoreFailed { reason }),
+            Told::StoreFailed { reason } => {
+                self.store_failures.fetch_add(1, Ordering::Relaxed);
+                *self.store_fault_slot() = Some(reason.clone());
+                (now, EventKind::StoreFailed { reason })
+            }
+            Told::StoreRecovered => {
+                *self.store_fault_slot() = None;
+                (now, EventKind::StoreRecovered)
+            }
         };
         self.changes.fetch_add(1, Ordering::Relaxed);
         self.feed.publish(describe::unix_ns(at), what);
@@ -116,6 +130,24 @@ impl Inside {
     pub fn other_master(&self) -> Option<String> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         others.first().map(|datapath| self.names.switch(*datapath))
+    }
+
+    /// Returns why the store fails, while it does.
+    #[must_use]
+    pub fn store_fault(&self) -> Option<String> {
+        self.store_fault_slot().clone()
+    }
+
+    /// Returns how often the store failed to keep what was asked for.
+    #[must_use]
+    pub fn store_failures(&self) -> u64 {
+        self.store_failures.load(Ordering::Relaxed)
+    }
+
+    fn store_fault_slot(&self) -> MutexGuard<'_, Option<String>> {
+        self.store_fault
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has everything shown anew: somebody changed something, and is to see it at

@@ -120,6 +120,90 @@ fn a_client_asks_over_an_enciphered_connection_with_its_token() {
     assert_eq!(running.end().code, Some(0));
 }
 
+#[test]
+fn a_store_that_could_not_grow_for_a_while_keeps_what_is_asked_for_afterwards() {
+    let workplace = Workplace::new();
+    let arguments = [&LOCAL[..], &["--data", "data"]].concat();
+    let mut first = Running::start(workplace.taktos(&arguments));
+    let url = ready_address(&mut first);
+    let put = |name: &str, host: &str| ask(&url, "PUT", &format!("/api/v1/hosts/{name}"), "", host);
+    let ready = || ask(&url, "GET", "/readyz", "", "");
+    assert_eq!(put("h1", HOST).0, 204);
+
+    first.limit_files_to(Some(0));
+    let refused = put("h2", OTHER_HOST);
+    let unready = ready();
+    first.limit_files_to(None);
+    let accepted = put("h2", OTHER_HOST);
+    let (ready, _) = ready();
+    let metrics = text(&url, "/metrics");
+    first.signal(Signal::KILL);
+    first.end();
+    let mut second = Running::start(workplace.taktos(&arguments));
+    let url = ready_address(&mut second);
+    let (_, hosts) = ask(&url, "GET", "/api/v1/hosts", "", "");
+
+    assert_eq!(refused.0, 503, "{}", refused.1);
+    assert_eq!(unready.0, 503);
+    assert_eq!(unready.1["error"]["code"], "store-failed", "{}", unready.1);
+    assert_eq!((accepted.0, ready), (204, 200), "{}", accepted.1);
+    assert!(
+        metrics.contains("taktos_store_failures_total 1\n"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("taktos_store_failing 0\n"), "{metrics}");
+    assert_eq!(hosts["hosts"].as_array().unwrap().len(), 2, "{hosts}");
+    second.signal(Signal::TERM);
+    assert_eq!(second.end().code, Some(0));
+}
+
+#[test]
+fn a_damaged_store_is_refused_with_a_way_to_repair_it() {
+    let workplace = Workplace::new();
+    let arguments = [&LOCAL[..], &["--data", "data"]].concat();
+    let mut first = Running::start(workplace.taktos(&arguments));
+    let url = ready_address(&mut first);
+    assert_eq!(ask(&url, "PUT", "/api/v1/hosts/h1", "", HOST).0, 204);
+    assert_eq!(ask(&url, "PUT", "/api/v1/hosts/h2", "", OTHER_HOST).0, 204);
+    first.signal(Signal::TERM);
+    assert_eq!(first.end().code, Some(0));
+    let store = workplace.path("data/store.redb");
+    let mut bytes = std::fs::read(&store).unwrap();
+    let key = [b"h", &[2, 0, 0, 0, 0, 2][..]].concat();
+    for at in 0..bytes.len() - key.len() {
+        if bytes[at..].starts_with(&key) {
+            bytes[at] ^= 2;
+        }
+    }
+    std::fs::write(&store, bytes).unwrap();
+
+    let refused = workplace.run(&arguments);
+    let repaired = workplace.run(&["controller", "repair", "--data", "data"]);
+    let again = workplace.run(&["controller", "repair", "--data", "data"]);
+    let mut second = Running::start(workplace.taktos(&arguments));
+    let url = ready_address(&mut second);
+    let (_, hosts) = ask(&url, "GET", "/api/v1/hosts", "", "");
+
+    assert_eq!(refused.code, Some(4), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("controller repair --data data"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(repaired.code, Some(0), "{}", repaired.stderr);
+    assert!(
+        repaired.stderr.contains("1 are lost"),
+        "{}",
+        repaired.stderr
+    );
+    assert!(again.stderr.contains("is whole"), "{}", again.stderr);
+    assert_eq!(hosts["hosts"][0]["name"], "h1", "{hosts}");
+    assert_eq!(hosts["hosts"].as_array().unwrap().len(), 1, "{hosts}");
+    assert!(workplace.has("data/store.redb.damaged"));
+    second.signal(Signal::TERM);
+    assert_eq!(second.end().code, Some(0));
+}
+
 /// Waits until the controller runs; returns where it listens for programs.
 #[track_caller]
 fn address(running: &mut Running) -> String {
@@ -134,6 +218,18 @@ fn ready_address(running: &mut Running) -> String {
     let url = address(running);
     while ask(&url, "GET", "/readyz", "", "").0 == 503 {}
     url
+}
+
+fn text(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 fn ask(address: &str, method: &str, path: &str, headers: &str, body: &str) -> (u16, Value) {

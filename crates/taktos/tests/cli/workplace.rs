@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -138,6 +138,19 @@ impl Running {
             stderr,
             said: String::new(),
         }
+    }
+
+    /// Lets no file that the program writes grow beyond so many bytes, or all again.
+    pub fn limit_files_to(&self, bytes: Option<u64>) {
+        let pid = Pid::from_child(&self.child);
+        let maximum = prlimit(Some(pid), Resource::Fsize, getrlimit(Resource::Fsize))
+            .unwrap()
+            .maximum;
+        let limits = Rlimit {
+            current: bytes.or(maximum),
+            maximum,
+        };
+        prlimit(Some(pid), Resource::Fsize, limits).unwrap();
     }
 
     /// Waits for a line with `words` on standard error; says whether it came.

@@ -100,6 +100,7 @@ pub fn told(event: &EventKind) -> Told {
         EventKind::StoreFailed { reason } => {
             (About::Unknown, format!("the store failed: {reason}"))
         }
+        EventKind::StoreRecovered => (About::Unknown, "the store works again".to_owned()),
         EventKind::Gap { missed } => (About::Unknown, gap(*missed)),
     };
     Told { about, words }

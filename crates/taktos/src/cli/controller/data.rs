@@ -5,11 +5,16 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use controller::Store;
 use thiserror::Error;
 
 use crate::store::embedded::{EmbeddedStore, EmbeddedStoreError};
 
 const STORE: &str = "store.redb";
+/// A store that is being made of what is whole in another.
+const NEW_STORE: &str = "store.redb.new";
+/// What a repair has left of that other.
+const DAMAGED_STORE: &str = "store.redb.damaged";
 const AUDIT: &str = "audit.log";
 const SECRETS: &str = "secrets";
 /// Readable by nobody but the owner.
@@ -27,6 +32,23 @@ pub enum DataError {
         path: PathBuf,
         /// What the system says.
         reason: io::Error,
+    },
+    /// What is in the store is not what was written.
+    #[error(
+        "{} is damaged: {what}; `taktos controller repair --data {}` keeps what can still be read",
+        folder.join(STORE).display(), folder.display()
+    )]
+    Damaged {
+        /// The folder.
+        folder: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// A repair would overwrite what another has left.
+    #[error("{} is there already: move it elsewhere first", path.display())]
+    Occupied {
+        /// The file.
+        path: PathBuf,
     },
     /// The store does not open.
     #[error(transparent)]
@@ -71,6 +93,25 @@ impl Secrets {
     }
 }
 
+/// What a repair came to.
+#[derive(Debug)]
+pub enum Repaired {
+    /// There was nothing to repair.
+    WasWhole {
+        /// How many records there are.
+        records: usize,
+    },
+    /// There is a new store.
+    Anew {
+        /// How many records it has.
+        kept: usize,
+        /// How many it lacks, if that can be told.
+        lost: Option<u64>,
+        /// Where the other one is.
+        damaged: PathBuf,
+    },
+}
+
 /// The folder.
 #[derive(Debug)]
 pub struct Data {
@@ -93,9 +134,51 @@ impl Data {
     ///
     /// # Errors
     ///
-    /// If it is something else, or another program uses it.
+    /// If it is something else or damaged, or another program uses it.
     pub fn store(&self) -> Result<EmbeddedStore, DataError> {
-        Ok(EmbeddedStore::open(&self.folder.join(STORE))?)
+        EmbeddedStore::open(&self.folder.join(STORE)).map_err(|error| match error {
+            EmbeddedStoreError::Damaged(what) => {
+                let folder = self.folder.clone();
+                DataError::Damaged { folder, what }
+            }
+            error => DataError::Store(error),
+        })
+    }
+
+    /// Makes a new store of what is whole in this one, if it is damaged, and keeps this
+    /// one beside it.
+    ///
+    /// # Errors
+    ///
+    /// If nothing can be read of it, or another program uses it.
+    pub fn repair(&self) -> Result<Repaired, DataError> {
+        match self.store() {
+            Ok(store) => {
+                let records = store.records()?.len();
+                return Ok(Repaired::WasWhole { records });
+            }
+            Err(DataError::Damaged { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let [store, new, damaged] =
+            [STORE, NEW_STORE, DAMAGED_STORE].map(|name| self.folder.join(name));
+        if damaged.exists() {
+            return Err(DataError::Occupied { path: damaged });
+        }
+        let salvage = EmbeddedStore::salvage(&store)?;
+        match fs::remove_file(&new) {
+            Err(reason) if reason.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(&new, reason));
+            }
+            _ => EmbeddedStore::open(&new)?.write(&salvage.records)?,
+        }
+        fs::rename(&store, &damaged).map_err(|reason| failed(&store, reason))?;
+        fs::rename(&new, &store).map_err(|reason| failed(&new, reason))?;
+        Ok(Repaired::Anew {
+            kept: salvage.records.len(),
+            lost: salvage.lost,
+            damaged,
+        })
     }
 
     /// Returns where the audit log is.

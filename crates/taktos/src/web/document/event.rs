@@ -415,6 +415,8 @@ pub enum EventKind {
         /// What it says.
         reason: String,
     },
+    /// The store that failed works again.
+    StoreRecovered,
     /// Events are missing before this one: more happened than is kept for clients
     /// that come back, or than this client took in time.
     Gap {
@@ -427,7 +429,7 @@ impl EventKind {
     /// The kind of the notice that events are missing.
     pub const GAP: &'static str = "gap";
     /// The names of all kinds.
-    pub const NAMES: [&'static str; 54] = [
+    pub const NAMES: [&'static str; 55] = [
         "ready",
         "switch-unreadable",
         "switch-connected",
@@ -481,6 +483,7 @@ impl EventKind {
         "mode-refused",
         "mode-rewritten",
         "store-failed",
+        "store-recovered",
         "gap",
     ];
 
@@ -541,6 +544,7 @@ impl EventKind {
             Self::ModeRefused { .. } => "mode-refused",
             Self::ModeRewritten { .. } => "mode-rewritten",
             Self::StoreFailed { .. } => "store-failed",
+            Self::StoreRecovered => "store-recovered",
             Self::Gap { .. } => "gap",
         }
     }

@@ -15,7 +15,7 @@ use crate::web::site::Site;
 pub fn operations() -> Vec<Operation> {
     let which = "Say which controller this is.";
     let alive = "Say that the program runs.";
-    let ready = "Say whether the controller knows all that its store kept, decides at all switches that it knows, and answers.";
+    let ready = "Say whether the controller knows all that its store kept, can keep more, decides at all switches that it knows, and answers.";
     vec![
         Operation::get("show-instance", "/api/v1/instance", which, instance)
             .gives::<InstanceDocument>(StatusCode::OK),
@@ -43,6 +43,9 @@ async fn healthz() -> &'static str {
 }
 
 async fn readyz(State(site): State<Site>) -> Result<&'static str, Problem> {
+    if let Some(reason) = site.store_fault() {
+        return Err(Problem::store_fails(&reason));
+    }
     if !site.is_ready() {
         return Err(Problem::starting());
     }

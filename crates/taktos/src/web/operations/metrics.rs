@@ -116,6 +116,18 @@ fn write_interface(page: &mut Page, site: &Site) {
         u64::from(site.is_ready()),
     );
     page.single(
+        "taktos_store_failing",
+        "gauge",
+        "1 while the store cannot keep what is asked for.",
+        u64::from(site.store_fault().is_some()),
+    );
+    page.single(
+        "taktos_store_failures_total",
+        "counter",
+        "How often the store could not keep what was asked for.",
+        site.store_failures(),
+    );
+    page.single(
         "taktos_http_requests_waiting",
         "gauge",
         "Requests that wait for the controller.",
