@@ -148,6 +148,9 @@ pub struct Counters {
     /// Frames of hosts that would have been flooded, beyond the budget of their
     /// switch.
     pub floods_dropped: u64,
+    /// Stations that reactive forwarding did not learn, or forgot before their time, for
+    /// want of room at their port or switch.
+    pub stations_displaced: u64,
     /// Frames from elsewhere with the address of a host that frames do not move.
     pub frames_contested: u64,
     /// LLDP frames that were no probes of ours.

@@ -9,7 +9,9 @@
 //! When the tree changes, what still leads along it stays: where a station is known
 //! from the port at which it is no other switch's, and a switch that knows the next
 //! port on the way there goes on. All else is forgotten, and its entries are deleted.
-//! A station that appears elsewhere is forgotten wherever it was known.
+//! A station that appears elsewhere is forgotten wherever it was known. Entries to a
+//! station that makes room for another one are deleted: what a switch forwards is
+//! always known here.
 //!
 //! # Left out
 //!
@@ -28,7 +30,7 @@ use wire::openflow::{
     MatchField, PacketIn, PacketOut, PortNumber, TableId, TransactionId,
 };
 
-use crate::mac_table::{Learned, MacTable, Station};
+use crate::mac_table::{AtSwitch, Learned, MacTable, Station};
 use crate::place::{LinkEnds, PortId};
 use crate::priority;
 use crate::punts::PUNT_WINDOW;
@@ -92,6 +94,19 @@ pub struct Taken {
     pub is_news: bool,
     /// Whether it would have been flooded, and was one too many.
     pub is_dropped: bool,
+    /// Whether its source went short of room.
+    pub shortage: Shortage,
+}
+
+/// Whether stations of a port go short of room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortage {
+    /// There is room.
+    None,
+    /// One was not learned, or another one of which somebody has heard made room.
+    Known,
+    /// The same, which nobody was told of for a while.
+    News,
 }
 
 impl Forwarding {
@@ -119,16 +134,12 @@ impl Forwarding {
         out: &mut Vec<u8>,
     ) -> Taken {
         let source = Station::of(header.source, header.vlan);
-        let learned = self.table.learn(owner, source, at.port);
-        if learned == Learned::Moved {
-            emit_deletion(Some(source.mac), out);
-        }
+        let mut table = self.table.at(owner);
+        let learned = table.learn(now, source, at.port);
+        let shortage = make_room(now, learned, &mut table, source, at.port, out);
         let known = match header.destination.is_multicast() {
             true => None,
-            false => {
-                let destination = Station::of(header.destination, header.vlan);
-                self.table.port(owner, destination)
-            }
+            false => table.lead_to(now, Station::of(header.destination, header.vlan)),
         };
         let mut is_dropped = false;
         match known {
@@ -143,8 +154,9 @@ impl Forwarding {
             None => is_dropped = !self.flood(now, at, packet_in, out),
         }
         Taken {
-            is_news: learned != Learned::Nothing,
+            is_news: matches!(learned, Learned::Found { .. } | Learned::Moved),
             is_dropped,
+            shortage,
         }
     }
 
@@ -158,6 +170,12 @@ impl Forwarding {
     pub fn begin_anew(&mut self) {
         self.table.clear();
         self.accounted.clear();
+    }
+
+    /// Forgets what was learned over a connection that is no more.
+    pub fn close(&mut self, owner: ConnectionId) {
+        self.table.close(owner);
+        self.accounted.remove(&owner);
     }
 
     /// Forgets a station at a switch. Returns whether it was known there; then the
@@ -184,9 +202,6 @@ impl Forwarding {
             });
         if is_same {
             return Vec::new();
-        }
-        if self.table.is_leaky() {
-            self.begin_anew();
         }
         let forgotten = self.forget_strays(view, &tree, connected);
         let floods = ports.into_iter().map(|(datapath, ports)| {
@@ -319,6 +334,40 @@ impl Forwarding {
         let actions: Vec<Action> = others.map(|port| Action::output(*port)).collect();
         emit_frame(packet_in, at.port, &actions, out);
         true
+    }
+}
+
+/// Has a switch delete the entries to a station that is elsewhere now, or has made room
+/// for another one. Returns whether stations go short.
+fn make_room(
+    now: Instant,
+    learned: Learned,
+    table: &mut AtSwitch<'_>,
+    source: Station,
+    port: PortNumber,
+    out: &mut Vec<u8>,
+) -> Shortage {
+    match learned {
+        Learned::Nothing | Learned::Found { instead: None } => return Shortage::None,
+        Learned::Moved => {
+            emit_deletion(Some(source.mac), out);
+            return Shortage::None;
+        }
+        Learned::Found {
+            instead: Some(other),
+        } => {
+            if other.is_led_to {
+                emit_deletion(Some(other.mac), out);
+            }
+            if other.is_aged {
+                return Shortage::None;
+            }
+        }
+        Learned::Refused => {}
+    }
+    match table.is_to_tell(now, port) {
+        true => Shortage::News,
+        false => Shortage::Known,
     }
 }
 

@@ -36,6 +36,7 @@ use units::Duration;
 use load::{Load, Pace};
 
 const SWITCHES: u16 = 16;
+const HOSTS: u32 = 64;
 /// How many questions each switch leaves open.
 const OPEN: usize = 16;
 const POLLING: usize = 50;
@@ -54,7 +55,7 @@ fn main() -> io::Result<()> {
     let switches = controller_loop::listen(here).map_err(io::Error::other)?;
     let openflow = switches.local_addr()?;
     let (_controller, http) = start(switches)?;
-    let mut load = Load::connect(openflow, Dialect::OpenFlow13, SWITCHES)?;
+    let mut load = Load::connect(openflow, Dialect::OpenFlow13, SWITCHES, HOSTS)?;
     println!("| round | clients | answered/s | controller's thread, ns an answer | requests/s |");
     println!("| ---: | ---: | ---: | ---: | ---: |");
     for round in 1..=ROUNDS {

@@ -6,7 +6,7 @@ use wire::openflow::{DatapathId, PacketIn};
 
 use crate::desired::is_guard;
 use crate::discovery::{ECHO, ECHOED};
-use crate::forwarding;
+use crate::forwarding::{self, Shortage};
 use crate::mac_table::Station;
 use crate::northbound::{Detection, Event};
 use crate::place::{LinkEnds, PortId};
@@ -74,6 +74,12 @@ impl Controller {
                 let out = self.outbox.to(slot);
                 let taken = forwarding.take(self.now, owner, port, &header, packet_in, out);
                 self.counters.floods_dropped += u64::from(taken.is_dropped);
+                if taken.shortage != Shortage::None {
+                    self.counters.stations_displaced += 1;
+                }
+                if taken.shortage == Shortage::News {
+                    self.outbox.notify(Event::StationsCrowded { port });
+                }
                 taken.is_news || class.tells_addresses()
             }
             None => true,

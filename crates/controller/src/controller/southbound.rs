@@ -45,6 +45,9 @@ impl Controller {
             return;
         };
         self.punts.add(&session.punts);
+        if let Some(forwarding) = &mut self.forwarding {
+            forwarding.close(session.connection);
+        }
         match session.datapath() {
             Some(datapath) if self.sessions.of_switch(datapath).is_none() => {
                 self.switch_lost(slot, datapath);

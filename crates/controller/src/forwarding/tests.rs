@@ -3,6 +3,7 @@ use wire::ethernet::{EtherType, VlanTag};
 use wire::openflow::{FlowModCommand, Message, PacketInReason, first_message};
 
 use super::*;
+use crate::mac_table::stations::{AGEING_TIME, MAX_AT_SWITCH};
 use crate::path::fixture::{ACCESS, access, any_network, network};
 
 #[test]
@@ -63,21 +64,55 @@ fn a_switch_whose_entries_are_not_known_deletes_all_once() {
 }
 
 #[test]
-fn a_table_that_lost_something_is_not_trusted_when_the_tree_changes() {
-    let mut line = Line::new(3);
-    for number in 0..2 * u32::try_from(crate::mac_table::CAPACITY).unwrap() {
+fn entries_to_a_station_that_makes_room_are_deleted() {
+    let mut forwarding = Forwarding::new(1);
+    let at = |port| PortId::new(DatapathId(1), PortNumber(port));
+    let later = Instant::ZERO + AGEING_TIME;
+    let stranger = |number: u32| {
         let [a, b, c, d] = number.to_be_bytes();
-        let station = Station::of(MacAddress([2, 1, a, b, c, d]), None);
-        line.forwarding
-            .table
-            .learn(ConnectionId(1), station, PortNumber(ACCESS));
+        MacAddress([2, 1, a, b, c, d])
+    };
+    let frame = |source, destination| Header {
+        destination,
+        source,
+        vlan: None,
+        ether_type: EtherType::GOOSE,
+    };
+    taken(&mut forwarding, at(1), &frame(mac(9), mac(8)));
+    taken(&mut forwarding, at(2), &frame(mac(8), mac(9)));
+
+    // As many as a switch may have, from its other ports.
+    let mut deleted = 0;
+    let mut told = Vec::new();
+    for number in 0..2 * MAX_AT_SWITCH {
+        let header = frame(stranger(number), MacAddress::BROADCAST);
+        let port = 3 + number % 2;
+        let (said, became) = take_at(&mut forwarding, later, at(port), &header);
+        deleted += said
+            .iter()
+            .filter(|it| matches!(it, Said::Deletion))
+            .count();
+        if became.shortage == Shortage::News {
+            told.push(port);
+        }
     }
 
-    let deleted = line.cut(2, 3);
+    assert_eq!(deleted, 1, "the one to which an entry leads");
+    let mut known = forwarding.table.iter();
+    assert!(known.all(|(_, station, _)| station.mac != mac(9)));
+    drop(known);
+    told.sort_unstable();
+    assert_eq!(told, [3, 4]);
+}
 
-    let all = [1, 2, 3].map(|switch| (DatapathId(switch), Deletion::All));
-    assert_eq!(deleted, all);
-    assert_eq!(line.forwarding.table.iter().count(), 0);
+#[test]
+fn what_was_learned_over_a_connection_goes_with_it() {
+    let mut line = Line::new(3);
+    line.learn_all();
+
+    line.forwarding.close(ConnectionId(2));
+
+    assert_eq!((line.known(2), line.known(1)), (vec![], vec![1, 2, 3]));
 }
 
 /// The same address at two ports, in two VLANs.
@@ -206,7 +241,8 @@ impl Line {
                 };
                 if let Some(port) = port {
                     let station = Station::of(mac(u8::try_from(to.0).unwrap()), None);
-                    self.forwarding.table.learn(*owner, station, port.port);
+                    let mut table = self.forwarding.table.at(*owner);
+                    table.learn(Instant::ZERO, station, port.port);
                 }
             }
         }
@@ -247,11 +283,12 @@ impl Line {
     }
 
     /// Returns whether what is known leads from a switch to a host.
-    fn arrives(&self, from: u64, host: u8) -> bool {
+    fn arrives(&mut self, from: u64, host: u8) -> bool {
         let mut here = DatapathId(from);
         for _ in 0..self.connections.len() {
             let station = Station::of(mac(host), None);
-            let Some(port) = self.forwarding.table.port(ConnectionId(here.0), station) else {
+            let mut table = self.forwarding.table.at(ConnectionId(here.0));
+            let Some(port) = table.lead_to(Instant::ZERO, station) else {
                 // It is flooded from here.
                 return true;
             };
@@ -290,6 +327,16 @@ enum Said {
 
 /// Returns what is said to a frame.
 fn taken(forwarding: &mut Forwarding, at: PortId, header: &Header) -> Vec<Said> {
+    take_at(forwarding, Instant::ZERO, at, header).0
+}
+
+/// The same at a moment, with what became of the frame.
+fn take_at(
+    forwarding: &mut Forwarding,
+    now: Instant,
+    at: PortId,
+    header: &Header,
+) -> (Vec<Said>, Taken) {
     let mut frame = Vec::new();
     header.emit(&mut frame);
     let fields = [MatchField::InPort(at.port)];
@@ -303,7 +350,7 @@ fn taken(forwarding: &mut Forwarding, at: PortId, header: &Header) -> Vec<Said> 
         data: &frame,
     };
     let (mut out, owner) = (Vec::new(), ConnectionId(at.datapath.0));
-    forwarding.take(Instant::ZERO, owner, at, header, &packet_in, &mut out);
+    let became = forwarding.take(now, owner, at, header, &packet_in, &mut out);
     let mut rest = &out[..];
     let mut said = Vec::new();
     while let Some(message) = first_message(rest).unwrap() {
@@ -327,7 +374,7 @@ fn taken(forwarding: &mut Forwarding, at: PortId, header: &Header) -> Vec<Said> 
             other => panic!("{other:?}"),
         });
     }
-    said
+    (said, became)
 }
 
 /// Returns where a frame of the host at a switch is flooded to.

@@ -141,6 +141,12 @@ pub enum Event {
         /// Where the host is taken to be.
         stays: PortId,
     },
+    /// More stations appear behind a port than reactive forwarding has room for: many
+    /// hosts, or addresses that somebody makes up. Told once a minute for a port.
+    StationsCrowded {
+        /// Which.
+        port: PortId,
+    },
     /// A host claims an IP address that another one has and keeps.
     AddressDisputed {
         /// The address.

@@ -112,13 +112,13 @@ impl Judge {
 
     /// Returns the destination of the question whose rule should come next.
     #[inline]
-    pub(super) fn next_ruled(&self) -> u16 {
+    pub(super) fn next_ruled(&self) -> u32 {
         self.population.destination(self.ruled)
     }
 
     /// Takes a rule for the destination `host`.
     #[inline]
-    pub(super) fn rule(&mut self, now: Instant, host: u16) {
+    pub(super) fn rule(&mut self, now: Instant, host: u32) {
         let mut open = self.ruled..self.asked;
         let found = open.find(|number| self.population.destination(*number) == host);
         let Some(number) = found else {

@@ -29,6 +29,8 @@ pub struct PlayedSwitch {
     questions: Questions,
     judge: Judge,
     is_known: bool,
+    /// How many of the hosts the controller was told of.
+    introduced: u32,
     /// The beginning of a message whose end has not arrived.
     unfinished: Vec<u8>,
     /// What was said of each host, in the order of the hosts.
@@ -59,8 +61,9 @@ impl PlayedSwitch {
             questions: Questions::new(population, plan.dialect),
             judge: Judge::new(population),
             is_known: false,
+            introduced: 0,
             unfinished: Vec::new(),
-            sayings: vec![Sayings::default(); usize::from(population.hosts)],
+            sayings: vec![Sayings::default(); population.hosts as usize],
         }
     }
 
@@ -75,9 +78,14 @@ impl PlayedSwitch {
         self.is_known
     }
 
-    /// Appends a frame of each host to everybody, so that all are known.
-    pub fn introduce_hosts(&self, out: &mut Vec<u8>) {
-        self.questions.emit_introductions(out);
+    /// Appends a frame to everybody of each of at most so many hosts that were not
+    /// introduced before. Returns whether all are known then.
+    pub fn introduce_hosts(&mut self, most: u32, out: &mut Vec<u8>) -> bool {
+        let all = self.plan.population.hosts;
+        let end = all.min(self.introduced.saturating_add(most));
+        self.questions.emit_introductions(self.introduced..end, out);
+        self.introduced = end;
+        end == all
     }
 
     /// Returns how many questions are open.
@@ -156,7 +164,7 @@ impl PlayedSwitch {
     #[inline]
     fn take_known_rule(&mut self, now: Instant, message: &[u8]) -> bool {
         let host = self.judge.next_ruled();
-        let is_known = self.sayings[usize::from(host)].rule == message[HEADER_LENGTH..];
+        let is_known = self.sayings[host as usize].rule == message[HEADER_LENGTH..];
         if is_known {
             self.judge.rule(now, host);
         }
@@ -174,7 +182,7 @@ impl PlayedSwitch {
             return false;
         };
         let host = population.destination(number);
-        let known = &self.sayings[usize::from(host)].sending;
+        let known = &self.sayings[host as usize].sending;
         let is_known = order.len() > HEADER_LENGTH && *known == order[HEADER_LENGTH..];
         if is_known {
             self.judge.frame(now, number);
@@ -202,18 +210,14 @@ impl PlayedSwitch {
     /// Takes a rule, unless it is about none of the hosts.
     fn take_rule(&mut self, now: Instant, rule: Rule, message: &[u8]) {
         let population = self.plan.population;
-        let mut numbers = 0..u64::from(population.hosts);
-        let number = numbers.find(|number| {
-            let destination = population.mac(population.destination(*number));
-            rule.destination == Some(destination)
-        });
-        let Some(number) = number else {
+        let Some(host) = rule.destination.and_then(|mac| population.host_with(mac)) else {
             return;
         };
-        let [source, host] = [population.source(number), population.destination(number)];
+        // The one whose questions are for this one.
+        let source = host.checked_sub(1).unwrap_or(population.hosts - 1);
         let fits_source = rule.source.is_none_or(|mac| mac == population.mac(source));
         if fits_source && rule.output == Output::Port(u32::from(host_port(host))) {
-            self.sayings[usize::from(host)].rule = message[HEADER_LENGTH..].to_vec();
+            self.sayings[host as usize].rule = message[HEADER_LENGTH..].to_vec();
             self.judge.rule(now, host);
         } else {
             self.judge.stray();
@@ -226,7 +230,7 @@ impl PlayedSwitch {
         match output {
             Output::Port(port) if port == u32::from(host_port(host)) => {
                 let order = &message[HEADER_LENGTH..message.len() - FRAME_LENGTH];
-                self.sayings[usize::from(host)].sending = order.to_vec();
+                self.sayings[host as usize].sending = order.to_vec();
                 self.judge.frame(now, number);
             }
             Output::Many => self.judge.flooded(),

@@ -1,5 +1,7 @@
 //! The packet-ins that a played switch sends, prepared.
 
+use std::ops::Range;
+
 use wire::ethernet::{EtherType, Header, MacAddress, SHORTEST_FRAME};
 
 use super::dialect::Dialect;
@@ -23,34 +25,42 @@ const NUMBER_END: usize = NUMBER_AT + 8;
 pub struct Population {
     /// The number of the switch; the hosts of two switches differ.
     pub switch: u16,
-    /// How many hosts there are.
-    pub hosts: u16,
+    /// How many hosts there are, 2^24 at most.
+    pub hosts: u32,
 }
 
 impl Population {
     /// Returns the address of a host.
     #[must_use]
-    pub const fn mac(self, host: u16) -> MacAddress {
-        let ([a, b], [c, d]) = (self.switch.to_be_bytes(), host.to_be_bytes());
-        MacAddress([0x02, 0x4c, a, b, c, d])
+    pub const fn mac(self, host: u32) -> MacAddress {
+        let ([a, b], [_, c, d, e]) = (self.switch.to_be_bytes(), host.to_be_bytes());
+        MacAddress([0x02, a, b, c, d, e])
+    }
+
+    /// Returns which host has this address, if one has.
+    pub(super) fn host_with(self, mac: MacAddress) -> Option<u32> {
+        let [.., c, d, e] = mac.0;
+        let host = u32::from_be_bytes([0, c, d, e]);
+        (host < self.hosts && self.mac(host) == mac).then_some(host)
     }
 
     /// Returns who sends question `number`.
-    pub(super) fn source(self, number: u64) -> u16 {
+    pub(super) fn source(self, number: u64) -> u32 {
         let host = number % u64::from(self.hosts);
-        u16::try_from(host).expect("below a u16")
+        u32::try_from(host).expect("below a u32")
     }
 
     /// Returns to whom question `number` is sent.
-    pub(super) fn destination(self, number: u64) -> u16 {
+    pub(super) fn destination(self, number: u64) -> u32 {
         self.source(number + 1)
     }
 }
 
 /// Returns the port behind which a host is, whichever the switch.
 #[must_use]
-pub const fn host_port(host: u16) -> u16 {
-    host % PORTS + 1
+#[expect(clippy::cast_possible_truncation, reason = "a few ports")]
+pub const fn host_port(host: u32) -> u16 {
+    (host % PORTS as u32) as u16 + 1
 }
 
 /// The prepared packet-ins of one switch, one a host.
@@ -73,7 +83,7 @@ impl Questions {
     pub(super) fn new(population: Population, dialect: Dialect) -> Self {
         let hosts = population.hosts;
         assert!(
-            hosts > 0 && hosts.is_multiple_of(PORTS),
+            hosts > 0 && hosts <= 1 << 24 && hosts.is_multiple_of(u32::from(PORTS)),
             "{hosts} hosts do not spread evenly over {PORTS} ports"
         );
         let mut prepared = Vec::new();
@@ -82,7 +92,7 @@ impl Questions {
             let frame = frame(population.mac(host), destination, &MARK);
             dialect.emit_packet_in(host_port(host), &frame, &mut prepared);
         }
-        let length = prepared.len() / usize::from(hosts);
+        let length = prepared.len() / hosts as usize;
         Self {
             population,
             dialect,
@@ -94,16 +104,16 @@ impl Questions {
     /// Appends question `number`.
     #[inline]
     pub(super) fn emit(&self, number: u64, out: &mut Vec<u8>) {
-        let host = usize::from(self.population.source(number));
+        let host = self.population.source(number) as usize;
         let question = &self.prepared[host * self.length..][..self.length];
         out.extend_from_slice(question);
         let number_at = out.len() - FRAME_LENGTH + NUMBER_AT;
         out[number_at..][..8].copy_from_slice(&number.to_be_bytes());
     }
 
-    /// Appends a frame to everybody from each host, which asks nothing.
-    pub(super) fn emit_introductions(&self, out: &mut Vec<u8>) {
-        for host in 0..self.population.hosts {
+    /// Appends a frame to everybody from each of these hosts, which asks nothing.
+    pub(super) fn emit_introductions(&self, hosts: Range<u32>, out: &mut Vec<u8>) {
+        for host in hosts {
             let frame = frame(self.population.mac(host), MacAddress::BROADCAST, &[0; 4]);
             self.dialect.emit_packet_in(host_port(host), &frame, out);
         }

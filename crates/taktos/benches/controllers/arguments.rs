@@ -27,6 +27,9 @@ pub struct Arguments {
     /// How many switches are played.
     #[arg(long, value_delimiter = ',', default_value = "1,16,64")]
     pub switches: Vec<u16>,
+    /// How many hosts each has, a multiple of four.
+    #[arg(long, default_value_t = 64)]
+    pub hosts: u32,
     /// How the switches ask.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub mode: Vec<Mode>,

@@ -11,8 +11,10 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::time::Timespec;
 use units::{Duration, Instant};
 
-/// How many hosts each switch has.
-const HOSTS: u16 = 64;
+/// How many hosts of a switch are introduced within [`INTRODUCTION`]: fewer than any
+/// controller would take for a storm.
+const INTRODUCED_AT_ONCE: u32 = 500;
+const INTRODUCTION: Duration = Duration::from_ms(10);
 /// How much is read from one connection at once.
 const CHUNK_BYTES: usize = 1 << 18;
 const MOST_EVENTS: usize = 64;
@@ -73,13 +75,19 @@ struct Line {
 }
 
 impl Load {
-    /// Connects so many switches, waits until the controller knows them, and
-    /// introduces their hosts.
-    pub fn connect(address: SocketAddr, dialect: Dialect, switches: u16) -> io::Result<Self> {
+    /// Connects so many switches with so many hosts each, waits until the controller
+    /// knows them, and introduces their hosts.
+    pub fn connect(
+        address: SocketAddr,
+        dialect: Dialect,
+        switches: u16,
+        hosts: u32,
+    ) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let mut lines = Vec::new();
         for switch in 0..switches {
-            let line = Line::open(address, dialect, switch)?;
+            let population = Population { switch, hosts };
+            let line = Line::open(address, dialect, population)?;
             let mark = EventData::new_u64(u64::from(switch));
             epoll::add(&epoll, &line.stream, mark, EventFlags::IN)?;
             lines.push(line);
@@ -100,8 +108,15 @@ impl Load {
             load.turn()?;
         }
         load.listen_for(SETTLING)?;
-        for line in &mut load.lines {
-            line.switch.introduce_hosts(&mut line.out);
+        let mut is_all = false;
+        while !is_all {
+            is_all = true;
+            for line in &mut load.lines {
+                is_all &= line
+                    .switch
+                    .introduce_hosts(INTRODUCED_AT_ONCE, &mut line.out);
+            }
+            load.listen_for(INTRODUCTION)?;
         }
         load.listen_for(SETTLING)?;
         Ok(load)
@@ -203,14 +218,10 @@ impl Load {
 }
 
 impl Line {
-    fn open(address: SocketAddr, dialect: Dialect, switch: u16) -> io::Result<Self> {
+    fn open(address: SocketAddr, dialect: Dialect, population: Population) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        let population = Population {
-            switch,
-            hosts: HOSTS,
-        };
         let switch = PlayedSwitch::new(SwitchPlan {
             dialect,
             population,

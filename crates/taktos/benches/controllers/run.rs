@@ -153,7 +153,8 @@ impl Turn<'_> {
     fn connect(&self, stand: &Stand) -> io::Result<Load> {
         stand.process.resume()?;
         clock::sleep_until(clock::now() + SETTLING);
-        Load::connect(stand.address, stand.subject.dialect(), self.switches)
+        let (switches, hosts) = (self.switches, self.arguments.hosts);
+        Load::connect(stand.address, stand.subject.dialect(), switches, hosts)
     }
 
     fn trial(&self, stand: &Stand, load: &mut Load, pace: Pace) -> io::Result<Found> {

@@ -67,6 +67,7 @@ pub fn told(event: &EventKind) -> Told {
         | EventKind::HostRemoved { .. }
         | EventKind::HostUnusable { .. }
         | EventKind::HostDoubted { .. }
+        | EventKind::StationsCrowded { .. }
         | EventKind::AddressDisputed { .. } => (About::Hosts, of_host(event)),
         EventKind::Admitted { .. }
         | EventKind::Withdrawn { .. }
@@ -233,6 +234,10 @@ fn of_host(event: &EventKind) -> String {
             "host {name} was seen at {} and is taken to be at {}: a loop, or a forged address",
             place(at),
             place(stays)
+        ),
+        EventKind::StationsCrowded { at } => format!(
+            "more stations appear at {} than there is room for: many hosts, or made-up addresses",
+            place(at)
         ),
         EventKind::AddressDisputed {
             address,

@@ -41,6 +41,7 @@ impl Names {
             | Event::HostRemoved { .. }
             | Event::HostUnusable { .. }
             | Event::HostDoubted { .. }
+            | Event::StationsCrowded { .. }
             | Event::AddressDisputed { .. } => self.about_host(event),
             Event::Admitted { .. }
             | Event::Withdrawn { .. }
@@ -169,6 +170,9 @@ impl Names {
                 name: name.clone(),
                 at: self.place(*at),
                 stays: self.place(*stays),
+            },
+            Event::StationsCrowded { port } => EventKind::StationsCrowded {
+                at: self.place(*port),
             },
             Event::AddressDisputed {
                 address,

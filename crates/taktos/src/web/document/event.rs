@@ -162,6 +162,12 @@ pub enum EventKind {
         /// Where it is taken to be.
         stays: PlaceDocument,
     },
+    /// More stations appear behind a port than reactive forwarding has room for: many
+    /// hosts, or addresses that somebody makes up. Told once a minute for a port.
+    StationsCrowded {
+        /// Which.
+        at: PlaceDocument,
+    },
     /// A host claims an IP address that another one has and keeps.
     AddressDisputed {
         /// The address.
@@ -511,6 +517,7 @@ impl EventKind {
             Self::HostRemoved { .. } => "host-removed",
             Self::HostUnusable { .. } => "host-unusable",
             Self::HostDoubted { .. } => "host-doubted",
+            Self::StationsCrowded { .. } => "stations-crowded",
             Self::AddressDisputed { .. } => "address-disputed",
             Self::Admitted { .. } => "admitted",
             Self::Withdrawn { .. } => "withdrawn",

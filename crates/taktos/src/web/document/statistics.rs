@@ -45,6 +45,13 @@ pub struct CountersDocument {
     pub bad_messages: u64,
     /// Frames beyond the budget of their switch.
     pub punts_dropped: u64,
+    /// Frames of hosts that would have been flooded, beyond the budget of their switch.
+    #[serde(default)]
+    pub floods_dropped: u64,
+    /// Stations that reactive forwarding did not learn, or forgot before their time, for
+    /// want of room.
+    #[serde(default)]
+    pub stations_displaced: u64,
     /// Frames from elsewhere with the address of a host that frames do not move.
     #[serde(default)]
     pub frames_contested: u64,

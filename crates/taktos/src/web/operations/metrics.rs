@@ -69,6 +69,16 @@ fn write_counters(page: &mut Page, counters: &CountersDocument) {
         counters.punts_dropped,
     );
     count(
+        "taktos_floods_dropped_total",
+        "Frames that would have been flooded, beyond the budget of their switch.",
+        counters.floods_dropped,
+    );
+    count(
+        "taktos_stations_displaced_total",
+        "Stations that were not learned, or forgotten before their time, for want of room.",
+        counters.stations_displaced,
+    );
+    count(
         "taktos_contested_frames_total",
         "Frames from elsewhere with the address of a host that frames do not move.",
         counters.frames_contested,

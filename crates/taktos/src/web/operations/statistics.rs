@@ -49,10 +49,11 @@ impl Names {
             messages,
             bad_messages,
             punts_dropped,
+            floods_dropped,
+            stations_displaced,
             frames_contested,
             foreign_probes,
             closed,
-            ..
         } = statistics.counters;
         let switches = statistics.switches.iter();
         StatisticsDocument {
@@ -60,6 +61,8 @@ impl Names {
                 messages,
                 bad_messages,
                 punts_dropped,
+                floods_dropped,
+                stations_displaced,
                 frames_contested,
                 foreign_probes,
                 closed,
