@@ -91,7 +91,7 @@ use crate::store::StoreEvent;
 use crate::view::View;
 use crate::ways::KnownWays;
 
-use ageing::Unplugged;
+use ageing::{Strangers, Unplugged};
 use applications::Loading;
 use intents::IntentDesk;
 use leaving::Leaving;
@@ -192,6 +192,7 @@ pub struct Controller {
     /// Who else claims to be hosts that frames do not move.
     contests: Contests,
     unplugged: Unplugged,
+    strangers: Strangers,
     prober: Prober,
     link_trust: LinkTrust,
     echoes: Echoes,
@@ -258,6 +259,7 @@ impl Controller {
     pub fn new(now: Instant, config: Config) -> Self {
         let mut view = View::default();
         let reservations = Reservations::new(&config);
+        let strangers = Strangers::new(config.switches.keys().copied());
         let mut controller = Self {
             now,
             forwarding: None,
@@ -286,6 +288,7 @@ impl Controller {
             host_desk: HostDesk::default(),
             contests: Contests::default(),
             unplugged: Unplugged::default(),
+            strangers,
             desk: Desk::default(),
             leaving: Leaving::default(),
             intents: Intents::default(),

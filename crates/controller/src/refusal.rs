@@ -49,6 +49,12 @@ pub enum Refusal {
         /// The limit.
         limit: usize,
     },
+    /// It would be sent to where it comes from.
+    #[error("its source, {name}, is a destination, too")]
+    ToItself {
+        /// The host.
+        name: String,
+    },
     /// The class is not for such a flow.
     #[error("class {class} is for flows {expected}")]
     Class {

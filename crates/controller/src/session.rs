@@ -28,6 +28,9 @@ use crate::view::{Carrier, MAX_PORTS, Port};
 
 /// The most connections at a time.
 pub const MAX_CONNECTIONS: usize = 4_096;
+/// The most of them that have not said which switch they lead to. Whoever has waited
+/// for longest makes room, so that those who say nothing keep nobody out.
+pub const MAX_GREETING: usize = 1_024;
 /// The most messages that cannot be read before a connection is closed.
 pub const MAX_BAD_MESSAGES: u32 = 16;
 
@@ -403,6 +406,21 @@ impl Sessions {
         let slot = Slot(u32::try_from(index).expect("bounded by MAX_CONNECTIONS"));
         self.by_connection.insert(connection, slot);
         Some(slot)
+    }
+
+    /// Returns who is to make room for one more that has not said which switch it is.
+    #[must_use]
+    pub fn in_the_way(&self) -> Option<Slot> {
+        if self.by_connection.len() - self.by_datapath.len() < MAX_GREETING {
+            return None;
+        }
+        let greeting = self.iter().filter(|(_, session)| !session.is_settled());
+        let mut greeting: Vec<_> = greeting.collect();
+        if greeting.len() < MAX_GREETING {
+            return None;
+        }
+        greeting.sort_unstable_by_key(|(_, session)| session.connection);
+        greeting.first().map(|(slot, _)| *slot)
     }
 
     /// Ends a session and returns it.

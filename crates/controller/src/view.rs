@@ -158,6 +158,8 @@ pub struct View {
     links: Vec<Link>,
     hosts: Vec<Host>,
     by_datapath: BTreeMap<DatapathId, SwitchId>,
+    /// The places of switches that nobody knows any more.
+    free: Vec<SwitchId>,
     by_ends: BTreeMap<LinkEnds, LinkId>,
     by_mac: BTreeMap<MacAddress, HostId>,
     by_name: BTreeMap<String, HostId>,
@@ -330,6 +332,34 @@ impl View {
         }
     }
 
+    /// Returns whether a switch has no link, and had none.
+    #[must_use]
+    pub fn is_alone(&self, switch: SwitchId) -> bool {
+        !self
+            .links
+            .iter()
+            .any(|link| link.switches.contains(&switch))
+    }
+
+    /// Gives the place of a switch that was [forgotten](Self::forget) to the next one that
+    /// is new, if it is [alone](Self::is_alone).
+    pub fn release(&mut self, switch: SwitchId) {
+        let is_alone = self.is_alone(switch);
+        let record = &mut self.switches[switch.index()];
+        if record.control == Control::Forgotten && is_alone {
+            record.ports = Vec::new();
+            self.by_datapath.remove(&record.datapath);
+            self.free.push(switch);
+            self.edition += 1;
+        }
+    }
+
+    /// Returns whether there is no place for a switch that is new.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.free.is_empty() && self.switches.len() >= MAX_SWITCHES
+    }
+
     /// Adds a port, or takes over its carrier and address. Returns the link
     /// that went down with it.
     pub fn set_port(&mut self, now: Instant, switch: SwitchId, port: Port) -> Option<LinkId> {
@@ -432,16 +462,25 @@ impl View {
     }
 
     fn add_switch(&mut self, datapath: DatapathId) -> Option<SwitchId> {
-        if self.switches.len() >= MAX_SWITCHES {
+        if self.is_full() {
             return None;
         }
-        let id = SwitchId(number(self.switches.len()));
         self.edition += 1;
-        self.switches.push(Switch {
+        let switch = Switch {
             datapath,
             control: Control::Lost,
             ports: Vec::new(),
-        });
+        };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.switches[id.index()] = switch;
+                id
+            }
+            None => {
+                self.switches.push(switch);
+                SwitchId(number(self.switches.len() - 1))
+            }
+        };
         self.by_datapath.insert(datapath, id);
         Some(id)
     }

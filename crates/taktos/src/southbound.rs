@@ -26,13 +26,14 @@ use address::{Address, Transport};
 /// What users say about where switches come in.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OpenFlowOptions {
-    /// Where switches connect, as in `0.0.0.0:6653` or, enciphered,
-    /// `ssl:0.0.0.0:6653`; may be repeated, but one at most is plain.
+    /// Where switches connect, as in `127.0.0.1:6653`, for switches of other machines
+    /// `0.0.0.0:6653` or, enciphered, `ssl:0.0.0.0:6653`; may be repeated, but one at most
+    /// is plain.
     #[arg(
         long = "openflow",
         value_name = "[tcp|ssl:]ADDR[:PORT]",
         value_delimiter = ',',
-        default_value = "0.0.0.0:6653"
+        default_value = "127.0.0.1:6653"
     )]
     addresses: Vec<Address>,
     /// The controller's certificate for ssl: addresses, in PEM.

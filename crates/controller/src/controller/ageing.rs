@@ -4,17 +4,41 @@
 //! Silence says nothing, as what a host sends by an entry of its switch is not seen
 //! here; a cable that is out does. Hosts that somebody named, or that flows or intents
 //! need, stay.
+//!
+//! And switches that never were one: whoever may connect can make up datapath ids. One
+//! that is away, that no link was ever seen at and no host that anybody needs, and that no
+//! configuration names, is a stranger. It is forgotten after a while, and at once where a switch that is
+//! new finds no place; one that is configured finds a place beside strangers that are
+//! connected, too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use units::Instant;
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
 use crate::place::PortId;
-use crate::view::{Carrier, Host, Origin};
+use crate::session::CloseReason;
+use crate::view::{Carrier, Control, Host, Origin};
 
 use super::Controller;
+
+/// The switches that are configured, and since when strangers are away.
+#[derive(Debug, Default)]
+pub(super) struct Strangers {
+    configured: BTreeSet<DatapathId>,
+    pub(super) away_since: BTreeMap<DatapathId, Instant>,
+}
+
+impl Strangers {
+    /// Starts with the switches that a configuration names.
+    pub(super) fn new(configured: impl IntoIterator<Item = DatapathId>) -> Self {
+        Self {
+            configured: configured.into_iter().collect(),
+            away_since: BTreeMap::new(),
+        }
+    }
+}
 
 /// Since when the ports of hosts have no carrier; none without hosts is among them.
 #[derive(Debug, Default)]
@@ -66,6 +90,76 @@ impl Controller {
                 self.unplugged.since.remove(&port);
             }
         }
+    }
+
+    /// Notes that a switch is away.
+    pub(super) fn note_away(&mut self, datapath: DatapathId) {
+        if !self.strangers.configured.contains(&datapath) {
+            self.strangers.away_since.insert(datapath, self.now);
+        }
+    }
+
+    /// Forgets the strangers that have been away for long.
+    pub(super) fn forget_strangers(&mut self) {
+        let (now, timeout) = (self.now, self.timers.host_timeout);
+        let away = self.strangers.away_since.iter();
+        let due = away.filter(|(_, since)| now.saturating_since(**since) >= timeout);
+        let due: Vec<DatapathId> = due.map(|(datapath, _)| *datapath).collect();
+        for datapath in due {
+            self.strangers.away_since.remove(&datapath);
+            if self.is_stranger(datapath, Control::Lost) {
+                self.drop_stranger(datapath);
+            }
+        }
+    }
+
+    /// Makes a place for a switch that is new, if there is none.
+    pub(super) fn make_place(&mut self, datapath: DatapathId) {
+        if !self.view.is_full() || self.view.switch(datapath).is_some() {
+            return;
+        }
+        let away = self.strangers.away_since.iter();
+        let mut away: Vec<_> = away.map(|(other, since)| (*since, *other)).collect();
+        away.sort_unstable();
+        let is_stranger = |other: &DatapathId| self.is_stranger(*other, Control::Lost);
+        if let Some(oldest) = away.into_iter().map(|(_, it)| it).find(is_stranger) {
+            self.strangers.away_since.remove(&oldest);
+            return self.drop_stranger(oldest);
+        }
+        if self.strangers.configured.contains(&datapath) {
+            let is_stranger =
+                |(other, _): &(DatapathId, _)| self.is_stranger(*other, Control::Connected);
+            let stranger = self.sessions.ready().find(is_stranger);
+            if let Some((stranger, slot)) = stranger {
+                self.close(slot, CloseReason::TooLarge);
+                self.drop_stranger(stranger);
+            }
+        }
+    }
+
+    /// Forgets a stranger with the hosts that it has told of.
+    fn drop_stranger(&mut self, datapath: DatapathId) {
+        let hosts = self.view.hosts().iter();
+        let told = hosts.filter(|host| host.attachment.is_some_and(|at| at.datapath == datapath));
+        let told: Vec<MacAddress> = told.map(|host| host.mac).collect();
+        for mac in told {
+            self.drop_host(mac);
+        }
+        self.drop_switch(datapath);
+    }
+
+    /// Returns whether nobody knows more of a switch than what it says itself.
+    fn is_stranger(&self, datapath: DatapathId, control: Control) -> bool {
+        let switch = self.view.switch(datapath);
+        !self.strangers.configured.contains(&datapath)
+            && switch.is_some_and(|switch| {
+                let is_so = self.view.switches()[switch.index()].control == control;
+                let is_needed = |host: &Host| {
+                    let is_there = host.attachment.is_some_and(|at| at.datapath == datapath);
+                    is_there && !self.is_to_be_forgotten(host)
+                };
+                is_so && self.view.is_alone(switch) && !self.view.hosts().iter().any(is_needed)
+            })
     }
 
     fn is_to_be_forgotten(&self, host: &Host) -> bool {

@@ -160,11 +160,7 @@ impl Controller {
                 Control::Connected => Reply::StillConnected(datapath),
                 Control::Forgotten => Reply::UnknownSwitch(datapath),
                 Control::Lost => {
-                    self.view.forget(switch);
-                    self.unwant_services(datapath);
-                    for write in self.inventory.strike_switch(datapath) {
-                        self.outbox.store(write);
-                    }
+                    self.drop_switch(datapath);
                     Reply::Forgotten
                 }
             },
@@ -172,9 +168,24 @@ impl Controller {
         self.outbox.reply(id, reply);
     }
 
+    /// Forgets a switch that is away.
+    pub(super) fn drop_switch(&mut self, datapath: DatapathId) {
+        if let Some(switch) = self.view.switch(datapath) {
+            self.view.forget(switch);
+            self.view.release(switch);
+            self.unwant_services(datapath);
+            for write in self.inventory.strike_switch(datapath) {
+                self.outbox.store(write);
+            }
+        }
+    }
+
     fn switch_kept(&mut self, datapath: DatapathId, record: &[u8]) {
         match self.inventory.switch_kept(datapath, record) {
-            Some(ports) => self.view.remember_switch(self.now, datapath, &ports),
+            Some(ports) => {
+                self.view.remember_switch(self.now, datapath, &ports);
+                self.note_away(datapath);
+            }
             None => self.outbox.notify(Event::SwitchUnreadable { datapath }),
         }
     }

@@ -383,6 +383,10 @@ impl Controller {
                 limit: MAX_DESTINATIONS,
             });
         }
+        if destinations.contains(&requirement.source) {
+            let name = requirement.source.clone();
+            return Err(Refusal::ToItself { name });
+        }
         let expected = match requirement.deadline {
             Some(_) if *class == BEST_EFFORT => Some("without a deadline"),
             None if *class != BEST_EFFORT => Some("with a deadline"),

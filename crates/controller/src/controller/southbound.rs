@@ -16,6 +16,9 @@ use super::memory::Memory;
 
 impl Controller {
     pub(super) fn connected(&mut self, connection: ConnectionId) {
+        if let Some(slot) = self.sessions.in_the_way() {
+            self.close(slot, CloseReason::Handshake);
+        }
         let Some(slot) = self.sessions.open(self.now, connection, self.claim) else {
             self.counters.closed += 1;
             self.outbox.refuse(connection, CloseReason::TooMany);
@@ -60,6 +63,7 @@ impl Controller {
     pub(super) fn switch_lost(&mut self, slot: Slot, datapath: DatapathId) {
         if let Some(switch) = self.view.switch(datapath) {
             self.view.disconnect(switch);
+            self.note_away(datapath);
             self.switch_concerns_intents(datapath);
             self.outbox.notify(Event::SwitchLost { datapath });
             self.desired.set_synchronised(datapath, false);
@@ -268,6 +272,8 @@ impl Controller {
             self.close(slot, CloseReason::Duplicate);
             return false;
         }
+        self.make_place(datapath);
+        self.strangers.away_since.remove(&datapath);
         let Some((_, lost)) = self.view.connect(self.now, datapath, ports) else {
             self.close(slot, CloseReason::TooLarge);
             return false;

@@ -83,6 +83,7 @@ impl Controller {
             self.check_sessions();
             self.ask_for_roles();
             self.forget_unplugged();
+            self.forget_strangers();
             self.give_up_questions();
         }
         if self

@@ -1,8 +1,12 @@
 //! What the store keeps of the network, and what waits for the store.
 
+use std::ops::Range;
+
 use controller::northbound::Decision;
-use controller::view::{Carrier, Control, View};
-use controller::{Event, Input, Reply, Request, StoreEvent};
+use controller::store::Key;
+use controller::view::{Carrier, Control, MAX_SWITCHES, View};
+use controller::{CloseReason, Config, Event, Input, Reply, Request, StoreEvent};
+use units::Duration;
 use wire::openflow::DatapathId;
 
 use crate::DIAMOND;
@@ -92,6 +96,75 @@ fn no_rule_is_in_excess_before_all_that_was_kept_is_known() {
         panic!("{late:?}")
     };
     assert!(matches!(decisions[..], [Decision::Accepted(_)]));
+}
+
+#[test]
+fn a_switch_of_which_nothing_is_known_is_forgotten_when_it_was_away_for_long() {
+    let mut network = Network::with(3, &[(1, 2)], without_3);
+    network.connect_all();
+    let kept = network.records.len();
+
+    network.disconnect(2);
+    network.disconnect(3);
+    network.pass(Duration::from_secs(290));
+    let before = view(&mut network).switch(DatapathId(3));
+    network.pass(Duration::from_secs(20));
+
+    assert!(before.is_some());
+    let view = view(&mut network);
+    assert_eq!(view.switch(DatapathId(3)), None);
+    assert!(view.switch(DatapathId(2)).is_some(), "it is configured");
+    assert_eq!(network.records.len(), kept - 1);
+    network.connect(3);
+    assert_eq!(network.topology().switches, 2);
+}
+
+#[test]
+fn made_up_switches_that_are_away_leave_their_places_to_those_that_come() {
+    let mut network = Network::with(3, &[(1, 2)], without_3);
+    remember(&mut network, 1_000..1_000 + MAX_SWITCHES as u64);
+
+    network.connect_all();
+
+    assert_eq!(network.topology().switches, 3);
+    let oldest = (1_000..1_003).map(|it| view(&mut network).switch(DatapathId(it)));
+    assert_eq!(oldest.flatten().count(), 0);
+}
+
+#[test]
+fn a_configured_switch_takes_the_place_of_a_stranger_that_is_connected() {
+    let others = 1_000..999 + MAX_SWITCHES as u64;
+    let mut network = Network::with(3, &[(1, 2)], |config| {
+        without_3(config);
+        let like = config.switches[&DatapathId(1)].clone();
+        let named = others.clone().map(|it| (DatapathId(it), like.clone()));
+        config.switches.extend(named);
+    });
+    remember(&mut network, others.clone());
+    network.connect(3);
+    let stranger = network.switches[&3].connection.unwrap();
+
+    network.connect(1);
+
+    assert_eq!(network.closed, [(stranger, CloseReason::TooLarge)]);
+    assert_eq!(network.topology().switches, 1);
+}
+
+/// Leaves the third switch and its host out of a configuration.
+fn without_3(config: &mut Config) {
+    config.switches.remove(&DatapathId(3));
+    config.hosts.retain(|host| host.name != "h3");
+}
+
+/// Has the store tell of switches without ports.
+fn remember(network: &mut Network, switches: Range<u64>) {
+    for switch in switches {
+        let record = controller::StoreWrite {
+            key: Key::Switch(DatapathId(switch)),
+            value: Some(vec![1, 0]),
+        };
+        network.input(Input::Stored(StoreEvent::Written(record)));
+    }
 }
 
 #[test]

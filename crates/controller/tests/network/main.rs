@@ -26,6 +26,7 @@ use controller::northbound::{
     ApplicationKind, FlowId, Manifest, Promise, PromiseState, Protection, Travels,
 };
 use controller::refusal::Refusal;
+use controller::session::{MAX_CONNECTIONS, MAX_GREETING};
 use controller::{CloseReason, ConnectionId, Event, Input, Reply, Request, Requirement};
 use fake::{Network, PROMISED, group, link, mac, requirement};
 use proptest::prelude::*;
@@ -238,6 +239,29 @@ fn a_break_during_a_return_is_restored_all_the_same() {
 
     let all = BTreeMap::from([(2, 1), (3, 1), (4, 1), (5, 1)]);
     assert_eq!(network.trace(1, group(1)).0, all);
+}
+
+#[test]
+fn a_flow_without_any_way_takes_the_first_link_that_comes_back_at_once() {
+    let mut network = Network::started(4, &DIAMOND);
+    network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    let mut unprotected = requirement("waits", 1, &[4], group(2));
+    unprotected.protection = Protection::None;
+    network.admit(unprotected).unwrap();
+    network.cut(1, 2);
+    network.cut(1, 3);
+    let cut_off = [1, 2].map(|number| network.trace(1, group(number)).0);
+
+    network.heal(1, 3);
+    let by_another = network.trace(1, group(1)).0;
+    network.heal(1, 2);
+    let by_its_own = network.trace(1, group(2)).0;
+
+    assert_eq!(cut_off, [BTreeMap::new(), BTreeMap::new()]);
+    assert_eq!(by_another, BTreeMap::from([(4, 1)]));
+    assert_eq!(by_its_own, BTreeMap::from([(4, 1)]));
 }
 
 #[test]
@@ -561,6 +585,38 @@ fn a_peer_that_sends_garbage_is_closed_and_the_others_do_not_notice() {
     assert_eq!(network.closed, [(stranger, CloseReason::Garbage)]);
     assert_eq!(network.topology().switches, 4);
     assert_eq!(entries(&network), before);
+}
+
+#[test]
+fn a_flow_to_its_own_source_is_refused() {
+    let mut network = Network::started(4, &DIAMOND);
+
+    let refused = network.admit(requirement("loop", 1, &[2, 1], mac(1)));
+
+    let name = "h1".to_owned();
+    assert_eq!(refused, Err(Refusal::ToItself { name }));
+}
+
+#[test]
+fn thousands_who_say_nothing_keep_no_switch_out() {
+    let mut network = Network::started(1, &[]);
+    let idle = 1_000_000..1_000_000 + 2 * MAX_CONNECTIONS as u64;
+    for number in idle.clone() {
+        network.input(Input::Connected(ConnectionId(number)));
+    }
+
+    network.disconnect(1);
+    network.connect(1);
+    network.settle();
+
+    assert_eq!(network.topology().switches, 1);
+    let oldest: Vec<_> = network
+        .closed
+        .iter()
+        .map(|(connection, _)| connection.0)
+        .collect();
+    let expected = idle.take(2 * MAX_CONNECTIONS - MAX_GREETING + 1);
+    assert_eq!(oldest, expected.collect::<Vec<_>>());
 }
 
 #[test]

@@ -242,13 +242,13 @@ fn a_change_is_sent_only_to_the_switches_that_it_concerns() {
     let before = messages(&network);
 
     network
-        .admit(requirement("small", 3, &[3], group(3)))
+        .admit(requirement("small", 3, &[4], group(3)))
         .unwrap();
 
     let after = messages(&network);
     let touched = before.iter().filter(|(at, count)| after[at] != **count);
     let touched: Vec<u64> = touched.map(|(at, _)| *at).collect();
-    assert_eq!(touched, [3]);
+    assert_eq!(touched, [3, 4]);
 }
 
 #[test]

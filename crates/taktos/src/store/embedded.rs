@@ -29,6 +29,9 @@ const RECORDS: Records = TableDefinition::new("sealed records");
 const UNSEALED: Records = TableDefinition::new("records");
 /// Readable by nobody but the owner.
 const PRIVATE: u32 = 0o600;
+/// A file of the folder for data is no link to somewhere else.
+#[expect(clippy::cast_possible_wrap, reason = "a few bits, as open(2) has them")]
+pub const NO_LINKS: i32 = OFlags::NOFOLLOW.bits() as i32;
 
 /// Why the store cannot keep or read records.
 #[derive(Debug, Error)]
@@ -251,13 +254,12 @@ fn open_database(
 
 /// Opens the file, which is the owner's alone, and no link to somewhere else.
 fn open_file(path: &Path, presence: Presence) -> io::Result<File> {
-    let no_links = i32::try_from(OFlags::NOFOLLOW.bits()).map_err(io::Error::other)?;
     let mut options = OpenOptions::new();
     options
         .read(true)
         .write(true)
         .mode(PRIVATE)
-        .custom_flags(no_links);
+        .custom_flags(NO_LINKS);
     if presence == Presence::MayBeMissing {
         match options.clone().create_new(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

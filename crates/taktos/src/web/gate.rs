@@ -138,6 +138,19 @@ impl Gate {
     }
 }
 
+/// Checks that a request is addressed to one host: of two, somebody on the way may have
+/// believed the other one (RFC 9112 section 3.2).
+///
+/// # Errors
+///
+/// If it has several `Host` headers.
+pub fn check_addressed(headers: &HeaderMap) -> Result<(), Problem> {
+    match headers.get_all(HOST).iter().count() {
+        0 | 1 => Ok(()),
+        _ => Err(Problem::bad("several-hosts", "it has several Host headers").help("send one")),
+    }
+}
+
 fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     let none = || {
         unauthorized("this needs a token")
@@ -272,6 +285,19 @@ mod tests {
         for refused in [other, other_port, sandboxed, image] {
             assert_eq!(refused, Err("foreign-origin"));
         }
+    }
+
+    #[test]
+    fn a_request_to_two_hosts_is_to_none() {
+        let mut headers = HeaderMap::new();
+        headers.append(HOST, HeaderValue::from_static("127.0.0.1"));
+        let one = check_addressed(&headers);
+        headers.append(HOST, HeaderValue::from_static("evil.example"));
+
+        let two = check_addressed(&headers);
+
+        assert_eq!(one, Ok(()));
+        assert_eq!(two.unwrap_err().status(), StatusCode::BAD_REQUEST);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! The folder in which a controller keeps what outlives it.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use controller::Store;
 use thiserror::Error;
 
-use crate::store::embedded::{EmbeddedStore, EmbeddedStoreError};
+use crate::store::embedded::{EmbeddedStore, EmbeddedStoreError, NO_LINKS};
 
 const STORE: &str = "store.redb";
 /// A store that is being made of what is whole in another.
@@ -194,7 +194,7 @@ impl Data {
     /// If they cannot be read, or not be kept.
     pub fn secrets(&self) -> Result<Secrets, DataError> {
         let path = self.folder.join(SECRETS);
-        match fs::read(&path) {
+        match read(&path) {
             Ok(bytes) => {
                 let bytes = bytes.as_slice().try_into().map_err(|_| {
                     let reason = "it has another length than secrets: remove it for new ones";
@@ -210,6 +210,16 @@ impl Data {
             Err(reason) => Err(failed(&path, reason)),
         }
     }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    let mut bytes = Vec::new();
+    let file = options.read(true).custom_flags(NO_LINKS).open(path)?;
+    // One byte more than there may be, so that a longer one shows.
+    let longest = (KEY_BYTES + SEED_BYTES + 1) as u64;
+    file.take(longest).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -247,6 +257,17 @@ mod tests {
         let path = folder.path().join("data").join(SECRETS);
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, PRIVATE);
+    }
+
+    #[test]
+    fn secrets_are_not_read_from_where_a_link_leads() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = Data::open(folder.path()).unwrap();
+        let theirs = folder.path().join("theirs");
+        fs::write(&theirs, [7; KEY_BYTES + SEED_BYTES]).unwrap();
+        std::os::unix::fs::symlink(&theirs, folder.path().join(SECRETS)).unwrap();
+
+        assert!(data.secrets().is_err());
     }
 
     #[test]

@@ -124,6 +124,8 @@ pub fn refusal(reason: &Refusal) -> Problem {
         Refusal::Destinations { .. } => {
             Problem::refused("destinations", said).help("split the flow into several")
         }
+        Refusal::ToItself { .. } => Problem::refused("to-itself", said)
+            .help("leave the source out of the destinations: its entries would take what it sends"),
         Refusal::Class { .. } => Problem::refused("class", said)
             .help("leave `class` out, or give a flow with a deadline a class from 1 to 7"),
         Refusal::NoModes => Problem::refused("no-modes", said).help(

@@ -8,6 +8,13 @@ use serde::{Deserialize, Serialize};
 pub struct AuditDocument {
     /// The latest last.
     pub entries: Vec<AuditEntry>,
+    /// Requests of those who were not let in, or have not the role: the first few of each
+    /// second and name, the latest last.
+    #[serde(default)]
+    pub refused: Vec<AuditEntry>,
+    /// How many such requests were too many to be noted, since the controller runs.
+    #[serde(default)]
+    pub refused_left_out: u64,
 }
 
 /// A request that was to change something, and what became of it.
@@ -15,7 +22,7 @@ pub struct AuditDocument {
 pub struct AuditEntry {
     /// When it was answered, in nanoseconds since the beginning of 1970.
     pub at_ns: u64,
-    /// Who asked: the name of the token, or `local`.
+    /// Who asked: the name of the token, or `local`, or that it was nobody known.
     pub by: String,
     /// What was asked, as in `admit-flows`.
     pub operation: String,

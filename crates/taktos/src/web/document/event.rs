@@ -435,7 +435,7 @@ impl EventKind {
     /// The kind of the notice that events are missing.
     pub const GAP: &'static str = "gap";
     /// The names of all kinds.
-    pub const NAMES: [&'static str; 55] = [
+    pub const NAMES: [&'static str; 56] = [
         "ready",
         "switch-unreadable",
         "switch-connected",
@@ -456,6 +456,7 @@ impl EventKind {
         "host-removed",
         "host-unusable",
         "host-doubted",
+        "stations-crowded",
         "address-disputed",
         "admitted",
         "withdrawn",

@@ -12,7 +12,7 @@ use linux::clock::WallTime;
 
 use super::{Changes, Operation};
 use crate::web::document::AuditEntry;
-use crate::web::gate::{Caller, Role};
+use crate::web::gate::{Caller, Role, check_addressed};
 use crate::web::problem::{Code, Problem};
 use crate::web::site::Site;
 
@@ -21,6 +21,18 @@ const NAMES_NOTED: usize = 16;
 
 /// How much of an address the audit log keeps.
 const LONGEST_PATH_NOTED: usize = 512;
+
+/// How the audit log calls whoever has shown no token that is known.
+const STRANGER: &str = "somebody who was not let in";
+
+/// Who asked for a change.
+#[derive(Debug)]
+enum By {
+    /// One who may.
+    LetIn(String),
+    /// One who may not.
+    Refused(String),
+}
 
 /// The names of what an answer is about, for the audit log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,11 +61,15 @@ impl Post {
         }
     }
 
-    fn note(&self, by: String, path: String, response: &Response<Body>) {
+    fn note(&self, by: By, path: String, response: &Response<Body>) {
         let extensions = response.extensions();
         let about = extensions.get::<About>().cloned().unwrap_or_default().0;
         let code = extensions.get::<Code>();
-        self.site.audit.note(AuditEntry {
+        let (by, is_refused) = match by {
+            By::LetIn(name) => (name, false),
+            By::Refused(name) => (name, true),
+        };
+        let entry = AuditEntry {
             at_ns: WallTime::now().as_ns(),
             by,
             operation: self.id.to_owned(),
@@ -61,7 +77,11 @@ impl Post {
             about: about.into_iter().take(NAMES_NOTED).collect(),
             status: response.status().as_u16(),
             code: code.map(|code| code.0.to_owned()),
-        });
+        };
+        match is_refused {
+            true => self.site.audit.note_refusal(entry),
+            false => self.site.audit.note(entry),
+        }
     }
 }
 
@@ -78,13 +98,15 @@ pub async fn attend(State(post): State<Post>, mut request: Request, next: Next) 
             if let Some(caller) = caller {
                 request.extensions_mut().insert(caller);
             }
+            let by = By::LetIn(by.unwrap_or_else(|| STRANGER.to_owned()));
             (by, next.run(request).await)
         }
-        Err(problem) => (None, problem.into_response()),
+        Err((name, problem)) => (By::Refused(name), problem.into_response()),
     };
     if let Some(path) = path {
-        post.site.show_anew();
-        let by = by.unwrap_or_else(|| "somebody who was not let in".to_owned());
+        if matches!(by, By::LetIn(_)) {
+            post.site.show_anew();
+        }
         post.note(by, path, &response);
     }
     let (status, took) = (response.status(), began.elapsed());
@@ -97,12 +119,16 @@ fn noted(uri: &Uri) -> String {
     uri.to_string().chars().take(LONGEST_PATH_NOTED).collect()
 }
 
-/// Returns who asks, if that matters.
-fn let_in(post: &Post, request: &Request) -> Result<Option<Caller>, Problem> {
+/// Returns who asks, if that matters; else the name of who may not, and why.
+fn let_in(post: &Post, request: &Request) -> Result<Option<Caller>, (String, Problem)> {
+    check_addressed(request.headers()).map_err(|problem| (STRANGER.to_owned(), problem))?;
     let Some(role) = post.role else {
         return Ok(None);
     };
-    let caller = post.site.gate.admit(request.headers())?;
-    caller.check(role)?;
-    Ok(Some(caller))
+    let caller = post.site.gate.admit(request.headers());
+    let caller = caller.map_err(|problem| (STRANGER.to_owned(), problem))?;
+    match caller.check(role) {
+        Ok(()) => Ok(Some(caller)),
+        Err(problem) => Err((caller.name, problem)),
+    }
 }

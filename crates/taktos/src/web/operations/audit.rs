@@ -15,7 +15,7 @@ use crate::web::site::Site;
 /// Returns what can be asked about it.
 #[must_use]
 pub fn operations() -> Vec<Operation> {
-    let summary = "Show who changed what, and with which outcome.";
+    let summary = "Show who changed what, and with which outcome, and who was not let in or has not the role.";
     vec![
         Operation::get("show-audit", "/api/v1/audit", summary, show)
             .role(Role::Administer)
@@ -28,6 +28,10 @@ async fn show(State(site): State<Site>, query: Query) -> Result<Response<Body>, 
     query.only(&["limit"])?;
     let limit = query.number("limit")?.unwrap_or(KEPT as u64);
     let limit = usize::try_from(limit).unwrap_or(KEPT);
-    let entries = site.audit.last(limit);
-    Ok(json(StatusCode::OK, &AuditDocument { entries }))
+    let document = AuditDocument {
+        entries: site.audit.last(limit),
+        refused: site.audit.last_refused(limit),
+        refused_left_out: site.audit.refusals_left_out(),
+    };
+    Ok(json(StatusCode::OK, &document))
 }

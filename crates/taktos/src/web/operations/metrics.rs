@@ -156,6 +156,12 @@ fn write_interface(page: &mut Page, site: &Site) {
         site.feed.watchers() as u64,
     );
     page.single(
+        "taktos_audit_refusals_left_out_total",
+        "counter",
+        "Refusals of those who may not ask that were too many to be noted one by one.",
+        site.audit.refusals_left_out(),
+    );
+    page.single(
         "taktos_audit_failures_total",
         "counter",
         "Changes that could not be written to the audit log.",
