@@ -252,6 +252,12 @@ impl Intents {
         self.courses.insert(item, course);
     }
 
+    /// Returns the ways that something had before it was displaced, if it is.
+    #[must_use]
+    pub fn home(&self, item: Item) -> Option<&Course> {
+        self.homes.get(&item)
+    }
+
     /// Notes that the present way of something is left against its will.
     pub fn displace(&mut self, item: Item) {
         if let Some(course) = self.courses.get(&item) {

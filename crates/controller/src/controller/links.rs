@@ -86,9 +86,27 @@ impl Controller {
         if was_suspended && !self.promises_are_suspended() {
             self.outbox.notify(Event::PromisesResumed);
         }
+        self.rescue();
         self.return_soon();
         self.intents_gain(link);
         self.follow_link(link);
+    }
+
+    /// Gives the flows that have no way one over a link that was found: they have nothing
+    /// to lose by it if it does not stay.
+    fn rescue(&mut self) {
+        let is_cut = |flow: &Flow| match &flow.way {
+            Way::Nowhere => true,
+            way @ (Way::Base | Way::Alternative(_) | Way::Detour(_)) => {
+                flow.tree_of(way).is_none_or(|tree| !self.is_whole(tree))
+            }
+        };
+        let displaced = self.flows.displaced();
+        let cut = displaced.filter(|id| self.flows.get(*id).is_some_and(is_cut));
+        let cut: Vec<FlowId> = cut.collect();
+        if !cut.is_empty() {
+            self.reconsider(cut);
+        }
     }
 
     /// Lets flows that are not on their own way return after a while, if they can.
@@ -355,10 +373,15 @@ impl Controller {
     /// Moves flows that do not take their base tree to the best way there is.
     /// Those that would pass a switch which is not connected stay where they are.
     pub(super) fn reconsider_displaced(&mut self) {
+        let displaced = self.flows.displaced().collect();
+        self.reconsider(displaced);
+    }
+
+    /// Moves flows to the best ways that they have now.
+    fn reconsider(&mut self, flows: Vec<FlowId>) {
         self.record_all();
-        let displaced: Vec<FlowId> = self.flows.displaced().collect();
         let mut parts = BTreeMap::new();
-        for id in displaced {
+        for id in flows {
             let Some(flow) = self.flows.get(id) else {
                 continue;
             };

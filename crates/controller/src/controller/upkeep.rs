@@ -12,13 +12,14 @@ use wire::openflow::{DatapathId, MatchField};
 
 use crate::desired::{Content, PlacedRule, Subject};
 use crate::flows::BEST_EFFORT;
-use crate::intents::compile::{Plan, compile, match_action};
+use crate::intents::compile::{Plan, compile, compile_on, match_action};
 use crate::intents::frame::overlap;
 use crate::intents::{Course, Item, Standing, gathering};
 use crate::northbound::{Asker, IntentId, IntentKind, IntentState};
 use crate::path::Atlas;
 use crate::place::{LinkEnds, PortId};
 use crate::transition::{Change, Stages};
+use crate::view::{Carrier, Link};
 
 use super::Controller;
 use super::memory::Memory;
@@ -139,12 +140,17 @@ impl Controller {
             let reason = format!("{holder} has rules for the same frames at {:x}", datapath.0);
             return self.suspend_intent(id, reason);
         }
-        let Plan { trees, cost, rules } = plan;
-        let course = Course { trees, cost };
         let item = Item::Intent(id);
+        let Plan { trees, cost, rules } = plan;
+        let mut course = Course { trees, cost };
+        let mut rules = rules;
+        if let Some(home) = self.home(item, &course)
+            && let Some(plan) = compile_on(&kind, home, &self.view)
+        {
+            (course, rules) = (home.clone(), plan.rules);
+        }
         self.displace_weaker(id, &rules);
         if self.is_kept(item, &course) {
-            self.intents.settle_in(item);
             return;
         }
         self.set_intent_state(id, IntentState::Installing);
@@ -152,17 +158,39 @@ impl Controller {
         self.intents.set_course(item, Some(course));
     }
 
-    /// Returns whether something has a way that is whole and no dearer than the best
-    /// one: then it stays where it is.
-    fn is_kept(&self, item: Item, best: &Course) -> bool {
+    /// Returns the ways that something had to leave, if it can go back: they lead where
+    /// the best ones do and are no dearer, and their links have been there for a while.
+    fn home(&self, item: Item, best: &Course) -> Option<&Course> {
+        let home = self.intents.home(item)?;
+        let has_stayed = |ends: LinkEnds| {
+            let link = self.view.link(ends).map(|id| self.view.links()[id.index()]);
+            let wait = self.timers.return_wait;
+            let is_there = |link: Link| {
+                link.carrier == Carrier::Up && self.now.saturating_since(link.since) >= wait
+            };
+            link.is_some_and(is_there)
+        };
+        let is_as_good = home.cost <= best.cost && home.joins_the_same(best);
+        (is_as_good && home.links().all(has_stayed)).then_some(home)
+    }
+
+    /// Returns whether something has a way that is whole and no dearer than the best one:
+    /// then it stays where it is, unless it comes from elsewhere and can go back.
+    fn is_kept(&mut self, item: Item, best: &Course) -> bool {
         let Some(present) = self.intents.course(item) else {
             return false;
         };
         let is_whole = present.links().all(|link| self.view.is_up(link));
-        is_whole
+        let has_home = self.home(item, best).is_some();
+        let is_kept = is_whole
+            && !(has_home && present != best)
             && !present.trees.is_empty()
             && present.joins_the_same(best)
-            && present.cost <= best.cost
+            && present.cost <= best.cost;
+        if is_kept && has_home {
+            self.intents.settle_in(item);
+        }
+        is_kept
     }
 
     fn suspend_intent(&mut self, id: IntentId, reason: String) {
@@ -193,9 +221,7 @@ impl Controller {
             trees: vec![tree],
             cost,
         };
-        if self.is_kept(item, &course) {
-            self.intents.settle_in(item);
-        } else {
+        if !self.is_kept(item, &course) {
             self.place(subject, item, &rules, slice);
             self.intents.set_course(item, Some(course));
         }

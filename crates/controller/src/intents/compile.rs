@@ -9,6 +9,7 @@ use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
 use wire::openflow::{Action, DatapathId, MatchField, PortNumber, TableId};
 
+use super::Course;
 use super::frame::{best_effort, fields, treatments};
 use crate::desired::PlacedRule;
 use crate::northbound::{Endpoint, FrameAction, FrameMatch, IntentKind, Scope};
@@ -98,6 +99,48 @@ pub fn compile(kind: &IntentKind, view: &View, atlas: &mut Atlas) -> Result<Plan
     }
 }
 
+/// Returns how to keep an intent on ways that it had; nothing where its ends are not where
+/// they were, or it has no ways.
+#[must_use]
+pub fn compile_on(kind: &IntentKind, course: &Course, view: &View) -> Option<Plan> {
+    let ends = |from, to, matching| Ends::of(from, to, matching, view).ok();
+    let tree = || course.trees.first().cloned();
+    match kind {
+        IntentKind::HostToHost { one, other } => {
+            let macs = [one, other].map(|name| view.host(name).map(|host| host.mac));
+            let [Some(one), Some(other)] = macs else {
+                return None;
+            };
+            let [on, back] = &course.trees[..] else {
+                return None;
+            };
+            Some(both_ways(
+                [one, other],
+                [on.clone(), back.clone()],
+                course.cost,
+            ))
+        }
+        IntentKind::PointToPoint { from, to, matching } => {
+            let ends = ends(from, std::slice::from_ref(to), matching)?;
+            Some(ends.plan(tree()?, course.cost, &[]))
+        }
+        IntentKind::Multicast { from, to, matching } => {
+            Some(ends(from, to, matching)?.plan(tree()?, course.cost, &[]))
+        }
+        IntentKind::Path {
+            from,
+            to,
+            matching,
+            actions,
+            ..
+        } => {
+            let ends = ends(from, std::slice::from_ref(to), matching)?;
+            Some(ends.plan(tree()?, course.cost, actions))
+        }
+        IntentKind::MatchAction { .. } => None,
+    }
+}
+
 /// Returns the rules of a match-action at one switch.
 #[must_use]
 pub fn match_action(
@@ -152,6 +195,11 @@ fn host_to_host(one: &str, other: &str, view: &View, atlas: &mut Atlas) -> Resul
     let way = atlas.shortest(view, here.datapath, there.datapath);
     let way = way.ok_or(Obstacle::NoPath(here, there))?;
     let (on, back) = (way.tree(here, there), way.reversed().tree(there, here));
+    Ok(both_ways([one, other], [on, back], way.cost))
+}
+
+/// Returns the rules by which two hosts reach each other.
+fn both_ways([one, other]: [MacAddress; 2], [on, back]: [Tree; 2], cost: u64) -> Plan {
     let addresses = |from, to| {
         vec![
             MatchField::EthSrc(Masked::exact(from)),
@@ -160,11 +208,11 @@ fn host_to_host(one: &str, other: &str, view: &View, atlas: &mut Atlas) -> Resul
     };
     let mut rules = along(&on, priority::HOST_TO_HOST, &addresses(one, other));
     rules.extend(along(&back, priority::HOST_TO_HOST, &addresses(other, one)));
-    Ok(Plan {
+    Plan {
         trees: vec![on, back],
-        cost: way.cost,
+        cost,
         rules,
-    })
+    }
 }
 
 /// Returns the rules by which frames follow a tree.

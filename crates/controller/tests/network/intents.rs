@@ -73,6 +73,32 @@ fn an_intent_moves_away_from_a_broken_link_and_back_when_it_has_stayed() {
 }
 
 #[test]
+fn an_intent_goes_back_though_the_way_around_is_as_short() {
+    let mut network = Network::started(4, &DIAMOND);
+    let id = add(&mut network, pair(1, 4)).unwrap();
+    let usual = summary(&mut network, id).routes;
+    let [near, far] = [2, 3].map(|middle| format!("s{middle}"));
+    let middle = &usual[0].switches[1];
+    let (cut, other) = if *middle == near {
+        (2, &far)
+    } else {
+        (3, &near)
+    };
+
+    network.cut(1, cut);
+    let detour = summary(&mut network, id).routes;
+    network.heal(1, cut);
+    network.pass(Duration::from_ms(100));
+    let too_early = summary(&mut network, id).routes;
+    network.pass(RETURN);
+
+    assert_eq!(detour[0].switches, ["s1", other, "s4"]);
+    assert_eq!(too_early, detour);
+    assert_eq!(summary(&mut network, id).routes, usual);
+    assert_eq!(reached(&mut network, 4, mac(1)), [1]);
+}
+
+#[test]
 fn a_change_that_concerns_no_intent_sends_nothing() {
     let mut network = Network::started(5, &RING);
     add(&mut network, pair(1, 2)).unwrap();
