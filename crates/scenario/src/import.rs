@@ -15,6 +15,7 @@ use units::BitRate;
 use crate::length::Length;
 use crate::limits::{MOST_LINKS, MOST_NODES};
 use crate::mistake::LONGEST_NAME;
+use crate::shape::{HIGHEST_RATE, LOWEST_RATE};
 
 /// What a topology file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -152,6 +153,11 @@ impl RawLink {
             },
         };
         let rate = self.rate;
+        if let Some(rate) = rate.filter(|rate| !(LOWEST_RATE..=HIGHEST_RATE).contains(rate)) {
+            return Err(format!(
+                "its capacity, {rate}, is not between {LOWEST_RATE} and {HIGHEST_RATE}"
+            ));
+        }
         Ok(TopologyLink { ends, rate, length })
     }
 }

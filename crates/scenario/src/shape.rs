@@ -21,6 +21,8 @@ pub(crate) const NEVER: &str = "never";
 /// The longest time that a file may state: longer than any run; far below what
 /// [`Delay`] can hold.
 pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
+/// The longest delay that a file may state: what the admission calculates with.
+pub(crate) const LONGEST_DELAY: Delay = Delay::from_us(100_000_000);
 /// Below this the transmission of a large message would outlast [`Delay`].
 pub(crate) const LOWEST_RATE: BitRate = BitRate::from_bps(1_000);
 pub(crate) const HIGHEST_RATE: BitRate = BitRate::from_mbps(1_000_000);
@@ -271,7 +273,7 @@ impl Shape {
     pub(crate) fn delay(&self, value: &DeValue<'_>) -> Result<Delay, Mistake> {
         let delay: Delay = self.quantity(value)?;
         self.check_zero(delay == Delay::ZERO)?;
-        self.within(delay, Delay::ZERO, Delay::from(LONGEST_TIME))
+        self.within(delay, Delay::ZERO, LONGEST_DELAY)
     }
 
     pub(crate) fn rate(&self, value: &DeValue<'_>) -> Result<BitRate, Mistake> {

@@ -19,6 +19,8 @@ use crate::contract::{LARGEST_UNTAGGED_FRAME, SMALLEST_FRAME, wire_size};
 
 /// The most frames of a recording.
 pub const MOST_RECORDED_FRAMES: usize = 1_000_000;
+/// The longest time from the first frame to the last: far below what [`Delay`] can hold.
+pub const LONGEST_RECORDING: Duration = Duration::from_secs(30 * 24 * 3600);
 const BITS_PER_BYTE: u64 = 8;
 const NS_DIGITS: usize = 9;
 /// A nanosecond at one bit per second drains this part of a bit.
@@ -69,6 +71,14 @@ pub enum RecordingError {
         /// Which one, from 1.
         line: usize,
     },
+    /// A frame is too long after the first one.
+    #[error("line {line} is {after} after the first frame: at most 30 days are sent")]
+    TooLate {
+        /// Which one, from 1.
+        line: usize,
+        /// How long after.
+        after: Duration,
+    },
     /// It has no frames.
     #[error("there are no frames")]
     Empty,
@@ -113,6 +123,9 @@ impl Recording {
         after: Duration,
         recorded: DataSize,
     ) -> Result<(), RecordingError> {
+        if after > LONGEST_RECORDING {
+            return Err(RecordingError::TooLate { line, after });
+        }
         if self.frames.len() == MOST_RECORDED_FRAMES {
             return Err(RecordingError::TooLong);
         }
@@ -266,6 +279,25 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(text: String) {
             let _ = Recording::parse(&text);
+        }
+
+        /// Whatever times it states, what it amounts to can be said, or it is refused.
+        #[test]
+        fn any_times_make_a_recording_with_a_mean_or_an_error(
+            times in prop::collection::vec(any::<u32>(), 1..5),
+            bits in any::<u32>(),
+        ) {
+            let mut times = times;
+            times.sort_unstable();
+            let lines = times.iter().map(|seconds| format!("{seconds}.5,{bits}\n"));
+
+            match Recording::parse(&lines.collect::<String>()) {
+                Ok(recording) => prop_assert!(recording.mean_rate().as_bps() > 0),
+                Err(error) => {
+                    let is_too_late = matches!(error, RecordingError::TooLate { .. });
+                    prop_assert!(is_too_late);
+                }
+            }
         }
 
         /// Sound and tight: what conforms to a bucket of the burst, and not to one that

@@ -56,6 +56,20 @@ fn node_link_json_is_read_with_kinds_and_capacities() {
 }
 
 #[test]
+fn a_capacity_beyond_what_is_calculated_with_is_refused_with_its_link() {
+    for mbps in ["2000000", "0.0001"] {
+        let text = format!(
+            r#"{{"nodes": [{{"id": 0}}, {{"id": 1}}],
+                "links": [{{"a": 0, "b": 1, "capacity_mbps": {mbps}}}]}}"#
+        );
+
+        let refused = read("x.json", &text).unwrap_err();
+
+        assert!(refused.to_string().contains("its capacity"), "{refused}");
+    }
+}
+
+#[test]
 fn nodes_of_the_same_name_are_told_apart_by_their_id() {
     let text = r#"{"nodes": [{"id": 0, "name": "UiO"}, {"id": 1, "name": "UiO"}], "links": []}"#;
 

@@ -8,7 +8,7 @@ use crate::mistake::{Mistake, nearest, quote};
 use crate::problem::{Place, Problems, ScenarioError};
 use crate::read::{Loader, emulation, start, stem, tree};
 use crate::record::Record;
-use crate::shape::{Table, list};
+use crate::shape::{LONGEST_DELAY, Table, list};
 use crate::{ControlTimes, Lookup, Origin, Profile, ProfileIndex, Stated};
 
 /// Reads a profile from its text.
@@ -97,7 +97,7 @@ fn read(name: &str, file: &Record<'_>, problems: &mut Problems) -> Profile {
     let processing = file.record("processing", &profile::PROCESSING);
     let buffers = file.record("buffers", &profile::BUFFERS);
     let control = file.record("control", &profile::CONTROL);
-    Profile {
+    let read = Profile {
         name: stem(name).to_owned(),
         about: file.text("about").unwrap_or_default().to_owned(),
         latency: delay(&processing, "latency"),
@@ -116,6 +116,30 @@ fn read(name: &str, file: &Record<'_>, problems: &mut Problems) -> Profile {
             .has("emulation")
             .then(|| emulation::read(&file.record("emulation", &profile::EMULATION), problems)),
         machine: None,
+    };
+    check_total(&read, file, problems);
+    read
+}
+
+/// Reports a lookup with which a frame takes longer than may be stated at all.
+fn check_total(profile: &Profile, file: &Record<'_>, problems: &mut Problems) {
+    let Some(lookup) = &profile.lookup else {
+        return;
+    };
+    let times = |each: &Stated<Delay>, count: &Stated<u64>| {
+        u128::from(each.value.as_ps()) * u128::from(count.value)
+    };
+    let longest = profile.latency.value.max(profile.per_frame.value);
+    let total = u128::from(longest.as_ps())
+        + times(&lookup.per_mask, &lookup.masks)
+        + times(&lookup.per_action, &lookup.actions);
+    if total > u128::from(LONGEST_DELAY.as_ps()) {
+        let mistake = Mistake::OutOfRange {
+            value: format!("{total} ps for a frame with its lookup"),
+            least: Delay::ZERO.to_string(),
+            most: LONGEST_DELAY.to_string(),
+        };
+        problems.report(file.place_of("lookup"), mistake);
     }
 }
 

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use units::{BitRate, Delay};
 
 use super::*;
+use crate::shape::LONGEST_DELAY;
 use crate::{
     Capture, Change, Criticality, Destination, End, HostDiscovery, HostIndex, LinkIndex, Node,
     Protection, StateChanges, SwitchIndex, Traffic,
@@ -608,6 +609,38 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("[hosts]", "[measurement]\ncapture = [\"uplnk\"]\n[hosts]", "unknown_name", "`uplink`?"),
     ("[hosts]", "[measurement]\nwarm_up = \"10 s\"\n[hosts]", "after_the_end", "warm-up"),
 ];
+proptest! {
+    /// Whatever a profile states, the admission can calculate with it, or it is refused.
+    #[test]
+    fn no_value_of_a_profile_is_beyond_what_is_calculated_with(
+        built_in in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), profile_values()), 1..4),
+    ) {
+        let mut text = built_in.get(&crate::profile::BUILT_IN).1.to_owned();
+        for (which, value) in changes {
+            let places: Vec<usize> = text.match_indices("value = ").map(|it| it.0 + 8).collect();
+            let start = *which.get(&places);
+            let length = text[start..].find([',', '}']).unwrap();
+            text.replace_range(start..start + length, &value);
+        }
+
+        if let Ok(profile) = Profile::parse("mutated", &text) {
+            prop_assert!(profile.longest_latency() <= LONGEST_DELAY);
+            prop_assert!(profile.longest_per_frame() <= LONGEST_DELAY);
+        }
+    }
+}
+
+/// Values of a profile: of those that there are, and of any other kind.
+fn profile_values() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<u32>().prop_map(|us| format!("\"{us} us\"")),
+        (0..101_u32).prop_map(|s| format!("\"{s} s\"")),
+        any::<u32>().prop_map(|count| count.to_string()),
+        values(),
+    ]
+}
+
 const PERIOD: &str = "period = \"250 us\"";
 
 const FILES: [&str; 3] = [
