@@ -28,6 +28,7 @@ use units::Instant;
 
 use crate::channel::{Found, Unsent};
 use crate::clock;
+use crate::privilege;
 use crate::scheduling::{self, Wish};
 use crate::stream::Stream;
 use crate::waker::Waker;
@@ -206,6 +207,7 @@ impl ControllerHandle {
         let thread = thread::Builder::new().name("controller".to_owned());
         let thread = thread.spawn(move || {
             scheduling::apply(wish);
+            renounce();
             let mut carried = Loop {
                 controller: Controller::new(clock::now(), config),
                 doorway,
@@ -269,6 +271,12 @@ impl Drop for ControllerHandle {
             let _ = thread.join();
         }
     }
+}
+
+/// Gives up what the calling thread does not need. A kernel that knows nothing of it
+/// leaves things as they are everywhere else.
+fn renounce() {
+    let _ = privilege::renounce();
 }
 
 struct Loop {

@@ -64,6 +64,7 @@ pub mod own_time;
 pub mod packet_loop;
 mod poller;
 pub mod port;
+pub mod privilege;
 mod removed_tag;
 mod ring;
 pub mod scheduling;

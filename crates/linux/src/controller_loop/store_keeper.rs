@@ -48,6 +48,7 @@ impl StoreKeeper {
         let (writes, proposed) = mpsc::channel();
         let (tell, kept) = mpsc::channel();
         let thread = thread::spawn(move || {
+            super::renounce();
             let mut keeper = Keeper { store, tell, waker };
             if let Some(held) = keeper.replay(&proposed) {
                 keeper.keep(held, &proposed);

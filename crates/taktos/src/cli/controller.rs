@@ -209,6 +209,8 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
         ..terms
     };
     let handle = start(doors.take_plain(), config.clone(), data)?;
+    // What was opened stays open; nothing more takes a privilege.
+    linux::privilege::renounce()?;
     let gates = doors.serve(&handle.side_entrance(), say)?;
     let web = Web::start(programs, handle.desk(), &config, terms)?;
     introduce(arguments, &announced, web.address());

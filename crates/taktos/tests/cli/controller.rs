@@ -158,6 +158,33 @@ fn a_store_that_could_not_grow_for_a_while_keeps_what_is_asked_for_afterwards() 
 }
 
 #[test]
+fn no_thread_keeps_a_privilege_but_that_to_open_files() {
+    const OPEN_ANY_FILE: u64 = 1 << 1;
+    let workplace = Workplace::new();
+    let arguments = [&LOCAL[..], &["--data", "data"]].concat();
+    let mut running = Running::start(workplace.taktos(arguments));
+    ready_address(&mut running);
+
+    let threads = running.threads();
+
+    assert!(threads.len() >= 4, "{threads:?}");
+    for status in threads {
+        let value = |key: &str| {
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix(key))
+                .unwrap();
+            line.trim().to_owned()
+        };
+        let rights = u64::from_str_radix(&value("CapPrm:"), 16).unwrap();
+        assert_eq!(rights & !OPEN_ANY_FILE, 0, "{status}");
+        assert_eq!(value("NoNewPrivs:"), "1", "{status}");
+    }
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().code, Some(0));
+}
+
+#[test]
 fn a_damaged_store_is_refused_with_a_way_to_repair_it() {
     let workplace = Workplace::new();
     let arguments = [&LOCAL[..], &["--data", "data"]].concat();

@@ -140,6 +140,13 @@ impl Running {
         }
     }
 
+    /// Returns what the kernel says of each of its threads.
+    pub fn threads(&self) -> Vec<String> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let statuses = tasks.map(|task| fs::read_to_string(task.unwrap().path().join("status")));
+        statuses.map(Result::unwrap).collect()
+    }
+
     /// Lets no file that the program writes grow beyond so many bytes, or all again.
     pub fn limit_files_to(&self, bytes: Option<u64>) {
         let pid = Pid::from_child(&self.child);
