@@ -27,6 +27,7 @@
 //! | criticality modes | `modes` |
 //! | time | `timers` |
 
+mod adoption;
 mod ageing;
 mod applications;
 mod desired;

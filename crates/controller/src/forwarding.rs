@@ -9,6 +9,7 @@
 //! When the tree changes, what still leads along it stays: where a station is known
 //! from the port at which it is no other switch's, and a switch that knows the next
 //! port on the way there goes on. All else is forgotten, and its entries are deleted.
+//! Entries that a switch has when it connects are taken over in the same way.
 //! A station that appears elsewhere is forgotten wherever it was known. Entries to a
 //! station that makes room for another one are deleted: what a switch forwards is
 //! always known here.
@@ -24,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::Instant;
 use wire::ethernet::{Header, MacAddress};
+use wire::openflow::multipart::{FlowStatistics, FlowStatisticsRequest};
 use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::{
     Action, Actions, BufferId, Cookie, DatapathId, Fields, FlowMod, Instruction, Instructions,
@@ -61,6 +63,11 @@ pub struct Forwarding {
     /// The connections whose switches have no entries but those that the table
     /// accounts for.
     accounted: BTreeSet<ConnectionId>,
+    /// The connections whose switches may have entries from before, and whether they were
+    /// asked for them.
+    awaited: BTreeMap<ConnectionId, bool>,
+    /// Whether entries were taken over that may not lead along the tree.
+    is_unsifted: bool,
     /// From whom entries forward; beyond [`MAX_SENDERS`] nobody knows.
     senders: BTreeSet<MacAddress>,
     /// The switches that have links. The others may flood to all ports, as often
@@ -116,6 +123,8 @@ impl Forwarding {
         Self {
             table: MacTable::new(seed),
             accounted: BTreeSet::new(),
+            awaited: BTreeMap::new(),
+            is_unsifted: false,
             senders: BTreeSet::new(),
             floods: BTreeMap::new(),
         }
@@ -176,6 +185,68 @@ impl Forwarding {
     pub fn close(&mut self, owner: ConnectionId) {
         self.table.close(owner);
         self.accounted.remove(&owner);
+        self.awaited.remove(&owner);
+    }
+
+    /// Notes that the switch at a connection may have entries from before: they stay until
+    /// it has said which.
+    pub fn expect_entries(&mut self, owner: ConnectionId) {
+        self.awaited.insert(owner, false);
+    }
+
+    /// Returns whether a switch is to be asked for its entries, and takes it for asked.
+    pub fn take_unasked(&mut self, owner: ConnectionId) -> bool {
+        let asked = self.awaited.get_mut(&owner);
+        asked.is_some_and(|asked| !std::mem::replace(asked, true))
+    }
+
+    /// Takes over an entry that a switch has. One that contradicts what was seen since is
+    /// deleted, with all others to the same station.
+    pub fn adopt(
+        &mut self,
+        now: Instant,
+        owner: ConnectionId,
+        entry: &FlowStatistics<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let read = is_learned(entry.cookie).then(|| Adopted::read(entry));
+        let Some(entry) = read.flatten() else {
+            return;
+        };
+        let mut table = self.table.at(owner);
+        // Who sends comes in there, unless it was seen elsewhere since.
+        if table.port_of(entry.source).is_none() {
+            table.learn(now, entry.source, entry.input);
+        }
+        if table.port_of(entry.destination).is_none() {
+            table.learn(now, entry.destination, entry.output);
+        }
+        if table.lead_to(now, entry.destination) != Some(entry.output) {
+            emit_deletion(Some(entry.destination.mac), out);
+        } else if self.senders.len() < MAX_SENDERS {
+            self.senders.insert(entry.source.mac);
+        }
+    }
+
+    /// Notes that a switch has said all that it has.
+    pub fn adopted(&mut self, owner: ConnectionId) {
+        self.is_unsifted |= self.awaited.remove(&owner).is_some();
+    }
+
+    /// Once all switches have said what they have: forgets what does not lead along the
+    /// tree, and returns what they have to delete.
+    pub fn sift(
+        &mut self,
+        view: &View,
+        connected: &[(DatapathId, ConnectionId)],
+    ) -> Vec<(DatapathId, Deletion)> {
+        if !self.awaited.is_empty() || !std::mem::take(&mut self.is_unsifted) {
+            return Vec::new();
+        }
+        self.accounted
+            .extend(connected.iter().map(|(_, owner)| *owner));
+        let forgotten = self.forget_strays(view, &FloodTree::of(view), connected);
+        self.deletions(&forgotten, connected)
     }
 
     /// Forgets a station at a switch. Returns whether it was known there; then the
@@ -213,13 +284,23 @@ impl Forwarding {
             (datapath, floods)
         });
         self.floods = floods.collect();
+        self.deletions(&forgotten, connected)
+    }
+
+    /// Returns what connected switches have to delete of what was forgotten. Of those
+    /// that may have other entries as well, all have to be, unless they are asked for.
+    fn deletions(
+        &mut self,
+        forgotten: &BTreeMap<ConnectionId, BTreeSet<MacAddress>>,
+        connected: &[(DatapathId, ConnectionId)],
+    ) -> Vec<(DatapathId, Deletion)> {
         let before = std::mem::take(&mut self.accounted);
         self.accounted
             .extend(connected.iter().map(|(_, owner)| *owner));
         let deletions = connected.iter().map(|(datapath, owner)| {
             let stations = forgotten.get(owner).cloned().unwrap_or_default();
-            let is_little = before.contains(owner) && stations.len() <= MAX_DELETIONS;
-            let deletion = match is_little {
+            let is_known = before.contains(owner) || self.awaited.contains_key(owner);
+            let deletion = match is_known && stations.len() <= MAX_DELETIONS {
                 true => Deletion::To(stations),
                 false => Deletion::All,
             };
@@ -409,6 +490,52 @@ impl Floods {
         let is_within = self.spent < MAX_FLOODS;
         self.spent += u32::from(is_within);
         is_within
+    }
+}
+
+/// Returns the question for all entries of this application.
+#[must_use]
+pub const fn question() -> FlowStatisticsRequest<'static> {
+    let mut question = FlowStatisticsRequest::all(TableId(0));
+    (question.cookie, question.cookie_mask) = (COOKIE, COOKIE_MASK);
+    question
+}
+
+/// An entry of this application, as a switch reports it.
+struct Adopted {
+    source: Station,
+    destination: Station,
+    input: PortNumber,
+    output: PortNumber,
+}
+
+impl Adopted {
+    /// Reads an entry; none if it is not one that [`emit_entry`] could have made.
+    fn read(entry: &FlowStatistics<'_>) -> Option<Self> {
+        let (mut input, mut source, mut destination, mut vlan) = (None, None, None, 0);
+        for field in entry.matching.iter() {
+            match field.ok()? {
+                MatchField::InPort(port) => input = Some(port),
+                MatchField::EthSrc(mac) => source = Some(mac.value),
+                MatchField::EthDst(mac) => destination = Some(mac.value),
+                MatchField::VlanVid(tag) => vlan = tag.value.id().unwrap_or(0),
+                _ => return None,
+            }
+        }
+        let mut instructions = entry.instructions.iter();
+        let Instruction::ApplyActions(actions) = instructions.next()?.ok()? else {
+            return None;
+        };
+        let Action::Output { port, .. } = actions.iter().next()?.ok()? else {
+            return None;
+        };
+        let station = |mac| Station { vlan, mac };
+        Some(Self {
+            source: station(source?),
+            destination: station(destination?),
+            input: input?,
+            output: port,
+        })
     }
 }
 

@@ -181,6 +181,18 @@ impl Hosts {
         .collect()
     }
 
+    /// Puts a host where it was last seen before the start, unless it is known to be
+    /// somewhere. Returns what to tell.
+    pub fn remember(&self, view: &mut View, mac: MacAddress, port: PortId) -> Option<Change> {
+        let known = view.host_by_mac(mac).and_then(|host| host.attachment);
+        let is_full = view.hosts_at(port).count() >= MAX_LEARNED_AT_PORT;
+        if known.is_some() || is_full || view.port(port).is_none() || !place(view, mac, port) {
+            return None;
+        }
+        let name = view.host_by_mac(mac)?.name.clone();
+        Some(Change::Found { name, port })
+    }
+
     /// Checks whether a host can be named so.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! What the store knows of the network: switches and links that were seen once
-//! (S1-6).
+//! What the store knows of the network: switches and links that were seen once, and
+//! where hosts were seen last (S1-6).
 //!
 //! After a restart of the controller they are known and away until they are seen
 //! again, so that a device that did not come back is missed instead of forgotten.
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
-use crate::place::LinkEnds;
+use crate::place::{LinkEnds, PortId};
 use crate::store::{Key, StoreWrite};
 use crate::view::{Carrier, Port, Switch};
 
@@ -25,6 +25,7 @@ type Ports = Vec<(u32, [u8; 6])>;
 pub struct Inventory {
     switches: BTreeMap<DatapathId, Ports>,
     links: BTreeSet<LinkEnds>,
+    hosts: BTreeMap<MacAddress, PortId>,
 }
 
 impl Inventory {
@@ -50,6 +51,46 @@ impl Inventory {
             key: Key::Link(link),
             value: Some(vec![VERSION]),
         })
+    }
+
+    /// Takes note of where a host was seen. Returns what the store has to keep, if that is
+    /// new.
+    pub fn note_host(&mut self, mac: MacAddress, port: PortId) -> Option<StoreWrite> {
+        if self.hosts.insert(mac, port) == Some(port) {
+            return None;
+        }
+        let place = (port.datapath.0, port.port.0);
+        let value = postcard::to_extend(&place, vec![VERSION])
+            .expect("numbers always have a form, and a vector has room");
+        Some(StoreWrite {
+            key: Key::Seen(mac),
+            value: Some(value),
+        })
+    }
+
+    /// Strikes a host off. Returns what the store has to forget, if it knew it.
+    pub fn strike_host(&mut self, mac: MacAddress) -> Option<StoreWrite> {
+        self.hosts.remove(&mac).map(|_| StoreWrite {
+            key: Key::Seen(mac),
+            value: None,
+        })
+    }
+
+    /// Takes note that the store keeps where a host was seen. Returns where, or `None` if
+    /// the record cannot be read.
+    pub fn host_kept(&mut self, mac: MacAddress, record: &[u8]) -> Option<PortId> {
+        let [VERSION, content @ ..] = record else {
+            return None;
+        };
+        let (datapath, port) = postcard::from_bytes(content).ok()?;
+        let port = PortId::new(DatapathId(datapath), PortNumber(port));
+        // One that has been seen elsewhere since is on its way to the store.
+        Some(*self.hosts.entry(mac).or_insert(port))
+    }
+
+    /// Takes note that the store could not keep where a host was seen.
+    pub fn host_rejected(&mut self, mac: MacAddress) {
+        self.hosts.remove(&mac);
     }
 
     /// Strikes a link off. Returns what the store has to forget, if it knew it.
@@ -114,7 +155,6 @@ impl Inventory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::PortId;
     use crate::view::Control;
 
     #[test]

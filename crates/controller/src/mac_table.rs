@@ -79,6 +79,12 @@ impl AtSwitch<'_> {
         self.stations.lead_to(now, station)
     }
 
+    /// Returns behind which port a station was last seen, however long ago.
+    #[must_use]
+    pub fn port_of(&self, station: Station) -> Option<PortNumber> {
+        self.stations.port_of(station)
+    }
+
     /// Returns whether somebody is to be told that stations of this port go short.
     pub fn is_to_tell(&mut self, now: Instant, port: PortNumber) -> bool {
         self.stations.is_to_tell(now, port)

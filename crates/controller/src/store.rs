@@ -31,6 +31,9 @@ pub enum Key {
     Host(MacAddress),
     /// The intent with this number.
     Intent(u32),
+    /// Where the host with this address was last seen. Sorts behind switches, and behind
+    /// hosts as somebody has named them, which count for more.
+    Seen(MacAddress),
     /// A link that was seen.
     Link(LinkEnds),
     /// What an operator has said of the level of criticality.
@@ -49,6 +52,7 @@ const LEAVING: u8 = b'b';
 const INTENT: u8 = b'i';
 const SWITCH: u8 = b'd';
 const HOST: u8 = b'h';
+const SEEN: u8 = b'k';
 const LINK: u8 = b'l';
 const MODE: u8 = b'm';
 const UNLOADED: u8 = b'o';
@@ -69,6 +73,7 @@ impl Key {
             Self::Unloaded => vec![UNLOADED],
             Self::Switch(datapath) => [&[SWITCH][..], &datapath.0.to_be_bytes()].concat(),
             Self::Host(mac) => [&[HOST][..], &mac.0].concat(),
+            Self::Seen(mac) => [&[SEEN][..], &mac.0].concat(),
             Self::Link(link) => {
                 let mut bytes = vec![LINK];
                 for end in link.both() {
@@ -106,6 +111,7 @@ impl Key {
             [SETTINGS] => Some(Self::Settings),
             [UNLOADED] => Some(Self::Unloaded),
             [HOST, mac @ ..] => Some(Self::Host(MacAddress(mac.try_into().ok()?))),
+            [SEEN, mac @ ..] => Some(Self::Seen(MacAddress(mac.try_into().ok()?))),
             [LINK, ends @ ..] => {
                 let (lower, higher) = ends.split_at_checked(PORT_LENGTH)?;
                 Some(Self::Link(LinkEnds::new(port(lower)?, port(higher)?)))
@@ -185,6 +191,7 @@ mod tests {
             Key::Host(MacAddress([2, 0, 0, 0, 1, 0])),
             Key::Intent(1),
             Key::Intent(0x0100),
+            Key::Seen(MacAddress([2, 0, 0, 0, 0, 1])),
             Key::Link(LinkEnds::new(port(3), port(4))),
             Key::Mode,
             Key::Unloaded,

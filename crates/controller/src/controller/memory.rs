@@ -5,9 +5,10 @@
 //! heard of yet would be taken for rules in excess.
 
 use crate::northbound::{Event, FlowId, IntentId, Reply, Request, RequestId};
-use crate::place::LinkEnds;
+use crate::place::{LinkEnds, PortId};
 use crate::store::{Key, StoreEvent, StoreWrite};
-use crate::view::Control;
+use crate::view::{Control, Origin};
+use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
 use super::Controller;
@@ -35,6 +36,7 @@ impl Controller {
                 (Key::Switch(datapath), Some(record)) => self.switch_kept(datapath, &record),
                 (Key::Host(mac), Some(record)) => self.host_kept(mac, &record),
                 (Key::Host(mac), None) => self.host_struck(mac),
+                (Key::Seen(mac), Some(record)) => self.host_seen(mac, &record),
                 (Key::Link(link), Some(_)) => self.link_kept(link),
                 (Key::Application(id), Some(record)) => self.application_kept(id, &record),
                 (Key::Application(id), None) => self.application_struck(id),
@@ -44,6 +46,7 @@ impl Controller {
                 (
                     Key::Leaving(_)
                     | Key::Switch(_)
+                    | Key::Seen(_)
                     | Key::Link(_)
                     | Key::Settings
                     | Key::Unloaded
@@ -58,6 +61,7 @@ impl Controller {
                 Key::Intent(id) => self.intent_rejected(IntentId(id)),
                 Key::Switch(datapath) => self.inventory.switch_rejected(datapath),
                 Key::Host(mac) => self.host_rejected(mac),
+                Key::Seen(mac) => self.inventory.host_rejected(mac),
                 Key::Link(link) => self.inventory.link_rejected(link),
                 Key::Application(id) => self.application_rejected(id),
                 Key::Settings => self.settings_rejected(),
@@ -187,6 +191,34 @@ impl Controller {
                 self.note_away(datapath);
             }
             None => self.outbox.notify(Event::SwitchUnreadable { datapath }),
+        }
+    }
+
+    /// Takes in where a host was last seen. A host of which that cannot be read is found
+    /// again by its next frame.
+    fn host_seen(&mut self, mac: MacAddress, record: &[u8]) {
+        if let Some(port) = self.inventory.host_kept(mac, record)
+            && let Some(change) = self.hosts.remember(&mut self.view, mac, port)
+        {
+            self.tell_of_host(change);
+        }
+    }
+
+    /// Has the store keep where a host is, if it was seen there and that is new.
+    pub(super) fn keep_host(&mut self, name: &str, port: PortId) {
+        if self.memory == Memory::Incomplete {
+            return;
+        }
+        let Some(host) = self.view.host(name) else {
+            return;
+        };
+        let is_seen = match host.origin {
+            Origin::Learned | Origin::Named => true,
+            Origin::Configured => false,
+        };
+        let write = is_seen.then(|| self.inventory.note_host(host.mac, port));
+        if let Some(write) = write.flatten() {
+            self.outbox.store(write);
         }
     }
 

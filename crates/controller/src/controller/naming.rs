@@ -143,6 +143,9 @@ impl Controller {
         self.mark_route(&name);
         self.host_concerns_intents(&name);
         self.hosts.remove(&mut self.view, mac);
+        if let Some(write) = self.inventory.strike_host(mac) {
+            self.outbox.store(write);
+        }
         self.clear_rules(Subject::KnownHost(mac));
         self.outbox.notify(Event::HostRemoved { name });
     }

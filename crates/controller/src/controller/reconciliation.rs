@@ -46,6 +46,8 @@ pub(super) const ROUND_PHASES: u64 = 8;
 pub(super) enum Task {
     /// All of our entries, as it has just connected.
     Connect,
+    /// Those of reactive forwarding, which it may have had before it connected.
+    Adopt,
     /// All entries, for somebody who wants to see them.
     Inspect(RequestId),
     /// Again what was mended, for the last time with this number.
@@ -72,6 +74,8 @@ struct Question {
 enum About {
     Entries(Audit),
     Rows(Vec<Reported>),
+    /// What reactive forwarding takes over.
+    Learned,
     Count,
 }
 
@@ -186,9 +190,10 @@ impl Controller {
             Task::Connect | Task::Whole | Task::Verify(_, None) => all,
             Task::Inspect(_) => Scope::All,
             Task::Slice(slice) | Task::Verify(_, Some(slice)) => Scope::Slice(slice),
-            Task::Count => Scope::Ours,
+            Task::Count | Task::Adopt => Scope::Ours,
         };
         let (about, question) = match task {
+            Task::Adopt => (About::Learned, RequestBody::Flow(forwarding::question())),
             Task::Inspect(_) => (About::Rows(Vec::new()), RequestBody::Flow(scope.question())),
             Task::Count => (About::Count, RequestBody::Aggregate(scope.question())),
             Task::Connect | Task::Whole | Task::Slice(_) | Task::Verify(..) => {
@@ -216,6 +221,9 @@ impl Controller {
         transaction: TransactionId,
         reply: &MultipartReply<'_>,
     ) {
+        let Some(slot) = self.sessions.of_switch(datapath) else {
+            return;
+        };
         let watched = self.reconciliation.switches.get_mut(&datapath);
         let Some(watched) = watched else {
             return;
@@ -239,8 +247,17 @@ impl Controller {
                     form: Form::read(&entry).ok(),
                 }));
             }
+            (About::Learned, ReplyBody::Flow(entries)) => {
+                let session = self.sessions.get(slot);
+                if let (Some(forwarding), Some(session)) = (&mut self.forwarding, session) {
+                    for entry in entries.iter().map_while(Result::ok) {
+                        let out = self.outbox.to(slot);
+                        forwarding.adopt(self.now, session.connection, &entry, out);
+                    }
+                }
+            }
             (About::Count, ReplyBody::Aggregate(aggregate)) => count = Some(aggregate.flows),
-            (About::Entries(_) | About::Rows(_) | About::Count, _) => return,
+            (About::Entries(_) | About::Rows(_) | About::Learned | About::Count, _) => return,
         }
         if reply.more {
             return;
@@ -259,6 +276,10 @@ impl Controller {
                 if let Task::Inspect(id) = question.task {
                     self.show_rules(id, datapath, Some(&rows));
                 }
+                self.task_done(datapath);
+            }
+            About::Learned => {
+                self.entries_adopted(datapath);
                 self.task_done(datapath);
             }
             About::Count => {
@@ -349,6 +370,14 @@ impl Controller {
             }
             Task::Inspect(id) => {
                 self.show_rules(id, datapath, None);
+                self.task_done(datapath);
+            }
+            Task::Adopt => {
+                // What it cannot say it has nobody accounts for.
+                if let Some(slot) = self.sessions.of_switch(datapath) {
+                    forwarding::emit_forget(self.outbox.to(slot));
+                }
+                self.entries_adopted(datapath);
                 self.task_done(datapath);
             }
             Task::Slice(_) | Task::Verify(..) | Task::Whole => {

@@ -104,7 +104,7 @@ impl Controller {
                 self.synchronised(datapath);
             }
             Task::Verify(..) => self.outbox.notify(Event::Consistent { datapath }),
-            Task::Inspect(_) | Task::Whole | Task::Slice(_) | Task::Count => {}
+            Task::Adopt | Task::Inspect(_) | Task::Whole | Task::Slice(_) | Task::Count => {}
         }
         self.task_done(datapath);
     }
@@ -309,6 +309,7 @@ impl Controller {
         let slice = match repair.task {
             Task::Slice(slice) | Task::Verify(_, Some(slice)) => Some(slice),
             Task::Connect
+            | Task::Adopt
             | Task::Inspect(_)
             | Task::Verify(_, None)
             | Task::Whole
@@ -317,7 +318,12 @@ impl Controller {
         let tries = match repair.task {
             Task::Verify(tries, _) if !repair.is_part => tries + 1,
             Task::Verify(tries, _) => tries,
-            Task::Connect | Task::Inspect(_) | Task::Whole | Task::Slice(_) | Task::Count => 1,
+            Task::Connect
+            | Task::Adopt
+            | Task::Inspect(_)
+            | Task::Whole
+            | Task::Slice(_)
+            | Task::Count => 1,
         };
         let is_first = repair.task == Task::Connect;
         if !is_first || changed > 0 || repair.is_part {

@@ -278,6 +278,9 @@ impl Controller {
             self.close(slot, CloseReason::TooLarge);
             return false;
         };
+        if let (Some(forwarding), Some(session)) = (&mut self.forwarding, self.sessions.get(slot)) {
+            forwarding.expect_entries(session.connection);
+        }
         self.others.remove(&datapath);
         self.doubt_echoes(datapath);
         let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);

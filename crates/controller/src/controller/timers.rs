@@ -77,6 +77,7 @@ impl Controller {
             self.ask_suspects();
             self.lose_silent_links();
             self.check_expected();
+            self.adopt_entries();
         }
         if self.now >= self.schedule.echoes {
             self.schedule.echoes = self.now + self.timers.echo_interval;

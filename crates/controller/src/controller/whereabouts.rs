@@ -97,11 +97,13 @@ impl Controller {
         match change {
             Change::Found { name, port } => {
                 self.attached(&name, port);
+                self.keep_host(&name, port);
                 self.host_concerns_intents(&name);
                 self.outbox.notify(Event::HostFound { name, port });
             }
             Change::Moved { name, from, to } => {
                 self.attached(&name, to);
+                self.keep_host(&name, to);
                 self.host_moved(&name);
                 self.host_concerns_intents(&name);
                 self.outbox.notify(Event::HostMoved { name, from, to });

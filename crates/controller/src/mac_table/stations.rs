@@ -225,6 +225,10 @@ impl Stations {
         Some(place.port)
     }
 
+    pub(super) fn port_of(&self, station: Station) -> Option<PortNumber> {
+        self.find(station).map(|index| self.places[index].port)
+    }
+
     pub(super) fn is_to_tell(&mut self, now: Instant, port: PortNumber) -> bool {
         let Some(port) = self.ports.get_mut(&port) else {
             return false;

@@ -2,7 +2,7 @@
 
 use controller::northbound::{HostRefusal, StaticHost};
 use controller::view::{Host, Origin, View};
-use controller::{Event, Input, Reply, Request, StoreEvent, StoreWrite};
+use controller::{Config, Event, Input, Reply, Request, StoreEvent, StoreWrite};
 use units::Duration;
 use wire::ethernet::MacAddress;
 
@@ -27,6 +27,32 @@ fn a_host_that_was_named_is_there_again_after_a_restart() {
     let mut flow = requirement("trip", 1, &[], group(1));
     flow.destinations = vec!["plc".into()];
     assert!(network.admit(flow).is_ok());
+}
+
+#[test]
+fn a_host_that_was_seen_is_where_it_was_after_a_restart_though_it_says_nothing() {
+    let without = |config: &mut Config| config.hosts.retain(|host| host.name != "h3");
+    let mut network = Network::with(4, &DIAMOND, without);
+    network.connect_all();
+    let name = fake::mac(3).to_string();
+    network.ask_for_address(3, 3);
+    let before = host(&mut network, &name).unwrap();
+    let writes = network.writes;
+
+    let mut config = fake::config(4, &DIAMOND);
+    without(&mut config);
+    network.restart_controller_as(config.clone());
+    let after = host(&mut network, &name);
+    let repeated = network.writes;
+    network.request(Request::RemoveHost(name.clone()));
+    network.restart_controller_as(config);
+
+    assert_eq!(before.origin, Origin::Learned);
+    let after = after.unwrap();
+    assert_eq!(after.attachment, before.attachment);
+    assert!(after.attachment.is_some());
+    assert_eq!(repeated, writes, "nothing is written that is known");
+    assert_eq!(host(&mut network, &name), None);
 }
 
 #[test]

@@ -25,9 +25,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use controller::northbound::{
     ApplicationKind, FlowId, Manifest, Promise, PromiseState, Protection, Travels,
 };
+use controller::priority;
 use controller::refusal::Refusal;
 use controller::session::{MAX_CONNECTIONS, MAX_GREETING};
-use controller::{CloseReason, ConnectionId, Event, Input, Reply, Request, Requirement};
+use controller::{CloseReason, Config, ConnectionId, Event, Input, Reply, Request, Requirement};
 use fake::{Network, PROMISED, group, link, mac, requirement};
 use proptest::prelude::*;
 use units::{BitRate, Delay, Duration};
@@ -681,6 +682,46 @@ fn forwarding_finds_another_way_when_a_link_breaks() {
     network.trace(3, mac(1));
 
     assert_eq!(network.trace(1, mac(3)).0, BTreeMap::from([(3, 1)]));
+}
+
+#[test]
+fn what_switches_forward_goes_on_while_the_controller_is_started_anew() {
+    let reactive = |config: &mut Config| {
+        config.applications = vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)];
+    };
+    let mut network = Network::with(5, &RING, reactive);
+    network.connect_all();
+    for _ in 0..2 {
+        network.trace(1, mac(3));
+        network.trace(3, mac(1));
+    }
+    let learned = |network: &Network| {
+        let of = |fake: &fake::FakeSwitch| {
+            let entries = fake.entries.iter();
+            entries
+                .filter(|it| it.priority == priority::REACTIVE_FORWARDING)
+                .count()
+        };
+        network.switches.values().map(of).collect::<Vec<_>>()
+    };
+    let before = learned(&network);
+
+    let mut config = fake::config(5, &RING);
+    reactive(&mut config);
+    network.restart_controller_as(config);
+    network.pass(Duration::from_secs(5));
+    let after = learned(&network);
+    let by_another = network.trace(2, mac(3)).0;
+    network.cut(1, 2);
+    network.trace(1, mac(3));
+    network.trace(3, mac(1));
+    let around = network.trace(1, mac(3)).0;
+
+    assert_eq!(before.iter().sum::<usize>(), 6);
+    assert_eq!(after, before);
+    // It is known where the station is, though it has said nothing since.
+    assert_eq!(by_another, BTreeMap::from([(3, 1)]));
+    assert_eq!(around, BTreeMap::from([(3, 1)]));
 }
 
 /// The link on the other side of the ring is none of theirs.

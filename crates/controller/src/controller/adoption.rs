@@ -1,0 +1,51 @@
+//! Entries of reactive forwarding that switches had before they connected are taken over,
+//! not deleted: frames go on while a controller is started anew.
+//!
+//! A switch is asked for them when the network has been found, as nobody knows before
+//! which ports lead to other switches. Until then they stay as they are. When all have
+//! answered, what does not lead along the tree of floods is deleted.
+
+use wire::openflow::DatapathId;
+
+use super::Controller;
+use super::memory::Memory;
+use super::reconciliation::Task;
+
+impl Controller {
+    /// Asks the switches that were not asked yet, once the network has been found; and
+    /// goes through what they said when all have.
+    pub(super) fn adopt_entries(&mut self) {
+        if self.memory == Memory::Incomplete || self.is_settling() {
+            return;
+        }
+        let Some(forwarding) = &mut self.forwarding else {
+            return;
+        };
+        let ready: Vec<_> = self.sessions.ready().collect();
+        let sessions = ready
+            .iter()
+            .filter_map(|(datapath, slot)| Some((*datapath, self.sessions.get(*slot)?.connection)));
+        let connected: Vec<_> = sessions.collect();
+        let unasked = connected
+            .iter()
+            .filter(|(_, owner)| forwarding.take_unasked(*owner));
+        let unasked: Vec<DatapathId> = unasked.map(|(datapath, _)| *datapath).collect();
+        for (datapath, deletion) in forwarding.sift(&self.view, &connected) {
+            if let Some(slot) = self.sessions.of_switch(datapath) {
+                deletion.emit(self.outbox.to(slot));
+            }
+        }
+        for datapath in unasked {
+            self.want_task(datapath, Task::Adopt);
+        }
+    }
+
+    /// Takes in that a switch has said all that it has of reactive forwarding.
+    pub(super) fn entries_adopted(&mut self, datapath: DatapathId) {
+        let slot = self.sessions.of_switch(datapath);
+        let session = slot.and_then(|slot| self.sessions.get(slot));
+        if let (Some(session), Some(forwarding)) = (session, &mut self.forwarding) {
+            forwarding.adopted(session.connection);
+        }
+    }
+}
