@@ -68,6 +68,21 @@ pub struct End<'a> {
 ///
 /// If a name or number is taken, or without the privilege.
 pub fn lay(netlink: &mut Netlink, ends: [End<'_>; 2]) -> io::Result<()> {
+    lay_ordinary(netlink, ends)?;
+    for end in ends {
+        end.namespace
+            .run(|| Interface::named(end.name)?.disable_offloads())?;
+    }
+    Ok(())
+}
+
+/// Makes a cable as the kernel does: those who send leave checksums, and the cutting of
+/// what is long, to cards that are not there.
+///
+/// # Errors
+///
+/// As [`lay`].
+pub fn lay_ordinary(netlink: &mut Netlink, ends: [End<'_>; 2]) -> io::Result<()> {
     let [here, there] = ends;
     let mut request = Request::new(NEW_LINK, Purpose::Create, &link_header(here.index, 0, 0));
     describe(&mut request, here);
@@ -79,12 +94,7 @@ pub fn lay(netlink: &mut Netlink, ends: [End<'_>; 2]) -> io::Result<()> {
                 describe(peer, there);
             });
         });
-    }))?;
-    for end in ends {
-        end.namespace
-            .run(|| Interface::named(end.name)?.disable_offloads())?;
-    }
-    Ok(())
+    }))
 }
 
 /// Switches the interface of number `index` on or off, in the namespace of

@@ -143,6 +143,6 @@ CHECKED_ONCE int carry_out(struct __sk_buff *frame, struct plan *plan)
 	if (result == REDIRECTED)
 		return result;
 	if (result == FAILED)
-		add_total(TOTAL_ABANDONED, 1);
+		add_total(TOTAL_ABANDONED, plan->frames);
 	return TC_ACT_SHOT;
 }

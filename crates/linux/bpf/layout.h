@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#define LAYOUT_VERSION 3
+#define LAYOUT_VERSION 4
 #define NEVER (~0ull)
 
 /* Words of a record, by region. */
@@ -65,6 +65,7 @@
 #define NEED_DISCOVERY (1ull << 4)
 #define NEED_MPLS (1ull << 5)
 #define NEED_BACKBONE (1ull << 6)
+#define NEED_SUMS (1ull << 7)
 
 #define BUSY_WALKS 0
 
@@ -206,6 +207,7 @@
 #define TOTAL_TO_CORE 8
 #define TOTAL_LOST 9
 #define TOTAL_TOO_LONG_A_WAY 10
+#define TOTAL_OVERSIZED 11
 
 #define MODES_MODE 0
 #define MODES_ORIGIN 1
@@ -274,5 +276,7 @@
 #define HANDED_VERDICTS 16
 #define HANDED_VERDICTS_MAX 16
 #define HANDED_VERDICTS_COUNT 32
+#define HANDED_SEGMENT 36
+#define HANDED_IS_PARTIAL 38
 #define HANDED_BELL 0xffff
 #define HANDED_BYTES 40

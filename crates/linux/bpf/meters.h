@@ -22,19 +22,19 @@
 #define LOCK_TRIES 64
 
 /* Adds to a tally at once. */
-INLINE void add_to_tally(u32 number, u32 bytes, u64 now)
+INLINE void add_to_tally(u32 number, u32 frames, u32 bytes, u64 now)
 {
 	u64 *tally = record(&tallies, number);
 	if (!tally)
 		return;
-	atomic_add(&tally[TALLY_FRAMES], 1);
+	atomic_add(&tally[TALLY_FRAMES], frames);
 	atomic_add(&tally[TALLY_BYTES], bytes);
 	WRITE_ONCE(tally[TALLY_LAST], now);
 }
 
-CHECKED_ONCE int count_tally(u32 number, u32 bytes, u64 now)
+CHECKED_ONCE int count_tally(u32 number, u32 frames, u32 bytes, u64 now)
 {
-	add_to_tally(number, bytes, now);
+	add_to_tally(number, frames, bytes, now);
 	return 0;
 }
 
@@ -84,7 +84,7 @@ INLINE u32 judge_bands(struct plan *plan, u32 first, u32 count, u64 cost)
 	}
 	if (!any)
 		return 0;
-	count_tally(applied_tally, length_now(plan), plan->now);
+	count_tally(applied_tally, 1, length_now(plan), plan->now);
 	return (applied & 0xff) == 0 ? VERDICT_DROP : applied >> 8 & 0xff;
 }
 
@@ -106,7 +106,8 @@ INLINE void unlock(u64 *meter)
 /* Lets a meter judge the frame. Returns its verdict. */
 CHECKED_ONCE u32 judge(struct plan *plan, u32 number)
 {
-	if (!plan)
+	/* Frames are judged one by one, which the core can that cuts them. */
+	if (!plan || plan->segment)
 		return VERDICT_NONE;
 	u64 *meter = record(&meters, number);
 	if (!meter)
@@ -125,6 +126,6 @@ CHECKED_ONCE u32 judge(struct plan *plan, u32 number)
 		return VERDICT_NONE;
 	u32 verdict = judge_bands(plan, high(head), count, cost);
 	unlock(meter);
-	count_tally(low(meter[METER_TALLY]), bytes, plan->now);
+	count_tally(low(meter[METER_TALLY]), 1, bytes, plan->now);
 	return verdict;
 }

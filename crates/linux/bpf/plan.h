@@ -27,6 +27,8 @@ enum outcome {
 	AT_GROUP,
 	/* The frame is given up before the first table. */
 	REFUSED,
+	/* The same, since it is longer than any that is carried. */
+	OVERSIZED,
 };
 
 /* Where headers stand in a frame without its VLAN tags. */
@@ -78,6 +80,10 @@ struct work {
 	u32 transport_at;
 	/* Where the packet ends, without its padding. */
 	u32 packet_end;
+	/* Whether the checksum of TCP or UDP is only that of the pseudo header: the
+	 * sender has left the rest to a card. */
+	u32 is_partial;
+	u32 unused;
 };
 
 /* A group on the way of the frame. */
@@ -96,14 +102,15 @@ struct level {
 };
 
 struct output {
+	u32 bytes;
 	u16 port;
-	u16 bytes;
 	u8 queue;
 	u8 form;
 	/* Which of the visits asked for it. */
 	u8 visit;
 	/* Whether its port sends nothing. */
 	u8 stays;
+	u8 unused[2];
 };
 
 /* A table on the way of the frame. */
@@ -160,8 +167,16 @@ struct plan {
 	u32 best_entry;
 	u32 flags;
 	u32 port;
-	/* Of the frame that came, tags included. */
+	/* Of what came, tags included. */
 	u32 length;
+	/* How many frames it is on a wire, and the bytes of all of them: more than one
+	 * if its sender has left the cutting to a card. */
+	u32 frames;
+	u32 arrived;
+	/* The payload of each of them; zero if it is one frame. */
+	u32 segment;
+	/* What their headers are beyond the one that is there, without tags. */
+	u32 repeated;
 	u32 queue;
 	u32 group;
 	/* The next table, or ENTRY_LAST. */
@@ -219,10 +234,12 @@ _Static_assert(sizeof(struct plan) <= PLAN_BYTES, "the plan fits its map");
 /* How many copies of a frame groups make at most, as `group_walk` has it. */
 #define GROUP_COPIES_A_FRAME 512
 
-/* Returns the length of the frame as it is now. */
+/* Returns the length of the frame as it is now, of all frames together if it is
+ * several on a wire. */
 INLINE u32 length_now(const struct plan *plan)
 {
-	return plan->work.form.body + 4 * plan->work.form.tag_count;
+	u32 tags = 4 * plan->work.form.tag_count * plan->frames;
+	return plan->work.form.body + plan->repeated + tags;
 }
 
 /* Begins anew for a frame. */
@@ -250,6 +267,7 @@ INLINE void reset(struct plan *plan)
 	plan->sent_changes = nothing;
 	plan->last = LIMIT_OUTPUTS;
 	plan->work.form.tag_count = 0;
+	plan->work.is_partial = 0;
 	plan->work.form.changes = nothing;
 	plan->work.key[1] = 0;
 	plan->work.key[12] = 0;

@@ -97,14 +97,26 @@ INLINE u32 transport_sum(const struct work *work)
 	return at + 2 <= work->packet_end ? at : 0;
 }
 
+/* Returns whether the checksum of layer 4 is only that of the pseudo header, not
+ * yet complemented. */
+INLINE int sum_is_partial(const struct work *work)
+{
+	return work->is_partial && (work->transport == PROTO_TCP || work->transport == PROTO_UDP);
+}
+
 /* Works a growth into the checksum of layer 4, of which zero says in UDP that
- * there is none: RFC 768. */
-INLINE void update_transport_sum(struct work *work, u32 growth)
+ * there is none: RFC 768. Only one of the pseudo header, if that is all it covers. */
+INLINE void update_transport_sum(struct work *work, u32 growth, u32 is_pseudo)
 {
 	u32 at = transport_sum(work);
 	forget(at);
 	if (at < NETWORK_AT || at > TRANSPORT_AT_MAX + 16)
 		return;
+	if (sum_is_partial(work)) {
+		if (is_pseudo)
+			put_u16(&work->form, at, folded(u16_at(&work->form, at) + growth));
+		return;
+	}
 	if (work->transport != PROTO_UDP) {
 		update_sum(&work->form, at, growth);
 		return;
@@ -120,7 +132,7 @@ INLINE void update_transport_sum(struct work *work, u32 growth)
 INLINE void update_pseudo_sum(struct work *work, u32 growth)
 {
 	if (work->transport != PROTO_ICMP)
-		update_transport_sum(work, growth);
+		update_transport_sum(work, growth, 1);
 }
 
 INLINE void set_address(struct plan *plan, u64 address, u32 at)
@@ -246,7 +258,7 @@ INLINE int set_transport(struct plan *plan, u32 protocol, u32 value, u32 is_dest
 	/* Type and code share one word of the sum. */
 	if (is_icmp)
 		new = is_destination ? (old & 0xff00) | (value & 0xff) : value << 8 | (old & 0xff);
-	update_transport_sum(work, growth16(old, new));
+	update_transport_sum(work, growth16(old, new), 0);
 	put_u16(&work->form, at, new);
 	return GOES_ON;
 }

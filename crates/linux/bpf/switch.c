@@ -45,6 +45,10 @@ INLINE int make_plan(struct __sk_buff *frame, struct plan *plan)
 	outcome = read_key(plan);
 	if (outcome)
 		return outcome;
+	if (unlikely(plan->segment) && measure_segments(plan, FRAME_BYTES_MAX))
+		return OVERSIZED;
+	if (plan->needs & NEED_SUMS && transport_sum(&plan->work))
+		plan->work.is_partial = has_partial_sum(frame);
 	if (plan->flags & FLAG_DROP_FRAGMENTS && is_fragment(plan))
 		return REFUSED;
 	outcome = walk_tables(plan);
@@ -55,17 +59,19 @@ INLINE int make_plan(struct __sk_buff *frame, struct plan *plan)
 INLINE int receive(struct __sk_buff *frame, struct plan *plan, const u64 *port)
 {
 	u32 state = high(READ_ONCE(port[PORT_INTERFACE]));
-	if (!(state & PORT_IS_UP)) {
-		add_total(TOTAL_FRAMES, 1);
-		add_total(TOTAL_REFUSED, 1);
-		return TC_ACT_SHOT;
-	}
 	plan->verdict_count = 0;
 	plan->length = frame->len + (frame->vlan_present ? 4 : 0);
+	note_segments(frame, plan);
+	if (!(state & PORT_IS_UP)) {
+		add_total(TOTAL_FRAMES, plan->frames);
+		add_total(TOTAL_REFUSED, plan->frames);
+		return TC_ACT_SHOT;
+	}
 	int outcome = REFUSED;
-	if (state & PORT_NO_RECEIVE || plan->length < FRAME_BYTES_MIN ||
-	    plan->length > FRAME_BYTES_MAX)
+	if (state & PORT_NO_RECEIVE || plan->length < FRAME_BYTES_MIN)
 		outcome = REFUSED;
+	else if (!plan->segment && plan->length > FRAME_BYTES_MAX)
+		outcome = OVERSIZED;
 	else if (plan->flags & FLAG_ALL_TO_CORE)
 		outcome = TO_CORE;
 	else
@@ -74,6 +80,9 @@ INLINE int receive(struct __sk_buff *frame, struct plan *plan, const u64 *port)
 	case TO_CORE:
 	case TOO_FAR:
 		return hand_over(frame, plan, outcome == TOO_FAR);
+	case OVERSIZED:
+		add_total(TOTAL_OVERSIZED, plan->frames);
+		/* fall through */
 	case REFUSED:
 		refuse(plan);
 		return TC_ACT_SHOT;

@@ -20,8 +20,8 @@ INLINE void count_arrival(const struct plan *plan)
 	u64 *arrival = record(&arrivals, plan->port);
 	if (!arrival)
 		return;
-	atomic_add(&arrival[ARRIVAL_FRAMES], 1);
-	atomic_add(&arrival[ARRIVAL_BYTES], plan->length);
+	atomic_add(&arrival[ARRIVAL_FRAMES], plan->frames);
+	atomic_add(&arrival[ARRIVAL_BYTES], plan->arrived);
 }
 
 /* Counts a frame that is given up before the first table. */
@@ -29,12 +29,12 @@ CHECKED_ONCE int refuse(struct plan *plan)
 {
 	if (!plan)
 		return 0;
-	add_total(TOTAL_FRAMES, 1);
-	add_total(TOTAL_REFUSED, 1);
+	add_total(TOTAL_FRAMES, plan->frames);
+	add_total(TOTAL_REFUSED, plan->frames);
 	count_arrival(plan);
 	u64 *arrival = record(&arrivals, plan->port);
 	if (arrival)
-		atomic_add(&arrival[ARRIVAL_DROPPED], 1);
+		atomic_add(&arrival[ARRIVAL_DROPPED], plan->frames);
 	return 0;
 }
 
@@ -44,13 +44,13 @@ INLINE void count_visit(const struct plan *plan, const struct visit *visit)
 	u64 *lookup = record(&lookups, visit->table);
 	if (!lookup)
 		return;
-	atomic_add(&lookup[LOOKUP_LOOKUPS], 1);
+	atomic_add(&lookup[LOOKUP_LOOKUPS], plan->frames);
 	if (!visit->entry)
 		return;
-	atomic_add(&lookup[LOOKUP_MATCHES], 1);
+	atomic_add(&lookup[LOOKUP_MATCHES], plan->frames);
 	const u64 *entry = record(&entries, visit->entry - 1);
 	if (entry)
-		add_to_tally(high(entry[ENTRY_METER]), visit->bytes, plan->now);
+		add_to_tally(high(entry[ENTRY_METER]), plan->frames, visit->bytes, plan->now);
 }
 
 /* Counts a copy that was to leave through a port that sends nothing, for the
@@ -59,13 +59,13 @@ CHECKED_ONCE int count_drop(struct plan *plan, u32 visit)
 {
 	if (!plan)
 		return 0;
-	add_total(TOTAL_DROPPED, 1);
+	add_total(TOTAL_DROPPED, plan->frames);
 	if (visit >= LIMIT_TABLES)
 		return 0;
 	const u64 *entry = record(&entries, plan->visited[slot(visit, LIMIT_TABLES)].entry - 1);
 	u64 *tally = entry ? record(&tallies, high(entry[ENTRY_METER])) : 0;
 	if (tally)
-		atomic_add(&tally[TALLY_DROPPED], 1);
+		atomic_add(&tally[TALLY_DROPPED], plan->frames);
 	return 0;
 }
 
@@ -78,7 +78,7 @@ INLINE void count_output(struct plan *plan, struct output *output, u32 at)
 	if (!port || !queue)
 		return;
 	if (!(high(READ_ONCE(port[PORT_INTERFACE])) & PORT_SENDS)) {
-		atomic_add(&queue[QUEUE_DROPPED], 1);
+		atomic_add(&queue[QUEUE_DROPPED], plan->frames);
 		count_drop(plan, output->visit);
 		return;
 	}
@@ -86,7 +86,7 @@ INLINE void count_output(struct plan *plan, struct output *output, u32 at)
 	plan->last = at;
 	/* In memory: a sum that the verifier knows would be a state for each. */
 	plan->sent += 1;
-	atomic_add(&queue[QUEUE_FRAMES], 1);
+	atomic_add(&queue[QUEUE_FRAMES], plan->frames);
 	atomic_add(&queue[QUEUE_BYTES], output->bytes);
 }
 
@@ -123,12 +123,13 @@ INLINE void count(struct plan *plan)
 	for (u32 at = 0; at < LIMIT_TALLIES; at++) {
 		if (at >= plan->noted_count)
 			break;
-		count_tally(plan->noted[at].tally, plan->noted[at].bytes, plan->now);
+		count_tally(plan->noted[at].tally, plan->frames, plan->noted[at].bytes, plan->now);
 	}
 	count_outputs(plan);
-	add_total(TOTAL_FRAMES, 1);
-	add_total(TOTAL_MISSED, plan->missed);
+	u32 frames = plan->frames;
+	add_total(TOTAL_FRAMES, frames);
+	add_total(TOTAL_MISSED, plan->missed * frames);
 	add_total(TOTAL_METERED, plan->metered);
-	add_total(TOTAL_OUTPUTS, plan->output_count);
-	add_total(TOTAL_SENT, plan->sent);
+	add_total(TOTAL_OUTPUTS, plan->output_count * frames);
+	add_total(TOTAL_SENT, plan->sent * frames);
 }

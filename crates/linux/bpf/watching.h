@@ -20,6 +20,9 @@
 INLINE int note_packet(struct plan *plan, u32 number)
 {
 	const struct work *work = &plan->work;
+	/* Packets are shown one by one. */
+	if (plan->segment)
+		return TO_CORE;
 	u32 count = plan->watched_count;
 	if (count >= LIMIT_MONITORS)
 		return TOO_FAR;

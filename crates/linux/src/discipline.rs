@@ -27,6 +27,7 @@ use std::str::FromStr;
 use thiserror::Error;
 use units::BitRate;
 
+pub use htb::Pieces;
 pub use length::Length;
 pub use paced_link::{PacedLink, PacingError};
 pub use state::{QueueReader, QueueState};
@@ -95,13 +96,13 @@ pub fn class(queue: u8) -> ClassId {
 }
 
 /// Paces the interface of number `index`, in the namespace of `netlink`, until it
-/// or its namespace ends. It must have no discipline but the kernel's own.
+/// or its namespace ends. Whoever sends there leaves nothing to a card. It must have no discipline but the kernel's own.
 ///
 /// # Errors
 ///
 /// If the kernel lacks `sch_htb`, or the interface has a discipline already.
 pub fn pace(netlink: &mut Netlink, index: u32, shape: Shape) -> io::Result<()> {
-    htb::build(netlink, index, shape)
+    htb::build(netlink, index, shape, Pieces::Whole)
 }
 
 /// The fixed part of a request about a discipline or class: `struct tcmsg`.

@@ -13,6 +13,7 @@
 //! | [`namespace`] | network namespaces that live no longer than this process |
 //! | [`interface`] | one network interface: index, carrier, offloads |
 //! | [`netlink`] | requests to the kernel's network configuration |
+//! | [`offloads`] | what a sender has left to a card that is not there, done |
 //! | [`discipline`] | the pacing of an interface, with strict priorities |
 //! | [`hold`] | the right to an interface as a port, which one switch has at a time |
 //! | [`loan`] | an interface that serves as a port and is given back as it was |
@@ -60,6 +61,7 @@ mod mapping;
 mod message_batch;
 pub mod namespace;
 pub mod netlink;
+pub mod offloads;
 pub mod own_time;
 pub mod packet_loop;
 mod poller;

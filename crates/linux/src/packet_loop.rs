@@ -13,7 +13,7 @@ mod kernel_part;
 mod plug;
 mod station;
 
-pub use plug::{LONGEST_FRAME, Plug, PlugCounters};
+pub use plug::{Plug, PlugCounters};
 pub use station::{CHUNK_BYTES, Closed, MOST_CONNECTIONS, Station};
 
 use std::io;

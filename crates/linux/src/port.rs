@@ -42,11 +42,11 @@ pub enum Engine {
 #[derive(Debug)]
 pub enum Port {
     /// By a packet socket.
-    Packet(PacketPort),
+    Packet(Box<PacketPort>),
     /// By AF_XDP.
     Xdp(Box<XdpPort>),
     /// By the kernel; only sends.
-    Kernel(KernelPort),
+    Kernel(Box<KernelPort>),
 }
 
 /// A frame that came in.
@@ -63,8 +63,22 @@ pub struct Arrived<'a> {
 pub enum Frame<'a> {
     /// A frame, whole.
     Whole(&'a [u8]),
-    /// One that is longer than the port carries.
-    TooLong,
+    /// None: so many went by that are longer than the port carries.
+    TooLong(u64),
+    /// None: so many came faster than they were taken, in one piece that its sender has
+    /// left to a card to cut.
+    Overrun(u64),
+}
+
+impl<'a> Frame<'a> {
+    /// Returns what came, if it came whole.
+    #[must_use]
+    pub fn whole(self) -> Option<&'a [u8]> {
+        match self {
+            Self::Whole(bytes) => Some(bytes),
+            Self::TooLong(_) | Self::Overrun(_) => None,
+        }
+    }
 }
 
 impl Port {
@@ -75,11 +89,13 @@ impl Port {
     /// Without the privilege, without such an interface, without the memory.
     pub fn open(engine: Engine, index: u32) -> io::Result<Self> {
         match engine {
-            Engine::Packet { ring_bytes } => PacketPort::open(index, ring_bytes).map(Self::Packet),
+            Engine::Packet { ring_bytes } => PacketPort::open(index, ring_bytes)
+                .map(Box::new)
+                .map(Self::Packet),
             Engine::Xdp(attachment) => XdpPort::open(index, attachment)
                 .map(Box::new)
                 .map(Self::Xdp),
-            Engine::Kernel => KernelPort::open(index).map(Self::Kernel),
+            Engine::Kernel => KernelPort::open(index).map(Box::new).map(Self::Kernel),
         }
     }
 
@@ -97,16 +113,7 @@ impl Port {
     #[inline]
     pub fn receive<R>(&mut self, read: impl FnOnce(Arrived<'_>) -> R) -> Option<R> {
         match self {
-            Self::Packet(port) => port.receive(|captured| {
-                read(Arrived {
-                    frame: if captured.bytes.len() == captured.length {
-                        Frame::Whole(captured.bytes)
-                    } else {
-                        Frame::TooLong
-                    },
-                    stamp: Some(captured.stamp),
-                })
-            }),
+            Self::Packet(port) => port.receive(read),
             Self::Xdp(port) => port.receive(|bytes| {
                 read(Arrived {
                     frame: Frame::Whole(bytes),

@@ -9,6 +9,11 @@
 //! beside the frame; [`Ring::take`] puts it back, in place, into the room that the
 //! socket asked the kernel to leave in front of each frame.
 //!
+//! What a sender has left to a card that is not there, a checksum or the cutting of
+//! a piece, the kernel tells whoever asks ([`Offloads::Told`]): in ten bytes in front
+//! of the frame, `linux/virtio_net.h`. Such a piece is longer than a slot, which then
+//! has its beginning, while the whole waits in the queue of the socket.
+//!
 //! Source: Documentation/networking/packet_mmap.rst of Linux.
 
 use std::io;
@@ -16,10 +21,14 @@ use std::mem::size_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::net::sockopt::set_socket_recv_buffer_size_force;
+use rustix::net::{RecvFlags, recv};
+
 use libc::{c_int, sockaddr_ll, tpacket_req, tpacket2_hdr};
 
 use crate::clock::WallTime;
 use crate::mapping::Mapping;
+use crate::offloads::{LONGEST_PIECE, Left, Sum};
 use crate::removed_tag::{RemovedTag, TAG_BYTES};
 use crate::socket::{Receives, bind, packet_socket, set_option, take_statistics};
 
@@ -33,6 +42,21 @@ const SLOT_BYTES: usize = 2048;
 const ADDRESS_OFFSET: usize = size_of::<tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
 /// Where the address ends: nothing of ours may be written before.
 const RESERVE_OFFSET: usize = ADDRESS_OFFSET + size_of::<sockaddr_ll>();
+
+/// How many bytes tell what a sender has left to be done: `struct virtio_net_hdr`.
+pub(crate) const OFFLOADS_BYTES: usize = 10;
+/// Pieces that wait in the queue of the socket: about a hundred of the longest.
+const PIECES_BYTES: usize = 8 << 20;
+
+/// Whether the kernel tells what a sender has left to a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offloads {
+    /// It does; so does every frame that is sent by the socket have to, by
+    /// [`OFFLOADS_BYTES`] in front of it.
+    Told,
+    /// It does not: frames are seen as they pass.
+    Ignored,
+}
 
 /// Whether a frame came in or went out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +81,8 @@ pub struct Captured<'a> {
     pub direction: Direction,
     /// The number of the interface.
     pub interface: u32,
+    /// What its sender has left to be done, where that was asked for.
+    pub left: Left,
 }
 
 /// A packet socket with its ring.
@@ -69,13 +95,19 @@ pub(crate) struct Ring {
     lost: u64,
     /// Whether a frame was taken before which others were dropped.
     losing: bool,
+    /// Room for a piece that is longer than a slot, if the kernel tells what is left.
+    piece: Option<Box<[u8]>>,
 }
 
 impl Ring {
     /// Opens a socket with a ring of about `bytes`, not bound yet: set options,
     /// then [`bind`](Self::bind).
-    pub(crate) fn open(bytes: usize) -> io::Result<Self> {
+    pub(crate) fn open(bytes: usize, offloads: Offloads) -> io::Result<Self> {
         let socket = packet_socket()?;
+        let piece = match offloads {
+            Offloads::Told => Some(ask_for_offloads(socket.as_fd())?),
+            Offloads::Ignored => None,
+        };
         let blocks = (bytes / BLOCK_BYTES).max(1);
         let slots = blocks * (BLOCK_BYTES / SLOT_BYTES);
         let narrow = |n: usize| u32::try_from(n).map_err(|_| io::ErrorKind::InvalidInput);
@@ -113,6 +145,7 @@ impl Ring {
             next: 0,
             lost: 0,
             losing: false,
+            piece,
         })
     }
 
@@ -235,23 +268,74 @@ impl Ring {
             libc::PACKET_OUTGOING => Direction::Out,
             _ => Direction::In,
         };
-        let found = usize::from(header.tp_mac);
-        let end = found + header.tp_snaplen as usize;
+        let begin = usize::from(header.tp_mac);
+        let mut place = begin..begin + header.tp_snaplen as usize;
+        let is_told = self.piece.is_some();
+        let mut room = &mut slot[..];
+        if header.tp_status & libc::TP_STATUS_COPY != 0
+            && let Some(piece) = &mut self.piece
+            && let Ok((length, _)) =
+                recv(&self.socket, &mut piece[TAG_BYTES..], RecvFlags::DONTWAIT)
+        {
+            place = TAG_BYTES + OFFLOADS_BYTES..TAG_BYTES + length;
+            room = piece;
+        }
+        let left = match is_told {
+            true => offloads_in(&room[..place.start]),
+            false => Left::default(),
+        };
         let tag = RemovedTag::of(header.tp_status, header.tp_vlan_tci, header.tp_vlan_tpid);
-        let begin = tag.map_or(found, |tag| {
+        let begin = tag.map_or(place.start, |tag| {
             assert!(
-                found >= RESERVE_OFFSET + TAG_BYTES,
+                usize::from(header.tp_mac) >= RESERVE_OFFSET + TAG_BYTES,
                 "the kernel reserves room for the tag"
             );
-            tag.put_back(slot, found, end)
+            tag.put_back(room, place.start, place.end)
         });
+        let moved = place.start - begin;
         Captured {
-            bytes: &slot[begin..end],
-            length: header.tp_len as usize + (found - begin),
+            bytes: &room[begin..place.end],
+            length: header.tp_len as usize + moved,
             stamp: stamp(&header),
             direction,
             interface: address.sll_ifindex.cast_unsigned(),
+            left: left.behind(moved),
         }
+    }
+}
+
+/// Has the kernel tell of every frame what its sender has left to be done, and keep
+/// whole what is longer than a slot. Returns room for that.
+fn ask_for_offloads(socket: BorrowedFd<'_>) -> io::Result<Box<[u8]>> {
+    const YES: c_int = 1;
+    for option in [libc::PACKET_VNET_HDR, libc::PACKET_COPY_THRESH] {
+        set_option(socket, libc::SOL_PACKET, option, &YES)?;
+    }
+    // An ordinary user keeps the default size, which holds fewer.
+    let _ = set_socket_recv_buffer_size_force(socket, PIECES_BYTES);
+    let bytes = TAG_BYTES + OFFLOADS_BYTES + LONGEST_PIECE;
+    Ok(vec![0; bytes].into_boxed_slice())
+}
+
+/// Reads what the kernel tells at the end of `front`, the bytes in front of a frame.
+fn offloads_in(front: &[u8]) -> Left {
+    /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
+    const SUM_IS_LEFT: u8 = 1;
+    let Some(told) = front.last_chunk::<OFFLOADS_BYTES>() else {
+        return Left::default();
+    };
+    let word = |at: usize| u16::from_ne_bytes([told[at], told[at + 1]]);
+    let (flags, is_cut) = (told[0], told[1] != 0);
+    let (from, offset) = (word(6), word(8));
+    Left {
+        sum: match flags & SUM_IS_LEFT {
+            0 => Sum::Done,
+            _ => Sum::From {
+                from,
+                at: from.saturating_add(offset),
+            },
+        },
+        segment: if is_cut { word(4) } else { 0 },
     }
 }
 

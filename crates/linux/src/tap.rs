@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use libc::c_int;
 
 use crate::clock::WallTime;
-use crate::ring::Ring;
+use crate::ring::{Offloads, Ring};
 use crate::socket::{receive_for_anybody, set_option};
 
 pub use crate::ring::{Captured, Direction};
@@ -35,7 +35,7 @@ impl Tap {
     ///
     /// Without CAP_NET_RAW, without such an interface, without the memory.
     pub fn open(index: u32, ring_bytes: usize) -> io::Result<Self> {
-        let ring = Ring::open(ring_bytes)?;
+        let ring = Ring::open(ring_bytes, Offloads::Ignored)?;
         ring.stamp_at_driver()?;
         ring.bind(index)?;
         Ok(Self { ring })

@@ -12,7 +12,8 @@ pub struct PortCounters {
     /// Bytes received, without check sequence.
     pub received_bytes: u64,
     /// Frames received and given up before the first table: too long, too
-    /// short, not wanted by the port's configuration, or no buffer free.
+    /// short, not wanted by the port's configuration, no buffer free, or faster than
+    /// they were taken.
     pub received_dropped: u64,
     /// Frames whose transmission began. Where the world paces the port, those that
     /// left its queues.
@@ -22,6 +23,15 @@ pub struct PortCounters {
     /// Frames that should have left here and did not: queue full, link down,
     /// or not wanted by the port's configuration.
     pub sent_dropped: u64,
+}
+
+/// Frames that came to a port and were not handed in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unreceived {
+    /// Those that were longer than any that is carried.
+    pub oversized: u64,
+    /// Those that came faster than they were taken.
+    pub overrun: u64,
 }
 
 /// What one queue of a port has carried and what it has lost.
@@ -78,6 +88,10 @@ pub struct SwitchCounters {
     pub frames: u64,
     /// Frames given up before the first table.
     pub refused: u64,
+    /// Of those, the ones that were longer than any that is carried.
+    pub oversized: u64,
+    /// Of those, the ones that came faster than they were taken.
+    pub overrun: u64,
     /// Frames that a table had no entry for.
     pub missed: u64,
     /// Frames given up half-way: no buffer or headroom for a change, or a time

@@ -72,8 +72,8 @@ const fn powers() -> [u32; LENGTH_BITS] {
 }
 
 /// Returns the check over `bytes`, as it stands in a packet.
-#[cfg(test)]
-pub(crate) fn of(bytes: &[u8]) -> [u8; 4] {
+#[must_use]
+pub fn of(bytes: &[u8]) -> [u8; 4] {
     let remainder = bytes.iter().fold(u32::MAX, |rest, byte| next(rest, *byte));
     (!remainder).to_le_bytes()
 }

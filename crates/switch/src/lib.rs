@@ -36,7 +36,7 @@ pub mod compiled;
 mod config;
 mod cost;
 mod counters;
-mod crc32c;
+pub mod crc32c;
 mod egress;
 mod egress_queue;
 mod entry;
@@ -77,7 +77,7 @@ pub use config::{
     PuntBudget, QUEUE_FRAMES,
 };
 pub use cost::{Cost, TableCost, Work};
-pub use counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters};
+pub use counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters, Unreceived};
 pub use egress::PORTS_MAX;
 pub use group_walk::GROUP_COPIES_A_FRAME;
 pub use port::{Link, QUEUES};

@@ -18,7 +18,7 @@ use crate::buffer_pool::{Arrival, FRAME_BYTES_MAX};
 use crate::compiled::Form;
 use crate::config::Config;
 use crate::cost::{self, Cost};
-use crate::counters::TableCounters;
+use crate::counters::{TableCounters, Unreceived};
 use crate::egress::{Egress, Fate};
 use crate::entry::Entry;
 use crate::flow_table::{EntryIndex, FlowTable};
@@ -214,6 +214,21 @@ impl Pipeline {
         }
     }
 
+    /// Counts frames that came to a port and cannot be handed in.
+    pub(crate) fn count_unreceived(&mut self, number: PortNumber, frames: Unreceived) {
+        let Unreceived { oversized, overrun } = frames;
+        let counters = &mut self.egress.counters;
+        counters.frames += oversized + overrun;
+        counters.refused += oversized + overrun;
+        counters.oversized += oversized;
+        counters.overrun += overrun;
+        if let Some(port) = self.egress.find_port(number) {
+            let counters = &mut self.egress.port_mut(port).counters;
+            counters.received_frames += oversized + overrun;
+            counters.received_dropped += oversized + overrun;
+        }
+    }
+
     fn admit(&mut self, port: PortIndex, number: PortNumber, frame: Arrival<'_>) -> Option<Packet> {
         let bytes = frame.bytes.len();
         let receiver = self.egress.port_mut(port);
@@ -222,7 +237,9 @@ impl Pipeline {
         }
         receiver.counters.received_frames += 1;
         receiver.counters.received_bytes += u64::try_from(bytes).expect("a frame is short");
-        let wanted = !receiver.forbids(PortConfig::NO_RECEIVE) && FRAME_BYTES.contains(&bytes);
+        let listens = !receiver.forbids(PortConfig::NO_RECEIVE);
+        let wanted = listens && FRAME_BYTES.contains(&bytes);
+        self.egress.counters.oversized += u64::from(listens && bytes > FRAME_BYTES_MAX);
         let packet = wanted.then(|| self.egress.admit(Some(port), number, frame));
         if packet.as_ref().is_none_or(Option::is_none) {
             self.egress.port_mut(port).counters.received_dropped += 1;

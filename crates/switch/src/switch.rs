@@ -8,7 +8,7 @@ use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer};
 use crate::buffer_pool::{Arrival, SlotIndex};
 use crate::config::Config;
 use crate::cost::Cost;
-use crate::counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters};
+use crate::counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters, Unreceived};
 use crate::egress::{Egress, Transmission};
 use crate::modes::Violation;
 use crate::pipeline::Pipeline;
@@ -41,6 +41,13 @@ pub enum Input<'a> {
         /// What the first meters on its way have decided and counted already: by
         /// how many levels each raises the drop precedence.
         verdicts: &'a [u8],
+    },
+    /// Frames came to a port that cannot be handed in.
+    Unreceived {
+        /// The port.
+        port: PortNumber,
+        /// Which.
+        frames: Unreceived,
     },
     /// A link went up or down.
     Port {
@@ -200,6 +207,9 @@ impl Switch {
                 self.pipeline.egress.judged.begin(verdicts);
                 self.receive(port, Arrival { bytes, at: arrived });
                 return self.pipeline.egress.judged.begin(&[]);
+            }
+            Input::Unreceived { port, frames } => {
+                return self.pipeline.count_unreceived(port, frames);
             }
             Input::Port { port, link } => self.set_link(port, link),
             Input::Queues { port, tallies } => {

@@ -168,8 +168,6 @@ pub struct Datapath {
     pub waiting: Waiting,
     /// A line about each port.
     pub ports: Vec<String>,
-    /// Whether a port is virtual Ethernet.
-    pub has_veth: bool,
     /// The control socket, or why there is none.
     pub control: io::Result<ControlSocket>,
     events: Receiver<Event>,
@@ -196,7 +194,6 @@ impl Datapath {
         let datapath_id = carried.config.datapath_id;
         let waiting = carried.waiting(plan.waiting);
         let ports = carried.ports.iter().map(introduce).collect();
-        let has_veth = carried.ports.iter().any(OpenedPort::is_veth);
         let (control, tools) = open_control(plan.control.as_deref(), datapath_id)?;
         let (commands, obeyed) = mpsc::channel();
         let (tell, events) = mpsc::sync_channel(EVENTS_WAITING);
@@ -226,7 +223,6 @@ impl Datapath {
             engine,
             waiting,
             ports,
-            has_veth,
             control,
             events,
             closed,

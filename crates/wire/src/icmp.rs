@@ -68,7 +68,7 @@ impl Echo {
     /// If it is no echo, or damaged.
     pub fn parse(message: &[u8]) -> Result<(Self, &[u8]), Error> {
         let (echo, payload) = Self::parse_begin(message)?;
-        match Checksum::default().add(message).finish() {
+        match Checksum::default().with(message).finish() {
             0 => Ok((echo, payload)),
             _ => Err(Error::Checksum),
         }
@@ -109,7 +109,7 @@ impl Echo {
         writer.u8(kind).u8(0).u16(0);
         writer.u16(self.identifier).u16(self.sequence);
         writer.bytes(payload);
-        let checksum = Checksum::default().add(&out[start..]).finish();
+        let checksum = Checksum::default().with(&out[start..]).finish();
         Writer::at(out, start).patch_u16(CHECKSUM_OFFSET, checksum);
     }
 }

@@ -3,14 +3,15 @@
 /// The sum of 16-bit words so far. Pieces are added in their order; every piece
 /// but the last has an even length.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Checksum {
+pub struct Checksum {
     sum: u64,
 }
 
 impl Checksum {
     /// Returns the sum with the words of `bytes`; an odd end is filled up with
     /// a zero.
-    pub(crate) fn add(mut self, bytes: &[u8]) -> Self {
+    #[must_use]
+    pub fn with(mut self, bytes: &[u8]) -> Self {
         let (words, rest) = bytes.as_chunks::<2>();
         for word in words {
             self.sum += u64::from(u16::from_be_bytes(*word));
@@ -23,7 +24,8 @@ impl Checksum {
 
     /// Returns the complement of the sum, which is zero over bytes that
     /// contain their own checksum.
-    pub(crate) fn finish(self) -> u16 {
+    #[must_use]
+    pub fn finish(self) -> u16 {
         let mut sum = self.sum;
         while sum > u64::from(u16::MAX) {
             sum = (sum & u64::from(u16::MAX)) + (sum >> u16::BITS);
@@ -40,6 +42,6 @@ mod tests {
     fn the_example_of_rfc_1071_section_3_gives_its_sum() {
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
 
-        assert_eq!(!Checksum::default().add(&bytes).finish(), 0xddf2);
+        assert_eq!(!Checksum::default().with(&bytes).finish(), 0xddf2);
     }
 }

@@ -108,7 +108,7 @@ impl Header {
         }
         let whole = packet.get(..total_length).ok_or(Error::Truncated)?;
         let (header, payload) = whole.split_at(header_length);
-        if Checksum::default().add(header).finish() != 0 {
+        if Checksum::default().with(header).finish() != 0 {
             return Err(Error::Checksum);
         }
         if fragment & FRAGMENT != 0 {
@@ -166,7 +166,7 @@ impl Header {
         writer.u8(self.time_to_live).u8(self.protocol).u16(0);
         writer.bytes(&self.source.octets());
         writer.bytes(&self.destination.octets());
-        let checksum = Checksum::default().add(&out[start..]).finish();
+        let checksum = Checksum::default().with(&out[start..]).finish();
         Writer::at(out, start).patch_u16(CHECKSUM_OFFSET, checksum);
     }
 }

@@ -101,11 +101,11 @@ impl Header {
     pub(crate) fn sum(&self, payload: &[u8]) -> Checksum {
         let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         Checksum::default()
-            .add(&self.source.octets())
-            .add(&self.destination.octets())
-            .add(&length.to_be_bytes())
-            .add(&[0, 0, 0, self.next_header])
-            .add(payload)
+            .with(&self.source.octets())
+            .with(&self.destination.octets())
+            .with(&length.to_be_bytes())
+            .with(&[0, 0, 0, self.next_header])
+            .with(payload)
     }
 }
 

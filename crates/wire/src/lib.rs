@@ -25,7 +25,7 @@ pub mod dhcp;
 pub mod ethernet;
 pub mod goose;
 pub mod icmp;
-mod internet_checksum;
+pub mod internet_checksum;
 pub mod ipv4;
 pub mod ipv6;
 pub mod lldp;

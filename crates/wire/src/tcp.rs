@@ -150,11 +150,11 @@ pub fn verify(ip: &ipv4::Header, segment: &[u8]) -> Result<(), Error> {
 fn sum(ip: &ipv4::Header, segment: &[u8]) -> Checksum {
     let length = u16::try_from(segment.len()).unwrap_or(u16::MAX);
     Checksum::default()
-        .add(&ip.source.octets())
-        .add(&ip.destination.octets())
-        .add(&[0, ipv4::PROTOCOL_TCP])
-        .add(&length.to_be_bytes())
-        .add(segment)
+        .with(&ip.source.octets())
+        .with(&ip.destination.octets())
+        .with(&[0, ipv4::PROTOCOL_TCP])
+        .with(&length.to_be_bytes())
+        .with(segment)
 }
 
 #[cfg(test)]

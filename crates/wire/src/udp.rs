@@ -118,11 +118,11 @@ pub fn verify(ip: &ipv4::Header, datagram: &[u8]) -> Result<(), Error> {
 fn sum(ip: &ipv4::Header, datagram: &[u8]) -> Checksum {
     let length = u16::try_from(datagram.len()).expect("a datagram's length has 16 bits");
     Checksum::default()
-        .add(&ip.source.octets())
-        .add(&ip.destination.octets())
-        .add(&[0, ipv4::PROTOCOL_UDP])
-        .add(&length.to_be_bytes())
-        .add(datagram)
+        .with(&ip.source.octets())
+        .with(&ip.destination.octets())
+        .with(&[0, ipv4::PROTOCOL_UDP])
+        .with(&length.to_be_bytes())
+        .with(datagram)
 }
 
 #[cfg(test)]

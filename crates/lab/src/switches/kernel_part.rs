@@ -79,7 +79,11 @@ fn station(
         let hold = Hold::take(end.interface.index()).map_err(io::Error::other)?;
         let port = hook.plug(end.interface, &hold, rate);
         let port = port.map_err(|error| io::Error::other(EngineError::from(error)))?;
-        plugs.push(Plug::new(end.number, Port::Kernel(port), *watched));
+        plugs.push(Plug::new(
+            end.number,
+            Port::Kernel(Box::new(port)),
+            *watched,
+        ));
         holds.push(hold);
     }
     Ok((Station::new(config, plugs).carried_by(engine), holds))

@@ -278,7 +278,7 @@ impl Device {
         for place in 0..self.sockets.len() {
             let port = &mut self.sockets[place].port;
             let number = number_of(place);
-            while let Some(bytes) = port.receive(|frame| frame.bytes.to_vec()) {
+            while let Some(bytes) = port.receive(|it| it.frame.whole().unwrap().to_vec()) {
                 let due = clock::now() + (self.numbers.frame)(bytes.len());
                 self.waiting
                     .insert((due, self.waited), Waiting::Frame(number, bytes));

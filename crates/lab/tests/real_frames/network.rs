@@ -63,7 +63,7 @@ fn a_host_is_paced_and_reaches_its_switch() {
     // The kernel takes a moment to use a carrier, and drops what is sent until then.
     let bytes = await_some("the frame", || {
         sender.send(&frame(100, 9)).unwrap();
-        port.receive(|seen| seen.bytes.to_vec())
+        port.receive(|seen| seen.frame.whole().unwrap().to_vec())
     });
     assert_eq!(bytes, frame(100, 9));
 }

@@ -69,7 +69,7 @@ impl Bench {
         let mut next = || {
             await_some("a frame", || {
                 self.far_end.receive(|captured| {
-                    let (_, mark) = captured.bytes.split_last_chunk().unwrap();
+                    let (_, mark) = captured.frame.whole().unwrap().split_last_chunk().unwrap();
                     u32::from_be_bytes(*mark)
                 })
             })
@@ -255,7 +255,7 @@ fn an_interface_has_the_kernels_discipline_again_afterwards() {
     let during = outermost(&mut left);
     drop(paced.unwrap());
 
-    assert_eq!(during.unwrap().0, "htb");
+    assert_eq!(during.unwrap().0, "tbf");
     assert_eq!(outermost(&mut left), before);
 }
 

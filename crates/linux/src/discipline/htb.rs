@@ -13,6 +13,11 @@
 //! rate goes before more urgent frames that have to borrow, and faster than the
 //! link (`docs/decisions/0010-two-token-buckets.md`).
 //!
+//! What a sender has left to a card to cut would be one frame here, and 64 KiB of it
+//! would be in the way of an urgent frame. In front of both stands a token bucket
+//! (`tbf`) that is never short of tokens: it cuts what is longer than its burst before
+//! it enters a queue ([`Pieces::Cut`]).
+//!
 //! # Left out
 //!
 //! A VLAN tag that the kernel keeps beside the frame, as it does with those that it
@@ -23,7 +28,7 @@
 //! of a saturated link gather in the driver's own queue, which knows no priorities:
 //! a real interface is to be paced a little below its rate.
 //!
-//! Sources: `net/sched/sch_htb.c`, `linux/pkt_sched.h`.
+//! Sources: `net/sched/sch_htb.c`, `net/sched/sch_tbf.c`, `linux/pkt_sched.h`.
 
 use std::io;
 
@@ -34,10 +39,12 @@ use super::traffic::{KIND, NEW_CLASS, NEW_DISCIPLINE, OPTIONS, ROOT};
 use super::{FIRST_MINOR, Length, QUEUES, QUEUES_MAJOR, Shape, class, header};
 use crate::netlink::{Netlink, Purpose, Request};
 
-/// The number of the outer discipline, by which ours is known from others'. It
+/// The number of the outermost discipline, by which ours is known from others'. It
 /// stands for "takt".
-pub(super) const OUTER: u32 = 0x7ac7 << 16;
-const LINK: u32 = OUTER | 1;
+pub(super) const OUTERMOST: u32 = 0x7ac7 << 16;
+/// The only class of the one that cuts, and the number of the bucket in it.
+const CUT: u32 = OUTERMOST | 1;
+const BEHIND_CUT: u32 = 0x7ac8 << 16;
 const INNER: u32 = (QUEUES_MAJOR as u32) << 16;
 
 /// The attributes of a token bucket; `linux/pkt_sched.h`.
@@ -55,12 +62,40 @@ const UNLIMITED: u64 = 1_000_000_000_000;
 /// Tokens for a thousand of the longest frames at that rate.
 const PLENTY_TICKS: u32 = 1_000_000;
 
+/// The attributes of the bucket that cuts, and its burst in bytes: any frame that a
+/// switch sends is shorter.
+const CUTTER_RATE: u16 = 4;
+const CUTTER_BURST: u16 = 6;
+const LONGEST_UNCUT: u32 = 2048;
+
+/// What becomes of a piece that its sender has left to a card to cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pieces {
+    /// It is cut into frames, which wait and leave one by one.
+    Cut,
+    /// It is one frame.
+    Whole,
+}
+
 /// Paces an interface.
-pub(super) fn build(netlink: &mut Netlink, index: u32, shape: Shape) -> io::Result<()> {
+pub(super) fn build(
+    netlink: &mut Netlink,
+    index: u32,
+    shape: Shape,
+    pieces: Pieces,
+) -> io::Result<()> {
     let default_class = |minor| initial(u32::from(minor));
-    netlink.ask(discipline(index, OUTER, ROOT, default_class(1)))?;
-    netlink.ask(link_class(shape.rate).request(&header(index, LINK, OUTER)))?;
-    netlink.ask(discipline(index, INNER, LINK, default_class(FIRST_MINOR)))?;
+    let (outer, parent) = match pieces {
+        Pieces::Cut => (BEHIND_CUT, CUT),
+        Pieces::Whole => (OUTERMOST, ROOT),
+    };
+    if pieces == Pieces::Cut {
+        netlink.ask(cutter(index))?;
+    }
+    let link = outer | 1;
+    netlink.ask(discipline(index, outer, parent, default_class(1)))?;
+    netlink.ask(link_class(shape.rate).request(&header(index, link, outer)))?;
+    netlink.ask(discipline(index, INNER, link, default_class(FIRST_MINOR)))?;
     for queue in 0..QUEUES {
         let id = class(queue).as_u32();
         netlink.ask(queue_class(queue).request(&header(index, id, INNER)))?;
@@ -74,6 +109,27 @@ fn discipline(index: u32, handle: u32, parent: u32, initial: Vec<u8>) -> Request
     Request::new(NEW_DISCIPLINE, Purpose::Create, &header)
         .with(KIND, b"htb\0")
         .with_nested(OPTIONS, |options| options.append(INIT, &initial))
+}
+
+/// The bucket that cuts: `struct tc_tbf_qopt`, without a queue of its own.
+fn cutter(index: u32) -> Request {
+    let mut parameters = queue_class(0).rate_specification().to_vec();
+    let (peak, no_queue, burst) = ([0; 12], 0_u32, 1_u32);
+    parameters.extend_from_slice(&peak);
+    for word in [no_queue, burst, 0] {
+        parameters.extend_from_slice(&word.to_ne_bytes());
+    }
+    Request::new(
+        NEW_DISCIPLINE,
+        Purpose::Create,
+        &header(index, OUTERMOST, ROOT),
+    )
+    .with(KIND, b"tbf\0")
+    .with_nested(OPTIONS, |options| {
+        options.append(PARAMETERS, &parameters);
+        options.append(CUTTER_RATE, &UNLIMITED.to_ne_bytes());
+        options.append(CUTTER_BURST, &LONGEST_UNCUT.to_ne_bytes());
+    })
 }
 
 fn fifo(index: u32, parent: u32, length: Length) -> Request {

@@ -13,7 +13,7 @@ use std::io;
 use thiserror::Error;
 
 use super::traffic::{DELETE_DISCIPLINE, GET_DISCIPLINE, HEADER_BYTES, KIND, NEW_DISCIPLINE, ROOT};
-use super::{Discipline, Length, Shape, header, htb};
+use super::{Discipline, Length, Pieces, Shape, header, htb};
 use crate::interface::Interface;
 use crate::netlink::{Message, Netlink, Purpose, Request, attribute, word};
 
@@ -29,7 +29,7 @@ pub struct PacedLink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
     /// By token buckets, with queues of this length.
-    Htb(Length),
+    Htb(Length, Pieces),
     /// Not at all, as was asked for.
     Nothing,
     /// Not at all, since the kernel has no discipline that could.
@@ -102,7 +102,7 @@ impl PacedLink {
         make_room(&mut netlink, interface, discipline, found)?;
         let pacing = match discipline {
             Discipline::None => Pacing::Nothing,
-            Discipline::Auto | Discipline::Htb => Pacing::Htb(shape.length),
+            Discipline::Auto | Discipline::Htb => Pacing::Htb(shape.length, Pieces::Cut),
         };
         // From here on a drop takes away what has been built.
         let mut link = Self {
@@ -110,7 +110,13 @@ impl PacedLink {
             index,
             pacing,
         };
-        match (link.build(shape), discipline) {
+        let mut built = link.build(shape);
+        if built.as_ref().is_err_and(is_unknown) {
+            let _ = remove(&mut link.netlink, index);
+            link.pacing = Pacing::Htb(shape.length, Pieces::Whole);
+            built = link.build(shape);
+        }
+        match (built, discipline) {
             (Err(reason), Discipline::Auto) if is_unknown(&reason) => {
                 let _ = remove(&mut link.netlink, index);
                 link.pacing = Pacing::NothingThere;
@@ -130,7 +136,7 @@ impl PacedLink {
 
     fn build(&mut self, shape: Shape) -> io::Result<()> {
         match self.pacing {
-            Pacing::Htb(_) => htb::build(&mut self.netlink, self.index, shape),
+            Pacing::Htb(_, pieces) => htb::build(&mut self.netlink, self.index, shape, pieces),
             Pacing::Nothing | Pacing::NothingThere => Ok(()),
         }
     }
@@ -147,7 +153,14 @@ impl Drop for PacedLink {
 impl fmt::Display for Pacing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Htb(length) => write!(f, "paced by htb, with queues of {length}"),
+            Self::Htb(length, Pieces::Cut) => {
+                write!(f, "paced by htb, with queues of {length}")
+            }
+            Self::Htb(length, Pieces::Whole) => write!(
+                f,
+                "paced by htb, with queues of {length}; what a sender leaves to a card to cut \
+                 goes in one piece, as this kernel has no `tbf`"
+            ),
             Self::Nothing => f.write_str("not paced"),
             Self::NothingThere => f.write_str("not paced, as this kernel has no `htb`"),
         }
@@ -200,7 +213,7 @@ fn discipline_in(message: Message<'_>) -> Option<Found> {
     let kind = attribute(rest, KIND)?.split(|byte| *byte == 0).next()?;
     Some(match (handle, kind) {
         (0, _) => Found::Default,
-        (htb::OUTER, b"htb") => Found::Ours,
+        (htb::OUTERMOST, b"tbf" | b"htb") => Found::Ours,
         (handle, kind) => Found::Foreign {
             kind: String::from_utf8_lossy(kind).into_owned(),
             major: handle >> 16,
@@ -210,7 +223,7 @@ fn discipline_in(message: Message<'_>) -> Option<Found> {
 
 /// Takes our discipline away; the kernel refuses if another one is there.
 fn remove(netlink: &mut Netlink, index: u32) -> io::Result<()> {
-    let header = header(index, htb::OUTER, ROOT);
+    let header = header(index, htb::OUTERMOST, ROOT);
     netlink.ask(Request::new(DELETE_DISCIPLINE, Purpose::Change, &header))
 }
 

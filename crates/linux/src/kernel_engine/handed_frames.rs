@@ -9,6 +9,7 @@ use wire::mode_signal::Level;
 
 use crate::bpf::map::MapError;
 use crate::bpf::record_ring::RecordRing;
+use crate::offloads::{Left, Sum};
 
 /// A frame that was given up, as it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct HandedFrame<'a> {
     pub arrived: Instant,
     /// What the first meters on its way have decided.
     pub verdicts: &'a [u8],
+    /// What its sender has left to be done.
+    pub left: Left,
 }
 
 /// What comes by the ring.
@@ -80,11 +83,18 @@ impl<'a> HandedFrame<'a> {
         let arrived = u64::from_ne_bytes(*record.get(handed::ARRIVED..)?.first_chunk()?);
         let verdicts = index(handed::VERDICTS_COUNT)?.min(handed::VERDICTS_MAX);
         let frame = record.get(handed::BYTES..)?;
+        let half = |at: usize| Some(u16::from_ne_bytes(*record.get(at..)?.first_chunk()?));
+        let sum = match half(handed::IS_PARTIAL)? {
+            0 => Sum::Done,
+            _ => Sum::Perhaps,
+        };
+        let segment = half(handed::SEGMENT)?;
         Some(Self {
             port: index(handed::PORT)?,
             bytes: frame.get(..index(handed::LENGTH)?)?,
             arrived: Instant::from_ns(arrived),
             verdicts: &record[handed::VERDICTS..handed::VERDICTS + verdicts],
+            left: Left { sum, segment },
         })
     }
 }
@@ -147,8 +157,22 @@ mod tests {
             bytes: b"a frame",
             arrived: Instant::from_ns(77),
             verdicts: &[0, 2],
+            left: Left::default(),
         };
         assert_eq!(HandedFrame::parse(&record), Some(expected));
+    }
+
+    #[test]
+    fn a_record_says_what_is_left_to_be_done() {
+        let mut record = record(7, 2);
+        record[handed::SEGMENT..handed::SEGMENT + 2].copy_from_slice(&1448u16.to_ne_bytes());
+        record[handed::IS_PARTIAL] = 1;
+
+        let expected = Left {
+            sum: Sum::Perhaps,
+            segment: 1448,
+        };
+        assert_eq!(HandedFrame::parse(&record).unwrap().left, expected);
     }
 
     #[test]

@@ -193,7 +193,7 @@ impl Hook {
         self.know(index, NO_PORT).map_err(PlugError::Interfaces)?;
         let attachment = Attachment::attach(&self.program, hold, self.manner.preference)?;
         let (class, queues) = match paced.as_ref().map(PacedLink::pacing) {
-            Some(Pacing::Htb(_)) => {
+            Some(Pacing::Htb(..)) => {
                 let queues = QueueReader::open(index).map_err(PlugError::Socket)?;
                 (discipline::class(0).as_u32(), Some(queues))
             }

@@ -5,20 +5,18 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use switch::compiled::Carried;
 use switch::modes::Violation;
-use switch::{Input, Switch};
-use units::{Duration, Instant};
+use switch::{Input, Switch, Unreceived};
+use units::Instant;
 use wire::openflow::PortNumber;
 
 use super::plug::Plug;
 use crate::kernel_engine::{Handed, Hung, KernelEngine};
+use crate::offloads::Cutter;
 use crate::port::Port;
 
 /// How often it is asked whether old walks are over before the processor is given
 /// to others: a walk takes a microsecond or two.
 const ASKED_AT_ONCE: u32 = 10_000;
-
-/// How often the kernel is asked what the queues did: 20 us a port, whoever asks.
-const TALLIES_INTERVAL: Duration = Duration::from_ms(10);
 
 /// The kernel's part of a station.
 #[derive(Debug)]
@@ -28,8 +26,10 @@ pub(super) struct KernelPart {
     numbers: Vec<PortNumber>,
     /// The interfaces from which the program takes frames.
     known: Vec<u32>,
-    /// When the queues were last asked what they did.
-    tallied: Instant,
+    /// A piece that its sender has left to a card to cut.
+    cutter: Cutter,
+    /// Where it came, and when.
+    piece: (PortNumber, Instant),
 }
 
 impl KernelPart {
@@ -40,7 +40,8 @@ impl KernelPart {
             engine,
             known: Vec::with_capacity(numbers.len()),
             numbers,
-            tallied: Instant::ZERO,
+            cutter: Cutter::default(),
+            piece: (PortNumber::ANY, Instant::ZERO),
         }
     }
 
@@ -81,7 +82,10 @@ impl KernelPart {
         plugs: &mut [Plug],
         mut switch: Option<&mut Switch>,
     ) -> bool {
-        let numbers = &self.numbers;
+        if self.hand_cut(now, plugs, switch.as_deref_mut()) {
+            return true;
+        }
+        let (numbers, cutter, piece) = (&self.numbers, &mut self.cutter, &mut self.piece);
         let handed = self.engine.frames().receive(|handed| {
             let frame = match handed {
                 Handed::Frame(frame) => frame,
@@ -92,38 +96,36 @@ impl KernelPart {
             let Some(&port) = numbers.get(frame.port) else {
                 return;
             };
-            if let Some(plug) = plugs.iter_mut().find(|plug| plug.number == port) {
-                plug.counters.received += 1;
-            }
-            if let Some(switch) = &mut switch {
-                let frame = Input::Handed {
-                    port,
-                    bytes: frame.bytes,
-                    arrived: frame.arrived.min(now),
-                    verdicts: frame.verdicts,
+            let at = frame.arrived.min(now);
+            if frame.left.is_nothing() {
+                let frame = (frame.bytes, frame.verdicts);
+                give(now, (port, at), frame, plugs, switch.as_deref_mut());
+            } else if cutter.take(frame.bytes, frame.left).is_ok() {
+                *piece = (port, at);
+            } else if let Some(switch) = &mut switch {
+                let frames = Unreceived {
+                    oversized: frame.left.frames(frame.bytes.len()),
+                    overrun: 0,
                 };
-                switch.handle(now, frame);
-                publish(switch);
+                switch.handle(now, Input::Unreceived { port, frames });
             }
         });
+        self.hand_cut(now, plugs, switch);
         handed.is_some()
     }
 
-    /// Tells the core what the kernel's queues did, unless it heard so a moment ago.
-    pub(super) fn tell_tallies(&mut self, now: Instant, plugs: &mut [Plug], switch: &mut Switch) {
-        if now.saturating_since(self.tallied) < TALLIES_INTERVAL {
-            return;
-        }
-        self.tallied = now;
-        for plug in plugs {
-            let Port::Kernel(kernel) = &mut plug.port else {
-                continue;
-            };
-            if let Some(tallies) = kernel.read_queues() {
-                let (port, tallies) = (plug.number, &tallies);
-                switch.handle(now, Input::Queues { port, tallies });
-            }
-        }
+    /// Tells whether a piece is being cut.
+    pub(super) fn has_piece(&self) -> bool {
+        self.cutter.is_ready()
+    }
+
+    /// Hands the core the next frame of a piece, if one is being cut.
+    fn hand_cut(&mut self, now: Instant, plugs: &mut [Plug], switch: Option<&mut Switch>) -> bool {
+        let Some(bytes) = self.cutter.next_frame() else {
+            return false;
+        };
+        give(now, self.piece, (bytes, &[]), plugs, switch);
+        true
     }
 
     /// Makes a port known to the switch, and its interface to the program.
@@ -140,6 +142,30 @@ impl KernelPart {
         if let (Some(Ok(())), true) = (known, is_new) {
             self.known.push(carried.interface);
         }
+    }
+}
+
+/// Gives the core a frame, with what meters have decided about it, that came to a port
+/// at some time.
+fn give(
+    now: Instant,
+    (port, arrived): (PortNumber, Instant),
+    (bytes, verdicts): (&[u8], &[u8]),
+    plugs: &mut [Plug],
+    switch: Option<&mut Switch>,
+) {
+    if let Some(plug) = plugs.iter_mut().find(|plug| plug.number == port) {
+        plug.counters.received += 1;
+    }
+    if let Some(switch) = switch {
+        let frame = Input::Handed {
+            port,
+            bytes,
+            arrived,
+            verdicts,
+        };
+        switch.handle(now, frame);
+        publish(switch);
     }
 }
 

@@ -4,15 +4,12 @@
 //! interface takes a frame in no time at all. So a paced frame is held for as
 //! long as its bits would take, and handed over when the last would have left.
 
-use switch::{Link, Stay};
+use switch::{FRAME_BYTES_MAX, Link, QUEUES, QueueTally, Stay, Unreceived};
 use units::Instant;
 use wire::openflow::PortNumber;
 
 use crate::interface::Carrier;
 use crate::port::{Port, Sent};
-
-/// The longest frame that a port carries.
-pub const LONGEST_FRAME: usize = 2048;
 
 /// A port in its place.
 #[derive(Debug)]
@@ -27,6 +24,8 @@ pub struct Plug {
     stay: Option<Stay>,
     departs: Instant,
     pub(super) counters: PlugCounters,
+    /// What of those the core was told.
+    told: Unreceived,
     /// How many frames the next batch has at most.
     pub(super) batch: usize,
     /// When the ring was last found empty.
@@ -79,11 +78,12 @@ impl Plug {
             port,
             watched,
             link: Link::Up,
-            held: Vec::with_capacity(LONGEST_FRAME),
+            held: Vec::with_capacity(FRAME_BYTES_MAX),
             held_queue: 0,
             stay: None,
             departs: Instant::FAR_FUTURE,
             counters: PlugCounters::default(),
+            told: Unreceived::default(),
             batch: 1,
             empty: Instant::ZERO,
         }
@@ -147,6 +147,30 @@ impl Plug {
         PlugCounters {
             lost: self.counters.lost + self.port.lost(),
             ..self.counters
+        }
+    }
+
+    /// Returns what came and could not be received since this was last asked, if
+    /// anything did.
+    pub(super) fn unreceived(&mut self) -> Option<Unreceived> {
+        let total = self.total();
+        let now = Unreceived {
+            oversized: total.oversized,
+            overrun: total.lost,
+        };
+        let before = std::mem::replace(&mut self.told, now);
+        let more = Unreceived {
+            oversized: now.oversized - before.oversized,
+            overrun: now.overrun - before.overrun,
+        };
+        (more != Unreceived::default()).then_some(more)
+    }
+
+    /// Asks the kernel what its queues have carried and lost, if it has any here.
+    pub(super) fn read_queues(&mut self) -> Option<[QueueTally; QUEUES]> {
+        match &mut self.port {
+            Port::Kernel(port) => port.read_queues(),
+            Port::Packet(_) | Port::Xdp(_) => None,
         }
     }
 

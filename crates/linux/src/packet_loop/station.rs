@@ -34,6 +34,8 @@ const LONGEST_BATCH: usize = 32;
 const LONGEST_BATCH_PACED: usize = 4;
 /// How many frames are handed to the kernel together at most.
 const MOST_LEAVING: usize = 64;
+/// How often the kernel is asked what it counted: 20 us a port, whoever asks.
+const TALLIES_INTERVAL: Duration = Duration::from_ms(10);
 /// How long a connection that is over may take to take what was said last.
 const PARTING: Duration = Duration::from_secs(2);
 
@@ -59,6 +61,8 @@ pub struct Station {
     leaving: Vec<Stay>,
     /// When the kernel last took frames.
     handed: Instant,
+    /// When the kernel was last asked what it counted.
+    tallied: Instant,
 }
 
 /// A connection that a switch closed.
@@ -129,6 +133,7 @@ impl Station {
             departs: Instant::FAR_FUTURE,
             leaving: Vec::with_capacity(MOST_LEAVING),
             handed: Instant::ZERO,
+            tallied: Instant::ZERO,
         }
     }
 
@@ -253,20 +258,25 @@ impl Station {
                     switch.handle(at, frame);
                 }
                 (Frame::Whole(_), None) => {}
-                (Frame::TooLong, _) => counters.oversized += 1,
+                (Frame::TooLong(frames), _) => counters.oversized += frames,
+                (Frame::Overrun(frames), _) => counters.lost += frames,
             }
             stamp
         })?
     }
 
     /// Moves what the kernel has handed over through the core, up to
-    /// [`LONGEST_BATCH`] frames.
+    /// [`LONGEST_BATCH`] frames and the rest of a piece that is cut into frames.
     pub(super) fn take_handed(&mut self) {
-        for _ in 0..LONGEST_BATCH {
+        for taken in 0.. {
             let at = clock::now();
             let Some(kernel) = &mut self.kernel else {
                 return;
             };
+            // Nothing wakes the loop for the rest of a piece.
+            if taken >= LONGEST_BATCH && !kernel.has_piece() {
+                break;
+            }
             if !kernel.hand(at, &mut self.plugs, self.switch.as_mut()) {
                 break;
             }
@@ -377,10 +387,25 @@ impl Station {
         }
     }
 
-    /// Tells the core what queues did that are not its own: it may be asked.
+    /// Tells the core what queues did that are not its own, and which frames ports could
+    /// not receive: it may be asked. Who asks often hears what was so a moment ago.
     fn tell_tallies(&mut self) {
-        if let (Some(kernel), Some(switch)) = (&mut self.kernel, &mut self.switch) {
-            kernel.tell_tallies(clock::now(), &mut self.plugs, switch);
+        let now = clock::now();
+        let Some(switch) = &mut self.switch else {
+            return;
+        };
+        if now.saturating_since(self.tallied) < TALLIES_INTERVAL {
+            return;
+        }
+        self.tallied = now;
+        for plug in &mut self.plugs {
+            let port = plug.number;
+            if let Some(frames) = plug.unreceived() {
+                switch.handle(now, Input::Unreceived { port, frames });
+            }
+            if let Some(tallies) = &plug.read_queues() {
+                switch.handle(now, Input::Queues { port, tallies });
+            }
         }
     }
 

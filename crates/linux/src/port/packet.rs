@@ -4,35 +4,45 @@
 //! kernel's stamp, and go out past the interface's queueing discipline, which the
 //! switch replaces by its own queues. The copies of what we send ourselves are
 //! not received (`PACKET_IGNORE_OUTGOING`).
+//!
+//! What a sender has left to a card that is not there is done here
+//! ([`Cutter`]): the switch sees frames as they would be on a wire.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use libc::c_int;
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 
-use super::Sent;
-use crate::ring::{Captured, Ring};
+use super::{Arrived, Frame, Sent};
+use crate::clock::WallTime;
+use crate::offloads::Cutter;
+use crate::ring::{OFFLOADS_BYTES, Offloads, Ring};
 use crate::socket::{MOST_AT_ONCE, receive_for_anybody, send_many, set_option};
 
 /// Survives stalls of tens of milliseconds at full speed: 8192 frames.
 pub const RING_BYTES: usize = 16 << 20;
 const ON: c_int = 1;
+/// Stands in front of every frame that is sent: nothing is left to a card.
+const NOTHING_LEFT: [u8; OFFLOADS_BYTES] = [0; OFFLOADS_BYTES];
 
 /// One interface as a port of a switch.
 #[derive(Debug)]
 pub struct PacketPort {
     ring: Ring,
     queue: Queue,
+    cutter: Cutter,
+    /// When the piece came that is being cut.
+    stamp: WallTime,
 }
 
 /// Frames that are kept until they are sent together.
 #[derive(Debug)]
 struct Queue {
-    /// Room for each frame, one behind the other.
+    /// Room for each frame behind [`NOTHING_LEFT`], one behind the other.
     bytes: Box<[u8]>,
-    /// The lengths of those that are there.
+    /// The lengths of both together, of those that are there.
     lengths: Vec<usize>,
 }
 
@@ -69,11 +79,12 @@ impl Queue {
     fn push(&mut self, frame: &[u8]) -> Sent {
         let begin = self.lengths.len() * Self::ROOM_BYTES;
         let room = &mut self.bytes[begin..begin + Self::ROOM_BYTES];
-        let Some(room) = room.get_mut(..frame.len()) else {
+        let end = OFFLOADS_BYTES + frame.len();
+        let Some(room) = room.get_mut(OFFLOADS_BYTES..end) else {
             return Sent::Dropped;
         };
         room.copy_from_slice(frame);
-        self.lengths.push(frame.len());
+        self.lengths.push(end);
         Sent::Taken
     }
 
@@ -96,7 +107,7 @@ impl PacketPort {
     ///
     /// Without CAP_NET_RAW, without such an interface, without the memory.
     pub fn open(index: u32, ring_bytes: usize) -> io::Result<Self> {
-        let ring = Ring::open(ring_bytes)?;
+        let ring = Ring::open(ring_bytes, Offloads::Told)?;
         set_option(
             ring.as_fd(),
             libc::SOL_PACKET,
@@ -115,18 +126,50 @@ impl PacketPort {
         Ok(Self {
             ring,
             queue: Queue::new(),
+            cutter: Cutter::default(),
+            stamp: WallTime::from_ns(0),
         })
     }
 
     /// Tells whether a frame waits.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.ring.is_ready()
+        self.ring.is_ready() || self.cutter.is_ready()
     }
 
     /// Hands the next frame to `read`, if one waits.
-    pub fn receive<R>(&mut self, read: impl FnOnce(Captured<'_>) -> R) -> Option<R> {
-        self.ring.take(read)
+    #[inline]
+    pub fn receive<R>(&mut self, read: impl FnOnce(Arrived<'_>) -> R) -> Option<R> {
+        if self.cutter.is_ready() {
+            return self.receive_cut(read);
+        }
+        let (cutter, stamp) = (&mut self.cutter, &mut self.stamp);
+        let mut read = Some(read);
+        let result = self.ring.take(|captured| {
+            let frame = if captured.bytes.len() < captured.length {
+                Frame::Overrun(captured.left.frames(captured.length))
+            } else if captured.left.is_nothing() {
+                Frame::Whole(captured.bytes)
+            } else if cutter.take(captured.bytes, captured.left).is_ok() {
+                *stamp = captured.stamp;
+                return None;
+            } else {
+                Frame::TooLong(captured.left.frames(captured.length))
+            };
+            let read = read.take().expect("it is taken once");
+            Some(read(Arrived {
+                frame,
+                stamp: Some(captured.stamp),
+            }))
+        })?;
+        result.or_else(|| self.receive_cut(read?))
+    }
+
+    /// Hands over the next frame of a piece.
+    fn receive_cut<R>(&mut self, read: impl FnOnce(Arrived<'_>) -> R) -> Option<R> {
+        let stamp = Some(self.stamp);
+        let frame = Frame::Whole(self.cutter.next_frame()?);
+        Some(read(Arrived { frame, stamp }))
     }
 
     /// Sends one frame now, behind those that were enqueued, or drops it: never
@@ -177,7 +220,9 @@ impl PacketPort {
     }
 
     fn send_alone(&self, frame: &[u8]) -> Result<usize, Errno> {
-        send(&self.ring, frame, SendFlags::DONTWAIT)
+        let parts = [IoSlice::new(&NOTHING_LEFT), IoSlice::new(frame)];
+        let mut beside = SendAncillaryBuffer::default();
+        sendmsg(&self.ring, &parts, &mut beside, SendFlags::DONTWAIT)
     }
 
     /// Returns how many frames came while the ring was full, since the port was

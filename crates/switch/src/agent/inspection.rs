@@ -88,6 +88,8 @@ impl Agent {
         SwitchTally {
             frames: counters.frames,
             refused: counters.refused,
+            oversized: counters.oversized,
+            overrun: counters.overrun,
             missed: counters.missed,
             abandoned: counters.abandoned,
             metered: counters.metered,

@@ -20,7 +20,7 @@ pub mod modes;
 pub mod monitor;
 
 /// The version of the layout.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 
 /// A generation that never comes.
 pub const NEVER: u64 = u64::MAX;
@@ -228,6 +228,8 @@ pub mod need {
     pub const MPLS: u64 = 1 << 5;
     /// Backbone tags.
     pub const BACKBONE: u64 = 1 << 6;
+    /// What the checksum of layer 4 covers, since an action changes that.
+    pub const SUMS: u64 = 1 << 7;
 }
 
 /// Words of a record of [`Region::Busy`].
@@ -543,7 +545,8 @@ pub mod lookup {
     pub const MATCHES: usize = 1;
 }
 
-/// Words of the record of [`Region::Totals`]; all but the last three mean what
+/// Words of the record of [`Region::Totals`]; all but `TO_CORE`, `LOST`
+/// and `TOO_LONG_A_WAY` mean what
 /// [`SwitchCounters`](crate::SwitchCounters) says and leave out what goes on to the
 /// core.
 pub mod total {
@@ -569,6 +572,8 @@ pub mod total {
     pub const LOST: usize = 9;
     /// Of those that went on, those that a limit of [`super::limit`] stopped.
     pub const TOO_LONG_A_WAY: usize = 10;
+    /// Of those given up before the first table, those that were too long.
+    pub const OVERSIZED: usize = 11;
 }
 
 /// A frame on its way to the core: bytes in front of it.
@@ -592,6 +597,10 @@ pub mod handed {
     pub const VERDICTS_MAX: usize = 16;
     /// Where the number of verdicts stands, 32 bits.
     pub const VERDICTS_COUNT: usize = 32;
+    /// Where the payload of frames stands, 16 bits, that a card was to cut; or zero.
+    pub const SEGMENT: usize = 36;
+    /// Where it stands, 16 bits, whether a card was to make a checksum.
+    pub const IS_PARTIAL: usize = 38;
     /// How many bytes there are in front of the frame.
     pub const BYTES: usize = 40;
 }

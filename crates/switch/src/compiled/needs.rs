@@ -9,7 +9,7 @@ use crate::flow_table::Rule;
 use crate::group_table::GroupConfig;
 use crate::packet_key::{PacketKey, field};
 
-const BITS: usize = 7;
+const BITS: usize = 8;
 
 /// How many entries, groups and meters need which part.
 #[derive(Debug, Default)]
@@ -112,7 +112,7 @@ fn of_action(action: Action) -> u64 {
         | FieldValue::Ipv6Src(_)
         | FieldValue::Ipv6Dst(_)
         | FieldValue::L4Src(..)
-        | FieldValue::L4Dst(..) => need::NETWORK | need::TRANSPORT,
+        | FieldValue::L4Dst(..) => need::NETWORK | need::TRANSPORT | need::SUMS,
         FieldValue::ArpOp(_)
         | FieldValue::ArpSpa(_)
         | FieldValue::ArpTpa(_)

@@ -164,6 +164,8 @@ impl Pipeline {
         let others = |at: usize| form.count(Region::Totals, 0, at);
         all.frames += others(total::FRAMES);
         all.refused += others(total::REFUSED);
+        all.oversized += others(total::OVERSIZED);
+        all.overrun += others(total::LOST);
         all.missed += others(total::MISSED);
         all.metered += others(total::METERED);
         all.outputs += others(total::OUTPUTS);

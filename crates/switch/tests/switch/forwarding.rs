@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use switch::{FRAME_BYTES_MAX, Link};
+use switch::{FRAME_BYTES_MAX, Input, Link, Unreceived};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::{
@@ -26,6 +26,28 @@ fn a_frame_goes_where_its_entry_says_and_nowhere_else() {
 
     assert_eq!(world.take_sent(), [(2, frame(0x88b5, b"hello"))]);
     assert_eq!(world.switch.counters().missed, 1);
+}
+
+#[test]
+fn what_is_given_up_before_the_first_table_is_counted_by_name() {
+    let mut world = World::with_controller(unpaced());
+    let frames = Unreceived {
+        oversized: 2,
+        overrun: 3,
+    };
+    let port = PortNumber(1);
+
+    world.frame(1, &[0; FRAME_BYTES_MAX + 1]);
+    world.frame(1, &[0; 13]);
+    world
+        .switch
+        .handle(world.now, Input::Unreceived { port, frames });
+
+    let counters = world.switch.counters();
+    assert_eq!((counters.frames, counters.refused), (7, 7));
+    assert_eq!((counters.oversized, counters.overrun), (3, 3));
+    let of_port = world.switch.port_counters(port).unwrap();
+    assert_eq!((of_port.received_frames, of_port.received_dropped), (7, 7));
 }
 
 /// OF13 clause 5.3.

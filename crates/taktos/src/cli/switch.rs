@@ -314,9 +314,6 @@ fn introduce(arguments: &Switch, plan: &Plan, datapath: &Datapath) {
     for port in &datapath.ports {
         say(port);
     }
-    if datapath.has_veth {
-        say("hosts behind veth have to compute checksums themselves: ethtool -K IF tx off there");
-    }
     for controller in &plan.controllers {
         say(format_args!("controller {}", controller.endpoint));
     }

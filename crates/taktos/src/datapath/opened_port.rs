@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use linux::interface::Interface;
 use linux::kernel_engine::Hook;
 use linux::loan::{Loan, Tags};
-use linux::packet_loop::LONGEST_FRAME;
 use linux::port::packet::RING_BYTES;
 use linux::port::{Attachment, Engine, Port};
-use switch::{Pacing, PortConfig};
+use switch::{FRAME_BYTES_MAX, Pacing, PortConfig};
 
 use super::DatapathError;
 use super::port_plan::{Pace, PortPlan};
@@ -109,7 +108,7 @@ impl FoundPort {
             loan,
             config: self.config,
             carried: format!("the kernel ({})", port.describe()),
-            port: Port::Kernel(port),
+            port: Port::Kernel(Box::new(port)),
         })
     }
 }
@@ -126,13 +125,6 @@ fn refused(interface: &str, reason: io::Error) -> DatapathError {
 }
 
 impl OpenedPort {
-    /// Tells whether it is virtual Ethernet, whose other end leaves checksums to a
-    /// card that is not there.
-    #[must_use]
-    pub fn is_veth(&self) -> bool {
-        self.loan.interface().driver().as_deref() == Some("veth")
-    }
-
     /// Returns what of the kernel's is at it, if the kernel forwards.
     #[must_use]
     pub fn hung(&self) -> Option<String> {
@@ -150,7 +142,7 @@ impl OpenedPort {
             None => String::new(),
         };
         let mtu = self.loan.interface().mtu().unwrap_or(0);
-        let longest = u32::try_from(LONGEST_FRAME).expect("a few thousand");
+        let longest = u32::try_from(FRAME_BYTES_MAX).expect("a few thousand");
         let cut = match mtu + FRAME_AROUND_PAYLOAD > longest {
             true => format!("; drops frames above {longest} bytes, though its MTU is {mtu}"),
             false => String::new(),

@@ -145,6 +145,8 @@ fn counters(tally: &SwitchTally) -> Vec<Value> {
     let counters = [
         ("frames", tally.frames),
         ("refused", tally.refused),
+        ("oversized", tally.oversized),
+        ("overrun", tally.overrun),
         ("missed", tally.missed),
         ("abandoned", tally.abandoned),
         ("metered", tally.metered),

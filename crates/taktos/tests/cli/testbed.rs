@@ -159,7 +159,7 @@ impl Testbed {
         let index = self.interface(&format!("h{n}")).index();
         let port = self.room.run(|| PacketPort::open(index, RING_BYTES));
         Host {
-            port: linux::port::Port::Packet(port.unwrap()),
+            port: linux::port::Port::Packet(Box::new(port.unwrap())),
         }
     }
 }
@@ -221,7 +221,7 @@ impl Host {
         while Instant::now() < give_up {
             let found = self.port.receive(|arrived| match arrived.frame {
                 Frame::Whole(bytes) => bytes == expected,
-                Frame::TooLong => false,
+                Frame::TooLong(_) | Frame::Overrun(_) => false,
             });
             match found {
                 Some(true) => return true,

@@ -16,6 +16,7 @@ mod faucet;
 mod mininet;
 mod one_network;
 mod open_vswitch;
+mod ordinary_hosts;
 mod os_ken;
 mod ovs_ofctl;
 mod process_bus;

@@ -2,8 +2,8 @@
 //! that are started beside the switch.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
-use std::net::{Ipv4Addr, UdpSocket};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::thread;
@@ -38,6 +38,9 @@ pub struct Workbench {
     folder: TempDir,
 }
 
+/// How a cable is laid.
+type Lay = fn(&mut Netlink, [End<'_>; 2]) -> io::Result<()>;
+
 /// A host that sends back every datagram that it hears.
 struct Host {
     namespace: Namespace,
@@ -47,11 +50,20 @@ struct Host {
 impl Workbench {
     /// Lays a cable to each of `hosts` hosts, or says loudly why it cannot.
     pub fn new(test: &str, hosts: u8) -> Option<Self> {
+        Self::by_cables(test, hosts, veth::lay)
+    }
+
+    /// The same with hosts that leave to cards what ordinary ones do.
+    pub fn with_ordinary_hosts(test: &str, hosts: u8) -> Option<Self> {
+        Self::by_cables(test, hosts, veth::lay_ordinary)
+    }
+
+    fn by_cables(test: &str, hosts: u8, lay: Lay) -> Option<Self> {
         let namespace = namespace_or_skip(test)?;
         veth::forbid_ipv6(&namespace).unwrap();
         let mut netlink = namespace.run(Netlink::open).unwrap();
         veth::switch(&mut netlink, LOOPBACK, Power::On).unwrap();
-        let hosts = (1..=hosts).map(|number| join(&mut netlink, &namespace, number));
+        let hosts = (1..=hosts).map(|number| join(&mut netlink, &namespace, number, lay));
         let hosts = hosts.collect();
         Some(Self {
             namespace,
@@ -103,8 +115,13 @@ impl Workbench {
 
     /// Returns the entries of a switch that was started.
     pub fn entries_of(&self, switch: &str) -> Value {
+        self.show(switch, "flows")
+    }
+
+    /// Returns what a switch that was started says of itself.
+    pub fn show(&self, switch: &str, topic: &str) -> Value {
         let mut show = taktos("switch");
-        show.args(["show", "flows", "--json", "--control"])
+        show.args(["show", topic, "--json", "--control"])
             .arg(control_socket(switch));
         let output = self.run(show);
         serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
@@ -216,6 +233,28 @@ impl Workbench {
         self.until(&what, || self.reaches(from, to));
     }
 
+    /// Sends bytes from one host to the port `to` of an address, where another host
+    /// hears them at its port 5000, and returns what that one heard.
+    pub fn carry(&self, from: u8, to: (Ipv4Addr, u16), hears: u8, bytes: &[u8]) -> Vec<u8> {
+        let ears = (self.host(hears).address, PORT);
+        let listener = self.within_host(hears, || TcpListener::bind(ears)).unwrap();
+        let mut mouth = self
+            .within_host(from, || TcpStream::connect_timeout(&to.into(), PATIENCE))
+            .unwrap();
+        thread::scope(|scope| {
+            let heard = scope.spawn(move || {
+                let mut heard = Vec::new();
+                let (mut ear, _) = listener.accept().unwrap();
+                ear.set_read_timeout(Some(PATIENCE)).unwrap();
+                ear.read_to_end(&mut heard).unwrap();
+                heard
+            });
+            mouth.write_all(bytes).unwrap();
+            drop(mouth);
+            heard.join().unwrap()
+        })
+    }
+
     /// Returns how many frames a host has received.
     pub fn frames_received(&self, host: u8) -> u64 {
         let devices = || fs::read_to_string("/proc/thread-self/net/dev");
@@ -264,7 +303,7 @@ impl Drop for Workbench {
 }
 
 /// Joins a new host to the place of the switch.
-fn join(netlink: &mut Netlink, switch: &Namespace, number: u8) -> Host {
+fn join(netlink: &mut Netlink, switch: &Namespace, number: u8, lay: Lay) -> Host {
     let namespace = Namespace::new().unwrap();
     veth::forbid_ipv6(&namespace).unwrap();
     let ends = [
@@ -281,7 +320,7 @@ fn join(netlink: &mut Netlink, switch: &Namespace, number: u8) -> Host {
             mac: MacAddress([2, 0, 0, 0, 0, number]),
         },
     ];
-    veth::lay(netlink, ends).unwrap();
+    lay(netlink, ends).unwrap();
     veth::switch(netlink, ends[0].index, Power::On).unwrap();
     let address = Ipv4Addr::new(10, 0, 0, number);
     let mut netlink = namespace.run(Netlink::open).unwrap();

@@ -37,6 +37,11 @@ pub struct SwitchTally {
     pub waiting: u64,
     /// Frames more that the switch could hold.
     pub free_buffers: u64,
+    /// Of those given up before the first table, the ones that were longer than any that
+    /// is carried.
+    pub oversized: u64,
+    /// Of those, the ones that came faster than they were taken.
+    pub overrun: u64,
 }
 
 impl SwitchTally {
@@ -57,6 +62,8 @@ impl SwitchTally {
             bad_connections: reader.u64()?,
             waiting: reader.u64()?,
             free_buffers: reader.u64()?,
+            oversized: reader.u64()?,
+            overrun: reader.u64()?,
         })
     }
 
@@ -70,5 +77,6 @@ impl SwitchTally {
         writer.u64(self.punts_dropped).u64(self.bad_messages);
         writer.u64(self.bad_connections).u64(self.waiting);
         writer.u64(self.free_buffers);
+        writer.u64(self.oversized).u64(self.overrun);
     }
 }
