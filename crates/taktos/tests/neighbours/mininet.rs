@@ -8,11 +8,13 @@ use std::process::{ChildStdin, Command};
 use std::sync::{Mutex, PoisonError};
 
 use crate::open_vswitch::OpenVswitch;
-use crate::workbench::{Workbench, has_or_skip};
+use crate::workbench::{Workbench, has_or_skip, neighbour};
 
 /// What a user types, apart from `sudo`.
 const MN: &str = "mn --topo linear,2 --mac --ipbase 10.0.0.100/24 \
-                  --controller remote,ip=127.0.0.1,port=6653 --switch ovs,datapath=user";
+                  --controller remote,ip=127.0.0.1,port=6653";
+/// Other people's switch, without the kernel's module.
+const OPEN_VSWITCH: &str = "--switch ovs,datapath=user";
 /// Keeps `mn` from everything but the network and the folder of the test.
 const ROOM: &str = "mount --bind . /mnt && mount -t tmpfs tmpfs /tmp && \
                     mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && \
@@ -35,11 +37,11 @@ struct Mininet {
 
 impl Mininet {
     /// Starts it and waits until it takes commands.
-    fn start(bench: &mut Workbench) -> Self {
+    fn start(bench: &mut Workbench, switch: &str) -> Self {
         let mut command = Command::new("unshare");
         let isolated = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
         command.args(isolated).args(["sh", "-c"]);
-        command.arg(format!("{ROOM}{MN}"));
+        command.arg(format!("{ROOM}{MN} {switch}"));
         let (program, input) = bench.start_interactive("mininet", command);
         let mut mininet = Self {
             program,
@@ -94,7 +96,7 @@ fn mininet_pings_and_pings_again_when_it_is_started_anew() {
     };
 
     for _ in 0..2 {
-        let mut mininet = Mininet::start(&mut bench);
+        let mut mininet = Mininet::start(&mut bench, OPEN_VSWITCH);
         bench.await_network(2, 1);
         mininet.tell_until(&bench, "pingall", |said| {
             let last = said.lines().rfind(|line| line.contains("Results"));
@@ -115,7 +117,7 @@ fn mininet_open_vswitch_and_taktos_make_one_network() {
     // host 1 - Taktos - Open vSwitch alone - s2 of Mininet - s1
     bench.lay_cable(["taktos-2", "alone-1"]);
     bench.lay_cable(["alone-2", "s2-eth9"]);
-    let mut mininet = Mininet::start(&mut bench);
+    let mut mininet = Mininet::start(&mut bench, OPEN_VSWITCH);
     open_vswitch.vsctl(&bench, "add-port s2 s2-eth9");
     open_vswitch.vsctl(
         &bench,
@@ -138,4 +140,41 @@ fn mininet_open_vswitch_and_taktos_make_one_network() {
         said.contains("3 received, 0% packet loss")
     });
     mininet.exit(&mut bench);
+}
+
+/// As everybody uses it: hosts keep their defaults, and no switch asks them to leave
+/// nothing to cards.
+#[test]
+fn iperf_between_hosts_of_mininet_is_not_slow_with_any_engine() {
+    let test = "iperf_between_hosts_of_mininet_is_not_slow_with_any_engine";
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if !has_or_skip(test, "iperf", "iperf") {
+        return;
+    }
+    let Some((mut bench, _open_vswitch)) = bench_or_skip(test, 0) else {
+        return;
+    };
+    let class = neighbour("mininet_taktos.py");
+    let ours = |engine| {
+        let program = env!("CARGO_BIN_EXE_taktos");
+        let class = class.display();
+        format!("--custom {class} --switch taktos,engine={engine},program={program}")
+    };
+
+    for switch in ["kernel", "packet", "xdp"].map(ours) {
+        let mut mininet = Mininet::start(&mut bench, &switch);
+        bench.await_network(2, 1);
+        mininet.tell_until(&bench, "pingall", |said| {
+            let last = said.lines().rfind(|line| line.contains("Results"));
+            last.is_some_and(|it| it.contains(" 0% dropped (2/2 received)"))
+        });
+        mininet.tell(&bench, "h2 iperf -s > /dev/null &");
+        let before = bench.log("mininet").len();
+        // One that stands still says so in bits a second, or not at all.
+        mininet.tell_until(&bench, "h1 iperf -c h2 -t 2", |said| {
+            said[before..].contains(" Gbits/sec") || said[before..].contains(" Mbits/sec")
+        });
+        mininet.exit(&mut bench);
+        bench.await_network(0, 0);
+    }
 }
