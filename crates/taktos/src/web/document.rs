@@ -35,7 +35,8 @@ pub use instance::InstanceDocument;
 pub use path::{EndpointDocument, PathDocument, PathQueryDocument, PathsDocument};
 pub use problem::{ProblemBody, ProblemDocument};
 pub use requirement::{
-    MatchDocument, ProtectionDocument, RequirementDocument, RequirementsDocument, Unusable,
+    LONGEST_NAME, MatchDocument, ProtectionDocument, RequirementDocument, RequirementsDocument,
+    Unusable,
 };
 pub use statistics::{CountersDocument, StatisticsDocument};
 pub use topology::{

@@ -22,7 +22,7 @@ const INTENT: &str = r#"{"kind": "host-to-host", "name": "web", "one": "h1", "ot
 fn everything_that_is_described_is_served_and_answers_as_described() {
     let bed = Bed::new();
     bed.with_hosts();
-    let description = description();
+    let description = description(&Gate::Loopback);
     for operation in operations::all() {
         let path = operation
             .path

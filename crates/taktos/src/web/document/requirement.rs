@@ -59,10 +59,14 @@ pub struct RequirementsDocument {
 #[serde(deny_unknown_fields)]
 pub struct RequirementDocument {
     /// Its name, unique among all flows.
+    #[schemars(length(min = 1, max = LONGEST_NAME))]
     pub name: String,
     /// The name of the host that sends.
+    #[schemars(length(min = 1, max = LONGEST_NAME))]
     pub source: String,
     /// The names of the hosts that receive.
+    #[schemars(length(min = 1, max = MAX_DESTINATIONS))]
+    #[schemars(inner(length(min = 1, max = LONGEST_NAME)))]
     pub destinations: Vec<String>,
     /// How its frames are recognised, beside the source's port and address. Without
     /// anything else, all frames to the one destination.

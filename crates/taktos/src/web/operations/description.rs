@@ -2,15 +2,17 @@
 //! paths themselves.
 
 use axum::body::Body;
+use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::{Gives, Operation, all};
-use crate::web::document::ProblemDocument;
-use crate::web::gate::Role;
+use crate::web::document::{LONGEST_NAME, ProblemDocument};
+use crate::web::gate::{Gate, Role};
 use crate::web::problem;
+use crate::web::site::Site;
 
 const JSON: &str = "application/json";
 
@@ -24,13 +26,13 @@ pub fn operations() -> Vec<Operation> {
     ]
 }
 
-async fn show() -> Response<Body> {
-    problem::json(StatusCode::OK, &description())
+async fn show(State(site): State<Site>) -> Response<Body> {
+    problem::json(StatusCode::OK, &description(&site.gate))
 }
 
-/// Returns the description.
+/// Returns the description, as those find it who come to this gate.
 #[must_use]
-pub fn description() -> Value {
+pub fn description(gate: &Gate) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
@@ -40,7 +42,7 @@ pub fn description() -> Value {
     for operation in all() {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         let method = operation.method.as_str().to_ascii_lowercase();
-        path[method] = described(&operation, &mut generator);
+        path[method] = described(&operation, gate, &mut generator);
     }
     json!({
         "openapi": "3.1.0",
@@ -60,15 +62,16 @@ pub fn description() -> Value {
     })
 }
 
-fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+fn described(operation: &Operation, gate: &Gate, generator: &mut SchemaGenerator) -> Value {
     let mut described = json!({
         "operationId": operation.id,
         "summary": operation.summary,
         "parameters": parameters(operation),
         "responses": responses(operation, generator),
-        "security": match operation.role {
-            Some(_) => json!([{"token": []}]),
-            None => json!([]),
+        "security": match (operation.role, gate) {
+            (Some(_), Gate::Tokens(_)) => json!([{"token": []}]),
+            // On a loopback address everybody on this machine may ask.
+            (Some(_), Gate::Loopback) | (None, _) => json!([]),
         },
     });
     if let Some(role) = operation.role {
@@ -87,9 +90,10 @@ fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
 fn parameters(operation: &Operation) -> Vec<Value> {
     let pieces = operation.path.split('/');
     let variables = pieces.filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
-    let variables = variables.map(
-        |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}),
-    );
+    let variables = variables.map(|name| {
+        let schema = json!({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME});
+        json!({"name": name, "in": "path", "required": true, "schema": schema})
+    });
     let queries = operation.parameters.iter().map(|(name, about)| {
         let schema = json!({"type": "string"});
         json!({"name": name, "in": "query", "description": about, "schema": schema})
@@ -125,10 +129,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::web::gate::tokens::{self, Tokens};
 
     #[test]
     fn every_operation_is_described_once_under_its_own_name() {
-        let description = description();
+        let description = description(&Gate::Loopback);
 
         let paths = description["paths"].as_object().unwrap().values();
         let described = paths.flat_map(|path| path.as_object().unwrap().values());
@@ -142,8 +147,20 @@ mod tests {
     }
 
     #[test]
+    fn a_token_is_asked_for_where_one_is_needed() {
+        let lists = |gate: &Gate| description(gate)["paths"]["/api/v1/flows"]["get"].clone();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens");
+        tokens::make(&path, "alice", Role::Read, None).unwrap();
+        let tokens = Gate::Tokens(Tokens::read(&path).unwrap());
+
+        assert_eq!(lists(&Gate::Loopback)["security"], json!([]));
+        assert_eq!(lists(&tokens)["security"], json!([{"token": []}]));
+    }
+
+    #[test]
     fn every_reference_leads_to_a_schema() {
-        let description = description();
+        let description = description(&Gate::Loopback);
         let mut references = Vec::new();
         collect(&description, &mut references);
 
