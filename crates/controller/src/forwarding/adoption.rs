@@ -91,7 +91,7 @@ struct Adopted {
 }
 
 impl Adopted {
-    /// Reads an entry; none if it is not one that [`emit_entry`] could have made.
+    /// Reads an entry; none if this application could not have made it.
     fn read(entry: &FlowStatistics<'_>) -> Option<Self> {
         let (mut input, mut source, mut destination, mut vlan) = (None, None, None, 0);
         for field in entry.matching.iter() {

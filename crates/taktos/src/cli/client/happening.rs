@@ -258,9 +258,12 @@ fn of_flow(event: &EventKind) -> String {
     match event {
         EventKind::Admitted { flow, name } => format!("flow {name} admitted, number {flow}"),
         EventKind::Withdrawn { flow, name } => format!("flow {name} withdrawn, number {flow}"),
-        EventKind::Installed { flow } => format!("flow {flow} installed"),
+        EventKind::Installed { flow, name } => {
+            format!("{} installed", flow_of(*flow, name.as_deref()))
+        }
         EventKind::PromiseChanged {
             flow,
+            name,
             promise,
             travels,
         } => {
@@ -274,7 +277,8 @@ fn of_flow(event: &EventKind) -> String {
             let cause = promise.promise_cause.iter();
             let cause: String = cause.map(|cause| format!(" ({cause})")).collect();
             let state = state(promise.promise);
-            format!("the promise of flow {flow}: {state}{cause}{way}")
+            let flow = flow_of(*flow, name.as_deref());
+            format!("the promise of {flow}: {state}{cause}{way}")
         }
         EventKind::GuaranteesMoved {
             flows,
@@ -285,8 +289,9 @@ fn of_flow(event: &EventKind) -> String {
             slowdown_thousandths / 1_000,
             slowdown_thousandths / 100 % 10
         ),
-        EventKind::Readmitted { flow } => {
-            format!("flow {flow} decided upon anew: a host of it moved")
+        EventKind::Readmitted { flow, name } => {
+            let flow = flow_of(*flow, name.as_deref());
+            format!("{flow} decided upon anew: a host of it moved")
         }
         EventKind::RecordUnreadable { flow } => {
             format!("what is stored of flow {flow} cannot be read: left alone")
@@ -295,14 +300,26 @@ fn of_flow(event: &EventKind) -> String {
     }
 }
 
+/// Calls a flow by its name, or by its number where the name is not known.
+fn flow_of(number: u32, name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("flow {name}"),
+        None => format!("flow {number}"),
+    }
+}
+
 fn of_rules(event: &EventKind) -> String {
     match event {
         EventKind::EntryRefused {
             datapath,
             flow,
+            name,
             error,
         } => match flow {
-            Some(flow) => format!("switch {datapath} refused an entry of flow {flow}: {error}"),
+            Some(flow) => {
+                let flow = flow_of(*flow, name.as_deref());
+                format!("switch {datapath} refused an entry of {flow}: {error}")
+            }
             None => format!("switch {datapath} refused an entry: {error}"),
         },
         EventKind::Synchronised {

@@ -260,6 +260,7 @@ fn entry_refused(datapath: DatapathId, flow: Option<FlowId>, error: ErrorKind) -
     EventKind::EntryRefused {
         datapath: datapath.to_string(),
         flow: flow.map(|flow| flow.0),
+        name: None,
         error: format!("{error:?}"),
     }
 }
@@ -323,13 +324,17 @@ fn about_flow(event: &Event) -> EventKind {
             flow: flow.0,
             name: name.clone(),
         },
-        Event::Installed { flow } => EventKind::Installed { flow: flow.0 },
+        Event::Installed { flow } => EventKind::Installed {
+            flow: flow.0,
+            name: None,
+        },
         Event::PromiseChanged {
             flow,
             promise,
             travels,
         } => EventKind::PromiseChanged {
             flow: flow.0,
+            name: None,
             promise: promise.into(),
             travels: (*travels).into(),
         },
@@ -345,7 +350,10 @@ fn about_flow(event: &Event) -> EventKind {
             flows: *flows,
             slowdown_thousandths: *slowdown_thousandths,
         },
-        Event::Readmitted { flow } => EventKind::Readmitted { flow: flow.0 },
+        Event::Readmitted { flow } => EventKind::Readmitted {
+            flow: flow.0,
+            name: None,
+        },
         other => unreachable!("{other:?} is not about a flow"),
     }
 }

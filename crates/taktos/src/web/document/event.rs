@@ -195,6 +195,9 @@ pub enum EventKind {
     Installed {
         /// Its number.
         flow: u32,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
     },
     /// A switch refused an entry.
     EntryRefused {
@@ -202,6 +205,9 @@ pub enum EventKind {
         datapath: String,
         /// The number of the flow, if the entry was one of a flow.
         flow: Option<u32>,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
         /// Why.
         error: String,
     },
@@ -241,6 +247,9 @@ pub enum EventKind {
     PromiseChanged {
         /// The number of the flow.
         flow: u32,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
         /// How it stands now.
         #[serde(flatten)]
         promise: PromiseDocument,
@@ -259,6 +268,9 @@ pub enum EventKind {
     Readmitted {
         /// Its number.
         flow: u32,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
     },
     /// Links that carry promises are broken at the same time: no promise is in
     /// force until all but one are back.
@@ -434,6 +446,18 @@ pub enum EventKind {
 impl EventKind {
     /// The kind of the notice that events are missing.
     pub const GAP: &'static str = "gap";
+    /// Returns the number of the flow that it is about, and where its name goes, where
+    /// the controller does not say it.
+    pub fn unnamed_flow(&mut self) -> Option<(u32, &mut Option<String>)> {
+        match self {
+            Self::Installed { flow, name }
+            | Self::PromiseChanged { flow, name, .. }
+            | Self::Readmitted { flow, name } => Some((*flow, name)),
+            Self::EntryRefused { flow, name, .. } => flow.map(|flow| (flow, name)),
+            _ => None,
+        }
+    }
+
     /// The names of all kinds.
     pub const NAMES: [&'static str; 56] = [
         "ready",
@@ -583,6 +607,7 @@ mod tests {
             at_ns: 8,
             what: EventKind::PromiseChanged {
                 flow: 3,
+                name: Some("trip".to_owned()),
                 promise: PromiseDocument {
                     promise: PromiseState::Unknown,
                     promise_since_ns: 5,
@@ -598,7 +623,7 @@ mod tests {
 
         assert_eq!(
             text,
-            r#"{"id":7,"at_ns":8,"kind":"promise-changed","flow":3,"promise":"unknown","promise_since_ns":5,"promise_cause":"switch s3 is not heard","travels":{"way":"alternative","without":"1:2-2:1"}}"#
+            r#"{"id":7,"at_ns":8,"kind":"promise-changed","flow":3,"name":"trip","promise":"unknown","promise_since_ns":5,"promise_cause":"switch s3 is not heard","travels":{"way":"alternative","without":"1:2-2:1"}}"#
         );
         assert_eq!(serde_json::from_str::<EventDocument>(&text).unwrap(), event);
         assert!(text.contains(&format!(r#""kind":"{}""#, event.what.name())));
