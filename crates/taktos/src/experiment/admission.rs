@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use controller::northbound::{
-    Accepted, Decision, FlowId, Promises, Reply, Request, Requirement, Saying, Traffic,
+    Accepted, Decision, FlowId, Promises, Reply, Request, Requirement, Traffic,
 };
 use controller::refusal::{Refusal, Shortage};
 use scenario::{Flow, Scenario};
@@ -15,10 +15,10 @@ use super::plan::{SMALLEST_FRAME, cover, requirements};
 use super::world::World;
 use super::{Experiment, ExperimentError, Reserving};
 
-/// How long the controller may take to decide on all flows.
-const DECISION_PATIENCE: Duration = Duration::from_secs(60);
 /// How long switches may take to confirm their entries.
 const ENTRY_PATIENCE: Duration = Duration::from_secs(20);
+/// How often they are asked for.
+const POLL_INTERVAL: Duration = Duration::from_ms(20);
 
 /// The decision on one flow of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,21 +126,14 @@ impl Experiment<'_> {
             .filter_map(|admission| admission.decision.as_ref().ok());
         let wanted: Vec<FlowId> = accepted.map(|accepted| accepted.id).collect();
         loop {
-            self.go_on()?;
-            let id = world.request(Request::Flows);
-            let until = world.now() + Duration::from_ms(20);
-            let mut missing = wanted.len();
-            while world.now() < until {
-                for said in world.listen(until)? {
-                    if let Saying::Reply(of, Reply::Flows(flows)) = said.what
-                        && of == id
-                    {
-                        let installed = flows.iter().filter(|flow| flow.installed);
-                        let there = installed.filter(|flow| wanted.contains(&flow.accepted.id));
-                        missing = wanted.len() - there.count();
-                    }
-                }
-            }
+            let until = world.now() + POLL_INTERVAL;
+            let flows = self.ask(world, Request::Flows, POLL_INTERVAL, |reply| match reply {
+                Reply::Flows(flows) => Some(flows),
+                _ => None,
+            })?;
+            let flows = flows.iter().flatten().filter(|flow| flow.installed);
+            let there = flows.filter(|flow| wanted.contains(&flow.accepted.id));
+            let missing = wanted.len() - there.count();
             if missing == 0 {
                 return Ok(());
             }
@@ -151,6 +144,9 @@ impl Experiment<'_> {
                     waited,
                 });
             }
+            while world.now() < until {
+                world.listen(until)?;
+            }
         }
     }
 
@@ -159,20 +155,9 @@ impl Experiment<'_> {
         &self,
         world: &mut dyn World,
     ) -> Result<Promises, ExperimentError> {
-        let until = world.now() + DECISION_PATIENCE;
-        let id = world.request(Request::Promises);
-        while world.now() < until {
-            self.go_on()?;
-            for said in world.listen(until)? {
-                if let Saying::Reply(of, Reply::Promises(promises)) = said.what
-                    && of == id
-                {
-                    return Ok(*promises);
-                }
-            }
-        }
-        Err(ExperimentError::Undecided {
-            waited: DECISION_PATIENCE,
+        self.have_decided(world, Request::Promises, |reply| match reply {
+            Reply::Promises(promises) => Some(*promises),
+            _ => None,
         })
     }
 
@@ -189,31 +174,12 @@ impl Experiment<'_> {
             .into_iter()
             .map(|(place, (_, requirement))| (place, requirement));
         let (places, requirements): (Vec<_>, Vec<_>) = placed.unzip();
-        let decisions = self.decide(world, requirements)?;
+        let admit = Request::Admit(requirements);
+        let decisions = self.have_decided(world, admit, |reply| match reply {
+            Reply::Decisions(decisions) => Some(decisions),
+            _ => None,
+        })?;
         let decided: BTreeMap<_, _> = places.into_iter().zip(decisions).collect();
         Ok(decided.into_values().collect())
-    }
-
-    fn decide(
-        &self,
-        world: &mut dyn World,
-        requirements: Vec<Requirement>,
-    ) -> Result<Vec<Decision>, ExperimentError> {
-        let until = world.now() + DECISION_PATIENCE;
-        let id = world.request(Request::Admit(requirements));
-        while world.now() < until {
-            self.go_on()?;
-            for said in world.listen(until)? {
-                match said.what {
-                    Saying::Reply(of, Reply::Decisions(decisions)) if of == id => {
-                        return Ok(decisions);
-                    }
-                    Saying::Reply(..) | Saying::Notice(_) => {}
-                }
-            }
-        }
-        Err(ExperimentError::Undecided {
-            waited: DECISION_PATIENCE,
-        })
     }
 }

@@ -12,20 +12,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use calculus::admission::Spare;
 use controller::Config;
-use controller::budgets::Fitted;
 use controller::config::SwitchParameters;
-use controller::northbound::{Reply, Request, Requirement, Saying};
+use controller::northbound::{Reply, Request, Requirement};
 use scenario::{Change, Scenario};
-use units::Duration;
 use wire::openflow::DatapathId;
 
 use super::plan::{Open, controller_config, keeps_budgets, requirements};
 use super::sim_world::SimWorld;
 use super::world::World;
 use super::{Experiment, ExperimentError};
-
-/// How long the controller may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the controller is told to expect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +90,11 @@ impl Experiment<'_> {
             flows.iter().enumerate().flat_map(of_flow).collect();
         expected.sort_by_key(|(_, requirement)| Reverse(requirement.class));
         let (places, expected): (Vec<_>, Vec<_>) = expected.into_iter().unzip();
-        let fitted = self.ask_for_budgets(world, expected)?;
+        let expect = Request::Prepare(expected);
+        let fitted = self.have_decided(world, expect, |reply| match reply {
+            Reply::Budgets(fitted) => Some(*fitted),
+            _ => None,
+        })?;
         let placed =
             |among: &[usize]| -> BTreeSet<usize> { among.iter().map(|at| places[*at]).collect() };
         let mut conflicts: Vec<BTreeSet<usize>> = Vec::new();
@@ -110,25 +109,6 @@ impl Experiment<'_> {
             switches: fitted.switches,
             conflicts,
         })
-    }
-
-    fn ask_for_budgets(
-        &self,
-        world: &mut dyn World,
-        expected: Vec<Requirement>,
-    ) -> Result<Fitted, ExperimentError> {
-        let id = world.request(Request::Prepare(expected));
-        let until = world.now() + PATIENCE;
-        while world.now() < until {
-            self.go_on()?;
-            for said in world.listen(until)? {
-                match said.what {
-                    Saying::Reply(of, Reply::Budgets(fitted)) if of == id => return Ok(*fitted),
-                    Saying::Reply(..) | Saying::Notice(_) => {}
-                }
-            }
-        }
-        Err(ExperimentError::Undecided { waited: PATIENCE })
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use controller::northbound::{Reply, Request, Saying};
+use controller::northbound::{Reply, Request};
 use scenario::{HostDiscovery, HostIndex, Node, Scenario};
-use units::{Duration, Instant};
+use units::Duration;
 use wire::ethernet::MacAddress;
 
 use super::world::World;
@@ -79,7 +79,9 @@ impl Experiment<'_> {
             world.listen(announce_at)?;
             // Counted whatever was said: the last news may have come together
             // with an answer that did not know of it.
-            found = count(world, begun + PATIENCE)?.unwrap_or(found);
+            found = self
+                .ask(world, Request::Topology, PATIENCE, counted)?
+                .unwrap_or(found);
         }
         Ok(found)
     }
@@ -104,23 +106,15 @@ impl Experiment<'_> {
     }
 }
 
-/// Asks what is known.
-fn count(world: &mut dyn World, until: Instant) -> Result<Option<Discovered>, ExperimentError> {
-    let id = world.request(Request::Topology);
-    while world.now() < until {
-        for said in world.listen(until)? {
-            if let Saying::Reply(of, Reply::Topology(topology)) = said.what
-                && of == id
-            {
-                return Ok(Some(Discovered {
-                    switches: topology.switches,
-                    links: topology.links,
-                    hosts: topology.hosts,
-                }));
-            }
-        }
+fn counted(reply: Reply) -> Option<Discovered> {
+    match reply {
+        Reply::Topology(topology) => Some(Discovered {
+            switches: topology.switches,
+            links: topology.links,
+            hosts: topology.hosts,
+        }),
+        _ => None,
     }
-    Ok(None)
 }
 
 /// Returns the frame by which a host makes itself known: it announces its own

@@ -39,18 +39,12 @@ impl Experiment<'_> {
         while world.now() < heard {
             world.listen(heard)?;
         }
-        let until = world.now() + ANSWER_PATIENCE;
-        let id = world.request(Request::Mode);
-        while world.now() < until {
-            for said in world.listen(until)? {
-                if let Saying::Reply(of, Reply::Mode(report)) = said.what
-                    && of == id
-                {
-                    return Ok(report.map(|report| report.switches).unwrap_or_default());
-                }
-            }
-        }
-        Ok(Vec::new())
+        let report = self.ask(world, Request::Mode, ANSWER_PATIENCE, |reply| match reply {
+            Reply::Mode(report) => Some(report),
+            _ => None,
+        })?;
+        let report = report.flatten();
+        Ok(report.map(|report| report.switches).unwrap_or_default())
     }
 }
 

@@ -6,17 +6,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use controller::northbound::{Reply, Request, Requirement, Saying};
+use controller::northbound::{Reply, Request, Requirement};
 use scenario::{ClassIndex, Scenario};
-use units::Duration;
 
 use super::plan::{keeps_budgets, requirements};
 use super::sim_world::SimWorld;
-use super::world::World;
 use super::{Experiment, ExperimentError, load};
 
-/// How long the controller may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// With more flows than these, queues stay as they are.
 const MOST_FLOWS: usize = 500;
 
@@ -85,26 +81,19 @@ fn asked(scenario: &Scenario, stop: &AtomicBool) -> Result<Vec<(usize, u8)>, Exp
     }
     let queues = scenario.classes.iter().map(|class| class.queue);
     let (flows, requirements): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
-    let id = world.request(Request::AssignClasses {
+    let assign = Request::AssignClasses {
         requirements,
         free: flows.iter().map(Option::is_some).collect(),
         classes: queues.filter(|queue| *queue > 0).collect(),
-    });
-    let until = world.now() + PATIENCE;
-    while world.now() < until {
-        experiment.go_on()?;
-        for said in world.listen(until)? {
-            if let Saying::Reply(of, Reply::Classes(classes)) = said.what
-                && of == id
-            {
-                let assigned = flows.into_iter().zip(classes);
-                return Ok(assigned
-                    .filter_map(|(at, class)| Some((at?, class)))
-                    .collect());
-            }
-        }
-    }
-    Err(ExperimentError::Undecided { waited: PATIENCE })
+    };
+    let classes = experiment.have_decided(&mut world, assign, |reply| match reply {
+        Reply::Classes(classes) => Some(classes),
+        _ => None,
+    })?;
+    let assigned = flows.into_iter().zip(classes);
+    Ok(assigned
+        .filter_map(|(at, class)| Some((at?, class)))
+        .collect())
 }
 
 #[cfg(test)]

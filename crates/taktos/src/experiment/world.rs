@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use controller::northbound::{Request, RequestId, Said};
+use controller::northbound::{Reply, Request, RequestId, Said, Saying};
 use measure::interruptions::Interruptions;
 use measure::load::Load;
 use measure::recorder::FlowRecord;
@@ -11,7 +11,10 @@ use measure::unseen::Unseen;
 use scenario::Change;
 use units::{Duration, Instant};
 
-use super::ExperimentError;
+use super::{Experiment, ExperimentError};
+
+/// How long the controller may take to decide.
+const DECISION_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where an experiment runs: in virtual time or with real packets. The time is
 /// the world's own.
@@ -54,6 +57,53 @@ pub trait World {
     ///
     /// If the world broke down.
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError>;
+}
+
+impl Experiment<'_> {
+    /// Asks the controller, and returns what `take` makes of its reply; nothing if none that
+    /// it takes has come after `patience`.
+    ///
+    /// # Errors
+    ///
+    /// If the world broke down, or the user wants to stop.
+    pub(super) fn ask<T>(
+        &self,
+        world: &mut dyn World,
+        request: Request,
+        patience: Duration,
+        mut take: impl FnMut(Reply) -> Option<T>,
+    ) -> Result<Option<T>, ExperimentError> {
+        let until = world.now() + patience;
+        let id = world.request(request);
+        while world.now() < until {
+            self.go_on()?;
+            for said in world.listen(until)? {
+                if let Saying::Reply(of, reply) = said.what
+                    && of == id
+                    && let Some(taken) = take(reply)
+                {
+                    return Ok(Some(taken));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Asks the controller for something on which the experiment cannot go on without.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](Self::ask), or if nothing has come.
+    pub(super) fn have_decided<T>(
+        &self,
+        world: &mut dyn World,
+        request: Request,
+        take: impl FnMut(Reply) -> Option<T>,
+    ) -> Result<T, ExperimentError> {
+        let waited = DECISION_PATIENCE;
+        let answer = self.ask(world, request, waited, take)?;
+        answer.ok_or(ExperimentError::Undecided { waited })
+    }
 }
 
 /// What a world observed.
