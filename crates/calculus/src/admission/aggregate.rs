@@ -51,19 +51,31 @@ pub(super) type Ways<'a> = (
     Option<&'a Redundant>,
 );
 
-/// Returns the aggregates of `requests`, which ask for a promise, in the order in which
-/// their first flows stand there.
-pub(super) fn aggregate<'a>(requests: impl IntoIterator<Item = &'a Request>) -> Vec<Aggregate<'a>> {
-    let mut places: BTreeMap<Ways<'a>, usize> = BTreeMap::new();
-    let mut aggregates: Vec<Aggregate<'a>> = Vec::new();
-    for (place, request) in requests.into_iter().enumerate() {
-        let known = places.entry(ways(request)).or_insert(aggregates.len());
-        match aggregates.get_mut(*known) {
-            Some(aggregate) => aggregate.join(request, Who::Asked(place)),
-            None => aggregates.push(Aggregate::of(request, Who::Asked(place))),
+/// Has flows join those of `aggregates` that go the same ways; those whose ways are new
+/// stand behind them, in the order in which the first of each comes.
+pub(super) fn gather<'a>(
+    aggregates: &mut Vec<Aggregate<'a>>,
+    flows: impl IntoIterator<Item = (Who, &'a Request)>,
+) {
+    let known = aggregates.iter().enumerate();
+    let mut places: BTreeMap<Ways<'a>, usize> = known
+        .map(|(at, aggregate)| (ways(aggregate.hastiest), at))
+        .collect();
+    for (who, request) in flows {
+        let known = *places.entry(ways(request)).or_insert(aggregates.len());
+        match aggregates.get_mut(known) {
+            Some(aggregate) => aggregate.join(request, who),
+            None => aggregates.push(Aggregate::of(request, who)),
         }
     }
-    aggregates
+}
+
+/// Returns flows that ask for a promise with their places.
+pub(super) fn asked<'a>(
+    requests: impl IntoIterator<Item = &'a Request>,
+) -> impl Iterator<Item = (Who, &'a Request)> {
+    let placed = requests.into_iter().enumerate();
+    placed.map(|(at, request)| (Who::Asked(at), request))
 }
 
 pub(super) fn ways(request: &Request) -> Ways<'_> {

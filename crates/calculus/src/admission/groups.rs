@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use units::{DataSize, Delay};
 
-use super::aggregate::{Aggregate, Contracts, Who, ways};
+use super::aggregate::{Aggregate, Contracts, Who, asked, gather, ways};
 use super::ledger::FlowId;
 use super::plan::Sent;
 use super::request::Request;
@@ -55,30 +55,18 @@ impl Groups {
     pub(super) fn aggregates<'a>(
         &'a self,
         flows: &'a Flows,
-        asked: &[&'a Request],
+        with: &[&'a Request],
     ) -> Vec<Aggregate<'a>> {
         let of_groups = self.by_ways.values().map(Group::aggregate);
         let mut aggregates: Vec<Aggregate<'a>> = of_groups.collect();
-        let mut places: BTreeMap<_, usize> = BTreeMap::new();
-        if self.singles.is_empty() && asked.is_empty() {
+        if self.singles.is_empty() && with.is_empty() {
             return aggregates;
-        }
-        for (at, aggregate) in aggregates.iter().enumerate() {
-            places.insert(ways(aggregate.hastiest), at);
         }
         let singles = self.singles.iter().map(|id| {
             let request: &Request = &flows[id];
             (Who::Promised(*id), request)
         });
-        let asked = asked.iter().enumerate();
-        let asked = asked.map(|(at, request)| (Who::Asked(at), *request));
-        for (who, request) in singles.chain(asked) {
-            let known = *places.entry(ways(request)).or_insert(aggregates.len());
-            match aggregates.get_mut(known) {
-                Some(aggregate) => aggregate.join(request, who),
-                None => aggregates.push(Aggregate::of(request, who)),
-            }
-        }
+        gather(&mut aggregates, singles.chain(asked(with.iter().copied())));
         aggregates
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use units::Delay;
 
-use super::aggregate::aggregate;
+use super::aggregate::{asked, gather};
 use super::fit::{Slowdown, slowed};
 use super::growth::{Headroom, least_budgets};
 use super::ledger::{FlowId, Ledger};
@@ -108,8 +108,10 @@ impl Ledger {
             .map(|stage| without_budgets(slowed(stage, slower)))
             .collect();
         let unpromised: Vec<_> = self.unpromised_work().collect();
+        let mut aggregates = Vec::new();
+        gather(&mut aggregates, asked(patient));
         let none = Headroom::default();
-        let Ok(grown) = least_budgets(&slowed, &unpromised, aggregate(patient), none) else {
+        let Ok(grown) = least_budgets(&slowed, &unpromised, aggregates, none) else {
             return (Vec::new(), flows);
         };
         let stages = grown.stages;

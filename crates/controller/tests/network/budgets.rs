@@ -92,19 +92,9 @@ fn a_question_and_a_failed_attempt_move_no_guarantee() {
 /// which they share less than on the usual one.
 #[test]
 fn another_way_is_taken_where_the_usual_one_has_no_budgets() {
-    let large = |name: &str, [from, receiver]: [u64; 2], to: u8, deadline_us: u64| {
+    let large = |name: &str, [from, receiver]: [u64; 2], to, deadline_us| {
         let usual = requirement(name, from, &[receiver], group(to));
-        Requirement {
-            traffic: Traffic {
-                burst: DataSize::from_bytes(9_000),
-                largest_frame: DataSize::from_bytes(1_500),
-                smallest_frame: DataSize::from_bytes(1_500),
-                ..usual.traffic
-            },
-            deadline: Some(Delay::from_us(deadline_us)),
-            protection: Protection::None,
-            ..usual
-        }
+        in_full_frames(usual, 9_000, deadline_us)
     };
     let route = |beside: bool, deadline_us| {
         let mut network = fitted(4, &DIAMOND);
@@ -266,9 +256,13 @@ fn large(number: u8) -> Requirement {
 fn large_within(number: u8, deadline_us: u64) -> Requirement {
     let name = format!("large{number}");
     let usual = requirement(&name, number.into(), &[3], group(number));
+    in_full_frames(usual, 30_000, deadline_us)
+}
+
+fn in_full_frames(usual: Requirement, burst: u64, deadline_us: u64) -> Requirement {
     Requirement {
         traffic: Traffic {
-            burst: DataSize::from_bytes(30_000),
+            burst: DataSize::from_bytes(burst),
             largest_frame: DataSize::from_bytes(1_500),
             smallest_frame: DataSize::from_bytes(1_500),
             ..usual.traffic
