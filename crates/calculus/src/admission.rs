@@ -59,7 +59,7 @@ pub use budgets::{Headroom, suggest_budgets};
 pub use competitors::Competitor;
 pub use explanation::{Competition, Explanation, HopShare};
 pub use fit::{Chosen, Slowdown, Spare};
-pub use largest::Largest;
+pub use largest::{Largest, MOST_WEIGHED};
 pub use ledger::{Admitted, FlowId, Ledger};
 pub use refusal::{Constraint, Fits, Margin, Refusal};
 pub use remedies::{Change, LargerBudget, Remedy};

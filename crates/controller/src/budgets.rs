@@ -35,17 +35,6 @@ impl Reservations {
         self.ledger.prepare(requests)
     }
 
-    /// Returns a class for each of `requests`, of `classes` for those that are `free`, with
-    /// which more of them fit, where one is found. Nothing is reserved for them.
-    pub fn assign_classes(
-        &mut self,
-        requests: &[Request],
-        free: &[bool],
-        classes: &[u8],
-    ) -> Vec<u8> {
-        self.ledger.assign_classes(requests, free, classes)
-    }
-
     /// Returns the switches of the configuration with the budgets that there are.
     #[must_use]
     pub fn fitted(&self) -> BTreeMap<DatapathId, SwitchParameters> {
@@ -81,12 +70,6 @@ impl Reservations {
     /// role; nothing if that may be never.
     pub(crate) fn quiet_after(&self, leaving: &[ReservationId]) -> Option<Delay> {
         self.ledger.quiet_after(leaving)
-    }
-
-    /// Returns the longest that what is asked for takes if nothing else is promised, where
-    /// budgets are fitted.
-    pub(crate) fn takes_alone(&self, asked: &Request) -> Option<Delay> {
-        self.ledger.alone(asked)
     }
 
     /// Returns the budgets that there are, to go back to.

@@ -17,11 +17,11 @@ use super::fit::Slowdown;
 use super::ledger::Ledger;
 use super::request::Request;
 
-/// With more flows than these, those that stand first are taken, and no conflicts are
-/// looked for.
-const MOST_WEIGHED: usize = 500;
+/// With more flows than these, those that stand first are taken, no conflicts are looked
+/// for, and classes are not assigned.
+pub const MOST_WEIGHED: usize = 500;
 /// How often it is tried whether flows fit, to find conflicts.
-const MOST_TRIALS: usize = 4_000;
+pub(super) const MOST_TRIALS: usize = 4_000;
 
 /// How many of a set of flows fit together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,54 +38,28 @@ impl Ledger {
     /// Returns which of `requests` to leave out so that as many as possible fit beside
     /// all that is promised, those that stand first rather than others.
     pub(super) fn largest(&mut self, requests: &[Request]) -> Largest {
-        let all: Vec<usize> = (0..requests.len()).collect();
-        if self.fit_at(requests, &all) {
-            return Largest::default();
-        }
-        let first = self.first_that_fit(requests);
-        if requests.len() > MOST_WEIGHED {
-            return Largest {
-                left_out: first,
-                conflicts: Vec::new(),
-            };
-        }
-        let late = self.without_the_late(requests);
-        let left_out = match late.len() < first.len() {
-            true => late,
-            false => first,
+        let left_out = self.left_out(requests);
+        let conflicts = match left_out.is_empty() || requests.len() > MOST_WEIGHED {
+            true => Vec::new(),
+            false => self.conflicts(requests),
         };
-        let conflicts = self.conflicts(requests);
         Largest {
             left_out,
             conflicts,
         }
     }
 
-    /// Returns the places of those that do not fit beside those before them.
-    fn first_that_fit(&mut self, requests: &[Request]) -> Vec<usize> {
-        let mut chosen: Vec<usize> = Vec::new();
-        let mut left_out = Vec::new();
-        let mut next = 0;
-        while next < requests.len() {
-            let (mut fitting, mut beyond) = (0, requests.len() - next + 1);
-            // More never fit where fewer do not, so halving finds the first culprit.
-            let mut trial = beyond - 1;
-            while beyond - fitting > 1 {
-                let with: Vec<_> = chosen.iter().copied().chain(next..next + trial).collect();
-                match self.fit_at(requests, &with) {
-                    true => fitting = trial,
-                    false => beyond = trial,
-                }
-                trial = fitting + (beyond - fitting) / 2;
-            }
-            chosen.extend(next..next + fitting);
-            next += fitting;
-            if next < requests.len() {
-                left_out.push(next);
-                next += 1;
-            }
+    /// Returns the places of those to leave out, in order.
+    pub(super) fn left_out(&mut self, requests: &[Request]) -> Vec<usize> {
+        let first = first_that_fit(requests.len(), |places| self.fit_at(requests, places));
+        if first.is_empty() || requests.len() > MOST_WEIGHED {
+            return first;
         }
-        left_out
+        let late = self.without_the_late(requests);
+        match late.len() < first.len() {
+            true => late,
+            false => first,
+        }
     }
 
     /// Leaves out who is late first until the others fit, and takes those back that fit
@@ -171,4 +145,35 @@ impl Ledger {
         let with: Vec<_> = places.iter().map(|at| &requests[*at]).collect();
         self.can_fit(&with)
     }
+}
+
+/// Takes `count` places in order, as long as those that are taken `fit`, of which fewer do
+/// where more do, and returns those that are left out.
+pub(super) fn first_that_fit(count: usize, mut fit: impl FnMut(&[usize]) -> bool) -> Vec<usize> {
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut left_out = Vec::new();
+    let mut next = 0;
+    while next < count {
+        let taken = chosen.len();
+        let (mut fitting, mut beyond) = (0, count - next + 1);
+        let mut trial = beyond - 1;
+        // Halving finds the first that does not fit.
+        while beyond - fitting > 1 {
+            chosen.truncate(taken);
+            chosen.extend(next..next + trial);
+            match fit(&chosen) {
+                true => fitting = trial,
+                false => beyond = trial,
+            }
+            trial = fitting + (beyond - fitting) / 2;
+        }
+        chosen.truncate(taken);
+        chosen.extend(next..next + fitting);
+        next += fitting;
+        if next < count {
+            left_out.push(next);
+            next += 1;
+        }
+    }
+    left_out
 }

@@ -43,6 +43,8 @@ struct Found {
     comings: u64,
     refused: u64,
     with_protection: u64,
+    /// Sets of which more flows fit in other classes.
+    reassigned: u64,
 }
 
 #[test]
@@ -57,6 +59,7 @@ fn what_is_admissible_follows_from_the_set_alone() {
     assert!(found.refused > found.comings / 20 && found.refused < found.comings / 2);
     assert!(found.with_protection > 4 * tenth);
     assert!(found.borderline < tenth);
+    assert!(found.reassigned > tenth / 5, "{found:?}");
 }
 
 /// The same for as long as somebody wants to wait.
@@ -91,6 +94,7 @@ fn judge(seeds: Range<u64>) -> Found {
         let resident = in_any_order(&set, &mut random);
         made_harder(&set, &mut random, &mut found);
         coming_and_going(&set, resident, &mut random, &mut found);
+        in_other_classes(&set, &mut random, &mut found);
     }
     found
 }
@@ -164,6 +168,26 @@ fn coming_and_going(set: &Set, resident: Resident, random: &mut Prng, found: &mu
         found.refused += u64::from(there[asked].is_none());
         found.comings += 1;
     }
+}
+
+/// More flows fit in the classes that they are given, or all keep theirs; so do those that
+/// are not free in any case.
+fn in_other_classes(set: &Set, random: &mut Prng, found: &mut Found) {
+    let free: Vec<bool> = set.flows.iter().map(|_| random.below(4) > 0).collect();
+    let empty = || Ledger::fitted(set.stages.clone(), Spare::None);
+    let classes = empty().assign_classes(&set.flows, &free, &[1, 3, 5, 7]);
+    let given = set.flows.iter().zip(&classes).map(|(flow, class)| Request {
+        class: *class,
+        ..flow.clone()
+    });
+    let given: Vec<Request> = given.collect();
+    let left_out = |flows: &[Request]| empty().prepare(flows).left_out.len();
+    let [usual, fewer] = [&set.flows, &given].map(|flows| left_out(flows));
+    for ((flow, class), is_free) in set.flows.iter().zip(&classes).zip(&free) {
+        assert!(*is_free || *class == flow.class);
+    }
+    assert!(fewer < usual || given == set.flows, "{fewer} of {usual}");
+    found.reassigned += u64::from(fewer < usual);
 }
 
 /// Admits a flow if it can be, without a look for what else could.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use calculus::admission::{Largest, Request as Promise};
+use calculus::admission::{Constraint, Largest, Request as Promise};
 
 use crate::admission::{Refused, ReservationId};
 use crate::budgets::Fitted;
@@ -344,7 +344,8 @@ impl Controller {
             .iter()
             .map(|place| free.get(*place) == Some(&true))
             .collect();
-        let assigned = self.reservations.assign_classes(&requests, &free, of);
+        let ledger = &mut self.reservations.ledger;
+        let assigned = ledger.assign_classes(&requests, &free, of);
         let mut classes: Vec<u8> = requirements.iter().map(|asked| asked.class).collect();
         for (place, class) in places.into_iter().zip(assigned) {
             classes[place] = class;
@@ -558,7 +559,10 @@ impl Controller {
     }
 
     pub(super) fn shortage(&self, requirement: &Requirement, refused: Refused) -> Refusal {
-        let alone = self.reservations.takes_alone(&refused.asked);
+        let alone = match refused.constraint {
+            Constraint::Deadline { .. } => self.reservations.ledger.alone(&refused.asked),
+            _ => None,
+        };
         Refusal::Shortage(Box::new(Shortage {
             alone: alone.filter(|alone| *alone > refused.asked.deadline),
             place: refused.place.map(|place| self.name_of_place(place)),

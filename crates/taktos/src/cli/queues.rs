@@ -9,6 +9,9 @@ use super::run::explain;
 use super::screen::say;
 use crate::experiment::queues;
 
+/// So many flows are named of those that are given other queues.
+const MOST_NAMED: usize = 5;
+
 /// Gives such flows other queues, where not all flows fit and with these more do, and says
 /// so.
 ///
@@ -17,11 +20,16 @@ use crate::experiment::queues;
 /// How the program ends; it has been said why.
 pub fn settle(scenario: &mut Scenario, stop: &AtomicBool) -> Result<(), Exit> {
     let reassigned = queues::assign(scenario, stop).map_err(|error| explain(&error))?;
-    for moved in reassigned {
-        let queues::Reassigned { flow, from, to } = moved;
+    for queues::Reassigned { flow, from, to } in reassigned.iter().take(MOST_NAMED) {
         say(format_args!(
             "taktos: {flow} travels in `{to}`, so that more flows fit; give it `class = \"{from}\"` \
              to keep it there"
+        ));
+    }
+    if reassigned.len() > MOST_NAMED {
+        let more = reassigned.len() - MOST_NAMED;
+        say(format_args!(
+            "taktos: and {more} more flows travel in other classes"
         ));
     }
     Ok(())

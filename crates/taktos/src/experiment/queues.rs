@@ -6,15 +6,13 @@
 
 use std::sync::atomic::AtomicBool;
 
+use calculus::admission::MOST_WEIGHED;
 use controller::northbound::{Reply, Request, Requirement};
 use scenario::{ClassIndex, Scenario};
 
 use super::plan::{keeps_budgets, requirements};
 use super::sim_world::SimWorld;
 use super::{Experiment, ExperimentError, load};
-
-/// With more flows than these, queues stay as they are.
-const MOST_FLOWS: usize = 500;
 
 /// A flow that travels in another class than usual for what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +27,7 @@ pub struct Reassigned {
 
 /// Gives flows of which nobody has named the class other ones, where not all flows fit and
 /// with these more do, and returns which. Where flows are promised something at levels of
-/// criticality, or there are more than 500, all stay where they are.
+/// criticality, or there are more than [`MOST_WEIGHED`], all stay where they are.
 ///
 /// # Errors
 ///
@@ -40,7 +38,7 @@ pub fn assign(
 ) -> Result<Vec<Reassigned>, ExperimentError> {
     let mut flows = scenario.flows.iter();
     let is_free = flows.any(|flow| flow.is_class_free && flow.deadline.is_some());
-    if !is_free || keeps_budgets(scenario) || scenario.flows.len() > MOST_FLOWS {
+    if !is_free || keeps_budgets(scenario) || scenario.flows.len() > MOST_WEIGHED {
         return Ok(Vec::new());
     }
     let mut reassigned = Vec::new();
