@@ -13,17 +13,24 @@ impl Ledger {
     /// if it cannot be promised anything even alone.
     #[must_use]
     pub fn alone(&self, request: &Request) -> Option<Delay> {
-        let floors = self.fit.as_ref()?.floors.clone();
-        let mut empty = Self::fitted(floors, Spare::None);
-        for (stage, frames) in self.unpromised_work() {
-            empty.count_unpromised(stage, frames).ok()?;
-        }
+        let mut empty = self.emptied()?;
         let patient = Request {
             deadline: MAX_DELAY,
             ..request.clone()
         };
         let id = empty.admit(patient).ok()?.id;
         empty.guarantee_of(id)
+    }
+
+    /// Returns a ledger of the same stages, with the work without promise that is declared,
+    /// in which nothing is promised; nothing where budgets are fixed.
+    pub(super) fn emptied(&self) -> Option<Self> {
+        let floors = self.fit.as_ref()?.floors.clone();
+        let mut empty = Self::fitted(floors, Spare::None);
+        for (stage, frames) in self.unpromised_work() {
+            empty.count_unpromised(stage, frames).ok()?;
+        }
+        Some(empty)
     }
 }
 

@@ -165,8 +165,32 @@ fn coming_and_going(set: &Set, resident: Resident, random: &mut Prng, found: &mu
         };
         there[asked] = admit(&mut ledger, &set.flows[asked]);
         together.hold(there[asked].is_some(), &format!("flow {asked}"));
-        found.refused += u64::from(there[asked].is_none());
+        if there[asked].is_none() {
+            contradict(set, &ledger, &there, asked);
+            found.refused += 1;
+        }
         found.comings += 1;
+    }
+}
+
+/// The flows of which it is said that one which was refused does not fit beside them do not
+/// fit, and do with any one left out.
+fn contradict(set: &Set, ledger: &Ledger, there: &[Option<FlowId>], asked: usize) {
+    let Some(conflict) = ledger.conflict_with(&set.flows[asked]) else {
+        return assert!(set.could_be_admissible(), "it was refused");
+    };
+    let place = |id: &FlowId| there.iter().position(|it| *it == Some(*id));
+    let all: Vec<usize> = conflict.iter().filter_map(place).chain([asked]).collect();
+    assert_eq!(all.len(), conflict.len() + 1, "all of them are there");
+    let without = |left_out: Option<usize>| Set {
+        stages: set.stages.clone(),
+        flows: (all.iter().filter(|at| Some(**at) != left_out))
+            .map(|at| set.flows[*at].clone())
+            .collect(),
+    };
+    without(None).hold(false, "they contradict each other");
+    for left_out in &all {
+        without(Some(*left_out)).hold(true, "one fewer does not");
     }
 }
 
