@@ -48,6 +48,7 @@ mod naming;
 mod paths;
 mod proactive;
 mod promises;
+mod rearrangement;
 mod reconciliation;
 mod refusals;
 mod repairs;

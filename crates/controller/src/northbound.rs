@@ -75,6 +75,9 @@ pub enum Request {
     /// Nothing is admitted; the numbers of those that would be accepted mean
     /// nothing.
     WhatIf(Vec<Requirement>),
+    /// Where this flow is refused, and would not be if one that is admitted went another
+    /// way, have that go there, make before break. Nothing is reserved for it.
+    MakeRoom(Requirement),
     /// End the flow with this name.
     Withdraw(String),
     /// Choose delay budgets for these flows, the most important first, where budgets are
@@ -156,6 +159,9 @@ pub enum Reply {
     /// requirement, in order, once all are made and kept by the store; to
     /// [`Request::WhatIf`] what they would be.
     Decisions(Vec<Decision>),
+    /// To [`Request::MakeRoom`]: the name of the flow that goes another way, once what it had
+    /// reserved before is free; nothing if there is room already or none was found.
+    RoomMade(Option<String>),
     /// To [`Request::Withdraw`]: the flow is gone from the store; its entries
     /// are on their way out.
     Withdrawn(FlowId),
@@ -410,6 +416,9 @@ pub struct Requirement {
     pub matching: FlowMatch,
     /// The queue in which it travels: 7 is the most urgent, 0 best effort.
     pub class: u8,
+    /// Whether it may have another one where a promise is refused in this: the least urgent
+    /// in which its deadline can be kept. Of a flow that was admitted it is not asked again.
+    pub is_class_free: bool,
     /// What it never exceeds, sizes as they occupy the wire.
     pub traffic: Traffic,
     /// How late a frame may be; `None` for best effort.

@@ -299,6 +299,7 @@ impl StoredHead<'_> {
             destinations: stored.hosts.1.into_owned(),
             matching: (&stored.matching).into(),
             class: stored.class,
+            is_class_free: false,
             traffic: load_traffic(stored.traffic)?,
             deadline: stored.deadline_ps.map(Delay::from_ps),
             protection: match stored.restored_within_ns {

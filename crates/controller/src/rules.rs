@@ -391,6 +391,7 @@ mod tests {
             destinations: Vec::new(),
             matching,
             class: 5,
+            is_class_free: false,
             traffic: Traffic {
                 rate: BitRate::from_mbps(1),
                 burst: frame,

@@ -84,7 +84,7 @@ impl Request {
     }
 
     /// Returns the stages that it passes on any of its ways, some of them repeatedly.
-    pub(super) fn stages(&self) -> impl Iterator<Item = StageId> {
+    pub fn stages(&self) -> impl Iterator<Item = StageId> {
         let alternatives = self.alternatives.iter().map(|(_, tree)| tree);
         let redundant = self.redundant.iter().map(|redundant| &redundant.tree);
         let trees = std::iter::once(&self.base)

@@ -419,6 +419,7 @@ fn at_levels(
             let deadline = usual.map(|usual| modes.deadline(requirement, usual, level));
             let required = Requirement {
                 class,
+                is_class_free: false,
                 traffic,
                 deadline: deadline.map(|deadline| deadline.saturating_sub(lateness)),
                 ..requirement.clone()

@@ -5,6 +5,8 @@
 //! reserved for a withdrawn flow, or for one whose host has moved, is given back when
 //! nothing that it has sent there can play a role. Flows leave in batches: those that are
 //! withdrawn meanwhile wait for the next, so that nobody waits for those who come later.
+//! So is what a flow had on a way that it leaves so that another one has room
+//! (`rearrangement`): it leaves when the new way stands.
 //! A flow whose host has moved and for which there is no room beside what it had before is
 //! decided on again when that is given back.
 //!
@@ -17,7 +19,7 @@ use units::{Duration, Instant};
 
 use crate::admission::ReservationId;
 use crate::flows::Flow;
-use crate::northbound::FlowId;
+use crate::northbound::{FlowId, Reply, RequestId};
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
@@ -42,6 +44,21 @@ pub(super) struct Leaving {
     next_number: u32,
     /// Flows whose hosts have moved, and for which there was no room.
     waiting: Vec<FlowId>,
+    /// What flows had before on ways that they still take, and under which number the store
+    /// keeps it.
+    moving: BTreeMap<FlowId, (ReservationId, Option<u32>)>,
+    /// Who waits for what flows give back that go another way.
+    rooms: Vec<Room>,
+}
+
+/// Who waits for room, and for what.
+#[derive(Debug)]
+struct Room {
+    request: RequestId,
+    /// The flow that goes another way.
+    flow: FlowId,
+    name: String,
+    reservation: ReservationId,
 }
 
 #[derive(Debug, Default)]
@@ -128,6 +145,62 @@ impl Controller {
         }
     }
 
+    /// Keeps what a flow has on the way that it leaves, until it takes the new one.
+    pub(super) fn is_moving(&mut self, flow: &Flow) {
+        let number = self.leaving.numbers.remove(&flow.id);
+        if let Some(reservation) = flow.reservation {
+            let left = self.leaving.moving.insert(flow.id, (reservation, number));
+            debug_assert!(left.is_none(), "one way is left at a time");
+        }
+    }
+
+    /// Returns whether a flow is about to leave a way on which something is reserved.
+    pub(super) fn is_leaving_a_way(&self, flow: FlowId) -> bool {
+        self.leaving.moving.contains_key(&flow) || self.leaving.numbers.contains_key(&flow)
+    }
+
+    /// Has what a flow had on the way that it takes no longer be given back in time.
+    pub(super) fn has_moved(&mut self, flow: FlowId) {
+        if let Some((reservation, number)) = self.leaving.moving.remove(&flow) {
+            self.leaving.wait(reservation, number, self.now);
+        }
+    }
+
+    /// Answers a request for room when this is given back.
+    pub(super) fn wait_for(&mut self, request: RequestId, flow: &Flow) {
+        if let Some(reservation) = flow.reservation {
+            self.leaving.rooms.push(Room {
+                request,
+                flow: flow.id,
+                name: flow.admission.requirement.name.clone(),
+                reservation,
+            });
+        }
+    }
+
+    /// Answers who waits for a flow to go another way that does not.
+    pub(super) fn moves_nowhere(&mut self, flow: FlowId) {
+        let rooms = std::mem::take(&mut self.leaving.rooms);
+        let is_in_vain = |room: &Room| room.flow == flow;
+        let (in_vain, others): (Vec<Room>, Vec<Room>) = rooms.into_iter().partition(is_in_vain);
+        self.leaving.rooms = others;
+        for room in in_vain {
+            self.outbox.reply(room.request, Reply::RoomMade(None));
+        }
+    }
+
+    /// Answers who waits for what has been given back.
+    fn answer_rooms(&mut self, given_back: &[ReservationId]) {
+        let rooms = std::mem::take(&mut self.leaving.rooms);
+        let is_there = |room: &Room| given_back.contains(&room.reservation);
+        let (made, others): (Vec<Room>, Vec<Room>) = rooms.into_iter().partition(is_there);
+        self.leaving.rooms = others;
+        for room in made {
+            let moved = Reply::RoomMade(Some(room.name));
+            self.outbox.reply(room.request, moved);
+        }
+    }
+
     fn forget_leaving(&mut self, number: u32) {
         self.outbox.store(StoreWrite {
             key: Key::Leaving(number),
@@ -170,8 +243,8 @@ impl Controller {
         let next = std::mem::take(&mut self.leaving.next);
         self.leaving.due = (!next.reservations.is_empty()).then_some(self.now);
         let closed = std::mem::replace(&mut self.leaving.closing, next);
-        for reservation in closed.reservations {
-            self.reservations.release(reservation);
+        for reservation in &closed.reservations {
+            self.reservations.release(*reservation);
         }
         for number in closed.numbers {
             self.forget_leaving(number);
@@ -179,6 +252,7 @@ impl Controller {
         for id in std::mem::take(&mut self.leaving.waiting) {
             self.decide_anew(id);
         }
+        self.answer_rooms(&closed.reservations);
         self.follow_budgets();
     }
 }

@@ -104,6 +104,7 @@ impl Controller {
             Request::Admit(_)
             | Request::AdmitTogether(_)
             | Request::WhatIf(_)
+            | Request::MakeRoom(_)
             | Request::Withdraw(_)
             | Request::Prepare(_)
             | Request::AssignClasses { .. }

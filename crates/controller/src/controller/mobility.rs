@@ -79,8 +79,14 @@ impl Controller {
             return;
         };
         self.moves.take(Subject::Flow(id));
-        self.give_back(&old);
-        self.let_go(id);
+        // What is held for it was found beside what it has.
+        match self.desk.held(id) {
+            Some(held) => {
+                self.reservations.release(held);
+                self.is_moving(&old);
+            }
+            None => self.give_back(&old),
+        }
         self.adopt(id, admission);
         self.flows.set_admitted(id);
         self.exchange_entries(id);

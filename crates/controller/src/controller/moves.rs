@@ -344,6 +344,7 @@ impl Controller {
             if let Subject::Flow(flow) = *subject {
                 if let Some(way) = part.to.take() {
                     self.change_way(flow, way);
+                    self.has_moved(flow);
                 }
                 flows.push(flow);
             }
@@ -394,6 +395,7 @@ impl Controller {
         }
         if let (Subject::Flow(flow), Some(way)) = (subject, part.to) {
             self.change_way(flow, way);
+            self.has_moved(flow);
         }
         self.ask_later(subject, &reached);
     }

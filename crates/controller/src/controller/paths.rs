@@ -224,6 +224,7 @@ fn requirement(load: PathLoad) -> Result<Requirement, NoPath> {
         destinations: Vec::new(),
         matching: FlowMatch::default(),
         class: load.class,
+        is_class_free: false,
         traffic: load.traffic,
         deadline: Some(load.deadline),
         protection: Protection::None,

@@ -143,6 +143,7 @@ impl Controller {
             Request::Admit(requirements) => self.admit(id, requirements),
             Request::AdmitTogether(requirements) => self.admit_together(id, requirements),
             Request::WhatIf(requirements) => self.what_if(id, requirements),
+            Request::MakeRoom(requirement) => self.make_room(id, &requirement),
             Request::Withdraw(name) => self.withdraw(id, name),
             Request::ForgetSwitch(datapath) => self.forget_switch(id, datapath),
             Request::Prepare(requirements) => self.prepare(id, &requirements),
@@ -273,7 +274,7 @@ impl Controller {
     pub(super) fn decide(
         &mut self,
         id: FlowId,
-        requirement: Requirement,
+        mut requirement: Requirement,
     ) -> Result<(Admission, Option<ReservationId>), Refusal> {
         self.check_cover(&requirement)?;
         let mut ways = self.ways(&requirement)?;
@@ -286,9 +287,11 @@ impl Controller {
                 Ok(reserved) => reserved,
                 Err(refused) => self
                     .reserve_elsewhere(&requirement, &mut ways)
+                    .or_else(|| self.reserve_in_another_class(&mut requirement, &mut ways))
                     .ok_or_else(|| self.shortage(&requirement, *refused))?,
             });
         }
+        requirement.is_class_free = false;
         let admission = Admission {
             requirement,
             source_mac: ways.source_mac,
@@ -520,6 +523,7 @@ impl Controller {
         self.let_go(id);
         self.record(id);
         if let Some(flow) = self.flows.remove(id) {
+            self.has_moved(id);
             self.leave(&flow);
             self.set_content_at_once(Subject::Flow(id), &Content::new());
             let name = flow.admission.requirement.name;
@@ -533,6 +537,7 @@ impl Controller {
     pub(super) fn rejected(&mut self, id: FlowId) {
         self.let_go(id);
         self.stays(id);
+        self.moves_nowhere(id);
         for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
             self.outbox.reply(request, Reply::NotStored);
         }

@@ -14,6 +14,8 @@ use crate::ways::{Provision, Ways};
 use super::Controller;
 use super::requests::attachment;
 
+const MOST_URGENT: u8 = 7;
+
 /// Where a flow enters the network, and the ways that it may take.
 pub(super) struct Course {
     pub(super) source: PortId,
@@ -76,8 +78,31 @@ impl Controller {
         others.find_map(|base| self.reserve_on(base, requirement, course, destination))
     }
 
+    /// Reserves what a flow requires in the least urgent class in which it can be promised,
+    /// if it may have another. It has that one then, and the ways are those.
+    pub(super) fn reserve_in_another_class(
+        &mut self,
+        requirement: &mut Requirement,
+        course: &mut Course,
+    ) -> Option<Reserved> {
+        if !requirement.is_class_free || requirement.modes.is_some() {
+            return None;
+        }
+        for class in (1..=MOST_URGENT).filter(|class| *class != requirement.class) {
+            let mut other = requirement.clone();
+            other.class = class;
+            let mut its = self.ways(&other).ok()?;
+            let usual = self.reserve(&other, &its).ok();
+            if let Some(reserved) = usual.or_else(|| self.reserve_elsewhere(&other, &mut its)) {
+                (*requirement, *course) = (other, its);
+                return Some(reserved);
+            }
+        }
+        None
+    }
+
     /// Reserves what a flow requires on this tree and what replaces it.
-    fn reserve_on(
+    pub(super) fn reserve_on(
         &mut self,
         base: Tree,
         requirement: &Requirement,

@@ -107,6 +107,7 @@ mod tests {
             destinations: Vec::new(),
             matching,
             class: 0,
+            is_class_free: false,
             traffic: Traffic {
                 rate: BitRate::from_mbps(1),
                 burst: frame,

@@ -24,6 +24,7 @@ fn requirement(name: &str) -> Requirement {
         destinations: vec!["h2".to_owned()],
         matching: FlowMatch::default(),
         class: 5,
+        is_class_free: false,
         traffic: traffic(),
         deadline: Some(Delay::from_us(1_000)),
         protection: Protection::None,

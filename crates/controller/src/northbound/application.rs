@@ -89,9 +89,10 @@ impl Permission {
     #[must_use]
     pub fn to_ask(request: &Request) -> Self {
         match request {
-            Request::Admit(_) | Request::AdmitTogether(_) | Request::Withdraw(_) => {
-                Self::AdmitFlows
-            }
+            Request::Admit(_)
+            | Request::AdmitTogether(_)
+            | Request::MakeRoom(_)
+            | Request::Withdraw(_) => Self::AdmitFlows,
             Request::WhatIf(_)
             | Request::Flows
             | Request::FlowsAfter { .. }

@@ -239,6 +239,138 @@ fn what_cannot_be_kept_even_alone_is_refused_with_the_least_that_can() {
     }
 }
 
+/// One flow stands in the way of another, goes the other way round while its frames travel,
+/// each of them there once, and then there is room.
+#[test]
+fn a_flow_goes_another_way_so_that_another_one_has_room() {
+    let (resident, hasty) = (crossing(20_000), beside());
+    let mut network = fitted(4, &DIAMOND);
+    network.admit(resident).unwrap();
+    assert!(network.admit(hasty.clone()).is_err());
+    assert_eq!(way(&mut network, "crossing"), ["s1", "s2", "s4"]);
+    let readmitted = |event: &Event| matches!(event, Event::Readmitted { .. });
+    network.delivery_works = false;
+
+    let at_once = network.request(Request::MakeRoom(hasty.clone()));
+    let mut messages = 0;
+    while network.deliver(messages) {
+        messages += 1;
+        let (reached, _) = network.trace(1, group(1));
+        assert_eq!(reached, [(4, 1)].into(), "after {messages} messages");
+    }
+    network.delivery_works = true;
+    let is_answered = |network: &Network| {
+        let moved = Reply::RoomMade(Some("crossing".into()));
+        network.replies.iter().any(|(_, reply)| *reply == moved)
+    };
+    let too_soon = network.admit(hasty.clone()).is_ok() || is_answered(&network);
+    network.pass(Duration::from_secs(1));
+
+    assert_eq!(way(&mut network, "crossing"), ["s1", "s3", "s4"]);
+    assert!(messages > 3 && network.events.iter().any(readmitted));
+    assert!(at_once.is_empty() && !too_soon, "frames may be on the way");
+    assert!(is_answered(&network));
+    assert!(network.admit(hasty).is_ok());
+}
+
+#[test]
+fn nobody_moves_for_what_fits_or_would_not_fit_either() {
+    let mut network = fitted(4, &DIAMOND);
+    network.admit(crossing(20_000)).unwrap();
+    let impossible = Requirement {
+        deadline: Some(Delay::from_us(10)),
+        ..beside()
+    };
+
+    for asked in [beside_within(20_000), impossible] {
+        let answers = network.request(Request::MakeRoom(asked));
+
+        assert_eq!(answers, [Reply::RoomMade(None)]);
+        assert_eq!(way(&mut network, "crossing"), ["s1", "s2", "s4"]);
+    }
+}
+
+/// Where the store does not keep that a flow goes elsewhere, it stays, and who asked hears
+/// of it.
+#[test]
+fn a_flow_whose_other_way_is_not_kept_stays_where_it_is() {
+    let mut network = fitted(4, &DIAMOND);
+    network.admit(crossing(20_000)).unwrap();
+    // First what it leaves is kept.
+    network.rejected_writes = vec![1];
+
+    let answers = network.request(Request::MakeRoom(beside()));
+
+    assert_eq!(answers, [Reply::RoomMade(None)]);
+    assert_eq!(way(&mut network, "crossing"), ["s1", "s2", "s4"]);
+    let answers = network.request(Request::MakeRoom(beside()));
+    assert_eq!(answers, [], "it is asked anew");
+    network.pass(Duration::from_secs(1));
+    assert_eq!(way(&mut network, "crossing"), ["s1", "s3", "s4"]);
+}
+
+/// A flow that may have another class gets the least urgent one in which its deadline
+/// holds, where it does not hold in its own.
+#[test]
+fn a_flow_without_a_class_of_its_own_gets_another_one_where_it_has_no_room() {
+    let classes = [(true, 20_000), (true, 3_000), (false, 3_000)].map(|(is_free, deadline)| {
+        let mut network = Network::with(3, &LINE, |known| {
+            *known = following(3, &LINE);
+            let switches = known.switches.values_mut();
+            let ports = switches.flat_map(|switch| switch.ports.values_mut());
+            for port in ports {
+                port.budgets[usize::from(PROMISED) + 1] = Some(Delay::ZERO);
+            }
+        });
+        network.connect_all();
+        for number in [2, 3, 4] {
+            let usual = requirement(&format!("other{number}"), 2, &[3], group(number));
+            network
+                .admit(in_full_frames(usual, 30_000, 50_000))
+                .unwrap();
+        }
+        let free = Requirement {
+            is_class_free: is_free,
+            ..wanted("free", 1, deadline)
+        };
+        let admitted = network.admit(free).ok()?;
+        let known = flows(&mut network);
+        let known = known.iter().find(|flow| flow.accepted.id == admitted.id)?;
+        assert!(!known.requirement.is_class_free);
+        Some(known.requirement.class)
+    });
+
+    assert_eq!(classes, [Some(PROMISED), Some(PROMISED + 1), None]);
+}
+
+/// From one end of the diamond to the other.
+fn crossing(deadline_us: u64) -> Requirement {
+    let usual = requirement("crossing", 1, &[4], group(1));
+    in_full_frames(usual, 30_000, deadline_us)
+}
+
+/// Over the first link of the usual way, in little more than the least time that there can be.
+fn beside() -> Requirement {
+    let alone = |deadline_us: &u64| {
+        let mut network = fitted(4, &DIAMOND);
+        network.admit(beside_within(*deadline_us)).is_ok()
+    };
+    let least = (3..100u64).map(|tenths| tenths * 100).find(alone);
+    beside_within(least.expect("there is room at last") + 200)
+}
+
+fn beside_within(deadline_us: u64) -> Requirement {
+    let usual = requirement("beside", 1, &[2], group(2));
+    in_full_frames(usual, 3_000, deadline_us)
+}
+
+fn way(network: &mut Network, name: &str) -> Vec<String> {
+    let flows = flows(network).into_iter();
+    let mut ways = flows.filter(|flow| flow.accepted.name == name);
+    let flow = ways.next().expect("it is there");
+    flow.accepted.route.switches.clone()
+}
+
 /// From the host of switch 1 or 2 to that of 3, in so large a burst and such a hurry that
 /// there is no room for both.
 fn large(number: u8) -> Requirement {

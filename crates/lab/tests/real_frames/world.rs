@@ -191,6 +191,7 @@ fn requirement() -> Requirement {
             ..FlowMatch::default()
         },
         class: 7,
+        is_class_free: false,
         traffic: Traffic {
             rate: contract().rate,
             burst: contract().burst,

@@ -407,6 +407,7 @@ impl Blueprint {
             destinations: wish.receivers.iter().map(|host| host_name(*host)).collect(),
             matching: matching(flow, wish),
             class: wish.class,
+            is_class_free: false,
             traffic: Traffic {
                 rate: wish.rate,
                 burst: size * (wish.burst + 1),

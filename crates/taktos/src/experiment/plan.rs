@@ -113,6 +113,7 @@ pub fn requirements(scenario: &Scenario, flow: &Flow) -> Vec<Requirement> {
             .collect(),
         matching: matching(scenario, flow),
         class: scenario.class_of(flow).queue,
+        is_class_free: false,
         traffic: traffic(scenario, flow),
         deadline: flow.deadline.map(|it| less_cover(scenario, it)),
         protection: protection(flow),
@@ -195,6 +196,7 @@ fn acknowledgements(scenario: &Scenario, flow: &Flow, flood: &Requirement) -> Re
         .filter(|queue| *queue > 0);
     Requirement {
         class: promised.min().unwrap_or_default(),
+        is_class_free: false,
         traffic: answer_traffic(flood.traffic),
         deadline: Some(ANSWER_DEADLINE),
         ..back(scenario, flow, flood)

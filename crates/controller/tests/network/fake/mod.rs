@@ -575,6 +575,7 @@ pub fn requirement(name: &str, source: u64, destinations: &[u64], to: MacAddress
             ..FlowMatch::default()
         },
         class: PROMISED,
+        is_class_free: false,
         traffic: Traffic {
             rate: BitRate::from_bps(100_000),
             burst: DataSize::from_bytes(150),

@@ -1,0 +1,153 @@
+//! Room for a flow that is made by another one (S4-11).
+//!
+//! A flow that is refused may have room if one that is admitted goes another way. That is
+//! looked for if it is asked for, one flow at a time: the other way is reserved beside the
+//! one that it has, make before break, so what travels keeps its promise on either. What it
+//! had before is given back when nothing that it has sent there can play a role (`leaving`),
+//! and then whoever asked is answered, and asks for the flow again.
+//!
+//! A frame goes the one way or the other as a whole, since both part at the switch of the
+//! source and meet at that of the destination: on a mixture of the two it could be later
+//! than on either.
+//!
+//! # Left out
+//!
+//! More than one flow that moves at a time, and flows to several destinations. In between
+//! somebody else may take the room.
+
+use std::collections::BTreeSet;
+
+use calculus::admission::{MOST_WEIGHED, Request as Promise, StageId};
+use wire::openflow::DatapathId;
+
+use crate::flows::{Flow, Way};
+use crate::northbound::{Reply, RequestId, Requirement};
+use crate::path::Tree;
+use crate::record::Admission;
+use crate::store::{Key, StoreWrite};
+
+use super::Controller;
+use super::requests::is_admitted;
+use super::ways::Course;
+
+/// How often it is tried whether a flow makes room on some way.
+const MOST_TRIALS: usize = 32;
+
+impl Controller {
+    /// Has a flow go another way, if `requirement` has no room and would have some then.
+    pub(super) fn make_room(&mut self, id: RequestId, requirement: &Requirement) {
+        match self.who_makes_room(requirement) {
+            Some(moving) => self.wait_for(id, &moving),
+            None => self.outbox.reply(id, Reply::RoomMade(None)),
+        }
+    }
+
+    /// Proposes another way for a flow, and returns it as it was; nothing if `requirement`
+    /// has room, or would have none either.
+    fn who_makes_room(&mut self, requirement: &Requirement) -> Option<Flow> {
+        requirement.deadline?;
+        self.reservations.slowdown()?;
+        if self.reservations.ledger().flows() > MOST_WEIGHED {
+            return None;
+        }
+        let usual = self.ways(requirement).ok()?;
+        let asked = self
+            .reservations
+            .request(requirement, usual.source, &usual.ways);
+        if self.reservations.ledger.admits(&asked) {
+            return None;
+        }
+        let mut trials = MOST_TRIALS;
+        for flow in self.movable(&asked) {
+            for base in self.other_ways(&flow) {
+                trials = trials.checked_sub(1)?;
+                if self.moves_aside(&flow, base, &asked) {
+                    return Some(flow);
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns the flows that may go another way and share a stage with what is asked for.
+    fn movable(&mut self, asked: &Promise) -> Vec<Flow> {
+        let stages: BTreeSet<StageId> = asked.stages().collect();
+        let flows = self.flows.iter().filter(|flow| {
+            let requirement = &flow.admission.requirement;
+            is_admitted(flow)
+                && requirement.modes.is_none()
+                && flow.way == Way::Base
+                && self.moves.way_to(flow.id).is_none()
+                && !self.is_leaving_a_way(flow.id)
+                && flow.admission.destinations.len() == 1
+        });
+        let ledger = self.reservations.ledger();
+        let in_the_way = flows.filter(|flow| {
+            let request = flow.reservation.and_then(|it| ledger.request(it));
+            request.is_some_and(|request| request.stages().any(|it| stages.contains(&it)))
+        });
+        in_the_way.cloned().collect()
+    }
+
+    /// Returns other ways that a flow can take as a whole.
+    fn other_ways(&mut self, flow: &Flow) -> Vec<Tree> {
+        let admission = &flow.admission;
+        let [destination] = *admission.destinations.as_slice() else {
+            return Vec::new();
+        };
+        let ends = [admission.source, destination];
+        let requirement = &admission.requirement;
+        let mut ways = self.reservations.ways_to_try(&self.view, requirement, ends);
+        let taken = between(&admission.ways.base);
+        ways.retain(|way| way != &admission.ways.base && between(way).is_disjoint(&taken));
+        ways
+    }
+
+    /// Proposes this way for a flow if both have room there beside all that is promised,
+    /// what is asked for once the flow has left the way that it takes.
+    fn moves_aside(&mut self, flow: &Flow, base: Tree, asked: &Promise) -> bool {
+        let (Some(reservation), [destination]) =
+            (flow.reservation, flow.admission.destinations.as_slice())
+        else {
+            return false;
+        };
+        let mut course = Course {
+            source: flow.admission.source,
+            source_mac: flow.admission.source_mac,
+            destinations: vec![*destination],
+            ways: flow.admission.ways.clone(),
+        };
+        let requirement = &flow.admission.requirement;
+        let chosen = self.reservations.chosen();
+        let Some(reserved) = self.reserve_on(base, requirement, &mut course, *destination) else {
+            return false;
+        };
+        let mut without = self.reservations.ledger().clone();
+        without.withdraw(reservation);
+        if !without.admits(asked) {
+            self.reservations.release(reserved.id);
+            self.reservations.choose_again(&chosen);
+            return false;
+        }
+        let admission = Admission {
+            guarantee: Some(reserved.guarantee),
+            ways: course.ways,
+            ..flow.admission.clone()
+        };
+        self.desk.hold(flow.id, Some(reserved.id));
+        self.keep_leaving(flow.id);
+        self.follow_budgets();
+        self.outbox.store(StoreWrite {
+            key: Key::Admission(flow.id.0),
+            value: Some(admission.to_bytes()),
+        });
+        true
+    }
+}
+
+/// Returns the switches of a way but those at its ends.
+fn between(way: &Tree) -> BTreeSet<DatapathId> {
+    let inner = way.branches.iter().skip(1);
+    let inner = inner.take(way.branches.len().saturating_sub(2));
+    inner.map(|branch| branch.datapath).collect()
+}
