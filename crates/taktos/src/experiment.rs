@@ -22,7 +22,6 @@ pub mod places;
 pub mod plan;
 pub mod profiles;
 pub mod queues;
-pub mod room;
 mod route;
 pub mod sim_world;
 pub mod statement;
@@ -46,6 +45,7 @@ use thiserror::Error;
 use units::{Duration, Instant};
 use wire::openflow::DatapathId;
 
+use crate::room::Room;
 use crate::store::embedded::EmbeddedStoreError;
 use crate::store::{EmbeddedStore, MemoryStore};
 pub use admission::Admission;
@@ -226,7 +226,9 @@ impl Experiment<'_> {
             admissions: &ran.admissions,
             run: &ran.run,
             observed: &observed,
-            room: &room::Room::of(self.scenario, &ran.promises),
+            room: &Room::of(&ran.promises, |datapath| {
+                plan::name_of(self.scenario, datapath)
+            }),
         }))
     }
 

@@ -13,6 +13,7 @@ pub mod experiment;
 pub mod inspection;
 pub mod measuring;
 pub mod reproduce;
+pub mod room;
 pub mod signature;
 pub mod southbound;
 pub mod store;

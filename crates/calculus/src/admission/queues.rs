@@ -123,6 +123,9 @@ fn shared_out(requests: &[Request], free: &[bool], classes: &[u8]) -> Vec<Reques
 impl Assignment<'_> {
     /// Returns classes with which all `among` the requests fit, where they are found.
     fn by_deadline(&mut self, among: &[usize]) -> Option<Vec<u8>> {
+        if self.trials == 0 {
+            return None;
+        }
         let requests: Vec<&Request> = among.iter().map(|at| &self.requests[*at]).collect();
         let mut open: Vec<usize> = (0..among.len()).collect();
         open.retain(|at| self.free[among[*at]]);
@@ -139,6 +142,9 @@ impl Assignment<'_> {
         };
         for class in self.classes {
             let above = first_that_fit(open.len(), |given| {
+                if self.trials == 0 {
+                    return false;
+                }
                 let mut with = trial.clone();
                 for place in given {
                     give(&mut with, open[*place], *class);
@@ -160,10 +166,7 @@ impl Assignment<'_> {
 
     /// Returns whether it was found that `requests` fit.
     fn holds(&mut self, requests: &[Request]) -> bool {
-        let Some(left) = self.trials.checked_sub(1) else {
-            return false;
-        };
-        self.trials = left;
+        self.trials = self.trials.saturating_sub(1);
         let ledger = &mut *self.ledger;
         let is_valid = |request: &Request| ledger.plan.validate(request, &ledger.stages).is_ok();
         let all: Vec<_> = requests.iter().collect();

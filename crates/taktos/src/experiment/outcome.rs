@@ -22,11 +22,11 @@ use units::{Duration, Instant};
 use super::calculation::calculation;
 use super::mode_changes::{modes_report, spells};
 use super::plan::cover;
-use super::room::Room;
 use super::route::Atlas;
 
 use super::world::Observed;
 use super::{Admission, Carrying, Discovered, Place, Run};
+use crate::room::Room;
 
 /// Everything that a report is made of.
 #[derive(Debug)]

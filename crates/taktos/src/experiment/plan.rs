@@ -56,6 +56,14 @@ pub fn keeps_budgets(scenario: &Scenario) -> bool {
     modes.is_some_and(|modes| modes.strategy != scenario::Strategy::McAgnostic)
 }
 
+/// Returns what a scenario calls a switch.
+#[must_use]
+pub fn name_of(scenario: &Scenario, datapath: DatapathId) -> Option<String> {
+    let mut switches = scenario.switches.iter();
+    let switch = switches.find(|switch| switch.datapath_id == datapath.0)?;
+    Some(switch.name.clone())
+}
+
 /// Returns what the controller is told before it starts.
 #[must_use]
 pub fn controller_config(scenario: &Scenario, open: Open) -> Config {

@@ -20,6 +20,7 @@ pub mod path;
 pub mod place;
 pub mod problem;
 pub mod requirement;
+pub mod room;
 pub mod rule;
 pub mod settings;
 pub mod statistics;

@@ -13,6 +13,7 @@ pub mod intents;
 pub mod metrics;
 pub mod mode;
 pub mod paths;
+pub mod room;
 pub mod rules;
 pub mod settings;
 pub mod statistics;
@@ -211,6 +212,7 @@ pub fn all() -> Vec<Operation> {
         settings::operations(),
         applications::operations(),
         paths::operations(),
+        room::operations(),
         events::operations(),
         statistics::operations(),
         audit::operations(),

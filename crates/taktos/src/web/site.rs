@@ -46,6 +46,10 @@ pub struct Inside {
     pub topology: Kept,
     /// The list of flows, written down.
     pub flows: Kept,
+    /// What deadlines leave to spare, written down.
+    pub room: Kept,
+    /// Held while something is computed that takes long.
+    pub computing: tokio::sync::Mutex<()>,
     /// How often something was told or changed.
     changes: AtomicU64,
     /// Whether all that the store kept is known.
@@ -76,6 +80,8 @@ impl Inside {
             names,
             topology: Kept::default(),
             flows: Kept::default(),
+            room: Kept::default(),
+            computing: tokio::sync::Mutex::new(()),
             changes: AtomicU64::new(0),
             ready: AtomicBool::new(false),
             store_fault: Mutex::default(),

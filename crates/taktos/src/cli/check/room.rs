@@ -7,7 +7,8 @@ use controller::northbound::{FlowId, Promises};
 use scenario::Scenario;
 use serde_json::{Value, json};
 
-use crate::experiment::room;
+use crate::experiment::plan::name_of;
+use crate::room;
 
 /// How many flows of a conflict are named.
 const MOST_NAMED: usize = 6;
@@ -28,7 +29,7 @@ impl Room {
     ) -> Self {
         let name = |at: &usize| scenario.flows[*at].name.clone();
         Self {
-            spare: room::Room::of(scenario, promises),
+            spare: room::Room::of(promises, |datapath| name_of(scenario, datapath)),
             conflicts: conflicts
                 .iter()
                 .map(|conflict| conflict.iter().map(name).collect())

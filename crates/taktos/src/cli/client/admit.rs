@@ -55,9 +55,14 @@ pub struct Admit {
     /// the least that can be promised.
     #[arg(long, requires = "interruption")]
     any_fault: bool,
-    /// Say what would be decided, and admit nothing.
+    /// Say what would be decided, and beside which flows a refused one does not fit, and
+    /// admit nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Where a flow is refused and would not be if another one went another way, have that
+    /// go there first, make before break.
+    #[arg(long, conflicts_with = "dry_run")]
+    rearrange: bool,
     #[command(flatten)]
     contract: Contract,
     #[command(flatten)]
@@ -86,8 +91,8 @@ struct Contract {
     /// included, as in "150 B" [default: 1542 B].
     #[arg(long, value_name = "SIZE")]
     frame: Option<DataSize>,
-    /// The queue in which it travels, 7 is the most urgent
-    /// [default: 6 with a deadline, else 0].
+    /// The queue in which it travels, 7 is the most urgent [default: 0 without a
+    /// deadline, else 6, or where that is refused the least urgent in which it is in time].
     #[arg(long, value_name = "0-7")]
     class: Option<u8>,
 }
@@ -166,9 +171,10 @@ fn ask(
     wanted: &[RequirementDocument],
     decided: &mut Decided,
 ) -> Result<(), ClientError> {
-    let path = match arguments.dry_run {
-        true => "/api/v1/flows?dry_run=true",
-        false => "/api/v1/flows",
+    let path = match (arguments.dry_run, arguments.rearrange) {
+        (true, _) => "/api/v1/flows?dry_run=true",
+        (false, true) => "/api/v1/flows?rearrange=true",
+        (false, false) => "/api/v1/flows",
     };
     let mut steps = Steps::new("deciding".to_owned());
     let many = wanted.len() > FLOWS_A_QUESTION;

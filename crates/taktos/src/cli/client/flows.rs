@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use calculus::admission::Slowdown;
 use controller::northbound::Cover;
+use serde::de::DeserializeOwned;
 use units::{BitRate, Duration};
 
 use super::super::exit::Exit;
 use super::happening::{About, way};
 use super::levels::described;
-use super::sheet::{Head, count, draw, facts};
+use super::sheet::{Head, count, draw, facts, harmless};
 use super::{Page, Target, at, moment, segment};
 use crate::web::document::flow::{PromiseDocument, PromiseState, TravelsDocument};
 use crate::web::document::requirement::ProtocolDocument;
+use crate::web::document::room::RoomDocument;
 use crate::web::document::{
     FlowDocument, FlowsDocument, MatchDocument, ProtectionDocument, RequirementDocument,
 };
@@ -23,6 +26,10 @@ pub struct Flows {
     name: Option<String>,
     #[command(flatten)]
     target: Target,
+    /// Show for how much slower switches each would be in time, who is late first, and how
+    /// busy switches may be.
+    #[arg(long, conflicts_with = "name")]
+    room: bool,
     /// Show it again whenever it changes, until Ctrl-C.
     #[arg(long, short)]
     watch: bool,
@@ -30,30 +37,48 @@ pub struct Flows {
 
 /// Shows all flows, or one.
 pub fn flows(arguments: &Flows) -> Exit {
-    match &arguments.name {
-        None => {
-            let page = Page {
-                title: "flows",
-                ask: &at("/api/v1/flows"),
-                text: &all,
-            };
-            match arguments.watch {
-                true => arguments.target.watch(&page, concerns),
-                false => arguments.target.show(&page),
-            }
-        }
-        Some(name) => {
-            let page = Page {
-                title: "flow",
-                ask: &at(format!("/api/v1/flows/{}", segment(name))),
-                text: &one,
-            };
-            match arguments.watch {
-                true => arguments.target.watch(&page, concerns),
-                false => arguments.target.show(&page),
-            }
+    match (&arguments.name, arguments.room) {
+        (None, false) => page(arguments, "flows", "/api/v1/flows".to_owned(), &all),
+        (None, true) => page(arguments, "room", "/api/v1/room".to_owned(), &room),
+        (Some(name), _) => {
+            let address = format!("/api/v1/flows/{}", segment(name));
+            page(arguments, "flow", address, &one)
         }
     }
+}
+
+fn page<T: DeserializeOwned>(
+    arguments: &Flows,
+    title: &'static str,
+    address: String,
+    text: &dyn Fn(&T) -> String,
+) -> Exit {
+    let page = Page {
+        title,
+        ask: &at(address),
+        text,
+    };
+    match arguments.watch {
+        true => arguments.target.watch(&page, concerns),
+        false => arguments.target.show(&page),
+    }
+}
+
+fn room(room: &RoomDocument) -> String {
+    if room.flows.is_empty() {
+        return "no flow has a deadline of which it is known what it leaves\n".to_owned();
+    }
+    let times = |thousandths: u32| match thousandths >= Slowdown::MOST.thousandths() {
+        true => format!("\u{2265}{}x", thousandths / 1_000),
+        false => format!("{}.{}x", thousandths / 1_000, thousandths / 100 % 10),
+    };
+    let rows = room.flows.iter();
+    let rows = rows.map(|flow| [flow.name.clone(), times(flow.slowdown_thousandths)]);
+    let heads = [Head::Text("flow"), Head::Amount("slower")];
+    let rows: Vec<_> = rows.collect();
+    let sentences = room.sentences.iter().map(|sentence| harmless(sentence));
+    let sentences: Vec<_> = sentences.collect();
+    format!("{}{}\n", draw(heads, &rows), sentences.join("\n"))
 }
 
 const fn concerns(about: About) -> bool {

@@ -91,11 +91,15 @@ impl From<&Decision> for DecisionDocument {
                 name: accepted.name.clone(),
                 admitted: Some(accepted.into()),
                 refused: None,
+                conflict: None,
+                moved: None,
             },
             Decision::Refused { name, reason } => Self {
                 name: name.clone(),
                 admitted: None,
                 refused: Some(refused(reason)),
+                conflict: None,
+                moved: None,
             },
         }
     }

@@ -165,4 +165,12 @@ pub struct DecisionDocument {
     /// Why it was refused; nothing if it was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<ProblemBody>,
+    /// In a dry run, the flows that a refused one does not fit beside on its usual way,
+    /// though it would with any one of them left out: none, if it does not fit even alone.
+    /// Left out where it fits beside those that there are, or nothing was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<Vec<String>>,
+    /// The flow that goes another way to make room for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<String>,
 }

@@ -73,7 +73,8 @@ pub struct RequirementDocument {
     #[serde(rename = "match", default)]
     pub matching: MatchDocument,
     /// The queue in which it travels: 7 is the most urgent, 0 best effort. If left
-    /// out, 6 with a deadline and 0 without.
+    /// out, 0 without a deadline, and with one 6, or where that is refused the least urgent
+    /// in which the deadline can be kept.
     #[serde(default)]
     pub class: Option<u8>,
     /// How late a frame may be; left out for best effort.
@@ -213,6 +214,7 @@ impl TryFrom<RequirementDocument> for Requirement {
             destinations: document.destinations,
             matching: document.matching.try_into()?,
             class,
+            is_class_free: document.class.is_none() && deadline.is_some(),
             traffic,
             deadline,
             protection: document.protection.try_into()?,

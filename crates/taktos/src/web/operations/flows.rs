@@ -1,13 +1,16 @@
 //! Flows: what was admitted, and requests to admit or to withdraw.
 
+use std::collections::BTreeMap;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{Response, StatusCode};
 use controller::northbound::{
     Asker, Decision, FlowId, FlowSummary, MAX_FLOWS_AT_ONCE, Reply, Request, Requirement,
 };
+use controller::refusal::Refusal;
 
-use super::{About, Operation, done, kept, written};
+use super::{About, Operation, done, kept, room, written};
 use crate::web::body::{self, Raw};
 use crate::web::describe;
 use crate::web::document::flow::{
@@ -19,9 +22,17 @@ use crate::web::problem::{Code, Problem, json};
 use crate::web::query::Query;
 use crate::web::site::Site;
 
-const ADMITTED: [(&str, &str); 2] = [
-    ("dry_run", "say what would be decided, and admit nothing"),
+const ADMITTED: [(&str, &str); 3] = [
+    (
+        "dry_run",
+        "say what would be decided, and which flows a refused one does not fit beside; admit nothing",
+    ),
     ("together", "admit all of them, or none"),
+    (
+        "rearrange",
+        "where one is refused and would not be if another flow went another way, have that go \
+         there, make before break, and admit it then",
+    ),
 ];
 
 /// Returns what can be asked about them.
@@ -98,7 +109,11 @@ async fn admit(
     Raw(body): Raw,
 ) -> Result<Response<Body>, Problem> {
     query.only(&ADMITTED.map(|(name, _)| name))?;
-    let (dry_run, together) = (query.flag("dry_run")?, query.flag("together")?);
+    let [dry_run, together, rearrange] = [
+        query.flag("dry_run")?,
+        query.flag("together")?,
+        query.flag("rearrange")?,
+    ];
     let documents = match body::has_key(&body, "requirements") {
         true => body::parse::<RequirementsDocument>(&body)?.requirements,
         false => vec![body::parse(&body)?],
@@ -106,29 +121,76 @@ async fn admit(
     let about = About(documents.iter().map(|it| it.name.clone()).collect());
     let requirements: Result<Vec<Requirement>, Unusable> =
         documents.into_iter().map(TryInto::try_into).collect();
-    let request = match (dry_run, together) {
-        (false, false) => Request::Admit(requirements?),
-        (false, true) => Request::AdmitTogether(requirements?),
-        (true, false) => Request::WhatIf(requirements?),
-        (true, true) => {
-            let message = "what all of them together would get is not known without admitting them";
-            return Err(Problem::bad("unusable-value", message).help("leave out one of the two"));
+    let requirements = requirements?;
+    let asked = requirements.clone();
+    let request = match (dry_run, together, rearrange) {
+        (false, false, _) => Request::Admit(asked),
+        (false, true, false) => Request::AdmitTogether(asked),
+        (true, false, false) => Request::WhatIf(asked),
+        (true, true, _) | (true, _, true) | (_, true, true) => {
+            let message = "`dry_run`, `together` and `rearrange` cannot be had at once";
+            return Err(Problem::bad("unusable-value", message).help("leave out all but one"));
         }
     };
-    match site.ask(caller.asker, request).await? {
-        Reply::Decisions(decisions) => {
-            let mut response = match dry_run {
-                true => decided(StatusCode::OK, &decisions),
-                false => {
-                    count(&site, &decisions);
-                    decided(StatusCode::CREATED, &decisions)
-                }
-            };
-            response.extensions_mut().insert(about);
-            Ok(response)
-        }
-        _ => Err(Problem::fault()),
+    let Reply::Decisions(mut decisions) = site.ask(caller.asker.clone(), request).await? else {
+        return Err(Problem::fault());
+    };
+    let (mut moved, mut conflicts) = (BTreeMap::new(), BTreeMap::new());
+    if rearrange {
+        moved = make_room(&site, &caller, &requirements, &mut decisions).await?;
     }
+    if dry_run {
+        conflicts = room::conflicts(&site, &caller, &decisions).await?;
+    } else {
+        count(&site, &decisions);
+    }
+    let mut documents: Vec<_> = decisions.iter().map(DecisionDocument::from).collect();
+    for (at, document) in documents.iter_mut().enumerate() {
+        document.moved = moved.remove(&at);
+        document.conflict = conflicts.remove(&at);
+    }
+    let good = match dry_run {
+        true => StatusCode::OK,
+        false => StatusCode::CREATED,
+    };
+    let mut response = decided(good, documents, &decisions);
+    response.extensions_mut().insert(about);
+    Ok(response)
+}
+
+/// Has flows go other ways for those that were refused, and asks for these again. Returns
+/// who has moved, by the place of whom it was for.
+async fn make_room(
+    site: &Site,
+    caller: &Caller,
+    requirements: &[Requirement],
+    decisions: &mut [Decision],
+) -> Result<BTreeMap<usize, String>, Problem> {
+    let mut moved = BTreeMap::new();
+    for (at, (requirement, decision)) in requirements.iter().zip(decisions).enumerate() {
+        let is_short = matches!(
+            decision,
+            Decision::Refused {
+                reason: Refusal::Shortage(_),
+                ..
+            }
+        );
+        if !is_short {
+            continue;
+        }
+        let ask = Request::MakeRoom(requirement.clone());
+        let Reply::RoomMade(Some(who)) = site.ask(caller.asker.clone(), ask).await? else {
+            continue;
+        };
+        moved.insert(at, who);
+        let again = Request::Admit(vec![requirement.clone()]);
+        if let Reply::Decisions(again) = site.ask(caller.asker.clone(), again).await?
+            && let Some(again) = again.into_iter().next()
+        {
+            *decision = again;
+        }
+    }
+    Ok(moved)
 }
 
 fn count(site: &Site, decisions: &[Decision]) {
@@ -142,7 +204,11 @@ fn count(site: &Site, decisions: &[Decision]) {
 
 /// Answers with the decisions: `good` if all are admitted, 200 if some are, and the
 /// status of the first refusal if none is.
-fn decided(good: StatusCode, decisions: &[Decision]) -> Response<Body> {
+fn decided(
+    good: StatusCode,
+    documents: Vec<DecisionDocument>,
+    decisions: &[Decision],
+) -> Response<Body> {
     let refusals = decisions.iter().filter_map(|decision| match decision {
         Decision::Accepted(_) => None,
         Decision::Refused { reason, .. } => Some(reason),
@@ -156,7 +222,7 @@ fn decided(good: StatusCode, decisions: &[Decision]) -> Response<Body> {
         Some(_) => StatusCode::OK,
     };
     let document = DecisionsDocument {
-        decisions: decisions.iter().map(DecisionDocument::from).collect(),
+        decisions: documents,
         error: first.as_ref().filter(|_| none).map(Problem::body),
     };
     let mut response = json(status, &document);

@@ -5,9 +5,12 @@ use serde_json::{Value, json};
 
 use super::super::failure;
 use super::super::flows::time;
-use super::super::sheet::{Head, count, draw, harmless_document};
+use super::super::sheet::{Head, count, draw, harmless, harmless_document};
 use super::Wanted;
 use crate::web::document::{DecisionDocument, DecisionsDocument, RequirementDocument};
+
+/// How many flows of a conflict are named.
+const MOST_NAMED: usize = 6;
 
 /// The decisions on flows, in the order in which they were asked for.
 pub struct Decided {
@@ -101,13 +104,43 @@ fn remarks(remarks: &[Remark]) -> Value {
     remarks.collect()
 }
 
+/// Says what was decided, for whom room was made and who stands in the way.
+fn verdict(decision: &DecisionDocument) -> String {
+    let refused = decision.refused.as_ref().map(failure::refused);
+    let moved = decision.moved.iter().map(|flow| {
+        let flow = harmless(flow);
+        format!("; {flow} goes another way for it")
+    });
+    let conflict = decision
+        .conflict
+        .iter()
+        .map(|flows| match flows.as_slice() {
+            [] => "; on its usual way it does not fit even alone".to_owned(),
+            flows => format!("; on its usual way it does not fit beside {}", named(flows)),
+        });
+    let decided = refused.unwrap_or_else(|| "admitted".to_owned());
+    [decided].into_iter().chain(moved).chain(conflict).collect()
+}
+
+/// Names flows, some of many.
+fn named(flows: &[String]) -> String {
+    let named: Vec<_> = flows
+        .iter()
+        .take(MOST_NAMED)
+        .map(|flow| harmless(flow))
+        .collect();
+    match flows.len().saturating_sub(MOST_NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
 fn row(decision: &DecisionDocument, wanted: &RequirementDocument) -> [String; 6] {
     let deadline = wanted.deadline_ns;
     let admitted = decision.admitted.as_ref();
     let guarantee = admitted.and_then(|it| it.guarantee_ns);
     let slack = deadline.zip(guarantee);
     let slack = slack.map(|(deadline, guarantee)| time(deadline.saturating_sub(guarantee)));
-    let refused = decision.refused.as_ref().map(failure::refused);
     [
         decision.name.clone(),
         deadline.map(time).unwrap_or_default(),
@@ -116,6 +149,6 @@ fn row(decision: &DecisionDocument, wanted: &RequirementDocument) -> [String; 6]
         admitted
             .map(|it| it.route.switches.join(" "))
             .unwrap_or_default(),
-        refused.unwrap_or_else(|| "admitted".to_owned()),
+        verdict(decision),
     ]
 }

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use calculus::admission::{Slowdown, StageId};
 use controller::admission::Place;
 use controller::northbound::{FlowId, Promises};
-use scenario::Scenario;
-
-use super::plan::keeps_budgets;
+use wire::openflow::DatapathId;
 
 /// From so many thousandths of its time on that a processor may have to work, slower
 /// switches are no matter of deadlines any more.
@@ -17,7 +15,7 @@ const NEARLY_ALL: u64 = 900;
 #[derive(Clone, Debug)]
 pub struct Room {
     /// How many times as long as stated processors may take with a flow in time; none
-    /// where flows are promised something at levels of criticality.
+    /// where budgets are fixed, as they are with promises at levels of criticality.
     slowdowns: BTreeMap<FlowId, Slowdown>,
     /// The flow that is late first.
     first: Option<String>,
@@ -37,14 +35,15 @@ pub struct Processor {
 }
 
 impl Room {
-    /// Returns what follows from promises. It takes many times as long as to admit a flow.
+    /// Returns what follows from promises, for switches that have a name. It takes many
+    /// times as long as to admit a flow.
     #[must_use]
-    pub fn of(scenario: &Scenario, promises: &Promises) -> Self {
+    pub fn of(promises: &Promises, name: impl Fn(DatapathId) -> Option<String>) -> Self {
         let ledger = &promises.ledger;
-        // There the time that a change of level takes is part of a promise, and grows too.
-        let slowdowns = match keeps_budgets(scenario) {
-            true => BTreeMap::new(),
-            false => ledger.slowdowns(),
+        // With levels the time that a change takes is part of a promise, and grows too.
+        let slowdowns = match ledger.slowdown() {
+            None => BTreeMap::new(),
+            Some(_) => ledger.slowdowns(),
         };
         let flows = promises.flows.iter();
         let of_flow = flows.filter_map(|flow| Some((flow.id, *slowdowns.get(&flow.reservation)?)));
@@ -54,10 +53,8 @@ impl Room {
             let Place::Switch(datapath) = place else {
                 return None;
             };
-            let mut switches = scenario.switches.iter();
-            let switch = switches.find(|switch| switch.datapath_id == datapath.0)?;
             Some(Processor {
-                switch: switch.name.clone(),
+                switch: name(*datapath)?,
                 busy,
                 without_promise,
             })
@@ -77,6 +74,12 @@ impl Room {
     #[must_use]
     pub fn of_flow(&self, flow: FlowId) -> Option<Slowdown> {
         self.slowdowns.get(&flow).copied()
+    }
+
+    /// Returns the flow that is late first, if one is.
+    #[must_use]
+    pub fn first(&self) -> Option<&str> {
+        self.first.as_deref()
     }
 
     /// Returns how many times as long processors may take with every flow in time.
