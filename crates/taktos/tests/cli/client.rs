@@ -178,6 +178,89 @@ fn decisions_are_listed_with_their_reasons_and_a_refusal_is_the_exit_code() {
 }
 
 #[test]
+fn it_is_said_who_stands_in_the_way_and_who_goes_another_way() {
+    let decided = |name: &str, more: Value| {
+        let refused = json!({"code": "no-room", "message": "link a has no room"});
+        let mut decision = json!({"name": name, "refused": refused});
+        let fields = more.as_object().unwrap().clone();
+        decision.as_object_mut().unwrap().extend(fields);
+        document(&json!({"decisions": [decision]}))
+    };
+    let (question, request) = (
+        "POST /api/v1/flows?dry_run=true",
+        "POST /api/v1/flows?rearrange=true",
+    );
+    let many: Vec<_> = (0..9).map(|n| format!("f{n}\x1b[2J")).collect();
+    let server = Scripted::start([
+        (
+            question,
+            vec![
+                decided("sv", json!({"conflict": many})),
+                decided("sv", json!({"conflict": []})),
+            ],
+        ),
+        (request, vec![decided("sv", json!({"moved": "archive"}))]),
+    ]);
+    let admit = |option: &str| {
+        let flow = [
+            "sv",
+            "--source",
+            "h1",
+            "--destination",
+            "h2",
+            "--rate",
+            "1 Mbit/s",
+        ];
+        let ended = ask(&server, &[&["admit"], &flow[..], &[option]].concat());
+        assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+        ended.stdout
+    };
+
+    let (beside, alone) = (admit("--dry-run"), admit("--dry-run"));
+    let moved = admit("--rearrange");
+
+    assert!(
+        beside.contains("does not fit beside f0\\u{1b}[2J, f1"),
+        "{beside}"
+    );
+    assert!(
+        beside.contains("and 3 more") && !beside.contains('\x1b'),
+        "{beside}"
+    );
+    assert!(alone.contains("does not fit even alone"), "{alone}");
+    assert!(moved.contains("archive goes another way for it"), "{moved}");
+}
+
+#[test]
+fn who_is_late_first_if_switches_are_slower_stands_first() {
+    let room = json!({
+        "slowdown_thousandths": 2_450,
+        "flows": [
+            {"name": "trip", "slowdown_thousandths": 2_450},
+            {"name": "archive", "slowdown_thousandths": 64_000},
+        ],
+        "switches": [
+            {"switch": "s1", "busy_thousandths": 910, "without_promise_thousandths": 700},
+        ],
+        "sentences": ["Every deadline holds up to 2.4.", "Switch s1\x1b[2J is busy."],
+    });
+    let server = Scripted::start([("GET /api/v1/room", vec![document(&room)])]);
+
+    let ended = ask(&server, &["flows", "--room"]);
+
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let (trip, archive) = (ended.stdout.find("2.4x"), ended.stdout.find("\u{2265}64x"));
+    assert!(trip.is_some() && trip < archive, "{}", ended.stdout);
+    assert!(
+        ended.stdout.ends_with("s1\\u{1b}[2J is busy.\n"),
+        "{}",
+        ended.stdout
+    );
+    let both = ask(&server, &["flows", "trip", "--room"]);
+    assert_eq!(both.code, Some(2), "{}", both.stderr);
+}
+
+#[test]
 fn many_flows_are_asked_for_some_at_a_time_and_what_breaks_is_said() {
     let one = json!({"name": "f", "refused": {"code": "no", "message": "no"}});
     let decisions = json!({"decisions": vec![one; 256]});

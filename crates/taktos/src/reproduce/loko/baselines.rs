@@ -11,7 +11,7 @@ use super::super::{Outcome, Progress, Settings};
 use super::setting::FRAME;
 
 /// The frames that a data port can hold, LOKO appendix A.
-const FRAMES_A_PORT: u64 = 3;
+pub(super) const FRAMES_A_PORT: u64 = 3;
 
 /// A device with what the paper prints for it.
 struct Device {

@@ -17,6 +17,9 @@ pub struct Experience {
     /// The share of the burst that is used at the bottleneck, by run, where the
     /// variant has such a sum.
     pub bottleneck_burst: Vec<f64>,
+    /// The share of its rate that is used at the busiest switch when the first request is
+    /// refused, by run; at the end where none is.
+    pub before_refusal: Vec<f64>,
     /// How many requests were refused for their rate.
     pub refused_for_rate: u64,
     /// How many requests were refused for what would have to wait.
@@ -52,14 +55,21 @@ impl Experience {
 
     /// Returns the share of all requests that was accepted.
     pub fn mean_accepted(&self) -> f64 {
-        let runs = u64::try_from(self.accepted.len())
-            .unwrap_or(u64::MAX)
-            .max(1);
-        self.accepted.iter().sum::<f64>() / real(runs)
+        mean(&self.accepted)
+    }
+
+    /// Returns the share of the busiest switch that is used at the first refusal.
+    pub fn mean_before_refusal(&self) -> f64 {
+        mean(&self.before_refusal)
     }
 
     /// Returns the highest sum of rates of any switch in any run.
     pub fn highest_rate(&self) -> f64 {
         self.rates.iter().copied().fold(0.0, f64::max)
     }
+}
+
+fn mean(samples: &[f64]) -> f64 {
+    let count = u64::try_from(samples.len()).unwrap_or(u64::MAX).max(1);
+    samples.iter().sum::<f64>() / real(count)
 }

@@ -18,6 +18,29 @@ struct Plot {
     factor: f64,
 }
 
+/// A mean of all runs, as a share.
+struct Mean {
+    name: &'static str,
+    title: &'static str,
+    y_label: &'static str,
+    of: fn(&Experience) -> f64,
+}
+
+const MEANS: [Mean; 2] = [
+    Mean {
+        name: "fig20-accepted",
+        title: "Accepted requests",
+        y_label: "accepted requests, %",
+        of: Experience::mean_accepted,
+    },
+    Mean {
+        name: "fig20-first-refusal",
+        title: "Use of the busiest switch at the first refusal",
+        y_label: "rate in use, %",
+        of: Experience::mean_before_refusal,
+    },
+];
+
 const PLOTS: [Plot; 4] = [
     Plot {
         name: "accepted",
@@ -53,26 +76,28 @@ pub fn pictures(tried: &[Tried]) -> Vec<Picture> {
             .filter_map(|plot| boxes(tried, plot))
             .map(Picture::Boxes)
     });
-    std::iter::once(Picture::Curves(curves(tried)))
+    MEANS
+        .iter()
+        .map(|mean| Picture::Curves(curves(tried, mean)))
         .chain(boxes)
         .collect()
 }
 
-/// Returns the mean share that each variant accepts.
-fn curves(tried: &[Tried]) -> CurveChart {
+/// Returns a mean over the length of paths, for each variant.
+fn curves(tried: &[Tried], mean: &Mean) -> CurveChart {
     let curve = |tried: &Tried| Curve {
         label: tried.variant.label.to_owned(),
         values: tried
             .lengths
             .iter()
-            .map(|one| for_plot(one.mean_accepted() * 100.0))
+            .map(|one| for_plot((mean.of)(one) * 100.0))
             .collect(),
     };
     CurveChart {
-        name: "fig20-accepted".to_owned(),
-        title: "Accepted requests, mean of all runs".to_owned(),
+        name: mean.name.to_owned(),
+        title: format!("{}, mean of all runs", mean.title),
         x_label: X_LABEL.to_owned(),
-        y_label: "accepted requests, %".to_owned(),
+        y_label: mean.y_label.to_owned(),
         x: LENGTHS
             .map(|length| real(u64::try_from(length).unwrap_or(0)))
             .collect(),

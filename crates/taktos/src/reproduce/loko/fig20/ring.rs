@@ -7,7 +7,7 @@ use scenario::random::Random;
 use units::BitRate;
 
 use super::super::super::amounts::mbps;
-use super::super::setting::FRAME;
+use super::super::setting::{FRAME, zodiac_fx};
 use super::experience::Experience;
 use super::traffic::{Promised, observe};
 use super::variant::Variant;
@@ -75,6 +75,7 @@ pub fn simulate(variant: &Variant, length: usize, runs: u64, seed: u64) -> Exper
         let mut network = network.clone();
         let mut rates = [0; SWITCHES];
         let mut accepted = Vec::new();
+        let mut before_refusal = None;
         for flow in requests(length, run, seed) {
             match network.admit(&flow) {
                 Ok(guarantee) => {
@@ -83,10 +84,17 @@ pub fn simulate(variant: &Variant, length: usize, runs: u64, seed: u64) -> Exper
                     }
                     accepted.push(Promised { flow, guarantee });
                 }
-                Err(Refused::Rate) => experience.refused_for_rate += 1,
-                Err(Refused::Burst) => experience.refused_for_burst += 1,
+                Err(refused) => {
+                    before_refusal = before_refusal.or(Some(busiest(&rates)));
+                    match refused {
+                        Refused::Rate => experience.refused_for_rate += 1,
+                        Refused::Burst => experience.refused_for_burst += 1,
+                    }
+                }
             }
         }
+        let used = before_refusal.unwrap_or_else(|| busiest(&rates));
+        experience.before_refusal.push(used);
         let rates = rates.map(|bps| BitRate::new(bps).map_or(0.0, mbps));
         experience.add(accepted.len(), REQUESTS, &rates, network.bursts());
         if run < OBSERVED_RUNS {
@@ -95,4 +103,10 @@ pub fn simulate(variant: &Variant, length: usize, runs: u64, seed: u64) -> Exper
         }
     }
     experience
+}
+
+/// Returns the share of the rate of a switch that is in use where most is.
+fn busiest(rates: &[u64; SWITCHES]) -> f64 {
+    let most = rates.iter().copied().max().and_then(BitRate::new);
+    most.map_or(0.0, mbps) / mbps(zodiac_fx().service.rate)
 }

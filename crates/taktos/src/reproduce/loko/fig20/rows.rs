@@ -7,11 +7,13 @@ use super::super::setting::zodiac_fx;
 use super::Tried;
 use super::ring::LENGTHS;
 use super::traffic::Seen;
-use super::variant::{self, LOKO, TENFOLD, TENFOLD_DELAY_KEPT};
+use super::variant::{self, LOKO, OURS, TENFOLD, TENFOLD_DELAY_KEPT};
 
 /// The share that the paper's rule accepts at path lengths 0 to 5: S4-9. The paper
 /// shows a plot of it.
 const EXPECTED: [f64; 6] = [0.980, 0.585, 0.307, 0.181, 0.111, 0.079];
+/// The length of paths that the paper calls typical, in links.
+const TYPICAL: usize = 5;
 
 /// Returns all rows.
 pub fn rows(tried: &[Tried]) -> Vec<Row> {
@@ -19,6 +21,7 @@ pub fn rows(tried: &[Tried]) -> Vec<Row> {
     rows.extend(tenfold(&tried[TENFOLD_DELAY_KEPT], &tried[TENFOLD]));
     rows.extend(tried.iter().flat_map(acceptance));
     rows.extend(gains(tried));
+    rows.extend(tried.iter().map(before_refusal));
     rows.extend(tried.iter().flat_map(kept));
     rows
 }
@@ -109,15 +112,22 @@ fn acceptance(tried: &Tried) -> Vec<Row> {
 /// Returns how many times as many flows each variant of ours accepts at paths of
 /// five links, which the paper calls typical.
 fn gains(tried: &[Tried]) -> Vec<Row> {
-    const TYPICAL: usize = 5;
     let loko = tried[LOKO].lengths[TYPICAL].mean_accepted();
-    let ours = tried.iter().skip(TENFOLD + 1);
+    let ours = tried.iter().skip(OURS);
     let row = |tried: &Tried| {
         let times = tried.lengths[TYPICAL].mean_accepted() / loko;
         let name = format!("{}: accepted at path length {TYPICAL}", tried.variant.label);
         Row::new(name, "times Loko's").ours(times)
     };
     ours.map(row).collect()
+}
+
+/// Returns how much of the busiest switch is in use when a variant first refuses a flow.
+fn before_refusal(tried: &Tried) -> Row {
+    let used = tried.lengths[TYPICAL].mean_before_refusal();
+    let label = tried.variant.label;
+    let name = format!("{label}: busiest switch at the first refusal, path length {TYPICAL}");
+    Row::new(name, "%").ours(100.0 * used)
 }
 
 /// Returns the worst that was seen of a variant's promises.
@@ -144,7 +154,7 @@ fn worst(tried: &Tried) -> Seen {
 
 /// Says which promises of ours did not hold when frames were sent.
 pub fn broken(tried: &[Tried]) -> Vec<String> {
-    let ours = tried.iter().skip(TENFOLD + 1);
+    let ours = tried.iter().skip(OURS);
     let broken = ours.filter(|tried| {
         let seen = worst(tried);
         seen.highest > 1.0 || seen.most_held > tried.variant.buffer_frames()

@@ -1,10 +1,13 @@
 //! The ways to decide that are compared.
 
-use calculus::admission::{Ledger, Request, Stage, StageId, Tree, allocate_for_deadlines};
+use calculus::admission::{Ledger, Request, Spare, Stage, StageId, Tree, allocate_for_deadlines};
+use calculus::baselines::qjump::QJump;
+use calculus::baselines::silo::{Port, Silo};
 use calculus::loko::{Allocation, Fraction, SwitchModel, admission};
-use units::{DataSize, Delay};
+use units::{BitRate, DataSize, Delay};
 
 use super::super::super::amounts::bytes;
+use super::super::baselines::FRAMES_A_PORT;
 use super::super::setting::{FRAME, zodiac_fx};
 use super::ring::{Asked, Refused, SWITCHES, requests};
 
@@ -33,6 +36,10 @@ enum Rule {
     LokoTenfoldDelayKept,
     /// Ten times the buffer, and the delay that follows.
     LokoTenfold,
+    /// SILO, which counts the links and leaves the processor out.
+    Silo,
+    /// QJUMP, with a host at every switch.
+    QJump,
     /// Our ledger.
     Taktos(Budgets, Spacing),
 }
@@ -44,6 +51,8 @@ enum Budgets {
     FullRate,
     /// Fitted to flows of the kind that is to come, and to their deadlines.
     ForDeadlines,
+    /// Chosen anew for whoever comes (`admission::fit`).
+    Following,
 }
 
 /// What is known of how close together a switch hands on two frames.
@@ -62,8 +71,14 @@ pub const TENFOLD_DELAY_KEPT: usize = 1;
 /// The same with the delay that follows.
 pub const TENFOLD: usize = 2;
 
+/// The first of ours: those before have rules of others.
+pub const OURS: usize = 5;
+
+/// The rate of every link of a Zodiac FX.
+const LINK: BitRate = BitRate::from_mbps(100);
+
 /// All variants.
-pub const ALL: [Variant; 6] = [
+pub const ALL: [Variant; 9] = [
     Variant {
         name: "fig20a",
         label: "Loko",
@@ -80,6 +95,16 @@ pub const ALL: [Variant; 6] = [
         rule: Rule::LokoTenfold,
     },
     Variant {
+        name: "fig20-silo",
+        label: "Silo (unsound: without the processor)",
+        rule: Rule::Silo,
+    },
+    Variant {
+        name: "fig20-qjump",
+        label: "QJump (unsound: frames do not wait for the processor)",
+        rule: Rule::QJump,
+    },
+    Variant {
         name: "fig20-taktos-budgets",
         label: "Taktos, budgets for deadlines, spacing unknown",
         rule: Rule::Taktos(Budgets::ForDeadlines, Spacing::Unknown),
@@ -93,6 +118,11 @@ pub const ALL: [Variant; 6] = [
         name: "fig20-taktos",
         label: "Taktos, budgets for deadlines, spacing measured",
         rule: Rule::Taktos(Budgets::ForDeadlines, Spacing::Measured),
+    },
+    Variant {
+        name: "fig20-taktos-following",
+        label: "Taktos, budgets that follow the flows, spacing measured",
+        rule: Rule::Taktos(Budgets::Following, Spacing::Measured),
     },
 ];
 
@@ -118,7 +148,7 @@ impl Variant {
     pub fn buffer_frames(&self) -> u64 {
         let frames = zodiac_fx().buffer_frames;
         match self.rule {
-            Rule::Loko | Rule::Taktos(..) => frames,
+            Rule::Loko | Rule::Silo | Rule::QJump | Rule::Taktos(..) => frames,
             Rule::LokoTenfoldDelayKept | Rule::LokoTenfold => frames * MORE_BUFFER,
         }
     }
@@ -131,15 +161,41 @@ impl Variant {
             Rule::Loko => Network::loko(allocation()),
             Rule::LokoTenfoldDelayKept => Network::loko(Allocation { delay, ..tenfold() }),
             Rule::LokoTenfold => Network::loko(tenfold()),
+            Rule::Silo => Network::Silo(Silo::new(vec![
+                Port {
+                    rate: LINK,
+                    buffer: FRAME * FRAMES_A_PORT,
+                };
+                SWITCHES
+            ])),
+            Rule::QJump => Network::QJump {
+                promised: QJump {
+                    hosts: SWITCHES as u64,
+                    frame: FRAME,
+                    link: LINK,
+                    processing: zodiac_fx().processing_time * (length as u64 + 1),
+                },
+                hosts: [0; SWITCHES],
+            },
             Rule::Taktos(budgets, spacing) => Network::Taktos {
-                ledger: Ledger::new(stages(budgets, spacing, length, seed)),
+                ledger: ledger(budgets, spacing, length, seed),
                 rates: [0; SWITCHES],
             },
         }
     }
 }
 
-/// Returns the switches of the ring with their budgets.
+/// Returns our ledger of the ring.
+fn ledger(budgets: Budgets, spacing: Spacing, length: usize, seed: u64) -> Ledger {
+    let stages = stages(budgets, spacing, length, seed);
+    match budgets {
+        Budgets::FullRate | Budgets::ForDeadlines => Ledger::new(stages),
+        Budgets::Following => Ledger::fitted(stages, Spare::None),
+    }
+}
+
+/// Returns the switches of the ring with their budgets, or with the least that they are to
+/// have.
 fn stages(budgets: Budgets, spacing: Spacing, length: usize, seed: u64) -> Vec<Stage> {
     let switch = zodiac_fx();
     let per_frame = switch.service.rate.time_to_send(FRAME);
@@ -150,12 +206,15 @@ fn stages(budgets: Budgets, spacing: Spacing, length: usize, seed: u64) -> Vec<S
             Spacing::Unknown => Delay::ZERO,
             Spacing::Measured => per_frame,
         },
-        budget: allocation().delay,
+        budget: match budgets {
+            Budgets::FullRate | Budgets::ForDeadlines => allocation().delay,
+            Budgets::Following => Delay::ZERO,
+        },
         buffer_frames: Some(switch.buffer_frames),
     };
     let stages = vec![stage; SWITCHES];
     match budgets {
-        Budgets::FullRate => stages,
+        Budgets::FullRate | Budgets::Following => stages,
         Budgets::ForDeadlines => {
             let expected = requests(length, EXPECTED_RUN, seed);
             let expected: Vec<_> = expected.iter().map(request).collect();
@@ -199,6 +258,15 @@ pub enum Network {
         /// What may be used of each switch.
         burst: DataSize,
     },
+    /// As Silo decides.
+    Silo(Silo),
+    /// As QJump decides.
+    QJump {
+        /// What it promises.
+        promised: QJump,
+        /// The sum of rates of each host.
+        hosts: [u64; SWITCHES],
+    },
     /// By our ledger.
     Taktos {
         /// The ledger.
@@ -233,6 +301,21 @@ impl Network {
                     }
                 }
             }
+            Self::Silo(silo) => {
+                let admitted = silo.admit(asked.traffic(), &asked.path);
+                admitted.map_err(|_| Refused::Burst)
+            }
+            Self::QJump { promised, hosts } => {
+                let host = &mut hosts[asked.path[0]];
+                let sum = *host + asked.rate.as_bps();
+                match promised.host_rate() {
+                    Some(most) if sum <= most.as_bps() => {
+                        *host = sum;
+                        Ok(promised.guarantee())
+                    }
+                    Some(_) | None => Err(Refused::Rate),
+                }
+            }
             Self::Taktos { ledger, rates } => admit_to_ledger(ledger, rates, asked),
         }
     }
@@ -246,7 +329,7 @@ impl Network {
                 let share = |at: usize| bytes(loads[at].burst()) / bytes(*burst);
                 Some(std::array::from_fn(share))
             }
-            Self::Taktos { .. } => None,
+            Self::Silo(_) | Self::QJump { .. } | Self::Taktos { .. } => None,
         }
     }
 }
