@@ -111,9 +111,9 @@ pub(super) struct Fit {
 /// Steps in which the largest slowdown is looked for: 64 to the power of 1/1024 is
 /// less than half a percent.
 const STEPS: u32 = 10;
-/// Beyond so many flows on so many stages fewer steps have to do: 64 to the power of
-/// 1/16 is 30 %.
-const MANY: usize = 20_000;
+/// Beyond so many flows times stages fewer steps have to do: 64 to the power of 1/16 is
+/// 30 %.
+const MANY: usize = 2_000_000;
 const FEW_STEPS: u32 = 4;
 /// With more flows it is not looked for what would have been admitted instead.
 const MOST_SEARCHED: usize = 500;
@@ -313,12 +313,25 @@ impl Ledger {
         }
     }
 
-    /// Returns the budgets with which processors may be slowest, from the least.
+    /// Returns the budgets with which processors may be slowest, from the least. Where a
+    /// choice takes long, those with which they may be as slow as with the budgets that
+    /// there are, or else half as much, do.
     fn roomiest(&self, with: &[&Request], least: Grown) -> (Slowdown, Grown) {
+        let takes_long = (self.flows() + with.len()) * self.stages.len() > MANY;
+        if let Some(fit) = &self.fit
+            && takes_long
+            && fit.choices > 0
+        {
+            let half = Slowdown::NONE.between(fit.slowdown);
+            let as_slow = [fit.slowdown, half]
+                .into_iter()
+                .find_map(|slowdown| Some((slowdown, self.least_with(with, slowdown).ok()?)));
+            return as_slow.unwrap_or((Slowdown::NONE, least));
+        }
         if let Ok(grown) = self.least_with(with, Slowdown::MOST) {
             return (Slowdown::MOST, grown);
         }
-        let steps = match (self.flows() + with.len()) * self.stages.len() > MANY * 100 {
+        let steps = match takes_long {
             true => FEW_STEPS,
             false => STEPS,
         };
