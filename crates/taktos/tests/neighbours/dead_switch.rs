@@ -157,6 +157,46 @@ fn no_promise_holds_while_a_switch_on_the_way_is_dead_and_all_do_when_it_is_back
     });
 }
 
+/// What deadlines leave, who stands in the way of a flow, and that nobody moves for one that
+/// would not fit either, as a real controller of real switches answers it.
+#[test]
+fn room_and_conflicts_are_told_of_a_network_that_runs() {
+    let test = "room_and_conflicts_are_told_of_a_network_that_runs";
+    let Some(diamond) = Diamond::or_skip(test) else {
+        return;
+    };
+    diamond.admit();
+    let bench = &diamond.bench;
+    let hosts = MACS.map(|mac| bench.host_named(mac));
+    let asked = json!({
+        "name": "impossible", "source": hosts[0], "destinations": [hosts[1]],
+        "match": {"ipv4_destination": "10.0.0.2", "protocol": "udp", "destination_port": 5_001},
+        "deadline_ns": 1_000, "rate_bps": 100_000, "largest_frame_bytes": 128,
+    });
+
+    let (status, room) = bench.ask("GET", "room", &Value::Null);
+    let (_, question) = bench.ask("POST", "flows?dry_run=true", &asked);
+    let (refused, request) = bench.ask("POST", "flows?rearrange=true", &asked);
+
+    assert_eq!(status, 200, "{room}");
+    assert_eq!(room["flows"][0]["name"], "measurements", "{room}");
+    let factor = room["slowdown_thousandths"].as_u64().unwrap();
+    assert!(factor >= 1_000, "{room}");
+    assert_eq!(room["flows"][0]["slowdown_thousandths"], factor, "{room}");
+    assert_eq!(room["switches"].as_array().unwrap().len(), 4, "{room}");
+    assert_eq!(
+        question["decisions"][0]["conflict"],
+        json!([]),
+        "{question}"
+    );
+    assert!(refused >= 400, "{request}");
+    assert!(request["decisions"][0].get("moved").is_none(), "{request}");
+    assert!(
+        request["decisions"][0].get("refused").is_some(),
+        "{request}"
+    );
+}
+
 /// Returns how the promise of the flow came to stand, one after the other.
 fn promise_changes(events: &[Value]) -> Vec<Value> {
     let changes = events
