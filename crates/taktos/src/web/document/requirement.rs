@@ -342,7 +342,7 @@ impl From<&Requirement> for RequirementDocument {
             source: requirement.source.clone(),
             destinations: requirement.destinations.clone(),
             matching: requirement.matching.into(),
-            class: Some(requirement.class),
+            class: (!requirement.is_class_free).then_some(requirement.class),
             deadline_ns: requirement.deadline.map(|it| it.round_up().as_ns()),
             rate_bps: traffic.rate.as_bps(),
             burst_bytes: Some(traffic.burst.bytes_up()),
@@ -465,6 +465,7 @@ mod tests {
         let written = serde_json::to_value(RequirementDocument::from(&requirement)).unwrap();
 
         assert_eq!(requirement.class, USUAL_CLASS);
+        assert!(requirement.is_class_free);
         assert_eq!(read(written).unwrap(), requirement);
     }
 
