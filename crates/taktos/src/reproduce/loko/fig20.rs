@@ -41,7 +41,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
         .flat_map(|variant| LENGTHS.map(move |length| (variant, length)))
         .collect();
     let mut experiences = side_by_side(&cases, progress, |(variant, length)| {
-        ring::simulate(variant, *length, runs, settings.seed)
+        ring::simulate(variant, *length, variant.runs_of(runs), settings.seed)
     });
     let mut tried = Vec::new();
     for variant in &variant::ALL {

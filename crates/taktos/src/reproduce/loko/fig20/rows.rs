@@ -166,7 +166,8 @@ pub fn broken(tried: &[Tried]) -> Vec<String> {
 /// Returns what is to be known.
 pub fn remarks(runs: u64) -> Vec<String> {
     vec![
-        format!("{runs} runs a path length (the paper: 1000), 100 requests each, the same for every variant."),
+        format!("{runs} runs a path length (the paper: 1000), 100 requests each, the same for every variant; a \
+             fifth of the runs where budgets follow the flows."),
         "Taktos decides for the same switch, the same 9 frames of buffer and the same deadlines, D (l + 1). \
          What it gains has two sources. Budgets for the deadlines: chosen for flows of this kind and another \
          draw of them than the runs that are counted. Spacing: one processor hands on frames no closer together \

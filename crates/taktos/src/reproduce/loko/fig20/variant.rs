@@ -144,6 +144,19 @@ pub fn tenfold() -> Allocation {
 }
 
 impl Variant {
+    /// Returns how many of `runs` are made: to choose budgets for each flow takes long.
+    pub fn runs_of(&self, runs: u64) -> u64 {
+        match self.rule {
+            Rule::Taktos(Budgets::Following, _) => runs.div_ceil(5),
+            Rule::Loko
+            | Rule::LokoTenfoldDelayKept
+            | Rule::LokoTenfold
+            | Rule::Silo
+            | Rule::QJump
+            | Rule::Taktos(Budgets::FullRate | Budgets::ForDeadlines, _) => runs,
+        }
+    }
+
     /// Returns how many frames each switch can hold.
     pub fn buffer_frames(&self) -> u64 {
         let frames = zodiac_fx().buffer_frames;
@@ -350,9 +363,14 @@ fn admit_to_ledger(
             false => Refused::Burst,
         });
     }
+    let deadline = request.deadline;
     let admitted = ledger.admit(request).map_err(|_| Refused::Burst)?;
     for switch in &asked.path {
         rates[*switch] += rate;
     }
-    Ok(admitted.guarantee)
+    // Where budgets follow the flows, guarantees move below the deadline when others come.
+    Ok(match ledger.slowdown() {
+        Some(_) => deadline,
+        None => admitted.guarantee,
+    })
 }
