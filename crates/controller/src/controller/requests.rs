@@ -131,8 +131,7 @@ struct Settled {
 impl Controller {
     pub(super) fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
         if let Some((application, needs)) = self.applications.lack(by, &request) {
-            let reply = Reply::Denied { application, needs };
-            self.outbox.reply(id, reply);
+            self.outbox.reply(id, Reply::Denied { application, needs });
             return;
         }
         if !self.is_answerable(&request) {

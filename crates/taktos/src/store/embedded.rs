@@ -1,7 +1,7 @@
 //! A store in one file beside the program (redb): transactions are all or
 //! nothing, and durable when they are acknowledged.
 //!
-//! What is read is what was written, or an error: every record is [sealed](sealed),
+//! What is read is what was written, or an error: every record is [sealed],
 //! and the store's own check of all pages runs whenever it is opened. A change that
 //! fails closes the file, and the next one opens it again: a disk that was full for
 //! a moment is no end. As nobody knows then what of the change is in the file, the
