@@ -4,6 +4,7 @@ mod card_stamps;
 mod ethtool;
 mod request;
 mod stamping;
+mod steering;
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -23,6 +24,7 @@ use crate::socket::done;
 
 pub use card_stamps::CardStamps;
 pub use stamping::{Stamping, Ways};
+pub use steering::Steering;
 
 const NAME_BYTES: usize = libc::IFNAMSIZ;
 /// The union behind the name in the kernel's `ifreq`.

@@ -1,17 +1,18 @@
 //! The queues of a paced interface: what they hold, in which order they are served,
 //! what they count, and that the interface is given back.
 
-use std::io;
+use std::io::{self, Write};
 
 use lab::veth::Power;
 use linux::discipline::{
     Discipline, Length, PacedLink, PacingError, QUEUES, QueueReader, QueueState, Shape,
 };
-use linux::interface::{self, Interface};
+use linux::interface::{self, Interface, Steering};
 use linux::loan::{Loan, Tags};
 use linux::namespace::Namespace;
 use linux::netlink::{Purpose, Request, attribute};
 use linux::port::{Engine, PacketPort, Port, Sent};
+use linux::scheduling::{self, Placement, Wish};
 use units::BitRate;
 
 use crate::{Plugged, await_some, frame, joined, namespace_or_skip};
@@ -34,7 +35,7 @@ struct Bench {
     far_end: PacketPort,
     reader: QueueReader,
     _paced: PacedLink,
-    _right: Plugged,
+    right: Plugged,
 }
 
 impl Bench {
@@ -52,7 +53,7 @@ impl Bench {
             reader: reader.unwrap(),
             _paced: paced.unwrap(),
             left,
-            _right: right,
+            right,
         })
     }
 
@@ -66,15 +67,16 @@ impl Bench {
 
     /// Waits for the next `count` frames and returns their marks.
     fn marks(&mut self, count: u32) -> Vec<u32> {
-        let mut next = || {
-            await_some("a frame", || {
-                self.far_end.receive(|captured| {
-                    let (_, mark) = captured.frame.whole().unwrap().split_last_chunk().unwrap();
-                    u32::from_be_bytes(*mark)
-                })
-            })
-        };
+        let mut next = || await_some("a frame", || self.mark());
         (0..count).map(|_| next()).collect()
+    }
+
+    /// Returns the mark of the next frame that has arrived.
+    fn mark(&mut self) -> Option<u32> {
+        self.far_end.receive(|captured| {
+            let (_, mark) = captured.frame.whole().unwrap().split_last_chunk().unwrap();
+            u32::from_be_bytes(*mark)
+        })
     }
 
     fn state(&mut self, queue: u8) -> QueueState {
@@ -146,6 +148,43 @@ fn an_urgent_frame_waits_for_no_more_than_what_has_begun() {
     assert_eq!(bench.marks(3), [zero, one, urgent]);
     let lower = (2..7).rev().map(|queue| mark(queue, 0));
     assert_eq!(bench.marks(5), lower.collect::<Vec<_>>());
+}
+
+/// Timers pace a port, and go off on any processor: without steering some dozens of
+/// 100,000 frames are overtaken.
+#[test]
+fn frames_keep_their_order_though_their_sender_changes_its_processor() {
+    const FRAMES: u32 = 100_000;
+    const AT_ONCE: u32 = 8;
+    let test = "frames_keep_their_order_though_their_sender_changes_its_processor";
+    let Some(mut bench) = Bench::new(test, of_frames(FAST, 200)) else {
+        return;
+    };
+    let processors = scheduling::allowed_processors();
+    let far_end = &bench.right.namespace;
+    let steering = far_end.run(|| Steering::to(&named("right"), processors[0]));
+    if let Err(reason) = &steering {
+        let _ = writeln!(io::stderr(), "\nSKIPPED {test}: {reason}\n");
+        return;
+    }
+
+    let mut latest = None;
+    let mut arrived = 0;
+    for (turn, processor) in (0..FRAMES / AT_ONCE).zip(processors.iter().cycle()) {
+        scheduling::apply(Wish {
+            nice: 0,
+            placement: Placement::Only(*processor),
+        });
+        for number in 0..AT_ONCE {
+            bench.port.send(0, &frame(250, turn * AT_ONCE + number));
+        }
+        while let Some(mark) = bench.mark() {
+            assert!(latest < Some(mark), "{mark} came after {latest:?}");
+            latest = Some(mark);
+            arrived += 1;
+        }
+    }
+    assert!(arrived > FRAMES / 10, "{arrived} arrived");
 }
 
 #[test]

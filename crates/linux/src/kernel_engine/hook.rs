@@ -2,7 +2,9 @@
 //!
 //! A port is hung up in three steps: its interface is paced if it has a rate, the
 //! program is put where its frames come in, and a socket is opened by which the core
-//! sends. From the second step on nothing that arrives reaches the network stack of
+//! sends. Timers pace ports, and go off on any processor: so what arrives at a paced
+//! port is [steered](Steering) to one, or frames of a flow might overtake each other
+//! between two switches. From the second step on nothing that arrives reaches the network stack of
 //! this machine: until the switch knows the port, the program drops it.
 
 use std::collections::BTreeMap;
@@ -21,7 +23,7 @@ use crate::bpf::program::Program;
 use crate::discipline::paced_link::Pacing;
 use crate::discipline::{self, Discipline, Length, PacedLink, PacingError, QueueReader, Shape};
 use crate::hold::Hold;
-use crate::interface::Interface;
+use crate::interface::{Interface, Steering};
 use crate::port::KernelPort;
 use std::os::fd::AsFd;
 
@@ -46,6 +48,8 @@ pub struct Manner {
     pub discipline: Discipline,
     /// How much one queue of such a port holds.
     pub queue: Length,
+    /// Which processor goes on with what arrives there: wherever it was sent, if none.
+    pub processor: Option<usize>,
 }
 
 impl Manner {
@@ -54,6 +58,7 @@ impl Manner {
         preference: Preference::Best,
         discipline: Discipline::Auto,
         queue: Length::Frames(QUEUE_FRAMES),
+        processor: None,
     };
 }
 
@@ -92,6 +97,8 @@ pub(crate) struct Hung {
     paced: Option<PacedLink>,
     /// Tells what the queues did, if it is paced.
     queues: Option<QueueReader>,
+    /// Keeps frames in their order, if it is paced and the kernel lets us.
+    steering: Option<io::Result<Steering>>,
     carried: Carried,
 }
 
@@ -115,10 +122,15 @@ impl Hung {
     /// Returns where the program is and what paces the port, in words.
     pub(crate) fn describe(&self) -> String {
         let place = self.attachment.hook();
-        match self.paced.as_ref().map(PacedLink::pacing) {
-            Some(pacing) => format!("{place}; {pacing}"),
-            None => format!("{place}"),
-        }
+        let pacing = match self.paced.as_ref().map(PacedLink::pacing) {
+            Some(pacing) => format!("; {pacing}"),
+            None => String::new(),
+        };
+        let order = match &self.steering {
+            Some(Err(reason)) => format!("; frames may overtake each other: {reason}"),
+            Some(Ok(_)) | None => String::new(),
+        };
+        format!("{place}{pacing}{order}")
     }
 }
 
@@ -199,6 +211,8 @@ impl Hook {
             }
             Some(Pacing::Nothing | Pacing::NothingThere) | None => (0, None),
         };
+        let processor = self.manner.processor.filter(|_| class != 0);
+        let steering = processor.map(|processor| Steering::to(interface, processor));
         let carried = Carried {
             interface: index,
             class,
@@ -207,6 +221,7 @@ impl Hook {
             attachment,
             paced,
             queues,
+            steering,
             carried,
         };
         let port = KernelPort::open(index).map_err(PlugError::Socket)?;

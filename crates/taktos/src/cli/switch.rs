@@ -244,6 +244,7 @@ fn kernel_plan(arguments: &Switch) -> KernelPlan {
         },
         manner: Manner {
             discipline: arguments.discipline,
+            processor: linux::scheduling::dedicated_processor(),
             ..Manner::BEST
         },
         ring_bytes: RING_BYTES,

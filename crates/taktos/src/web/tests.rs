@@ -399,3 +399,30 @@ fn is_valid(description: &Value, schema: &Value, document: &Value) {
         .collect();
     assert!(wrong.is_empty(), "{document}: {wrong:?}");
 }
+
+/// Whatever stands in the documents as something to send is read, and refused for the
+/// network alone, if at all: this one has neither its hosts nor levels of criticality.
+#[test]
+fn what_the_documents_send_is_understood() {
+    let bed = Bed::shared();
+    let sent = |text: &'static str, begins| {
+        let blocks = text.split("```json\n").skip(1);
+        let blocks = blocks.map(|rest| rest.split_once("```").unwrap().0);
+        blocks.filter(move |block| block.starts_with(begins))
+    };
+    let flows = sent(include_str!("../../../../docs/rest.md"), "{\"name\"");
+    let flows = flows.map(|body| ("/api/v1/flows", body));
+    let intents = sent(include_str!("../../../../docs/intents.md"), "{ \"intents\"");
+    let intents = intents.map(|body| ("/api/v1/intents", body));
+    let asked: Vec<_> = flows.chain(intents).collect();
+
+    assert!(asked.len() >= 2);
+    for (path, body) in asked {
+        let answer = bed.ask("POST", path, body);
+
+        assert!(
+            [201, 404, 422].contains(&answer.status),
+            "{body}: {answer:?}"
+        );
+    }
+}

@@ -11,6 +11,7 @@
 
 mod controller;
 mod dead_switch;
+mod documents;
 mod encrypted;
 mod faucet;
 mod mininet;
