@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// Python environments, by their lists in `neighbours/`.
 const ENVIRONMENTS: [&str; 3] = ["faucet", "open61850", "os-ken"];
 /// Programs, with arguments that try them out, and the Debian package of each.
-const PROGRAMS: [(&str, &[&str], &str); 8] = [
+const PROGRAMS: [(&str, &[&str], &str); 9] = [
     ("ip", &["-V"], "iproute2"),
     ("mn", &["--version"], "mininet"),
     ("ovs-vswitchd", &["--version"], "openvswitch-switch"),
@@ -21,6 +21,7 @@ const PROGRAMS: [(&str, &[&str], &str); 8] = [
         "openvswitch-testcontroller",
     ),
     ("ping", &["-V"], "iputils-ping"),
+    ("prometheus", &["--version"], "prometheus"),
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
     ("tshark", &["--version"], "tshark"),
 ];

@@ -145,6 +145,8 @@ pub struct Counters {
     pub messages: u64,
     /// Messages that could not.
     pub bad_messages: u64,
+    /// Frames that switches handed over.
+    pub packet_ins: u64,
     /// Frames beyond the budget of their class at their switch.
     pub punts_dropped: u64,
     /// Frames of hosts that would have been flooded, beyond the budget of their

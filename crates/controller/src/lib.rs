@@ -32,6 +32,7 @@
 //! | [`routes`] | how are known hosts connected before they send? |
 //! | [`forwarding`] | what if nobody has asked for a flow? |
 //! | [`applications`] | who may ask what? |
+//! | [`telemetry`] | what have ports and flows carried? |
 //!
 //! # Left out
 //!
@@ -73,6 +74,7 @@ pub mod rules;
 mod search;
 pub mod session;
 pub mod store;
+pub mod telemetry;
 pub mod transition;
 pub mod unpromised;
 mod version10;

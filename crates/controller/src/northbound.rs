@@ -29,6 +29,7 @@ pub use promise::{Cause, Promise, PromiseState};
 pub use settings::{Settings, SettingsChange};
 pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ use calculus::admission::{FrameBucket, Ledger};
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::DatapathId;
+use wire::openflow::multipart::{PortStatistics, TableStatistics};
 
 use crate::admission::{Place, ReservationId};
 use crate::budgets::Fitted;
@@ -45,6 +47,7 @@ use crate::modes::ModalFlow;
 use crate::place::{LinkEnds, PortId};
 pub use crate::punts::{ClassCount, FrameClass};
 use crate::refusal::Refusal;
+use crate::telemetry::FlowCount;
 use crate::view::View;
 
 /// The most destinations of one flow.
@@ -269,6 +272,14 @@ pub struct SwitchStatistics {
     pub datapath: DatapathId,
     /// The frames that it has handed over since it is connected, by class.
     pub frames: Vec<ClassCount>,
+    /// How many entries it should have.
+    pub wanted_entries: usize,
+    /// What it last said of its ports.
+    pub ports: Vec<PortStatistics>,
+    /// What it last said of its tables.
+    pub tables: Vec<TableStatistics>,
+    /// What it last said of the entries of flows, by the flow.
+    pub flows: BTreeMap<FlowId, FlowCount>,
 }
 
 /// Whether a requirement is met.

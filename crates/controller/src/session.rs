@@ -23,6 +23,7 @@ use wire::openflow10;
 
 use crate::mastery::{self, Claim};
 use crate::punts::Punts;
+use crate::telemetry::Telemetry;
 use crate::version10::Translator;
 use crate::view::{Carrier, MAX_PORTS, Port};
 
@@ -135,6 +136,8 @@ pub struct Session {
     bad_messages: u32,
     /// The frames that the switch has handed over.
     pub punts: Punts,
+    /// What the switch last said of itself.
+    pub telemetry: Telemetry,
 }
 
 impl Session {
@@ -150,6 +153,7 @@ impl Session {
             state: State::Hello,
             bad_messages: 0,
             punts: Punts::new(now),
+            telemetry: Telemetry::default(),
         }
     }
 

@@ -31,6 +31,7 @@ use crate::clock;
 use crate::privilege;
 use crate::scheduling::{self, Wish};
 use crate::stream::Stream;
+use crate::time_histogram::TimeHistogram;
 use crate::waker::Waker;
 use doorway::{Doorway, Knock};
 use store_keeper::{Kept, StoreKeeper};
@@ -135,6 +136,7 @@ pub struct Desk {
     requests: Sender<Asked>,
     waker: Waker,
     asked: Arc<AtomicU64>,
+    packet_in_times: Arc<TimeHistogram>,
 }
 
 /// A question, by whom it is asked, and by which its reply is known.
@@ -147,6 +149,14 @@ impl Desk {
         let id = self.next_id();
         self.ask_as(id, by, request);
         id
+    }
+
+    /// Returns how long frames that switches hand over take in the controller: from when
+    /// they were read until all that follows from what was read with them has been
+    /// written or queued.
+    #[must_use]
+    pub fn packet_in_times(&self) -> &TimeHistogram {
+        &self.packet_in_times
     }
 
     /// Returns a name for a question that nobody has used.
@@ -204,6 +214,8 @@ impl ControllerHandle {
             waker: waker.clone(),
         };
         let (should_stop, own_waker) = (Arc::clone(&stop), waker.clone());
+        let packet_in_times = Arc::new(TimeHistogram::default());
+        let times = Arc::clone(&packet_in_times);
         let thread = thread::Builder::new().name("controller".to_owned());
         let thread = thread.spawn(move || {
             scheduling::apply(wish);
@@ -218,6 +230,7 @@ impl ControllerHandle {
                 waker: own_waker,
                 spoken_to: BTreeSet::new(),
                 room: vec![0; CHUNK_BYTES],
+                packet_in_times: times,
             };
             while !should_stop.load(Ordering::Relaxed) {
                 carried.turn();
@@ -227,6 +240,7 @@ impl ControllerHandle {
             requests,
             waker: waker.clone(),
             asked: Arc::default(),
+            packet_in_times,
         };
         Ok(Self {
             side_entrance,
@@ -290,6 +304,7 @@ struct Loop {
     /// The connections for which something was queued and not yet sent.
     spoken_to: BTreeSet<ConnectionId>,
     room: Vec<u8>,
+    packet_in_times: Arc<TimeHistogram>,
 }
 
 impl Loop {
@@ -356,7 +371,8 @@ impl Loop {
     /// Hands over what a switch has said; what it is answered is sent at once.
     fn hear(&mut self, connection: ConnectionId, bytes: &[u8]) {
         let input = Input::Received { connection, bytes };
-        self.controller.handle(clock::now(), input);
+        let (read, before) = (clock::now(), self.controller.counters().packet_ins);
+        self.controller.handle(read, input);
         while let Some(output) = self.controller.poll() {
             match output {
                 Output::Send {
@@ -380,6 +396,11 @@ impl Loop {
                     &self.tell,
                 ),
             }
+        }
+        let packet_ins = self.controller.counters().packet_ins - before;
+        if packet_ins > 0 {
+            let took = clock::now().saturating_since(read);
+            self.packet_in_times.add(packet_ins, took);
         }
     }
 

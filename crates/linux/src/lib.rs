@@ -35,6 +35,7 @@
 //! | [`controller_loop`] | the controller, its connections and its store |
 //! | [`packet_loop`] | all switches of the process, on one thread |
 //! | [`sender`] | a host's way through its queueing discipline |
+//! | [`time_histogram`] | how often something took how long |
 //! | [`departures`] | a way onto a link that says when each frame left |
 
 pub mod arrivals;
@@ -77,5 +78,6 @@ pub mod stall;
 pub mod stamps;
 pub mod stream;
 pub mod tap;
+pub mod time_histogram;
 pub mod usage;
 mod waker;

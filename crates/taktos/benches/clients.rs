@@ -82,6 +82,7 @@ fn start(switches: TcpListener) -> io::Result<(JoinHandle<()>, SocketAddr)> {
         gate: Gate::Loopback,
         tls: None,
         audit: None,
+        store: None,
     };
     let programs = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let web = Web::start(programs, handle.desk(), &config, terms)?;

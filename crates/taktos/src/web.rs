@@ -56,6 +56,8 @@ pub struct Terms {
     pub tls: Option<Arc<ServerConfig>>,
     /// The file for the audit log, if it outlives the program.
     pub audit: Option<PathBuf>,
+    /// The file in which the controller keeps what outlives it, if there is one.
+    pub store: Option<PathBuf>,
 }
 
 /// The interface of a controller that runs. It ends when this value does.
@@ -82,7 +84,9 @@ impl Web {
     ) -> io::Result<Self> {
         let names = Names::of(config);
         let audit = Audit::open(terms.audit);
-        let site = Arc::new(Inside::new(desk, names, terms.id, terms.gate, audit));
+        let mut inside = Inside::new(desk, names, terms.id, terms.gate, audit);
+        inside.store = terms.store;
+        let site = Arc::new(inside);
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let runtime = Builder::new_multi_thread()

@@ -26,6 +26,7 @@ const FLOODS_REST_A_SWITCH: Duration = Duration::from_us(100);
 impl Controller {
     /// Takes a frame that a switch handed over.
     pub(super) fn punted(&mut self, slot: Slot, datapath: DatapathId, packet_in: &PacketIn<'_>) {
+        self.counters.packet_ins += 1;
         let Some(input) = packet_in.in_port() else {
             return;
         };

@@ -2,13 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::desired::{Outcome, Subject};
+use wire::openflow::multipart::{FlowStatistics, MultipartReply, MultipartRequest, RequestBody};
+use wire::openflow::{DatapathId, PortNumber, TransactionId};
+
+use crate::audit::Scope;
+use crate::desired::{Form, Outcome, Subject};
 use crate::flows::Flow;
 use crate::northbound::{
     Accepted, Asker, Cover, FlowId, FlowSummary, Permission, PromisedFlow, Promises, Protection,
     Reply, RequestId, Route, Statistics, SwitchStatistics, Topology,
 };
 use crate::path::Tree;
+use crate::session::Slot;
+use crate::telemetry::MAX_ENTRIES;
 use crate::view::{Carrier, Control};
 
 use super::Controller;
@@ -131,21 +137,79 @@ impl Controller {
         }
     }
 
-    pub(super) fn statistics(&self) -> Statistics {
+    /// Returns what was counted, and asks switches what they have counted since.
+    pub(super) fn statistics(&mut self) -> Statistics {
         let mut all = self.punts;
         let mut switches = Vec::new();
         for (_, session) in self.sessions.iter() {
             all.add(&session.punts);
+            let telemetry = &session.telemetry;
             switches.extend(session.datapath().map(|datapath| SwitchStatistics {
                 datapath,
                 frames: session.punts.counts().collect(),
+                wanted_entries: self.desired.count(datapath),
+                ports: telemetry.ports.said.clone(),
+                tables: telemetry.tables.said.clone(),
+                flows: telemetry.flows.said.clone(),
             }));
         }
         switches.sort_by_key(|switch| switch.datapath);
+        self.ask_for_counts();
         Statistics {
             counters: self.counters,
             frames: all.counts().collect(),
             switches,
         }
+    }
+
+    /// Asks switches what they have counted. Those of version 1.0 are not asked: their
+    /// translator knows no such question.
+    fn ask_for_counts(&mut self) {
+        let wide: Vec<_> = self.sessions.ready().collect();
+        for (datapath, slot) in wide {
+            let entries = self.desired.count(datapath);
+            let is_narrow = self.sessions.narrow().contains(&slot);
+            let session = self.sessions.get_mut(slot).filter(|_| !is_narrow);
+            let Some(session) = session else {
+                continue;
+            };
+            let telemetry = &mut session.telemetry;
+            if !telemetry.is_due(self.now) {
+                continue;
+            }
+            let out = self.outbox.to(slot);
+            let mut ask = |question| {
+                let transaction = self.confirmations.transaction();
+                MultipartRequest::new(question).emit(transaction, out);
+                transaction
+            };
+            let ports = ask(RequestBody::PortStatistics(PortNumber::ANY));
+            telemetry.ports.expect(ports);
+            telemetry.tables.expect(ask(RequestBody::Table));
+            if entries <= MAX_ENTRIES {
+                let ours = ask(RequestBody::Flow(Scope::Ours.question()));
+                telemetry.flows.expect(ours);
+            }
+        }
+    }
+
+    /// Takes a part of what a switch has counted. Returns whether it was asked for that.
+    pub(super) fn counts_reported(
+        &mut self,
+        slot: Slot,
+        datapath: DatapathId,
+        transaction: TransactionId,
+        reply: &MultipartReply<'_>,
+    ) -> bool {
+        let desired = &self.desired;
+        let flow_of = |entry: &FlowStatistics<'_>| {
+            let place = Form::read(entry).ok()?.place();
+            match desired.get(datapath, place)?.subject {
+                Subject::Flow(flow) | Subject::Levels(flow) => Some(flow),
+                _ => None,
+            }
+        };
+        let session = self.sessions.get_mut(slot);
+        session.is_some_and(|it| it.telemetry.take(transaction, reply, flow_of))
     }
 }

@@ -232,7 +232,9 @@ impl Controller {
             Message::RoleReply(said) => self.role_said(slot, datapath, *said),
             Message::MultipartReply(reply) if self.mode_reported(datapath, reply) => {}
             Message::MultipartReply(reply) => {
-                self.reported(datapath, header.transaction, reply);
+                if !self.counts_reported(slot, datapath, header.transaction, reply) {
+                    self.reported(datapath, header.transaction, reply);
+                }
             }
             Message::Hello(_)
             | Message::EchoRequest(_)

@@ -17,6 +17,7 @@ mod protection;
 mod routes;
 mod rules;
 mod settings;
+mod telemetry;
 mod together;
 mod version10;
 

@@ -206,6 +206,7 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
     let terms = Terms {
         id: arguments.id.clone(),
         audit: data.as_ref().map(Data::audit),
+        store: data.as_ref().map(Data::store_file),
         ..terms
     };
     let handle = start(doors.take_plain(), config.clone(), data)?;

@@ -4,15 +4,12 @@
 
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use axum::http::StatusCode;
+use linux::time_histogram::TimeHistogram;
+use units::Duration;
 
-/// The upper ends of the parts in which times are counted, in microseconds.
-const TIMES_US: [u64; 12] = [
-    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_500_000, 10_000_000,
-];
-const US_PER_SECOND: f64 = 1e6;
+const NS_PER_SECOND: f64 = 1e9;
 
 /// What is counted of each operation.
 #[derive(Debug)]
@@ -31,8 +28,7 @@ struct Meter {
     name: &'static str,
     /// By hundreds of the status: 2xx, 3xx, 4xx, 5xx.
     answers: [AtomicU64; 4],
-    times: [AtomicU64; TIMES_US.len()],
-    microseconds: AtomicU64,
+    times: TimeHistogram,
 }
 
 impl Meters {
@@ -58,11 +54,7 @@ impl Meters {
         };
         let hundreds = usize::from(status.as_u16() / 100).clamp(2, 5) - 2;
         add(&meter.answers[hundreds], 1);
-        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        add(&meter.microseconds, us);
-        if let Some(part) = TIMES_US.iter().position(|end| us <= *end) {
-            add(&meter.times[part], 1);
-        }
+        meter.times.add(1, took);
     }
 
     /// Counts decisions on requirements.
@@ -120,31 +112,10 @@ impl Meters {
             "From the head of a request to its answer.",
         );
         for meter in &self.operations {
-            let all: u64 = meter.answers.iter().map(load).sum();
-            if all > 0 {
-                meter.write_times(page, all);
+            if meter.times.counted().count > 0 {
+                page.times(&format!("operation=\"{}\"", meter.name), &meter.times);
             }
         }
-    }
-}
-
-impl Meter {
-    fn write_times(&self, page: &mut Page, all: u64) {
-        let name = self.name;
-        let mut below = 0;
-        for (end, count) in TIMES_US.iter().zip(&self.times) {
-            below += load(count);
-            let end = *end as f64 / US_PER_SECOND;
-            let labels = format!("_bucket{{operation=\"{name}\",le=\"{end}\"}}");
-            page.line(&labels, below);
-        }
-        page.line(
-            &format!("_bucket{{operation=\"{name}\",le=\"+Inf\"}}"),
-            all.max(below),
-        );
-        let seconds = load(&self.microseconds) as f64 / US_PER_SECOND;
-        page.line(&format!("_sum{{operation=\"{name}\"}}"), seconds);
-        page.line(&format!("_count{{operation=\"{name}\"}}"), all.max(below));
     }
 }
 
@@ -174,6 +145,23 @@ impl Page {
         self.line("", value);
     }
 
+    /// Adds the lines of a histogram, in seconds, with these labels.
+    pub fn times(&mut self, labels: &str, times: &TimeHistogram) {
+        let counted = times.counted();
+        let (comma, braced) = match labels.is_empty() {
+            true => ("", String::new()),
+            false => (",", format!("{{{labels}}}")),
+        };
+        for (end, count) in counted.up_to {
+            let end = seconds(end);
+            self.line(&format!("_bucket{{{labels}{comma}le=\"{end}\"}}"), count);
+        }
+        let all = counted.count;
+        self.line(&format!("_bucket{{{labels}{comma}le=\"+Inf\"}}"), all);
+        self.line(&format!("_sum{braced}"), seconds(counted.total));
+        self.line(&format!("_count{braced}"), all);
+    }
+
     /// Returns the page.
     #[must_use]
     pub fn text(self) -> String {
@@ -184,6 +172,19 @@ impl Page {
         let written = self.text.write_fmt(arguments);
         written.expect("memory takes every text");
     }
+}
+
+/// Returns a text as the value of a label: a flow may have any name.
+#[must_use]
+pub fn label(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    escaped.replace('\n', "\\n")
+}
+
+/// Returns a time as Prometheus has it.
+#[must_use]
+pub fn seconds(time: Duration) -> f64 {
+    time.as_ns() as f64 / NS_PER_SECOND
 }
 
 fn add(counter: &AtomicU64, more: u64) {
@@ -202,9 +203,9 @@ mod tests {
     fn times_add_up_from_part_to_part() {
         let meters = Meters::new(&["show-topology", "list-flows"]);
         for us in [50, 300, 300, 60_000_000] {
-            meters.answered(0, StatusCode::OK, Duration::from_micros(us));
+            meters.answered(0, StatusCode::OK, Duration::from_us(us));
         }
-        meters.answered(0, StatusCode::NOT_FOUND, Duration::from_micros(1));
+        meters.answered(0, StatusCode::NOT_FOUND, Duration::from_us(1));
 
         let mut page = Page::default();
         meters.write(&mut page);

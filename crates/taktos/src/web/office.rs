@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use controller::northbound::{Asker, Reply, Request, RequestId};
 use linux::controller_loop::Desk;
+use linux::time_histogram::TimeHistogram;
 use tokio::sync::oneshot;
 
 use super::problem::Problem;
@@ -36,6 +37,12 @@ impl Office {
             desk,
             waiters: Arc::default(),
         }
+    }
+
+    /// Returns how long frames that switches hand over take in the controller.
+    #[must_use]
+    pub fn packet_in_times(&self) -> &TimeHistogram {
+        self.desk.packet_in_times()
     }
 
     /// Asks the controller and waits for its answer. What may answer any request

@@ -1,6 +1,7 @@
 //! What all requests share.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -36,6 +37,8 @@ pub struct Inside {
     pub audit: Audit,
     /// What is counted.
     pub meters: Meters,
+    /// The file of the controller's store, if there is one.
+    pub store: Option<PathBuf>,
     /// What the controller is called.
     pub id: String,
     /// Since when it runs, in nanoseconds since the beginning of 1970.
@@ -75,6 +78,7 @@ impl Inside {
             gate,
             audit,
             meters: Meters::new(&operations),
+            store: None,
             id,
             since_ns: WallTime::now().as_ns(),
             names,

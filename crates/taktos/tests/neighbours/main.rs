@@ -22,6 +22,7 @@ mod os_ken;
 mod ovs_ofctl;
 mod process_bus;
 mod process_bus_live;
+mod prometheus;
 #[path = "../site/mod.rs"]
 mod site;
 mod two_controllers;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub use mode::FakeMode;
 use switch::Said;
-pub use switch::{FakeEntry, FakeSwitch, Habits};
+pub use switch::{ENTRY_PACKETS, FakeEntry, FakeSwitch, Habits, carried};
 
 use controller::config::{
     Config, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,

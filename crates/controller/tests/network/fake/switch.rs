@@ -8,7 +8,7 @@ use units::Duration;
 use wire::ethernet::{Header, MacAddress};
 use wire::openflow::multipart::{
     AggregateStatistics, FlowStatistics, FlowStatisticsRequest, MultipartReply, MultipartType,
-    ReplyBody, ReplyWriter, RequestBody,
+    PortStatistics, ReplyBody, ReplyWriter, RequestBody, TableStatistics,
 };
 use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::taktos::Question;
@@ -22,8 +22,13 @@ use wire::openflow::{
 use super::description;
 use super::mode::FakeMode;
 
+/// How many frames every entry says that it has matched.
+pub const ENTRY_PACKETS: u64 = 7;
+
 #[derive(Default)]
 pub struct FakeSwitch {
+    /// How often it was asked what its ports have carried.
+    pub asked_for_counts: usize,
     pub connection: Option<ConnectionId>,
     /// The generation of the last election of a master.
     pub generation: Option<u64>,
@@ -179,7 +184,7 @@ impl FakeSwitch {
     }
 
     fn answer(
-        &self,
+        &mut self,
         question: &RequestBody<'_>,
         transaction: TransactionId,
         bytes: &[u8],
@@ -213,6 +218,20 @@ impl FakeSwitch {
                     bytes: 0,
                     flows,
                 });
+                MultipartReply::new(body).emit(transaction, answers);
+            }
+            RequestBody::PortStatistics(_) => {
+                self.asked_for_counts += 1;
+                let ports: Vec<_> = self.ports.keys().map(|port| carried(*port)).collect();
+                let body = ReplyBody::PortStatistics(Sequence::of(&ports));
+                MultipartReply::new(body).emit(transaction, answers);
+            }
+            RequestBody::Table => {
+                let table = TableStatistics {
+                    entries: u32::try_from(self.entries.len()).unwrap(),
+                    ..TableStatistics::default()
+                };
+                let body = ReplyBody::Table(Sequence::of(std::slice::from_ref(&table)));
                 MultipartReply::new(body).emit(transaction, answers);
             }
             RequestBody::Experimenter(asked) => match &self.mode {
@@ -419,9 +438,18 @@ fn statistics<'a>(entry: &'a FakeEntry, instructions: &'a [Instruction<'a>]) -> 
         hard_timeout_s: 0,
         flags: FlowModFlags::NONE,
         cookie: entry.cookie,
-        packets: 0,
+        packets: ENTRY_PACKETS,
         bytes: 0,
         matching: Sequence::of(&entry.matching),
         instructions: Instructions::of(instructions),
+    }
+}
+
+/// Returns what a port says that it has carried.
+pub fn carried(port: u32) -> PortStatistics {
+    PortStatistics {
+        port: PortNumber(port),
+        sent_packets: u64::from(port) * 100,
+        ..PortStatistics::default()
     }
 }

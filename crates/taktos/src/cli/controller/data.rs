@@ -136,7 +136,7 @@ impl Data {
     ///
     /// If it is something else or damaged, or another program uses it.
     pub fn store(&self) -> Result<EmbeddedStore, DataError> {
-        EmbeddedStore::open(&self.folder.join(STORE)).map_err(|error| match error {
+        EmbeddedStore::open(&self.store_file()).map_err(|error| match error {
             EmbeddedStoreError::Damaged(what) => {
                 let folder = self.folder.clone();
                 DataError::Damaged { folder, what }
@@ -179,6 +179,12 @@ impl Data {
             lost: salvage.lost,
             damaged,
         })
+    }
+
+    /// Returns where the store is.
+    #[must_use]
+    pub fn store_file(&self) -> PathBuf {
+        self.folder.join(STORE)
     }
 
     /// Returns where the audit log is.

@@ -82,6 +82,7 @@ impl Programs {
             },
             tls,
             audit: None,
+            store: None,
         })
     }
 

@@ -109,7 +109,8 @@ pub async fn attend(State(post): State<Post>, mut request: Request, next: Next) 
         }
         post.note(by, path, &response);
     }
-    let (status, took) = (response.status(), began.elapsed());
+    let took = units::Duration::from_ns(began.elapsed().as_nanos().try_into().unwrap_or(u64::MAX));
+    let status = response.status();
     post.site.meters.answered(post.number, status, took);
     response
 }

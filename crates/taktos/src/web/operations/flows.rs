@@ -69,7 +69,11 @@ async fn look(site: &Site, caller: &Caller) -> Result<Bytes, Problem> {
 }
 
 /// Returns all flows, asked for in parts: the network does not wait for a long list.
-async fn flows(site: &Site, caller: &Caller) -> Result<Vec<FlowSummary>, Problem> {
+///
+/// # Errors
+///
+/// If the controller does not answer, or not this caller.
+pub async fn flows(site: &Site, caller: &Caller) -> Result<Vec<FlowSummary>, Problem> {
     let most = MAX_FLOWS_AT_ONCE;
     let (mut all, mut after) = (Vec::new(), FlowId(0));
     loop {

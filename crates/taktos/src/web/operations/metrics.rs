@@ -1,10 +1,16 @@
 //! What Prometheus reads.
 
+mod promised;
+mod switches;
+
+use std::fs;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
 use controller::northbound::{Reply, Request, Topology};
 
+use super::flows::flows;
 use super::statistics::statistics;
 use super::{Operation, texted};
 use crate::web::document::{CountersDocument, StatisticsDocument};
@@ -28,13 +34,17 @@ async fn show(State(site): State<Site>, caller: Caller) -> Result<Response<Body>
         Reply::Topology(topology) => topology,
         _ => return Err(Problem::fault()),
     };
-    let statistics = statistics(&site, &caller).await?;
-    let statistics = site.names.statistics(&statistics);
+    let counted = statistics(&site, &caller).await?;
+    let statistics = site.names.statistics(&counted);
+    let flows = flows(&site, &caller).await?;
     let mut page = Page::default();
     write_topology(&mut page, topology);
     write_counters(&mut page, &statistics.counters);
     write_frames(&mut page, &statistics);
+    switches::write(&mut page, &counted.switches, &site.names);
+    promised::write(&mut page, &flows, &counted.switches);
     write_interface(&mut page, &site);
+    write_store(&mut page, &site);
     site.meters.write(&mut page);
     Ok(texted(page.text(), KIND))
 }
@@ -118,13 +128,15 @@ fn write_frames(page: &mut Page, statistics: &StatisticsDocument) {
     }
 }
 
-fn write_interface(page: &mut Page, site: &Site) {
-    page.single(
-        "taktos_ready",
-        "gauge",
-        "1 once all that the store kept is known.",
-        u64::from(site.is_ready()),
+/// Writes down how frames fare in the controller, and how its store does.
+fn write_store(page: &mut Page, site: &Site) {
+    page.begin(
+        "taktos_packet_in_duration_seconds",
+        "histogram",
+        "How long frames that switches handed over took, from when the controller read them \
+         until all that follows was written or queued.",
     );
+    page.times("", site.office.packet_in_times());
     page.single(
         "taktos_store_failing",
         "gauge",
@@ -136,6 +148,27 @@ fn write_interface(page: &mut Page, site: &Site) {
         "counter",
         "How often the store could not keep what was asked for.",
         site.store_failures(),
+    );
+    let Some(store) = &site.store else {
+        return;
+    };
+    if let Ok(file) = fs::metadata(store) {
+        let help = "The size of the store's file.";
+        page.single("taktos_store_bytes", "gauge", help, file.len());
+    }
+    if let Ok(disk) = rustix::fs::statvfs(store) {
+        let help = "How much more the disk of the store holds.";
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        page.single("taktos_store_free_bytes", "gauge", help, free);
+    }
+}
+
+fn write_interface(page: &mut Page, site: &Site) {
+    page.single(
+        "taktos_ready",
+        "gauge",
+        "1 once all that the store kept is known.",
+        u64::from(site.is_ready()),
     );
     page.single(
         "taktos_http_requests_waiting",

@@ -48,6 +48,7 @@ impl Names {
         let Counters {
             messages,
             bad_messages,
+            packet_ins,
             punts_dropped,
             floods_dropped,
             stations_displaced,
@@ -60,6 +61,7 @@ impl Names {
             counters: CountersDocument {
                 messages,
                 bad_messages,
+                packet_ins,
                 punts_dropped,
                 floods_dropped,
                 stations_displaced,

@@ -60,6 +60,7 @@ impl Bed {
             gate,
             tls: None,
             audit: None,
+            store: None,
         };
         let web = Web::start(listener, handle.desk(), &config, terms).unwrap();
         let (address, stop) = (web.address(), Arc::new(AtomicBool::new(false)));

@@ -1,0 +1,212 @@
+//! What a switch last said of its ports, its tables, and the flows that cross it.
+//!
+//! It is asked when somebody wants to know, and no more often than every
+//! [`ASKED_EVERY`]: who asks gets what was said last, and the switch is asked anew. A
+//! network that nobody watches is asked nothing.
+
+use std::collections::BTreeMap;
+
+use units::{Duration, Instant};
+use wire::openflow::multipart::{
+    FlowStatistics, MultipartReply, PortStatistics, ReplyBody, TableStatistics,
+};
+use wire::openflow::{PortNumber, TransactionId};
+
+use crate::northbound::FlowId;
+
+/// The least time between two questions.
+pub const ASKED_EVERY: Duration = Duration::from_secs(1);
+/// The most ports of a switch of which something is kept.
+pub const MAX_PORTS: usize = 1_024;
+/// The most tables: all that there can be.
+pub const MAX_TABLES: usize = 255;
+/// Switches with more entries are not asked for those of flows.
+pub const MAX_ENTRIES: usize = 1 << 14;
+
+/// What a switch has carried for a flow, by all of its entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowCount {
+    /// Frames.
+    pub packets: u64,
+    /// Their bytes, as the switch counts them.
+    pub bytes: u64,
+}
+
+/// What a switch said last.
+#[derive(Debug, Default)]
+pub struct Telemetry {
+    asked_at: Option<Instant>,
+    /// Its ports.
+    pub ports: Answer<Vec<PortStatistics>>,
+    /// Its tables.
+    pub tables: Answer<Vec<TableStatistics>>,
+    /// What it has carried for flows.
+    pub flows: Answer<BTreeMap<FlowId, FlowCount>>,
+}
+
+/// The answer to one question, which may come in parts.
+#[derive(Debug, Default)]
+pub struct Answer<T> {
+    /// By what its parts are known.
+    transaction: Option<TransactionId>,
+    /// What has arrived of it.
+    begun: T,
+    /// The last that was whole.
+    pub said: T,
+}
+
+impl<T: Default> Answer<T> {
+    /// Waits for the answer to a question, and for no earlier one.
+    pub fn expect(&mut self, transaction: TransactionId) {
+        self.transaction = Some(transaction);
+        self.begun = T::default();
+    }
+
+    /// Returns what to add a part to, if the part belongs to this answer.
+    fn part(&mut self, transaction: TransactionId) -> Option<&mut T> {
+        (self.transaction == Some(transaction)).then_some(&mut self.begun)
+    }
+
+    fn finish(&mut self) {
+        self.transaction = None;
+        self.said = std::mem::take(&mut self.begun);
+    }
+}
+
+impl Telemetry {
+    /// Tells whether the switch is to be asked anew, and notes that it is.
+    pub fn is_due(&mut self, now: Instant) -> bool {
+        let is_due = self
+            .asked_at
+            .is_none_or(|at| now.saturating_since(at) >= ASKED_EVERY);
+        if is_due {
+            self.asked_at = Some(now);
+        }
+        is_due
+    }
+
+    /// Takes a part of an answer. `flow_of` tells whose an entry is. Returns whether it
+    /// was an answer to one of these questions.
+    pub fn take(
+        &mut self,
+        transaction: TransactionId,
+        reply: &MultipartReply<'_>,
+        flow_of: impl Fn(&FlowStatistics<'_>) -> Option<FlowId>,
+    ) -> bool {
+        match &reply.body {
+            ReplyBody::PortStatistics(ports) => {
+                let Some(begun) = self.ports.part(transaction) else {
+                    return false;
+                };
+                let room = MAX_PORTS - begun.len();
+                let real = |port: &PortStatistics| port.port <= PortNumber::MAX;
+                let ports = ports.iter().map_while(Result::ok).filter(real);
+                begun.extend(ports.take(room));
+                if !reply.more {
+                    self.ports.finish();
+                }
+            }
+            ReplyBody::Table(tables) => {
+                let Some(begun) = self.tables.part(transaction) else {
+                    return false;
+                };
+                let room = MAX_TABLES - begun.len();
+                begun.extend(tables.iter().map_while(Result::ok).take(room));
+                if !reply.more {
+                    self.tables.finish();
+                }
+            }
+            ReplyBody::Flow(entries) => {
+                let Some(begun) = self.flows.part(transaction) else {
+                    return false;
+                };
+                for entry in entries.iter().map_while(Result::ok) {
+                    if let Some(flow) = flow_of(&entry) {
+                        let count = begun.entry(flow).or_default();
+                        count.packets = count.packets.saturating_add(entry.packets);
+                        count.bytes = count.bytes.saturating_add(entry.bytes);
+                    }
+                }
+                if !reply.more {
+                    self.flows.finish();
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port(number: u32, sent_packets: u64) -> PortStatistics {
+        PortStatistics {
+            port: PortNumber(number),
+            sent_packets,
+            ..PortStatistics::default()
+        }
+    }
+
+    /// Hands an answer over as a switch writes it, in parts.
+    fn answer(telemetry: &mut Telemetry, transaction: u32, parts: &[&[PortStatistics]]) -> bool {
+        let mut is_taken = true;
+        for (at, part) in parts.iter().enumerate() {
+            let reply = MultipartReply {
+                more: at + 1 < parts.len(),
+                body: ReplyBody::PortStatistics(wire::openflow::Sequence::of(part)),
+            };
+            is_taken &= telemetry.take(TransactionId(transaction), &reply, |_| None);
+        }
+        is_taken
+    }
+
+    #[test]
+    fn an_answer_counts_once_it_is_whole() {
+        let mut telemetry = Telemetry::default();
+        telemetry.ports.expect(TransactionId(7));
+
+        assert!(answer(&mut telemetry, 7, &[&[port(1, 10)], &[port(2, 20)]]));
+        assert_eq!(telemetry.ports.said, [port(1, 10), port(2, 20)]);
+
+        telemetry.ports.expect(TransactionId(8));
+        let ports = [port(1, 11)];
+        let reply = MultipartReply {
+            more: true,
+            body: ReplyBody::PortStatistics(wire::openflow::Sequence::of(&ports)),
+        };
+        assert!(telemetry.take(TransactionId(8), &reply, |_| None));
+        assert_eq!(telemetry.ports.said, [port(1, 10), port(2, 20)]);
+    }
+
+    #[test]
+    fn what_was_not_asked_for_counts_nothing() {
+        let mut telemetry = Telemetry::default();
+        assert!(!answer(&mut telemetry, 0, &[&[port(1, 10)]]));
+
+        telemetry.ports.expect(TransactionId(7));
+        assert!(answer(&mut telemetry, 7, &[&[port(1, 10)]]));
+        assert!(!answer(&mut telemetry, 7, &[&[port(1, 99)]]));
+        assert_eq!(telemetry.ports.said, [port(1, 10)]);
+    }
+
+    #[test]
+    fn a_switch_keeps_no_more_ports_than_it_may() {
+        let mut telemetry = Telemetry::default();
+        let ports: Vec<_> = (1..=900).map(|number| port(number, 1)).collect();
+        telemetry.ports.expect(TransactionId(7));
+
+        assert!(answer(&mut telemetry, 7, &[&ports, &ports]));
+        assert_eq!(telemetry.ports.said.len(), MAX_PORTS);
+    }
+
+    #[test]
+    fn a_switch_is_asked_no_more_often_than_it_may_be() {
+        let mut telemetry = Telemetry::default();
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+
+        let asked = [5, 6, 1_004, 1_005, 1_006].map(|ms| telemetry.is_due(at(ms)));
+        assert_eq!(asked, [true, false, false, true, false]);
+    }
+}
