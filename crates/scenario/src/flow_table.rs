@@ -71,6 +71,46 @@ pub struct Options {
     pub receivers: Vec<String>,
     /// Of a substation description with several sub-networks, the one to read.
     pub sub_network: Option<String>,
+    /// Where all this is said.
+    pub said: Said,
+}
+
+/// Where options are said: a mistake names them as they are spelt there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Said {
+    /// In `[[import]]` of a scenario.
+    #[default]
+    InScenario,
+    /// On the command line of `taktos admit --from`.
+    OnCommandLine,
+}
+
+/// What a file may leave open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Deadline,
+    Mode,
+    Source,
+    Receivers,
+    SubNetwork,
+}
+
+impl Said {
+    /// Returns the name of an option.
+    fn name(self, open: Open) -> &'static str {
+        match (self, open) {
+            (Self::InScenario, Open::Deadline) => "deadline",
+            (Self::InScenario, Open::Mode) => "mode",
+            (Self::InScenario, Open::Source) => "from",
+            (Self::InScenario, Open::Receivers) => "to",
+            (Self::InScenario, Open::SubNetwork) => "sub_network",
+            (Self::OnCommandLine, Open::Deadline) => "--deadline",
+            (Self::OnCommandLine, Open::Mode) => "--mode",
+            (Self::OnCommandLine, Open::Source) => "--source",
+            (Self::OnCommandLine, Open::Receivers) => "--destination",
+            (Self::OnCommandLine, Open::SubNetwork) => "--sub-network",
+        }
+    }
 }
 
 /// The flows of a file.

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::flow_table::csv::Row;
+use crate::flow_table::{Open, Options, Said};
 use crate::mistake::{Mistake, nearest};
 use crate::problem::{Place, Problems};
 use crate::shape::list;
@@ -155,6 +156,8 @@ pub(super) struct Columns {
     pub(super) unread: Vec<String>,
     /// Where the header stands.
     place: Place,
+    /// Where options are said.
+    said: Said,
 }
 
 /// A column of a table.
@@ -169,12 +172,14 @@ pub(super) struct Column {
 
 impl Columns {
     /// Reads the header of a table; reports columns that mean the same.
-    pub(super) fn read(header: &Row<'_>, mode: Option<&str>, problems: &mut Problems) -> Self {
+    pub(super) fn read(header: &Row<'_>, options: &Options, problems: &mut Problems) -> Self {
+        let mode = options.mode.as_deref();
         let start = header.fields.first().map_or(0, |field| field.place.start);
         let end = header.fields.last().map_or(0, |field| field.place.end);
         let mut columns = Self {
             count: header.fields.len(),
             place: start..end.max(start),
+            said: options.said,
             ..Self::default()
         };
         let mut places: BTreeMap<Meaning, Place> = BTreeMap::new();
@@ -224,7 +229,8 @@ impl Columns {
             .iter()
             .find_map(|unread| self.mode_of(unread, &names));
         let similar = similar.map(|(unread, mode)| {
-            format!("`{unread}` looks like it, for the mode `{mode}`: choose it with `mode`; ")
+            let option = self.said.name(Open::Mode);
+            format!("`{unread}` looks like it, for the mode `{mode}`: choose it with `{option}`; ")
         });
         let resembling = || {
             let unread = self.unread.iter();

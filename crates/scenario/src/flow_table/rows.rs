@@ -5,7 +5,7 @@ use units::{BitRate, DataSize, Delay, Duration, ParseQuantityError};
 use super::columns::{Columns, Meaning};
 use super::csv::Row;
 use super::row_traffic::{Kind, RowTraffic};
-use super::{GOOSE, ImportedFlow, Matching, Options, SAMPLED_VALUES};
+use super::{GOOSE, ImportedFlow, Matching, Open, Options, SAMPLED_VALUES};
 use crate::class::DEFAULT_CLASSES;
 use crate::limits::MOST_RECEIVERS;
 use crate::mistake::quote;
@@ -200,8 +200,9 @@ impl<'r, 'a> Cells<'r, 'a> {
         }
         let deadline = self.time(Meaning::Deadline)?.or(options.deadline);
         let missing = || {
-            let help = "fill in its deadline, or give one for all as `deadline`";
-            Flaw::new("it has no deadline", help)
+            let option = options.said.name(Open::Deadline);
+            let help = format!("fill in its deadline, or give one for all as `{option}`");
+            Flaw::new("it has no deadline", &help)
         };
         deadline.map(Some).ok_or_else(missing)
     }

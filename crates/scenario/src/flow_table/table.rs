@@ -10,7 +10,7 @@ use super::columns::{Columns, Meaning};
 use super::csv::{Row, Rows};
 use super::flow_names::FlowNames;
 use super::rows::{Cells, Flaw};
-use super::{FlowSet, ImportedFlow, Options, Remark};
+use super::{FlowSet, ImportedFlow, Open, Options, Remark};
 use crate::ScenarioError;
 use crate::limits::{LONGEST_FILE, MOST_FLOWS, MOST_RECEIVERS};
 use crate::mistake::{Mistake, quote};
@@ -50,7 +50,7 @@ fn read_rows(text: &str, options: &Options, problems: &mut Problems) -> Option<F
             return None;
         }
     };
-    let columns = Columns::read(&header, options.mode.as_deref(), problems);
+    let columns = Columns::read(&header, options, problems);
     require(&columns, options, problems);
     if !problems.is_empty() {
         return None;
@@ -63,15 +63,17 @@ fn read_rows(text: &str, options: &Options, problems: &mut Problems) -> Option<F
 
 /// Reports columns without which no row is a flow.
 fn require(columns: &Columns, options: &Options, problems: &mut Problems) {
+    let name = |open| options.said.name(open);
     let names = [Meaning::Name, Meaning::VirtualLink];
     columns.require("what a flow is called", &names, "", problems);
     if options.source.is_none() {
-        let otherwise = "; or give the sender of all as `source`";
-        columns.require("who sends", &[Meaning::Source], otherwise, problems);
+        let otherwise = format!("; or give the sender of all as `{}`", name(Open::Source));
+        columns.require("who sends", &[Meaning::Source], &otherwise, problems);
     }
     if options.receivers.is_empty() {
-        let otherwise = "; or give the receivers of all as `receivers`";
-        columns.require("who receives", &[Meaning::Receivers], otherwise, problems);
+        let option = name(Open::Receivers);
+        let otherwise = format!("; or give the receivers of all as `{option}`");
+        columns.require("who receives", &[Meaning::Receivers], &otherwise, problems);
     }
     let sizes = [
         Meaning::Frame,
@@ -89,12 +91,13 @@ fn require(columns: &Columns, options: &Options, problems: &mut Problems) {
     columns.require("how often a flow sends", &times, "", problems);
     if options.deadline.is_none() {
         let best_effort = [Meaning::Deadline, Meaning::Kind, Meaning::Priority];
-        let otherwise = "; or give the deadline of all as `deadline`";
+        let option = name(Open::Deadline);
+        let otherwise = format!("; or give the deadline of all as `{option}`");
         if !best_effort.iter().any(|meaning| columns.has(*meaning)) {
             columns.require(
                 "how late a frame may be",
                 &[Meaning::Deadline],
-                otherwise,
+                &otherwise,
                 problems,
             );
         }

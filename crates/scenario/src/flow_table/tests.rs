@@ -135,6 +135,36 @@ fn missing_columns_are_all_named_with_what_would_be_right() {
     assert_eq!(found.len(), 4);
 }
 
+/// What is given beside a file has one name in a scenario and another at a command.
+#[test]
+fn options_are_named_as_they_are_written_where_they_are_missing() {
+    let table = "flow,message_bytes,period_lo_ms\n";
+    let named = |said| {
+        let options = Options {
+            said,
+            ..Options::default()
+        };
+        mistakes(table, &options).join("\n")
+    };
+    let (scenario, command) = (named(Said::InScenario), named(Said::OnCommandLine));
+
+    for (key, option) in [
+        ("`from`", "`--source`"),
+        ("`to`", "`--destination`"),
+        ("`mode`", "`--mode`"),
+        ("as `deadline`", "as `--deadline`"),
+    ] {
+        assert!(
+            scenario.contains(key) && !scenario.contains(option),
+            "{scenario}"
+        );
+        assert!(
+            command.contains(option) && !command.contains(key),
+            "{command}"
+        );
+    }
+}
+
 #[test]
 fn columns_of_a_mode_are_read_in_that_mode() {
     let table = "flow,src,dst,period_lo_ms,period_hi_ms,priority_lo,priority_hi,message_bytes\n\

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::de::DeTable;
 use units::Duration;
 
-use crate::flow_table::{self, FlowSet, ImportedFlow, Options};
+use crate::flow_table::{self, FlowSet, ImportedFlow, Options, Said};
 use crate::format::FLOW_IMPORT;
 use crate::mistake::{Mistake, quote};
 use crate::problem::{Place, Problems};
@@ -256,6 +256,7 @@ impl Import<'_, '_> {
             source: owned("from"),
             receivers: receivers.map(|(name, _)| name.to_owned()).collect(),
             sub_network: owned("sub_network"),
+            said: Said::InScenario,
         }
     }
 

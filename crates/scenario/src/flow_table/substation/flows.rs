@@ -19,7 +19,8 @@ use crate::flow::{
 };
 use crate::flow_table::flow_names::FlowNames;
 use crate::flow_table::{
-    DEFAULT_FREQUENCY_HZ, FlowSet, GOOSE, ImportedFlow, Matching, Options, Remark, SAMPLED_VALUES,
+    DEFAULT_FREQUENCY_HZ, FlowSet, GOOSE, ImportedFlow, Matching, Open, Options, Remark,
+    SAMPLED_VALUES,
 };
 use crate::limits::{MOST_FLOWS, MOST_RECEIVERS};
 use crate::mistake::quote;
@@ -92,6 +93,10 @@ fn thousandths(text: &str) -> Option<u64> {
 }
 
 impl<'d> Description<'d, '_> {
+    fn name(&self, open: Open) -> &'static str {
+        self.options.said.name(open)
+    }
+
     /// Notes what was assumed of the description as a whole.
     fn note_whole(&self, root: Element<'d>, set: &mut FlowSet) {
         if self.options.deadline.is_none() {
@@ -104,7 +109,7 @@ impl<'d> Description<'d, '_> {
                 root,
                 "deadlines",
                 &reason,
-                "give `deadline` for another",
+                &format!("give `{}` for another", self.name(Open::Deadline)),
                 set,
             );
         }
@@ -115,8 +120,8 @@ impl<'d> Description<'d, '_> {
                 .map(|name| format!("`{}`", quote(name)))
                 .collect();
             let reason = format!("the flows of all are read: {}", names.join(", "));
-            let help = "give `sub_network` for one of them";
-            self.assume(root, "sub-networks", &reason, help, set);
+            let help = format!("give `{}` for one of them", self.name(Open::SubNetwork));
+            self.assume(root, "sub-networks", &reason, &help, set);
         }
         for access_point in &self.communication.redundant {
             let ied = attribute(*access_point, "iedName");
@@ -266,7 +271,8 @@ impl<'d> Description<'d, '_> {
         for further in fitting {
             let network = quote(further.sub_network);
             let reason = format!("it publishes in sub-network `{network}`, too");
-            let help = "give `sub_network` to ask for that one instead".to_owned();
+            let option = self.name(Open::SubNetwork);
+            let help = format!("give `{option}` to ask for that one instead");
             self.leave_out(further.element, &label(block.key), (reason, help), set);
         }
         Ok(*first)

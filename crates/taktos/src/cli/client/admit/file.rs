@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use scenario::flow_table::{self, FlowSet, ImportedFlow, LONGEST_DESCRIPTION, Options, Remark};
+use scenario::flow_table::{
+    self, FlowSet, ImportedFlow, LONGEST_DESCRIPTION, Options, Remark, Said,
+};
 use units::{DataSize, Duration};
 
 use super::super::super::exit::Exit;
@@ -68,6 +70,7 @@ pub fn read(path: &Path, arguments: &Admit) -> Result<Wanted, Exit> {
         source: arguments.source.clone(),
         receivers: arguments.destination.clone(),
         sub_network: arguments.file.sub_network.clone(),
+        said: Said::OnCommandLine,
     };
     let name = path.display().to_string();
     let set = flow_table::read(&name, &text, &options).map_err(|error| text_file::show(&error))?;
