@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod event_stream;
+mod trust;
 pub mod watcher;
 
 use std::io;
@@ -19,10 +20,12 @@ use serde_json::Value;
 use thiserror::Error;
 use ureq::http::request::Builder;
 use ureq::http::{HeaderValue, Method, Request, Response, StatusCode, header};
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{Connector, TcpConnector};
 use ureq::{Agent, AsSendBody, Body, BodyReader, RequestExt};
 
 use access::Access;
+use trust::Enciphering;
 
 use crate::web::document::{ProblemBody, ProblemDocument};
 
@@ -95,12 +98,7 @@ impl Controller {
     /// Returns the controller to which `access` leads. Nothing is sent yet.
     #[must_use]
     pub fn new(access: Access) -> Self {
-        let certificates = access.authorities.iter();
-        let certificates = certificates.map(|it| Certificate::from_der(it).to_owned());
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::from(certificates))
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .build();
+        let connector = TcpConnector::default().chain(Enciphering::trusting(&access.authorities));
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -112,10 +110,9 @@ impl Controller {
             .timeout_connect(Some(CONNECT_PATIENCE))
             .timeout_per_read(Some(ANSWER_PATIENCE))
             .timeout_per_write(Some(ANSWER_PATIENCE))
-            .tls_config(tls)
             .build();
         Self {
-            agent: config.into(),
+            agent: Agent::with_parts(config, connector, DefaultResolver::default()),
             access: Arc::new(access),
         }
     }
