@@ -165,6 +165,8 @@ pub struct View {
     by_name: BTreeMap<String, HostId>,
     by_attachment: BTreeSet<(PortId, HostId)>,
     by_address: BTreeMap<IpAddr, HostId>,
+    /// The ends of links that are not up and may be there, and when that was last likely.
+    suspected: BTreeMap<PortId, Instant>,
     edition: u64,
 }
 
@@ -367,10 +369,14 @@ impl View {
         match record.index_of(port.number) {
             Ok(index) => {
                 let known = &mut record.ports[index];
+                let is_back = known.carrier == Carrier::Down && port.carrier == Carrier::Up;
                 known.mac = port.mac;
                 known.carrier = port.carrier;
-                let link = known.link.filter(|_| port.carrier == Carrier::Down)?;
-                self.lose(now, link).then_some(link)
+                let link = known.link?;
+                if is_back {
+                    self.suspect(now, link);
+                }
+                (port.carrier == Carrier::Down && self.lose(now, link)).then_some(link)
             }
             Err(index) if record.ports.len() < MAX_PORTS => {
                 record.ports.insert(index, Port { link: None, ..port });
@@ -432,8 +438,36 @@ impl View {
             record.carrier = Carrier::Down;
             record.since = now;
             self.edition += 1;
+            self.suspect(now, link);
         }
         was_up
+    }
+
+    /// Notes that a link that is not up may be there all the same. Returns whether nobody
+    /// thought so.
+    pub fn suspect(&mut self, now: Instant, link: LinkId) -> bool {
+        let mut is_new = false;
+        for end in self.links[link.index()].ends.both() {
+            if self.port(end).is_some_and(|port| port.link == Some(link)) {
+                is_new |= self.suspected.insert(end, now).is_none();
+            }
+        }
+        is_new
+    }
+
+    /// Suspects no more what nothing was heard of since `limit`. Returns whether there was
+    /// something.
+    pub fn trust(&mut self, limit: Instant) -> bool {
+        let before = self.suspected.len();
+        self.suspected.retain(|_, since| *since >= limit);
+        self.suspected.len() < before
+    }
+
+    /// Returns whether a port leads to no switch as far as anybody knows: not over a link
+    /// that is up, nor over one that was lost, or is not believed, and may be there.
+    #[must_use]
+    pub fn is_edge(&self, port: PortId) -> bool {
+        self.is_access(port) && !self.suspected.contains_key(&port)
     }
 
     /// Returns the links that are up and of which a direction was last
@@ -509,6 +543,7 @@ impl View {
     fn join(&mut self, now: Instant, end: PortId, link: LinkId) -> Option<LinkId> {
         self.edition += 1;
         self.detach_all(end);
+        self.suspected.remove(&end);
         let switch = self.switch(end.datapath)?;
         let port = self.switches[switch.index()].port_mut(end.port)?;
         let before = port.link.replace(link).filter(|before| *before != link)?;

@@ -111,7 +111,14 @@ impl Controller {
             }
             return;
         }
-        if !self.is_believed(LinkEnds::new(from, to)) {
+        let ends = LinkEnds::new(from, to);
+        if !self.is_believed(ends) {
+            // One that was there before carries frames, whatever is thought of it.
+            if let Some(link) = self.view.link(ends)
+                && self.view.suspect(self.now, link)
+            {
+                self.follow_links();
+            }
             return;
         }
         match self.view.confirm(self.now, from, to) {

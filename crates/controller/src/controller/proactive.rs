@@ -172,7 +172,7 @@ impl Controller {
                     .iter()
                     .filter(|port| port.carrier == Carrier::Up);
                 let ports = up.map(|port| PortId::new(switch.datapath, port.number));
-                let access = ports.filter(|port| self.view.is_access(*port));
+                let access = ports.filter(|port| self.view.is_edge(*port));
                 let openings = Openings {
                     trunks: BTreeSet::new(),
                     access: access.map(|port| port.port).collect(),

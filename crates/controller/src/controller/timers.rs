@@ -132,6 +132,9 @@ impl Controller {
             return;
         };
         let limit = Instant::from_ns(limit);
+        if self.view.trust(limit) {
+            self.follow_links();
+        }
         let silent: Vec<LinkId> = self.view.silent_since(limit).collect();
         for link in silent {
             if self.is_unheard(self.view.links()[link.index()].ends) {

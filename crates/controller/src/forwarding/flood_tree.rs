@@ -15,7 +15,7 @@ use crate::view::{Carrier, Switch, SwitchId, View};
 /// The ports of one switch with links.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FloodPorts {
-    /// Those that lead to no switch, and those whose link is on the tree.
+    /// Those that lead to no switch as far as is known, and those whose link is on the tree.
     pub(super) open: Vec<PortNumber>,
     /// Those that lead to a switch.
     pub(super) trunks: Vec<PortNumber>,
@@ -38,7 +38,8 @@ impl FloodPorts {
             if is_trunk {
                 trunks.push(port.number);
             }
-            if !is_trunk || is_on_tree(port.number) {
+            let is_edge = view.is_edge(PortId::new(switch.datapath, port.number));
+            if is_edge || is_trunk && is_on_tree(port.number) {
                 open.push(port.number);
             }
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use controller::northbound::{ApplicationKind, ClassCount, FrameClass, Manifest, Statistics};
 use controller::{Event, Reply, Request};
+use proptest::prelude::*;
 use units::Duration;
 use wire::ethernet::{EtherType, Header, MacAddress};
 use wire::openflow::PortNumber;
@@ -107,6 +108,83 @@ fn a_link_that_flaps_is_left_alone_until_it_has_stayed() {
     assert_eq!((losses, told, held), (7, 1, 3));
     assert_eq!(reached, BTreeMap::from([(4, 1)]));
     assert_eq!(network.topology().links, 4);
+}
+
+/// A link that is not believed carries frames all the same: floods keep off it.
+#[test]
+fn nothing_is_flooded_over_a_link_that_flaps_and_is_left_alone() {
+    let mut network = forwarding(&RING);
+
+    for _ in 0..10 {
+        network.cut(1, 2);
+        network.heal(1, 2);
+        network.pass(Duration::from_ms(100));
+    }
+
+    assert_eq!(network.topology().links, 4);
+    assert_reached_once(&mut network, 1);
+}
+
+/// A host in the place of a switch is reached once nothing was heard of the switch.
+#[test]
+fn a_host_in_the_place_of_a_switch_is_flooded_to_after_a_while() {
+    let mut network = forwarding(&RING);
+    network.cut(1, 2);
+    network.pass(Duration::from_secs(1));
+
+    // Both ends have a carrier again, of whoever is there.
+    for end in fake::link(1, 2).both() {
+        network.plug(end, true);
+    }
+    network.pass(Duration::from_secs(10));
+
+    let at = fake::port(1, 2);
+    let before = network.sent.get(&at).copied();
+    assert_reached_once(&mut network, 3);
+    assert_eq!(
+        network.sent.get(&at).copied(),
+        Some(before.unwrap_or(0) + 1)
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever links do, whatever is flooded arrives no more than once.
+    #[test]
+    fn what_is_flooded_arrives_once_in_any_order_of_what_links_do(
+        steps in prop::collection::vec((0..5_usize, any::<bool>(), 1..2_000_u64), 1..40),
+    ) {
+        let mut network = forwarding(&RING);
+        for (link, is_cut, ms) in steps {
+            let (one, other) = RING[link];
+            match is_cut {
+                true => network.cut(one, other),
+                false => network.heal(one, other),
+            }
+            network.pass(Duration::from_ms(ms));
+            let host = 1 + u64::try_from(link).unwrap();
+            let reached = network.ask_for_address(host, host);
+            prop_assert!(reached.values().all(|times| *times == 1), "{reached:?}");
+        }
+    }
+}
+
+/// Returns a network whose frames reactive forwarding forwards.
+fn forwarding(links: &[(u64, u64)]) -> Network {
+    let mut network = Network::with(5, links, |config| {
+        config.applications = vec![Manifest::built_in(ApplicationKind::ReactiveForwarding)];
+    });
+    network.connect_all();
+    network
+}
+
+/// Has a host ask for an address: that reaches every other one, once.
+#[track_caller]
+fn assert_reached_once(network: &mut Network, host: u64) {
+    let others = (1..=5).filter(|other| *other != host);
+    let once: BTreeMap<u64, usize> = others.map(|other| (other, 1)).collect();
+    assert_eq!(network.ask_for_address(host, host), once);
 }
 
 /// Two hosts that pass probes on to each other are no link.

@@ -69,6 +69,8 @@ pub struct Network {
     /// frames travelled in, since the last trace began.
     reached: BTreeMap<u64, usize>,
     queues: BTreeSet<u32>,
+    /// How many frames of hosts left by each port.
+    pub sent: BTreeMap<PortId, usize>,
     /// The probe that last left by each port.
     pub probes: BTreeMap<PortId, Vec<u8>>,
     next_connection: u64,
@@ -106,6 +108,7 @@ impl Network {
             travelling: VecDeque::new(),
             reached: BTreeMap::new(),
             queues: BTreeSet::new(),
+            sent: BTreeMap::new(),
             probes: BTreeMap::new(),
             next_connection: 0,
             next_request: 0,
@@ -459,6 +462,8 @@ impl Network {
         let (header, _) = Header::parse(frame).unwrap();
         if header.destination == MacAddress::NEAREST_BRIDGE {
             self.probes.insert(out, frame.to_vec());
+        } else {
+            *self.sent.entry(out).or_insert(0) += 1;
         }
         if output == HOST_PORT {
             *self.reached.entry(datapath.0).or_insert(0) += 1;
