@@ -4,6 +4,8 @@
 //!
 //! Needs root in the first user namespace. Arguments: the seconds of latency.
 
+mod pace;
+
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     match measure(amount, &AtomicBool::new(false), &mut |_, _| ()) {
         Ok(times) => {
             show(&times, amount);
+            show_pace(amount.watch);
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -65,6 +68,19 @@ fn show(times: &ForwardingTimes, amount: Amount) {
         times.stalls.count(),
         LENGTHS.len()
     );
+}
+
+/// Shows how late the kernel's timer is, with processors that sleep and with such that
+/// do not.
+fn show_pace(watch: Duration) {
+    let (length, rate) = (pace::LENGTH, pace::RATE);
+    for idle in [pace::Idle::Asleep, pace::Idle::Awake] {
+        println!("{length} B after {length} B at {rate}, later than the link allows, {idle:?}");
+        match pace::lateness(idle, watch) {
+            Ok(late) => show_distribution(&late),
+            Err(error) => println!("  cannot be measured: {error}"),
+        }
+    }
 }
 
 fn show_distribution(latency: &Distribution) {
