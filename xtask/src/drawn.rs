@@ -1,9 +1,10 @@
-//! `cargo xtask certificates`, `promises` and `admissible`: the long forms of tests that
+//! `cargo xtask certificates`, `promises`, `admissible` and `mutated`: the long forms of tests that
 //! draw networks from seeds, released and on two threads.
 //!
 //! The first has what `taktos certify` writes verified, the second has an adversary look
 //! for a frame that is later than promised, the third holds that what is admissible
-//! follows from the set of flows alone. All end at the first seed that shows a mistake.
+//! follows from the set of flows alone, the fourth changes files at random, which are
+//! used or refused. All end at the first seed that shows a mistake.
 
 use std::process::ExitCode;
 
@@ -45,6 +46,15 @@ pub const ADMISSIBLE: Job = Job {
     target: "soundness",
     test: "one_truth::of_many_sets_all_are_judged_alike",
     networks: "100000",
+};
+
+/// Whatever stands in a file, nothing panics.
+pub const MUTATED: Job = Job {
+    name: "mutated",
+    package: "taktos",
+    target: "mutated_files",
+    test: "of_many_files_none_ends_the_program",
+    networks: "20000",
 };
 
 impl Job {

@@ -71,6 +71,9 @@ usage: cargo xtask JOB
   admissible         holds drawn sets of flows (100,000) to one truth: in any order, made
       [--networks NUMBER]  harder, with flows that come and go, on two threads; --seed
       [--first SEED] [--seed SEED]  takes one
+  mutated            changes files at random (20,000 cases): each is used or refused,
+      [--networks NUMBER]  and nothing panics; --seed takes one
+      [--first SEED] [--seed SEED]
   modes              leads random networks (10,000) through violations, restarts, cuts,
       [--seeds NUMBER]   lost and forged signals: do all end in one mode? --seed shows one
       [--first SEED] [--seed SEED]
@@ -113,6 +116,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["certificates", words @ ..] => drawn::CERTIFICATES.run(&workspace, words),
         ["promises", words @ ..] => drawn::PROMISES.run(&workspace, words),
         ["admissible", words @ ..] => drawn::ADMISSIBLE.run(&workspace, words),
+        ["mutated", words @ ..] => drawn::MUTATED.run(&workspace, words),
         ["modes", words @ ..] => modes::run(&workspace, words),
         ["repeat-run", words @ ..] => repeat_run::run(&workspace, words),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),
