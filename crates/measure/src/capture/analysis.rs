@@ -266,6 +266,7 @@ impl Analysis {
                 is_segment: matches!(packet.content, packet::Content::Segment { .. }),
                 is_answered: false,
                 is_copy: false,
+                is_doubtful: false,
             },
         };
         match self.matcher.see(side, entry) {
@@ -280,13 +281,21 @@ impl Analysis {
             }
             Err(evicted) => {
                 self.apart += 1;
-                let begun = self.common[side.place()];
-                if let (Some(evicted), Some((from, _))) = (evicted, begun)
-                    && evicted.at >= from
-                {
-                    self.hosts.missed(side.other(), &evicted);
+                if let Some(evicted) = evicted {
+                    self.gave_up(side, &evicted);
                 }
             }
+        }
+    }
+
+    /// Takes a packet of a side that has not been found in the other capture and makes
+    /// room for another.
+    fn gave_up(&mut self, side: Side, packet: &Entry<Seen>) {
+        match self.common[side.place()] {
+            Some((from, _)) if packet.at < from => {}
+            Some((_, to)) if packet.at <= to => self.hosts.missed(side.other(), packet),
+            Some(_) => self.hosts.is_overdue(side.other(), packet),
+            None => {}
         }
     }
 
@@ -294,9 +303,11 @@ impl Analysis {
     #[inline]
     fn found(&mut self, host: u8, pair: Pair) {
         let second = pair.first_ns.wrapping_add(pair.later_ns.cast_unsigned());
-        for (common, at) in self.common.iter_mut().zip([pair.first_ns, second]) {
+        for (side, at) in [(Side::First, pair.first_ns), (Side::Second, second)] {
+            let common = &mut self.common[side.place()];
             let (from, to) = common.unwrap_or((at, at));
             *common = Some((from.min(at), to.max(at)));
+            self.hosts.goes_on(side, at);
         }
         self.hosts.matched(host, pair);
     }

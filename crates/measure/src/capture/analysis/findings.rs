@@ -194,9 +194,10 @@ fn runs(analysis: &Analysis, journeys: &Journeys, setting: &Setting, findings: &
     findings.add(("share lost", "RFC 7680 section 2"), setting, share);
     let longest = Value::Count(journeys.longest_run());
     findings.add(("longest run of losses", "RFC 7680"), setting, longest);
-    if analysis.hosts.has_forgotten_losses() {
+    if analysis.hosts.has_forgotten_losses {
         findings.remark(format!(
-            "Shares and runs are those of the first {MOST_LOST} losses; more are only counted."
+            "Shares and runs are those of {MOST_LOST} losses at most, and of a pause those of its \
+             beginning; more are only counted."
         ));
     }
 }

@@ -17,6 +17,8 @@ pub(super) const OTHERS: u8 = u8::MAX;
 pub(super) const MOST_PAIRS: usize = 1 << 24;
 /// The most packets of which it is kept when they got lost, of all hosts together.
 pub(super) const MOST_LOST: usize = 1 << 20;
+/// The most overdue packets of a side of which it is kept when they were sent.
+const MOST_OVERDUE: usize = 1 << 18;
 
 /// What is known of a sender.
 #[derive(Debug, Default)]
@@ -52,6 +54,18 @@ pub(super) struct Missing {
     pub(super) answered: u64,
 }
 
+/// Packets that only one capture has, later than any that both have: whether they got
+/// lost, or the other capture was over, shows when both have one again.
+#[derive(Debug, Default)]
+struct Overdue {
+    /// The latest of them.
+    latest: u64,
+    /// The first of them, and when.
+    packets: Vec<(u64, Seen)>,
+    /// How many more there are, by what is known of them.
+    more: BTreeMap<Seen, u64>,
+}
+
 /// All who sent something.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
@@ -60,6 +74,12 @@ pub(super) struct Hosts {
     last: Option<(Host, u8)>,
     kept: usize,
     lost_kept: usize,
+    /// Whether of more lost packets than these it is not kept when.
+    pub(super) has_forgotten_losses: bool,
+    /// By the capture that has them.
+    overdue: [Overdue; 2],
+    /// Packets that the capture which lacks them may have had.
+    pub(super) doubtful: u64,
     /// Packets of hosts that are not told apart.
     pub(super) others: u64,
     /// Matched packets that were not kept.
@@ -117,24 +137,66 @@ impl Hosts {
 
     /// Takes a packet that a side lacks, or a copy that the other one has.
     pub(super) fn missed(&mut self, by: Side, packet: &Entry<Seen>) {
-        let seen = &packet.what;
+        self.count_missed(by, &packet.what, Some(packet.at), 1);
+    }
+
+    /// Takes a packet that a side has lacked so far, later than any that both have.
+    pub(super) fn is_overdue(&mut self, by: Side, packet: &Entry<Seen>) {
+        let overdue = &mut self.overdue[by.other().place()];
+        overdue.latest = overdue.latest.max(packet.at);
+        match overdue.packets.len() < MOST_OVERDUE {
+            true => overdue.packets.push((packet.at, packet.what)),
+            false => *overdue.more.entry(packet.what).or_default() += 1,
+        }
+    }
+
+    /// Takes that a packet which a side has at a time was found in the other capture, too:
+    /// what was overdue before is missing.
+    #[inline]
+    pub(super) fn goes_on(&mut self, side: Side, at: u64) {
+        let overdue = &self.overdue[side.place()];
+        if overdue.packets.is_empty() || overdue.latest > at {
+            return;
+        }
+        let overdue = std::mem::take(&mut self.overdue[side.place()]);
+        for (at, seen) in overdue.packets {
+            self.count_missed(side.other(), &seen, Some(at), 1);
+        }
+        for (seen, count) in overdue.more {
+            self.count_missed(side.other(), &seen, None, count);
+        }
+    }
+
+    /// Counts packets that a side lacks, of which it is known when they were sent or not.
+    fn count_missed(&mut self, by: Side, seen: &Seen, at: Option<u64>, count: u64) {
         let Some(sender) = self.senders.get_mut(usize::from(seen.host)) else {
             return;
         };
-        if seen.is_copy && !seen.is_segment {
-            sender.copies[by.other().place()] += 1;
+        if seen.is_doubtful {
+            self.doubtful += count;
             return;
         }
-        if !seen.is_answered && self.lost_kept < MOST_LOST {
-            self.lost_kept += 1;
-            sender.lost[by.place()].push((packet.at, seen.is_segment));
+        if seen.is_copy && !seen.is_segment {
+            sender.copies[by.other().place()] += count;
+            return;
+        }
+        if !seen.is_answered {
+            match at {
+                Some(at) if self.lost_kept < MOST_LOST => {
+                    self.lost_kept += 1;
+                    sender.lost[by.place()].push((at, seen.is_segment));
+                }
+                Some(_) | None => self.has_forgotten_losses = true,
+            }
         }
         let missing = &mut sender.missing[by.place()];
         match seen.is_segment {
-            true => missing.segments += 1,
-            false => missing.others += 1,
+            true => missing.segments += count,
+            false => missing.others += count,
         }
-        missing.answered += u64::from(seen.is_answered);
+        if seen.is_answered {
+            missing.answered += count;
+        }
     }
 
     /// Takes that an exchange speaks for its caller being at a side, and the called
@@ -154,11 +216,6 @@ impl Hosts {
             let sender = self.senders.get(usize::from(*place))?;
             Some((*host, *place, sender))
         })
-    }
-
-    /// Tells whether of more lost packets than these it is not kept when.
-    pub(super) fn has_forgotten_losses(&self) -> bool {
-        self.lost_kept == MOST_LOST
     }
 
     /// Returns the name of the host at a place.

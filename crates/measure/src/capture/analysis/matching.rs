@@ -6,6 +6,10 @@
 //! clock that is set anew is believed once several packets in a row say so, and then
 //! of them, too.
 //!
+//! A table that is full forgets. Where one capture was read further than the other, it may
+//! have forgotten packets that the other one is still to have: neither those nor their
+//! partners are judged.
+//!
 //! A packet without a partner that has the twin of one which was just found is a copy:
 //! it came twice, or was recorded twice, and nothing was lost.
 
@@ -26,7 +30,7 @@ const COPY_NS: u64 = 10_000_000;
 const BELIEVED: u32 = 8;
 
 /// What is remembered of a packet that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Seen {
     /// Who sent it, by its place in the list of hosts.
     pub(super) host: u8,
@@ -36,6 +40,8 @@ pub(super) struct Seen {
     pub(super) is_answered: bool,
     /// Whether its capture has it a second time, and the other one has that.
     pub(super) is_copy: bool,
+    /// Whether the other capture may have had it, and has forgotten it.
+    pub(super) is_doubtful: bool,
 }
 
 /// The same packet in both captures.
@@ -53,6 +59,11 @@ pub(super) struct Matcher {
     waiting: [Waiting<Seen>; 2],
     /// Those that were found lately, as each side saw them.
     found: [Waiting<()>; 2],
+    /// The stamp that was seen last at each side.
+    last: [u64; 2],
+    /// The latest packet of each side that had to leave before the other side had been
+    /// read so far.
+    forgotten: [Option<u64>; 2],
     /// By how much the stamps of the second capture are later.
     offset: Option<i64>,
     /// How many packets in a row told of another offset, and of which.
@@ -64,18 +75,25 @@ pub(super) struct Matcher {
 
 impl Default for Matcher {
     fn default() -> Self {
+        Self::with_shelves(SHELVES)
+    }
+}
+
+impl Matcher {
+    /// Returns one in whose tables 2^`power` shelves of packets may wait.
+    pub(super) fn with_shelves(power: u32) -> Self {
         Self {
-            waiting: [Waiting::new(SHELVES), Waiting::new(SHELVES)],
+            waiting: [Waiting::new(power), Waiting::new(power)],
             found: [Waiting::new(LATELY), Waiting::new(LATELY)],
+            last: [0; 2],
+            forgotten: [None; 2],
             offset: None,
             other: (0, 0),
             doubted: Vec::new(),
             has_turned: false,
         }
     }
-}
 
-impl Matcher {
     /// Takes a packet that was seen at a side. Returns the pair, or who left the
     /// table in favour of this one.
     #[inline]
@@ -85,10 +103,8 @@ impl Matcher {
         packet: Entry<Seen>,
     ) -> Result<Pair, Option<Entry<Seen>>> {
         let at = packet.at;
-        let expected = self.offset.map(|offset| match side {
-            Side::First => at.wrapping_add(offset.cast_unsigned()),
-            Side::Second => at.wrapping_sub(offset.cast_unsigned()),
-        });
+        self.last[side.place()] = at;
+        let expected = self.expected(side, at);
         let Self { offset, other, .. } = self;
         let mut belief = None;
         let partner = self.waiting[side.other().place()].take(packet.key, expected, |partner| {
@@ -105,7 +121,11 @@ impl Matcher {
                 }
                 self.doubted.push((side, packet));
             }
-            Some(Belief::Turned) => self.has_turned = true,
+            Some(Belief::Turned) => {
+                self.has_turned = true;
+                // These are stamps of clocks that have been set since.
+                self.forgotten = [None; 2];
+            }
         }
         match partner {
             Some(partner) => {
@@ -116,11 +136,34 @@ impl Matcher {
         }
     }
 
-    /// Has a packet wait. Returns who had to leave for it.
+    /// Has a packet wait. Returns who had to leave for it, unless the other side has not
+    /// been read so far.
     fn put(&mut self, side: Side, mut packet: Entry<Seen>) -> Option<Entry<Seen>> {
         let found = self.found[side.place()].near(packet.key, packet.at);
         packet.what.is_copy = found.is_some_and(|it| it.at.abs_diff(packet.at) <= COPY_NS);
-        self.waiting[side.place()].put(packet)
+        let expected = self.expected(side, packet.at);
+        packet.what.is_doubtful = self.forgotten[side.other().place()]
+            .is_some_and(|forgotten| expected.is_none_or(|expected| expected <= forgotten));
+        let evicted = self.waiting[side.place()].put(packet)?;
+        let there = self.last[side.other().place()];
+        match self.expected(side, evicted.at) {
+            Some(expected) if expected <= there => Some(evicted),
+            Some(_) | None => {
+                let forgotten = &mut self.forgotten[side.place()];
+                *forgotten = (*forgotten).max(Some(evicted.at));
+                None
+            }
+        }
+    }
+
+    /// Returns when the other capture has what this one has at a time, if the difference
+    /// of their clocks is known.
+    fn expected(&self, side: Side, at: u64) -> Option<u64> {
+        let offset = self.offset?.cast_unsigned();
+        Some(match side {
+            Side::First => at.wrapping_add(offset),
+            Side::Second => at.wrapping_sub(offset),
+        })
     }
 
     /// Remembers when a packet that was found passed each side: a twin that waits there
@@ -147,11 +190,7 @@ impl Matcher {
         let pairs = doubted.into_iter().filter_map(|(side, packet)| {
             let own = &mut self.waiting[side.place()];
             own.take(packet.key, Some(packet.at), |it| it.at == packet.at)?;
-            let offset = self.offset?;
-            let expected = match side {
-                Side::First => packet.at.wrapping_add(offset.cast_unsigned()),
-                Side::Second => packet.at.wrapping_sub(offset.cast_unsigned()),
-            };
+            let expected = self.expected(side, packet.at)?;
             let other = &mut self.waiting[side.other().place()];
             let is_near = |it: &Entry<Seen>| it.at.abs_diff(expected) < REACH_NS;
             match other.take(packet.key, Some(expected), is_near) {

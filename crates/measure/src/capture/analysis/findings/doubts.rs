@@ -62,6 +62,13 @@ pub(super) fn of_both_captures(
             analysis.hosts.left_out
         ));
     }
+    if analysis.hosts.doubtful > 0 {
+        remarks.push(format!(
+            "{} packets of one capture were not found and are not judged: the other had to be \
+             read further meanwhile, and its packets of that time are forgotten.",
+            analysis.hosts.doubtful
+        ));
+    }
     remarks.extend(of_sides(analysis));
     if analysis.assumptions.clocks == Clocks::Unrelated {
         of_clocks(analysis, remarks);
