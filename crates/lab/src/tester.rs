@@ -45,13 +45,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use linux::clock::{self, WallClock};
 use linux::interface::{Carrier, Interface};
 use linux::loan::{Loan, Tags};
 use linux::namespace::Namespace;
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
 use measure::trial::{
     Conduct, LONGEST_TRIAL, MOST_FRAMES, MOST_PORTS, Setup, Stamps, Tester, Trial, TrialError,
-    Watcher,
+    TrialNumbers, Watcher,
 };
 use thiserror::Error;
 use units::Duration;
@@ -162,6 +163,7 @@ pub struct LinkTester {
     arrangement: Arrangement,
     stop: Arc<AtomicBool>,
     settled: bool,
+    numbers: TrialNumbers,
 }
 
 /// The device that was started for the tester.
@@ -225,6 +227,7 @@ impl LinkTester {
             arrangement,
             stop,
             settled: false,
+            numbers: numbers(),
         };
         tester.arrange()?;
         Ok(tester)
@@ -291,6 +294,7 @@ impl LinkTester {
             arrangement,
             stop,
             settled: false,
+            numbers: numbers(),
         };
         tester.arrange()?;
         Ok(tester)
@@ -405,6 +409,7 @@ impl Tester for LinkTester {
         self.settle();
         let machine = |error: TesterError| TrialError::Machine(error.to_string());
         self.revive().map_err(machine)?;
+        self.numbers.begin();
         let acts = fault::prepare(&trial.faults, &self.ports, self.stand.as_ref())?;
         let running = self.stand.as_mut().map(|stand| &mut stand.running);
         let round = Round::new(
@@ -414,6 +419,7 @@ impl Tester for LinkTester {
                 running,
                 agent: self.agent.as_mut(),
                 setup: &self.setup,
+                numbers: &mut self.numbers,
                 stop: &self.stop,
             },
             trial,
@@ -424,6 +430,14 @@ impl Tester for LinkTester {
         self.setup.clocks_apart = apart;
         ran
     }
+}
+
+/// Numbers trials from a moment of the day on: a command after this one, whose frames
+/// arrive while it measures, began elsewhere.
+fn numbers() -> TrialNumbers {
+    const STEP: u32 = u16::BITS;
+    let now = WallClock::sample().to_wall(clock::now()).as_ns() >> STEP;
+    TrialNumbers::after(u16::try_from(now & u64::from(u16::MAX)).expect("masked to 16 bits"))
 }
 
 /// Has the calling thread run as a tester wants to, and leave the device its processor.

@@ -126,6 +126,8 @@ pub struct Conditions {
     pub unseen: u64,
     /// Frames that passed without a stamp of the network card that could be believed.
     pub unstamped: u64,
+    /// Frames that arrived when another trial than theirs was under way.
+    pub strays: u64,
     /// Frames that were left out, since the tester came too late for them.
     pub skipped: u64,
 }
@@ -139,6 +141,7 @@ impl Conditions {
         self.unseen += other.unseen;
         self.unstamped += other.unstamped;
         self.clocks_apart = self.clocks_apart.max(other.clocks_apart);
+        self.strays += other.strays;
         self.skipped += other.skipped;
         if let (Some(machine), Some(other)) = (&mut self.machine, &other.machine) {
             machine.load_after = other.load_after;

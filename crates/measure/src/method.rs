@@ -58,7 +58,7 @@ mod windowed;
 pub mod witness;
 
 #[cfg(test)]
-mod known_device;
+pub(crate) mod known_device;
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -76,7 +76,7 @@ pub use company::{Company, Guest};
 pub use exchanges::{Backwards, Exchange, Exchanges, Span, Technique};
 pub use glimpse::{Content, Glimpse};
 pub use load::{Background, Load};
-pub use passage::{Keep, MOST_STAMPED, Passage, Passing};
+pub use passage::{Awaited, Keep, MOST_STAMPED, Passage, Passing};
 pub use recording::Recording;
 pub use requests::{Kind, LARGEST_PAYLOAD, MOST_ROUNDS, Requests, Responder};
 pub use windowed::{Acknowledging, Windowed};
@@ -103,6 +103,9 @@ pub const METHODS: &[Method] = &[
 
 /// The check sequence that RFC 2544 counts and a tester does not see, in bytes.
 pub const CHECK_SEQUENCE: usize = 4;
+/// How long a trial waits for what is still under way, RFC 2544 section 23: what arrives
+/// later counts as lost.
+pub const RESIDUAL: Duration = Duration::from_secs(2);
 /// Where frames are sent from, unless a method says otherwise.
 pub const FROM: PortIndex = PortIndex(0);
 /// Where they arrive.

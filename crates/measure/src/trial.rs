@@ -8,8 +8,13 @@
 //! of that port, and says what got in its way. Captures that were taken elsewhere
 //! are told in the same words, so that methods do not care where frames come from.
 //!
+//! Frames carry the number of their trial ([`number`]): what a device held back for so
+//! long that another trial is under way is told to nobody, and counted.
+//!
 //! Names as in RFC 2544: the *tester* sends and receives, the *device under test*
 //! is between its ports.
+
+pub mod number;
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -24,6 +29,8 @@ use crate::statistics::Distribution;
 use crate::traffic::mms::Server;
 use crate::traffic::trace::Trace;
 use crate::traffic::{Emitted, Source};
+
+pub use number::TrialNumbers;
 
 /// The most frames that one trial sends.
 pub const MOST_FRAMES: u64 = 100_000_000;
@@ -159,10 +166,14 @@ pub struct Trial {
     pub orders: Vec<Order>,
     /// What happens meanwhile, and when, counted from the beginning.
     pub faults: Vec<(Duration, Fault)>,
-    /// How long is sent, at most [`LONGEST_TRIAL`].
+    /// How long is sent, at most [`LONGEST_TRIAL`]. Who [listens](Sender::listens) may still
+    /// answer until the trial is over.
     pub length: Duration,
     /// How long is listened afterwards.
     pub drain: Duration,
+    /// How much longer is listened while the watcher still
+    /// [awaits](Watcher::awaits) frames.
+    pub patience: Duration,
 }
 
 /// Whether a frame entered the network at a port or left it there.
@@ -209,6 +220,11 @@ pub trait Watcher {
 
     /// Takes when an order was handed over, by its place in [`Trial::orders`].
     fn ordered(&mut self, _order: usize, _at: Instant) {}
+
+    /// Tells whether frames that were sent may still arrive that it has to see.
+    fn awaits(&self) -> bool {
+        false
+    }
 }
 
 /// Where stamps come from, from the most exact to the least.
@@ -265,6 +281,8 @@ pub struct Conduct {
     pub unseen: u64,
     /// Frames that passed without a stamp of the network card that could be believed.
     pub unstamped: u64,
+    /// Frames of other trials that arrived during this one.
+    pub strays: u64,
     /// When the machine stood still.
     pub stalls: Stalls,
     /// What happened to the clocks of the stamps, in sentences: steps of the time of

@@ -34,7 +34,7 @@ use measure::stalls::Stalls;
 use measure::statistics::Distribution;
 use measure::trial::{
     Conduct, ControlLink, Fault, LONGEST_TRIAL, MOST_FRAMES, Order, PortIndex, Setup, Sighting,
-    Stamps, Tester, Trial, TrialError, Watcher, Way,
+    Stamps, Tester, Trial, TrialError, TrialNumbers, Watcher, Way,
 };
 use units::{BitRate, Duration, Instant};
 use wire::openflow::{Framer, Hello, TransactionId};
@@ -67,6 +67,7 @@ pub struct VirtualTester {
     ahead: BTreeMap<(Instant, u64), Event>,
     planned: u64,
     killed: bool,
+    numbers: TrialNumbers,
 }
 
 /// A port of the tester.
@@ -143,6 +144,7 @@ impl VirtualTester {
             ahead: BTreeMap::new(),
             planned: 0,
             killed: false,
+            numbers: TrialNumbers::after(0),
         };
         tester.greet();
         tester
@@ -212,7 +214,7 @@ impl VirtualTester {
     /// Does what is due next, and returns nothing once the trial is over.
     fn step(&mut self, progress: &mut Progress<'_>) -> Option<()> {
         self.collect();
-        let over = progress.begun + progress.trial.length + progress.trial.drain;
+        let over = progress.over();
         let next = self.ahead.first_key_value().map(|((at, _), _)| *at);
         let next = next.unwrap_or(Instant::FAR_FUTURE);
         let device = match self.killed {
@@ -225,7 +227,7 @@ impl VirtualTester {
         let due = [device, next, emission, order, fault];
         let due = due.into_iter().min().unwrap_or(Instant::FAR_FUTURE);
         if due > over {
-            self.now = over;
+            self.now = self.now.max(over);
             return None;
         }
         self.now = self.now.max(due);
@@ -252,7 +254,8 @@ impl VirtualTester {
         let due = streams.filter_map(|(index, stream)| {
             let due = progress.begun + stream.sender.next_due()?;
             let free = self.ports[stream.from.0].free;
-            (due <= last).then_some((index, due.max(free)))
+            let may_send = due <= last || stream.sender.listens();
+            may_send.then_some((index, due.max(free)))
         });
         due.min_by_key(|(_, at)| *at)
             .unwrap_or((0, Instant::FAR_FUTURE))
@@ -272,6 +275,7 @@ impl VirtualTester {
         let Some(outgoing) = stream.sender.emit(after, &mut progress.frame) else {
             return;
         };
+        self.numbers.mark(&mut progress.frame);
         progress.lateness.record(after.saturating_sub(outgoing.due));
         progress.sent += 1;
         let bytes: Arc<[u8]> = progress.frame.as_slice().into();
@@ -341,7 +345,7 @@ impl VirtualTester {
                     Way::Sent => false,
                     Way::Received => self.ports[port.0].is_silent(),
                 };
-                if !lost {
+                if !lost && self.numbers.admits(&bytes) {
                     progress.watcher.see(&Sighting {
                         port,
                         way,
@@ -355,7 +359,7 @@ impl VirtualTester {
             Event::Reach(_) if self.killed => {}
             Event::Reach(happening) => self.device.handle(self.now, &happening),
             Event::Deliver(port, bytes) => {
-                if !self.ports[port.0].is_silent() {
+                if !self.ports[port.0].is_silent() && !self.numbers.is_stray(&bytes) {
                     progress.deliver(self.now, port, &bytes);
                 }
             }
@@ -419,7 +423,7 @@ impl VirtualTester {
                 )));
             }
         }
-        match trial.length + trial.drain > LONGEST_TRIAL {
+        match trial.length + trial.drain + trial.patience > LONGEST_TRIAL {
             true => Err(unable(format!("a trial lasts {LONGEST_TRIAL} at most"))),
             false => Ok(()),
         }
@@ -441,6 +445,7 @@ impl Tester for VirtualTester {
 
     fn run(&mut self, mut trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {
         self.check(&trial)?;
+        self.numbers.begin();
         trial.faults.sort_by_key(|(due, _)| *due);
         let mut progress = Progress::of(self.now, &mut trial, watcher);
         while self.step(&mut progress).is_some() {
@@ -459,6 +464,7 @@ impl Tester for VirtualTester {
             skipped: streams.map(|stream| stream.sender.skipped()).sum(),
             unseen: 0,
             unstamped: 0,
+            strays: self.numbers.strays(),
             stalls: Stalls::new(Duration::ZERO),
             clock_steps: Vec::new(),
         })
@@ -485,6 +491,15 @@ impl<'a> Progress<'a> {
             sent: 0,
             lateness: Distribution::default(),
             frame: Vec::new(),
+        }
+    }
+
+    /// Returns when the trial is over, as things stand.
+    fn over(&self) -> Instant {
+        let end = self.begun + self.trial.length + self.trial.drain;
+        match self.watcher.awaits() {
+            true => end + self.trial.patience,
+            false => end,
         }
     }
 

@@ -96,6 +96,14 @@ fn remark_unseen(measurement: &mut Measurement) {
              but for searches, which left such trials out."
         ));
     }
+    let strays = measurement.conditions.strays;
+    if strays > 0 {
+        measurement.remarks.push(format!(
+            "{strays} frames arrived when another trial than theirs was under way, of this \
+             measurement or of one before. They count in none: where a trial of this one sent them, \
+             it has them as lost, and they are late."
+        ));
+    }
     let unstamped = measurement.conditions.unstamped;
     if unstamped > 0 {
         measurement.remarks.push(format!(
@@ -123,6 +131,7 @@ fn conditions_of(record: Record, setup: &Setup, seed: u64, witnessed: Witnessed)
         stalls: witnessed.stalls,
         unseen: witnessed.unseen,
         unstamped: witnessed.unstamped,
+        strays: witnessed.strays,
         skipped: witnessed.skipped,
     }
 }
@@ -167,6 +176,7 @@ pub fn analyze(
             stalls: Distribution::default(),
             unseen: 0,
             unstamped: 0,
+            strays: 0,
             skipped: 0,
         },
         earlier: Vec::new(),

@@ -58,6 +58,8 @@ impl Flags {
     pub const PSH_ACK: Self = Self(0x18);
     /// The acknowledgement number counts.
     pub const ACK: Self = Self(0x10);
+    /// The urgent pointer counts.
+    pub const URG: Self = Self(0x20);
     /// The second segment of the handshake.
     pub const SYN_ACK: Self = Self(0x12);
 

@@ -19,7 +19,8 @@ use linux::sentry::Sentries;
 use measure::stalls::Stalls;
 use measure::statistics::Distribution;
 use measure::trial::{
-    Conduct, Order, PortIndex, Setup, Sighting, Stream, Trial, TrialError, Watcher, Way,
+    Conduct, Order, PortIndex, Setup, Sighting, Stream, Trial, TrialError, TrialNumbers, Watcher,
+    Way,
 };
 use units::{Duration, Instant};
 
@@ -62,6 +63,7 @@ pub(super) struct Parts<'a> {
     pub(super) running: Option<&'a mut Running>,
     pub(super) agent: Option<&'a mut Agent>,
     pub(super) setup: &'a Setup,
+    pub(super) numbers: &'a mut TrialNumbers,
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -74,6 +76,8 @@ pub(super) struct Round<'a> {
     orders: VecDeque<(usize, Order)>,
     /// Whether the thread may sleep.
     rests: bool,
+    /// Whether somebody answers what arrives, after the end of sending, too.
+    listens: bool,
     /// Whether somebody else watches for stalls.
     sentries: bool,
     kills: bool,
@@ -84,6 +88,7 @@ pub(super) struct Round<'a> {
     /// Whether all that was due before the end of sending had its turn.
     sent_all: bool,
     end: Instant,
+    patience: Duration,
     wall: WallClock,
     frame: Vec<u8>,
     looked: Instant,
@@ -100,6 +105,7 @@ impl<'a> Round<'a> {
         let send_until = began + trial.length;
         Self {
             rests: !listens && orders.is_empty(),
+            listens,
             sentries: trial.streams.is_empty(),
             kills: trial
                 .faults
@@ -114,6 +120,7 @@ impl<'a> Round<'a> {
             overtime: None,
             sent_all: trial.length == Duration::ZERO,
             end: send_until + trial.drain,
+            patience: trial.patience,
             wall: WallClock::sample(),
             frame: Vec::with_capacity(FRAME_BYTES),
             looked: began,
@@ -125,6 +132,7 @@ impl<'a> Round<'a> {
                 skipped: 0,
                 unseen: 0,
                 unstamped: 0,
+                strays: 0,
                 stalls: Stalls::new(STALL_THRESHOLD),
                 clock_steps: Vec::new(),
             },
@@ -176,7 +184,7 @@ impl<'a> Round<'a> {
             if self.parts.stop.load(Ordering::Relaxed) {
                 return Err(TrialError::Interrupted);
             }
-            if now >= self.end && self.sent_all {
+            if now >= self.end && self.sent_all && !self.goes_on(now)? {
                 break;
             }
             let next = self.send_due(now)?;
@@ -203,6 +211,17 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
+    /// Tells whether to listen on after the end: as long as frames may arrive, and the
+    /// patience lasts.
+    fn goes_on(&mut self, now: Instant) -> Result<bool, TrialError> {
+        if self.patience == Duration::ZERO || now >= self.end + self.patience {
+            return Ok(false);
+        }
+        // What has been captured and not read has arrived.
+        while self.read()? {}
+        Ok(self.watcher.awaits())
+    }
+
     /// Looks at the clock, and takes down if that was long ago.
     fn look(&mut self) -> Instant {
         let now = clock::now();
@@ -217,7 +236,11 @@ impl<'a> Round<'a> {
     fn rest(&mut self, next: Instant) {
         let now = clock::now();
         let early = Instant::from_ns(next.as_ns().saturating_sub(EARLY.as_ns()));
-        let wake = early.min(now + READ_INTERVAL).min(self.end);
+        let wake = early.min(now + READ_INTERVAL);
+        let wake = match now < self.end {
+            true => wake.min(self.end),
+            false => wake,
+        };
         if wake > now {
             clock::sleep_until(wake);
             self.looked = wake;
@@ -227,14 +250,19 @@ impl<'a> Round<'a> {
     /// Sends every frame that is due, and returns when the next one is.
     fn send_due(&mut self, now: Instant) -> Result<Instant, TrialError> {
         let mut next = Instant::FAR_FUTURE;
-        if self.sent_all {
+        if self.sent_all && !self.listens {
             return Ok(next);
         }
-        // What is due from the end on is not sent; what was due before it is, however
-        // late the tester comes, and whoever sends counts what it leaves out for that.
+        // What is due from the end on is not sent, but for answers; what was due before it
+        // is, however late the tester comes, and whoever sends counts what it leaves out for
+        // that.
         let last = self.send_until - Duration::from_ns(1);
-        let after = now.min(last).saturating_since(self.began);
         for stream in &mut self.streams {
+            let now = match stream.sender.listens() {
+                true => now,
+                false => now.min(last),
+            };
+            let after = now.saturating_since(self.began);
             let port = &mut self.parts.ports[stream.from.0];
             for _ in 0..BURST {
                 if stream.sender.next_due().is_none_or(|due| due > after) {
@@ -243,6 +271,7 @@ impl<'a> Round<'a> {
                 let Some(outgoing) = stream.sender.emit(after, &mut self.frame) else {
                     break;
                 };
+                self.parts.numbers.mark(&mut self.frame);
                 match port.send(&self.frame, self.began + outgoing.due) {
                     Ok(Queued::Taken) => self.conduct.sent += 1,
                     Ok(Queued::Overflowed) => self.conduct.skipped += 1,
@@ -352,6 +381,9 @@ impl<'a> Round<'a> {
             let mut taken = 0;
             while taken < FRAMES_AT_ONCE {
                 let read = port.read(clocks, |passed| {
+                    if !self.parts.numbers.admits(passed.bytes) {
+                        return;
+                    }
                     if let (Some(due), Some(at)) = (passed.due, passed.at) {
                         let late = at.saturating_since(due);
                         self.conduct.lateness.record(late);
@@ -393,6 +425,7 @@ impl<'a> Round<'a> {
         self.conduct.unseen = self.parts.ports.iter_mut().map(TesterPort::unseen).sum();
         let skipped = self.streams.iter().map(|it| it.sender.skipped());
         self.conduct.skipped += skipped.sum::<u64>();
+        self.conduct.strays = self.parts.numbers.strays();
         self.conduct
     }
 }

@@ -186,6 +186,7 @@ fn measurement(device: &str, us: u64, spread_us: u64) -> Measurement {
             stalls: Distribution::default(),
             unseen: 0,
             unstamped: 0,
+            strays: 0,
             skipped: 0,
         },
     }

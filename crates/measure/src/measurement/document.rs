@@ -441,6 +441,8 @@ pub(crate) struct ConditionsText {
     unseen: u64,
     #[serde(default)]
     unstamped: u64,
+    #[serde(default)]
+    strays: u64,
     skipped: u64,
 }
 
@@ -494,6 +496,7 @@ impl ConditionsText {
             stalls_ns: TimesText::of(&conditions.stalls),
             unseen: conditions.unseen,
             unstamped: conditions.unstamped,
+            strays: conditions.strays,
             skipped: conditions.skipped,
         }
     }
@@ -533,6 +536,7 @@ impl ConditionsText {
             clocks_apart: Duration::from_ns(self.clocks_apart_ns),
             unseen: self.unseen,
             unstamped: self.unstamped,
+            strays: self.strays,
             skipped: self.skipped,
         })
     }

@@ -110,15 +110,21 @@ fn what_an_older_result_does_not_say_is_nothing() {
     let text = example().to_json();
     let lines = text.lines();
     let older: Vec<_> = lines
-        .filter(|line| !line.contains("clocks_apart_ns") && !line.contains("\"unstamped\""))
+        .filter(|line| {
+            let newer = ["clocks_apart_ns", "\"unstamped\"", "\"strays\""];
+            !newer.iter().any(|name| line.contains(name))
+        })
         .collect();
 
     let read = Measurement::from_json(&older.join("\n"))
         .unwrap()
         .conditions;
 
-    assert_eq!((read.clocks_apart, read.unstamped), (Duration::ZERO, 0));
-    assert_eq!(older.len() + 2, text.lines().count());
+    assert_eq!(
+        (read.clocks_apart, read.unstamped, read.strays),
+        (Duration::ZERO, 0, 0)
+    );
+    assert_eq!(older.len() + 3, text.lines().count());
 }
 
 #[test]
@@ -309,6 +315,7 @@ pub(crate) fn example() -> Measurement {
             stalls,
             unseen: 0,
             unstamped: 3,
+            strays: 0,
             skipped: 2,
         },
     }

@@ -137,6 +137,8 @@ pub struct Exchanges {
     exchanges: BTreeMap<(Technique, u32), Exchange>,
     parts: BTreeMap<PacketKey, Parts>,
     unfollowed: u64,
+    /// The last request that left, by its technique.
+    latest: BTreeMap<Technique, u32>,
 }
 
 impl Exchanges {
@@ -148,6 +150,7 @@ impl Exchanges {
             exchanges: BTreeMap::new(),
             parts: BTreeMap::new(),
             unfollowed: 0,
+            latest: BTreeMap::new(),
         }
     }
 
@@ -194,6 +197,10 @@ impl Exchanges {
         };
         // A second copy changes nothing.
         event.get_or_insert(span);
+        if (side, place.way) == (Side::Request, Way::Sent) {
+            let latest = self.latest.entry(technique).or_default();
+            *latest = (*latest).max(round);
+        }
     }
 
     fn see_part(&mut self, place: Place, glimpse: &Glimpse, at: Instant) {
@@ -259,6 +266,14 @@ impl Watcher for Exchanges {
             };
             self.enter(place, round, span);
         }
+    }
+
+    /// The last one only: where one in the middle was lost, the trial does not wait for it.
+    fn awaits(&self) -> bool {
+        self.latest.iter().any(|(technique, round)| {
+            let exchange = self.exchanges.get(&(*technique, *round));
+            exchange.is_some_and(|it| it.reply_received.is_none())
+        })
     }
 }
 

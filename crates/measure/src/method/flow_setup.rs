@@ -20,8 +20,8 @@ use wire::ethernet::MacAddress;
 
 use super::{
     Effort, Exchange, Exchanges, FROM, Findings, Kind, LARGEST_PAYLOAD, Method, MethodError, Pace,
-    Path, Progress, Requests, Responder, Setting, Settings, TO, Technique, at_each, choice, doubt,
-    need_two_ports,
+    Path, Progress, RESIDUAL, Requests, Responder, Setting, Settings, TO, Technique, at_each,
+    choice, doubt, need_two_ports,
 };
 use crate::measurement::Value;
 use crate::statistics::Distribution;
@@ -195,6 +195,7 @@ fn one_flow(
         ],
         length: plan.rest + APART * (1 + LATER),
         drain: DRAIN,
+        patience: RESIDUAL,
         ..Trial::default()
     };
     let mut exchanges = Exchanges::new(path);

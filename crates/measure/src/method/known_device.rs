@@ -17,8 +17,8 @@ use crate::stalls::Stalls;
 use crate::statistics::Distribution;
 use crate::traffic::Addresses;
 use crate::trial::{
-    Conduct, Fault, PortIndex, Setup, Sighting, Stamps, Stream, Tester, Trial, TrialError, Watcher,
-    Way,
+    Conduct, Fault, PortIndex, Setup, Sighting, Stamps, Stream, Tester, Trial, TrialError,
+    TrialNumbers, Watcher, Way,
 };
 
 /// How much later its tester learns of an arrival if nobody listens.
@@ -66,8 +66,13 @@ pub(crate) struct KnownDevice {
     pub(crate) recovers_after: Duration,
     /// How late the tester sends.
     pub(crate) late: Duration,
+    /// Of so many frames, the tester has no room for the last.
+    pub(crate) overflows_every: Option<u64>,
     /// How many trials were made.
     pub(crate) trials: u64,
+    numbers: TrialNumbers,
+    /// What is still on its way when a trial is over, by the time from then.
+    under_way: BinaryHeap<Reverse<Arrival>>,
 }
 
 /// Between whom the test traffic goes.
@@ -145,7 +150,10 @@ impl KnownDevice {
             clocks: [Duration::ZERO; 3],
             recovers_after: Duration::from_ms(5),
             late: Duration::ZERO,
+            overflows_every: None,
             trials: 0,
+            numbers: TrialNumbers::after(0),
+            under_way: BinaryHeap::new(),
         }
     }
 
@@ -180,6 +188,9 @@ struct Course<'a> {
     lanes: [LaneState; 2],
     arrivals: BinaryHeap<Reverse<Arrival>>,
     order: u64,
+    numbers: TrialNumbers,
+    /// When the last frame arrived.
+    now: Duration,
     conduct: Conduct,
 }
 
@@ -190,13 +201,18 @@ impl Tester for KnownDevice {
 
     fn run(&mut self, trial: Trial, watcher: &mut dyn Watcher) -> Result<Conduct, TrialError> {
         self.trials += 1;
+        self.numbers.begin();
         let end = trial.length + trial.drain;
+        let arrivals = std::mem::take(&mut self.under_way);
+        let numbers = self.numbers.clone();
         let mut course = Course {
             device: self,
             streams: trial.streams,
             faults: trial.faults,
             lanes: Default::default(),
-            arrivals: BinaryHeap::new(),
+            arrivals,
+            numbers,
+            now: Duration::ZERO,
             order: 0,
             conduct: Conduct {
                 lateness: Distribution::default(),
@@ -205,17 +221,33 @@ impl Tester for KnownDevice {
                 skipped: 0,
                 unseen: 0,
                 unstamped: 0,
+                strays: 0,
                 stalls: Stalls::new(Duration::from_us(100)),
                 clock_steps: Vec::new(),
             },
         };
-        while course.step(trial.length, end, watcher) {}
+        let over = loop {
+            let over = match watcher.awaits() {
+                true => end + trial.patience,
+                false => end.max(course.now),
+            };
+            if !course.step(trial.length, over, watcher) {
+                break over;
+            }
+        };
         let streams = &course.streams;
-        let skipped = streams.iter().map(|stream| stream.sender.skipped()).sum();
-        Ok(Conduct {
-            skipped,
+        let skipped: u64 = streams.iter().map(|stream| stream.sender.skipped()).sum();
+        let conduct = Conduct {
+            skipped: skipped + course.conduct.skipped,
+            strays: course.numbers.strays(),
             ..course.conduct
-        })
+        };
+        let left = course.arrivals.into_iter().map(|Reverse(arrival)| {
+            let at = arrival.at.saturating_sub(over);
+            Reverse(Arrival { at, ..arrival })
+        });
+        self.under_way = left.collect();
+        Ok(conduct)
     }
 }
 
@@ -225,9 +257,10 @@ impl Course<'_> {
         let dues = self.streams.iter().enumerate();
         let due = dues
             .filter_map(|(place, stream)| {
-                Some((stream.sender.next_due()? + self.device.late, place))
+                let due = stream.sender.next_due()? + self.device.late;
+                let may_send = due <= length + self.device.late || stream.sender.listens();
+                may_send.then_some((due, place))
             })
-            .filter(|(due, _)| *due <= length.max(self.device.late + length))
             .min();
         let arrival = self.arrivals.peek().map(|Reverse(arrival)| arrival.at);
         match (due, arrival) {
@@ -236,14 +269,16 @@ impl Course<'_> {
                 due <= end && self.send(due, place, watcher)
             }
             (_, _) => {
+                let next = self.arrivals.peek();
+                if next.is_none_or(|Reverse(arrival)| arrival.at > end) {
+                    return false;
+                }
                 let Some(Reverse(arrival)) = self.arrivals.pop() else {
                     return false;
                 };
-                let is_heard = arrival.at <= end;
-                if is_heard {
-                    self.arrive(&arrival, watcher);
-                }
-                is_heard
+                self.now = arrival.at;
+                self.arrive(&arrival, watcher);
+                true
             }
         }
     }
@@ -259,6 +294,13 @@ impl Course<'_> {
                 .next_due()
                 .is_some_and(|due| due + self.device.late > now);
         };
+        self.numbers.mark(&mut frame);
+        let handed = self.conduct.sent + self.conduct.skipped + 1;
+        let overflows = self.device.overflows_every;
+        if overflows.is_some_and(|every| handed.is_multiple_of(every)) {
+            self.conduct.skipped += 1;
+            return true;
+        }
         self.conduct.sent += 1;
         self.conduct
             .lateness
@@ -330,6 +372,9 @@ impl Course<'_> {
     }
 
     fn arrive(&mut self, arrival: &Arrival, watcher: &mut dyn Watcher) {
+        if !self.numbers.admits(&arrival.frame) {
+            return;
+        }
         self.tell(
             (arrival.port, Way::Received),
             arrival.at,

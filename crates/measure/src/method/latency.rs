@@ -35,8 +35,8 @@ use super::exchanges::Backwards;
 use super::passage::distribution;
 use super::{
     Cadence, Effort, Exchange, Exchanges, FROM, Findings, Keep, Kind, Load, Method, MethodError,
-    Pace, Passing, Path, Progress, Requests, Responder, Setting, Settings, TO, Technique, at_each,
-    choice, doubt, jitter, need_two_ports,
+    Pace, Passing, Path, Progress, RESIDUAL, Requests, Responder, Setting, Settings, TO, Technique,
+    at_each, choice, doubt, jitter, need_two_ports,
 };
 use crate::measurement::Value;
 use crate::statistics::Distribution;
@@ -243,19 +243,20 @@ fn choices<T: std::str::FromStr>(
 /// Sends a few frames each way.
 fn warm_up(tester: &mut dyn Tester, common: &Common) -> Result<(), MethodError> {
     let pace = Pace::every(Duration::from_us(500));
+    let frames = pace.frames_in(WARM_UP);
     let streams = [common.path, common.path.reversed()].map(|path| Stream {
         from: path.from,
-        sender: Box::new(
-            Cadence::new(&path.addresses, common.size, pace).frames(pace.frames_in(WARM_UP)),
-        ),
+        sender: Box::new(Cadence::new(&path.addresses, common.size, pace).frames(frames)),
     });
     let trial = Trial {
         streams: streams.into_iter().collect(),
         length: WARM_UP,
         drain: DRAIN,
+        patience: RESIDUAL,
         ..Trial::default()
     };
-    tester.run(trial, &mut Passing::new(common.path, 0, Keep::Counts))?;
+    let mut passing = Passing::new(common.path, frames, Keep::Counts);
+    tester.run(trial, &mut passing)?;
     Ok(())
 }
 
@@ -278,6 +279,7 @@ fn spacing(
         }],
         length: common.length,
         drain: DRAIN,
+        patience: RESIDUAL,
         ..Trial::default()
     };
     let mut passing = Passing::new(common.path, frames, Keep::Stamps);
@@ -375,6 +377,7 @@ fn requests(
         streams,
         length,
         drain: DRAIN + common.turnaround,
+        patience: RESIDUAL,
         ..Trial::default()
     };
     let mut exchanges = Exchanges::new(path);

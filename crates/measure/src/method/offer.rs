@@ -4,8 +4,8 @@
 use units::Duration;
 
 use super::{
-    Cadence, Effort, FROM, Findings, Keep, Load, MethodError, Pace, Passing, Path, Setting,
-    Settings, TO, choice, need_two_ports,
+    Cadence, Effort, FROM, Findings, Keep, Load, MethodError, Pace, Passing, Path, RESIDUAL,
+    Setting, Settings, TO, choice, need_two_ports,
 };
 use crate::trial::{Setup, Stream, Tester, Trial};
 
@@ -90,6 +90,7 @@ impl Offer {
             streams,
             length: self.length,
             drain: DRAIN,
+            patience: RESIDUAL,
             ..Trial::default()
         };
         let mut passing = Passing::new(path, frames, Keep::Stamps);

@@ -48,6 +48,21 @@ pub struct Passing {
     next_expected: u64,
     /// When the first and the last frame arrived.
     span: Option<(Instant, Instant)>,
+    awaited: Awaited,
+    /// How many frames were seen to leave, and how many arrived.
+    counts: (u64, u64),
+    /// Above every number that has left.
+    next_sent: u64,
+}
+
+/// Until when a trial is not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Until all that left has arrived.
+    All,
+    /// Until the last that left has arrived: of those that are lost before it, none is
+    /// waited for.
+    Last,
 }
 
 /// What became of the frames of a trial.
@@ -100,7 +115,16 @@ impl Passing {
             passage: Passage::default(),
             next_expected: 0,
             span: None,
+            awaited: Awaited::All,
+            counts: (0, 0),
+            next_sent: 0,
         }
+    }
+
+    /// Has the trial last until these frames have arrived, or its patience is over.
+    #[must_use]
+    pub fn awaiting(self, awaited: Awaited) -> Self {
+        Self { awaited, ..self }
     }
 
     /// Takes arrivals at another port too.
@@ -225,6 +249,7 @@ impl Passing {
             self.passage.duplicates += 1;
             return;
         }
+        self.counts.1 += 1;
         if sequence < self.next_expected {
             self.passage.reordered += 1;
             let extent = self.next_expected - 1 - sequence;
@@ -255,7 +280,8 @@ impl Passing {
         }
         match role {
             Role::Entry => {
-                self.sent.add(sequence, at);
+                self.counts.0 += u64::from(self.sent.add(sequence, at));
+                self.next_sent = self.next_sent.max(sequence + 1);
             }
             Role::Exit => self.arrived(sequence, at),
             Role::Mirror => {
@@ -273,6 +299,13 @@ impl Watcher for Passing {
 
     fn see_unstamped(&mut self, port: PortIndex, way: Way, bytes: &[u8]) {
         self.passed((port, way), bytes, None);
+    }
+
+    fn awaits(&self) -> bool {
+        match self.awaited {
+            Awaited::All => self.counts.1 < self.counts.0,
+            Awaited::Last => self.next_expected < self.next_sent,
+        }
     }
 }
 

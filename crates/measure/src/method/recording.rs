@@ -119,6 +119,10 @@ impl Watcher for Both<'_> {
     fn ordered(&mut self, order: usize, at: Instant) {
         self.watcher.ordered(order, at);
     }
+
+    fn awaits(&self) -> bool {
+        self.watcher.awaits()
+    }
 }
 
 #[cfg(test)]

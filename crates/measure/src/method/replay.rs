@@ -11,8 +11,8 @@
 use units::{Duration, Instant};
 
 use super::{
-    FROM, Findings, Keep, Method, MethodError, Passing, Path, Progress, Settings, TO, at_each,
-    choice, doubt, jitter, loss, need_two_ports,
+    FROM, Findings, Keep, Method, MethodError, Passing, Path, Progress, RESIDUAL, Settings, TO,
+    at_each, choice, doubt, jitter, loss, need_two_ports,
 };
 use crate::statistics::Distribution;
 use crate::traffic::trace::{Config, Trace};
@@ -100,6 +100,7 @@ fn send(
         }],
         length,
         drain: DRAIN,
+        patience: RESIDUAL,
         ..Trial::default()
     };
     let mut passing = Passing::new(path, frames, Keep::Stamps);

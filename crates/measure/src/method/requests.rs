@@ -20,7 +20,7 @@ use wire::{tcp, udp};
 use super::{Content, Glimpse, Pace};
 use crate::traffic::Addresses;
 use crate::traffic::datagram::MTU;
-use crate::trial::{Outgoing, Sender};
+use crate::trial::{self, Outgoing, Sender};
 
 /// The most rounds of a trial: every one has a packet number of its own.
 pub const MOST_ROUNDS: u64 = 60_000;
@@ -30,8 +30,6 @@ pub const LARGEST_PAYLOAD: usize = 65_535 - ipv4::HEADER_LENGTH - icmp::HEADER_L
 pub const ECHO_PORT: u16 = 7;
 /// The port of TCP to which connections are opened.
 pub const OPEN_PORT: u16 = 102;
-/// Tells our echoes from those of others.
-pub const IDENTIFIER: u16 = 0x7a6b;
 
 const HOPS: u8 = 64;
 const DSCP_SHIFT: u8 = 2;
@@ -125,7 +123,8 @@ impl Requests {
         let message = match self.kind {
             Kind::Echo => Message::Echo {
                 kind: icmp::Kind::Request,
-                identifier: IDENTIFIER,
+                // The tester writes the number of the trial there.
+                identifier: 0,
                 sequence: round,
                 payload: self.payload,
             },
@@ -471,7 +470,8 @@ impl Packets {
     }
 
     fn datagram(&mut self, ip: &ipv4::Header, round: u32, payload: usize) {
-        let length = payload.clamp(message_shim::LENGTH, LARGEST_PAYLOAD);
+        let least = message_shim::LENGTH + trial::number::LENGTH;
+        let length = payload.clamp(least, LARGEST_PAYLOAD);
         let shim = MessageShim {
             message: round,
             size_bytes: u32::try_from(length).unwrap_or(u32::MAX),

@@ -111,6 +111,7 @@ mod tests {
                 skipped: 0,
                 unseen: 0,
                 unstamped: 0,
+                strays: 0,
                 stalls,
                 clock_steps: Vec::new(),
             })

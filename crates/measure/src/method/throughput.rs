@@ -22,9 +22,9 @@ use wire::ethernet::wire_size;
 
 use super::passage::MOST_COUNTED;
 use super::{
-    Acknowledging, CHECK_SEQUENCE, Cadence, Effort, FROM, Findings, Keep, Load, Method,
-    MethodError, Pace, Passage, Passing, Path, Progress, Setting, Settings, TO, Windowed, at_each,
-    choice, jitter, loss, need_two_ports,
+    Acknowledging, Awaited, CHECK_SEQUENCE, Cadence, Effort, FROM, Findings, Keep, Load, Method,
+    MethodError, Pace, Passage, Passing, Path, Progress, RESIDUAL, Setting, Settings, TO, Windowed,
+    at_each, choice, jitter, loss, need_two_ports,
 };
 use crate::measurement::Value;
 use crate::statistics::ratio;
@@ -375,9 +375,10 @@ fn try_once(
         }],
         length,
         drain: limits.drain,
+        patience: RESIDUAL,
         ..Trial::default()
     };
-    let mut passing = Passing::new(path, frames, Keep::Counts);
+    let mut passing = Passing::new(path, frames, Keep::Counts).awaiting(Awaited::Last);
     let conduct = tester.run(trial, &mut passing)?;
     let passage = passing.passage();
     outcome.trials += 1;
@@ -507,6 +508,7 @@ fn udp(
         streams,
         length: limits.length,
         drain: limits.drain,
+        patience: RESIDUAL,
         ..Trial::default()
     };
     let mut passing = Passing::new(path, frames, Keep::Stamps);
@@ -546,6 +548,7 @@ fn tcp(
         streams,
         length: limits.length,
         drain: limits.drain,
+        patience: RESIDUAL,
         ..Trial::default()
     };
     let most = Pace::at(limits.rate, wire_size(frame_length)).frames_in(limits.length);

@@ -25,6 +25,8 @@ pub struct Witnessed {
     pub unseen: u64,
     /// Frames that passed without a stamp that could be believed.
     pub unstamped: u64,
+    /// Frames of other trials that arrived during one.
+    pub strays: u64,
     /// Frames that were left out, since the tester came too late for them.
     pub skipped: u64,
     /// What happened to the clock of the stamps.
@@ -42,6 +44,7 @@ impl Witnessed {
         self.sent += conduct.sent;
         self.unseen += conduct.unseen;
         self.unstamped += conduct.unstamped;
+        self.strays += conduct.strays;
         self.skipped += conduct.skipped;
         let room = MOST_CLOCK_STEPS.saturating_sub(self.clock_steps.len());
         let steps = conduct.clock_steps.iter().take(room).cloned();

@@ -1,5 +1,7 @@
 //! Latency of devices whose delays are known.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::method::Silent;
 use crate::method::known_device::{KnownDevice, Lane, figure, number, settings, times};
@@ -199,4 +201,40 @@ fn an_option_that_makes_no_sense_is_named() {
 #[track_caller]
 fn measure(device: &mut KnownDevice, options: &[(&str, &str)]) -> Findings {
     run(device, &settings(options), &mut Silent).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever a device holds for however long, no trial takes frames of another one for
+    /// its own, and what arrives while a trial waits is late and not lost.
+    #[test]
+    fn a_long_delay_is_found_whole_and_loses_nothing(
+        ms in prop::sample::select(vec![0_u64, 199, 201, 700, 1_500, 2_190, 2_300, 3_100, 9_000]),
+        one_in in 0_u64..40,
+    ) {
+        let delay = Duration::from_ms(ms);
+        let mut lane = Lane::of(delay);
+        lane.hold_every = (one_in > 1).then_some((one_in, Duration::from_ms(5)));
+        let mut device = KnownDevice::new(lane, Lane::of(delay));
+        let wait = DRAIN + RESIDUAL;
+
+        for interval in ["1ms", "2ms", "1ms"] {
+            let options = [("interval", interval), ("window", "1500")];
+            let found = measure(&mut device, &options);
+
+            for figure in &found.figures {
+                let Value::Times(times) = &figure.value else { continue };
+                if figure.quantity == "one-way latency" {
+                    let summary = times.summary().unwrap();
+                    prop_assert!(summary.min >= delay, "{summary:?}");
+                    prop_assert!(summary.max <= delay + Duration::from_ms(5), "{summary:?}");
+                }
+            }
+            let interval = interval.replace("ms", " ms");
+            if delay + Duration::from_ms(5) < wait {
+                prop_assert_eq!(number(&found, "lost", &interval), 0);
+            }
+        }
+    }
 }
