@@ -8,7 +8,9 @@
 //! availability: the share of seconds that are not in a row of ten or more in each of
 //! which more than half of the frames got lost (ITU-T Y.1563).
 //!
-//! A service is accepted if no larger share of its frames is lost than is allowed, 99.9 %
+//! A service is judged if at least 99 % of its frames were seen to leave the tester: what
+//! was not offered cannot be accepted, and what the tester's machine was too busy for says
+//! nothing of the network. It is accepted if no larger share of its frames is lost than is allowed, 99.9 %
 //! of them arrive within its objective, and it was available all the time. Objectives
 //! are the network's 20 % of the transfer times of IEC 61850-10, unless another one is
 //! chosen.
@@ -27,8 +29,8 @@ pub use table::table;
 use units::{BitRate, Duration};
 
 use super::{
-    Effort, Findings, Method, MethodError, Progress, Setting, Settings, at_each, choice, doubt,
-    need_two_ports,
+    Effort, Findings, Method, MethodError, Progress, RESIDUAL, Setting, Settings, at_each, choice,
+    doubt, need_two_ports,
 };
 use crate::measurement::Value;
 use crate::recorder::FlowRecord;
@@ -70,6 +72,8 @@ const WHOLE: u64 = 100;
 const SEVERE: f64 = 0.5;
 /// So many such seconds in a row are the beginning of unavailability.
 const UNAVAILABLE_AFTER: usize = 10;
+/// A service was offered if no smaller share of its frames left.
+const OFFERED: f64 = 0.99;
 const SOURCE: &str = "ITU-T Y.1564";
 
 /// What a trial carries.
@@ -93,8 +97,8 @@ fn run(
         for (service, record) in point.services.iter().zip(observer.finish()) {
             let mut setting = setting.clone();
             setting.push(choice("service", service.name()));
-            let rate = plan.committed(*service, point.percent);
-            describe(&plan, *service, (rate, length), &record, &setting, found);
+            let offer = (point.percent, length);
+            describe(&plan, *service, offer, &record, &setting, found);
         }
         Ok(())
     })?;
@@ -149,6 +153,7 @@ fn send(tester: &mut dyn Tester, plan: &Plan, point: &Point) -> Result<Observer,
             .collect(),
         length: point.length,
         drain: DRAIN,
+        patience: RESIDUAL,
         ..Trial::default()
     };
     let bias = tester.setup().bias.unwrap_or_default();
@@ -161,17 +166,21 @@ fn send(tester: &mut dyn Tester, plan: &Plan, point: &Point) -> Result<Observer,
 fn describe(
     plan: &Plan,
     service: Service,
-    (committed, length): (BitRate, Duration),
+    (percent, length): (u64, Duration),
     record: &FlowRecord,
     setting: &Setting,
     found: &mut Findings,
 ) {
+    let committed = plan.committed(service, percent);
     let loss = ratio(record.lost, record.sent);
     let variation = record.latency.summary().map(|it| it.p999 - it.min);
     let received = plan.rate_of(service, record.received(), length);
     let why = "no frame arrived";
     let unknown = || Value::Unknown(why.to_owned());
     let (severe, available) = availability(record);
+    let offered = plan
+        .frames_due(service, percent, length)
+        .map_or(1.0, |due| ratio(record.sent.min(due), due));
     let is_accepted = loss <= plan.loss
         && record.sent > 0
         && available >= 1.0
@@ -193,12 +202,23 @@ fn describe(
         ),
         ("severely errored seconds", Value::Count(severe)),
         ("availability", Value::Share(available)),
-        ("accepted", Value::Count(u64::from(is_accepted))),
+        (
+            "accepted",
+            match offered >= OFFERED {
+                true => Value::Count(u64::from(is_accepted)),
+                false => Value::Unknown(not_judged(offered)),
+            },
+        ),
     ] {
         found.add((quantity, SOURCE), setting, value);
     }
     let delay = ("frame transfer delay", SOURCE);
     found.add_times(delay, setting, record.latency.clone(), why);
+}
+
+/// Says why a service is not judged, in whole percent that leave nothing of one out.
+fn not_judged(offered: f64) -> String {
+    format!("not judged: {:.0} % offered", (offered * 100.0).floor())
 }
 
 /// Returns the number of severely errored seconds, and the share of seconds in which the
@@ -262,6 +282,31 @@ mod tests {
         let whole = rows(&found, "udp alone, 100 %", "udp");
         let rates = ["committed rate", "rate received"].map(|it| number(&whole, it, ""));
         assert!(rates[1].abs_diff(rates[0]) < rates[0] / 100, "{rates:?}");
+    }
+
+    #[test]
+    fn what_was_not_offered_is_not_judged() {
+        let lane = || Lane::of(Duration::from_us(50));
+        let mut device = KnownDevice::new(lane(), lane());
+        device.overflows_every = Some(5);
+
+        let found = run(&mut device, &settings(&[]), &mut Silent).unwrap();
+
+        for service in ["sv", "goose", "udp"] {
+            let row = rows(&found, &format!("{service} alone, 100 %"), service);
+            let verdict = figure(&row, "accepted", "");
+            let Value::Unknown(reason) = verdict else {
+                panic!("{service}: {verdict:?}")
+            };
+            let share = reason.strip_prefix("not judged: ").unwrap();
+            let share: u64 = share.split(' ').next().unwrap().parse().unwrap();
+            assert!((78..=82).contains(&share), "{service}: {reason}");
+        }
+        // One in two hundred is within what is judged.
+        device.overflows_every = Some(200);
+        let found = run(&mut device, &settings(&[("services", "udp")]), &mut Silent).unwrap();
+        let row = rows(&found, "udp alone, 100 %", "udp");
+        assert_eq!(number(&row, "accepted", ""), 1);
     }
 
     #[test]

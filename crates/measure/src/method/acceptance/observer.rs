@@ -8,7 +8,7 @@ use super::service::Flow;
 use crate::FlowIndex;
 use crate::ReceiverIndex;
 use crate::identity::{FlowKey, Identity, identify};
-use crate::method::{FROM, TO};
+use crate::method::{FROM, RESIDUAL, TO};
 use crate::recorder::{FlowRecord, Recorder, Settings};
 use crate::sequence::nearest;
 use crate::trial::{Sighting, Watcher, Way};
@@ -25,12 +25,14 @@ pub(super) struct Observer {
     /// How much later an arrival is stamped than it should be.
     bias: Duration,
     recorder: Option<Recorder>,
+    /// How many frames were seen to leave, and how many arrived.
+    counts: (u64, u64),
 }
 
 impl Observer {
     /// Losses are told by the second.
     pub(super) const SETTINGS: Settings = Settings {
-        patience: Duration::from_secs(1),
+        patience: RESIDUAL,
         interval: Duration::from_secs(1),
         passages: 0,
     };
@@ -44,6 +46,7 @@ impl Observer {
             flows,
             bias,
             recorder: None,
+            counts: (0, 0),
         }
     }
 
@@ -91,12 +94,18 @@ impl Watcher for Observer {
             (Way::Sent, FROM) => {
                 let size = wire::ethernet::wire_size(sighting.length);
                 recorder.sent(flow, sequence, size, sighting.at);
+                self.counts.0 += 1;
             }
             (Way::Received, TO) => {
                 let at = Instant::from_ns(sighting.at.as_ns().saturating_sub(self.bias.as_ns()));
                 recorder.received(flow, ReceiverIndex(0), sequence, at);
+                self.counts.1 += 1;
             }
             (Way::Sent | Way::Received, _) => {}
         }
+    }
+
+    fn awaits(&self) -> bool {
+        self.counts.1 < self.counts.0
     }
 }

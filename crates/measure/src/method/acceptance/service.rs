@@ -172,6 +172,29 @@ impl Plan {
         BitRate::of(DataSize::from_bytes(bytes), Delay::from(length))
     }
 
+    /// Returns how many frames of a service are due in a trial, or nothing if the answers
+    /// of the network decide that.
+    pub(super) fn frames_due(
+        &self,
+        service: Service,
+        percent: u64,
+        length: Duration,
+    ) -> Option<u64> {
+        match service {
+            Service::Samples | Service::PackedSamples | Service::Datagrams => {
+                let period = self.period(service, percent).as_ns();
+                Some(length.as_ns().div_ceil(period))
+            }
+            Service::Goose => {
+                let mut state = state(Some(Instant::ZERO + length), length);
+                let mut frame = Vec::new();
+                let frames = std::iter::from_fn(|| state.emit(state.next_due()?, &mut frame));
+                Some(frames.count() as u64)
+            }
+            Service::Mms => None,
+        }
+    }
+
     /// Returns the streams of a service.
     pub(super) fn streams(&self, service: Service, percent: u64, length: Duration) -> Vec<Stream> {
         let until = Some(Instant::ZERO + length);

@@ -76,8 +76,9 @@ fn row(measurement: &Measurement, verdict: &Figure) -> [String; 11] {
         delay(1_000),
         text("frame delay variation"),
         text("availability"),
-        match verdict.value {
+        match &verdict.value {
             Value::Count(1) => "accepted".to_owned(),
+            Value::Unknown(reason) => reason.clone(),
             _ => "NOT ACCEPTED".to_owned(),
         },
     ]
