@@ -49,6 +49,14 @@ pub fn dependencies(text: &str) -> Vec<(&str, usize)> {
     found
 }
 
+/// Returns the packages of every kind of dependency with their lines.
+pub fn all_dependencies(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let entries = entries(text).into_iter();
+    let taken = entries.filter(move |it| kinds.iter().any(|kind| it.section.ends_with(kind)));
+    taken.map(|it| (it.key.split('.').next().unwrap_or(it.key), it.line))
+}
+
 #[cfg(test)]
 mod tests {
     use super::dependencies;

@@ -44,7 +44,7 @@ pub const ROOMS: [Room; 12] = [
         name: "wire",
         kind: Kind::Pure,
         may_know: &["units"],
-        outside: Outside::Only(&["thiserror", "zerocopy"]),
+        outside: Outside::Only(&["thiserror"]),
     },
     Room {
         name: "calculus",
@@ -75,7 +75,7 @@ pub const ROOMS: [Room; 12] = [
         name: "controller",
         kind: Kind::Pure,
         may_know: &["units", "wire", "calculus"],
-        outside: Outside::Only(&["petgraph", "postcard", "serde", "thiserror"]),
+        outside: Outside::Only(&["postcard", "serde", "thiserror"]),
     },
     Room {
         name: "scenario",
@@ -87,7 +87,6 @@ pub const ROOMS: [Room; 12] = [
             "schemars",
             "serde",
             "serde_json",
-            "serde_spanned",
             "strsim",
             "thiserror",
             "toml",

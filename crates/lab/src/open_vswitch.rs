@@ -177,6 +177,9 @@ fn tool(program: &str, arguments: &[impl AsRef<str>]) -> io::Result<()> {
     Err(io::Error::other(format!("{program}: {}", said.trim())))
 }
 
+/// What it is called.
+pub const NAME: &str = "Open vSwitch";
+
 /// Returns its version, if it is installed: the last word of the first line.
 #[must_use]
 pub fn version() -> Option<String> {

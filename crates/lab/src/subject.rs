@@ -147,7 +147,7 @@ impl fmt::Display for Subject {
                     Carried::Packet => "AF_PACKET",
                     Carried::Xdp => "AF_XDP",
                 };
-                write!(f, "Open vSwitch{version}, {ports} ports")
+                write!(f, "{}{version}, {ports} ports", open_vswitch::NAME)
             }
         }
     }

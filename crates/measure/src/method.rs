@@ -124,6 +124,16 @@ pub struct Method {
     pub run: fn(&mut dyn Tester, &Settings, &mut dyn Progress) -> Result<Findings, MethodError>,
 }
 
+impl Method {
+    /// Returns what an option means and may be, and what it is if nothing is said.
+    #[must_use]
+    pub fn meaning(&self, option: &str) -> Option<&'static str> {
+        let mut options = self.options.iter();
+        let (_, meaning) = options.find(|(name, _)| *name == option)?;
+        Some(meaning)
+    }
+}
+
 /// Finds a method by its name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Method> {

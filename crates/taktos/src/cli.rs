@@ -114,8 +114,8 @@ struct Run {
     duration: Option<Duration>,
     /// The directory for report.json and report.html
     /// [default: out/NAME, by the name of the file].
-    #[arg(long, value_name = "DIR")]
-    report: Option<PathBuf>,
+    #[arg(long, visible_alias = "report", value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Show the frames of each flow as well: sent, lost, set apart, beyond the contract,
     /// not judged.
     #[arg(long, conflicts_with = "json")]

@@ -37,8 +37,6 @@ pub enum Topic {
     Queues,
     /// The ports.
     Ports,
-    /// The sessions that watch links.
-    Bfd,
     /// The tables.
     Stats,
     /// What a frame costs at most.
@@ -83,7 +81,6 @@ impl Topic {
             Self::Meters => "meters",
             Self::Queues => "queues",
             Self::Ports => "ports",
-            Self::Bfd => "bfd",
             Self::Stats => "stats",
             Self::Cost => "cost",
             Self::Losses => "losses",
@@ -103,7 +100,6 @@ impl Topic {
             Self::Meters => meters::COLUMNS,
             Self::Queues => ports::QUEUE_COLUMNS,
             Self::Ports => ports::PORT_COLUMNS,
-            Self::Bfd => &[],
             Self::Stats => entries::TABLE_COLUMNS,
             Self::Cost => extension::COST_COLUMNS,
             Self::Losses => extension::LOSS_COLUMNS,
@@ -123,7 +119,6 @@ impl Topic {
             Self::Meters => "no meters",
             Self::Queues => "no queues",
             Self::Ports => "no ports",
-            Self::Bfd => "no BFD sessions: this switch cannot be told to run any",
             Self::Stats => "no table was used",
             Self::Cost | Self::Switch => "the switch does not tell",
             Self::Losses => "no entry lost a frame",
@@ -145,7 +140,6 @@ impl Topic {
             Self::Meters => meters::meters(client),
             Self::Queues => ports::queues(client),
             Self::Ports => ports::ports(client),
-            Self::Bfd => Ok(Vec::new()),
             Self::Stats => entries::tables(client),
             Self::Cost => extension::cost(client),
             Self::Losses => extension::losses(client),

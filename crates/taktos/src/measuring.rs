@@ -115,7 +115,7 @@ fn remark_unseen(measurement: &mut Measurement) {
 }
 
 fn conditions_of(record: Record, setup: &Setup, seed: u64, witnessed: Witnessed) -> Conditions {
-    let ended = record.finish(setup.stamps != Stamps::Virtual);
+    let ended = record.finish(setup.stamps != Stamps::Virtual, &setup.device);
     Conditions {
         command: ended.command,
         began_unix_ns: ended.began_unix_ns,
@@ -150,7 +150,7 @@ pub fn analyze(
     record: Record,
 ) -> Result<Measurement, CaptureError> {
     let findings = captures::analyze(paths, question, assumptions, progress)?;
-    let ended = record.finish(true);
+    let ended = record.finish(true, "");
     let names: Vec<_> = paths
         .iter()
         .map(|path| path.display().to_string())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::finding::Finding;
-use crate::manifest::{dependencies, entries};
+use crate::manifest::{all_dependencies, dependencies, entries};
 use crate::rooms::{BANNED_IN_PURE_ROOMS, Kind, Outside, ROOMS, Room, UNSAFE_ROOM};
 use crate::source::Source;
 use crate::workspace::Workspace;
@@ -39,7 +39,9 @@ pub fn check(workspace: &Workspace, sources: &[Source]) -> Result<Vec<Finding>, 
         }
     }
     let root = Path::new("Cargo.toml");
-    findings.extend(check_profiles(root, &workspace.read(root)?));
+    let text = workspace.read(root)?;
+    findings.extend(check_profiles(root, &text));
+    findings.extend(idle(workspace, root, &text, sources)?);
     findings.extend(sources.iter().flat_map(check_unsafe));
     Ok(findings)
 }
@@ -62,6 +64,54 @@ fn strangers(workspace: &Workspace) -> Vec<Finding> {
             Finding::in_file(path, text.to_owned())
         })
         .collect()
+}
+
+/// Finds packages that the workspace names and no crate takes, and those that a crate
+/// takes and its sources do not name.
+fn idle(
+    workspace: &Workspace,
+    root: &Path,
+    text: &str,
+    sources: &[Source],
+) -> Result<Vec<Finding>, Failure> {
+    let mut taken = Vec::new();
+    let mut findings = Vec::new();
+    let folders = ROOMS.iter().map(|room| Path::new("crates").join(room.name));
+    for folder in folders.chain([PathBuf::from("xtask")]) {
+        let manifest = folder.join("Cargo.toml");
+        let text = workspace.read(&manifest)?;
+        let code = sources.iter().filter(|it| it.path.starts_with(&folder));
+        let code: Vec<_> = code.flat_map(|it| &it.code).map(String::as_str).collect();
+        findings.extend(unnamed(&manifest, &text, &code));
+        taken.extend(all_dependencies(&text).map(|(name, _)| name.to_owned()));
+    }
+    let entries = entries(text).into_iter();
+    let named = entries.filter(|it| it.section == "workspace.dependencies");
+    findings.extend(
+        named
+            .filter(|it| !taken.iter().any(|taken| taken == it.key))
+            .map(|it| {
+                let text = format!("no crate takes `{}`", it.key);
+                Finding::in_line(root, it.line, text)
+            }),
+    );
+    Ok(findings)
+}
+
+/// Finds what a manifest takes and no line of code names.
+fn unnamed(manifest: &Path, text: &str, code: &[&str]) -> Vec<Finding> {
+    let is_named = |name: &str| {
+        let name = name.replace('-', "_");
+        let is_part = |it: char| it.is_alphanumeric() || it == '_';
+        code.iter()
+            .any(|line| line.split(|it| !is_part(it)).any(|word| word == name))
+    };
+    let idle = all_dependencies(text).filter(|(name, _)| !is_named(name));
+    let findings = idle.map(|(name, line)| {
+        let text = format!("no source of this crate names `{name}`");
+        Finding::in_line(manifest, line, text)
+    });
+    findings.collect()
 }
 
 fn check_dependencies(room: &Room, manifest: &Path, text: &str) -> Vec<Finding> {
@@ -161,9 +211,22 @@ fn check_unsafe(source: &Source) -> Vec<Finding> {
 mod tests {
     use std::path::Path;
 
-    use super::{check_bans, check_dependencies, check_lints, check_profiles, check_unsafe};
+    use super::{
+        check_bans, check_dependencies, check_lints, check_profiles, check_unsafe, unnamed,
+    };
     use crate::rooms::{BANNED_IN_PURE_ROOMS, ROOMS, Room};
     use crate::source::Source;
+
+    #[test]
+    fn a_dependency_is_named_in_the_sources_or_goes() {
+        let text = "[dependencies]\nserde-json.workspace = true\n[dev-dependencies]\nrand.workspace = true\n";
+        let code = ["use serde_json::Value;", "let operand = 1;"];
+
+        let findings = unnamed(Path::new("Cargo.toml"), text, &code);
+
+        assert_eq!(findings.len(), 1);
+        assert!(format!("{:?}", findings[0]).contains("rand"));
+    }
 
     #[test]
     fn the_controller_never_sees_the_switch() {

@@ -61,9 +61,10 @@ pub const METHOD: Method = Method {
     run,
 };
 
-/// RFC 2544 section 9.1, and the sizes of S4-3.
-/// A cable without a rate does not keep a window to the one that is offered elsewhere.
+/// A cable without a rate does not keep a window to the one that is offered elsewhere: so
+/// many times as many frames are counted.
 const BEYOND_RATE: u64 = 4;
+/// RFC 2544 section 9.1, and the sizes of S4-3.
 const SIZES: [usize; 9] = [64, 122, 128, 256, 306, 512, 1_024, 1_280, 1_518];
 const QUICK_SIZES: [usize; 3] = [64, 512, 1_518];
 /// S3-3.

@@ -18,8 +18,9 @@ use crate::signature;
 pub struct Certify {
     /// The scenario file.
     file: PathBuf,
-    /// The file to write [default: out/NAME/certificate.json].
-    #[arg(long, value_name = "FILE")]
+    /// The directory for certificate.json, or another file if it ends in .json
+    /// [default: out/NAME, by the name of the file].
+    #[arg(long, visible_alias = "report", value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the certificate on standard output, and write no file.
     #[arg(long, conflicts_with = "out")]
@@ -65,12 +66,8 @@ pub fn certify(arguments: &Certify) -> Exit {
     if arguments.json {
         return print(&text, exit);
     }
-    let usual = || {
-        Path::new("out")
-            .join(&scenario.name)
-            .join("certificate.json")
-    };
-    let path = arguments.out.clone().unwrap_or_else(usual);
+    let usual = || Path::new("out").join(&scenario.name);
+    let path = file_in(&arguments.out.clone().unwrap_or_else(usual));
     if let Err(error) = write(&path, &text) {
         say(format_args!(
             "taktos: cannot write {}: {error}",
@@ -87,6 +84,15 @@ pub fn certify(arguments: &Certify) -> Exit {
         &format!("{promised} promises{refused}\ncertificate: {path}\n"),
         exit,
     )
+}
+
+/// Returns the file that a user means by the place for it.
+fn file_in(place: &Path) -> PathBuf {
+    let is_file = place.exists() && !place.is_dir();
+    match is_file || place.extension().is_some_and(|end| end == "json") {
+        true => place.to_owned(),
+        false => place.join("certificate.json"),
+    }
 }
 
 fn write(path: &Path, text: &str) -> std::io::Result<()> {

@@ -12,7 +12,7 @@ mod stamps;
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -31,6 +31,7 @@ use thiserror::Error;
 use units::Duration;
 
 use super::exit::Exit;
+use super::report_folder::{prove_writable, write_whole};
 use super::run::stop_on_signals;
 use super::screen::{self, Steps, say};
 use crate::datapath::endpoint::Endpoint;
@@ -123,7 +124,7 @@ pub struct Measure {
     #[arg(long, value_name = "FILE", conflicts_with = "captures")]
     pcapng: Option<PathBuf>,
     /// A directory for what was found.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, visible_alias = "report", value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print one JSON document, and nothing else.
     #[arg(long)]
@@ -164,6 +165,12 @@ impl Failure {
             Self::Interrupted => Exit::Interrupted,
         }
     }
+
+    /// Says it, and returns how the program ends.
+    fn told(&self) -> Exit {
+        say(format_args!("taktos: {self}"));
+        self.exit()
+    }
 }
 
 impl From<TesterError> for Failure {
@@ -180,15 +187,6 @@ impl From<TesterError> for Failure {
 impl From<Lacking> for Failure {
     fn from(lacking: Lacking) -> Self {
         Self::Lacking(lacking.to_string())
-    }
-}
-
-impl From<ResumeError> for Failure {
-    fn from(error: ResumeError) -> Self {
-        match error {
-            ResumeError::Journal(mistake) => Self::Mistake(mistake),
-            ResumeError::Method(error) => error.into(),
-        }
     }
 }
 
@@ -220,6 +218,9 @@ pub fn measure(arguments: &Measure) -> Exit {
     let Some(name) = &arguments.method else {
         return print(&show::list());
     };
+    if let Err(failure) = can_be_kept(arguments.out.as_deref()) {
+        return failure.told();
+    }
     if name == calibrate::NAME {
         return calibrate::calibrate(arguments);
     }
@@ -229,26 +230,40 @@ pub fn measure(arguments: &Measure) -> Exit {
     });
     match made {
         Ok(measurement) => conclude(arguments, &measurement),
-        Err(failure) => {
-            say(format_args!("taktos: {failure}"));
-            failure.exit()
-        }
+        Err(failure) => failure.told(),
     }
 }
 
+/// Looks whether what will be found can be kept, before anything is measured.
+fn can_be_kept(folder: Option<&Path>) -> Result<(), Failure> {
+    let Some(folder) = folder else {
+        return Ok(());
+    };
+    prove_writable(folder).map_err(|error| {
+        let folder = folder.display();
+        Failure::Mistake(format!("cannot write to {folder}: {error}"))
+    })
+}
+
 fn find(name: &str) -> Result<&'static Method, Failure> {
-    let known = METHODS.iter().map(|method| method.name);
-    let known = || known.clone().chain([calibrate::NAME]);
     method::named(name).ok_or_else(|| {
-        let near = |candidate: &&str| strsim::damerau_levenshtein(name, candidate);
-        let guess = known().min_by_key(near).filter(|it| near(it) <= 3);
+        let known = METHODS.iter().map(|method| method.name);
+        let known: Vec<_> = known.chain([calibrate::NAME]).collect();
+        let guess = nearest(name, &known);
         let guess = guess.map_or_else(String::new, |it| format!("did you mean `{it}`? "));
-        let known: Vec<_> = known().collect();
         let known = known.join(", ");
         Failure::Mistake(format!(
             "no method is named `{name}`: {guess}There are {known}"
         ))
     })
+}
+
+/// Returns the known word that was meant, if one is like it.
+fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    const LIKE: usize = 3;
+    let distance = |candidate: &&str| strsim::damerau_levenshtein(word, candidate);
+    let nearest = known.iter().copied().min_by_key(distance)?;
+    (distance(&nearest) <= LIKE.min(nearest.len() / 2)).then_some(nearest)
 }
 
 fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
@@ -283,11 +298,16 @@ fn conduct(
     let mut bar = Bar::new(method.name);
     let made = match &arguments.journal {
         Some(file) => {
-            measuring::resumed::measure(file, method, tester, settings, &mut bar, &record)
-                .map_err(Failure::from)
+            let made =
+                measuring::resumed::measure(file, method, tester, settings, &mut bar, &record);
+            made.map_err(|error| match error {
+                ResumeError::Method(error) => explained(method, error),
+                ResumeError::Journal(mistake) => Failure::Mistake(mistake),
+            })
         }
         None => {
-            measuring::measure(method, tester, settings, &mut bar, record).map_err(Failure::from)
+            let made = measuring::measure(method, tester, settings, &mut bar, record);
+            made.map_err(|error| explained(method, error))
         }
     };
     bar.steps.close();
@@ -316,6 +336,18 @@ fn conduct(
         measurement.figures.extend(figures);
     }
     Ok(measurement)
+}
+
+/// Says of an option that cannot be what was chosen what it may be.
+fn explained(method: &Method, error: MethodError) -> Failure {
+    let meaning = match &error {
+        MethodError::Option(name, _) => method.meaning(name),
+        MethodError::Trial(_) | MethodError::Unsuitable(_) => None,
+    };
+    match meaning {
+        Some(meaning) => Failure::Mistake(format!("{error}: {meaning}")),
+        None => error.into(),
+    }
 }
 
 /// Analyses captures in place of a device.
@@ -349,12 +381,17 @@ fn settings(method: &Method, arguments: &Measure) -> Result<Settings, Failure> {
     for (name, value) in &arguments.options {
         if !method.options.iter().any(|(known, _)| known == name) {
             let known: Vec<_> = method.options.iter().map(|(known, _)| *known).collect();
-            let known = match known.is_empty() {
-                true => "has no options".to_owned(),
-                false => format!("has {}", known.join(", ")),
+            let mistake = match nearest(name, &known) {
+                Some(near) => format!(
+                    "did you mean `{near}`, {}? {} has {}",
+                    method.meaning(near).unwrap_or_default(),
+                    method.name,
+                    known.join(", ")
+                ),
+                None if known.is_empty() => format!("{} has no options", method.name),
+                None => format!("{} has {}", method.name, known.join(", ")),
             };
-            let mistake = format!("no option `{name}`: {} {known}", method.name);
-            return Err(Failure::Mistake(mistake));
+            return Err(Failure::Mistake(format!("no option `{name}`: {mistake}")));
         }
         options.insert(name.clone(), value.clone());
     }
@@ -447,14 +484,27 @@ fn conclude(arguments: &Measure, measurement: &Measurement) -> Exit {
             more.fold(measurement.to_text(), |text, part| text + "\n" + &part)
         }
     };
-    if let Some(folder) = &arguments.out
-        && let Err(error) = show::write(folder, measurement)
-    {
-        let folder = folder.display();
-        say(format_args!("taktos: cannot write to {folder}: {error}"));
-        return Exit::Fault;
+    let kept = match &arguments.out {
+        Some(folder) => keep(folder, show::write(folder, measurement)),
+        None => Exit::Done,
+    };
+    // What took long to measure is shown also where it could not be kept.
+    match (print(&text), kept) {
+        (Exit::Done, kept) => kept,
+        (exit, _) => exit,
     }
-    print(&text)
+}
+
+/// Says what became of files that a folder was to have.
+fn keep(folder: &Path, written: std::io::Result<()>) -> Exit {
+    match written {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            let folder = folder.display();
+            say(format_args!("taktos: cannot write to {folder}: {error}"));
+            Exit::Fault
+        }
+    }
 }
 
 fn print(text: &str) -> Exit {

@@ -24,7 +24,7 @@ const PICTURE: &str = "svg";
 pub enum ReportFolderError {
     /// Another run has it.
     #[error(
-        "another run writes to {}: wait for its end, or choose another folder with --report",
+        "another run writes to {}: wait for its end, or choose another folder with --out",
         path.display()
     )]
     InUse {
@@ -141,12 +141,10 @@ impl ReportFolder {
         self.path.join("report.html")
     }
 
-    /// Removes what an earlier run left. Writes and removes a byte, too: only
-    /// that shows that there will be a report.
+    /// Removes what an earlier run left.
     fn clear(&self) -> io::Result<()> {
-        let trial = self.path.join(".trial");
-        fs::write(&trial, [0])?;
-        for file in [trial, self.store(), self.machine_readable(), self.page()] {
+        prove_writable(&self.path)?;
+        for file in [self.store(), self.machine_readable(), self.page()] {
             match fs::remove_file(file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
@@ -155,6 +153,15 @@ impl ReportFolder {
         clear_files(&self.captures(), capture::EXTENSION)?;
         clear_files(&self.figures(), PICTURE)
     }
+}
+
+/// Makes a folder if it is not there, writes a byte and removes it: only that shows that
+/// a result can be kept there.
+pub(super) fn prove_writable(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let trial = folder.join(format!(".{}.trial", process::id()));
+    fs::write(&trial, [0])?;
+    fs::remove_file(trial)
 }
 
 /// Removes the files of a folder that end in `extension`, and the folder if

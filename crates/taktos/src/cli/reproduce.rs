@@ -34,8 +34,8 @@ pub struct Reproduce {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// A directory for report.json, report.html and the figures as SVG.
-    #[arg(long, value_name = "DIR")]
-    report: Option<PathBuf>,
+    #[arg(long, visible_alias = "report", value_name = "DIR")]
+    out: Option<PathBuf>,
 }
 
 /// Does experiments again, or lists them.
@@ -53,12 +53,7 @@ pub fn reproduce(arguments: &Reproduce) -> Exit {
             return Exit::BadInput;
         }
     };
-    let folder = match arguments
-        .report
-        .clone()
-        .map(ReportFolder::claim)
-        .transpose()
-    {
+    let folder = match arguments.out.clone().map(ReportFolder::claim).transpose() {
         Ok(folder) => folder,
         Err(error) => {
             say(format_args!("taktos: {error}"));
@@ -78,17 +73,19 @@ pub fn reproduce(arguments: &Reproduce) -> Exit {
         true => format!("{:#}\n", documents(&done)),
         false => done.iter().map(as_text).collect(),
     };
+    let mut kept = Exit::Done;
     if let Some(folder) = folder {
         match folder.write_reproductions(chosen.paper.title, &done) {
             Ok(_) if arguments.json => {}
             Ok(page) => text += &format!("report: {}\n", page.display()),
             Err(error) => {
                 say(format_args!("taktos: cannot write the report: {error}"));
-                return Exit::Fault;
+                kept = Exit::Fault;
             }
         }
     }
     match show(&text) {
+        Exit::Done if kept != Exit::Done => kept,
         Exit::Done if done.iter().any(|one| !one.broken.is_empty()) => Exit::Broken,
         exit => exit,
     }

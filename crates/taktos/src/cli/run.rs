@@ -35,7 +35,7 @@ pub fn run(arguments: &Run) -> Exit {
         Ok(place) => place,
         Err(exit) => return exit,
     };
-    let folder = arguments.report.clone();
+    let folder = arguments.out.clone();
     let folder = folder.unwrap_or_else(|| Path::new("out").join(&scenario.name));
     let folder = match ReportFolder::claim(folder) {
         Ok(folder) => folder,

@@ -36,8 +36,6 @@ enum TopicName {
     Queues,
     /// The ports.
     Ports,
-    /// The sessions that watch links.
-    Bfd,
     /// The tables that are in use.
     Stats,
     /// What a frame costs at most, for the tables as they stand.
@@ -62,7 +60,6 @@ impl From<TopicName> for Topic {
             TopicName::Meters => Self::Meters,
             TopicName::Queues => Self::Queues,
             TopicName::Ports => Self::Ports,
-            TopicName::Bfd => Self::Bfd,
             TopicName::Stats => Self::Stats,
             TopicName::Cost => Self::Cost,
             TopicName::Losses => Self::Losses,

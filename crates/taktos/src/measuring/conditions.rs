@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use lab::open_vswitch;
 use linux::clock::{self, WallTime};
 use linux::scheduling;
 use measure::measurement::Machine;
@@ -51,11 +52,13 @@ impl Record {
         }
     }
 
-    /// Ends. The machine matters only in `real` time.
+    /// Ends. The machine matters only in `real` time, and a program of others only if it
+    /// is the `device`.
     #[must_use]
-    pub fn finish(self, real: bool) -> Ended {
-        let open_vswitch = lab::open_vswitch::version().filter(|_| real);
-        let named = open_vswitch.map(|version| ("Open vSwitch".to_owned(), version));
+    pub fn finish(self, real: bool, device: &str) -> Ended {
+        let is_meant = real && device.starts_with(open_vswitch::NAME);
+        let version = is_meant.then(open_vswitch::version).flatten();
+        let named = version.map(|version| (open_vswitch::NAME.to_owned(), version));
         Ended {
             command: command(),
             began_unix_ns: self.began_unix_ns,

@@ -4,6 +4,10 @@
 //! Each turn starts its device anew and ends it, so that none disturbs the other. The
 //! one that begins changes from round to round.
 
+pub mod journal;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,6 +22,7 @@ use units::Duration;
 use super::conditions::Record;
 use super::measure as make;
 use super::target::{Target, Wanted};
+use journal::{JournalError, TurnJournal};
 
 /// What is measured of each device.
 #[derive(Clone, Debug)]
@@ -43,39 +48,86 @@ pub enum TurnError {
     /// The method found nothing.
     #[error(transparent)]
     Method(#[from] MethodError),
+    /// What was found cannot be kept, or what was kept cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
 }
 
-/// Measures both in turns, and returns what was found of each.
+/// What was found of each device, turn by turn.
+#[derive(Debug, Default)]
+pub struct Turns {
+    /// Of the first one, and of the second.
+    pub found: [Vec<Measurement>; 2],
+    /// Where it is kept, and what an earlier run found.
+    pub journal: Option<TurnJournal>,
+}
+
+impl Plan {
+    /// Returns how many turns there are.
+    #[must_use]
+    pub fn turns(&self) -> u64 {
+        self.rounds * self.methods.len() as u64 * 2
+    }
+}
+
+/// Measures both in turns.
 ///
 /// # Errors
 ///
-/// If a device does not run or a method fails.
+/// If a device does not run or a method fails. What was found until then is in `turns`.
 pub fn in_turns(
     targets: [&Target; 2],
     plan: &Plan,
     stop: &Arc<AtomicBool>,
     progress: &mut dyn Progress,
-) -> Result<[Vec<Measurement>; 2], TurnError> {
-    let mut found = [Vec::new(), Vec::new()];
-    let turns = plan.rounds * plan.methods.len() as u64 * 2;
+    turns: &mut Turns,
+) -> Result<(), TurnError> {
     let mut done = 0;
     for round in 0..plan.rounds {
         for (method, options) in &plan.methods {
             let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
             for side in order {
-                progress.step(done, turns, method.name);
+                progress.step(done, plan.turns(), method.name);
                 let settings = Settings {
                     effort: plan.effort,
                     seed: plan.seed + round,
                     duration: plan.duration,
                     options: options.clone(),
                 };
-                found[side].push(turn(targets[side], method, &settings, stop)?);
+                let take = || turn(targets[side], method, &settings, stop);
+                turns.take(side, method.name, take)?;
                 done += 1;
             }
         }
     }
-    Ok(found)
+    Ok(())
+}
+
+impl Turns {
+    /// Adds a turn of a device: as an earlier run took it, or taken now.
+    fn take(
+        &mut self,
+        side: usize,
+        method: &str,
+        turn: impl FnOnce() -> Result<Measurement, TurnError>,
+    ) -> Result<(), TurnError> {
+        let recalled = match &mut self.journal {
+            Some(journal) => journal.recall(method)?,
+            None => None,
+        };
+        let measurement = match recalled {
+            Some(measurement) => measurement,
+            None => {
+                let measurement = turn()?;
+                if let Some(journal) = &mut self.journal {
+                    journal.keep(&measurement)?;
+                }
+                measurement
+            }
+        };
+        self.found[side].push(measurement);
+        Ok(())
+    }
 }
 
 /// Measures one device once, on a thread of its own: a tester leaves a processor to its
@@ -115,70 +167,4 @@ fn take_turn(
     let mut tester = target.open(&Wanted { ports, ..wanted })?;
     let mut silent = measure::method::Silent;
     Ok(make(method, &mut *tester, settings, &mut silent, record)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::{ErrorKind, Write};
-
-    use linux::namespace::Namespace;
-    use measure::comparison::{self, Verdict};
-    use measure::method;
-
-    use super::*;
-
-    const SLOW: Duration = Duration::from_ms(20);
-    const QUICK: Duration = Duration::from_ms(2);
-
-    /// The delays are so long that the rest of the way hardly shows, and a tenth of one
-    /// another.
-    #[test]
-    fn of_two_relays_the_slower_one_is_named_and_how_much_slower_it_is() {
-        if !has_namespaces("of_two_relays_the_slower_one_is_named") {
-            return;
-        }
-        let options = [("interval", "2ms"), ("window", "none")];
-        let options = options.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let plan = Plan {
-            methods: vec![(method::named("latency").unwrap(), options.into())],
-            rounds: 3,
-            effort: Effort::Quick,
-            seed: 1,
-            duration: Some(Duration::from_ms(300)),
-        };
-        let targets = [SLOW, QUICK].map(|delay| {
-            let text = format!("relay:delay={}ms", delay.as_ns() / 1_000_000);
-            text.parse::<Target>().unwrap()
-        });
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut silent = method::Silent;
-
-        let [slow, quick] = &targets;
-        let [slow, quick] = in_turns([slow, quick], &plan, &stop, &mut silent).unwrap();
-        let found = comparison::compare(&slow, &quick);
-
-        let mut rows = found.rows.iter();
-        let row = rows.find(|row| row.quantity == "one-way latency, median");
-        let row = row.unwrap();
-        assert_eq!(row.verdict, Verdict::Second, "{row:?}");
-        let (low, high) = row.effect.unwrap().bounds.unwrap();
-        // What relays and machine add is more of 2 ms than of 20.
-        assert!(low <= 0.12 && high >= 0.09, "from {low} to {high}");
-        assert!(high < 0.9, "from {low} to {high}");
-    }
-
-    /// Tells whether there may be namespaces, or says loudly that there may not.
-    fn has_namespaces(test: &str) -> bool {
-        match Namespace::new() {
-            Ok(_) => true,
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                let is_required = std::env::var_os("TAKTOS_REQUIRE_NAMESPACES").is_some();
-                assert!(!is_required, "{test}: {error}");
-                // Not `eprintln!`: the test harness would swallow it.
-                let _ = writeln!(std::io::stderr(), "\nSKIPPED {test}: {error}\n");
-                false
-            }
-            Err(error) => panic!("{error}"),
-        }
-    }
 }

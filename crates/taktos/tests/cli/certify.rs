@@ -289,6 +289,9 @@ fn a_certificate_is_written_where_it_was_asked_for() {
     let out = "deep/down/diamond.json";
 
     let written = workplace.run(&["certify", &file, "--out", out]);
+    let beside = workplace.run(&["certify", &file, "--report", "folder"]);
+    assert_eq!(beside.code, Some(0), "{}", beside.stderr);
+    assert!(workplace.has("folder/certificate.json"));
     let proven = workplace.run(&["verify", out]);
 
     assert_eq!(written.code, Some(0), "{}", written.stderr);

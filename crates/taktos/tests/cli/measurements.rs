@@ -277,3 +277,42 @@ fn an_acceptance_has_a_row_for_each_service() {
         assert!(row.unwrap().ends_with("  accepted"), "{table}");
     }
 }
+
+#[test]
+fn what_cannot_be_kept_is_said_before_it_is_measured_and_shown_if_it_was() {
+    let workplace = Workplace::new();
+    std::fs::write(workplace.path("taken"), "").unwrap();
+    std::fs::create_dir_all(workplace.path("found/measurement.txt/other")).unwrap();
+    let compare = [
+        "measure",
+        "compare",
+        "emulated:zodiac-fx",
+        "emulated:zodiac-fx",
+    ];
+
+    let measured = workplace.run(&[&PLAN[..6], &["--out", "taken"]].concat());
+    let compared = workplace.run(&[&compare[..], &["--out", "taken/inside"]].concat());
+    let after = workplace.run(&[&PLAN[..6], &["--json", "--report", "found"]].concat());
+
+    measured.is_refused("cannot write to taken: ");
+    compared.is_refused("cannot write to taken/inside: ");
+    assert!(!measured.stderr.contains("jitter: "), "{}", measured.stderr);
+    assert_eq!(after.code, Some(1), "{}", after.stderr);
+    assert!(
+        after.stderr.contains("cannot write to found: "),
+        "{}",
+        after.stderr
+    );
+    Measurement::from_json(&after.stdout).unwrap();
+}
+
+#[test]
+fn what_an_option_may_be_is_said_where_it_is_wrong() {
+    let workplace = Workplace::new();
+
+    let value = workplace.run(&[&PLAN[..6], &["--set", "load=heavy"]].concat());
+    let name = workplace.run(&[&PLAN[..6], &["--set", "intervall=1ms"]].concat());
+
+    value.is_refused("option `load` cannot be `heavy`: what others send to the receiver, as in");
+    name.is_refused("did you mean `interval`, the time between two messages");
+}

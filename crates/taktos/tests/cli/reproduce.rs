@@ -89,7 +89,7 @@ fn a_name_that_nothing_has_is_answered_with_the_nearest() {
 fn a_report_holds_the_same_document_and_a_page() {
     let workplace = Workplace::new();
 
-    let ended = workplace.run(&["reproduce", "loko", "model", "--json", "--report", "out"]);
+    let ended = workplace.run(&["reproduce", "loko", "model", "--json", "--out", "out"]);
 
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let file = std::fs::read_to_string(workplace.path("out/report.json")).unwrap();

@@ -270,7 +270,6 @@ fn every_topic_is_shown_for_people_and_for_programs() {
         ("meters", "no meters"),
         ("queues", "queue"),
         ("ports", "100 Mbit/s"),
-        ("bfd", "no BFD sessions"),
         ("stats", "lookups"),
     ] {
         let shown = bed

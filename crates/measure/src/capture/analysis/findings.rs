@@ -45,6 +45,11 @@ pub(super) fn of(mut analysis: Analysis, captures: &[(&str, &Contents)]) -> Find
     if !is_single {
         doubts::of_both_captures(&analysis, captures, &mut findings.remarks);
     }
+    if findings.figures.is_empty() {
+        findings
+            .remarks
+            .insert(0, doubts::why_nothing(&analysis, is_single));
+    }
     findings
 }
 

@@ -321,6 +321,44 @@ fn a_clock_that_is_set_back_is_told_from_frames_out_of_order() {
 }
 
 #[test]
+fn an_analysis_that_finds_nothing_says_why() {
+    let mut arp = ethernet(EtherType(0x0806));
+    arp.resize(60, 0);
+    let alone = datagram(7, (A, B), 64);
+    for question in Question::ALL {
+        for (frames, why) in [
+            (vec![], "there are no frames"),
+            (vec![&arp, &arp], "none of the 2 frames is an IP packet"),
+            (vec![&arp, &alone], "Nothing can be told of"),
+        ] {
+            let mut world = World {
+                question,
+                ..World::default()
+            };
+            for frame in frames {
+                world.first(0, frame, (0, 0));
+            }
+
+            let findings = [
+                world.analyse(Assumptions::default(), false),
+                world.analyse_one(true),
+            ];
+
+            for found in findings.iter().filter(|it| it.figures.is_empty()) {
+                assert!(
+                    found.remarks[0].contains(why),
+                    "{question:?}: {:?}",
+                    found.remarks
+                );
+            }
+            let finds_something = [Question::Throughput, Question::Failover].contains(&question)
+                && why == "Nothing can be told of";
+            assert!(finds_something || findings.iter().all(|it| it.figures.is_empty()));
+        }
+    }
+}
+
+#[test]
 fn captures_of_different_places_are_told() {
     let mut world = World::default();
     for number in 0..10 {

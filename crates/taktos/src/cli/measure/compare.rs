@@ -11,11 +11,12 @@ use measure::measurement::document::LONGEST_DOCUMENT;
 use measure::method::Effort;
 use units::Duration;
 
-use super::{Bar, Failure, find, print, stop_on_signals};
+use super::{Bar, Failure, can_be_kept, find, keep, print, stop_on_signals, write_whole};
 use crate::cli::exit::Exit;
 use crate::cli::screen::say;
 use crate::measuring::target::Target;
-use crate::measuring::turns::{Plan, TurnError, in_turns};
+use crate::measuring::turns::journal::{JournalError, TurnJournal};
+use crate::measuring::turns::{Plan, TurnError, Turns, in_turns};
 
 /// The methods behind SDN4CI Table I, and the one that needs an OpenFlow agent.
 const METHODS: [&str; 5] = ["latency", "jitter", "loss", "throughput", "failover"];
@@ -50,8 +51,12 @@ pub struct Compare {
     /// How long one trial sends, as in "10 s".
     #[arg(long)]
     duration: Option<Duration>,
+    /// Keep what each turn finds in this file, and begin where it ends if it is there; it
+    /// is deleted once all turns are over [default: DIR/comparison.journal of --out DIR].
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
     /// A directory for comparison.txt, comparison.json and comparison.html.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, visible_alias = "report", value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print one JSON document, and nothing else.
     #[arg(long)]
@@ -60,22 +65,57 @@ pub struct Compare {
 
 /// Compares.
 pub fn compare(arguments: &Compare) -> Exit {
-    match found(arguments) {
-        Ok([first, second]) => conclude(arguments, &comparison::compare(&first, &second)),
-        Err(failure) => {
-            say(format_args!("taktos: {failure}"));
-            failure.exit()
+    let found = can_be_kept(arguments.out.as_deref()).and_then(|()| found(arguments));
+    match found {
+        Ok(Found { both, ended: None }) => conclude(arguments, &compared(&both)),
+        Ok(Found {
+            both,
+            ended: Some(ended),
+        }) => {
+            if !both.iter().any(Vec::is_empty) {
+                let mut comparison = compared(&both);
+                let turns = both.map(|it| it.len());
+                comparison.remarks.insert(
+                    0,
+                    format!(
+                        "Not all turns were taken: A had {} and B {} ({}).",
+                        turns[0], turns[1], ended
+                    ),
+                );
+                conclude(arguments, &comparison);
+            }
+            if let Some(journal) = journal_of(arguments) {
+                say(format_args!(
+                    "what was measured is in {}: the same command goes on from there",
+                    journal.display()
+                ));
+            }
+            ended.told()
         }
+        Err(failure) => failure.told(),
     }
 }
 
+/// What there is of both, and why that is not all, if it is not.
+struct Found {
+    both: [Vec<Measurement>; 2],
+    ended: Option<Failure>,
+}
+
+fn compared([first, second]: &[Vec<Measurement>; 2]) -> Comparison {
+    comparison::compare(first, second)
+}
+
 /// Returns what there is of both.
-fn found(arguments: &Compare) -> Result<[Vec<Measurement>; 2], Failure> {
+fn found(arguments: &Compare) -> Result<Found, Failure> {
     let both = [&arguments.first, &arguments.second];
     match both.map(|it| it.ends_with(".json")) {
         [true, true] => {
             let [first, second] = both.map(|it| read(Path::new(it)));
-            Ok([vec![first?], vec![second?]])
+            Ok(Found {
+                both: [vec![first?], vec![second?]],
+                ended: None,
+            })
         }
         [false, false] => measured(arguments),
         [true, false] | [false, true] => Err(Failure::Mistake(
@@ -96,7 +136,7 @@ fn read(path: &Path) -> Result<Measurement, Failure> {
     Measurement::from_json(&text).map_err(|error| mistake(error.to_string()))
 }
 
-fn measured(arguments: &Compare) -> Result<[Vec<Measurement>; 2], Failure> {
+fn measured(arguments: &Compare) -> Result<Found, Failure> {
     let target = |text: &str| {
         let target = text.parse::<Target>();
         target.map_err(|error| Failure::Mistake(error.to_string()))
@@ -127,10 +167,57 @@ fn measured(arguments: &Compare) -> Result<[Vec<Measurement>; 2], Failure> {
     if first.is_real() || second.is_real() {
         privilege::acquire()?;
     }
+    let journal = journal_of(arguments);
+    let mut turns = Turns {
+        journal: match &journal {
+            Some(path) => Some(TurnJournal::open(path, &identity(arguments, &names))?),
+            None => None,
+        },
+        ..Turns::default()
+    };
+    if let Some(journal) = turns.journal.as_ref().filter(|it| it.left() > 0) {
+        let (done, of) = (journal.left(), plan.turns());
+        say(format_args!(
+            "compare: {done} of {of} turns were taken before"
+        ));
+    }
     let mut bar = Bar::new("compare");
-    let found = in_turns([&first, &second], &plan, &stop, &mut bar);
+    let ended = in_turns([&first, &second], &plan, &stop, &mut bar, &mut turns);
     bar.steps.close();
-    Ok(found?)
+    if let (Some(path), Ok(())) = (&journal, &ended) {
+        // Who keeps it only finds the same turns again.
+        let _ = fs::remove_file(path);
+    }
+    Ok(Found {
+        both: turns.found,
+        ended: ended.err().map(Failure::from),
+    })
+}
+
+/// Returns where what turns find is kept.
+fn journal_of(arguments: &Compare) -> Option<PathBuf> {
+    let beside = || Some(arguments.out.as_ref()?.join("comparison.journal"));
+    arguments.journal.clone().or_else(beside)
+}
+
+/// Returns what tells a comparison from others in one line: more rounds are the same one.
+fn identity(arguments: &Compare, methods: &[String]) -> String {
+    let document = serde_json::json!({
+        "first": arguments.first,
+        "second": arguments.second,
+        "methods": methods,
+        "quick": arguments.quick,
+        "seed": arguments.seed,
+        "duration_ns": arguments.duration.map(Duration::as_ns),
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    document.to_string()
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        Self::Mistake(error.to_string())
+    }
 }
 
 impl From<TurnError> for Failure {
@@ -138,6 +225,7 @@ impl From<TurnError> for Failure {
         match error {
             TurnError::Tester(error) => error.into(),
             TurnError::Method(error) => error.into(),
+            TurnError::Journal(error) => error.into(),
         }
     }
 }
@@ -145,22 +233,26 @@ impl From<TurnError> for Failure {
 fn conclude(arguments: &Compare, comparison: &Comparison) -> Exit {
     let document = format!("{:#}\n", json::document(comparison));
     let shown = text::text(comparison);
-    if let Some(folder) = &arguments.out
-        && let Err(error) = write(folder, &shown, &document, &page::page(comparison))
-    {
-        let folder = folder.display();
-        say(format_args!("taktos: cannot write to {folder}: {error}"));
-        return Exit::Fault;
-    }
-    print(match arguments.json {
+    let kept = match &arguments.out {
+        Some(folder) => {
+            let page = page::page(comparison);
+            keep(folder, write(folder, &shown, &document, &page))
+        }
+        None => Exit::Done,
+    };
+    let printed = print(match arguments.json {
         true => &document,
         false => &shown,
-    })
+    });
+    match (printed, kept) {
+        (Exit::Done, kept) => kept,
+        (exit, _) => exit,
+    }
 }
 
 fn write(folder: &Path, text: &str, document: &str, page: &str) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
-    fs::write(folder.join("comparison.txt"), text)?;
-    fs::write(folder.join("comparison.json"), document)?;
-    fs::write(folder.join("comparison.html"), page)
+    write_whole(&folder.join("comparison.txt"), text)?;
+    write_whole(&folder.join("comparison.json"), document)?;
+    write_whole(&folder.join("comparison.html"), page)
 }

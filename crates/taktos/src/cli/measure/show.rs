@@ -8,7 +8,7 @@ use std::path::Path;
 use measure::measurement::Measurement;
 use measure::method::{METHODS, acceptance, profile};
 
-use super::calibrate;
+use super::{calibrate, write_whole};
 use crate::measuring::target::TARGETS;
 
 /// Returns which methods and targets there are.
@@ -34,17 +34,17 @@ pub fn list() -> String {
 /// for programs.
 pub fn write(folder: &Path, measurement: &Measurement) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    fs::write(folder.join("measurement.txt"), measurement.to_text())?;
-    fs::write(folder.join("measurement.html"), measurement.to_html())?;
-    fs::write(folder.join("measurement.csv"), measurement.to_csv())?;
-    fs::write(folder.join("measurement.json"), measurement.to_json())?;
+    write_whole(&folder.join("measurement.txt"), &measurement.to_text())?;
+    write_whole(&folder.join("measurement.html"), &measurement.to_html())?;
+    write_whole(&folder.join("measurement.csv"), &measurement.to_csv())?;
+    write_whole(&folder.join("measurement.json"), &measurement.to_json())?;
     let more = [
         ("profile.toml", profile::to_toml(measurement)),
         ("acceptance.txt", acceptance::table(measurement)),
     ];
     for (name, text) in more {
         if let Some(text) = text {
-            fs::write(folder.join(name), text)?;
+            write_whole(&folder.join(name), &text)?;
         }
     }
     Ok(())

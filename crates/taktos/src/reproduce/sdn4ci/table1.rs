@@ -21,7 +21,7 @@ use measure::reproduction::Row;
 use units::Duration;
 
 use crate::measuring::target::Target;
-use crate::measuring::turns::{Plan, in_turns};
+use crate::measuring::turns::{Plan, Turns, in_turns};
 use crate::reproduce::devices::{Device, figures, milliseconds, number, times, unit};
 use crate::reproduce::{Effort, Outcome, Progress, Settings, World};
 
@@ -69,8 +69,10 @@ fn measure(devices: &[Device; 2], plan: &Plan, progress: &mut Progress, outcome:
     let mut steps = Steps(progress);
     let targets = devices.each_ref().map(|device| &device.target);
     let names = devices.each_ref().map(|device| device.name);
-    match in_turns(targets, plan, &stop, &mut steps) {
-        Ok([first, second]) => {
+    let mut turns = Turns::default();
+    match in_turns(targets, plan, &stop, &mut steps, &mut turns) {
+        Ok(()) => {
+            let [first, second] = turns.found;
             let comparison = comparison::compare(&first, &second);
             let wanted = comparison.rows.iter().filter(|row| is_in_table(row));
             let rows = wanted.flat_map(|row| beside(row, names));

@@ -3,7 +3,7 @@
 use units::Duration;
 
 use super::super::clocks::{Step, Trend};
-use super::super::{Analysis, Capture, Clocks, Side};
+use super::super::{Analysis, Capture, Clocks, Question, Side};
 use super::{MOST_HOSTS, MOST_PAIRS, moment, side_of};
 use crate::capture::reader::{Contents, End, MOST_INTERFACES};
 
@@ -73,6 +73,37 @@ pub(super) fn of_both_captures(
     if analysis.assumptions.clocks == Clocks::Unrelated {
         of_clocks(analysis, remarks);
     }
+}
+
+/// Says why nothing was found.
+pub(super) fn why_nothing(analysis: &Analysis, is_single: bool) -> String {
+    let frames: u64 = analysis.captures.iter().map(|it| it.frames).sum();
+    let anonymous: u64 = analysis.captures.iter().map(|it| it.anonymous).sum();
+    if frames == 0 {
+        return "Nothing can be told: there are no frames.".to_owned();
+    }
+    if anonymous == frames {
+        return format!(
+            "Nothing can be told: none of the {frames} frames is an IP packet, Sampled Values or \
+             GOOSE, and others cannot be told from each other."
+        );
+    }
+    let lacking = match (analysis.question, is_single) {
+        (Question::Latency, true) => {
+            "no request with its reply is there: pings, TCP, or datagrams to a lower port and back"
+        }
+        (Question::FlowSetup, _) => {
+            "no host made a request and got its reply, in each capture that was given"
+        }
+        (Question::Latency | Question::Jitter | Question::Loss | Question::Failover, _) => {
+            "no packet is in both captures"
+        }
+        (Question::Throughput, _) => "no host sent anything that can be told",
+    };
+    format!(
+        "Nothing can be told of {}: {lacking}.",
+        analysis.question.method()
+    )
 }
 
 /// Says of whom it is not known at which side they are, if there are several: they
