@@ -237,6 +237,7 @@ fn plan() -> Plan {
     let host = |name: &str, last| HostPlan {
         name: name.to_owned(),
         mac: MacAddress([2, 0, 0, 0, 0, last]),
+        queue_frames: 0,
     };
     Plan {
         switches: vec!["s1".to_owned()],

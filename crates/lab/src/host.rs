@@ -20,15 +20,15 @@ const BEST_EFFORT: u8 = 0;
 /// The most memory that the taps of all hosts take together.
 const ALL_RINGS_BYTES: usize = 512 << 20;
 
-/// Frames that one queue of a host holds before it drops: a message of 300 kB, which a host
-/// hands over at once, has 206.
-const QUEUE_FRAMES: u32 = 512;
+/// Frames that one queue of a host holds at least before it drops.
+pub const LEAST_QUEUE_FRAMES: u32 = 512;
 
-/// Returns how a host paces a link of this rate.
-pub(crate) fn shape(rate: BitRate) -> Shape {
+/// Returns how a host paces a link of this rate, each queue of which has to hold so many
+/// frames.
+pub(crate) fn shape(rate: BitRate, frames: u32) -> Shape {
     Shape {
         rate,
-        length: Length::Frames(QUEUE_FRAMES),
+        length: Length::Frames(frames.max(LEAST_QUEUE_FRAMES)),
     }
 }
 

@@ -52,6 +52,9 @@ pub struct HostPlan {
     pub name: String,
     /// Its address, on whichever cable it is.
     pub mac: MacAddress,
+    /// Frames that a queue of its interface has to hold; it never holds fewer than
+    /// [`LEAST_QUEUE_FRAMES`](host::LEAST_QUEUE_FRAMES).
+    pub queue_frames: u32,
 }
 
 /// A cable.
@@ -164,8 +167,9 @@ impl Network {
         veth::lay(&mut self.control.run(Netlink::open)?, ends)?;
         for (end, place) in ends.into_iter().zip(cable.ends) {
             let mut netlink = end.namespace.run(Netlink::open)?;
-            if matches!(place, Place::Host(_)) {
-                discipline::pace(&mut netlink, end.index, host::shape(cable.rate))?;
+            if let Place::Host(host) = place {
+                let shape = host::shape(cable.rate, plan.hosts[host].queue_frames);
+                discipline::pace(&mut netlink, end.index, shape)?;
             }
             let interface = end.namespace.run(|| Interface::named(end.name))?;
             sockets.push(Socket::new(place, netlink, interface));

@@ -13,7 +13,7 @@ mod certificate;
 pub mod demand;
 pub mod discovery;
 pub mod explanation;
-mod lab_world;
+pub mod lab_world;
 mod load;
 pub mod mode_changes;
 pub mod modes;

@@ -151,6 +151,7 @@ fn plan(ends: &[Vec<End>], rate: BitRate) -> Plan {
         hosts: vec![HostPlan {
             name: "h1".to_owned(),
             mac: MacAddress([2, 0, 0, 0, 0, 1]),
+            queue_frames: 0,
         }],
         cables,
     }

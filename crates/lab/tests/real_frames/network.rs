@@ -32,6 +32,7 @@ pub fn host(name: &str, last: u8) -> HostPlan {
     HostPlan {
         name: name.to_owned(),
         mac: MacAddress([2, 0, 0, 0, 0, last]),
+        queue_frames: 0,
     }
 }
 

@@ -19,8 +19,8 @@ use linux::usage::Spent;
 use measure::load::Load;
 use measure::stalls::Stalls;
 use measure::unseen::{Gap, Unseen};
-use scenario::{Change, End, Node, Scenario, SwitchIndex};
-use units::{Duration, Instant};
+use scenario::{Change, End, FlowIndex, HostIndex, Node, Scenario, SwitchIndex};
+use units::{DataSize, Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
@@ -33,6 +33,8 @@ use super::{ExperimentError, capture};
 const ENTRIES_PER_FLOW: usize = 12;
 /// Room for what the controller itself wants.
 const OTHER_ENTRIES: usize = 256;
+/// What one packet of a message carries.
+const PACKET_BYTES: u64 = 1_460;
 /// The most entries of all switches together, some 900 bytes each.
 const MOST_ENTRIES: usize = 4 << 20;
 
@@ -160,6 +162,7 @@ impl World for LabWorld {
         let interruptions = observed.interruptions.clone();
         let unseen = unseen(&observed, self.begun);
         let busy = busy(&observed);
+        let overflowed = observed.traffic.as_ref().map_or(0, |it| it.overflowed);
         let mut notes = notes(&observed);
         notes.extend(cost_notes(&observed));
         Ok(Observed {
@@ -175,6 +178,7 @@ impl World for LabWorld {
                 .to_owned(),
             stalls: Some(stalls),
             interruptions,
+            overflowed,
             unseen,
             busy,
             notes,
@@ -387,9 +391,10 @@ fn plan(scenario: &Scenario) -> (Plan, BTreeMap<End, usize>) {
         });
     }
     let hosts = scenario.hosts.iter();
-    let hosts = hosts.map(|host| HostPlan {
+    let hosts = hosts.zip(0..).map(|(host, number)| HostPlan {
         name: host.name.clone(),
         mac: MacAddress(host.mac),
+        queue_frames: queue_frames(scenario, HostIndex(number)),
     });
     let plan = Plan {
         switches: scenario
@@ -401,6 +406,28 @@ fn plan(scenario: &Scenario) -> (Plan, BTreeMap<End, usize>) {
         cables,
     };
     (plan, spare)
+}
+
+/// Returns how many frames a queue of a host has to hold so that it loses none itself: a
+/// message is handed over at once, all of its flows may have one at the same time, and a
+/// message of the one before may be left.
+pub fn queue_frames(scenario: &Scenario, host: HostIndex) -> u32 {
+    let flows = scenario.flows.iter().zip(0..);
+    let own = flows.filter(|(flow, _)| flow.source == host);
+    let largest = own.map(|(_, number)| {
+        let phases = scenario.phases_of(FlowIndex(number)).into_iter();
+        phases
+            .map(|phase| packets(phase.message.size))
+            .max()
+            .unwrap_or(0)
+    });
+    let frames = largest.fold(0_u64, u64::saturating_add);
+    u32::try_from(frames.saturating_mul(2)).unwrap_or(u32::MAX)
+}
+
+/// Returns how many packets a message has.
+pub fn packets(size: DataSize) -> u64 {
+    size.bytes_up().div_ceil(PACKET_BYTES)
 }
 
 fn place(scenario: &Scenario, end: End) -> Place {

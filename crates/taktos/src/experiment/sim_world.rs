@@ -130,6 +130,7 @@ impl World for SimWorld {
             stamps: "virtual time, exact".to_owned(),
             stalls: None,
             interruptions: Interruptions::default(),
+            overflowed: 0,
             unseen: Vec::new(),
             busy: None,
             notes,

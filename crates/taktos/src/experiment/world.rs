@@ -120,6 +120,9 @@ pub struct Observed {
     pub stalls: Option<Stalls>,
     /// When processors were taken away that frames need.
     pub interruptions: Interruptions,
+    /// Frames that hosts sent and for which the queues of their own interfaces had no room:
+    /// the network never had them.
+    pub overflowed: u64,
     /// What the observer of each host missed, in the order of the hosts; nothing where
     /// all is seen.
     pub unseen: Vec<Unseen>,

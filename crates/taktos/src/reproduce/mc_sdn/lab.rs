@@ -25,6 +25,7 @@ use sim::modes::stage::{READY, Seen, Stage};
 use units::{Duration, Instant};
 
 use self::script::{HIGH, LOW, script};
+use crate::experiment::lab_world::packets;
 use crate::experiment::mode_changes::{LevelChange, level_changes};
 use crate::experiment::world::Observed;
 use crate::experiment::{Admission, Audience, Discovered, Experiment, Place, Run};
@@ -65,6 +66,13 @@ fn play_scenario(stage: &Stage, times: u32, scenario: &Scenario) -> Result<Vec<P
     let place = Place::Lab(forwarding());
     let ran = experiment.observe(place, &mut Nobody);
     let (run, observed) = ran.map_err(|error| error.to_string())?;
+    if observed.overflowed > 0 {
+        return Err(format!(
+            "{} frames found no room in the queue of their own host, so that the network never \
+             had them",
+            observed.overflowed
+        ));
+    }
     let taking = Takings {
         stage,
         scenario,
@@ -236,7 +244,7 @@ impl Takings<'_> {
             .zip(ends)
             .flat_map(move |(phase, until)| {
                 let period = phase.message.period;
-                let packets = script::packets(phase.message.size);
+                let packets = packets(phase.message.size);
                 let due = move |number: u64| phase.from + period * number;
                 (0..)
                     .map(due)

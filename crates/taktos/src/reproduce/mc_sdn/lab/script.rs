@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use scenario::{Node, Scenario};
 use sim::modes::deployment::{Strategy, Treatment};
 use sim::modes::stage::{Stage, StagedFlow};
-use units::{BitRate, DataSize, Duration};
+use units::{BitRate, Duration};
 
 use crate::experiment::Admission;
 
@@ -22,8 +22,6 @@ const HOLD: &str = "50 ms";
 /// How much earlier than agreed a message of a flow may come that sends oftener at some
 /// time: its host is woken up late now and then.
 const JITTER: Duration = Duration::from_ms(2);
-/// What one packet of a message carries.
-const PACKET_BYTES: u64 = 1_460;
 /// When flows that are only there to have entries send something.
 const BEFORE_THE_END: Duration = Duration::from_ms(5);
 /// The queues of flows: the lowest is for what nobody asked for.
@@ -71,11 +69,6 @@ pub fn breach_at(flow: &StagedFlow, time: u32) -> Option<Duration> {
 /// Tells whether the higher level drops a flow.
 pub fn is_given_up(flow: &StagedFlow) -> bool {
     flow.treatments[1] == Treatment::Drop
-}
-
-/// Returns how many packets a message has.
-pub fn packets(size: DataSize) -> u64 {
-    size.bytes_up().div_ceil(PACKET_BYTES)
 }
 
 /// Returns the flows for which links have no room on their ways, the last ones first.
@@ -280,6 +273,7 @@ mod tests {
     use super::super::super::networks::{Case, Others, Shape};
     use super::super::super::switches::Kind;
     use super::*;
+    use crate::experiment::lab_world::queue_frames;
 
     #[test]
     fn a_stage_becomes_a_scenario_with_its_flows_entries_and_breaks() {
@@ -302,6 +296,32 @@ mod tests {
         assert_eq!(breaks, expected.collect::<Vec<_>>());
         let phases = scenario.phases_of(scenario::FlowIndex(0));
         assert_eq!(phases.len(), 9);
+    }
+
+    /// A message of 574 packets found room for 512 in the queue of its own host.
+    #[test]
+    fn the_queue_of_a_host_holds_its_largest_messages() {
+        let mut most = 0;
+        for seed in 0..20 {
+            let stage = draw::stage(seed, Kind::Real, Strategy::McAgnostic);
+            let scenario = script(&stage, 1).unwrap();
+            for host in 0..scenario.hosts.len() {
+                let room = u64::from(queue_frames(&scenario, scenario::HostIndex(host)));
+
+                let own = stage.flows.iter().filter(|flow| flow.from == host);
+                let largest = own.map(|flow| {
+                    let breach = flow.breach.map_or(0, |breach| breach.size_bytes);
+                    flow.size_bytes.max(breach).div_ceil(1_460)
+                });
+                let together: u64 = largest.map(u64::from).sum();
+                assert!(room >= together, "seed {seed}: {room} of {together}");
+                most = most.max(together);
+            }
+        }
+        assert!(
+            most > 512,
+            "{most}: no case is as large as those that were lost"
+        );
     }
 
     #[test]
