@@ -12,7 +12,9 @@
 //! | module | knows |
 //! |---|---|
 //! | [`effect`] | how large a difference is, and how sure that is |
-//! | [`text`], [`json`], [`page`] | how it is shown |
+//! | [`headline`] | what it comes to, in a few sentences |
+//! | [`side`] | under which conditions each was measured |
+//! | [`text`], [`json`], [`page`], `picture` | how it is shown |
 //!
 //! # Differs from the paper
 //!
@@ -20,8 +22,11 @@
 //! bounds exclude that both are alike, and only by more than the stamps can tell.
 
 pub mod effect;
+pub mod headline;
 pub mod json;
 pub mod page;
+mod picture;
+pub mod side;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -29,16 +34,22 @@ pub mod text;
 use units::Duration;
 
 use crate::measurement::{Figure, Measurement, Value};
-use crate::statistics::Distribution;
+use crate::report::html::quantity;
+use crate::statistics::{Distribution, significant};
 use crate::trial::Stamps;
 use effect::{Basis, Effect, Superiority};
+use side::Side;
 
 /// Software stamps do not support smaller differences.
 const RESOLUTION: Duration = Duration::from_us(1);
 /// Bounds that are further apart are not worth their digits.
 const TELLING: f64 = 1e4;
+/// So many values tell what 99.9 % do not exceed.
+const ENOUGH_FOR_TAILS: u64 = 10_000;
 /// Of what is counted, what is better the more there is of it.
 const MORE: [&str; 3] = ["entries", "buffer", "frames each second"];
+/// The same of shares.
+const MORE_OF_SHARES: &str = "availability";
 /// And the less.
 const LESS: [&str; 6] = [
     "lost",
@@ -60,6 +71,8 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// What only one of them has.
     pub only: [Vec<String>; 2],
+    /// Under which conditions each was measured.
+    pub sides: [Side; 2],
     /// What is to be known, a sentence or more each.
     pub remarks: Vec<String>,
 }
@@ -148,7 +161,24 @@ pub fn compare(first: &[Measurement], second: &[Measurement]) -> Comparison {
         quick: first.iter().chain(second).any(|it| it.quick),
         rows,
         only: [lonely(&kept, &others), lonely(&others, &kept)],
+        sides: [first, second].map(Side::of),
         remarks: remarks(first, second),
+    }
+}
+
+impl Comparison {
+    /// Returns what the devices are called in sentences: without their details where that
+    /// tells them apart.
+    fn short_names(&self) -> [String; 2] {
+        let short = self.devices.each_ref().map(|device| {
+            let (name, _) = device.split_once(',').unwrap_or((device, ""));
+            name.to_owned()
+        });
+        match short[0] == short[1] {
+            false => short,
+            true if self.devices[0] != self.devices[1] => self.devices.clone(),
+            true => ["A".to_owned(), "B".to_owned()],
+        }
     }
 }
 
@@ -246,7 +276,9 @@ fn rows_of(first: &Kept<'_>, second: &Kept<'_>, resolution: Duration) -> Vec<Row
         return vec![single_row(first, second)];
     };
     let superiority = Superiority::of(&mine, &theirs);
+    let has_tails = mine.count().min(theirs.count()) >= ENOUGH_FOR_TAILS;
     let quantiles = [(500, "median"), (990, "p99")].into_iter();
+    let quantiles = quantiles.chain(has_tails.then_some((999, "p99.9")));
     quantiles
         .map(|(per_mille, name)| {
             let values = [&mine, &theirs].map(|it| it.quantile(per_mille).unwrap_or_default());
@@ -344,6 +376,7 @@ fn verdict(effect: Option<&Effect>, better: Better) -> Verdict {
 /// rates, sizes and entries the larger one.
 fn better(quantity: &str, value: &Value) -> Better {
     match value {
+        Value::Share(_) if quantity.contains(MORE_OF_SHARES) => Better::More,
         Value::Times(_) | Value::Time(_) | Value::Share(_) => Better::Less,
         Value::Rate(_) | Value::RateAtLeast(_) | Value::Size(_) | Value::CountAtLeast(_) => {
             Better::More
@@ -373,19 +406,19 @@ fn setting_text(setting: &[(String, String)]) -> String {
     let parts = setting
         .iter()
         .map(|(name, value)| format!("{name} {value}"));
-    parts.collect::<Vec<_>>().join(", ")
+    quantity::spelled(&parts.collect::<Vec<_>>().join(", "))
 }
 
 /// Returns a value in words.
 fn value_text(value: &Value) -> String {
     match value {
         Value::Times(times) => match times.quantile(500) {
-            Some(median) => format!("{median} (median)"),
+            Some(median) => format!("{} (median)", quantity::time(median.as_ns())),
             None => "none".to_owned(),
         },
-        Value::Time(time) => time.to_string(),
-        Value::Rate(rate) => rate.to_string(),
-        Value::RateAtLeast(rate) => format!("at least {rate}"),
+        Value::Time(time) => quantity::time(time.as_ns()),
+        Value::Rate(rate) => quantity::rate(rate.as_bps()),
+        Value::RateAtLeast(rate) => format!("at least {}", quantity::rate(rate.as_bps())),
         Value::Size(size) => size.to_string(),
         Value::Count(count) => count.to_string(),
         Value::CountAtLeast(count) => format!("at least {count}"),
@@ -395,19 +428,38 @@ fn value_text(value: &Value) -> String {
     }
 }
 
-/// Returns an effect in words, as in "x 1.52 (1.40 to 1.66)".
+/// Returns an effect in words, as in "x 1.5 (1.4 to 1.7)", with as many digits as its
+/// bounds support.
 fn effect_text(effect: &Effect) -> String {
-    match effect.bounds {
-        Some((low, high)) => {
-            let star = match effect.basis {
-                Basis::Rounds => "",
-                Basis::Values => "*",
-            };
-            match high / low <= TELLING {
-                true => format!("x {:.3} ({low:.3} to {high:.3}){star}", effect.ratio),
-                false => format!("x {:.3} (rounds differ too much){star}", effect.ratio),
-            }
-        }
-        None => format!("x {:.3}", effect.ratio),
+    let Some((low, high)) = effect.bounds else {
+        return format!("x {}", significant(effect.ratio, FEWEST_DIGITS));
+    };
+    let star = match effect.basis {
+        Basis::Rounds => "",
+        Basis::Values => "*",
+    };
+    if high / low > TELLING {
+        let ratio = significant(effect.ratio, 1);
+        return format!("x {ratio} (rounds differ too much){star}");
     }
+    let digits = digits(effect.ratio, (low, high));
+    let [ratio, low, high] = [effect.ratio, low, high].map(|it| significant(it, digits));
+    format!("x {ratio} ({low} to {high}){star}")
+}
+
+const FEWEST_DIGITS: u32 = 2;
+const MOST_DIGITS: u32 = 4;
+
+/// Returns how many digits of a ratio its bounds support: the last one is of the size of
+/// the doubt. Where they exclude that both are alike, so do their digits.
+fn digits(ratio: f64, (low, high): (f64, f64)) -> u32 {
+    let doubt = ((high - low) / 2.0 / ratio).max(1e-9);
+    let supported = (FEWEST_DIGITS..MOST_DIGITS)
+        .find(|digits| doubt >= 0.3 * 10f64.powi(1 - i32::try_from(*digits).unwrap_or(i32::MAX)))
+        .unwrap_or(MOST_DIGITS);
+    let excluded = low > 1.0 || high < 1.0;
+    let near = if low > 1.0 { low } else { high };
+    (supported..MOST_DIGITS)
+        .find(|digits| !excluded || significant(near, *digits).parse() != Ok(1.0_f64))
+        .unwrap_or(MOST_DIGITS)
 }

@@ -10,6 +10,8 @@ pub mod picture;
 
 use serde::{Serialize, Serializer};
 
+use crate::statistics::significant;
+
 pub use json::{document, documents};
 pub use page::page;
 pub use picture::Picture;
@@ -28,6 +30,8 @@ pub struct Reproduction {
     pub world: String,
     /// The seed of everything that is random.
     pub seed: u64,
+    /// Whether less was done than the paper did.
+    pub quick: bool,
     /// The figures.
     pub rows: Vec<Row>,
     /// The figures as drawings.
@@ -107,6 +111,29 @@ impl Row {
         Some(self.paper?.covers(self.taktos?))
     }
 
+    /// Returns how our figure compares with the paper's: "agrees", or how far it is off; an
+    /// empty text if one of them is missing.
+    #[must_use]
+    pub fn comparison(&self) -> String {
+        match (self.agrees(), self.difference()) {
+            (None, _) => String::new(),
+            (Some(true), _) => "agrees".to_owned(),
+            (Some(false), Some(difference)) => difference.words(self.is_time()),
+            (Some(false), None) => "differs".to_owned(),
+        }
+    }
+
+    /// Returns how far our figure is from the paper's, or nothing if no ratio says it.
+    fn difference(&self) -> Option<Difference> {
+        let (theirs, ours) = (self.paper?.value, self.taktos?);
+        (theirs > 0.0 && ours > 0.0).then(|| Difference(ours / theirs))
+    }
+
+    /// Tells whether the figure is a length of time.
+    fn is_time(&self) -> bool {
+        ["ns", "us", "µs", "ms", "s", "min"].contains(&self.unit.as_str())
+    }
+
     /// Returns our figure as text: a whole number where the paper has one or none,
     /// otherwise with a digit more than the paper prints and at least four digits.
     #[must_use]
@@ -117,6 +144,89 @@ impl Row {
         };
         self.taktos
             .map_or_else(|| "–".to_owned(), |value| digits(value, decimals))
+    }
+}
+
+/// How many times larger our figure is.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Difference(f64);
+
+/// From here on a difference is told as a factor, below in percent.
+const TOLD_AS_FACTOR: f64 = 1.5;
+
+impl Difference {
+    /// Returns it as one that is at least one, whichever is larger.
+    fn factor(self) -> f64 {
+        self.0.max(1.0 / self.0)
+    }
+
+    fn words(self, is_time: bool) -> String {
+        let direction = match (self.0 < 1.0, is_time) {
+            (true, true) => "shorter",
+            (true, false) => "lower",
+            (false, true) => "longer",
+            (false, false) => "higher",
+        };
+        let factor = self.factor();
+        match factor >= TOLD_AS_FACTOR {
+            true => format!("{} times {direction}", significant(factor, 2)),
+            false => {
+                let percent = (self.0 - 1.0).abs() * 100.0;
+                format!("{} % {direction}", significant(percent, 2))
+            }
+        }
+    }
+}
+
+impl Reproduction {
+    /// Returns in a sentence how our figures compare with the paper's.
+    #[must_use]
+    pub fn agreement(&self) -> String {
+        let compared: Vec<_> = self
+            .rows
+            .iter()
+            .filter(|row| row.agrees().is_some())
+            .collect();
+        if compared.is_empty() {
+            return "The paper prints no figure to compare with.".to_owned();
+        }
+        let agree = compared
+            .iter()
+            .filter(|row| row.agrees() == Some(true))
+            .count();
+        let mut parts = vec![format!(
+            "{agree} of {} figures that the paper prints agree to half of their last digit",
+            compared.len()
+        )];
+        let differ = || compared.iter().filter(|row| row.agrees() == Some(false));
+        for (is_time, is_less, direction) in [
+            (true, true, "shorter"),
+            (true, false, "longer"),
+            (false, true, "lower"),
+            (false, false, "higher"),
+        ] {
+            let these = differ().filter(|row| row.is_time() == is_time);
+            let these = these.filter_map(|row| row.difference());
+            let factors = these
+                .filter(|it| (it.0 < 1.0) == is_less)
+                .map(Difference::factor);
+            let mut factors: Vec<_> = factors.collect();
+            factors.sort_by(f64::total_cmp);
+            let [Some(least), Some(most)] = [factors.first(), factors.last()] else {
+                continue;
+            };
+            let [least, most] = [*least, *most].map(|it| significant(it, 2));
+            let by = match least == most {
+                true => most,
+                false => format!("{least} to {most}"),
+            };
+            parts.push(format!("{} are {direction}, {by} times", factors.len()));
+        }
+        let untold = differ().filter(|row| row.difference().is_none()).count();
+        if untold > 0 {
+            parts.push(format!("{untold} differ from zero or in sign"));
+        }
+        parts.join("; ") + "."
     }
 }
 

@@ -318,11 +318,49 @@ fn as_f64(count: u64) -> f64 {
     count as f64
 }
 
+/// Returns a number with so many significant digits, and no others.
+#[must_use]
+pub fn significant(value: f64, digits: u32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let digits = i32::try_from(digits).unwrap_or(i32::MAX);
+    let size = |value: f64| value.abs().log10().floor();
+    let scale = |value: f64| 10f64.powf(f64::from(digits - 1) - size(value));
+    let rounded = (value * scale(value)).round() / scale(value);
+    // What is rounded up to the next power of ten has a digit less behind the point.
+    let decimals = f64::from(digits - 1) - size(rounded);
+    let width = (0..=18usize)
+        .find(|width| decimals <= real(*width))
+        .unwrap_or(18);
+    format!("{rounded:.width$}")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a small number")]
+fn real(number: usize) -> f64 {
+    number as f64
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn digits_that_mean_something_are_all_that_is_written() {
+        let written = [
+            (0.4549, 2),
+            (0.00951, 1),
+            (1.0, 3),
+            (9.96, 2),
+            (1_234.5, 2),
+            (0.0996, 2),
+        ];
+        let written = written.map(|(value, digits)| significant(value, digits));
+
+        assert_eq!(written, ["0.45", "0.01", "1.00", "10", "1200", "0.10"]);
+    }
 
     #[test]
     fn a_thousand_equal_steps_have_the_quantiles_they_should() {

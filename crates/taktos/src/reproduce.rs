@@ -149,6 +149,7 @@ impl Paper {
             title: experiment.shows.to_owned(),
             world: outcome.world.name().to_owned(),
             seed: settings.seed,
+            quick: settings.effort == Effort::Quick,
             rows: outcome.rows,
             pictures: outcome.pictures,
             remarks: outcome.remarks,

@@ -13,6 +13,11 @@ pub fn document(comparison: &Comparison) -> Json {
     json!({
         "devices": [first, second],
         "quick": comparison.quick,
+        "headline": super::headline::headline(comparison),
+        "conditions": {
+            "first": comparison.sides[0].document(),
+            "second": comparison.sides[1].document(),
+        },
         "rows": comparison.rows.iter().map(row).collect::<Vec<_>>(),
         "only_first": comparison.only[0],
         "only_second": comparison.only[1],

@@ -123,6 +123,99 @@ fn bounds_that_say_nothing_are_not_printed_to_the_digit() {
 }
 
 #[test]
+fn what_matters_stands_first_and_what_is_worse_is_said() {
+    let made = |device: &str, us: [u64; 3], mbps: u64| {
+        us.map(|us| {
+            let mut made = measurement(device, us, 1);
+            made.figures[0].quantity = "one-way latency".to_owned();
+            let rate = Value::Rate(BitRate::from_mbps(mbps + us % 3));
+            let throughput = Figure {
+                quantity: "throughput".to_owned(),
+                value: rate,
+                ..made.figures[0].clone()
+            };
+            made.figures.push(throughput);
+            made.conditions.skipped = 7;
+            made
+        })
+    };
+    let ours = made("Taktos switch, kernel engine", [45, 46, 44], 500);
+    let theirs = made("Open vSwitch 3.1, AF_XDP ports", [100, 101, 99], 900);
+
+    let comparison = compare(&theirs, &ours);
+    let said = headline::headline(&comparison);
+    let (text, page) = (text::text(&comparison), page::page(&comparison));
+
+    assert!(
+        said[0].starts_with("Taktos switch forwards in 0.45 of the time of Open vSwitch 3.1"),
+        "{said:#?}"
+    );
+    let worse =
+        "Open vSwitch 3.1 is better than Taktos switch at throughput (latency) by 1.8 times";
+    assert!(said.iter().any(|it| it.starts_with(worse)), "{said:#?}");
+    assert!(
+        text.lines()
+            .nth(3)
+            .unwrap()
+            .starts_with("Taktos switch forwards"),
+        "{text}"
+    );
+    for shown in [&text, &page] {
+        assert!(shown.contains("3 measurements; no stall") && shown.contains("left out 21"));
+    }
+    assert!(
+        page.contains("<svg") && !page.contains("class=\"good\""),
+        "{page}"
+    );
+}
+
+#[test]
+fn an_effect_has_the_digits_that_its_bounds_support() {
+    let with = |ratio, bounds| {
+        effect_text(&Effect {
+            ratio,
+            bounds: Some(bounds),
+            basis: Basis::Rounds,
+            superiority: None,
+        })
+    };
+
+    assert_eq!(with(1.5234, (1.3912, 1.6678)), "x 1.5 (1.4 to 1.7)");
+    assert_eq!(with(1.5234, (1.5012, 1.5461)), "x 1.52 (1.50 to 1.55)");
+    assert_eq!(with(2.0, (0.9, 4.5)), "x 2.0 (0.90 to 4.5)");
+    // Alike is excluded, and the digits say so.
+    assert_eq!(with(1.2, (1.004, 1.4)), "x 1.200 (1.004 to 1.400)");
+}
+
+#[test]
+fn the_last_of_a_thousand_is_compared_where_there_are_enough() {
+    let many = |device: &str, us: u64| {
+        let mut made = measurement(device, us, 0);
+        let values = (0..20_000).map(|at| us * 1_000 + u64::from(at % 900 == 0) * 50_000);
+        made.figures[0].value = Value::Times(times(values));
+        made
+    };
+
+    let few = compare(&[measurement("a", 100, 0)], &[measurement("b", 200, 0)]);
+    let enough = compare(&[many("a", 100)], &[many("b", 200)]);
+
+    assert_eq!(few.rows.len(), 2);
+    let tail = &enough.rows[2];
+    assert_eq!(
+        (tail.quantity.as_str(), tail.verdict),
+        ("latency, p99.9", Verdict::First)
+    );
+}
+
+#[test]
+fn more_availability_is_better() {
+    let value = Value::Share(0.9);
+
+    assert_eq!(better("availability", &value), Better::More);
+    assert_eq!(better("frame loss ratio", &value), Better::Less);
+}
+
+#[test]
 fn what_only_one_has_is_listed() {
     let mut other = measurement("b", 100, 0);
     other.figures[0].quantity = "something else".to_owned();

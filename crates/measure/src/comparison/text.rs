@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::headline::headline;
 use super::{Comparison, Verdict, effect_text, setting_text, value_text};
 use crate::comparison::effect::Basis;
 
@@ -23,7 +24,16 @@ pub fn text(comparison: &Comparison) -> String {
         ]
     }));
     let [first, second] = &comparison.devices;
-    let mut out = format!("A: {first}\nB: {second}\n\n{}", aligned(&lines));
+    let mut out = format!("A: {first}\nB: {second}\n\n");
+    for sentence in headline(comparison) {
+        let _ = writeln!(out, "{sentence}");
+    }
+    out.push('\n');
+    for (name, side) in ["A", "B"].into_iter().zip(&comparison.sides) {
+        let _ = writeln!(out, "{name} was measured under: {}", side.sentence());
+    }
+    out.push('\n');
+    out += &aligned(&lines);
     out.push('\n');
     let from_values = comparison.rows.iter().filter_map(|row| row.effect);
     if from_values

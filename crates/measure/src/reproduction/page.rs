@@ -6,10 +6,23 @@ use crate::report::html::{self, markup::Element};
 /// Returns all experiments of one call as a page.
 #[must_use]
 pub fn page(title: &str, reproductions: &[Reproduction]) -> String {
+    let quick = reproductions.iter().any(|one| one.quick).then(|| {
+        let text = "Shortened (--quick): no figure of this is for publication.";
+        Element::new("p").class("note").text(text)
+    });
+    let class = match (
+        reproductions.iter().all(|one| one.broken.is_empty()),
+        quick.is_some(),
+    ) {
+        (false, _) => "bad",
+        (true, true) => "narrow",
+        (true, false) => "plain",
+    };
     let head = Element::new("header")
-        .class("good")
+        .class(class)
         .child(Element::new("h1").text("Taktos"))
-        .child(Element::new("p").class("summary").text(title));
+        .child(Element::new("p").class("summary").text(title))
+        .children(quick);
     let sections = reproductions.iter().map(section);
     let main = Element::new("main").child(head).children(sections);
     html::page(title, Element::new("body").child(main))
@@ -21,20 +34,22 @@ fn section(reproduction: &Reproduction) -> Element {
     let remarks = reproduction
         .remarks
         .iter()
-        .chain(&reproduction.broken)
         .map(|remark| Element::new("li").text(remark));
-    let pictures = reproduction.pictures.iter().map(Picture::element);
+    let broken = reproduction.broken.iter();
+    let broken = broken.map(|it| Element::new("li").text(format!("BROKEN: {it}")));
+    let pictures = reproduction.pictures.iter().map(Picture::on_page);
     Element::new("section")
         .with("id", &reproduction.experiment)
         .child(Element::new("h2").text(heading))
         .child(Element::new("p").class("note").text(seed))
+        .child(Element::new("p").text(reproduction.agreement()))
         .child(table(&reproduction.rows))
-        .child(Element::new("div").class("panels").children(pictures))
-        .child(Element::new("ul").children(remarks))
+        .child(Element::new("div").class("plots").children(pictures))
+        .child(Element::new("ul").children(broken.chain(remarks)))
 }
 
 fn table(rows: &[Row]) -> Element {
-    let heads = ["quantity", "unit", "paper", "Taktos", "note"];
+    let heads = ["quantity", "unit", "paper", "Taktos", "compared", "note"];
     let head = heads.into_iter().enumerate().map(|(column, text)| {
         let head = Element::new("th").text(text);
         match column {
@@ -49,6 +64,7 @@ fn table(rows: &[Row]) -> Element {
             .child(Element::new("td").text(&row.unit))
             .child(Element::new("td").class("number").text(paper))
             .child(Element::new("td").class("number").text(row.ours_as_text()))
+            .child(Element::new("td").text(row.comparison()))
             .child(Element::new("td").text(&row.note))
     });
     let table = Element::new("table")

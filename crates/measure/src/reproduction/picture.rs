@@ -55,6 +55,12 @@ impl Picture {
         format!("{}\n", self.element())
     }
 
+    /// Returns it as it stands on a page: as wide as its words need, moved sideways where
+    /// the page is narrower.
+    pub(crate) fn on_page(&self) -> Element {
+        Element::new("div").child(self.element())
+    }
+
     pub(crate) fn element(&self) -> Element {
         match self {
             Self::HeatMap(map) => map.element(),

@@ -39,13 +39,70 @@ fn agreement_needs_two_figures() {
 }
 
 #[test]
+fn how_far_a_figure_is_off_is_said_and_not_only_that_it_is() {
+    let row = |unit: &str, paper: &'static str, ours: f64| {
+        Row::new("delay", unit).printed(paper).ours(ours)
+    };
+    let rows = vec![
+        row("ms", "1.86", 1.8612),
+        row("ms", "50.65", 8.0),
+        row("ms", "9.12", 0.228),
+        row("us", "2", 52.0),
+        row("", "100", 93.0),
+        row("", "0", 3.0),
+        Row::new("what the paper does not have", "ms").ours(1.0),
+    ];
+
+    let words: Vec<_> = rows.iter().map(Row::comparison).collect();
+    let one = Reproduction { rows, ..example() };
+
+    let expected = [
+        "agrees",
+        "6.3 times shorter",
+        "40 times shorter",
+        "26 times longer",
+        "7.0 % lower",
+        "differs",
+        "",
+    ];
+    assert_eq!(words, expected);
+    assert_eq!(
+        one.agreement(),
+        "1 of 6 figures that the paper prints agree to half of their last digit; 2 are shorter, \
+         6.3 to 40 times; 1 are longer, 26 times; 1 are lower, 1.1 times; 1 differ from zero or in \
+         sign."
+    );
+}
+
+#[test]
+fn a_page_says_what_the_text_says_of_figures_and_of_haste() {
+    let quick = Reproduction {
+        quick: true,
+        ..example()
+    };
+    let broken = Reproduction {
+        broken: vec!["it took too long".to_owned()],
+        ..example()
+    };
+
+    let [quick, broken, whole] = [quick, broken, example()].map(|one| page("A paper", &[one]));
+
+    assert!(
+        quick.contains("Shortened (--quick)") && quick.contains("0.54 % longer"),
+        "{quick}"
+    );
+    assert!(broken.contains("class=\"bad\"") && broken.contains("BROKEN: it took too long"));
+    assert!(!whole.contains("class=\"good\"") && !whole.contains("Shortened"));
+}
+
+#[test]
 fn the_json_is_the_one_that_programs_rely_on() {
     let reproduction = example();
 
     let json = document(&reproduction);
 
     let expected = serde_json::json!({
-        "paper": "loko", "experiment": "table2", "world": "sim", "seed": 1,
+        "paper": "loko", "experiment": "table2", "world": "sim", "seed": 1, "quick": false,
         "rows": [{
             "quantity": "full-rate max delay", "unit": "ms",
             "paper": 1.86, "taktos": 1.87, "note": "",
@@ -81,6 +138,7 @@ fn example() -> Reproduction {
         title: "what is set aside".to_owned(),
         world: "sim".to_owned(),
         seed: 1,
+        quick: false,
         rows: vec![
             Row::new("full-rate max delay", "ms")
                 .printed("1.86")

@@ -271,20 +271,19 @@ fn as_text(reproduction: &Reproduction) -> String {
     for broken in &reproduction.broken {
         let _ = writeln!(text, "BROKEN: {broken}");
     }
-    let _ = writeln!(text, "{}\n", agreement(reproduction));
+    if reproduction.quick {
+        text += "Shortened (--quick): no figure of this is for publication.\n";
+    }
+    let _ = writeln!(text, "{}\n", reproduction.agreement());
     text
 }
 
 /// Returns what stands behind a row: whether the figures agree, and the number of
 /// its note.
 fn mark<'a>(row: &'a Row, notes: &mut Vec<&'a str>) -> String {
-    let word = match row.agrees() {
-        Some(true) => "agrees",
-        Some(false) => "differs",
-        None => "",
-    };
+    let word = row.comparison();
     if row.note.is_empty() {
-        return word.to_owned();
+        return word;
     }
     let at = notes.iter().position(|note| *note == row.note);
     let at = at.unwrap_or_else(|| {
@@ -292,17 +291,4 @@ fn mark<'a>(row: &'a Row, notes: &mut Vec<&'a str>) -> String {
         notes.len() - 1
     });
     format!("{word} ({})", at + 1).trim_start().to_owned()
-}
-
-fn agreement(reproduction: &Reproduction) -> String {
-    let compared: Vec<_> = reproduction
-        .rows
-        .iter()
-        .filter_map(|row| row.agrees())
-        .collect();
-    let agree = compared.iter().filter(|agrees| **agrees).count();
-    format!(
-        "{agree} of {} figures that the paper prints agree to half of their last digit.",
-        compared.len()
-    )
 }

@@ -13,6 +13,23 @@ pub(crate) fn time(ns: u64) -> String {
     )
 }
 
+/// Returns a text in which microseconds are spelled as on the rest of the page: users type
+/// "us".
+pub(crate) fn spelled(text: &str) -> String {
+    const TYPED: &str = " us";
+    let mut spelled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(TYPED) {
+        let (before, after) = (&rest[..at], &rest[at + TYPED.len()..]);
+        let is_unit = before.ends_with(|it: char| it.is_ascii_digit())
+            && !after.starts_with(|it: char| it.is_alphanumeric());
+        spelled.push_str(before);
+        spelled.push_str(if is_unit { " µs" } else { TYPED });
+        rest = after;
+    }
+    spelled + rest
+}
+
 /// Returns a round time, as an axis writes it.
 pub(crate) fn short_time(ns: u64) -> String {
     match ns {
@@ -75,6 +92,16 @@ fn scaled(value: u64, units: &[(u64, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn microseconds_are_spelled_in_one_way() {
+        let text = "interval 125 us, p99 3.5 us: none of us, 7 used";
+
+        assert_eq!(
+            spelled(text),
+            "interval 125 µs, p99 3.5 µs: none of us, 7 used"
+        );
+    }
 
     #[test]
     fn quantities_have_three_digits_and_a_unit() {
