@@ -7,6 +7,7 @@
 //! a simulation leaves out. In JSON durations are nanoseconds and end in `_ns`,
 //! rates are bit/s, sizes bytes.
 
+pub mod extent;
 pub mod flow;
 pub mod html;
 pub mod json;
@@ -21,6 +22,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+pub use extent::Extent;
 pub use flow::{
     CalculationRow, ExceededReport, FlowFacts, FlowKind, FlowReport, Latency, Outcome,
     ReceiverReport, Stalled, TimeLine,

@@ -24,6 +24,7 @@ mod verify;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use ::measure::report::Extent;
 use ::measure::report::text::Details;
 use clap::{Parser, Subcommand, ValueEnum};
 use units::Duration;
@@ -120,12 +121,23 @@ struct Run {
     /// not judged.
     #[arg(long, conflicts_with = "json")]
     details: bool,
+    /// Show every flow one by one, here and on the page, however many there are; without
+    /// it, of many the worst, and what all come to.
+    #[arg(long)]
+    all: bool,
     /// Print report.json on standard output, and nothing else.
     #[arg(long)]
     json: bool,
 }
 
 impl Run {
+    fn extent(&self) -> Extent {
+        match self.all {
+            true => Extent::All,
+            false => Extent::Worst,
+        }
+    }
+
     fn details(&self) -> Details {
         match self.details {
             true => Details::All,

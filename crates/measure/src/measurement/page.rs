@@ -2,16 +2,22 @@
 //! quantity over the settings, the greatest latency over the run, tables with
 //! confidence intervals, and the conditions.
 
+use units::Duration;
+
 use super::text::row;
 use super::{Figure, Measurement, Value};
 use crate::method::point_name;
-use crate::report::html::{self, markup::Element, quantity::time};
+use crate::report::html::{
+    self,
+    markup::Element,
+    quantity::{spelled, time},
+};
 use crate::reproduction::Picture;
 use crate::reproduction::picture::{
     BoxChart, BoxSummary, Column, Curve, CurveChart, Reference, for_plot,
 };
 use crate::statistics::Distribution;
-use crate::time_series::TimeSeries;
+use crate::time_series::{Interval, TimeSeries};
 
 /// The quantiles along the axis of a plot, in thousandths.
 const QUANTILES: [u32; 13] = [
@@ -23,9 +29,10 @@ const MOST_CURVES: usize = 6;
 const MOST_BOXES: usize = 40;
 /// At most so many pictures are drawn; tables have everything.
 const MOST_PICTURES: usize = 60;
+/// So many of them stand before the figures; the rest is below them, folded.
+const FIRST_PICTURES: usize = 4;
 /// At most so many points of a time line.
 const MOST_POINTS: usize = 240;
-const NS_PER_US: f64 = 1_000.0;
 const HEADS: [&str; 7] = ["quantity", "median", "95 %", "p99", "p99.9", "max", "count"];
 
 impl Measurement {
@@ -33,33 +40,43 @@ impl Measurement {
     #[must_use]
     pub fn to_html(&self) -> String {
         let title = format!("{} of {}", self.method, self.device);
+        // A measurement is neither good nor bad, but it may be a short one.
         let (class, note) = match self.quick {
             true => ("narrow", "Shortened: no figure of it is for publication."),
-            false => ("good", ""),
+            false => ("plain", ""),
         };
         let head = Element::new("header")
             .class(class)
             .child(Element::new("h1").text("Taktos"))
             .child(Element::new("p").class("summary").text(&title))
             .child(Element::new("p").class("note").text(note));
-        let panels = Element::new("div")
-            .class("panels")
-            .children(self.pictures().iter().map(Picture::element));
-        let plots = Element::new("section")
-            .with("id", "plots")
-            .child(Element::new("h2").text("How the values are spread"))
-            .child(panels);
-        let tables =
+        let pictures = self.pictures();
+        let (first, rest) = pictures.split_at(pictures.len().min(FIRST_PICTURES));
+        let plots = (!first.is_empty()).then(|| {
             Element::new("section")
-                .with("id", "figures")
-                .child(Element::new("h2").text("Figures"))
-                .children(self.by_setting().iter().flat_map(|(setting, figures)| {
-                    [Element::new("h3").text(setting), table(figures)]
-                }));
+                .with("id", "plots")
+                .child(Element::new("h2").text("How the values are spread"))
+                .child(plots(first))
+        });
+        let more = (!rest.is_empty()).then(|| {
+            let summary = format!("{} more plots", rest.len());
+            Element::new("section").with("id", "more-plots").child(
+                Element::new("details")
+                    .child(Element::new("summary").text(summary))
+                    .child(self::plots(rest)),
+            )
+        });
+        let tables = Element::new("section")
+            .with("id", "figures")
+            .child(Element::new("h2").text("Figures"))
+            .children(self.by_setting().iter().flat_map(|(setting, figures)| {
+                [Element::new("h3").text(spelled(setting)), table(figures)]
+            }));
         let main = Element::new("main")
             .child(head)
-            .child(plots)
+            .children(plots)
             .child(tables)
+            .children(more)
             .child(self.below());
         html::page(&title, Element::new("body").child(main))
     }
@@ -68,7 +85,7 @@ impl Measurement {
         let items = |lines: &[String]| {
             let items: Vec<_> = lines
                 .iter()
-                .map(|line| Element::new("li").text(line))
+                .map(|line| Element::new("li").text(spelled(line)))
                 .collect();
             Element::new("ul").children(items)
         };
@@ -93,13 +110,19 @@ impl Measurement {
                 .iter()
                 .filter(|figure| figure.quantity == quantity)
                 .collect();
-            pictures.extend(boxes(quantity, &figures));
-            pictures.extend(quantiles(quantity, &figures));
+            if let Some(spread) = Spread::of(quantity, &figures) {
+                pictures.extend([spread.boxes(), spread.quantiles()]);
+            }
             pictures.extend(figures.iter().filter_map(|figure| over_time(figure)));
         }
         pictures.truncate(MOST_PICTURES);
         pictures
     }
+}
+
+fn plots(pictures: &[Picture]) -> Element {
+    let pictures = pictures.iter().map(Picture::on_page);
+    Element::new("div").class("plots").children(pictures)
 }
 
 fn table(figures: &[&Figure]) -> Element {
@@ -136,94 +159,144 @@ fn table(figures: &[&Figure]) -> Element {
     Element::new("div").class("wide").child(table)
 }
 
-/// Returns the distributions of a quantity with their settings.
-fn distributions<'a>(figures: &[&'a Figure]) -> Vec<(String, &'a Distribution)> {
-    let figures = figures.iter();
-    figures
-        .filter_map(|figure| match &figure.value {
-            Value::Times(times) if times.count() > 0 => Some((point_name(&figure.setting), times)),
-            Value::Times(_)
-            | Value::Time(_)
-            | Value::Rate(_)
-            | Value::RateAtLeast(_)
-            | Value::Size(_)
-            | Value::Count(_)
-            | Value::CountAtLeast(_)
-            | Value::Share(_)
-            | Value::Series(_)
-            | Value::Unknown(_) => None,
-        })
-        .collect()
+/// Distributions of one quantity, in the unit that fits the greatest of their values.
+struct Spread<'a> {
+    quantity: &'a str,
+    /// What tells the settings apart, and each of them by that alone.
+    names: String,
+    distributions: Vec<(String, &'a Distribution)>,
+    unit: Unit,
 }
 
-fn boxes(quantity: &str, figures: &[&Figure]) -> Option<Picture> {
-    let distributions = distributions(figures);
-    if distributions.is_empty() {
-        return None;
-    }
-    let columns = distributions.into_iter().take(MOST_BOXES);
-    Some(Picture::Boxes(BoxChart {
-        name: format!("{}-boxes", file_name(quantity)),
-        title: quantity.to_owned(),
-        x_label: "setting".to_owned(),
-        y_label: "µs".to_owned(),
-        columns: columns
-            .map(|(setting, times)| Column {
-                label: setting,
-                summary: box_summary(times),
-                lost_percent: None,
-            })
-            .collect(),
-        references: Vec::<Reference>::new(),
-    }))
-}
-
-fn box_summary(times: &Distribution) -> Option<BoxSummary> {
-    let at = |per_mille| {
-        times
-            .quantile(per_mille)
-            .map(|time| microseconds(time.as_ns()))
-    };
-    let summary = times.summary()?;
-    Some(BoxSummary {
-        min: microseconds(summary.min.as_ns()),
-        p1: at(10)?,
-        q1: at(250)?,
-        median: at(500)?,
-        q3: at(750)?,
-        p99: at(990)?,
-        max: microseconds(summary.max.as_ns()),
-    })
-}
-
-fn quantiles(quantity: &str, figures: &[&Figure]) -> Option<Picture> {
-    let distributions = distributions(figures);
-    if distributions.is_empty() {
-        return None;
-    }
-    let curves = distributions.into_iter().take(MOST_CURVES);
-    Some(Picture::Curves(CurveChart {
-        name: format!("{}-quantiles", file_name(quantity)),
-        title: format!("{quantity}: what a share does not exceed"),
-        x_label: "share, %".to_owned(),
-        y_label: "µs".to_owned(),
-        x: QUANTILES
+impl<'a> Spread<'a> {
+    /// Returns those of figures, or nothing if no figure has one.
+    fn of(quantity: &'a str, figures: &[&'a Figure]) -> Option<Self> {
+        let with_times: Vec<_> = figures
             .iter()
-            .map(|per_mille| f64::from(*per_mille) / 10.0)
-            .collect(),
-        curves: curves
-            .map(|(setting, times)| Curve {
-                label: setting,
-                values: QUANTILES
-                    .iter()
-                    .filter_map(|per_mille| times.quantile(*per_mille))
-                    .map(|time| microseconds(time.as_ns()))
-                    .collect(),
+            .filter_map(|figure| match &figure.value {
+                Value::Times(times) if times.count() > 0 => Some((&figure.setting, times)),
+                Value::Times(_)
+                | Value::Time(_)
+                | Value::Rate(_)
+                | Value::RateAtLeast(_)
+                | Value::Size(_)
+                | Value::Count(_)
+                | Value::CountAtLeast(_)
+                | Value::Share(_)
+                | Value::Series(_)
+                | Value::Unknown(_) => None,
             })
-            .collect(),
-    }))
+            .collect();
+        let (first, _) = with_times.first()?;
+        let differs = |name: &str, value: &str| {
+            let mut others = with_times.iter().map(|(setting, _)| setting);
+            others.any(|it| !it.iter().any(|(own, other)| own == name && other == value))
+        };
+        let differing = first.iter().filter(|(name, value)| differs(name, value));
+        let differing: Vec<_> = differing.map(|(name, _)| name.as_str()).collect();
+        let label = |setting: &[(String, String)]| {
+            let values = setting
+                .iter()
+                .filter(|(name, _)| differing.contains(&name.as_str()));
+            let values: Vec<_> = values.map(|(_, value)| spelled(value)).collect();
+            values.join(", ")
+        };
+        let distributions = with_times.iter();
+        let distributions = distributions.map(|(setting, times)| (label(setting), *times));
+        let most = with_times.iter().filter_map(|(_, times)| times.max()).max();
+        Some(Self {
+            quantity,
+            names: match differing.is_empty() {
+                true => "all values".to_owned(),
+                false => differing.join(", "),
+            },
+            distributions: distributions.collect(),
+            unit: Unit::for_up_to(most.unwrap_or_default()),
+        })
+    }
+
+    fn boxes(&self) -> Picture {
+        let columns = self.distributions.iter().take(MOST_BOXES);
+        let columns = columns.map(|(setting, times)| Column {
+            label: setting.clone(),
+            summary: self.box_summary(times),
+            lost_percent: None,
+        });
+        Picture::Boxes(BoxChart {
+            name: format!("{}-boxes", file_name(self.quantity)),
+            title: self.quantity.to_owned(),
+            x_label: self.names.clone(),
+            y_label: self.unit.name.to_owned(),
+            columns: columns.collect(),
+            references: Vec::<Reference>::new(),
+        })
+    }
+
+    fn box_summary(&self, times: &Distribution) -> Option<BoxSummary> {
+        let at = |per_mille| Some(self.unit.of(times.quantile(per_mille)?));
+        let summary = times.summary()?;
+        Some(BoxSummary {
+            min: self.unit.of(summary.min),
+            p1: at(10)?,
+            q1: at(250)?,
+            median: at(500)?,
+            q3: at(750)?,
+            p99: at(990)?,
+            max: self.unit.of(summary.max),
+        })
+    }
+
+    fn quantiles(&self) -> Picture {
+        let share = |per_mille: &u32| f64::from(*per_mille) / 10.0;
+        let curves = self.distributions.iter().take(MOST_CURVES);
+        let curves = curves.map(|(setting, times)| Curve {
+            label: match setting.is_empty() {
+                true => self.quantity.to_owned(),
+                false => setting.clone(),
+            },
+            values: QUANTILES
+                .iter()
+                .filter_map(|per_mille| times.quantile(*per_mille))
+                .map(|time| self.unit.of(time))
+                .collect(),
+        });
+        Picture::Curves(CurveChart {
+            name: format!("{}-quantiles", file_name(self.quantity)),
+            title: format!("{}: what a share does not exceed", self.quantity),
+            x_label: "share, %".to_owned(),
+            y_label: self.unit.name.to_owned(),
+            x: QUANTILES.iter().map(share).collect(),
+            curves: curves.collect(),
+        })
+    }
 }
 
+/// A unit of time, and how many nanoseconds it has.
+#[derive(Clone, Copy)]
+struct Unit {
+    name: &'static str,
+    ns: f64,
+}
+
+impl Unit {
+    /// Returns the one in which values up to here are read most easily.
+    fn for_up_to(most: Duration) -> Self {
+        let unit = |name, ns| Self { name, ns };
+        match most.as_ns() {
+            0..1_000 => unit("ns", 1.0),
+            1_000..10_000_000 => unit("µs", 1e3),
+            10_000_000..10_000_000_000 => unit("ms", 1e6),
+            _ => unit("s", 1e9),
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a place in a plot")]
+    fn of(self, time: Duration) -> f64 {
+        for_plot(time.as_ns() as f64 / self.ns)
+    }
+}
+
+/// Draws the greatest latency over the run, with a gap where nothing arrived.
 fn over_time(figure: &Figure) -> Option<Picture> {
     let Value::Series(series) = &figure.value else {
         return None;
@@ -233,24 +306,27 @@ fn over_time(figure: &Figure) -> Option<Picture> {
         return None;
     }
     let every = intervals.len().div_ceil(MOST_POINTS);
-    let points: Vec<_> = intervals
-        .chunks(every)
-        .map(|chunk| chunk.iter().map(|one| one.max.as_ns()).max().unwrap_or(0))
-        .collect();
+    let greatest = |chunk: &[Interval]| {
+        let arrived = chunk.iter().filter(|one| one.received > 0);
+        arrived.map(|one| one.max).max()
+    };
+    let points: Vec<_> = intervals.chunks(every).map(greatest).collect();
+    let unit = Unit::for_up_to(points.iter().flatten().copied().max().unwrap_or_default());
     let lost: u64 = intervals.iter().map(|one| u64::from(one.lost)).sum();
     let setting = point_name(&figure.setting);
+    let interval = series.length().as_ns().saturating_mul(every as u64);
     Some(Picture::Curves(CurveChart {
         name: format!("{}-{}", file_name(&figure.quantity), file_name(&setting)),
-        title: format!("{}, {setting}: {lost} lost", figure.quantity),
+        title: format!("{}, {}: {lost} lost", figure.quantity, spelled(&setting)),
         x_label: "s".to_owned(),
-        y_label: "µs, at most".to_owned(),
+        y_label: format!("{}, at most", unit.name),
         x: seconds(series, every, points.len()),
         curves: vec![Curve {
-            label: format!(
-                "the greatest in {}",
-                time(series.length().as_ns().saturating_mul(every as u64))
-            ),
-            values: points.into_iter().map(microseconds).collect(),
+            label: format!("the greatest in {}", time(interval)),
+            values: points
+                .into_iter()
+                .map(|point| point.map_or(f64::NAN, |greatest| unit.of(greatest)))
+                .collect(),
         }],
     }))
 }
@@ -261,11 +337,6 @@ fn seconds(series: &TimeSeries, every: usize, points: usize) -> Vec<f64> {
     (0..points)
         .map(|point| for_plot(point as f64 * step))
         .collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a place in a plot")]
-fn microseconds(ns: u64) -> f64 {
-    for_plot(ns as f64 / NS_PER_US)
 }
 
 /// Returns a text as a part of a file's name.

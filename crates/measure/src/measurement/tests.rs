@@ -133,14 +133,14 @@ fn the_table_for_people_has_every_figure_and_what_it_stands_on() {
 
     for part in [
         "latency of a relay, shortened",
-        "interval 125 us",
+        "interval 125 µs",
         "one-way latency",
         "95 %",
         "50.0 Mbit/s",
         "unknown: the device drops all",
         "- The tester was busy.",
         "Stamps are the kernel's",
-        "brought to one, to within 1.4 us.",
+        "brought to one, to within 1.4 µs.",
         "3 frames passed without a stamp",
         "The machine stood still 2 times",
         "seed 7",
@@ -179,11 +179,61 @@ fn settings_share_a_table_and_what_is_zero_everywhere_a_line() {
             .any(|line: &Vec<&str>| line.starts_with(&begin))
     };
     // The smallest latency of each, in one table.
-    assert!(row(["125", "us", "50.0", "µs"]), "{text}");
+    assert!(row(["125", "µs", "50.0", "µs"]), "{text}");
     assert!(row(["1", "ms", "50.0", "µs"]), "{text}");
-    assert!(row(["125", "us", "12", "ns"]), "{text}");
+    assert!(row(["125", "µs", "12", "ns"]), "{text}");
     assert_eq!(text.matches("duplicates").count(), 1, "{text}");
     assert_eq!(text.matches("the device drops all").count(), 1, "{text}");
+}
+
+/// The greatest of an interval in which nothing arrived is no latency of zero.
+#[test]
+fn an_interval_without_arrivals_is_a_gap() {
+    use crate::time_series::{Interval, TimeSeries};
+    let at = |us: u64| Interval {
+        max: Duration::from_us(us),
+        received: u32::from(us > 0),
+        lost: u32::from(us == 0),
+    };
+    let intervals = [40, 50, 0, 0, 60].map(at).to_vec();
+    let length = Duration::from_ms(100);
+    let mut measurement = example();
+    measurement.figures = vec![Figure {
+        quantity: "latency over the run".to_owned(),
+        source: String::new(),
+        setting: Vec::new(),
+        value: Value::Series(TimeSeries::restore(units::Instant::ZERO, length, intervals)),
+    }];
+
+    let page = measurement.to_html();
+
+    assert_eq!(page.matches("<polyline").count(), 2, "{page}");
+    assert!(page.contains("2 lost"), "{page}");
+}
+
+#[test]
+fn a_handful_of_plots_stands_before_the_figures_and_the_rest_is_folded() {
+    let mut measurement = example();
+    let figure = measurement.figures[0].clone();
+    measurement.figures = (0..10)
+        .map(|number| {
+            let mut figure = figure.clone();
+            figure.quantity = format!("{} {number}", figure.quantity);
+            figure
+        })
+        .collect();
+
+    let page = measurement.to_html();
+
+    let figures = page.find("id=\"figures\"").unwrap();
+    assert_eq!(page[..figures].matches("<svg").count(), 4);
+    let folded = page.find("<details><summary>16 more plots").unwrap();
+    assert!(folded > figures);
+    assert!(!page.contains("class=\"good\""));
+    assert!(
+        page.contains(".c0 { stroke: var(--ink"),
+        "no curve is ink on ink in the dark"
+    );
 }
 
 #[test]

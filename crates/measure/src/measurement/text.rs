@@ -6,7 +6,7 @@ use units::Duration;
 
 use super::{Conditions, Figure, Measurement, Value, layout};
 use crate::method::point_name;
-use crate::report::html::quantity::{time, whole};
+use crate::report::html::quantity::{spelled, time, whole};
 use crate::trial::Stamps;
 
 impl Measurement {
@@ -26,7 +26,7 @@ impl Measurement {
         for line in self.all_conditions() {
             let _ = writeln!(text, "{line}");
         }
-        text
+        spelled(&text)
     }
 
     /// Returns what the figures stand on, those of earlier runs included.

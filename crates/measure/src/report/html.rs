@@ -17,30 +17,41 @@ mod modes;
 mod platform;
 pub(crate) mod quantity;
 mod restoration;
+mod sums;
 pub(crate) mod svg;
 mod time_line;
 mod topology;
 
-use super::Report;
+use super::extent::MOST_ON_PAGE;
+use super::{Extent, Report};
 use markup::Element;
 
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
 impl Report {
-    /// Returns the report as a page.
+    /// Returns the report as a page, with as many of its flows one by one.
     #[must_use]
-    pub fn to_html(&self) -> String {
+    pub fn to_html(&self, extent: Extent) -> String {
+        let worst = match extent {
+            Extent::Worst => self.of_the_worst(MOST_ON_PAGE),
+            Extent::All => None,
+        };
+        let shown = worst.as_ref().map_or(self, |(worst, _)| worst);
+        let sums = worst
+            .as_ref()
+            .map(|(_, left_out)| sums::section(self, *left_out));
         let sections = [
             Some(headline::section(self)),
-            margins::section(self),
-            topology::section(self),
-            time_line::section(self),
-            modes::section(self),
-            distributions::section(self),
-            restoration::section(self),
-            Some(flow_table::section(self)),
-            calculation::section(self),
+            sums,
+            margins::section(shown),
+            topology::section(shown),
+            time_line::section(shown),
+            modes::section(shown),
+            distributions::section(shown),
+            restoration::section(shown),
+            Some(flow_table::section(shown)),
+            calculation::section(shown),
             Some(platform::section(self)),
         ];
         let body = Element::new("body")

@@ -11,8 +11,11 @@ fn the_same_run_gives_the_same_bytes() {
     let (one, other) = (substation(), substation());
 
     assert_eq!(one.to_json(), other.to_json());
-    assert_eq!(one.to_html(), other.to_html());
-    assert_eq!(one.to_text(Details::Few), other.to_text(Details::Few));
+    assert_eq!(one.to_html(Extent::Worst), other.to_html(Extent::Worst));
+    assert_eq!(
+        one.to_text(Details::Few, Extent::Worst),
+        other.to_text(Details::Few, Extent::Worst)
+    );
 }
 
 #[test]
@@ -71,7 +74,7 @@ fn json_breaks_lines_for_people_and_keeps_histograms_together() {
 
 #[test]
 fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
-    let text = substation().to_text(Details::Few);
+    let text = substation().to_text(Details::Few, Extent::Worst);
 
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("flow "));
@@ -94,7 +97,7 @@ fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
 
 #[test]
 fn details_are_a_second_table() {
-    let text = substation().to_text(Details::All);
+    let text = substation().to_text(Details::All, Extent::Worst);
 
     let details = text.lines().skip(11);
     let line = details.clone().find(|line| line.starts_with("sv-mu1"));
@@ -102,6 +105,51 @@ fn details_are_a_second_table() {
     assert_eq!(cells[1], "SV");
     assert_eq!(cells[4], "120000", "sent");
     assert!(details.clone().any(|line| line.contains("beyond contract")));
+}
+
+/// Ten thousand rows and 65 MB were what a run of ten thousand flows left.
+#[test]
+fn of_many_flows_the_worst_are_shown_and_what_all_come_to() {
+    let mut report = substation();
+    let pattern = report.flows[0].clone();
+    report.flows = (0..10_000)
+        .map(|number| {
+            let mut flow = pattern.clone();
+            flow.facts.name = format!("flow-{number}");
+            flow.facts.queue = Some(if number % 2 == 0 { 5 } else { 3 });
+            flow
+        })
+        .collect();
+    report.flows[7_000].verdict = Outcome::Broken;
+    report.flows[7_000].breaches = vec!["3 lost".to_owned()];
+    report.flows[300].verdict = Outcome::NotJudged;
+
+    let text = report.to_text(Details::Few, Extent::Worst);
+    let page = report.to_html(Extent::Worst);
+
+    let lines: Vec<_> = text.lines().collect();
+    assert!(lines.len() < 60, "{}", lines.len());
+    assert!(
+        lines[1].starts_with("flow-7000 ") && lines[2].starts_with("flow-300 "),
+        "{text}"
+    );
+    assert!(text.contains("9960 flows that are better off"), "{text}");
+    let sums: Vec<Vec<_>> = lines
+        .iter()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let of_queue = |queue: &str| {
+        let found = sums.iter().find(|cells| cells.starts_with(&["SV", queue]));
+        found.unwrap_or_else(|| panic!("{text}"))[2..6].join(" ")
+    };
+    assert_eq!(of_queue("5"), "5000 4998 1 0");
+    assert!(page.len() < 5_000_000, "{}", page.len());
+    assert!(page.contains("flow-7000") && page.contains("id=\"sums\""));
+    assert!(!page.contains("flow-9999<"));
+    let all = report.to_text(Details::Few, Extent::All);
+    assert!(all.lines().count() > 10_000 && !all.contains("better off"));
+    let few = substation();
+    assert!(!few.to_html(Extent::Worst).contains("id=\"sums\""));
 }
 
 /// The deadline was promised, and not the bound: that is a warning with what to do.
@@ -115,7 +163,7 @@ fn a_bound_that_did_not_hold_is_a_warning() {
             .to_json()
             .starts_with("{\n  \"verdict\": \"exceeded\",\n")
     );
-    let text = report.to_text(Details::Few);
+    let text = report.to_text(Details::Few, Extent::Worst);
     let line = text.lines().find(|line| line.starts_with("trip-b3"));
     assert!(line.unwrap().contains("held, model exceeded ("), "{text}");
     let summary = report.summary();
@@ -129,7 +177,11 @@ fn a_bound_that_did_not_hold_is_a_warning() {
 #[test]
 fn a_bound_that_is_no_worst_case_says_so() {
     let mut report = substation();
-    assert!(!report.to_text(Details::Few).contains("statistical"));
+    assert!(
+        !report
+            .to_text(Details::Few, Extent::Worst)
+            .contains("statistical")
+    );
     report.profiles = vec![ProfileReport {
         name: "taktos-kernel, measured here".to_owned(),
         switches: 4,
@@ -148,8 +200,8 @@ fn a_bound_that_is_no_worst_case_says_so() {
     }];
 
     let said = "bound (statistical: q 99.999 %, confidence 95 %): of it 0.21 ms once";
-    assert!(report.to_text(Details::Few).contains(said));
-    assert!(report.to_html().contains(said));
+    assert!(report.to_text(Details::Few, Extent::Worst).contains(said));
+    assert!(report.to_html(Extent::Worst).contains(said));
     assert!(report.to_json().contains("\"confidence_percent\": 95"));
 }
 
@@ -176,8 +228,8 @@ fn a_run_of_which_most_is_unknown_is_not_judged() {
 fn a_run_with_levels_shows_each_change_and_each_flow_at_each_level() {
     let report = with_levels();
 
-    let text = report.to_text(Details::Few);
-    let html = report.to_html();
+    let text = report.to_text(Details::Few, Extent::Worst);
+    let html = report.to_html(Extent::Worst);
     let document: Value = serde_json::from_str(&report.to_json()).unwrap();
 
     assert!(text.contains("Levels lo, hi (taktos)."), "{text}");
@@ -208,9 +260,13 @@ fn a_run_with_levels_shows_each_change_and_each_flow_at_each_level() {
 fn a_network_without_levels_has_no_word_of_them() {
     let report = substation();
 
-    assert!(!report.to_html().contains("id=\"modes\""));
+    assert!(!report.to_html(Extent::Worst).contains("id=\"modes\""));
     assert!(!report.to_json().contains("\"levels\""));
-    assert!(!report.to_text(Details::Few).contains("Levels"));
+    assert!(
+        !report
+            .to_text(Details::Few, Extent::Worst)
+            .contains("Levels")
+    );
 }
 
 #[test]
@@ -254,7 +310,7 @@ fn a_run_cut_short_says_so() {
 
 #[test]
 fn the_page_needs_nothing_from_outside() {
-    let html = substation().to_html();
+    let html = substation().to_html(Extent::Worst);
 
     for outside in ["http://", "https://", "src=", "@import", "url(", "<link"] {
         assert!(!html.contains(outside), "{outside}");
@@ -304,7 +360,7 @@ fn hostile_names_stay_names() {
         event.outage_ns = BTreeMap::from([(hostile.to_owned(), 1)]);
     }
 
-    let html = report.to_html();
+    let html = report.to_html(Extent::Worst);
 
     assert_eq!(html.matches("<script>").count(), 1);
     assert!(!html.contains("alert(1)</script>"));
@@ -318,10 +374,14 @@ fn an_empty_report_is_a_page_and_a_table_too() {
     report.events.clear();
     report.topology = Topology::default();
 
-    assert!(report.to_html().contains("Nothing was promised."));
     assert!(
         report
-            .to_text(Details::Few)
+            .to_html(Extent::Worst)
+            .contains("Nothing was promised.")
+    );
+    assert!(
+        report
+            .to_text(Details::Few, Extent::Worst)
             .ends_with("1.90 ms at most: 0 frames set apart.\n")
     );
 }

@@ -4,7 +4,8 @@ mod levels;
 
 use units::Duration;
 
-use super::{ExceededReport, FlowReport, Outcome, Report};
+use super::extent::{LINES_OF_MANY, MOST_LINES, SUM_HEADS};
+use super::{ExceededReport, Extent, FlowReport, Outcome, Report};
 
 const NS_PER_MS: u128 = 1_000_000;
 
@@ -59,16 +60,30 @@ const DETAILS: [&str; 10] = [
 const DETAILS_LEFT: [usize; 2] = [0, 1];
 
 impl Report {
-    /// Returns the table of flows and the summary as lines of text.
+    /// Returns the table of flows and the summary as lines of text. Of many flows the worst
+    /// stand there, unless all are wanted, and what each kind comes to.
     #[must_use]
-    pub fn to_text(&self, details: Details) -> String {
-        let rows: Vec<_> = self.flows.iter().map(row).collect();
+    pub fn to_text(&self, details: Details, extent: Extent) -> String {
+        let is_folded = extent == Extent::Worst && self.flows.len() > MOST_LINES;
+        let flows = match is_folded {
+            true => self.worst_first().into_iter().take(LINES_OF_MANY).collect(),
+            false => self.flows.iter().collect::<Vec<_>>(),
+        };
+        let rows: Vec<_> = flows.iter().map(|flow| row(flow)).collect();
         let mut text = table(&COLUMNS, &rows, &LEFT);
         text.extend(self.bound_line());
         if details == Details::All {
-            let rows: Vec<_> = self.flows.iter().map(details_row).collect();
+            let rows: Vec<_> = flows.iter().map(|flow| details_row(flow)).collect();
             text.push('\n');
             text.push_str(&table(&DETAILS, &rows, &DETAILS_LEFT));
+            text.push('\n');
+        }
+        if is_folded {
+            let left_out = self.flows.len() - flows.len();
+            text.push_str(&format!(
+                "… and {left_out} flows that are better off: --all shows them. All together:\n\n"
+            ));
+            text.push_str(&table(&SUM_HEADS, &self.sums(), &[0]));
             text.push('\n');
         }
         text.push_str(&levels::lines(self));

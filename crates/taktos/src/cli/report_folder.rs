@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use measure::report::Report;
+use measure::report::{Extent, Report};
 use measure::reproduction::{Reproduction, documents, page};
 use thiserror::Error;
 
@@ -98,14 +98,14 @@ impl ReportFolder {
         self.path.join("captures")
     }
 
-    /// Writes both forms of the report, and returns where people find theirs.
+    /// Writes both forms of the report, the page with as many flows, and returns where people find theirs.
     ///
     /// # Errors
     ///
     /// If the system refuses.
-    pub fn write(&self, report: &Report) -> io::Result<PathBuf> {
+    pub fn write(&self, report: &Report, extent: Extent) -> io::Result<PathBuf> {
         write_whole(&self.machine_readable(), &report.to_json())?;
-        write_whole(&self.page(), &report.to_html())?;
+        write_whole(&self.page(), &report.to_html(extent))?;
         Ok(self.page())
     }
 

@@ -10,7 +10,7 @@ use lab::LabError;
 use lab::privilege::Privilege;
 use lab::switches::{Carried, Forwarding, kernel_refuses};
 use measure::report::text::Details;
-use measure::report::{Completion, Outcome, Report, RunVerdict};
+use measure::report::{Completion, Extent, Outcome, Report, RunVerdict};
 use scenario::{Capture, LONGEST_TIME, Scenario};
 use units::Duration;
 
@@ -263,11 +263,11 @@ fn conclude(
     captures: Option<&Path>,
     report: &Report,
 ) -> Exit {
-    let written = folder.write(report);
+    let written = folder.write(report, arguments.extent());
     let shown = screen::print(&match arguments.json {
         true => format!("{}\n", report.to_json()),
         false => as_text(
-            arguments.details(),
+            (arguments.details(), arguments.extent()),
             report,
             written.as_deref().ok(),
             captures,
@@ -299,14 +299,14 @@ fn exit_of(completion: Completion, verdict: RunVerdict) -> Exit {
 }
 
 fn as_text(
-    details: Details,
+    (details, extent): (Details, Extent),
     report: &Report,
     page: Option<&Path>,
     captures: Option<&Path>,
 ) -> String {
     let plain = screen::results_are_plain();
     let mut text = String::from("\n");
-    for line in report.to_text(details).lines() {
+    for line in report.to_text(details, extent).lines() {
         match plain {
             true => text.push_str(line),
             false => text.push_str(&coloured(line, report)),

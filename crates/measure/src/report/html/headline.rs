@@ -1,6 +1,6 @@
 //! The run in one sentence, and the few figures that matter most.
 
-use super::super::{Completion, Report, RunVerdict};
+use super::super::{Completion, Outcome, Report, RunVerdict};
 use super::margins::NARROW_PER_MILLE;
 use super::markup::Element;
 use super::quantity::{time, whole};
@@ -28,17 +28,21 @@ pub(super) fn section(report: &Report) -> Element {
         )
 }
 
-/// Green; amber if a margin is narrow or the run was cut short; red.
+/// Green; amber if a margin is narrow, a promise is not judged or the run was cut short; red.
 fn state(report: &Report) -> &'static str {
     let narrow = report.flows.iter().any(|flow| {
         flow.margin_per_mille()
             .is_some_and(|share| share < NARROW_PER_MILLE)
     });
+    let unknown = report
+        .flows
+        .iter()
+        .any(|flow| flow.verdict == Outcome::NotJudged);
     match (report.verdict(), report.completion) {
         (RunVerdict::Broken | RunVerdict::Refused, _) => "bad",
         (RunVerdict::Exceeded | RunVerdict::NotJudged, _)
         | (RunVerdict::Held, Completion::Partial) => "narrow",
-        (RunVerdict::Held, Completion::Complete) if narrow => "narrow",
+        (RunVerdict::Held, Completion::Complete) if narrow || unknown => "narrow",
         (RunVerdict::Held, Completion::Complete) => "good",
     }
 }

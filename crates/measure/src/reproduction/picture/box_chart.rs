@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use super::canvas;
+use super::curve_chart::names;
 use super::plot::{HEIGHT, Plane, WIDTH};
 use crate::report::html::markup::Element;
 use crate::report::html::svg::{circle, count, cross, label, line, polyline, rectangle, tip};
@@ -12,8 +13,10 @@ use crate::report::html::svg::{circle, count, cross, label, line, polyline, rect
 /// The margin to the right, with and without the axis of losses.
 const WITH_LOSS: f64 = 52.0;
 const WITHOUT_LOSS: f64 = 16.0;
-/// At most so many columns have their name below them.
-const MOST_NAMES: usize = 16;
+/// The height of a line of the key.
+const KEY_LINE: f64 = 17.0;
+/// More cases than these have no key.
+const MOST_KEYS: usize = 40;
 
 /// A distribution for each of a list of cases.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -109,13 +112,19 @@ impl BoxChart {
             .columns
             .iter()
             .any(|column| column.lost_percent.is_some());
-        let plane = Plane::new(
-            self.highest(),
-            if has_loss { WITH_LOSS } else { WITHOUT_LOSS },
-        );
-        let svg = canvas((WIDTH, HEIGHT), &self.title, &self.description());
+        let margin = if has_loss { WITH_LOSS } else { WITHOUT_LOSS };
+        let plane = Plane::of(self.values().into_iter(), margin);
+        let key = self.key(&plane);
+        let height = HEIGHT + KEY_LINE * count(key.len());
+        let svg = canvas((WIDTH, height), &self.title, &self.description());
         let svg = plane.draw(svg, &self.title, &self.x_label, &self.y_label);
-        let svg = svg.children(self.names(&plane));
+        let svg = match key.is_empty() {
+            true => svg.children(self.names(&plane)),
+            false => {
+                let numbers: Vec<_> = (1..=self.columns.len()).map(|it| it.to_string()).collect();
+                svg.children(names(&plane, &numbers)).children(key)
+            }
+        };
         let svg = svg.children(self.references(&plane));
         let svg = svg.children(self.boxes(&plane));
         match has_loss {
@@ -124,14 +133,30 @@ impl BoxChart {
         }
     }
 
-    fn highest(&self) -> f64 {
+    fn values(&self) -> Vec<f64> {
         let columns = self.columns.iter();
         let summaries = columns.filter_map(|column| column.summary);
         let references = self.references.iter().map(|reference| reference.value);
-        summaries
-            .map(|summary| summary.max)
-            .chain(references)
-            .fold(0.0, f64::max)
+        let ends = summaries.flat_map(|summary| [summary.min, summary.max]);
+        ends.chain(references).collect()
+    }
+
+    /// Returns a line for each case whose name does not fit below its column.
+    fn key(&self, plane: &Plane) -> Vec<Element> {
+        let columns = self.columns.len();
+        let room = plane.letters(columns);
+        let fits = |column: &Column| column.label.chars().count() < room;
+        // What follows from one number to the next needs no name at each.
+        let is_number = |column: &Column| column.label.parse::<f64>().is_ok();
+        if columns > MOST_KEYS || self.columns.iter().all(|it| fits(it) || is_number(it)) {
+            return Vec::new();
+        }
+        let lines = self.columns.iter().zip(1_usize..);
+        let lines = lines.map(|(column, number)| {
+            let at = (plane.left(), HEIGHT + KEY_LINE * count(number - 1) + 4.0);
+            label(at, format!("{number}: {}", column.label)).class("axis")
+        });
+        lines.collect()
     }
 
     fn description(&self) -> String {
@@ -144,13 +169,8 @@ impl BoxChart {
     }
 
     fn names(&self, plane: &Plane) -> Vec<Element> {
-        let every = self.columns.len().div_ceil(MOST_NAMES).max(1);
-        let columns = self.columns.iter().enumerate().step_by(every);
-        let name = |(index, column): (usize, &Column)| {
-            let x = plane.column(index, self.columns.len());
-            label((x, plane.bottom() + 16.0), &column.label).class("axis middle")
-        };
-        columns.map(name).collect()
+        let labels = self.columns.iter().map(|column| column.label.clone());
+        names(plane, &labels.collect::<Vec<_>>())
     }
 
     fn references(&self, plane: &Plane) -> Vec<Element> {

@@ -7,8 +7,6 @@ use super::plot::{HEIGHT, Plane, WIDTH, number};
 use crate::report::html::markup::Element;
 use crate::report::html::svg::{count, label, line, polyline};
 
-/// At most so many places have their name below them.
-const MOST_NAMES: usize = 16;
 /// The height of a line of the key.
 const KEY_LINE: f64 = 17.0;
 
@@ -34,35 +32,71 @@ pub struct CurveChart {
 pub struct Curve {
     /// What it is.
     pub label: String,
-    /// A value for each place.
+    /// A value for each place; no number where there is none.
     pub values: Vec<f64>,
 }
 
 impl CurveChart {
     pub(super) fn element(&self) -> Element {
         let values = self.curves.iter().flat_map(|curve| &curve.values);
-        let plane = Plane::new(values.copied().fold(0.0, f64::max), 16.0);
+        let plane = Plane::of(values.copied(), 16.0);
         let description = format!("{} over {}.", self.y_label, self.x_label);
         let height = HEIGHT + KEY_LINE * count(self.curves.len());
         let svg = canvas((WIDTH, height), &self.title, &description);
         let mut svg = plane.draw(svg, &self.title, &self.x_label, &self.y_label);
-        let every = self.x.len().div_ceil(MOST_NAMES).max(1);
-        for (index, x) in self.x.iter().enumerate().step_by(every) {
-            let at = (plane.column(index, self.x.len()), plane.bottom() + 16.0);
-            svg = svg.child(label(at, number(*x)).class("axis middle"));
-        }
+        let places: Vec<_> = self.x.iter().map(|x| number(*x)).collect();
+        svg = svg.children(names(&plane, &places));
         for (place, curve) in self.curves.iter().enumerate() {
-            let points = curve.values.iter().enumerate();
-            let points =
-                points.map(|(index, value)| (plane.column(index, self.x.len()), plane.y(*value)));
             let class = format!("curve c{}", place % 6);
             let y = HEIGHT + KEY_LINE * count(place);
             let key = line((plane.left(), y), (plane.left() + 34.0, y));
             svg = svg
-                .child(polyline(points).class(&class))
+                .children(self.stretches(&plane, curve).map(|it| it.class(&class)))
                 .child(key.class(&class))
                 .child(label((plane.left() + 42.0, y + 4.0), &curve.label).class("axis"));
         }
         svg
     }
+
+    /// Draws a line for each stretch without a gap; a single place is a short one.
+    fn stretches(&self, plane: &Plane, curve: &Curve) -> impl Iterator<Item = Element> {
+        const ALONE: f64 = 2.0;
+        let places = self.x.len();
+        let values = curve.values.iter().enumerate();
+        let points: Vec<_> = values
+            .map(|(index, value)| (plane.column(index, places), *value))
+            .collect();
+        let stretches = points.chunk_by(|one, other| one.1.is_nan() == other.1.is_nan());
+        let drawn = stretches.filter(|stretch| !stretch[0].1.is_nan());
+        let drawn = drawn.map(|stretch| {
+            let points = stretch.iter().map(|(x, value)| (*x, plane.y(*value)));
+            match stretch {
+                [(x, value)] => {
+                    let y = plane.y(*value);
+                    polyline([(x - ALONE, y), (x + ALONE, y)])
+                }
+                _ => polyline(points),
+            }
+        });
+        drawn.collect::<Vec<_>>().into_iter()
+    }
+}
+
+/// Names the places along the horizontal axis, as many as fit beside each other.
+pub(super) fn names(plane: &Plane, places: &[String]) -> Vec<Element> {
+    let longest = places
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let fits = |every: &usize| longest < plane.letters(places.len().div_ceil(*every));
+    let every = (1..=places.len().max(1))
+        .find(fits)
+        .unwrap_or(places.len().max(1));
+    let shown = places.iter().enumerate().step_by(every);
+    let name = |(index, name): (usize, &String)| {
+        let at = (plane.column(index, places.len()), plane.bottom() + 16.0);
+        label(at, name).class("axis middle")
+    };
+    shown.map(name).collect()
 }
