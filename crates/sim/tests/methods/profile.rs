@@ -118,6 +118,7 @@ fn document(findings: Findings) -> Measurement {
             unseen: 0,
             unstamped: 0,
             skipped: 0,
+            strays: 0,
         },
     }
 }
