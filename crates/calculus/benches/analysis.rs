@@ -11,6 +11,10 @@
 //! clock is read around single calls. Beside each line stands the longest time
 //! for which a loop that does nothing but read the clock did not run: what the
 //! machine alone makes late.
+//!
+//! Beside it stand networks without cycles of as many flows, whose next server is
+//! drawn among many, so that each port is reached over many links: with one token
+//! bucket and with two, by eight priorities, and with ten times the ports.
 
 use std::hint::black_box;
 
@@ -39,6 +43,15 @@ fn main() {
     print_percentiles("whole network, to 10^-8", WHOLE, |_| {
         drop(black_box(tfa::analyze(&network)));
     });
+    for (name, ports, buckets, priorities) in [
+        ("without cycles", PORTS, 1, 1),
+        ("without cycles, ten times the ports", 10 * PORTS, 1, 1),
+        ("without cycles, two buckets a flow", PORTS, 2, 1),
+        ("without cycles, eight priorities", PORTS, 1, 8),
+    ] {
+        let network = feed_forward(&mut random, ports, buckets, priorities);
+        print_percentiles(name, WHOLE, |_| drop(black_box(tfa::analyze(&network))));
+    }
     let mut engine = Engine::new(&network);
     let mut flows: Vec<_> = (0..SINGLE).map(|_| flow(&mut random)).collect();
     print_percentiles("what if one flow more", SINGLE, |at| {
@@ -116,6 +129,51 @@ fn torus(random: &mut Prng) -> Network {
     network
 }
 
+/// Servers of up to four times the rate that they need, each of whose flows goes on
+/// to one of the next eighth of all servers.
+fn feed_forward(random: &mut Prng, ports: u32, buckets: u64, priorities: u64) -> Network {
+    let mut flows = Vec::new();
+    let mut needed = vec![1; ports as usize];
+    for _ in 0..FLOWS {
+        let mut flow = flow(random);
+        let mut at = random.below(ports);
+        flow.path = vec![ServerId(at)];
+        for _ in 1..HOPS {
+            at += 1 + random.below(ports / 8);
+            if at < ports {
+                flow.path.push(ServerId(at));
+            }
+        }
+        let slow = flow.buckets[0];
+        flow.buckets.extend((1..buckets).map(|more| TokenBucket {
+            rate: Rate::from_ubps((1 + more) * slow.rate.as_ubps()),
+            ..slow
+        }));
+        flow.buckets[0].burst = Data::from_ubits(buckets * flow.max_packet.as_ubits());
+        flow.priority = u8::try_from(random.between(1, priorities)).expect("few");
+        for server in &flow.path {
+            needed[server.index()] += flow.buckets[0].rate.as_ubps();
+        }
+        flows.push(flow);
+    }
+    let servers = needed.into_iter().map(|needed| Server {
+        service: vec![RateLatency {
+            rate: Rate::from_ubps(needed * random.between(15, 40) / 10),
+            latency: Time::from_fs(5_000_000_000),
+        }],
+        link: None,
+        multiplexing: match priorities {
+            1 => Multiplexing::Fifo,
+            _ => Multiplexing::StrictPriority,
+        },
+    });
+    let mut network = Network::new(servers.collect()).expect("each has a service");
+    for flow in flows {
+        network.add(&flow).expect("it makes sense");
+    }
+    network
+}
+
 /// A flow that goes from a switch into one of four directions, by random steps.
 fn flow(random: &mut Prng) -> Flow {
     let burst = Data::of_bits(8 * random.between(84, 1_538)).expect("small");
@@ -131,10 +189,7 @@ fn flow(random: &mut Prng) -> Flow {
 }
 
 fn path(random: &mut Prng) -> Vec<ServerId> {
-    let mut below = |limit: u32| {
-        let random = random.between(0, u64::from(limit) - 1);
-        u32::try_from(random).expect("below its limit")
-    };
+    let mut below = |limit: u32| random.below(limit);
     let (mut x, mut y) = (below(WIDTH), below(HEIGHT));
     let (east, south) = (below(2), below(2));
     let step = |at: u32, forth: u32, size: u32| (at + if forth == 1 { 1 } else { size - 1 }) % size;
@@ -162,6 +217,11 @@ fn grow(flow: &mut Flow, times: u64) {
 struct Prng(u64);
 
 impl Prng {
+    fn below(&mut self, limit: u32) -> u32 {
+        let random = self.between(0, u64::from(limit) - 1);
+        u32::try_from(random).expect("below its limit")
+    }
+
     fn between(&mut self, least: u64, most: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

@@ -97,6 +97,10 @@ struct Shape {
     bucket_end: u32,
     max_packet: Data,
     priority: u8,
+    /// The flow of which it is a branch, or the flow itself.
+    trunk: FlowId,
+    /// At how many of its first servers another branch is the same data.
+    shared: u32,
 }
 
 impl Network {
@@ -126,8 +130,42 @@ impl Network {
     /// If the flow has no bucket or no path, crosses a server that does not
     /// exist or one twice, or has a packet that no bucket has room for.
     pub fn add(&mut self, flow: &Flow) -> Result<FlowId, NetworkError> {
+        let id = FlowId(number(self.shapes.len()));
+        self.add_as(flow, id)
+    }
+
+    /// Adds a branch of a multicast flow: what has come along the beginning of its
+    /// path with `trunk`, or with a branch that was added right after that one, is
+    /// the same data until they part, and then a copy of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    ///
+    /// # Panics
+    ///
+    /// If there is no such flow.
+    pub fn add_branch(&mut self, trunk: FlowId, path: &[ServerId]) -> Result<FlowId, NetworkError> {
+        let flow = Flow {
+            buckets: self.buckets(trunk).to_vec(),
+            path: path.to_vec(),
+            max_packet: self.max_packet(trunk),
+            priority: self.priority(trunk),
+        };
+        self.add_as(&flow, trunk)
+    }
+
+    fn add_as(&mut self, flow: &Flow, trunk: FlowId) -> Result<FlowId, NetworkError> {
         flow.validate(self.servers.len())?;
         let id = FlowId(number(self.shapes.len()));
+        let newest = self.flows().rev();
+        let branches = newest.take_while(|other| self.shape(*other).trunk == trunk);
+        let of = branches.chain((trunk != id).then_some(trunk));
+        let shared = of.map(|other| {
+            let pairs = self.path(other).iter().zip(&flow.path);
+            number(pairs.take_while(|(theirs, ours)| theirs == ours).count())
+        });
+        let shared = shared.max().unwrap_or(0);
         for (server, hop) in flow.path.iter().zip(0..) {
             self.crossings[server.index()].push(Crossing { flow: id, hop });
         }
@@ -141,6 +179,8 @@ impl Network {
             bucket_end: number(self.buckets.len()),
             max_packet: flow.max_packet,
             priority: flow.priority,
+            trunk,
+            shared,
         });
         Ok(id)
     }
@@ -158,7 +198,7 @@ impl Network {
     }
 
     /// Returns the numbers of all flows.
-    pub fn flows(&self) -> impl ExactSizeIterator<Item = FlowId> + use<> {
+    pub fn flows(&self) -> impl ExactSizeIterator<Item = FlowId> + DoubleEndedIterator + use<> {
         (0..number(self.shapes.len())).map(FlowId)
     }
 
@@ -188,7 +228,15 @@ impl Network {
         self.shape(id).priority
     }
 
-    /// Returns the flows that cross a server, in the order of their numbers.
+    /// Returns at how many of its first servers a flow is the same data as another
+    /// branch of one multicast flow, which was added before.
+    #[must_use]
+    pub fn shared_hops(&self, id: FlowId) -> u32 {
+        self.shape(id).shared
+    }
+
+    /// Returns the flows that cross a server, in the order of their numbers;
+    /// branches of one flow each by itself.
     #[must_use]
     pub fn crossings(&self, server: ServerId) -> &[Crossing] {
         &self.crossings[server.index()]

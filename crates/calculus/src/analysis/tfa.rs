@@ -53,7 +53,7 @@ use units::fine::{Data, Time};
 
 use super::network::{FlowId, Network};
 use super::{Analysis, FlowBound, HopBound, Method, NotApplicable};
-use crate::min_plus::piecewise::Concave;
+use crate::min_plus::piecewise::Sum;
 pub use engine::{Engine, Raised, WhatIf};
 use fixed_point::Precision;
 use layout::Layout;
@@ -67,7 +67,9 @@ use state::{NEVER, State};
 pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
     let state = solve(network);
     let stations = layout::number(network.servers().len());
-    let backlogs: Vec<_> = (0..stations).map(|at| state.backlog(at)).collect();
+    let mut sum = Sum::default();
+    let backlogs = (0..stations).map(|at| state.backlog(at, &mut sum));
+    let backlogs: Vec<_> = backlogs.collect();
     let flows = network.flows();
     Ok(Analysis {
         flows: flows
@@ -86,7 +88,7 @@ pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApp
     let state = solve(network);
     let mut backlogs = vec![None; network.servers().len()];
     for server in network.path(flow) {
-        backlogs[server.index()] = state.backlog(server.0);
+        backlogs[server.index()] = state.backlog(server.0, &mut Sum::default());
     }
     Ok(bound(network, &state, &backlogs, flow))
 }
@@ -122,8 +124,9 @@ fn time(fs: u64) -> Option<Time> {
 
 /// The most that arrives within `delay`, and so is inside at one time.
 fn inside(network: &Network, flow: FlowId, delay: Time) -> Option<Data> {
-    let curve = Concave::minimum_of(network.buckets(flow).iter().copied())?;
-    curve.most_in(delay)
+    let buckets = network.buckets(flow).iter();
+    let most = buckets.map(|bucket| bucket.rate.most_in(delay)?.checked_add(bucket.burst));
+    most.flatten().min()
 }
 
 #[cfg(test)]

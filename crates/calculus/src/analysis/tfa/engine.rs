@@ -20,9 +20,10 @@ use units::fine::Time;
 
 use super::fixed_point::{self, Precision, with_headroom};
 use super::layout::{Layout, number};
-use super::state::{FS_PER_SECOND, Kinks, NEVER, State};
+use super::state::{FS_PER_SECOND, NEVER, State};
 use super::time;
 use crate::analysis::network::{Flow, FlowId, Multiplexing, Network, NetworkError, ServerId};
+use crate::min_plus::piecewise::Sum;
 
 /// How many times as many delays may be computed as there are servers until a
 /// change is solved from the beginning.
@@ -46,7 +47,7 @@ pub struct Engine {
     replaced: Vec<(u32, u64)>,
     /// Whether the change needed all delays to be solved anew.
     solved: bool,
-    kinks: Kinks,
+    sum: Sum,
 }
 
 /// What a flow would change.
@@ -73,9 +74,17 @@ pub struct Raised {
 
 impl Engine {
     /// Solves a network.
+    ///
+    /// # Panics
+    ///
+    /// If a flow is a branch of another: what it shares would go with that one.
     #[must_use]
     pub fn new(network: &Network) -> Self {
-        let mut state = State::new(Layout::of(network));
+        let is_branch = |flow| network.shared_hops(flow) > 0;
+        assert!(!network.flows().any(is_branch), "flows come and go alone");
+        let mut layout = Layout::of(network);
+        layout.index_groups();
+        let mut state = State::new(layout);
         fixed_point::solve(&mut state, Precision::Coarse);
         let servers = network.servers().len();
         let mut engine = Self {
@@ -86,7 +95,7 @@ impl Engine {
             waits: vec![false; servers],
             replaced: Vec::new(),
             solved: false,
-            kinks: Kinks::default(),
+            sum: Sum::default(),
             state,
         };
         engine.measure_slack();
@@ -210,15 +219,14 @@ impl Engine {
             self.members[queue as usize].push((id.0, hop));
         }
         let course = self.state.layout.courses[id.index()];
-        self.state.walk(course.rate, (course.begin, course.end), 0);
+        self.state.walk(course, (course.begin, course.end), 0);
         id
     }
 
     /// Takes a flow out of all sums and lists.
     fn take_out(&mut self, id: FlowId) {
         let course = self.state.layout.courses[id.index()];
-        self.state
-            .walk_back(course.rate, (course.begin, course.end));
+        self.state.walk_back(course);
         let path = self.state.layout.path(id.0).to_vec();
         for (&group, hop) in path.iter().zip(0..) {
             let queue = self.state.layout.groups[group as usize].queue;
@@ -278,7 +286,7 @@ impl Engine {
     fn raise(&mut self, station: u32) -> bool {
         for at in 0..self.state.layout.stations[station as usize].queues.len() {
             let queue = self.state.layout.stations[station as usize].queues[at];
-            let follows = self.state.follows(queue, &mut self.kinks);
+            let follows = self.state.follows(queue, &mut self.sum);
             let before = self.state.delays[queue as usize];
             if follows == NEVER {
                 return false;
@@ -299,7 +307,7 @@ impl Engine {
     fn lower(&mut self, station: u32) {
         for at in 0..self.state.layout.stations[station as usize].queues.len() {
             let queue = self.state.layout.stations[station as usize].queues[at];
-            let follows = self.state.follows(queue, &mut self.kinks);
+            let follows = self.state.follows(queue, &mut self.sum);
             let enough = with_headroom(follows);
             if with_headroom(enough) < self.state.delays[queue as usize] {
                 self.carry(queue, enough, |engine, station, _| {
@@ -324,7 +332,7 @@ impl Engine {
             let queues = &self.state.layout.stations[at].queues;
             self.slack[at] = match queues[..] {
                 [only] => {
-                    let follows = self.state.follows(only, &mut self.kinks);
+                    let follows = self.state.follows(only, &mut self.sum);
                     self.slack_of(only, follows)
                 }
                 _ => 0,

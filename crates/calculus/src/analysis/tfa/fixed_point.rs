@@ -19,7 +19,8 @@
 
 use super::components::Components;
 use super::layout::{Group, Layout, number};
-use super::state::{Kinks, NEVER, State};
+use super::state::{NEVER, State};
+use crate::min_plus::piecewise::Sum;
 
 /// How many times the delays of a component are computed until what still rises
 /// is called unbounded.
@@ -57,15 +58,22 @@ struct Segment {
 /// them.
 pub(super) fn solve(state: &mut State, precision: Precision) {
     let components = Components::of(&state.layout);
-    let segments = segments(&state.layout, &components);
+    let (segments, ends) = segments(&state.layout, &components);
     let mut search = Search {
         spreads: vec![0; state.layout.courses.len()],
         state,
         precision,
-        kinks: Kinks::default(),
+        sum: Sum::default(),
     };
-    for (queues, segments) in components.queues.iter().zip(&segments) {
-        search.settle(queues, segments);
+    let mut begin = 0;
+    for (queues, end) in components.queues.iter().zip(ends) {
+        search.settle(queues, &segments[begin..end]);
+        begin = end;
+    }
+    let each_alone = components.queues.iter().all(|queues| queues.len() == 1);
+    if each_alone && precision == Precision::Fine {
+        // Each delay is what follows from those before it, and so are all sums.
+        return;
     }
     if precision == Precision::Coarse {
         for queue in 0..number(state.delays.len()) {
@@ -84,11 +92,11 @@ pub(super) fn with_headroom(delay: u64) -> u64 {
 /// hold until all do.
 fn verify(state: &mut State) {
     let queues: Vec<u32> = (0..number(state.delays.len())).collect();
-    let mut kinks = Kinks::default();
+    let mut sum = Sum::default();
     for round in 0.. {
         walk_all(state);
         let next: Vec<_> = { queues.iter() }
-            .map(|&queue| state.follows(queue, &mut kinks))
+            .map(|&queue| state.follows(queue, &mut sum))
             .collect();
         let mut holds = true;
         for (&queue, next) in queues.iter().zip(next) {
@@ -110,16 +118,30 @@ pub(super) fn walk_all(state: &mut State) {
     }
     for flow in 0..state.layout.courses.len() {
         let course = state.layout.courses[flow];
-        state.walk(course.rate, (course.begin, course.end), 0);
+        state.walk(course, (course.begin, course.end), 0);
     }
 }
 
 /// Cuts the flows where they pass from one component to the next. Returns the
-/// segments of each component.
-fn segments(layout: &Layout, components: &Components) -> Vec<Vec<Segment>> {
+/// segments of all components, one component behind the other, and where each ends.
+fn segments(layout: &Layout, components: &Components) -> (Vec<Segment>, Vec<usize>) {
     let of_group = |group: &Group| components.of[group.queue as usize] as usize;
     let component: Vec<usize> = layout.groups.iter().map(of_group).collect();
-    let mut segments = vec![Vec::new(); components.queues.len()];
+    let mut ends = vec![0; components.queues.len()];
+    for_each_segment(layout, &component, |at, _| ends[at] += 1);
+    let mut begin = 0;
+    for end in &mut ends {
+        (*end, begin) = (begin, begin + *end);
+    }
+    let mut segments = vec![Segment::default(); begin];
+    for_each_segment(layout, &component, |at, segment| {
+        segments[ends[at]] = segment;
+        ends[at] += 1;
+    });
+    (segments, ends)
+}
+
+fn for_each_segment(layout: &Layout, component: &[usize], mut tell: impl FnMut(usize, Segment)) {
     for (flow, course) in (0..).zip(&layout.courses) {
         let mut begin = course.begin;
         let mut groups = layout.path(flow).iter();
@@ -127,13 +149,12 @@ fn segments(layout: &Layout, components: &Components) -> Vec<Vec<Segment>> {
         for end in course.begin + 1..=course.end {
             let next = groups.next().map(|&group| component[group as usize]);
             if let Some(done) = here.filter(|_| next != here) {
-                segments[done].push(Segment { flow, begin, end });
+                tell(done, Segment { flow, begin, end });
                 begin = end;
             }
             here = next;
         }
     }
-    segments
 }
 
 struct Search<'a> {
@@ -141,7 +162,7 @@ struct Search<'a> {
     precision: Precision,
     /// By flow, the spread with which it enters the next component.
     spreads: Vec<u64>,
-    kinks: Kinks,
+    sum: Sum,
 }
 
 /// Delays on their way up.
@@ -305,11 +326,12 @@ impl Search<'_> {
             self.state.clear(queue);
         }
         for segment in segments {
-            let rate = self.state.layout.courses[segment.flow as usize].rate;
+            let course = self.state.layout.courses[segment.flow as usize];
             let spread = self.spreads[segment.flow as usize];
-            self.state.walk(rate, (segment.begin, segment.end), spread);
+            self.state
+                .walk(course, (segment.begin, segment.end), spread);
         }
-        let follows = |&queue| self.state.follows(queue, &mut self.kinks);
+        let follows = |&queue| self.state.follows(queue, &mut self.sum);
         queues.iter().map(follows).collect()
     }
 }

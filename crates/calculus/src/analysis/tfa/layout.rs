@@ -9,7 +9,7 @@ use units::fine::{Data, Rate, Time};
 
 use super::group_index::GroupIndex;
 use crate::analysis::network::{FlowId, Multiplexing, Network, Server, ServerId};
-use crate::min_plus::piecewise::{Concave, Convex, TokenBucket};
+use crate::min_plus::piecewise::{Concave, Convex, Sum, TokenBucket};
 
 /// Where a group comes from whose flows begin at its queue.
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -40,20 +40,18 @@ pub(super) struct Group {
     /// The server before, or [`NOWHERE`].
     pub(super) from: u32,
     pub(super) queue: u32,
-    /// The rate of the link, if it counts.
-    pub(super) line: Option<Rate>,
     pub(super) largest_packet: Data,
     /// The sums over its flows of one bucket, in the units of the types.
     pub(super) rate: u128,
     pub(super) burst: u128,
-    /// Its flows of several buckets and the hops at which they are.
-    pub(super) curved: Vec<(u32, u32)>,
 }
 
 /// Where a flow goes: groups `begin..end` of the list of hops.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Course {
     pub(super) begin: u32,
+    /// Before this group of the list another branch of the flow counts for it.
+    pub(super) counted: u32,
     pub(super) end: u32,
     /// Zero for a flow of several buckets, which has a curve instead.
     pub(super) rate: u64,
@@ -77,10 +75,14 @@ pub(super) struct Layout {
     pub(super) contracts: Vec<Contract>,
     /// The groups that the flows belong to, flow by flow.
     pub(super) hops: Vec<u32>,
+    /// By group, its flows of several buckets and the hops at which they are, up to
+    /// the last group that has any.
+    curved: Vec<Vec<(u32, u32)>>,
     pub(super) packetizer: bool,
     line_shaping: bool,
     /// By station, its only queue, or [`NOWHERE`] where priority counts.
     only_queue: Vec<u32>,
+    /// Where flows come and go, all groups.
     index: GroupIndex,
 }
 
@@ -94,7 +96,8 @@ impl Layout {
             groups: Vec::new(),
             courses: Vec::with_capacity(network.flows().len()),
             contracts: Vec::with_capacity(network.flows().len()),
-            hops: Vec::with_capacity(network.flows().map(|flow| network.path(flow).len()).sum()),
+            hops: Vec::new(),
+            curved: Vec::new(),
             packetizer: network.packetizer,
             line_shaping: network.line_shaping,
             only_queue: vec![NOWHERE; network.servers().len()],
@@ -105,12 +108,76 @@ impl Layout {
                 layout.only_queue[at] = layout.open(station, None);
             }
         }
+        let mut begin = 0;
         for flow in network.flows() {
-            let (path, buckets) = (network.path(flow), network.buckets(flow));
-            let (packet, priority) = (network.max_packet(flow), network.priority(flow));
-            layout.insert((path, buckets), packet, priority, None);
+            let (rate, contract) = contract(network.buckets(flow), network.max_packet(flow));
+            let end = begin + number(network.path(flow).len());
+            layout.courses.push(Course {
+                begin,
+                counted: begin + network.shared_hops(flow),
+                end,
+                rate: rate.as_ubps(),
+            });
+            layout.contracts.push(contract);
+            begin = end;
         }
+        layout.hops.resize(begin as usize, 0);
+        layout.fill(network);
         layout
+    }
+
+    /// Puts all flows into groups, server by server: what is looked at for one is
+    /// near at hand for the next flow.
+    fn fill(&mut self, network: &Network) {
+        // By the server before, the newest group from it; and by group the one
+        // before that, of another class.
+        let mut newest: Vec<Option<u32>> = vec![None; self.stations.len() + 1];
+        let mut older: Vec<Option<u32>> = Vec::new();
+        for station in 0..number(self.stations.len()) {
+            let first = number(self.groups.len());
+            for crossing in network.crossings(ServerId(station)) {
+                let (flow, hop) = (crossing.flow, crossing.hop);
+                let before = hop.checked_sub(1).map(|at| network.path(flow)[at as usize]);
+                let queue = self.queue(station, network.priority(flow));
+                let newest = &mut newest[before.map_or(0, |from| from.index() + 1)];
+                let here = newest.filter(|group| *group >= first);
+                let known = std::iter::successors(here, |at| older[*at as usize]);
+                let known = { known }.find(|at| self.groups[*at as usize].queue == queue);
+                let group = known.unwrap_or_else(|| {
+                    older.push(here);
+                    let group = self.open_group((before.map_or(NOWHERE, |from| from.0), queue));
+                    *newest = Some(group);
+                    group
+                });
+                let course = self.courses[flow.index()];
+                self.hops[(course.begin + hop) as usize] = group;
+                if course.begin + hop >= course.counted {
+                    self.join(group, (flow.0, hop));
+                }
+            }
+        }
+    }
+
+    /// Makes it possible to put flows in.
+    pub(super) fn index_groups(&mut self) {
+        for (group, id) in self.groups.iter().zip(0..) {
+            self.index.insert((group.from, group.queue), id);
+        }
+    }
+
+    /// The flows of several buckets in a group, and the hops at which they are.
+    pub(super) fn curved(&self, group: u32) -> &[(u32, u32)] {
+        self.curved.get(group as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The rate of the link that a group comes over, if it counts.
+    pub(super) fn line(&self, group: u32) -> Option<Rate> {
+        let before = self
+            .stations
+            .get(self.groups[group as usize].from as usize)?;
+        before
+            .link
+            .filter(|rate| self.line_shaping && *rate > Rate::ZERO)
     }
 
     /// Puts a flow into a place that another has left, of as many hops from a
@@ -130,17 +197,20 @@ impl Layout {
             place
         });
         let (rate, contract) = contract(buckets, packet);
-        let end = begin + number(path.len());
+        self.courses[id as usize] = Course {
+            begin,
+            counted: begin,
+            end: begin + number(path.len()),
+            rate: rate.as_ubps(),
+        };
+        self.contracts[id as usize] = contract;
         let mut from = NOWHERE;
         for (server, hop) in path.iter().zip(0..) {
             let group = self.enter((from, server.0), priority);
-            self.join(group, (id, hop), rate, &contract);
+            self.join(group, (id, hop));
             self.hops[(begin + hop) as usize] = group;
             from = server.0;
         }
-        let rate = rate.as_ubps();
-        self.courses[id as usize] = Course { begin, end, rate };
-        self.contracts[id as usize] = contract;
         FlowId(id)
     }
 
@@ -150,7 +220,8 @@ impl Layout {
         let contract = &self.contracts[flow as usize];
         let group = &mut self.groups[at as usize];
         if contract.curve.is_some() {
-            group.curved.retain(|member| *member != (flow, hop));
+            let curved = &mut self.curved[at as usize];
+            curved.retain(|member| *member != (flow, hop));
             self.queues[group.queue as usize].curved -= 1;
         } else {
             group.rate -= u128::from(self.courses[flow as usize].rate);
@@ -211,31 +282,35 @@ impl Layout {
         if let Some(group) = self.index.get((from, queue)) {
             return group;
         }
-        let id = number(self.groups.len());
-        let before = self.stations.get(from as usize);
-        let line = before.and_then(|station| station.link);
-        self.groups.push(Group {
-            from,
-            queue,
-            line: line.filter(|rate| self.line_shaping && *rate > Rate::ZERO),
-            largest_packet: Data::ZERO,
-            rate: 0,
-            burst: 0,
-            curved: Vec::new(),
-        });
-        self.queues[queue as usize].groups.push(id);
+        let id = self.open_group((from, queue));
         self.index.insert((from, queue), id);
         id
     }
 
-    fn join(&mut self, group: u32, at: (u32, u32), rate: Rate, contract: &Contract) {
-        let group = &mut self.groups[group as usize];
+    fn open_group(&mut self, (from, queue): (u32, u32)) -> u32 {
+        let id = number(self.groups.len());
+        self.groups.push(Group {
+            from,
+            queue,
+            largest_packet: Data::ZERO,
+            rate: 0,
+            burst: 0,
+        });
+        self.queues[queue as usize].groups.push(id);
+        id
+    }
+
+    fn join(&mut self, id: u32, (flow, hop): (u32, u32)) {
+        let (course, contract) = (&self.courses[flow as usize], &self.contracts[flow as usize]);
+        let group = &mut self.groups[id as usize];
         group.largest_packet = group.largest_packet.max(contract.packet);
         if contract.curve.is_some() {
-            group.curved.push(at);
+            let groups = self.curved.len().max(id as usize + 1);
+            self.curved.resize_with(groups, Vec::new);
+            self.curved[id as usize].push((flow, hop));
             self.queues[group.queue as usize].curved += 1;
         } else {
-            group.rate += u128::from(rate.as_ubps());
+            group.rate += u128::from(course.rate);
             group.burst += u128::from(contract.burst.as_ubits());
         }
     }
@@ -253,9 +328,20 @@ impl Station {
 }
 
 impl Contract {
-    /// The bound of a flow that has been delayed by up to `spread`.
-    pub(super) fn after(&self, spread: Time) -> Option<Concave> {
-        self.curve.as_ref()?.spread_by(spread)
+    /// Adds the bound of a flow of several buckets that has been delayed by up to
+    /// `spread`.
+    pub(super) fn add_after(&self, spread: Time, sum: &mut Sum) -> Option<()> {
+        let curve = self.curve.as_ref()?;
+        let later = |piece: &TokenBucket| {
+            let burst = piece.burst.checked_add(piece.rate.most_in(spread)?)?;
+            Some(TokenBucket { burst, ..*piece })
+        };
+        if let [fast, slow] = curve.pieces()
+            && let (Some(fast), Some(slow)) = (later(fast), later(slow))
+        {
+            return sum.add_minimum(fast, slow);
+        }
+        sum.add(&curve.spread_by(spread)?)
     }
 }
 

@@ -2,9 +2,11 @@
 
 use units::fine::{Data, Rate, Time};
 
-use super::layout::{Contract, Group, Layout};
+use super::layout::{Course, Group, Layout};
 use crate::analysis::network::Multiplexing;
-use crate::min_plus::piecewise::{Concave, TokenBucket, backlog, busy_period, delay, left_over};
+use crate::min_plus::piecewise::{
+    Concave, Sum, TokenBucket, backlog, busy_period, delay, left_over,
+};
 
 /// A delay without a bound, in femtoseconds. Sums stop there.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -35,16 +37,6 @@ struct Sums {
     boundless: u32,
     /// The number of the server at which it arrives.
     station: u32,
-}
-
-/// A minimum of lines, as the first line and where its slope falls.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Kinks {
-    rate: u64,
-    burst: u64,
-    /// From one line to the next: the rise of the burst and the fall of the rate,
-    /// whose quotient is when.
-    kinks: Vec<(u64, u64)>,
 }
 
 impl State {
@@ -99,14 +91,19 @@ impl State {
     }
 
     /// Adds a flow of one bucket to the sums of the groups `begin..end` of its
-    /// course, which it reaches with a spread. Returns the spread behind them.
-    pub(super) fn walk(&mut self, rate: u64, hops: (u32, u32), mut spread: u64) -> u64 {
-        for &group in &self.layout.hops[hops.0 as usize..hops.1 as usize] {
+    /// course, as far as it is counted there, which it reaches with a spread.
+    /// Returns the spread behind them.
+    pub(super) fn walk(&mut self, course: Course, hops: (u32, u32), mut spread: u64) -> u64 {
+        let counted = course.counted.clamp(hops.0, hops.1);
+        for &group in &self.layout.hops[hops.0 as usize..counted as usize] {
+            spread = spread.saturating_add(self.sums[group as usize].delay);
+        }
+        for &group in &self.layout.hops[counted as usize..hops.1 as usize] {
             let sums = &mut self.sums[group as usize];
             if spread == NEVER {
                 sums.boundless += 1;
             } else {
-                let part = u128::from(rate) * u128::from(spread);
+                let part = u128::from(course.rate) * u128::from(spread);
                 sums.spread = sums.spread.wrapping_add(part);
             }
             spread = spread.saturating_add(sums.delay);
@@ -114,15 +111,15 @@ impl State {
         spread
     }
 
-    /// Takes a flow out of the sums again.
-    pub(super) fn walk_back(&mut self, rate: u64, hops: (u32, u32)) {
+    /// Takes a flow that is counted all the way out of the sums again.
+    pub(super) fn walk_back(&mut self, course: Course) {
         let mut spread = 0u64;
-        for &group in &self.layout.hops[hops.0 as usize..hops.1 as usize] {
+        for &group in &self.layout.hops[course.begin as usize..course.end as usize] {
             let sums = &mut self.sums[group as usize];
             if spread == NEVER {
                 sums.boundless -= 1;
             } else {
-                let part = u128::from(rate) * u128::from(spread);
+                let part = u128::from(course.rate) * u128::from(spread);
                 sums.spread = sums.spread.wrapping_sub(part);
             }
             spread = spread.saturating_add(sums.delay);
@@ -145,43 +142,39 @@ impl State {
     }
 
     /// Returns the delay of a queue that follows from the sums, rounded up.
-    pub(super) fn follows(&self, queue: u32, kinks: &mut Kinks) -> u64 {
+    pub(super) fn follows(&self, queue: u32, sum: &mut Sum) -> u64 {
         let of = &self.layout.queues[queue as usize];
         let station = &self.layout.stations[of.station as usize];
         let delay = match (station.multiplexing, station.service.pieces()) {
             (Multiplexing::Fifo, [only]) if of.curved == 0 => {
-                let excess = self.excess(queue, only.rate, kinks);
+                let excess = self.excess(queue, only.rate, sum);
                 excess.and_then(|excess| only.latency.checked_add(only.rate.longest_for(excess)?))
             }
-            _ => self.follows_from_curves(queue),
+            _ => self.follows_from_curves(queue, sum),
         };
         delay.map_or(NEVER, Time::as_fs)
     }
 
     /// The excess of what arrives at a queue over a rate, where all flows have
     /// one bucket.
-    fn excess(&self, queue: u32, rate: Rate, kinks: &mut Kinks) -> Option<Data> {
-        kinks.clear();
+    fn excess(&self, queue: u32, rate: Rate, sum: &mut Sum) -> Option<Data> {
+        sum.clear();
         for &group in &self.layout.queues[queue as usize].groups {
-            let (bucket, line) = (self.bucket(group), self.line(&[group]));
-            match (bucket, line) {
-                (Some(bucket), Some(line)) => kinks.add_minimum(bucket, line)?,
-                (bucket, line) => kinks.add(bucket.or(line)?)?,
-            }
+            self.add_straight(group, sum)?;
         }
-        kinks.excess_over(rate)
+        sum.excess_over(rate)
     }
 
-    fn follows_from_curves(&self, queue: u32) -> Option<Time> {
+    fn follows_from_curves(&self, queue: u32, sum: &mut Sum) -> Option<Time> {
         let of = &self.layout.queues[queue as usize];
         let station = &self.layout.stations[of.station as usize];
-        let own = self.arrivals(&[queue])?;
+        let own = self.arrivals(&[queue], sum)?;
         match station.multiplexing {
             Multiplexing::Arbitrary => busy_period(&own, &station.service),
             Multiplexing::Fifo => delay(&own, &station.service),
             Multiplexing::StrictPriority => {
                 let place = station.queues.iter().position(|&other| other == queue)?;
-                let above = self.arrivals(&station.queues[..place])?;
+                let above = self.arrivals(&station.queues[..place], sum)?;
                 let below = self.largest_packet(&station.queues[place + 1..]);
                 let left = left_over(&station.service, &above.by_whole_packets(below)?);
                 delay(&own, &left)
@@ -190,9 +183,9 @@ impl State {
     }
 
     /// Returns the most data at a station at one time, rounded up.
-    pub(super) fn backlog(&self, station: u32) -> Option<Data> {
+    pub(super) fn backlog(&self, station: u32, sum: &mut Sum) -> Option<Data> {
         let station = &self.layout.stations[station as usize];
-        let inside = backlog(&self.arrivals(&station.queues)?, &station.service)?;
+        let inside = backlog(&self.arrivals(&station.queues, sum)?, &station.service)?;
         match self.layout.packetizer {
             true => inside.checked_add(self.largest_packet(&station.queues)),
             false => Some(inside),
@@ -200,38 +193,70 @@ impl State {
     }
 
     /// What bounds all that arrives at some queues of one station.
-    fn arrivals(&self, queues: &[u32]) -> Option<Concave> {
+    fn arrivals(&self, queues: &[u32], sum: &mut Sum) -> Option<Concave> {
+        sum.clear();
+        if let [only] = queues {
+            // Each of its groups comes over a link of its own.
+            for &group in &self.layout.queues[*only as usize].groups {
+                self.add_group(group, sum)?;
+            }
+            return sum.curve();
+        }
         let of = |queue: &u32| self.layout.queues[*queue as usize].groups.iter().copied();
         let mut groups: Vec<u32> = queues.iter().flat_map(of).collect();
         groups.sort_unstable_by_key(|&group| (self.group(group).from, group));
-        let links = groups.chunk_by(|one, other| self.group(*one).from == self.group(*other).from);
-        let mut sum = Concave::nothing();
-        for groups in links {
-            let flows = groups.iter().try_fold(Concave::nothing(), |sum, &group| {
-                sum.checked_add(&self.flows(group)?)
-            });
-            let line = self.line(groups).map(Concave::from);
-            sum = sum.checked_add(&match (flows, line) {
-                (Some(flows), Some(line)) => flows.minimum(&line),
-                (flows, line) => flows.or(line)?,
-            })?;
+        for groups in groups.chunk_by(|one, other| self.group(*one).from == self.group(*other).from)
+        {
+            match groups {
+                [only] => self.add_group(*only, sum)?,
+                _ => sum.add(&self.link(groups)?)?,
+            }
         }
-        Some(sum)
+        sum.curve()
     }
 
-    /// What the flows of a group allow, one by one.
-    fn flows(&self, group: u32) -> Option<Concave> {
-        let straight = Concave::from(self.bucket(group)?);
-        let curved = self.group(group).curved.iter();
-        let mut curved = curved.map(|&(flow, hop)| {
+    /// Adds what comes over a link of which a group is all.
+    fn add_group(&self, group: u32, sum: &mut Sum) -> Option<()> {
+        match self.layout.curved(group) {
+            [] => self.add_straight(group, sum),
+            _ if self.layout.line(group).is_none() => self.add_flows(group, sum),
+            _ => sum.add(&self.link(&[group])?),
+        }
+    }
+
+    /// The same where all flows have one bucket.
+    fn add_straight(&self, group: u32, sum: &mut Sum) -> Option<()> {
+        match (self.bucket(group), self.line(&[group])) {
+            (Some(bucket), Some(line)) => sum.add_minimum(bucket, line),
+            (bucket, line) => sum.add_bucket(bucket.or(line)?),
+        }
+    }
+
+    /// What comes over one link, of which some groups are all.
+    fn link(&self, groups: &[u32]) -> Option<Concave> {
+        let mut flows = Sum::default();
+        let added = groups
+            .iter()
+            .try_for_each(|group| self.add_flows(*group, &mut flows));
+        let flows = added.and_then(|()| flows.curve());
+        let line = self.line(groups).map(Concave::from);
+        match (flows, line) {
+            (Some(flows), Some(line)) => Some(flows.minimum(&line)),
+            (flows, line) => flows.or(line),
+        }
+    }
+
+    /// Adds what the flows of a group allow, one by one.
+    fn add_flows(&self, group: u32, sum: &mut Sum) -> Option<()> {
+        sum.add_bucket(self.bucket(group)?)?;
+        for &(flow, hop) in self.layout.curved(group) {
             let spread = match self.spread_at(flow, hop) {
                 NEVER => return None,
                 spread => Time::from_fs(spread),
             };
-            let contract: &Contract = &self.layout.contracts[flow as usize];
-            contract.after(spread)
-        });
-        curved.try_fold(straight, |sum, curve| sum.checked_add(&curve?))
+            self.layout.contracts[flow as usize].add_after(spread, sum)?;
+        }
+        Some(())
     }
 
     /// What the flows of one bucket in a group allow.
@@ -251,7 +276,7 @@ impl State {
 
     /// What a link allows that some groups come over, if its rate counts.
     fn line(&self, groups: &[u32]) -> Option<TokenBucket> {
-        let rate = self.group(groups[0]).line?;
+        let rate = self.layout.line(groups[0])?;
         let packets = groups.iter().map(|&group| self.group(group).largest_packet);
         let burst = match self.layout.packetizer {
             true => packets.max().unwrap_or_default(),
@@ -269,51 +294,5 @@ impl State {
 
     fn group(&self, group: u32) -> &Group {
         &self.layout.groups[group as usize]
-    }
-}
-
-impl Kinks {
-    fn clear(&mut self) {
-        (self.rate, self.burst) = (0, 0);
-        self.kinks.clear();
-    }
-
-    fn add(&mut self, line: TokenBucket) -> Option<()> {
-        self.rate = self.rate.checked_add(line.rate.as_ubps())?;
-        self.burst = self.burst.checked_add(line.burst.as_ubits())?;
-        Some(())
-    }
-
-    fn add_minimum(&mut self, one: TokenBucket, other: TokenBucket) -> Option<()> {
-        let (first, then) = match (one.burst, one.rate) < (other.burst, other.rate) {
-            true => (one, other),
-            false => (other, one),
-        };
-        let fall = first.rate.as_ubps().saturating_sub(then.rate.as_ubps());
-        if fall > 0 {
-            let rise = then.burst.as_ubits() - first.burst.as_ubits();
-            self.kinks.push((rise, fall));
-        }
-        self.add(first)
-    }
-
-    /// The excess over a rate, rounded up: where the slope falls to the rate, the
-    /// distance is the largest.
-    fn excess_over(&mut self, rate: Rate) -> Option<Data> {
-        let product = |one: u64, other: u64| u128::from(one) * u128::from(other);
-        self.kinks
-            .sort_unstable_by(|a, b| product(a.0, b.1).cmp(&product(b.0, a.1)));
-        let (mut slope, mut burst) = (self.rate, self.burst);
-        let mut kinks = self.kinks.iter();
-        while let Some(over) = slope.checked_sub(rate.as_ubps()).filter(|over| *over > 0) {
-            let &(rise, fall) = kinks.next()?;
-            let part = match over < fall {
-                true => product(rise, over).div_ceil(u128::from(fall)),
-                false => u128::from(rise),
-            };
-            burst = burst.checked_add(u64::try_from(part).ok()?)?;
-            slope -= fall;
-        }
-        Some(Data::from_ubits(burst))
     }
 }

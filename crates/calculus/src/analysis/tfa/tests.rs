@@ -69,6 +69,54 @@ fn a_ring_at_the_very_limit_is_unbounded() {
     }
 }
 
+/// A copy is made where branches part; before, there is one of each frame.
+#[test]
+fn branches_of_a_multicast_flow_count_once_until_they_part() {
+    let mut network = network_of(Multiplexing::Fifo, 5, false);
+    let trunk = network.add(&flow(&[0, 1, 2], (4, 8_000), 0)).unwrap();
+    network.add_branch(trunk, &[0, 1, 3].map(ServerId)).unwrap();
+    network
+        .add_branch(trunk, &[0, 1, 3, 4].map(ServerId))
+        .unwrap();
+    network.add(&flow(&[3], (4, 8_000), 0)).unwrap();
+
+    let analysis = analyze(&network).unwrap();
+
+    // 10 us of latency, and 10 ns for each bit at once.
+    let us = |flow: usize| {
+        let hops = analysis.flows[flow].hops.iter();
+        hops.map(|hop| hop.delay.unwrap().as_fs() / 1_000_000_000)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(us(0), [90, 93, 97]);
+    assert_eq!(us(1), [90, 93, 177], "a copy of it and who begins there");
+    assert_eq!(us(2), [90, 93, 177, 104]);
+    assert_eq!(us(3), [177]);
+}
+
+/// Where branches share nothing they are flows of their own.
+#[test]
+fn branches_are_no_less_than_what_they_are_together_without() {
+    let mut apart = network_of(Multiplexing::Fifo, 3, true);
+    let mut branches = apart.clone();
+    let two_buckets = Flow {
+        buckets: vec![bucket(4, 8_000), bucket(60, 2_000)],
+        ..flow(&[0, 1], (0, 0), 0)
+    };
+    let trunk = branches.add(&two_buckets).unwrap();
+    apart.add(&two_buckets).unwrap();
+    branches.add_branch(trunk, &[2, 1].map(ServerId)).unwrap();
+    let path = vec![ServerId(2), ServerId(1)];
+    apart
+        .add(&Flow {
+            path,
+            ..two_buckets
+        })
+        .unwrap();
+
+    assert_eq!(analyze(&branches), analyze(&apart));
+}
+
 /// What a link can bring bounds what no flow does.
 #[test]
 fn shaped_by_its_link_even_a_flow_without_bound_disturbs_only_so_much() {
@@ -396,13 +444,17 @@ fn network_of(multiplexing: Multiplexing, servers: usize, line_shaping: bool) ->
     network
 }
 
+fn bucket(mbps: u64, bits: u64) -> TokenBucket {
+    TokenBucket {
+        rate: Rate::of_bps(1_000_000 * mbps).unwrap(),
+        burst: Data::of_bits(bits).unwrap(),
+    }
+}
+
 /// A flow of a rate in Mbit/s and a burst in bits, with packets of 250 B.
 fn flow(path: &[u32], (mbps, bits): (u64, u64), priority: u8) -> Flow {
     Flow {
-        buckets: vec![TokenBucket {
-            rate: Rate::of_bps(1_000_000 * mbps).unwrap(),
-            burst: Data::of_bits(bits).unwrap(),
-        }],
+        buckets: vec![bucket(mbps, bits)],
         path: path.iter().copied().map(ServerId).collect(),
         max_packet: Data::of_bits(2_000).unwrap(),
         priority,

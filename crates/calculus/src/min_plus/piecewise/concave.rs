@@ -88,22 +88,10 @@ impl Concave {
     /// too large.
     #[must_use]
     pub fn checked_add(&self, other: &Self) -> Option<Self> {
-        let mut pieces = Vec::with_capacity(self.pieces.len() + other.pieces.len() - 1);
-        let (mut ours, mut theirs) = (&self.pieces[..], &other.pieces[..]);
-        loop {
-            pieces.push(TokenBucket {
-                rate: ours[0].rate.checked_add(theirs[0].rate)?,
-                burst: ours[0].burst.checked_add(theirs[0].burst)?,
-            });
-            let next = match (ours, theirs) {
-                ([_], [_]) => return Some(Self { pieces }),
-                ([_, _, ..], [_]) => Ordering::Less,
-                ([_], [_, _, ..]) => Ordering::Greater,
-                _ => meeting(ours[0], ours[1], theirs[0], theirs[1]),
-            };
-            ours = &ours[usize::from(next.is_le())..];
-            theirs = &theirs[usize::from(next.is_ge())..];
-        }
+        let mut sum = Sum::default();
+        sum.add(self)?;
+        sum.add(other)?;
+        sum.curve()
     }
 
     /// Returns the minimum of both. It is their convolution too, as both allow
@@ -151,6 +139,122 @@ impl Concave {
         let share = fast.rate.checked_sub(rate)?;
         let whole = fast.rate.checked_sub(slow.rate)?;
         Some(between(fast.burst, slow.burst, share, whole))
+    }
+}
+
+/// A sum of curves while it is made.
+///
+/// The slope of a sum falls where that of a part does: all these places in their
+/// order are the sum, whatever the number of parts.
+#[derive(Clone, Debug, Default)]
+pub struct Sum {
+    first: TokenBucket,
+    falls: Vec<Fall>,
+}
+
+/// Where a slope falls: at `rise / fall`.
+#[derive(Clone, Copy, Debug)]
+struct Fall {
+    /// By how much the burst rises there.
+    rise: u64,
+    /// By how much the rate falls.
+    fall: u64,
+}
+
+impl Fall {
+    fn between(fast: TokenBucket, slow: TokenBucket) -> Self {
+        Self {
+            rise: slow.burst.as_ubits() - fast.burst.as_ubits(),
+            fall: fast.rate.as_ubps() - slow.rate.as_ubps(),
+        }
+    }
+
+    fn earlier(&self, other: &Self) -> Ordering {
+        let product = |one: u64, other: u64| u128::from(one) * u128::from(other);
+        product(self.rise, other.fall).cmp(&product(other.rise, self.fall))
+    }
+}
+
+impl Sum {
+    /// Goes back to nothing, and keeps the room.
+    pub fn clear(&mut self) {
+        self.first = TokenBucket::default();
+        self.falls.clear();
+    }
+
+    /// Adds a curve; nothing comes back if the sum is too large.
+    #[must_use]
+    pub fn add(&mut self, part: &Concave) -> Option<()> {
+        let pairs = part.pieces.windows(2);
+        self.falls
+            .extend(pairs.map(|pair| Fall::between(pair[0], pair[1])));
+        self.add_first(part.pieces[0])
+    }
+
+    /// Adds a bucket; nothing comes back if the sum is too large.
+    #[must_use]
+    pub fn add_bucket(&mut self, bucket: TokenBucket) -> Option<()> {
+        self.add_first(bucket)
+    }
+
+    /// Adds the minimum of two buckets; nothing comes back if the sum is too large.
+    #[must_use]
+    pub fn add_minimum(&mut self, one: TokenBucket, other: TokenBucket) -> Option<()> {
+        let (first, then) = match (one.burst, one.rate) < (other.burst, other.rate) {
+            true => (one, other),
+            false => (other, one),
+        };
+        if then.rate < first.rate {
+            self.falls.push(Fall::between(first, then));
+        }
+        self.add_first(first)
+    }
+
+    /// Returns the sum, exactly, or `None` if it is too large.
+    #[must_use]
+    pub fn curve(&mut self) -> Option<Concave> {
+        self.falls.sort_unstable_by(Fall::earlier);
+        let mut pieces = vec![self.first];
+        for together in self.falls.chunk_by(|one, other| one.earlier(other).is_eq()) {
+            let mut piece = pieces[pieces.len() - 1];
+            for fall in together {
+                piece.burst = piece.burst.checked_add(Data::from_ubits(fall.rise))?;
+                piece.rate = piece.rate.checked_sub(Rate::from_ubps(fall.fall))?;
+            }
+            pieces.push(piece);
+        }
+        Some(Concave { pieces })
+    }
+
+    /// Returns the most by which the sum ever exceeds a steady `rate`, as
+    /// [`Concave::excess_over`]: where the slope falls to the rate, the distance is
+    /// the largest.
+    #[must_use]
+    pub fn excess_over(&mut self, rate: Rate) -> Option<Data> {
+        let (mut slope, mut burst) = (self.first.rate, self.first.burst);
+        if slope <= rate {
+            return Some(burst);
+        }
+        self.falls.sort_unstable_by(Fall::earlier);
+        let mut falls = self.falls.iter();
+        while let Some(over) = slope.checked_sub(rate).filter(|over| *over > Rate::ZERO) {
+            let fall = falls.next()?;
+            let whole = Rate::from_ubps(fall.fall);
+            let rise = Data::from_ubits(fall.rise);
+            let part = match over < whole {
+                true => between(Data::ZERO, rise, over, whole),
+                false => rise,
+            };
+            burst = burst.checked_add(part)?;
+            slope = slope.checked_sub(whole).unwrap_or_default();
+        }
+        Some(burst)
+    }
+
+    fn add_first(&mut self, first: TokenBucket) -> Option<()> {
+        self.first.rate = self.first.rate.checked_add(first.rate)?;
+        self.first.burst = self.first.burst.checked_add(first.burst)?;
+        Some(())
     }
 }
 

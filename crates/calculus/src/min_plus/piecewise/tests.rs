@@ -87,6 +87,21 @@ proptest! {
     }
 
     #[test]
+    fn many_flows_together_are_their_sum(flows in prop::collection::vec(buckets(), 1..6), rate in 0..60u64, time in time()) {
+        let mut sum = Sum::default();
+        for flow in &flows {
+            sum.add(&Concave::minimum_of(flow.clone()).unwrap()).unwrap();
+        }
+
+        let curve = sum.curve().unwrap();
+
+        let each = flows.iter().map(|flow| allowed(flow, time));
+        prop_assert_eq!(allowed(curve.pieces(), time), each.sum::<i128>());
+        let rate = Rate::from_ubps(rate);
+        prop_assert_eq!(sum.excess_over(rate), curve.excess_over(rate));
+    }
+
+    #[test]
     fn a_flow_that_was_delayed_comes_as_if_it_had_had_that_time((arrivals, spread) in (concave(), time()), time in time()) {
         let behind = arrivals.spread_by(Time::from_fs(spread)).unwrap();
 
