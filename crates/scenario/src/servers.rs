@@ -37,6 +37,8 @@ pub struct ServerNetwork {
     pub servers: Vec<Server>,
     /// The flows; their names are unique.
     pub flows: Vec<ServedFlow>,
+    /// What was taken differently from how it is written, in whole sentences.
+    pub warnings: Vec<String>,
 }
 
 /// A server.
@@ -67,6 +69,9 @@ pub struct ServedFlow {
     pub max_packet: Data,
     /// How urgent it is; 0 is the most urgent.
     pub priority: u8,
+    /// The place of the multicast flow of which it is another branch: that flow,
+    /// which is none itself, and its branches stand one behind the other.
+    pub branch_of: Option<usize>,
 }
 
 /// In which order a server serves.

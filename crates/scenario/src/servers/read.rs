@@ -48,7 +48,7 @@ const SERVER_KEYS: [&str; 6] = [
     "link_bps",
     "multiplexing",
 ];
-const FLOW_KEYS: [&str; 7] = [
+const FLOW_KEYS: [&str; 8] = [
     "id",
     "rate_bps",
     "burst_bit",
@@ -56,6 +56,7 @@ const FLOW_KEYS: [&str; 7] = [
     "path",
     "max_packet_bit",
     "priority",
+    "branch_of",
 ];
 
 /// Reads a network. What it returns is of use only if no problem was noted.
@@ -100,11 +101,46 @@ fn read_flows(
     let about = "a list of flows: [{\"id\": \"f1\", \"rate_bps\": 4e6, \"burst_bit\": 8000, \
                  \"path\": [\"s1\"]}]";
     for (name, value) in elements(top, "flows", about, MOST_SERVED_FLOWS, problems) {
-        if let Some(flow) = read_flow(value, &name, servers, links, problems) {
+        let flow = read_flow(value, &name, servers, links, problems);
+        if let Some((mut flow, trunk)) = flow {
+            flow.branch_of = trunk.and_then(|trunk| {
+                let object = value.object(&name, problems)?;
+                read_trunk(&object, trunk, &flow, (&names, &network.flows), problems)
+            });
             names.declare("flow", &flow.id, value, problems);
             network.flows.push(flow);
         }
     }
+}
+
+/// Reads the name of the flow of which another is a branch.
+fn read_trunk(
+    object: &Object<'_>,
+    value: Value<'_>,
+    flow: &ServedFlow,
+    (names, before): (&Names, &[ServedFlow]),
+    problems: &mut Problems,
+) -> Option<usize> {
+    let name = member(object, "branch_of");
+    let id = value.string(&name, problems)?;
+    let last = before.len().checked_sub(1);
+    let trunk = last.map(|last| before[last].branch_of.unwrap_or(last));
+    let Some(trunk) = trunk.filter(|trunk| names.name(*trunk) == id) else {
+        let sentence = format!(
+            "is a branch of `{}`, behind which it does not stand",
+            quote(&id)
+        );
+        let help = "a flow stands first, and its branches right behind it".to_owned();
+        value.report(&name, Mistake::Contradiction { sentence, help }, problems);
+        return None;
+    };
+    let says = |flow: &ServedFlow| (flow.buckets.clone(), flow.max_packet, flow.priority);
+    if says(flow) != says(&before[trunk]) {
+        let sentence = format!("sends something else than `{}`", quote(&id));
+        let help = "branches have the same buckets, packets and priority".to_owned();
+        value.report(&name, Mistake::Contradiction { sentence, help }, problems);
+    }
+    Some(trunk)
 }
 
 /// Returns the elements of a list that has to be there, each with its name.
@@ -292,13 +328,14 @@ fn read_pieces<T>(
     pieces.collect()
 }
 
-fn read_flow(
-    value: Value<'_>,
+/// Reads a flow, and where the one is named of which it is a branch.
+fn read_flow<'a>(
+    value: Value<'a>,
     name: &str,
     servers: &Names,
     links: Option<&BTreeSet<(usize, usize)>>,
     problems: &mut Problems,
-) -> Option<ServedFlow> {
+) -> Option<(ServedFlow, Option<Value<'a>>)> {
     let mut flow = value.object(name, problems)?;
     let id = read_id(&mut flow, problems)?;
     flow.refuse_others(&FLOW_KEYS, &[], problems);
@@ -332,27 +369,34 @@ fn read_flow(
         Some(value) => read_priority(&flow, value, problems)?,
         None => 0,
     };
-    Some(ServedFlow {
+    let read = ServedFlow {
         id,
         buckets,
         path,
         max_packet,
         priority,
-    })
+        branch_of: None,
+    };
+    Some((read, flow.get("branch_of")))
 }
 
 /// Refuses a flow that could never send its largest packet.
-pub(super) fn refuse_burst_below_packet(
+fn refuse_burst_below_packet(
     flow: &Object<'_>,
     buckets: &[(Rate, Data)],
     max_packet: Data,
     problems: &mut Problems,
 ) {
-    if buckets.iter().any(|(_, burst)| *burst < max_packet) {
+    if has_no_room_for_packet(buckets, max_packet) {
         let sentence = "its burst has no room for its largest packet".to_owned();
         let help = "a burst holds at least one packet".to_owned();
         flow.report(Mistake::Contradiction { sentence, help }, problems);
     }
+}
+
+/// Returns whether a flow could never send its largest packet.
+pub(super) fn has_no_room_for_packet(buckets: &[(Rate, Data)], max_packet: Data) -> bool {
+    buckets.iter().any(|(_, burst)| *burst < max_packet)
 }
 
 /// Reads the names of servers into their places.

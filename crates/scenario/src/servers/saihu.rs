@@ -1,17 +1,20 @@
 //! The output-port networks of Saihu (TSAI23): numbers with or without units,
 //! which each object and the network as a whole may name for those without.
 //!
-//! The option `IS` (input shaping) is our line shaping. What Saihu has and our
-//! networks have not is refused by name, never left out in silence.
+//! The option `IS` (input shaping) is our line shaping. A multicast flow is a
+//! flow and its branches, named after their paths. What Saihu has and our networks
+//! have not is refused by name, never left out in silence.
+//!
+//! Saihu's own examples have bursts with no room for a packet. Without packetizers
+//! it counts bits and no packet matters; with them such a flow could send nothing,
+//! and its burst is taken for a packet. Either is said.
 
 use units::fine::{Data, Rate, Time};
 
 use super::decimal::{Decimal, NumberFlaw, Rounding};
 use super::names::Names;
 use super::object::{Object, Value};
-use super::read::{
-    elements, member, read_path, refuse_burst_below_packet, refuse_faster_than_link,
-};
+use super::read::{elements, has_no_room_for_packet, member, read_path, refuse_faster_than_link};
 use super::{Multiplexing, ServedFlow, Server, ServerNetwork};
 use crate::Mistake;
 use crate::limits::{MOST_PIECES, MOST_SERVED_FLOWS, MOST_SERVERS};
@@ -40,9 +43,11 @@ const SERVER_KEYS: [&str; 6] = [
     "data_unit",
     "rate_unit",
 ];
-const FLOW_KEYS: [&str; 8] = [
+const FLOW_KEYS: [&str; 10] = [
     "name",
     "path",
+    "path_name",
+    "multicast",
     "arrival_curve",
     "max_packet_length",
     "min_packet_length",
@@ -50,8 +55,21 @@ const FLOW_KEYS: [&str; 8] = [
     "data_unit",
     "rate_unit",
 ];
-/// Keys that say nothing of the network: positions in a drawing and the like.
-const NOTES: [&str; 2] = ["id", "comment"];
+/// Keys that say nothing of the network, those included that Saihu leaves where it
+/// has converted a physical network.
+const NOTES: [&str; 8] = [
+    "id",
+    "comment",
+    "converted",
+    "physical_node",
+    "port",
+    "type",
+    "source",
+    "arrival-curve",
+];
+
+/// What the key `path` says.
+const PATH: &str = "the servers that it crosses, in order";
 
 /// Multiples of a unit, by the letter before it.
 const MULTIPLES: [(char, i64); 12] = [
@@ -224,8 +242,10 @@ pub(super) fn read(top: Object<'_>, problems: &mut Problems) -> ServerNetwork {
         MOST_SERVED_FLOWS,
         problems,
     ) {
-        if let Some(flow) = reader.flow(value, &name, &servers, problems) {
+        let trunk = read.flows.len();
+        for mut flow in reader.flow(value, &name, &servers, &mut read.warnings, problems) {
             names.declare("flow", &flow.id, value, problems);
+            flow.branch_of = (read.flows.len() > trunk).then_some(trunk);
             read.flows.push(flow);
         }
     }
@@ -306,42 +326,87 @@ impl<'t> Reader<'_, 't> {
         })
     }
 
+    /// Reads a flow with all its branches.
     fn flow(
         &self,
         value: Value<'t>,
         name: &str,
         servers: &Names,
+        warnings: &mut Vec<String>,
+        problems: &mut Problems,
+    ) -> Vec<ServedFlow> {
+        let read = |problems: &mut Problems, warnings| {
+            let (flow, id) = named(value, name, problems)?;
+            flow.refuse_others(&FLOW_KEYS, &NOTES, problems);
+            let units = self.units.within(&flow, problems);
+            let trunk = self.trunk(&flow, id, units, servers, problems)?;
+            let trunk = self.with_room(trunk, &flow.name, warnings);
+            let Some(others) = flow.get("multicast") else {
+                return Some(vec![trunk]);
+            };
+            branches(&flow, others, trunk, servers, problems)
+        };
+        read(problems, warnings).unwrap_or_default()
+    }
+
+    /// Reads a flow along its own path.
+    fn trunk(
+        &self,
+        flow: &Object<'t>,
+        id: String,
+        units: Units,
+        servers: &Names,
         problems: &mut Problems,
     ) -> Option<ServedFlow> {
-        let (flow, id) = named(value, name, problems)?;
-        flow.refuse_others(&FLOW_KEYS, &NOTES, problems);
-        let units = self.units.within(&flow, problems);
         let keys = ["rates", "bursts"];
-        let buckets = self.curve(&flow, "arrival_curve", keys, units, problems, |amount| {
+        let buckets = self.curve(flow, "arrival_curve", keys, units, problems, |amount| {
             let rate = amount(0, Kind::Rate, Rounding::Up)?;
             let burst = amount(1, Kind::Data, Rounding::Up)?;
             Some((Rate::from_ubps(rate), Data::from_ubits(burst)))
         })?;
-        let about = "the servers that it crosses, in order";
-        let path = read_path(
-            &flow,
-            flow.need("path", about, problems)?,
-            servers,
-            problems,
-        )?;
-        let packet = self.own_or_general(&flow, "max_packet_length", units);
+        let path = flow.need("path", PATH, problems)?;
+        let path = read_path(flow, path, servers, problems)?;
+        let packet = self.own_or_general(flow, "max_packet_length", units);
         let packet = packet.and_then(|(value, name, units)| {
             amount(value, &name, Kind::Data, units, Rounding::Up, problems)
         });
-        let max_packet = Data::from_ubits(packet.unwrap_or(0));
-        refuse_burst_below_packet(&flow, &buckets, max_packet, problems);
         Some(ServedFlow {
             id,
             buckets,
             path,
-            max_packet,
+            max_packet: Data::from_ubits(packet.unwrap_or(0)),
             priority: 0,
+            branch_of: None,
         })
+    }
+
+    /// Returns the flow with packets and bursts that go together.
+    fn with_room(
+        &self,
+        mut flow: ServedFlow,
+        name: &str,
+        warnings: &mut Vec<String>,
+    ) -> ServedFlow {
+        let packet = flow.max_packet;
+        if !has_no_room_for_packet(&flow.buckets, packet) {
+            return flow;
+        }
+        let all_bits = self.general.get("packetizer").map(Value::written) != Some("true");
+        let taken = if all_bits {
+            let bursts = flow.buckets.iter().map(|(_, burst)| *burst);
+            flow.max_packet = bursts.min().unwrap_or_default();
+            "its packets are taken to be no larger, which changes nothing as long as bits count \
+             and not packets"
+        } else {
+            for (_, burst) in &mut flow.buckets {
+                *burst = packet.max(*burst);
+            }
+            "it is taken to be one"
+        };
+        warnings.push(format!(
+            "{name}: its burst has no room for its largest packet; {taken}."
+        ));
+        flow
     }
 
     /// Reads a curve whose pieces stand in two lists of the same length.
@@ -407,6 +472,42 @@ impl<'t> Reader<'_, 't> {
         let value = self.general.get(key)?;
         Some((value, member(self.general, key), self.units))
     }
+}
+
+/// Reads the other branches of a multicast flow, and names all after their paths.
+fn branches(
+    flow: &Object<'_>,
+    others: Value<'_>,
+    trunk: ServedFlow,
+    servers: &Names,
+    problems: &mut Problems,
+) -> Option<Vec<ServedFlow>> {
+    let list = member(flow, "multicast");
+    let others = others.list(&list, problems)?;
+    if others.is_empty() {
+        return Some(vec![trunk]);
+    }
+    let id = trunk.id.clone();
+    let path_name = |branch: &Object<'_>, key, at: usize, problems: &mut Problems| {
+        let name = branch.get(key);
+        let name = name.map(|value| value.string(&member(branch, key), problems));
+        name.unwrap_or_else(|| Some(format!("p{at}")))
+    };
+    let mut read = vec![ServedFlow {
+        id: format!("{id}/{}", path_name(flow, "path_name", 0, problems)?),
+        ..trunk
+    }];
+    for (value, at) in others.into_iter().zip(1..) {
+        let branch = value.object(&format!("{list}[{}]", at - 1), problems)?;
+        branch.refuse_others(&["name", "path"], &NOTES, problems);
+        let path = branch.need("path", PATH, problems)?;
+        read.push(ServedFlow {
+            id: format!("{id}/{}", path_name(&branch, "name", at, problems)?),
+            path: read_path(&branch, path, servers, problems)?,
+            ..read[0].clone()
+        });
+    }
+    Some(read)
 }
 
 fn named<'t>(

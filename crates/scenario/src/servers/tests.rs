@@ -274,8 +274,13 @@ fn what_saihu_does_not_know_is_refused() {
         ),
         (
             "\"path\": [\"b\"]",
-            "\"path\": [\"b\"], \"multicast\": []",
-            "unknown key `multicast`",
+            "\"path\": [\"b\"], \"multicast\": [{\"path\": [\"c\"]}]",
+            "flows[1] (`f1`).multicast[0].path[0]: no server",
+        ),
+        (
+            "\"path\": [\"b\"]",
+            "\"path\": [\"b\"], \"multicast\": [{\"path\": [\"a\"], \"paths\": []}]",
+            "unknown key `paths` in flows[1] (`f1`).multicast[0]",
         ),
         (
             "\"time_unit\": \"us\"",
@@ -291,6 +296,97 @@ fn what_saihu_does_not_know_is_refused() {
 
         let problem = &error.problems()[0];
         assert!(problem.to_string().contains(said), "{replace}: {problem}");
+    }
+}
+
+/// Saihu's own example, with two paths and a burst below its packet.
+const DEMO: &str = include_str!("../../tests/vectors/saihu/demo.json");
+
+#[test]
+fn saihus_own_example_is_read_with_all_its_paths() {
+    let network = ServerNetwork::parse("demo.json", DEMO).unwrap();
+
+    let flows = network.flows.iter();
+    let flows: Vec<_> = flows
+        .map(|flow| (flow.id.as_str(), &flow.path[..], flow.branch_of))
+        .collect();
+    assert_eq!(
+        flows,
+        [
+            ("f0/p0", &[0, 1][..], None),
+            ("f0/p1", &[0, 2], Some(0)),
+            ("f1", &[0, 2], None),
+            ("f2", &[1], None),
+        ]
+    );
+    let [trunk, branch, ..] = &network.flows[..] else {
+        panic!("a flow and its branch");
+    };
+    assert_eq!(trunk.buckets, branch.buckets);
+    let bits = |bits| Data::of_bits(bits).unwrap();
+    assert_eq!(trunk.buckets[0].1, bits(80));
+    // Without packetizers bits count and no packet does.
+    assert_eq!(trunk.max_packet, bits(80));
+    assert_eq!(network.warnings.len(), 3, "{:?}", network.warnings);
+    assert!(network.warnings[0].starts_with("flows[0] (`f0`): its burst has no room"));
+}
+
+/// With packetizers a burst below the packet would never let one go.
+#[test]
+fn a_burst_of_saihu_with_no_room_for_a_packet_is_taken_for_one() {
+    let text = DEMO.replace("\"packetizer\": false", "\"packetizer\": true");
+
+    let network = ServerNetwork::parse("demo.json", &text).unwrap();
+
+    let bits = |bits| Data::of_bits(bits).unwrap();
+    let flow = &network.flows[0];
+    let bursts: Vec<_> = flow.buckets.iter().map(|(_, burst)| *burst).collect();
+    assert_eq!(
+        (flow.max_packet, bursts),
+        (bits(400), vec![bits(400), bits(16_000)])
+    );
+    assert!(network.warnings[0].contains("taken to be one"));
+}
+
+#[test]
+fn branches_are_written_and_read_back() {
+    let network = ServerNetwork {
+        warnings: Vec::new(),
+        ..ServerNetwork::parse("demo.json", DEMO).unwrap()
+    };
+
+    let own = ServerNetwork::parse("own.json", &network.to_json());
+    let saihu = ServerNetwork::parse("saihu.json", &network.to_saihu().unwrap());
+
+    assert_eq!(own.unwrap(), network);
+    assert_eq!(saihu.unwrap(), network);
+}
+
+#[test]
+fn a_branch_stands_behind_its_flow_and_sends_the_same() {
+    let branch = |branch_of: &str, burst: u64| {
+        TWO_HOPS.replace(
+            "\"flows\": [",
+            &format!(
+                r#""flows": [{{"id": "f0", "rate_bps": 1, "burst_bit": 8000, "path": ["s1"]}},
+                {{"id": "f2", "rate_bps": 1, "burst_bit": {burst}, "path": ["s2"], "branch_of": "{branch_of}"}},"#
+            ),
+        )
+    };
+    let network = ServerNetwork::parse("n.json", &branch("f0", 8_000)).unwrap();
+    assert_eq!(network.flows[1].branch_of, Some(0));
+
+    for (branch_of, burst, said) in [
+        (
+            "f1",
+            8_000,
+            "is a branch of `f1`, behind which it does not stand",
+        ),
+        ("f0", 8_001, "sends something else than `f0`"),
+    ] {
+        let error = ServerNetwork::parse("n.json", &branch(branch_of, burst)).unwrap_err();
+        let problem = &error.problems()[0];
+        assert!(problem.to_string().contains(said), "{problem}");
     }
 }
 
@@ -323,7 +419,7 @@ proptest! {
 
     #[test]
     fn a_damaged_network_is_read_or_has_a_mistake(at in 0..TWO_HOPS.len(), byte in 32u8..127) {
-        for sound in [TWO_HOPS, SAIHU] {
+        for sound in [TWO_HOPS, SAIHU, DEMO] {
             let mut bytes = sound.as_bytes().to_vec();
             let at = at % bytes.len();
             bytes[at] = byte;
@@ -369,6 +465,7 @@ fn any_network() -> impl Strategy<Value = ServerNetwork> {
                     multiplexing: Some(Multiplexing::Fifo),
                 })
                 .collect(),
+            warnings: Vec::new(),
             flows: flows
                 .into_iter()
                 .enumerate()
@@ -381,6 +478,7 @@ fn any_network() -> impl Strategy<Value = ServerNetwork> {
                     path: (begin.index(count)..count).collect(),
                     max_packet: Data::from_ubits(packet),
                     priority: 0,
+                    branch_of: None,
                 })
                 .collect(),
         }

@@ -67,11 +67,7 @@ impl ServerNetwork {
                 data_unit: "b",
                 rate_unit: "bps",
             },
-            flows: self
-                .flows
-                .iter()
-                .map(|flow| self.saihu_flow(flow))
-                .collect(),
+            flows: self.saihu_flows(),
             servers: self.servers.iter().map(saihu_server).collect(),
         };
         Ok(pretty(&network))
@@ -88,7 +84,37 @@ impl ServerNetwork {
             path: self.path(flow),
             max_packet_bit: bit(flow.max_packet),
             priority: flow.priority,
+            branch_of: flow.branch_of.map(|trunk| self.flows[trunk].id.as_str()),
         }
+    }
+
+    /// Returns the flows, each with its branches, whose names end in those of their
+    /// paths.
+    fn saihu_flows(&self) -> Vec<SaihuFlow<'_>> {
+        let mut flows = Vec::new();
+        for all in self.flows.chunk_by(|_, next| next.branch_of.is_some()) {
+            let [trunk, branches @ ..] = all else {
+                continue;
+            };
+            let mut flow = self.saihu_flow(trunk);
+            if let (Some((id, path)), [_, ..]) = (trunk.id.rsplit_once('/'), branches) {
+                (flow.name, flow.path_name) = (id, Some(path));
+            }
+            let path_name = |branch: &'_ ServedFlow| {
+                let rest = branch.id.strip_prefix(flow.name);
+                let rest = rest.and_then(|rest| rest.strip_prefix('/'));
+                rest.unwrap_or(&branch.id).to_owned()
+            };
+            flow.multicast = branches
+                .iter()
+                .map(|branch| SaihuBranch {
+                    name: path_name(branch),
+                    path: self.path(branch),
+                })
+                .collect();
+            flows.push(flow);
+        }
+        flows
     }
 
     fn saihu_flow<'a>(&'a self, flow: &'a ServedFlow) -> SaihuFlow<'a> {
@@ -99,9 +125,11 @@ impl ServerNetwork {
             .unzip();
         SaihuFlow {
             name: &flow.id,
+            path_name: None,
             path: self.path(flow),
             arrival_curve: SaihuArrival { bursts, rates },
             max_packet_length: bit(flow.max_packet),
+            multicast: Vec::new(),
         }
     }
 
@@ -210,6 +238,8 @@ struct OwnFlow<'a> {
     path: Vec<&'a str>,
     max_packet_bit: Box<RawValue>,
     priority: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch_of: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -239,9 +269,19 @@ struct SaihuGeneral<'a> {
 #[derive(Serialize)]
 struct SaihuFlow<'a> {
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_name: Option<&'a str>,
     path: Vec<&'a str>,
     arrival_curve: SaihuArrival,
     max_packet_length: Box<RawValue>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    multicast: Vec<SaihuBranch<'a>>,
+}
+
+#[derive(Serialize)]
+struct SaihuBranch<'a> {
+    name: String,
+    path: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
