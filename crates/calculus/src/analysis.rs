@@ -9,6 +9,7 @@
 //! rounded up, service rounded down.
 
 pub mod best;
+pub mod budget;
 mod dnc;
 pub mod lp;
 pub mod ludb;
@@ -19,6 +20,7 @@ pub mod tfa;
 pub mod tfa_dnc;
 pub mod tma;
 
+pub use budget::{Budget, Progress};
 pub use network::{
     Crossing, Flow, FlowId, Multiplexing, Network, NetworkError, RateLatency, Server, ServerId,
     TokenBucket,
@@ -83,15 +85,29 @@ impl Method {
 ///
 /// Why the method says nothing of this network.
 pub fn analyze(network: &Network, method: Method) -> Result<Analysis, NotApplicable> {
+    analyze_within(network, method, &Budget::unlimited())
+}
+
+/// The same, with as much work as a budget allows; total flow analysis takes as
+/// little as it takes.
+///
+/// # Errors
+///
+/// As [`analyze`].
+pub fn analyze_within(
+    network: &Network,
+    method: Method,
+    budget: &Budget,
+) -> Result<Analysis, NotApplicable> {
     match method {
         Method::Tfa => tfa::analyze(network),
-        Method::TfaDnc => tfa_dnc::analyze(network),
-        Method::Sfa => sfa::analyze(network),
-        Method::Pmoo => pmoo::analyze(network),
-        Method::Tma => tma::analyze(network),
-        Method::Ludb => ludb::analyze(network),
-        Method::Lp => lp::analyze(network),
-        Method::Best => best::analyze(network, &best::QUICK),
+        Method::TfaDnc => tfa_dnc::analyze_within(network, budget),
+        Method::Sfa => sfa::analyze_within(network, budget),
+        Method::Pmoo => pmoo::analyze_within(network, budget),
+        Method::Tma => tma::analyze_within(network, budget),
+        Method::Ludb => ludb::analyze_within(network, ludb::Effort::Fast, budget),
+        Method::Lp => lp::analyze_within(network, budget),
+        Method::Best => best::analyze(network, &best::QUICK, budget),
     }
 }
 
@@ -100,6 +116,9 @@ pub fn analyze(network: &Network, method: Method) -> Result<Analysis, NotApplica
 pub struct Analysis {
     /// One for each flow, in the order of the network.
     pub flows: Vec<FlowBound>,
+    /// The flows that the method did not finish: their bounds are what it had by
+    /// then, or none.
+    pub cut_short: Vec<FlowId>,
     /// What a reader has to know about all of them, in whole sentences.
     pub notes: Vec<String>,
 }
@@ -116,6 +135,18 @@ pub struct FlowBound {
     pub backlog: Option<Data>,
     /// The servers of its path, if the method bounds each.
     pub hops: Vec<HopBound>,
+}
+
+impl FlowBound {
+    /// Returns no bound at all.
+    pub(crate) fn none(method: Method) -> Self {
+        Self {
+            method,
+            delay: None,
+            backlog: None,
+            hops: Vec::new(),
+        }
+    }
 }
 
 /// The bounds of one server, as a flow meets it.

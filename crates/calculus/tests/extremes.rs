@@ -21,7 +21,7 @@ proptest! {
                 }
             }
         }
-        let best = analysis::best::analyze(&network, &Method::SINGLE);
+        let best = analysis::best::analyze(&network, &Method::SINGLE, &analysis::Budget::unlimited());
         if let Ok(best) = best {
             let delays: Vec<_> = best.flows.iter().map(|flow| flow.delay).collect();
             // Here it searches longer than a method alone does.

@@ -25,13 +25,13 @@ use std::cmp::Ordering;
 
 use units::fine::{Data, Time};
 
+use super::budget::Budget;
 use super::{
     Analysis, FlowBound, FlowId, HopBound, Method, Multiplexing, Network, NotApplicable,
     RateLatency, ServerId,
 };
 use arrival_bounds::{ArrivalBounds, DEPTH_MAX, Hop, Presence, TooLarge};
 use histories::Histories;
-use remembered::PLACES_MAX;
 
 /// What a method makes of a tandem of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,27 +74,36 @@ impl Order {
 }
 
 /// Bounds all flows of a network by what is left over for each along its path.
-pub(super) fn analyze(network: &Network, plan: Plan) -> Result<Analysis, NotApplicable> {
+pub(super) fn analyze(
+    network: &Network,
+    plan: Plan,
+    budget: &Budget,
+) -> Result<Analysis, NotApplicable> {
     let mut flows: Vec<FlowId> = network.flows().collect();
     flows.sort_by(|one, other| likeness(network, *one, *other));
     let mut found: Vec<Option<FlowBound>> = vec![None; flows.len()];
-    for_each_choice(network, plan, |bounds| {
+    let mut finished = flows.len();
+    for_each_choice(network, plan, budget, |bounds| {
         let mut former: Option<(FlowId, FlowBound)> = None;
-        for &flow in &flows {
+        for (at, &flow) in flows.iter().enumerate() {
+            budget.note(at, flows.len());
             let bound = match former.take() {
                 Some((like, bound)) if likeness(network, like, flow).is_eq() => bound,
                 Some(_) | None => of_flow(bounds, plan, flow),
             };
+            if bounds.too_large.is_some() {
+                finished = finished.min(at);
+                return;
+            }
             keep_least(&mut found[flow.index()], &bound);
             former = Some((flow, bound));
         }
     })?;
-    let flows = found
-        .into_iter()
-        .map(|bound| bound.expect("there is a choice"))
-        .collect();
+    let nothing = FlowBound::none(plan.method);
+    let bound = |it: Option<FlowBound>| it.unwrap_or_else(|| nothing.clone());
     Ok(Analysis {
-        flows,
+        flows: found.into_iter().map(bound).collect(),
+        cut_short: flows.split_off(finished),
         notes: notes(network, plan),
     })
 }
@@ -106,22 +115,28 @@ pub(super) fn analyze_flow(
     flow: FlowId,
 ) -> Result<FlowBound, NotApplicable> {
     let mut found = None;
-    for_each_choice(network, plan, |bounds| {
+    for_each_choice(network, plan, &Budget::unlimited(), |bounds| {
         keep_least(&mut found, &of_flow(bounds, plan, flow));
     })?;
     Ok(found.expect("there is a choice"))
 }
 
 /// Bounds all flows of a network by adding up what each server delays at most.
-pub(super) fn analyze_servers(network: &Network, plan: Plan) -> Result<Analysis, NotApplicable> {
+pub(super) fn analyze_servers(
+    network: &Network,
+    plan: Plan,
+    budget: &Budget,
+) -> Result<Analysis, NotApplicable> {
     let all: Vec<_> = (0..).map(ServerId).take(network.servers().len()).collect();
-    let servers = bound_servers(network, plan, &all)?;
+    let (servers, finished) = bound_servers(network, plan, &all, budget)?;
     let bound = |id| {
         let hops = network.path(id).iter().map(|at| servers[at.index()]);
         add_up(network, plan, id, hops.collect())
     };
+    let is_cut = |flow: &FlowId| network.path(*flow).iter().any(|at| at.index() >= finished);
     Ok(Analysis {
         flows: network.flows().map(bound).collect(),
+        cut_short: network.flows().filter(is_cut).collect(),
         notes: notes(network, plan),
     })
 }
@@ -132,33 +147,50 @@ pub(super) fn analyze_servers_of(
     plan: Plan,
     flow: FlowId,
 ) -> Result<FlowBound, NotApplicable> {
-    let hops = bound_servers(network, plan, network.path(flow))?;
+    let path = network.path(flow);
+    let (hops, _) = bound_servers(network, plan, path, &Budget::unlimited())?;
     Ok(add_up(network, plan, flow, hops))
 }
 
-/// Bounds what each of some servers delays and holds.
+/// Bounds what each of some servers delays and holds, and returns how many were
+/// finished.
 fn bound_servers(
     network: &Network,
     plan: Plan,
     ids: &[ServerId],
-) -> Result<Vec<HopBound>, NotApplicable> {
+    budget: &Budget,
+) -> Result<(Vec<HopBound>, usize), NotApplicable> {
     let mut servers = vec![None; ids.len()];
-    for_each_choice(network, plan, |bounds| {
-        for (least, id) in servers.iter_mut().zip(ids) {
+    let mut finished = ids.len();
+    for_each_choice(network, plan, budget, |bounds| {
+        for (at, (least, id)) in servers.iter_mut().zip(ids).enumerate() {
+            budget.note(at, ids.len());
             let bound = of_server(bounds, *id);
+            if bounds.too_large.is_some() {
+                finished = finished.min(at);
+                return;
+            }
             let former = least.get_or_insert(bound);
             former.delay = lesser(former.delay, bound.delay);
             former.backlog = lesser(former.backlog, bound.backlog);
         }
     })?;
-    let bound = |it: Option<HopBound>| it.expect("there is a choice");
-    Ok(servers.into_iter().map(bound).collect())
+    let bound = |(it, server): (Option<HopBound>, &ServerId)| {
+        it.unwrap_or(HopBound {
+            server: *server,
+            delay: None,
+            backlog: None,
+        })
+    };
+    let servers = servers.into_iter().zip(ids).map(bound);
+    Ok((servers.collect(), finished))
 }
 
 /// Runs an analysis once for each choice of buckets and of service pieces.
 fn for_each_choice(
     network: &Network,
     plan: Plan,
+    budget: &Budget,
     mut analysis: impl FnMut(&mut ArrivalBounds),
 ) -> Result<(), NotApplicable> {
     let strict = |it: &(ServerId, Multiplexing)| it.1 == Multiplexing::StrictPriority;
@@ -172,29 +204,18 @@ fn for_each_choice(
     }
     let histories = Histories::of(network).map_err(|server| NotApplicable::Cycle { server })?;
     for choice in simplified::choices(network, plan.order) {
-        let mut bounds =
-            ArrivalBounds::new(network, &histories, &choice, plan.order, plan.concatenation);
+        let method = (plan.order, plan.concatenation);
+        let mut bounds = ArrivalBounds::new(network, &histories, &choice, method, budget);
         analysis(&mut bounds);
-        match bounds.too_large {
-            None => {}
-            Some(TooLarge::Depth) => {
-                return Err(too_large(
-                    "groups of cross traffic inside one another",
-                    DEPTH_MAX,
-                ));
-            }
-            Some(TooLarge::Sets) => return Err(too_large("members of sets of flows", PLACES_MAX)),
+        if bounds.too_large == Some(TooLarge::Depth) {
+            return Err(NotApplicable::TooLarge {
+                what: "groups of cross traffic inside one another",
+                size: DEPTH_MAX + 1,
+                limit: DEPTH_MAX,
+            });
         }
     }
     Ok(())
-}
-
-fn too_large(what: &'static str, limit: usize) -> NotApplicable {
-    NotApplicable::TooLarge {
-        what,
-        size: limit + 1,
-        limit,
-    }
 }
 
 /// Puts flows of one path and the same buckets side by side: they have the same

@@ -12,6 +12,7 @@
 //! | `components` | orders servers: those before first, those of a cycle together |
 //! | `fixed_point` | finds the facts of a cycle |
 //! | `tree`     | chooses the servers that a program looks at |
+//! | `work`     | says how many that may be |
 //! | `model`    | writes the program: dates, data between them, constraints |
 //! | `program`  | holds it, in the whole numbers of `scale` |
 //! | `simplex`  | searches its multipliers in floating point, and is not trusted |
@@ -20,7 +21,7 @@
 //! # Differs from the paper
 //!
 //! - The paper cuts a network into a forest and cuts no arc twice. Here each
-//!   question has a tree of its own: the path, and up to `TREE_LIMIT`
+//!   question has a tree of its own: the path, and some
 //!   servers from which others come. Bursts are known at every hop, so a tree may
 //!   end anywhere.
 //! - All flows of an arc have a burst together, smaller than the sum of theirs:
@@ -40,7 +41,7 @@
 //!   rate and the one of the smallest burst. Behind a server, the latter grows by
 //!   its rate and the server's delay, without a program of its own.
 //! - The backlog is what may arrive within the delay, not a program of its own.
-//! - Paths are cut after `PATH_LIMIT` servers.
+//! - Paths are cut after twelve servers, and after fewer where many flows meet.
 
 mod claim;
 mod components;
@@ -52,18 +53,18 @@ mod proof;
 mod scale;
 mod simplex;
 mod tree;
+mod work;
 
 use units::fine::{Data, Time};
 
+use super::budget::Budget;
 use super::{
     Analysis, FlowBound, FlowId, Method, Multiplexing, Network, NotApplicable, ServerId, tfa,
 };
 use claim::Claim;
 use components::components;
 use facts::{Facts, Map};
-
-/// How many pairs of flows may meet at servers. As many may take an hour.
-const PAIRS_LIMIT: usize = 200_000_000;
+use work::{Share, Work};
 
 /// How many facts of a cycle are found together at most. Their programs take
 /// some hundred megabytes then.
@@ -73,13 +74,31 @@ const CYCLE_LIMIT: usize = 4_000;
 ///
 /// # Errors
 ///
-/// If a server does not serve first in first out, or too many flows meet.
+/// If a server does not serve first in first out.
 pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
+    analyze_within(network, &Budget::unlimited())
+}
+
+/// Bounds as many flows as a budget allows.
+///
+/// # Errors
+///
+/// As [`analyze`].
+pub fn analyze_within(network: &Network, budget: &Budget) -> Result<Analysis, NotApplicable> {
     check(network)?;
     let all: Vec<ServerId> = (0..).map(ServerId).take(network.servers().len()).collect();
-    let found = Found::new(network, &all)?;
+    let mut found = Found::new(network, &all, budget)?;
+    let (mut flows, mut cut_short) = (Vec::new(), Vec::new());
+    for flow in network.flows() {
+        budget.note(flow.index(), network.flows().len());
+        if !budget.spend(0) {
+            cut_short.push(flow);
+        }
+        flows.push(found.bound(flow));
+    }
     Ok(Analysis {
-        flows: network.flows().map(|flow| found.bound(flow)).collect(),
+        flows,
+        cut_short,
         notes: found.notes,
     })
 }
@@ -92,11 +111,11 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
 /// As [`analyze`].
 pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApplicable> {
     check(network)?;
-    Ok(Found::new(network, network.path(flow))?.bound(flow))
+    let budget = Budget::unlimited();
+    Ok(Found::new(network, network.path(flow), &budget)?.bound(flow))
 }
 
 fn check(network: &Network) -> Result<(), NotApplicable> {
-    let mut pairs = 0usize;
     for (server, at) in network.servers().iter().zip(0..) {
         if server.multiplexing != Multiplexing::Fifo {
             return Err(NotApplicable::Multiplexing {
@@ -104,15 +123,6 @@ fn check(network: &Network) -> Result<(), NotApplicable> {
                 multiplexing: server.multiplexing,
             });
         }
-        let flows = network.crossings(ServerId(at)).len();
-        pairs = pairs.saturating_add(flows.saturating_mul(flows));
-    }
-    if pairs > PAIRS_LIMIT {
-        return Err(NotApplicable::TooLarge {
-            what: "pairs of flows that meet at servers",
-            size: pairs,
-            limit: PAIRS_LIMIT,
-        });
     }
     Ok(())
 }
@@ -121,6 +131,7 @@ fn check(network: &Network) -> Result<(), NotApplicable> {
 struct Found<'a> {
     map: Map<'a>,
     facts: Facts,
+    work: Work<'a>,
     /// By flow, from total flow analysis.
     plain: Vec<FlowBound>,
     notes: Vec<String>,
@@ -128,13 +139,17 @@ struct Found<'a> {
 
 impl<'a> Found<'a> {
     /// Finds what is known of some servers and of all before them.
-    fn new(network: &'a Network, servers: &[ServerId]) -> Result<Self, NotApplicable> {
+    fn new(
+        network: &'a Network,
+        servers: &[ServerId],
+        budget: &'a Budget<'a>,
+    ) -> Result<Self, NotApplicable> {
         let plain = tfa::analyze(network)?.flows;
         let mut delays = vec![None; network.servers().len()];
         for hop in plain.iter().flat_map(|flow| &flow.hops) {
             delays[hop.server.index()] = hop.delay;
         }
-        Ok(Self::from(network, plain, &delays, servers))
+        Ok(Self::from(network, plain, &delays, servers, budget))
     }
 
     /// Finds facts where some delays may be known.
@@ -143,22 +158,25 @@ impl<'a> Found<'a> {
         plain: Vec<FlowBound>,
         delays: &[Option<Time>],
         servers: &[ServerId],
+        budget: &'a Budget<'a>,
     ) -> Self {
         let map = Map::new(network);
         let mut facts = Facts::new(&map);
+        let mut work = Work::new(&map, budget);
         let mut notes = Vec::new();
         for group in needed(&map, servers) {
-            notes.extend(learn(&map, &mut facts, &group, delays));
+            notes.extend(learn(&map, &mut facts, &group, delays, &mut work));
         }
         Self {
             map,
             facts,
+            work,
             plain,
             notes,
         }
     }
 
-    fn bound(&self, flow: FlowId) -> FlowBound {
+    fn bound(&mut self, flow: FlowId) -> FlowBound {
         let path = self.map.network.path(flow);
         let plain = &self.plain[flow.index()];
         let mut hops = plain.hops.clone();
@@ -170,7 +188,11 @@ impl<'a> Found<'a> {
         let sum = delays
             .into_iter()
             .try_fold(Time::ZERO, |sum, delay| sum.checked_add(delay?));
-        let proven = claim::path_delay(&self.map, &self.facts, path);
+        let allowed = self.work.allow(Share::Path, false);
+        let before = self.work.budget.left();
+        let asked = Some((self.work.budget, allowed)).filter(|_| before > 0);
+        let proven = asked.and_then(|asked| claim::path_delay(&self.map, &self.facts, path, asked));
+        self.work.settle(before);
         let delay = [proven, sum, plain.delay].into_iter().flatten().min();
         FlowBound {
             method: Method::Lp,
@@ -210,23 +232,34 @@ fn learn(
     facts: &mut Facts,
     servers: &[ServerId],
     known: &[Option<Time>],
+    work: &mut Work,
 ) -> Option<String> {
+    let budget = work.budget;
     let mut claims = Vec::new();
     for server in servers {
         claims.extend(map.arcs_into(*server).flat_map(|arc| Claim::over(map, arc)));
         claims.push(Claim::delay(map, server, known[server.index()]));
     }
     if servers.len() == 1 {
-        for claim in claims {
-            facts.learn(claim.fact, claim.prove(map, facts).map(|found| found.0));
+        for mut claim in claims {
+            claim.allowed = work.allow(claim.share(), false);
+            let before = budget.left();
+            let found = claim.prove(map, facts, budget);
+            work.settle(before);
+            facts.learn(claim.fact, found.map(|found| found.0));
         }
         return None;
     }
+    for claim in &mut claims {
+        claim.allowed = work.allow(claim.share(), true);
+    }
     let small = claims.len() <= CYCLE_LIMIT;
-    match small.then(|| fixed_point::solve(map, &claims, facts)) {
+    let before = budget.left();
+    match small.then(|| fixed_point::solve(map, &claims, facts, budget)) {
         Some(Some(found)) => *facts = found,
         Some(None) | None => fall_back(facts, &claims, servers.len()),
     }
+    work.settle(before);
     (!small).then(|| {
         format!(
             "The cycle through server {} is too large for programs: {} facts are more than \

@@ -12,6 +12,7 @@
 //! | `servers` | what each server does at least, and whether the method applies |
 //! | `tandem` | who crosses which part of a path, and how overlaps are cut |
 //! | `waits` | which parameters are the best |
+//! | `hop_bounds` | bursts server by server, for where following them back would take too long |
 //! | `path_bounds` | the bounds of paths, and of the bursts that come to them |
 //!
 //! Parameters are searched in floating point. What is reported is then
@@ -38,6 +39,12 @@
 //! - The burst of a bundle behind a path needs only the path's latency, so it is
 //!   minimised for itself and not together with the delay that it serves.
 //!
+//! # Large networks
+//!
+//! Each flow is given some work. When it is used up, bursts that come to its path are
+//! those of `hop_bounds`: any bound of a burst holds, and the nearest ones are
+//! followed back first.
+//!
 //! # Packetizers
 //!
 //! Behind a packetizer a server is later by the longest packet that crosses it (NC
@@ -50,6 +57,7 @@
 //! server one is used, and of several buckets of a cross flow the slowest; any
 //! choice is valid.
 
+mod hop_bounds;
 mod path_bounds;
 mod pseudo_affine;
 mod servers;
@@ -57,6 +65,7 @@ mod tandem;
 mod waits;
 
 use self::path_bounds::PathBounds;
+use super::budget::Budget;
 use super::{Analysis, FlowBound, FlowId, Method, Network, NotApplicable};
 
 /// How long to search.
@@ -78,6 +87,14 @@ struct Tries {
 }
 
 impl Effort {
+    /// Returns the steps of a budget for each flow. What one leaves is for the next.
+    const fn steps_a_flow(self) -> u64 {
+        match self {
+            Self::Fast => 300_000,
+            Self::Thorough => 400_000,
+        }
+    }
+
     /// Returns the ways that are tried along the path of a flow.
     const fn along_path(self) -> Tries {
         match self {
@@ -120,14 +137,38 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
 ///
 /// # Errors
 ///
-/// If a server is not FIFO, if paths form a cycle, or if more flows meet or more
-/// servers stand in a row than can be computed in reasonable time.
+/// If a server is not FIFO, or if paths form a cycle.
 pub fn analyze_with(network: &Network, effort: Effort) -> Result<Analysis, NotApplicable> {
-    let mut bounds = PathBounds::new(network, servers::usable(network)?, effort);
-    let flows = network.flows().map(|flow| bound(&mut bounds, flow));
-    let flows = flows.collect();
+    analyze_within(network, effort, &Budget::unlimited())
+}
+
+/// Bounds as many flows as a budget allows.
+///
+/// # Errors
+///
+/// See [`analyze_with`].
+pub fn analyze_within(
+    network: &Network,
+    effort: Effort,
+    budget: &Budget,
+) -> Result<Analysis, NotApplicable> {
+    let servers = servers::usable(network)?;
+    let mut bounds = PathBounds::new(network, servers, effort, budget);
+    let count = network.flows().len();
+    let (mut flows, mut cut_short) = (Vec::with_capacity(count), Vec::new());
+    for flow in network.flows() {
+        budget.note(flow.index(), count);
+        flows.push(match budget.spend(0) {
+            true => bound(&mut bounds, flow),
+            false => FlowBound::none(Method::Ludb),
+        });
+        if !budget.spend(0) {
+            cut_short.push(flow);
+        }
+    }
     Ok(Analysis {
         flows,
+        cut_short,
         notes: notes(network),
     })
 }
@@ -142,7 +183,8 @@ pub fn analyze_flow(
     flow: FlowId,
     effort: Effort,
 ) -> Result<FlowBound, NotApplicable> {
-    let mut bounds = PathBounds::new(network, servers::usable(network)?, effort);
+    let budget = Budget::unlimited();
+    let mut bounds = PathBounds::new(network, servers::usable(network)?, effort, &budget);
     Ok(bound(&mut bounds, flow))
 }
 

@@ -13,6 +13,7 @@
 //! The formula holds for any order of service, so it holds for first in, first
 //! out too: a network of FIFO servers is analysed as if it served in any order.
 
+use super::budget::Budget;
 use super::dnc::{self, Concatenation, Order, Plan};
 use super::{Analysis, FlowBound, FlowId, Method, Network, NotApplicable};
 
@@ -26,10 +27,19 @@ const PLAN: Plan = Plan {
 ///
 /// # Errors
 ///
-/// If a server serves by priority, if paths form a cycle, or if cross traffic
-/// has to be followed back in more ways than memory holds.
+/// If a server serves by priority, if paths form a cycle, or if more groups of
+/// cross traffic stand behind one another than can be followed back.
 pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
-    dnc::analyze(network, PLAN)
+    analyze_within(network, &Budget::unlimited())
+}
+
+/// Bounds as many flows as a budget allows.
+///
+/// # Errors
+///
+/// As [`analyze`].
+pub fn analyze_within(network: &Network, budget: &Budget) -> Result<Analysis, NotApplicable> {
+    dnc::analyze(network, PLAN, budget)
 }
 
 /// Bounds one flow.

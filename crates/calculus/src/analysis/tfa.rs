@@ -75,6 +75,7 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
         flows: flows
             .map(|flow| bound(network, &state, &backlogs, flow))
             .collect(),
+        cut_short: Vec::new(),
         notes: Vec::new(),
     })
 }

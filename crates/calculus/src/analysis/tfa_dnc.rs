@@ -12,6 +12,7 @@
 //! leaves over for a group of flows, not by the delays of the servers before:
 //! its burst grows by `r * T`, without the delay of its own burst.
 
+use super::budget::Budget;
 use super::dnc::{self, Concatenation, Order, Plan};
 use super::{Analysis, FlowBound, FlowId, Method, Network, NotApplicable};
 
@@ -25,10 +26,19 @@ const PLAN: Plan = Plan {
 ///
 /// # Errors
 ///
-/// If a server serves by priority, if paths form a cycle, or if cross traffic
-/// has to be followed back in more ways than memory holds.
+/// If a server serves by priority, if paths form a cycle, or if more groups of
+/// cross traffic stand behind one another than can be followed back.
 pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
-    dnc::analyze_servers(network, PLAN)
+    analyze_within(network, &Budget::unlimited())
+}
+
+/// Bounds as many flows as a budget allows.
+///
+/// # Errors
+///
+/// As [`analyze`].
+pub fn analyze_within(network: &Network, budget: &Budget) -> Result<Analysis, NotApplicable> {
+    dnc::analyze_servers(network, PLAN, budget)
 }
 
 /// Bounds one flow.

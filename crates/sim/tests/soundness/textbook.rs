@@ -40,6 +40,7 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
         hops: Vec::new(),
     });
     Ok(Analysis {
+        cut_short: Vec::new(),
         flows: flows.collect(),
         notes: Vec::new(),
     })

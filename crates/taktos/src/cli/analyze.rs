@@ -1,13 +1,13 @@
 //! `taktos analyze`: worst-case bounds of a network of servers.
 
 mod bounds;
+mod clock;
 mod network;
 mod result;
 
 use std::path::PathBuf;
-use std::time::Instant;
 
-use calculus::analysis::{FlowId, Method, Network};
+use calculus::analysis::{Budget, FlowId, Method, Network};
 use clap::ValueEnum;
 use scenario::LONGEST_NETWORK;
 use scenario::servers::{Multiplexing, ServerNetwork};
@@ -16,6 +16,7 @@ use super::exit::Exit;
 use super::screen::{self, say};
 use super::text_file;
 use bounds::{Asked, Found};
+use clock::Clock;
 
 /// What `taktos analyze` is told.
 #[derive(Debug, clap::Args)]
@@ -34,6 +35,10 @@ pub struct Analyze {
     /// Leave this method out of `best` and `all`, and any other that is given so.
     #[arg(long, value_enum, value_name = "METHOD")]
     without: Vec<MethodName>,
+    /// How long to search at most; flows that are not finished by then have the best
+    /// that was found.
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    budget: units::Duration,
     /// Print the network in a format, without analysing it.
     #[arg(long, value_enum, value_name = "FORMAT")]
     print_as: Option<Format>,
@@ -163,23 +168,31 @@ fn print_bounds(arguments: &Analyze, described: &ServerNetwork) -> Exit {
             return Exit::BadInput;
         }
     };
-    let found = find(&network, &asked);
+    let found = find(&network, &asked, arguments.budget);
     let shown = result::Shown {
         described,
         network: &network,
         found: &found,
         assumed,
+        budget: arguments.budget,
     };
-    print(&match arguments.json {
+    let printed = print(&match arguments.json {
         true => shown.as_json(),
         false => shown.as_text(),
-    })
+    });
+    let nothing_applies = found.bounds.is_empty() && !found.not_applicable.is_empty();
+    match printed {
+        Exit::Done if nothing_applies => Exit::BadInput,
+        other => other,
+    }
 }
 
-fn find(network: &Network, asked: &Asked) -> Found {
-    let begun = Instant::now();
-    let mut found = bounds::find(network, asked);
-    found.elapsed = begun.elapsed();
+fn find(network: &Network, asked: &Asked, budget: units::Duration) -> Found {
+    let clock = Clock::start(budget);
+    let go_on = |progress| clock.goes_on(progress);
+    let steps = Budget::of_steps(clock::steps_in(budget)).while_told(&go_on);
+    let mut found = bounds::find(network, asked, &steps);
+    found.elapsed = clock.stop();
     found
 }
 

@@ -98,6 +98,101 @@ fn the_best_is_the_least_of_all_and_names_its_method() {
     }
 }
 
+/// Saihu's own example (TSAI23), without its second path as its printed bounds are.
+#[test]
+fn saihus_example_has_the_bounds_that_it_prints() {
+    let workplace = Workplace::new();
+    let demo = include_str!("../../../scenario/tests/vectors/saihu/demo.json");
+    let printed = include_str!("../../../scenario/tests/vectors/saihu/demo_data.json");
+    let mut one_path: Value = serde_json::from_str(demo).unwrap();
+    one_path["flows"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("multicast");
+    workplace.write("demo.json", demo);
+    workplace.write("one-path.json", one_path.to_string());
+
+    let [one_path, both] = ["one-path.json", "demo.json"].map(|file| {
+        let ended = workplace.run(&["analyze", file, "--method", "tfa", "--json"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        serde_json::from_str::<Value>(&ended.stdout).unwrap()
+    });
+
+    let printed: Value = serde_json::from_str(printed).unwrap();
+    let us = |value: &Value| value.as_f64().unwrap() * 1e6;
+    for flow in one_path["flows"].as_array().unwrap() {
+        let xtfa = &printed["flow_e2e_delay"][flow["id"].as_str().unwrap()]["xTFA_TFA"];
+        let (ours, theirs) = (us(&flow["delay_s"]), xtfa.as_f64().unwrap());
+        assert!((ours / theirs - 1.0).abs() < 1e-6, "{flow}: {theirs} us");
+    }
+    // Both paths are one flow at their first server, and no less than one later.
+    let hop = |of: &Value, flow: usize, hop: usize| us(&of["flows"][flow]["hops"][hop]["delay_s"]);
+    assert_eq!(both["flows"][1]["id"], "f0/p1");
+    assert!((hop(&both, 1, 0) - hop(&one_path, 0, 0)).abs() < 1e-9);
+    assert!(hop(&both, 1, 1) > hop(&one_path, 1, 1) + 10.0);
+    assert!(
+        both["notes"][0]
+            .as_str()
+            .unwrap()
+            .contains("no room for its largest packet")
+    );
+}
+
+/// What was not finished in time has the best that was found, and its name is said.
+#[test]
+fn a_search_without_time_says_which_flows_it_did_not_finish() {
+    let workplace = Workplace::new();
+    workplace.write("tandem.json", TANDEM);
+
+    let found = ["0s", "30s"].map(|budget| {
+        let ended = workplace.run(&[
+            "analyze",
+            "tandem.json",
+            "--method",
+            "ludb",
+            "--budget",
+            budget,
+            "--json",
+        ]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        serde_json::from_str::<Value>(&ended.stdout).unwrap()
+    });
+
+    let [none, all] = &found;
+    let cut = json!([{"method": "ludb", "flows": ["f0", "f1", "f2"]}]);
+    assert_eq!(none["cut_short"], cut);
+    assert_eq!(all["cut_short"], Value::Null);
+    for (none, all) in none["flows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(all["flows"].as_array().unwrap())
+    {
+        assert_eq!(
+            (&none["method"], &all["method"]),
+            (&json!("tfa"), &json!("ludb"))
+        );
+        assert!(none["delay_s"].as_f64() >= all["delay_s"].as_f64());
+    }
+}
+
+#[test]
+fn a_method_that_does_not_apply_is_no_success() {
+    let workplace = Workplace::new();
+    workplace.write("ring.json", ring(3, true));
+
+    let ended = workplace.run(&["analyze", "ring.json", "--method", "ludb"]);
+
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended
+            .stdout
+            .contains("ludb does not apply: paths form a cycle"),
+        "{}",
+        ended.stdout
+    );
+}
+
 #[test]
 fn a_network_goes_to_saihu_and_back_without_a_change() {
     let workplace = Workplace::new();

@@ -48,7 +48,12 @@ use super::histories::{Histories, Place};
 use super::remembered::Remembered;
 use super::simplified::Simplified;
 use super::{Concatenation, Order};
+use crate::analysis::budget::Budget;
 use crate::analysis::{Network, RateLatency, ServerId, TokenBucket};
+
+/// What a flow in a set costs, each time that the set is bounded, in steps of a
+/// budget.
+const STEPS_A_PLACE: u64 = 20;
 
 /// How many groups may be followed back inside one another.
 pub(super) const DEPTH_MAX: usize = 1_000;
@@ -74,8 +79,8 @@ pub(super) struct Hop {
 pub(super) enum TooLarge {
     /// More groups inside one another than [`DEPTH_MAX`].
     Depth,
-    /// More sets to remember than there is room for.
-    Sets,
+    /// More work than the budget allows.
+    Work,
 }
 
 /// Bounds arrivals, and remembers what it has bounded.
@@ -86,6 +91,7 @@ pub(super) struct ArrivalBounds<'a> {
     pub(super) simplified: &'a Simplified,
     pub(super) order: Order,
     pub(super) concatenation: Concatenation,
+    pub(super) budget: &'a Budget<'a>,
     /// Why results can no longer be used, if so.
     pub(super) too_large: Option<TooLarge>,
     /// By server: the place of the flow that is absent where
@@ -103,8 +109,8 @@ impl<'a> ArrivalBounds<'a> {
         network: &'a Network,
         histories: &'a Histories,
         simplified: &'a Simplified,
-        order: Order,
-        concatenation: Concatenation,
+        (order, concatenation): (Order, Concatenation),
+        budget: &'a Budget<'a>,
     ) -> Self {
         Self {
             network,
@@ -112,6 +118,7 @@ impl<'a> ArrivalBounds<'a> {
             simplified,
             order,
             concatenation,
+            budget,
             too_large: None,
             along: vec![None; network.servers().len()],
             sets: Vec::new(),
@@ -145,6 +152,9 @@ impl<'a> ArrivalBounds<'a> {
     /// the set is what lies in `sets` from `begin` on.
     pub(super) fn of_set(&mut self, begin: usize, presence: Presence) -> Option<TokenBucket> {
         let end = self.sets.len();
+        if !self.budget.spend(STEPS_A_PLACE * (1 + end - begin) as u64) {
+            self.too_large = Some(TooLarge::Work);
+        }
         let mut bound = TokenBucket::default();
         let mut at = begin;
         while at < end {
@@ -198,12 +208,12 @@ impl<'a> ArrivalBounds<'a> {
         self.sets.truncate(in_use);
         self.depth -= 1;
         let set = &self.sets[begin..end];
-        let remembered = match presence {
-            Presence::Counted => self.counted.insert(set, bound),
-            Presence::Absent => self.absent.insert(set, bound),
+        let table = match presence {
+            Presence::Counted => &mut self.counted,
+            Presence::Absent => &mut self.absent,
         };
-        if !remembered {
-            self.too_large = Some(TooLarge::Sets);
+        if self.too_large.is_none() && !table.insert(set, bound) {
+            table.clear();
         }
         bound
     }

@@ -12,17 +12,17 @@ use units::fine::{Data, Rate, Time};
 use crate::analysis::{Crossing, FlowId, ServerId};
 
 use super::facts::{ArcId, FactId, Facts, Map};
-use super::model::{Question, program};
+use super::model::{Question, Unwritten, program};
 use super::program::Program;
 use super::proof::Proof;
 use super::tree::Tree;
+use super::work::{self, Share};
+use crate::analysis::budget::Budget;
 
-/// How many servers a program looks at, if the path is not longer.
-pub(super) const TREE_LIMIT: usize = 6;
-
-/// How many servers of a path one program looks at. The work grows with the
-/// sixth power of it.
-pub(super) const PATH_LIMIT: usize = 12;
+/// How many servers of a path one program looks at, and how many servers in all if
+/// these are not more: the first that is no more work than allowed. The work grows
+/// with the sixth power of the path. Bursts lose little with the smaller ones.
+const SIZES: [(usize, usize); 6] = [(12, 6), (6, 6), (4, 4), (3, 3), (2, 2), (1, 1)];
 
 /// A fact that has to be found.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub(super) struct Claim<'a> {
     /// Written when it is needed for the first time.
     program: OnceCell<Option<Program>>,
     simple: Simple,
+    /// How much work its program may be, in steps of a budget.
+    pub(super) allowed: u64,
 }
 
 /// What a program is asked.
@@ -101,9 +103,23 @@ impl<'a> Claim<'a> {
         claims
     }
 
-    /// Returns the least value that is found for the fact, with the reason.
-    pub(super) fn prove(&self, map: &Map, facts: &Facts) -> Option<(u64, Reason)> {
-        let searched = self.program(map).and_then(|program| {
+    /// Returns the share of the work that it may take.
+    pub(super) fn share(&self) -> Share {
+        match &self.asked {
+            Some(Asked::Burst(_, flows)) if flows.len() == 1 => Share::Flow,
+            Some(Asked::Burst(..) | Asked::Delay(_)) | None => Share::Many,
+        }
+    }
+
+    /// Returns the least value that is found for the fact, with the reason, by a
+    /// program if the budget is not spent.
+    pub(super) fn prove(&self, map: &Map, facts: &Facts, budget: &Budget) -> Option<(u64, Reason)> {
+        let program = match budget.spend(0) {
+            true => self.write_program(map, budget),
+            false => None,
+        };
+        let searched = program.and_then(|program| {
+            budget.spend(work::steps(program.variables()));
             let values = program.values(facts);
             let proof = Proof::search(program, &values)?;
             let value = self.in_unit(program, proof.bound(program, &values)?)?;
@@ -117,11 +133,11 @@ impl<'a> Claim<'a> {
     }
 
     /// Returns what a reason shows for other values of the facts.
-    pub(super) fn value(&self, map: &Map, reason: &Reason, facts: &Facts) -> Option<u64> {
+    pub(super) fn value(&self, reason: &Reason, facts: &Facts) -> Option<u64> {
         match reason {
             Reason::Simple => self.simple(facts),
             Reason::Program(proof) => {
-                let program = self.program(map)?;
+                let program = self.program.get()?.as_ref()?;
                 self.in_unit(program, proof.bound(program, &program.values(facts))?)
             }
         }
@@ -140,13 +156,18 @@ impl<'a> Claim<'a> {
             asked,
             program,
             simple,
+            allowed: u64::MAX,
         }
     }
 
-    fn program(&self, map: &Map) -> Option<&Program> {
+    fn write_program(&self, map: &Map, budget: &Budget) -> Option<&Program> {
+        let most = (budget, self.allowed);
         let write = || match self.asked.as_ref()? {
-            Asked::Delay(path) => path_program(map, path),
-            Asked::Burst(path, flows) => burst_program(map, path, flows),
+            Asked::Delay(path) => {
+                let mut written = sizes(path).map(|size| path_program(map, path, size, most));
+                written.find_map(Result::ok)
+            }
+            Asked::Burst(path, flows) => burst_program(map, path, flows, most),
         };
         self.program.get_or_init(write).as_ref()
     }
@@ -214,11 +235,26 @@ impl Simple {
 }
 
 /// Returns the longest time that anything needs for a path, or nothing if it
-/// has no bound.
-pub(super) fn path_delay(map: &Map, facts: &Facts, path: &[ServerId]) -> Option<Time> {
+/// has no bound or one would be more work than `allowed`.
+pub(super) fn path_delay(
+    map: &Map,
+    facts: &Facts,
+    path: &[ServerId],
+    (budget, allowed): (&Budget, u64),
+) -> Option<Time> {
+    let programs = sizes(path).find_map(|size| {
+        let parts = path.chunks(size.0);
+        let allowed = allowed / parts.len() as u64;
+        let programs = parts.map(|part| path_program(map, part, size, (budget, allowed)));
+        match programs.collect::<Result<Vec<_>, _>>() {
+            Ok(programs) => Some(Some(programs)),
+            Err(Unwritten::TooLarge) => None,
+            Err(Unwritten::NoScale) => Some(None),
+        }
+    })??;
     let mut sum = Time::ZERO;
-    for part in path.chunks(PATH_LIMIT) {
-        let program = path_program(map, part)?;
+    for program in programs {
+        budget.spend(work::steps(program.variables()));
         let values = program.values(facts);
         let bound = Proof::search(&program, &values)?.bound(&program, &values)?;
         sum = sum.checked_add(Time::from_fs(u64::try_from(bound).ok()?))?;
@@ -226,19 +262,39 @@ pub(super) fn path_delay(map: &Map, facts: &Facts, path: &[ServerId]) -> Option<
     Some(sum)
 }
 
+/// The sizes that make a difference for a path.
+fn sizes(path: &[ServerId]) -> impl Iterator<Item = (usize, usize)> {
+    let length = path.len();
+    let mut before = None;
+    SIZES.into_iter().filter(move |(servers, all)| {
+        let now = Some((length.min(*servers), *all));
+        std::mem::replace(&mut before, now) != now
+    })
+}
+
 /// The program for the delay of a path.
-fn path_program(map: &Map, path: &[ServerId]) -> Option<Program> {
-    program(map, &Tree::around(map, path, TREE_LIMIT), Question::Delay)
+fn path_program(
+    map: &Map,
+    path: &[ServerId],
+    (_, all): (usize, usize),
+    most: (&Budget, u64),
+) -> Result<Program, Unwritten> {
+    program(map, &Tree::around(map, path, all), Question::Delay, most)
 }
 
 /// The program for the burst of some flows behind a path that all have taken.
-fn burst_program(map: &Map, path: &[ServerId], flows: &[FlowId]) -> Option<Program> {
-    let path = &path[path.len().saturating_sub(PATH_LIMIT)..];
-    program(
-        map,
-        &Tree::around(map, path, TREE_LIMIT),
-        Question::Burst(flows),
-    )
+fn burst_program(
+    map: &Map,
+    path: &[ServerId],
+    flows: &[FlowId],
+    most: (&Budget, u64),
+) -> Option<Program> {
+    let mut written = sizes(path).map(|(servers, all)| {
+        let path = &path[path.len().saturating_sub(servers)..];
+        let tree = Tree::around(map, path, all);
+        program(map, &tree, Question::Burst(flows), most)
+    });
+    written.find_map(Result::ok)
 }
 
 /// The longest path that all flows have taken to get where they are.

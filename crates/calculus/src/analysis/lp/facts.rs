@@ -83,6 +83,11 @@ impl<'a> Map<'a> {
         }
     }
 
+    /// Returns the number of arcs.
+    pub(super) fn arcs(&self) -> usize {
+        self.arcs.len()
+    }
+
     /// Returns an arc.
     pub(super) fn arc(&self, id: ArcId) -> &Arc {
         &self.arcs[id.0 as usize]

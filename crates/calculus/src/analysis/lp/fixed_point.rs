@@ -20,6 +20,7 @@
 
 use super::claim::{Claim, Reason};
 use super::facts::{Facts, Map};
+use crate::analysis::budget::Budget;
 
 /// How often reasons are searched at most.
 const ROUNDS: usize = 40;
@@ -38,18 +39,18 @@ const WORTHWHILE: u64 = 100_000_000;
 const CEILING: u64 = 1 << 62;
 
 /// Finds facts of which less follows than they say, or nothing if none are
-/// found. `others` are the facts that no claim is about.
-pub(super) fn solve(map: &Map, claims: &[Claim], others: &Facts) -> Option<Facts> {
+/// found or the budget is spent. `others` are the facts that no claim is about.
+pub(super) fn solve(map: &Map, claims: &[Claim], others: &Facts, budget: &Budget) -> Option<Facts> {
     let mut facts = others.clone();
     for claim in claims {
         facts.learn(claim.fact, Some(0));
     }
     let mut best: Option<Facts> = None;
     for _ in 0..ROUNDS {
-        let Some(found) = reasons(map, claims, &facts) else {
+        let Some(found) = reasons(map, claims, &facts, budget) else {
             return best;
         };
-        let Some(next) = settle(map, claims, &found.reasons, &facts) else {
+        let Some(next) = settle(claims, &found.reasons, &facts) else {
             if best.is_some() {
                 return best;
             }
@@ -74,11 +75,14 @@ struct Found {
 }
 
 /// The reasons of the least values, for each claim.
-fn reasons(map: &Map, claims: &[Claim], facts: &Facts) -> Option<Found> {
+fn reasons(map: &Map, claims: &[Claim], facts: &Facts, budget: &Budget) -> Option<Found> {
     let mut shown = facts.clone();
     let mut reasons = Vec::with_capacity(claims.len());
     for claim in claims {
-        let (value, reason) = claim.prove(map, facts)?;
+        if !budget.spend(0) {
+            return None;
+        }
+        let (value, reason) = claim.prove(map, facts, budget)?;
         shown.learn(claim.fact, Some(value));
         reasons.push(reason);
     }
@@ -89,7 +93,7 @@ fn reasons(map: &Map, claims: &[Claim], facts: &Facts) -> Option<Found> {
 }
 
 /// Finds facts from which strictly less follows, by the same reasons.
-fn settle(map: &Map, claims: &[Claim], reasons: &[Reason], others: &Facts) -> Option<Facts> {
+fn settle(claims: &[Claim], reasons: &[Reason], others: &Facts) -> Option<Facts> {
     let mut facts = others.clone();
     for claim in claims {
         facts.learn(claim.fact, Some(0));
@@ -98,7 +102,7 @@ fn settle(map: &Map, claims: &[Claim], reasons: &[Reason], others: &Facts) -> Op
         let mut holds = true;
         for (claim, reason) in claims.iter().zip(reasons) {
             let value = claim
-                .value(map, reason, &facts)
+                .value(reason, &facts)
                 .filter(|value| *value < CEILING)?;
             let padding = (value >> PADDING_BITS) + 2;
             if facts
@@ -110,16 +114,16 @@ fn settle(map: &Map, claims: &[Claim], reasons: &[Reason], others: &Facts) -> Op
             }
         }
         if holds {
-            return holds_strictly(map, claims, reasons, &facts).then_some(facts);
+            return holds_strictly(claims, reasons, &facts).then_some(facts);
         }
     }
     None
 }
 
 /// Whether less follows from the facts than they say, for each of them.
-fn holds_strictly(map: &Map, claims: &[Claim], reasons: &[Reason], facts: &Facts) -> bool {
+fn holds_strictly(claims: &[Claim], reasons: &[Reason], facts: &Facts) -> bool {
     claims.iter().zip(reasons).all(|(claim, reason)| {
-        let (value, fact) = (claim.value(map, reason, facts), facts.value(claim.fact));
+        let (value, fact) = (claim.value(reason, facts), facts.value(claim.fact));
         value.zip(fact).is_some_and(|(value, fact)| value < fact)
     })
 }

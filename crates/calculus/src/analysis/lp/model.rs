@@ -33,12 +33,14 @@
 
 use units::fine::{Data, Rate};
 
+use crate::analysis::budget::Budget;
 use crate::analysis::{FlowId, RateLatency, ServerId};
 
 use super::facts::{ArcId, Map};
 use super::program::{Program, Quantity, QuantityId, Terms};
 use super::scale::{ONE, Scale};
 use super::tree::Tree;
+use super::work;
 
 /// What a program asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,14 +95,38 @@ struct Writer<'a> {
     nothing: QuantityId,
 }
 
-/// Returns the program for a question about a tree, or nothing if its rates are
-/// too far apart.
-pub(super) fn program(map: &Map, tree: &Tree, question: Question) -> Option<Program> {
+/// Why there is no program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unwritten {
+    /// It would be more work than allowed.
+    TooLarge,
+    /// Rates are too far apart.
+    NoScale,
+}
+
+/// Returns the program for a question about a tree, if it is no more work than
+/// `most` steps of a budget. Looking at it is spent.
+pub(super) fn program(
+    map: &Map,
+    tree: &Tree,
+    question: Question,
+    (budget, most): (&Budget, u64),
+) -> Result<Program, Unwritten> {
+    let crossings = tree.nodes().iter();
+    let crossings = crossings.map(|node| map.network.crossings(node.server).len() as u64);
+    let looking = crossings
+        .sum::<u64>()
+        .saturating_mul(work::STEPS_A_CROSSING);
+    if looking > most / 4 {
+        return Err(Unwritten::TooLarge);
+    }
+    budget.spend(looking);
     let services = tree
         .nodes()
         .iter()
         .map(|node| best_service(map, node.server).rate);
-    let scale = Scale::below(services.min()?);
+    let slowest = services.min().ok_or(Unwritten::NoScale)?;
+    let scale = Scale::below(slowest);
     let mut program = Program::new(scale);
     let nothing = program.quantity(Quantity::known(Data::ZERO));
     let mut writer = Writer {
@@ -113,8 +139,12 @@ pub(super) fn program(map: &Map, tree: &Tree, question: Question) -> Option<Prog
         terms: Terms::default(),
         nothing,
     };
-    writer.write()?;
-    Some(writer.program)
+    writer.begin().ok_or(Unwritten::NoScale)?;
+    if work::steps(writer.program.variables()) > most {
+        return Err(Unwritten::TooLarge);
+    }
+    writer.write().ok_or(Unwritten::NoScale)?;
+    Ok(writer.program)
 }
 
 /// The service of the highest rate.
@@ -125,11 +155,15 @@ fn best_service(map: &Map, server: ServerId) -> RateLatency {
 }
 
 impl Writer<'_> {
-    fn write(&mut self) -> Option<()> {
+    /// Adds all variables but those of a question.
+    fn begin(&mut self) -> Option<()> {
         for node in 0..self.tree.nodes().len() {
             self.add_node(node)?;
         }
-        self.add_classes()?;
+        self.add_classes()
+    }
+
+    fn write(&mut self) -> Option<()> {
         for node in 0..self.tree.nodes().len() {
             self.keep_order(node);
             self.keep_delay(node);

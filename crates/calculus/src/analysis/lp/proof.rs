@@ -168,6 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::analysis::budget::Budget;
     use crate::analysis::lp::facts::{Facts, Map};
     use crate::analysis::lp::model::{Question, program};
     use crate::analysis::lp::tests::{add, network};
@@ -220,7 +221,13 @@ mod tests {
         add(&mut network, &[0, 1], 30, 4_000);
         let map = Map::new(&network);
         let tree = Tree::around(&map, network.path(crate::analysis::FlowId(0)), 2);
-        let program = program(&map, &tree, Question::Delay).unwrap();
+        let program = program(
+            &map,
+            &tree,
+            Question::Delay,
+            (&Budget::unlimited(), u64::MAX),
+        )
+        .unwrap();
         let mut facts = Facts::new(&map);
         for server in tree.nodes() {
             // Late by 10 us, and by 8000 bits that have grown by 200 us of 60 Mbit/s.

@@ -29,6 +29,41 @@ fn a_flow_alone_pays_its_burst_once() {
     assert_close(delay(&network, 0), 10.0 + 20.0 + 5.0 + 80.0);
 }
 
+/// Programs are as large as the budget allows, and bounds hold all the same.
+#[test]
+fn with_less_work_programs_are_smaller_and_every_flow_is_finished() {
+    let mut network = network(&[(1_000, 10); 6]);
+    for first in 0..40 {
+        for length in 1..=3 {
+            let path: Vec<u32> = (first % 4..first % 4 + length).collect();
+            add(&mut network, &path, 5, 4_000 + 100 * u64::from(first));
+        }
+    }
+    let plain = tfa::analyze(&network).unwrap();
+    let found = [20_000_000, 200_000_000, u64::MAX].map(|steps| {
+        let budget = Budget::of_steps(steps);
+        (
+            analyze_within(&network, &budget).unwrap(),
+            steps - budget.left(),
+        )
+    });
+
+    for (bounds, spent) in &found {
+        assert!(bounds.cut_short.is_empty(), "{spent} steps were not enough");
+        assert!(*spent < 300_000_000, "{spent} steps");
+    }
+    let sum = |flows: &[FlowBound]| {
+        let delays = flows
+            .iter()
+            .map(|flow| u128::from(flow.delay.unwrap().as_fs()));
+        delays.sum::<u128>()
+    };
+    let [few, more, most] = found.map(|(bounds, _)| sum(&bounds.flows));
+    assert!(most <= more && more <= few, "{most} {more} {few}");
+    let plain = sum(&plain.flows);
+    assert!(few <= plain && most < plain, "{few} {plain}");
+}
+
 /// Two flows that stay together are one flow to both servers.
 #[test]
 fn flows_that_stay_together_pay_both_bursts_once() {
@@ -195,7 +230,8 @@ proptest! {
 
         let unknown = vec![None; network.servers().len()];
         let servers: Vec<_> = (0..).map(ServerId).take(unknown.len()).collect();
-        let alone = Found::from(&network, Vec::new(), &unknown, &servers);
+        let budget = Budget::unlimited();
+        let alone = Found::from(&network, Vec::new(), &unknown, &servers, &budget);
 
         for (flow, plain) in tfa::analyze(&network).unwrap().flows.iter().enumerate() {
             for hop in &plain.hops {

@@ -4,12 +4,26 @@ use std::collections::BTreeMap;
 
 use units::fine::{Data, Time};
 
+use super::hop_bounds::HopBounds;
 use super::pseudo_affine::PseudoAffine;
-use super::servers::Promise;
+use super::servers::{Promise, Usable};
 use super::tandem::{self, Decisions, Group, Part, Piece};
 use super::waits::Search;
 use super::{Effort, Tries};
+use crate::analysis::budget::Budget;
 use crate::analysis::{FlowId, Network, RateLatency, ServerId, TokenBucket};
+
+/// How deep bursts are followed back, a level of the stack for each.
+const DEPTH_MAX: u32 = 500;
+
+/// The steps of a budget that small networks have beside those of their flows.
+const STEPS_AT_FIRST: u64 = 800_000_000;
+
+/// Steps of a budget for each flow that is looked at along a path, for each cell of
+/// a search for waits, and for each flow of a set.
+const STEPS_A_MEETING: u64 = 60;
+const STEPS_A_CELL: u64 = 12;
+const STEPS_A_MEMBER: u64 = 30;
 
 /// The bounds of one network, with what has been found on the way to them.
 #[derive(Debug)]
@@ -17,6 +31,11 @@ pub(super) struct PathBounds<'a> {
     network: &'a Network,
     servers: Vec<Promise>,
     effort: Effort,
+    budget: &'a Budget<'a>,
+    /// The steps that are left for the present flow.
+    left: u64,
+    depth: u32,
+    hops: HopBounds<'a>,
     /// By server, and by the flows that leave it together.
     bursts: Vec<BTreeMap<Vec<FlowId>, Option<Data>>>,
     search: Search,
@@ -25,11 +44,21 @@ pub(super) struct PathBounds<'a> {
 impl<'a> PathBounds<'a> {
     /// Begins with nothing known, for a network whose servers promise
     /// this.
-    pub(super) fn new(network: &'a Network, servers: Vec<Promise>, effort: Effort) -> Self {
+    pub(super) fn new(
+        network: &'a Network,
+        Usable { promises, order }: Usable,
+        effort: Effort,
+        budget: &'a Budget<'a>,
+    ) -> Self {
+        let of_flow = |flow| bucket(network, flow);
         Self {
             network,
-            servers,
+            hops: HopBounds::new(network, &order, &promises, of_flow),
+            servers: promises,
             effort,
+            budget,
+            left: STEPS_AT_FIRST,
+            depth: 0,
             bursts: vec![BTreeMap::new(); network.servers().len()],
             search: Search::default(),
         }
@@ -40,10 +69,11 @@ impl<'a> PathBounds<'a> {
     /// A packetizer behind the path delays no packet's last bit, whose delay counts,
     /// and keeps less than a packet (NC section 1.7).
     pub(super) fn bound(&mut self, flow: FlowId) -> Option<(Time, Data)> {
+        self.left = self.left.saturating_add(self.effort.steps_a_flow());
         let network = self.network;
         let packet = Some(network.max_packet(flow)).filter(|_| network.packetizer);
         let packet = packet.unwrap_or_default();
-        let (own, buckets) = (self.bucket(flow), network.buckets(flow));
+        let (own, buckets) = (bucket(network, flow), network.buckets(flow));
         let tries = self.effort.along_path();
         self.least(network.path(flow), &[flow], Some(own), tries, |curve| {
             let under_way = curve.burst_behind(own)?.checked_add(packet)?;
@@ -59,11 +89,40 @@ impl<'a> PathBounds<'a> {
         if let Some(known) = self.bursts[server.index()].get(&flows) {
             return *known;
         }
+        let by_hops = self.burst_by_hops(server, &flows);
+        if self.left == 0 || self.depth == DEPTH_MAX {
+            return by_hops;
+        }
+        self.depth += 1;
         let together = self.burst_together(server, &flows);
         let apart = self.burst_apart(server, &flows);
-        let least = [together, apart].into_iter().flatten().min();
+        self.depth -= 1;
+        let least = [together, apart, by_hops].into_iter().flatten().min();
         self.bursts[server.index()].insert(flows, least);
         least
+    }
+
+    /// Takes steps off those of the flow and of the budget.
+    fn spend(&mut self, steps: u64) {
+        self.left = match self.budget.spend(steps) {
+            true => self.left.saturating_sub(steps),
+            false => 0,
+        };
+    }
+
+    /// Returns the burst of flows behind a server from those of each before it.
+    fn burst_by_hops(&mut self, server: ServerId, flows: &[FlowId]) -> Option<Data> {
+        self.spend(STEPS_A_MEMBER * flows.len() as u64);
+        let mut all = TokenBucket::default();
+        for flow in flows {
+            let hop = way(self.network, server, *flow).len() - 1;
+            let hop = u32::try_from(hop).expect("a path has a number of hops");
+            let burst = self.hops.arriving(*flow, hop)?;
+            all.burst = all.burst.checked_add(burst)?;
+            all.rate = all.rate.checked_add(bucket(self.network, *flow).rate)?;
+        }
+        let at = (server, self.servers[server.index()]);
+        self.hops.behind(at, all, all.burst)
     }
 
     fn burst_together(&mut self, server: ServerId, flows: &[FlowId]) -> Option<Data> {
@@ -118,12 +177,15 @@ impl<'a> PathBounds<'a> {
         let mut decisions = Decisions::default();
         loop {
             consider(self, None, &mut decisions);
-            if !decisions.turn(tries.overlaps) {
+            if self.left == 0 || !decisions.turn(tries.overlaps) {
                 break;
             }
         }
         if tries.everywhere {
             for place in 1..path.len() {
+                if self.left == 0 {
+                    break;
+                }
                 consider(self, Some(place), &mut Decisions::default());
             }
         }
@@ -153,6 +215,9 @@ impl<'a> PathBounds<'a> {
             last: path.len() - 1,
             bucket,
         }));
+        let rows = parts.len() as u64;
+        let columns: u64 = parts.iter().map(|part| part.places().len() as u64).sum();
+        self.spend(STEPS_A_CELL * rows * (rows + columns));
         let waits = self.search.waits(&met.servers, &parts);
         let mut curve = PseudoAffine::of(&met.servers)?;
         for (part, wait) in parts[..pieces.len()].iter().zip(waits) {
@@ -168,10 +233,11 @@ impl<'a> PathBounds<'a> {
             let before = way.len().checked_sub(2);
             (before.map(|at| way[at]), *flow)
         };
+        self.spend(STEPS_A_MEMBER * flows.len() as u64);
         let mut sum = TokenBucket::default();
         for (before, bundle) in bundles(flows.iter().map(before).collect()) {
             for flow in &bundle {
-                let bucket = self.bucket(*flow);
+                let bucket = bucket(self.network, *flow);
                 sum.rate = sum.rate.checked_add(bucket.rate)?;
                 if before.is_none() {
                     sum.burst = sum.burst.checked_add(bucket.burst)?;
@@ -184,14 +250,14 @@ impl<'a> PathBounds<'a> {
         }
         Some(sum)
     }
+}
 
-    /// Returns the bucket of a flow that counts where it is cross traffic: the one
-    /// that bounds it in the long run.
-    fn bucket(&self, flow: FlowId) -> TokenBucket {
-        let buckets = self.network.buckets(flow).iter();
-        let slowest = buckets.min_by_key(|bucket| (bucket.rate, bucket.burst));
-        *slowest.expect("a flow has a bucket")
-    }
+/// Returns the bucket of a flow that counts where it is cross traffic: the one that
+/// bounds it in the long run.
+fn bucket(network: &Network, flow: FlowId) -> TokenBucket {
+    let buckets = network.buckets(flow).iter();
+    let slowest = buckets.min_by_key(|bucket| (bucket.rate, bucket.burst));
+    *slowest.expect("a flow has a bucket")
 }
 
 /// What flows meet along a path.
@@ -204,6 +270,10 @@ struct Met {
 
 impl Met {
     fn new(bounds: &mut PathBounds<'_>, path: &[ServerId], flows: &[FlowId]) -> Option<Self> {
+        let met = path
+            .iter()
+            .map(|id| bounds.network.crossings(*id).len() as u64);
+        bounds.spend(STEPS_A_MEETING * met.sum::<u64>());
         let groups = tandem::groups(bounds.network, path, flows);
         let bring = |group: &Group| bounds.arriving(path[group.first], &group.flows);
         let buckets = groups.iter().map(bring).collect::<Option<_>>()?;

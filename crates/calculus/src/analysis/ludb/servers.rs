@@ -4,12 +4,6 @@ use units::fine::{Data, Rate, Time};
 
 use crate::analysis::{Multiplexing, Network, NotApplicable, RateLatency, ServerId, TokenBucket};
 
-/// How often two flows may meet: some seconds of computing.
-const MEETINGS_MAX: usize = 2_000_000;
-/// How many servers may stand in a row, each fed by the one before: bursts are
-/// followed back along them, a level of the stack for each.
-const ROW_MAX: usize = 500;
-
 /// What a server does at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Promise {
@@ -20,8 +14,15 @@ pub(super) struct Promise {
     pub packets: RateLatency,
 }
 
+/// What servers do, and an order of them in which flows go.
+#[derive(Debug)]
+pub(super) struct Usable {
+    pub promises: Vec<Promise>,
+    pub order: Vec<ServerId>,
+}
+
 /// Returns one promise for each server, if the method applies.
-pub(super) fn usable(network: &Network) -> Result<Vec<Promise>, NotApplicable> {
+pub(super) fn usable(network: &Network) -> Result<Usable, NotApplicable> {
     let ids = || (0..).map(ServerId).take(network.servers().len());
     for id in ids() {
         let multiplexing = network.server(id).multiplexing;
@@ -34,32 +35,10 @@ pub(super) fn usable(network: &Network) -> Result<Vec<Promise>, NotApplicable> {
     }
     let order = network.feed_forward_order();
     let order = order.map_err(|server| NotApplicable::Cycle { server })?;
-    let meetings = ids().map(|id| network.crossings(id).len().saturating_pow(2));
-    let meetings = meetings.fold(0, usize::saturating_add);
-    limit("meetings of two flows", meetings, MEETINGS_MAX)?;
-    let row = longest_row(network, &order);
-    limit("servers in a row", row, ROW_MAX)?;
-    Ok(ids().map(|id| promise(network, id)).collect())
-}
-
-fn limit(what: &'static str, size: usize, limit: usize) -> Result<(), NotApplicable> {
-    if size > limit {
-        return Err(NotApplicable::TooLarge { what, size, limit });
-    }
-    Ok(())
-}
-
-/// Returns the most servers of which each gets a flow from the one before.
-fn longest_row(network: &Network, order: &[ServerId]) -> usize {
-    let mut rows = vec![1; network.servers().len()];
-    for id in order {
-        for crossing in network.crossings(*id) {
-            if let Some(next) = network.path(crossing.flow).get(crossing.hop as usize + 1) {
-                rows[next.index()] = rows[next.index()].max(rows[id.index()] + 1);
-            }
-        }
-    }
-    rows.into_iter().max().unwrap_or(0)
+    Ok(Usable {
+        promises: ids().map(|id| promise(network, id)).collect(),
+        order,
+    })
 }
 
 /// Returns the curve of a server that is done first with the bursts that its flows

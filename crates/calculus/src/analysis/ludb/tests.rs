@@ -111,27 +111,53 @@ fn a_cycle_and_another_order_of_service_are_named() {
     );
 }
 
+/// No recursion is so deep and no crowd so large that there is no bound.
 #[test]
-fn what_would_take_too_long_or_too_deep_is_refused() {
+fn a_long_row_and_a_crowd_have_bounds() {
     let chain = |length: u32| {
         let servers = vec![(100, 0); length as usize];
         let paths: Vec<_> = (1..length).map(|at| [at - 1, at]).collect();
         let flows: Vec<_> = paths.iter().map(|path| (&path[..], 1, 1)).collect();
-        analyze(&network(&servers, &flows))
+        network(&servers, &flows)
     };
-
-    assert!(chain(500).is_ok());
-    assert!(matches!(
-        chain(501),
-        Err(NotApplicable::TooLarge { size: 501, .. })
-    ));
-
     let crowd: Vec<(&[u32], _, _)> = vec![(&[0], 1, 1); 1_415];
     let crowd = network(&[(2_000, 0)], &crowd);
-    assert!(matches!(
-        analyze(&crowd),
-        Err(NotApplicable::TooLarge { .. })
-    ));
+
+    for network in [chain(3_000), crowd] {
+        let bounds = analyze(&network).unwrap();
+
+        assert!(bounds.flows.iter().all(|flow| flow.delay.is_some()));
+        assert!(bounds.cut_short.is_empty());
+    }
+}
+
+/// Whatever the work that is left, what is found holds and is no less than what
+/// is found with more.
+#[test]
+fn with_less_work_bounds_are_larger_and_the_rest_is_named() {
+    let paths: Vec<Vec<u32>> = (0..60).map(|at| (at % 4..at % 4 + 3).collect()).collect();
+    let flows: Vec<_> = paths.iter().map(|path| (&path[..], 1, 40)).collect();
+    let network = network(&[(100, 3); 6], &flows);
+    let all = analyze(&network).unwrap();
+
+    for steps in [0, 100_000, 1_000_000, 10_000_000] {
+        let budget = Budget::of_steps(steps);
+        let found = analyze_within(&network, Effort::Fast, &budget).unwrap();
+
+        for (flow, (found, all)) in (0..).zip(found.flows.iter().zip(&all.flows)) {
+            let cut = budget.left() == 0;
+            assert!(
+                found.delay >= all.delay || (cut && found.delay.is_none()),
+                "{steps}"
+            );
+            if found.delay.is_none() {
+                let again = analyze_within(&network, Effort::Fast, &Budget::of_steps(steps));
+                assert!(again.unwrap().cut_short.contains(&FlowId(flow)));
+            }
+        }
+        assert_eq!(found.cut_short.is_empty(), budget.left() > 0);
+    }
+    assert!(all.flows.iter().all(|flow| flow.delay.is_some()));
 }
 
 #[test]

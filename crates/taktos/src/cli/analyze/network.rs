@@ -1,7 +1,7 @@
 //! Turns what a file describes into what is analysed.
 
 use calculus::analysis::{
-    self, Flow, Method, Network, NetworkError, RateLatency, ServerId, TokenBucket,
+    self, Flow, FlowId, Method, Network, NetworkError, RateLatency, ServerId, TokenBucket,
 };
 use scenario::servers::{Multiplexing, ServedFlow, Server, ServerNetwork};
 
@@ -23,7 +23,12 @@ pub fn build(
     network.line_shaping = described.line_shaping;
     network.packetizer = described.packetizer;
     for flow in &described.flows {
-        network.add(&convert_flow(flow))?;
+        let of_place = |at: usize| FlowId(u32::try_from(at).expect("a file has a million flows"));
+        let flow_of = convert_flow(flow);
+        match flow.branch_of.map(of_place) {
+            None => network.add(&flow_of)?,
+            Some(trunk) => network.add_branch(trunk, &flow_of.path)?,
+        };
     }
     let unsaid = described
         .servers

@@ -13,6 +13,9 @@ use super::bounds::Found;
 const MILLIONTHS: u8 = 6;
 const FEMTO: u8 = 15;
 
+/// How many flows a sentence names.
+const MOST_NAMED: usize = 5;
+
 /// A result and what is needed to show it.
 #[derive(Debug)]
 pub struct Shown<'a> {
@@ -24,6 +27,8 @@ pub struct Shown<'a> {
     pub found: &'a Found,
     /// What had to be assumed.
     pub assumed: Option<String>,
+    /// How long the search could take.
+    pub budget: units::Duration,
 }
 
 impl Shown<'_> {
@@ -44,6 +49,18 @@ impl Shown<'_> {
                 .map(|(method, reason)| Refused {
                     method: method.word(),
                     reason: self.reason(reason),
+                })
+                .collect(),
+            cut_short: self
+                .found
+                .cut_short
+                .iter()
+                .map(|(method, flows)| CutShort {
+                    method: method.word(),
+                    flows: flows
+                        .iter()
+                        .map(|flow| self.described.flows[flow.index()].id.as_str())
+                        .collect(),
                 })
                 .collect(),
             notes: self.notes(),
@@ -84,6 +101,7 @@ impl Shown<'_> {
             format!("{} does not apply: {}", method.word(), self.reason(reason))
         }));
         lines.extend(self.notes());
+        lines.extend(self.cut_short());
         lines.push(format!(
             "{} flows over {} servers in {:.1?}",
             self.network.flows().len(),
@@ -91,6 +109,29 @@ impl Shown<'_> {
             self.found.elapsed
         ));
         lines.join("\n") + "\n"
+    }
+
+    /// Returns a sentence for each method that did not finish all flows.
+    fn cut_short(&self) -> impl Iterator<Item = String> {
+        self.found.cut_short.iter().map(|(method, flows)| {
+            let named = flows.iter().take(MOST_NAMED);
+            let named = named.map(|flow| self.described.flows[flow.index()].id.as_str());
+            let named: Vec<_> = named.collect();
+            let more = if flows.len() > MOST_NAMED {
+                ", …"
+            } else {
+                ""
+            };
+            format!(
+                "{} did not finish {} of {} flows within {}: {}{more}. They have the best that was \
+                 found; --budget gives more time.",
+                method.word(),
+                flows.len(),
+                self.network.flows().len(),
+                self.budget,
+                named.join(", "),
+            )
+        })
     }
 
     fn flow(&self, flow: FlowId, bound: &FlowBound) -> Flow<'_> {
@@ -124,7 +165,8 @@ impl Shown<'_> {
     fn notes(&self) -> Vec<String> {
         let of_methods = self.found.notes.iter();
         let of_methods = of_methods.map(|(method, note)| format!("{}: {note}", method.word()));
-        self.assumed.iter().cloned().chain(of_methods).collect()
+        let read = self.described.warnings.iter().chain(&self.assumed);
+        read.cloned().chain(of_methods).collect()
     }
 
     /// Returns why a method does not apply, with the names of the file.
@@ -164,6 +206,8 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_applicable: Vec<Refused>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    cut_short: Vec<CutShort<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     elapsed_ns: u64,
 }
@@ -182,6 +226,12 @@ struct Hop<'a> {
     server: &'a str,
     delay_s: Box<RawValue>,
     backlog_bit: Box<RawValue>,
+}
+
+#[derive(Serialize)]
+struct CutShort<'a> {
+    method: &'static str,
+    flows: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
