@@ -54,6 +54,9 @@ pub struct Refused {
     pub level: Option<Level>,
     /// What would not hold.
     pub constraint: Constraint,
+    /// What the controller's own probes break there already, if that is why there is no
+    /// budget.
+    pub probes_break: Option<Constraint>,
     /// What would have been admitted.
     pub fits: Fits,
     /// What was asked for.
@@ -80,6 +83,8 @@ pub struct Reservations {
     modal: Option<Modal>,
     pub(crate) places: Vec<Place>,
     stages: BTreeMap<Place, StageId>,
+    /// The ports at which nothing is promised, as probes alone break this there.
+    crowded: BTreeMap<Place, Constraint>,
     links: Vec<LinkEnds>,
     failures: BTreeMap<LinkEnds, FailureId>,
 }
@@ -97,6 +102,7 @@ impl Reservations {
             modal: Modal::new(config.modes.as_ref()),
             places: Vec::new(),
             stages: BTreeMap::new(),
+            crowded: BTreeMap::new(),
             links: Vec::new(),
             failures: BTreeMap::new(),
         };
@@ -206,8 +212,14 @@ impl Reservations {
     }
 
     fn refused(&self, refusal: calculus::admission::Refusal, asked: Request) -> Refused {
+        let place = refusal.stage.map(|stage| self.places[stage.0 as usize]);
+        let crowded = place.and_then(|place| self.crowded.get(&place).copied());
         Refused {
-            place: refusal.stage.map(|stage| self.places[stage.0 as usize]),
+            place,
+            probes_break: match refusal.constraint {
+                Constraint::NoBudget { .. } => crowded,
+                _ => None,
+            },
             after: refusal
                 .failure
                 .map(|failure| self.links[failure.0 as usize]),
@@ -381,8 +393,13 @@ impl Reservations {
         let stage = port_stage(&parameters);
         let mut alone = self.alone(stage.clone());
         let probe = self.work.probe(&parameters);
-        let fits = |probe: &Request| alone.admit(on_one_stage(probe, StageId(0))).is_ok();
-        let has_room = probe.as_ref().is_none_or(fits);
+        let breaks = |probe: &Request| {
+            let refused = alone.admit(on_one_stage(probe, StageId(0))).err();
+            refused.map(|refusal| refusal.constraint)
+        };
+        let broken = probe.as_ref().and_then(breaks);
+        self.crowded.extend(broken.map(|broken| (place, broken)));
+        let has_room = broken.is_none();
         let mut stage = match has_room {
             true => alone.stages()[0].clone(),
             false => stage,

@@ -132,6 +132,9 @@ pub struct Shortage {
     pub level: Option<String>,
     /// What would not hold.
     pub constraint: Constraint,
+    /// What the controller's own probes break there already, if that is why nothing can
+    /// be promised.
+    pub probes_break: Option<Constraint>,
     /// The rate that was asked for.
     pub rate: BitRate,
     /// What would have been admitted instead.
@@ -168,6 +171,10 @@ impl fmt::Display for Shortage {
                 f,
                 "can promise nothing: probes and traffic without promise alone may exceed its \
                  processor or its buffer"
+            )?,
+            Constraint::NoBudget { .. } if let Some(broken) = &self.probes_break => write!(
+                f,
+                "can promise nothing: with the controller's probes alone, {broken}"
             )?,
             other if self.place.is_some() => write!(f, "cannot take it: {other}")?,
             other => write!(f, "{other}")?,
@@ -208,6 +215,7 @@ mod tests {
             rate: BitRate::from_mbps(1),
             fits: Fits::default(),
             alone: None,
+            probes_break: None,
             asked: Request {
                 class: 7,
                 rate: BitRate::from_mbps(1),

@@ -78,7 +78,10 @@ pub enum Constraint {
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// The class has no budget at this port.
-    #[error("class {class} has no delay budget here")]
+    #[error(
+        "class {class} has no delay budget here: none is given, or none was found that admits \
+         its flows beside the others"
+    )]
     NoBudget {
         /// The class.
         class: u8,

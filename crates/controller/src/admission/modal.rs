@@ -351,6 +351,7 @@ impl Reservations {
                 after: None,
                 level: None,
                 constraint: Constraint::UnboundedChange,
+                probes_break: None,
                 fits: Fits::default(),
                 asked: self.request(requirement, source, ways),
             })),
@@ -397,6 +398,7 @@ impl Reservations {
                 after: None,
                 level: Some(clash.level).filter(|level| *level > Level::LOWEST),
                 constraint: clash.constraint,
+                probes_break: None,
                 fits: Fits::default(),
                 asked,
             })

@@ -573,6 +573,7 @@ impl Controller {
             after: refused.after.map(|link| self.name_of_link(link)),
             level: refused.level.map(|level| self.modes.name_of(level)),
             constraint: refused.constraint,
+            probes_break: refused.probes_break,
             rate: requirement.traffic.rate,
             fits: refused.fits,
             asked: refused.asked,

@@ -1,7 +1,7 @@
 //! Budgets that follow the flows: whatever can be proven is promised, guarantees move
 //! below deadlines, and no switch hears of it.
 
-use calculus::admission::Spare;
+use calculus::admission::{Room, Spare};
 use controller::northbound::{Decision, FlowSummary, Protection, Traffic};
 use controller::refusal::Refusal;
 use controller::{Event, Reply, Request, Requirement};
@@ -39,6 +39,30 @@ fn what_fixed_budgets_refuse_is_promised_and_other_guarantees_move_below_deadlin
             "s{switch}: {before:?}, {after:?}"
         );
     }
+}
+
+/// Where a queue is too short for the probes, that is why, and not the want of a budget.
+#[test]
+fn a_queue_that_is_too_short_for_probes_is_named_with_its_length() {
+    let mut network = Network::with(3, &LINE, |config| {
+        *config = following(3, &LINE);
+        for switch in config.switches.values_mut() {
+            for port in switch.ports.values_mut() {
+                port.buffers = [Some(Room::Frames(1)); 8];
+            }
+        }
+    });
+    network.connect_all();
+
+    let refused = network.admit(wanted("message", 1, 20_000));
+
+    let refused = refused.unwrap_err().to_string();
+
+    assert!(
+        refused.contains("can promise nothing: with the controller's probes alone"),
+        "{refused}"
+    );
+    assert!(refused.contains("its queue holds 1"), "{refused}");
 }
 
 #[test]

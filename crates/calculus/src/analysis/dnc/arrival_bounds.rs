@@ -37,8 +37,10 @@
 //!
 //! # Differs from the DNC
 //!
-//! For arbitrary multiplexing, the DNC counts the flow of interest off the path
-//! at the servers of the path itself, but not everywhere in the recursion.
+//! With FIFO servers the DNC leaves the flow of interest out in some of its own
+//! tests, where nobody has shown that this holds. For arbitrary multiplexing, it
+//! counts the flow of interest off the path at the servers of the path itself,
+//! but not everywhere in the recursion.
 //! Where a group of flows comes together on the path, and some of them had met
 //! the flow of interest before and left it, its result can be too small.
 
