@@ -43,6 +43,16 @@ fn reservation_fits(
 ) -> Result<(), Breach> {
     let load = &loads[reservation.stage.index()];
     if reservation.failure.is_none() {
+        let always = Case {
+            stage: reservation.stage,
+            stages,
+            load,
+            failure: None,
+            more: &[*reservation],
+        };
+        if always.has_room_always() {
+            return Ok(());
+        }
         // Where something takes its place it does not count, and that is checked itself.
         let cases = load.cases();
         let mut cases = cases.filter(|failure| !plan.replaces(reservation.stage, *failure));

@@ -66,6 +66,25 @@ impl Load {
         }
     }
 
+    /// Raises what is less than in another load.
+    fn raise_to(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Processing(frames), Self::Processing(other)) => {
+                frames.rate_per_second = frames.rate_per_second.max(other.rate_per_second);
+                frames.burst = frames.burst.max(other.burst);
+            }
+            (Self::Port(classes), Self::Port(other)) => {
+                for (load, other) in classes.iter_mut().zip(other) {
+                    load.traffic = load.traffic.max(other.traffic);
+                    load.largest_frame = load.largest_frame.max(other.largest_frame);
+                }
+            }
+            (Self::Processing(_), Self::Port(_)) | (Self::Port(_), Self::Processing(_)) => {
+                kinds_differ()
+            }
+        }
+    }
+
     /// Adds what comes on top under a failure.
     fn add_load(&mut self, more: &Self) {
         match (self, more) {
@@ -84,11 +103,16 @@ impl Load {
 }
 
 /// Everything that is reserved at one stage.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct StageLoad {
     base: Load,
     /// What comes on top under a failure, in the order of the failures.
     failures: Vec<(FailureId, Load)>,
+    /// What no failure is beyond: never less than what comes on top under any, and more
+    /// for a while after something was taken back.
+    ceiling: Load,
+    /// How often something was taken back since the ceiling was computed.
+    lowered: usize,
     /// How many flows have a frame of this size as their largest.
     sizes: BTreeMap<(Option<FailureId>, u8, DataSize), u32>,
     /// The same, by where it comes from.
@@ -97,11 +121,26 @@ pub(super) struct StageLoad {
     unpromised: FrameBucket,
 }
 
+/// How high the ceiling is says nothing of what is reserved.
+impl PartialEq for StageLoad {
+    fn eq(&self, other: &Self) -> bool {
+        let reserved = |it: &Self| (it.base.clone(), it.unpromised);
+        reserved(self) == reserved(other)
+            && self.failures == other.failures
+            && self.sizes == other.sizes
+            && self.sides == other.sides
+    }
+}
+
+impl Eq for StageLoad {}
+
 impl StageLoad {
     pub(super) fn nothing(stage: &Stage) -> Self {
         Self {
             base: Load::nothing(stage),
             failures: Vec::new(),
+            ceiling: Load::nothing(stage),
+            lowered: 0,
             sizes: BTreeMap::new(),
             sides: Sides::default(),
             unpromised: FrameBucket::default(),
@@ -119,6 +158,21 @@ impl StageLoad {
     pub(super) fn parts(&self, failure: Option<FailureId>) -> (&Load, Option<&Load>) {
         let at = failure.and_then(|failure| self.find(failure).ok());
         (&self.base, at.map(|at| &self.failures[at].1))
+    }
+
+    /// Returns what is always reserved, and at least what comes on top under any failure.
+    pub(super) fn worst(&self) -> (&Load, Option<&Load>) {
+        (&self.base, Some(&self.ceiling))
+    }
+
+    /// Returns whether no failure is beyond the ceiling.
+    #[cfg(test)]
+    pub(super) fn ceiling_holds(&self) -> bool {
+        let mut raised = self.ceiling.clone();
+        for (_, load) in &self.failures {
+            raised.raise_to(load);
+        }
+        raised == self.ceiling
     }
 
     /// Returns all that is reserved under `failure`, or while nothing is broken.
@@ -144,7 +198,13 @@ impl StageLoad {
 
     /// Adds a reservation.
     pub(super) fn reserve(&mut self, reservation: &Reservation, stage: &Stage) {
-        self.case_mut(reservation.failure, stage).add(reservation);
+        let case = self.case_mut(reservation.failure, stage);
+        case.add(reservation);
+        if let Some(failure) = reservation.failure
+            && let Ok(at) = self.find(failure)
+        {
+            self.ceiling.raise_to(&self.failures[at].1);
+        }
         self.sides.add(reservation);
         if reservation.is_whole() {
             *self.sizes.entry(size_key(reservation)).or_insert(0) += 1;
@@ -165,10 +225,30 @@ impl StageLoad {
             }
             (Load::Port(_), None) | (Load::Processing(_), _) => {}
         }
-        let sides = &self.sides;
+        if let Some(failure) = reservation.failure {
+            self.lower(failure, stage);
+        }
+    }
+
+    /// Forgets a failure under which nothing comes on top any more, and computes the
+    /// ceiling anew when as much has been taken back as there are failures: so that
+    /// costs no more than what was taken back.
+    fn lower(&mut self, failure: FailureId, stage: &Stage) {
         // Where only frames are more, there is something all the same.
-        self.failures
-            .retain(|(failure, load)| !load.is_nothing() || sides.have(*failure));
+        if let Ok(at) = self.find(failure)
+            && self.failures[at].1.is_nothing()
+            && !self.sides.have(failure)
+        {
+            self.failures.remove(at);
+        }
+        self.lowered += 1;
+        if self.lowered > self.failures.len() {
+            self.lowered = 0;
+            self.ceiling = Load::nothing(stage);
+            for (_, load) in &self.failures {
+                self.ceiling.raise_to(load);
+            }
+        }
     }
 
     /// Adds work for which nothing is promised.

@@ -29,7 +29,15 @@ const ROUNDED_BACKLOG: u64 = 3;
 impl Case<'_> {
     /// Returns whether the stage surely keeps all its budgets.
     pub(super) fn has_room(&self) -> bool {
-        let (base, extra) = self.load.parts(self.failure);
+        self.has_room_beside(self.load.parts(self.failure))
+    }
+
+    /// Returns whether the stage surely keeps all its budgets whatever is broken.
+    pub(super) fn has_room_always(&self) -> bool {
+        self.has_room_beside(self.load.worst())
+    }
+
+    fn has_room_beside(&self, (base, extra): (&Load, Option<&Load>)) -> bool {
         match (&self.stages[self.stage.index()], base) {
             (
                 Stage::Processing {

@@ -37,6 +37,16 @@ impl TokenBucket {
         Self { rate_bps: 0, burst }
     }
 
+    /// Returns a bucket that neither of two is beyond: the higher rate with the larger
+    /// burst.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            rate_bps: self.rate_bps.max(other.rate_bps),
+            burst: self.burst.max(other.burst),
+        }
+    }
+
     /// Returns the rate, which may be zero.
     #[must_use]
     pub const fn rate_bps(self) -> u64 {

@@ -42,6 +42,7 @@ proptest! {
                 fixed.admit(request.clone()).unwrap();
             }
             prop_assert_eq!(&ledger.loads, &recounted(&ledger));
+            prop_assert!(ledger.loads.iter().all(StageLoad::ceiling_holds));
         }
     }
 
