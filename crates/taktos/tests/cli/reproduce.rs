@@ -148,7 +148,7 @@ fn changes_of_mode_are_measured_with_real_frames() {
         row.and_then(|row| row["taktos"].as_f64())
             .unwrap_or_else(|| panic!("{quantity}: {rows:?}"))
     };
-    let by_controller = value("Std-SDN: arrangement and update, mean");
+    let by_controller = value("Std-SDN: until it has changed, mean");
     let by_switch = value("the same switch with modes: until it has changed, mean");
     assert!(
         by_switch < by_controller,
