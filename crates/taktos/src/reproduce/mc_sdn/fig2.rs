@@ -53,7 +53,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
     }
     outcome
         .pictures
-        .push(distribution("fig2", &standard, &taktos));
+        .push(distribution("fig2", &standard, &taktos, Seen::mode_change));
     outcome.remarks.push(
         "Reaction and update of the controller are drawn from the mean and the deviation that the \
          paper prints; out-of-mode frames are those of two flows of 490 kB every 100 ms (section \
@@ -98,9 +98,12 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
         let broken = format!("{missed} changes of mode did not come to their end");
         outcome.broken.push(broken);
     }
-    outcome
-        .pictures
-        .push(distribution("fig2-lab", &standard, &taktos));
+    outcome.pictures.push(distribution(
+        "fig2-lab",
+        &standard,
+        &taktos,
+        lab::until_changed,
+    ));
     outcome.remarks.push(
         "Where the kernel forwards, frames of the flows that are given up leave its queues after \
          either kind of change, behind the flow that matters, whose queue they never enter: how \
@@ -179,10 +182,15 @@ fn after_change(seen: &Seen) -> Option<Duration> {
 }
 
 /// How many of a hundred changes are done after how long.
-fn distribution(name: &str, standard: &[&Seen], taktos: &[&Seen]) -> Picture {
+fn distribution(
+    name: &str,
+    standard: &[&Seen],
+    taktos: &[&Seen],
+    took: fn(&Seen) -> Option<Duration>,
+) -> Picture {
     let percents: Vec<usize> = (0..=20).map(|step| step * 5).collect();
     let curve = |label: &str, seen: &[&Seen]| {
-        let mut sorted = times(seen, Seen::mode_change);
+        let mut sorted = times(seen, took);
         sorted.sort_by(f64::total_cmp);
         let last = sorted.len().saturating_sub(1);
         let at = |percent: &usize| sorted.get(last * percent / 100).copied().unwrap_or(0.0);
