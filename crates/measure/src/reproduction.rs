@@ -188,7 +188,12 @@ impl Reproduction {
             .filter(|row| row.agrees().is_some())
             .collect();
         if compared.is_empty() {
-            return "The paper prints no figure to compare with.".to_owned();
+            return match self.rows.iter().filter(|row| row.paper.is_some()).count() {
+                0 => "The paper prints no figure to compare with.".to_owned(),
+                printed => {
+                    format!("None of {printed} figures that the paper prints was seen here.")
+                }
+            };
         }
         let agree = compared
             .iter()
