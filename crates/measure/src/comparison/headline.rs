@@ -161,6 +161,15 @@ fn better_at(
         let key = |factor: &Option<f64>| factor.unwrap_or(f64::INFINITY);
         key(two).total_cmp(&key(one))
     });
+    // Of the quantiles and techniques of one quantity, the one with the largest difference
+    // stands for all.
+    let mut stems = Vec::new();
+    found.retain(|(_, it)| {
+        let stem = (it.method, it.name.split(", ").next());
+        let is_new = !stems.contains(&stem);
+        stems.extend(is_new.then_some(stem));
+        is_new
+    });
     let named = found.iter().take(MOST_NAMED).map(|(factor, it)| {
         let name = it.name.trim_end_matches(MEDIAN);
         let name = format!("{} ({})", name, it.method);
@@ -174,7 +183,7 @@ fn better_at(
         named.push(format!("{} more", found.len() - MOST_NAMED));
     }
     Some(format!(
-        "{own} is better than {other} at {}.",
-        named.join(", ")
+        "{own} is better than {other} at: {}.",
+        named.join("; ")
     ))
 }

@@ -7,11 +7,12 @@ use crate::report::html::svg::{circle, count, drawing, label, line, tip};
 
 /// The most effects that are drawn, those of what matters first.
 const MOST: usize = 30;
-const WIDTH: f64 = 900.0;
-const ROW: f64 = 24.0;
+const WIDTH: f64 = 700.0;
+/// A row has a name above its mark, so that narrow pages show both.
+const ROW: f64 = 38.0;
 const TOP: f64 = 40.0;
-const LEFT: f64 = 430.0;
-const RIGHT: f64 = 20.0;
+const LEFT: f64 = 12.0;
+const RIGHT: f64 = 12.0;
 /// The axis goes this far to each side at least, in powers of ten.
 const LEAST_DECADES: f64 = 0.5;
 /// And no farther.
@@ -89,7 +90,7 @@ impl Axis {
     }
 
     fn row(&self, place: usize, row: &Row) -> Element {
-        let y = TOP + ROW * (count(place) + 0.5);
+        let y = TOP + ROW * (count(place) + 0.68);
         let setting = setting_text(&row.setting);
         let name = match setting.is_empty() {
             true => row.quantity.clone(),
@@ -102,7 +103,7 @@ impl Axis {
         };
         let mut drawn = Element::new("g")
             .class(class)
-            .child(label((LEFT - 12.0, y + 4.0), shortened(&name)).class("end"));
+            .child(label((0.0, y - 11.0), shortened(&name)).class("axis"));
         if let Some(effect) = row.effect {
             let (low, high) = effect.bounds.unwrap_or((effect.ratio, effect.ratio));
             drawn = drawn
@@ -114,9 +115,9 @@ impl Axis {
     }
 }
 
-/// Returns a name that fits beside the axis.
+/// Returns a name that fits above its mark.
 fn shortened(name: &str) -> String {
-    const LONGEST: usize = 62;
+    const LONGEST: usize = 90;
     match name.chars().count() > LONGEST {
         true => name.chars().take(LONGEST - 1).chain(['…']).collect(),
         false => name.to_owned(),

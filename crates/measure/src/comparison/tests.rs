@@ -151,7 +151,7 @@ fn what_matters_stands_first_and_what_is_worse_is_said() {
         "{said:#?}"
     );
     let worse =
-        "Open vSwitch 3.1 is better than Taktos switch at throughput (latency) by 1.8 times";
+        "Open vSwitch 3.1 is better than Taktos switch at: throughput (latency) by 1.8 times";
     assert!(said.iter().any(|it| it.starts_with(worse)), "{said:#?}");
     assert!(
         text.lines()

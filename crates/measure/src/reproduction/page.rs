@@ -48,6 +48,14 @@ fn section(reproduction: &Reproduction) -> Element {
         .child(Element::new("ul").children(broken.chain(remarks)))
 }
 
+/// Returns a unit as pages spell it.
+fn unit(unit: &str) -> &str {
+    match unit {
+        "us" => "µs",
+        unit => unit,
+    }
+}
+
 fn table(rows: &[Row]) -> Element {
     let heads = ["quantity", "unit", "paper", "Taktos", "compared", "note"];
     let head = heads.into_iter().enumerate().map(|(column, text)| {
@@ -61,7 +69,7 @@ fn table(rows: &[Row]) -> Element {
         let paper = row.paper.map_or("–", |printed| printed.text());
         Element::new("tr")
             .child(Element::new("td").text(&row.quantity))
-            .child(Element::new("td").text(&row.unit))
+            .child(Element::new("td").text(unit(&row.unit)))
             .child(Element::new("td").class("number").text(paper))
             .child(Element::new("td").class("number").text(row.ours_as_text()))
             .child(Element::new("td").text(row.comparison()))

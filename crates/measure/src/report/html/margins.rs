@@ -11,7 +11,12 @@ const ROWS_SHOWN: usize = 40;
 const WIDTH: f64 = 1080.0;
 const ROW: f64 = 27.0;
 const TOP: f64 = 26.0;
-const NAMES: f64 = 190.0;
+/// The column of names and kinds is between these widths, by the longest of them.
+const NAMES: (f64, f64) = (190.0, 340.0);
+/// What a letter of a name takes, and one of a kind.
+const LETTERS: (f64, f64) = (8.0, 6.6);
+/// The most letters of a name.
+const LONGEST_NAME: usize = 28;
 /// The columns of numbers, and where the first of them ends.
 const NUMBERS: f64 = 316.0;
 const FIRST_NUMBER: f64 = WIDTH - 146.0;
@@ -49,13 +54,32 @@ fn scale(flows: &[&FlowReport]) -> LogScale {
     let deadlines = flows.iter().filter_map(|flow| flow.deadline_ns);
     let maxima = flows.iter().filter_map(|flow| flow.latency_ns);
     let high = deadlines.chain(maxima.map(|latency| latency.max)).max();
-    let width = WIDTH - NAMES - NUMBERS;
+    let names = names(flows);
+    let width = WIDTH - names - NUMBERS;
     LogScale::new(
         low.unwrap_or(1_000),
         high.unwrap_or(1_000_000),
-        NAMES,
+        names,
         width,
     )
+}
+
+/// Returns how wide the column of names and kinds is.
+fn names(flows: &[&FlowReport]) -> f64 {
+    let of = |length: fn(&FlowReport) -> usize| {
+        count(flows.iter().map(|flow| length(flow)).max().unwrap_or(0))
+    };
+    let name = of(|flow| flow.facts.name.chars().count().min(LONGEST_NAME));
+    let kind = of(|flow| flow.facts.kind.label().chars().count());
+    (48.0 + LETTERS.0 * name + LETTERS.1 * kind).clamp(NAMES.0, NAMES.1)
+}
+
+/// Returns a name that fits into its column.
+fn shortened(name: &str) -> String {
+    match name.chars().count() > LONGEST_NAME {
+        true => name.chars().take(LONGEST_NAME - 1).chain(['…']).collect(),
+        false => name.to_owned(),
+    }
 }
 
 fn legend() -> Element {
@@ -105,8 +129,10 @@ fn row(flow: &FlowReport, index: usize, top: f64, scale: &LogScale) -> Element {
         .child(tip(sentence(flow)))
         .child(rectangle((0.0, top), WIDTH, ROW).class("hit"))
         .child(symbol(flow, (12.0, middle)))
-        .child(label((26.0, middle + 4.5), &flow.facts.name).class("name"))
-        .child(label((NAMES - 12.0, middle + 4.5), flow.facts.kind.label()).class("kind end"));
+        .child(label((26.0, middle + 4.5), shortened(&flow.facts.name)).class("name"))
+        .child(
+            label((scale.left() - 12.0, middle + 4.5), flow.facts.kind.label()).class("kind end"),
+        );
     if let Some(latency) = flow.latency_ns {
         let highest = flow.highest_ns.unwrap_or(latency.max);
         let (from, to, beyond) = (scale.x(latency.p50), scale.x(highest), scale.x(latency.max));

@@ -104,6 +104,10 @@ impl LogScale {
         }
     }
 
+    pub(crate) fn left(&self) -> f64 {
+        self.left
+    }
+
     pub(crate) fn x(&self, ns: u64) -> f64 {
         let share = (log10(ns) - self.low) / self.decades;
         self.left + self.width * share.clamp(0.0, 1.0)

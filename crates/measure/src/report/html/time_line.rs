@@ -9,7 +9,7 @@ use super::quantity::time;
 use super::svg::{count, cross, drawing, label, line, polygon, polyline, real, rectangle, tip};
 
 const WIDTH: f64 = 1080.0;
-const LEFT: f64 = 58.0;
+const LEFT: f64 = 96.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 46.0;
 const PLOT: f64 = 210.0;

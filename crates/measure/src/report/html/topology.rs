@@ -19,6 +19,8 @@ const MOST_SCALE: f64 = 160.0;
 const MOST_STRETCH: f64 = 1.7;
 /// More hosts than this are drawn without their names.
 const HOSTS_NAMED: usize = 40;
+/// The same of switches.
+const SWITCHES_NAMED: usize = 60;
 
 type Places<'a> = BTreeMap<&'a str, (f64, f64)>;
 
@@ -37,17 +39,22 @@ pub(super) fn section(report: &Report) -> Option<Element> {
             .filter_map(|link| draw_link(report, link, &places)),
     );
     svg = svg.children(routes(report, &places));
-    let hosts = topology
-        .nodes
-        .iter()
-        .filter(|node| node.kind == NodeKind::Host);
-    let named = hosts.count() <= HOSTS_NAMED;
-    svg = svg.children(
-        topology
-            .nodes
-            .iter()
-            .filter_map(|node| draw_node(report, node, named, &places)),
-    );
+    let count_of = |kind| {
+        let nodes = topology.nodes.iter();
+        nodes.filter(|node| node.kind == kind).count()
+    };
+    let are_named = |kind| match kind {
+        NodeKind::Host => count_of(kind) <= HOSTS_NAMED,
+        NodeKind::Switch => count_of(kind) <= SWITCHES_NAMED,
+    };
+    let [hosts, switches] = [NodeKind::Host, NodeKind::Switch].map(are_named);
+    svg = svg.children(topology.nodes.iter().filter_map(|node| {
+        let named = match node.kind {
+            NodeKind::Host => hosts,
+            NodeKind::Switch => switches,
+        };
+        draw_node(report, node, named, &places)
+    }));
     Some(
         Element::new("section")
             .with("id", "network")
@@ -140,6 +147,10 @@ fn draw_node(
 ) -> Option<Element> {
     let (x, y) = *places.get(node.name.as_str())?;
     Some(match node.kind {
+        NodeKind::Switch if !named => Element::new("g")
+            .class("switch")
+            .child(tip(&node.name))
+            .child(rectangle((x - 5.0, y - 5.0), 10.0, 10.0).with("rx", 2)),
         NodeKind::Switch => {
             let width = 22.0 + 8.0 * count(node.name.chars().count());
             Element::new("g")

@@ -100,3 +100,39 @@ pub(super) fn names(plane: &Plane, places: &[String]) -> Vec<Element> {
     };
     shown.map(name).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// However many places there are and however long their names: what is written
+        /// does not run into its neighbour, and the first place has its name.
+        #[test]
+        fn names_do_not_run_into_each_other(
+            lengths in prop::collection::vec(1_usize..40, 1..120),
+        ) {
+            const WIDEST_LETTER: f64 = 6.6;
+            let plane = Plane::of([1.0].into_iter(), 16.0);
+            let places: Vec<_> = lengths.iter().map(|length| "m".repeat(*length)).collect();
+
+            let shown = names(&plane, &places);
+
+            let number = |text: &str, name: &str| -> f64 {
+                let from = text.split(&format!("{name}=\"")).nth(1).unwrap();
+                from.split('"').next().unwrap().parse().unwrap()
+            };
+            let mut end = f64::NEG_INFINITY;
+            for element in &shown {
+                let text = element.to_string();
+                let half = count(text.matches('m').count() - 1) * WIDEST_LETTER / 2.0;
+                let x = number(&text, " x");
+                prop_assert!(shown.len() == 1 || x - half >= end, "{}", text);
+                end = x + half;
+            }
+            prop_assert!(!shown.is_empty());
+        }
+    }
+}
