@@ -167,13 +167,15 @@ impl Difference {
             (false, true) => "longer",
             (false, false) => "higher",
         };
+        format!("{} {direction}", self.magnitude())
+    }
+
+    /// Returns how large it is, whichever way it goes.
+    fn magnitude(self) -> String {
         let factor = self.factor();
         match factor >= TOLD_AS_FACTOR {
-            true => format!("{} times {direction}", significant(factor, 2)),
-            false => {
-                let percent = (self.0 - 1.0).abs() * 100.0;
-                format!("{} % {direction}", significant(percent, 2))
-            }
+            true => format!("{} times", significant(factor, 2)),
+            false => format!("{} %", significant((self.0 - 1.0).abs() * 100.0, 2)),
         }
     }
 }
@@ -212,24 +214,23 @@ impl Reproduction {
         ] {
             let these = differ().filter(|row| row.is_time() == is_time);
             let these = these.filter_map(|row| row.difference());
-            let factors = these
-                .filter(|it| (it.0 < 1.0) == is_less)
-                .map(Difference::factor);
-            let mut factors: Vec<_> = factors.collect();
-            factors.sort_by(f64::total_cmp);
-            let [Some(least), Some(most)] = [factors.first(), factors.last()] else {
+            let mut these: Vec<_> = these.filter(|it| (it.0 < 1.0) == is_less).collect();
+            these.sort_by(|one, other| one.factor().total_cmp(&other.factor()));
+            let [Some(least), Some(most)] = [these.first(), these.last()] else {
                 continue;
             };
-            let [least, most] = [*least, *most].map(|it| significant(it, 2));
+            let [least, most] = [least, most].map(|it| it.magnitude());
             let by = match least == most {
                 true => most,
                 false => format!("{least} to {most}"),
             };
-            parts.push(format!("{} are {direction}, {by} times", factors.len()));
+            let are = if these.len() == 1 { "is" } else { "are" };
+            parts.push(format!("{} {are} {direction}, by {by}", these.len()));
         }
         let untold = differ().filter(|row| row.difference().is_none()).count();
         if untold > 0 {
-            parts.push(format!("{untold} differ from zero or in sign"));
+            let differ = if untold == 1 { "differs" } else { "differ" };
+            parts.push(format!("{untold} {differ} from zero or in sign"));
         }
         parts.join("; ") + "."
     }

@@ -1,7 +1,7 @@
 //! Experiments for people, in one page that needs nothing else.
 
 use super::{Picture, Reproduction, Row};
-use crate::report::html::{self, markup::Element};
+use crate::report::html::{self, markup::Element, quantity::spelled};
 
 /// Returns all experiments of one call as a page.
 #[must_use]
@@ -34,7 +34,7 @@ fn section(reproduction: &Reproduction) -> Element {
     let remarks = reproduction
         .remarks
         .iter()
-        .map(|remark| Element::new("li").text(remark));
+        .map(|remark| Element::new("li").text(spelled(remark)));
     let broken = reproduction.broken.iter();
     let broken = broken.map(|it| Element::new("li").text(format!("BROKEN: {it}")));
     let pictures = reproduction.pictures.iter().map(Picture::on_page);
@@ -68,12 +68,12 @@ fn table(rows: &[Row]) -> Element {
     let lines = rows.iter().map(|row| {
         let paper = row.paper.map_or("–", |printed| printed.text());
         Element::new("tr")
-            .child(Element::new("td").text(&row.quantity))
+            .child(Element::new("td").text(spelled(&row.quantity)))
             .child(Element::new("td").text(unit(&row.unit)))
             .child(Element::new("td").class("number").text(paper))
             .child(Element::new("td").class("number").text(row.ours_as_text()))
             .child(Element::new("td").text(row.comparison()))
-            .child(Element::new("td").text(&row.note))
+            .child(Element::new("td").text(spelled(&row.note)))
     });
     let table = Element::new("table")
         .child(Element::new("thead").child(Element::new("tr").children(head)))

@@ -68,9 +68,9 @@ fn how_far_a_figure_is_off_is_said_and_not_only_that_it_is() {
     assert_eq!(words, expected);
     assert_eq!(
         one.agreement(),
-        "1 of 6 figures that the paper prints agree to half of their last digit; 2 are shorter, \
-         6.3 to 40 times; 1 are longer, 26 times; 1 are lower, 1.1 times; 1 differ from zero or in \
-         sign."
+        "1 of 6 figures that the paper prints agree to half of their last digit; 2 are shorter, by \
+         6.3 times to 40 times; 1 is longer, by 26 times; 1 is lower, by 7.0 %; 1 differs from zero \
+         or in sign."
     );
 }
 
