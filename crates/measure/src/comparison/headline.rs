@@ -78,15 +78,18 @@ impl Quantity<'_> {
         Some((logarithms.iter().sum::<f64>() / f64::from(count)).exp())
     }
 
-    /// Returns who is better at some settings and worse at none.
+    /// Returns who is better at most settings and worse at none.
     fn verdict(&self) -> Verdict {
-        let has = |wanted: Verdict| self.rows.iter().any(|row| row.verdict == wanted);
-        match (has(Verdict::First), has(Verdict::Second)) {
-            (true, false) => Verdict::First,
-            (false, true) => Verdict::Second,
-            (true, true) => Verdict::Open,
-            (false, false) if has(Verdict::Alike) => Verdict::Alike,
-            (false, false) => Verdict::Open,
+        let count = |wanted: Verdict| {
+            let rows = self.rows.iter();
+            rows.filter(|row| row.verdict == wanted).count()
+        };
+        let is_most = |count: usize| count * 2 > self.rows.len();
+        match (count(Verdict::First), count(Verdict::Second)) {
+            (first, 0) if is_most(first) => Verdict::First,
+            (0, second) if is_most(second) => Verdict::Second,
+            (0, 0) if is_most(count(Verdict::Alike)) => Verdict::Alike,
+            _ => Verdict::Open,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::report::html::svg::{circle, count, drawing, label, line, tip};
 
 /// The most effects that are drawn, those of what matters first.
 const MOST: usize = 30;
-const WIDTH: f64 = 700.0;
+const WIDTH: f64 = 440.0;
 /// A row has a name above its mark, so that narrow pages show both.
 const ROW: f64 = 38.0;
 const TOP: f64 = 40.0;
@@ -117,7 +117,7 @@ impl Axis {
 
 /// Returns a name that fits above its mark.
 fn shortened(name: &str) -> String {
-    const LONGEST: usize = 90;
+    const LONGEST: usize = 64;
     match name.chars().count() > LONGEST {
         true => name.chars().take(LONGEST - 1).chain(['…']).collect(),
         false => name.to_owned(),

@@ -169,6 +169,40 @@ fn what_matters_stands_first_and_what_is_worse_is_said() {
     );
 }
 
+/// One setting of three is no claim for the device.
+#[test]
+fn what_shows_at_few_settings_is_no_headline() {
+    let made = |device: &str, us: [u64; 3]| {
+        [0, 1, 2].map(|round| {
+            let mut made = measurement(device, 1, 0);
+            let figures = us
+                .iter()
+                .zip(["1 ms", "2 ms", "4 ms"])
+                .map(|(us, interval)| Figure {
+                    quantity: "one-way latency".to_owned(),
+                    source: String::new(),
+                    setting: vec![("interval".to_owned(), interval.to_owned())],
+                    value: Value::Time(Duration::from_us(us + round)),
+                });
+            made.figures = figures.collect();
+            for figure in &mut made.figures {
+                figure.quantity = "one-way latency, median".to_owned();
+            }
+            made
+        })
+    };
+
+    let one = compare(
+        &made("slow", [100, 100, 100]),
+        &made("quick", [50, 100, 100]),
+    );
+    let all = compare(&made("slow", [100, 100, 100]), &made("quick", [50, 50, 50]));
+
+    let claims = |it: &Comparison| headline::headline(it)[0].starts_with("quick forwards in");
+    assert!(!claims(&one), "{:#?}", headline::headline(&one));
+    assert!(claims(&all), "{:#?}", headline::headline(&all));
+}
+
 #[test]
 fn an_effect_has_the_digits_that_its_bounds_support() {
     let with = |ratio, bounds| {
