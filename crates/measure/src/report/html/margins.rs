@@ -71,7 +71,7 @@ fn names(flows: &[&FlowReport]) -> f64 {
     };
     let name = of(|flow| flow.facts.name.chars().count().min(LONGEST_NAME));
     let kind = of(|flow| flow.facts.kind.label().chars().count());
-    (48.0 + LETTERS.0 * name + LETTERS.1 * kind).clamp(NAMES.0, NAMES.1)
+    (60.0 + LETTERS.0 * name + LETTERS.1 * kind).clamp(NAMES.0, NAMES.1)
 }
 
 /// Returns a name that fits into its column.
