@@ -13,6 +13,7 @@
 //! | `fixed_point` | finds the facts of a cycle |
 //! | `tree`     | chooses the servers that a program looks at |
 //! | `work`     | says how many that may be |
+//! | `dates`    | says at which times it looks at them |
 //! | `model`    | writes the program: dates, data between them, constraints |
 //! | `program`  | holds it, in the whole numbers of `scale` |
 //! | `simplex`  | searches its multipliers in floating point, and is not trusted |
@@ -33,6 +34,9 @@
 //!   by itself counts once.
 //! - Flows with the same way through a tree are one.
 //! - The delay of a server is itself the optimum of a program.
+//! - Where there is work for it, each date of a server has a start of service and
+//!   not the oldest alone: this is the exponential program that PLP makes
+//!   polynomial.
 //! - The optimum is not believed: its dual proves it, in whole numbers.
 //!
 //! # Left out
@@ -45,6 +49,7 @@
 
 mod claim;
 mod components;
+mod dates;
 mod facts;
 mod fixed_point;
 mod model;

@@ -11,6 +11,7 @@ use units::fine::{Data, Rate, Time};
 
 use crate::analysis::{Crossing, FlowId, ServerId};
 
+use super::dates::Starts;
 use super::facts::{ArcId, FactId, Facts, Map};
 use super::model::{Question, Unwritten, program};
 use super::program::Program;
@@ -19,10 +20,21 @@ use super::tree::Tree;
 use super::work::{self, Share};
 use crate::analysis::budget::Budget;
 
-/// How many servers of a path one program looks at, and how many servers in all if
-/// these are not more: the first that is no more work than allowed. The work grows
-/// with the sixth power of the path. Bursts lose little with the smaller ones.
-const SIZES: [(usize, usize); 6] = [(12, 6), (6, 6), (4, 4), (3, 3), (2, 2), (1, 1)];
+/// How many servers of a path one program looks at, how many servers in all if these
+/// are not more, and at which starts of service: the first that is no more work than
+/// allowed. With the oldest alone the work grows with the sixth power of the path.
+/// Bursts lose little with the smaller ones.
+const SIZES: [Size; 7] = [
+    (5, 5, Starts::All),
+    (12, 6, Starts::Oldest),
+    (6, 6, Starts::Oldest),
+    (4, 4, Starts::Oldest),
+    (3, 3, Starts::Oldest),
+    (2, 2, Starts::Oldest),
+    (1, 1, Starts::Oldest),
+];
+
+type Size = (usize, usize, Starts);
 
 /// A fact that has to be found.
 #[derive(Debug)]
@@ -262,12 +274,16 @@ pub(super) fn path_delay(
     Some(sum)
 }
 
-/// The sizes that make a difference for a path.
-fn sizes(path: &[ServerId]) -> impl Iterator<Item = (usize, usize)> {
+/// The sizes that make a difference for a path; all starts of service only where the
+/// path is not cut for it.
+fn sizes(path: &[ServerId]) -> impl Iterator<Item = Size> {
     let length = path.len();
     let mut before = None;
-    SIZES.into_iter().filter(move |(servers, all)| {
-        let now = Some((length.min(*servers), *all));
+    SIZES.into_iter().filter(move |(servers, all, starts)| {
+        if *starts == Starts::All && length > *servers {
+            return false;
+        }
+        let now = Some((length.min(*servers), *all, *starts));
         std::mem::replace(&mut before, now) != now
     })
 }
@@ -276,10 +292,11 @@ fn sizes(path: &[ServerId]) -> impl Iterator<Item = (usize, usize)> {
 fn path_program(
     map: &Map,
     path: &[ServerId],
-    (_, all): (usize, usize),
+    (_, all, starts): Size,
     most: (&Budget, u64),
 ) -> Result<Program, Unwritten> {
-    program(map, &Tree::around(map, path, all), Question::Delay, most)
+    let tree = Tree::around(map, path, all);
+    program(map, &tree, Question::Delay, starts, most)
 }
 
 /// The program for the burst of some flows behind a path that all have taken.
@@ -289,10 +306,10 @@ fn burst_program(
     flows: &[FlowId],
     most: (&Budget, u64),
 ) -> Option<Program> {
-    let mut written = sizes(path).map(|(servers, all)| {
+    let mut written = sizes(path).map(|(servers, all, starts)| {
         let path = &path[path.len().saturating_sub(servers)..];
         let tree = Tree::around(map, path, all);
-        program(map, &tree, Question::Burst(flows), most)
+        program(map, &tree, Question::Burst(flows), starts, most)
     });
     written.find_map(Result::ok)
 }

@@ -1,21 +1,22 @@
 //! From a tree of servers to a linear program, after PLP.
 //!
 //! Follow the last bit of an unlucky packet backwards. It leaves the root at
-//! time 0; all times are counted from there into the past. Each server of depth
-//! `m` has `m + 2` *dates*, `k = 0 ..= m + 1`:
+//! time 0; all times are counted from there into the past. Each server has *dates*
+//! (`dates`):
 //!
-//! - For each date `k <= m` of the server behind it (for the root: the time 0):
-//!   when did what leaves then arrive? First in, first out makes this the same
-//!   time for all flows.
-//! - For the last of those: since when has the server served at least what its
-//!   service curve says?
+//! - For each date of the server behind it (for the root: the time 0): when did what
+//!   leaves then arrive? First in, first out makes this the same time for all flows.
+//! - For some or all of those: since when has the server served at least what its
+//!   service curve says? With one of them a server has one date more than the one
+//!   behind it, as in PLP; with all it has twice as many, as in the exponential
+//!   program of panco, which bounds less where several flows part and join on the way.
 //!
-//! Time is a variable for each date: the delay at a server (`k <= m`), and the time
-//! since the start of service (`k = m + 1`). Flows that enter the tree at the
-//! same server, over the same arc, and leave it at the same are a *class*. Data
-//! is a variable for each class and pair of consecutive dates: how much of it
-//! arrived between them. By first in, first out these are the same at all
-//! servers that the class crosses, which is why there are so few.
+//! Time is a variable for each date: the delay at a server, or the time since the
+//! start of service. Flows that enter the tree at the same server, over the same arc,
+//! and leave it at the same are a *class*. Data is a variable for each class and each
+//! date but the newest: how much of it arrived since then, until the next newer date
+//! of its chain. By first in, first out these are the same at all servers that the
+//! class crosses, which is why there are so few.
 //!
 //! | constraint | says |
 //! |------------|------|
@@ -36,6 +37,7 @@ use units::fine::{Data, Rate};
 use crate::analysis::budget::Budget;
 use crate::analysis::{FlowId, RateLatency, ServerId};
 
+use super::dates::{Dates, Starts};
 use super::facts::{ArcId, Map};
 use super::program::{Program, Quantity, QuantityId, Terms};
 use super::scale::{ONE, Scale};
@@ -58,7 +60,7 @@ struct Class {
     way: Way,
     /// Who, and the hop where they enter.
     flows: Vec<(FlowId, u32)>,
-    /// The place of the variable of its first pair of dates.
+    /// The place of the variable of its second date.
     data: u32,
 }
 
@@ -88,12 +90,17 @@ struct Writer<'a> {
     tree: &'a Tree,
     question: Question<'a>,
     program: Program,
-    /// By node, the place of the variable of its date 0.
-    dates: Vec<u32>,
+    /// By node, its dates, and the place of the variable of the first.
+    dates: Vec<(Dates, u32)>,
+    starts: Starts,
     classes: Vec<Class>,
     terms: Terms,
     nothing: QuantityId,
 }
+
+/// The most steps of a budget for a program with all starts of service: one of five
+/// servers with some ten flows.
+const MOST_FOR_ALL_STARTS: u64 = 3_000_000;
 
 /// Why there is no program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +117,7 @@ pub(super) fn program(
     map: &Map,
     tree: &Tree,
     question: Question,
+    starts: Starts,
     (budget, most): (&Budget, u64),
 ) -> Result<Program, Unwritten> {
     let crossings = tree.nodes().iter();
@@ -135,11 +143,17 @@ pub(super) fn program(
         question,
         program,
         dates: Vec::new(),
+        starts,
         classes: Vec::new(),
         terms: Terms::default(),
         nothing,
     };
     writer.begin().ok_or(Unwritten::NoScale)?;
+    // All starts gain less than servers do where work is scarce.
+    let most = match starts {
+        Starts::All => (most / 8).min(MOST_FOR_ALL_STARTS),
+        Starts::Oldest => most,
+    };
     if work::steps(writer.program.variables()) > most {
         return Err(Unwritten::TooLarge);
     }
@@ -195,11 +209,13 @@ impl Writer<'_> {
         let scale = self.program.scale;
         let spare = scale.service(service.rate) - scale.arrivals(rate)?;
         self.program.node(at.parent, backlog, spare);
+        let behind = at.parent.map(|parent| &self.dates[parent].0);
+        let dates = Dates::before(behind, self.starts);
         let first = self.program.time(node);
-        self.dates.push(first);
-        for _ in 0..=at.depth {
+        for _ in 1..dates.len() {
             self.program.time(node);
         }
+        self.dates.push((dates, first));
         Some(())
     }
 
@@ -224,7 +240,7 @@ impl Writer<'_> {
             let flows: Vec<_> = run.iter().map(|it| (it.1, it.2)).collect();
             let (rate, burst) = self.bucket(flows.iter().copied(), false)?;
             let data = self.program.data(way.entry, rate, burst);
-            for _ in 0..self.tree.nodes()[way.entry].depth {
+            for _ in 2..self.dates[way.entry].0.len() {
                 self.program.data(way.entry, rate, burst);
             }
             self.classes.push(Class { way, flows, data });
@@ -288,13 +304,12 @@ impl Writer<'_> {
     fn age(&self, mut node: usize, mut date: usize) -> Vec<u32> {
         let mut variables = Vec::new();
         loop {
-            let at = self.tree.nodes()[node];
-            if date == at.depth + 1 {
+            if let Some(arrival) = self.dates[node].0.arrival_of(date) {
                 variables.push(self.date(node, date));
-                date -= 1;
+                date = arrival;
             }
             variables.push(self.date(node, date));
-            match at.parent {
+            match self.tree.nodes()[node].parent {
                 Some(parent) => node = parent,
                 None => return variables,
             }
@@ -302,27 +317,38 @@ impl Writer<'_> {
     }
 
     fn date(&self, node: usize, date: usize) -> u32 {
-        self.dates[node] + u32::try_from(date).expect("a date is no more than a server")
+        self.dates[node].1 + u32::try_from(date).expect("a program has few dates")
     }
 
-    /// The variables of what arrives of a class between two dates.
-    fn between(
-        &self,
-        class: usize,
-        later: usize,
-        earlier: usize,
-    ) -> impl Iterator<Item = u32> + use<> {
-        let first = self.classes[class].data;
-        let at = |date: usize| u32::try_from(date).expect("a date is no more than a server");
-        first + at(later)..first + at(earlier)
+    /// Adds what arrives of a class between two dates, times a coefficient.
+    fn add_between(&mut self, class: usize, (earlier, later): (usize, usize), coefficient: i64) {
+        let Class { way, data, .. } = self.classes[class];
+        let dates = &self.dates[way.entry].0;
+        let at = |date: usize| data + u32::try_from(date - 1).expect("a program has few dates");
+        self.terms
+            .add_all(dates.chain(earlier).map(at), coefficient);
+        self.terms.add_all(dates.chain(later).map(at), -coefficient);
     }
 
+    /// What is older is older, and of each class no less had arrived at what is newer.
     fn keep_order(&mut self, node: usize) {
-        for date in 0..self.tree.nodes()[node].depth {
-            let (later, earlier) = (self.age(node, date), self.age(node, date + 1));
+        for (older, newer) in self.dates[node].0.known().to_vec() {
+            if self.dates[node].0.arrival_of(older) == Some(newer) {
+                continue; // It is so by what the variables mean.
+            }
+            let (later, earlier) = (self.age(node, newer), self.age(node, older));
             self.terms.add_all(later, ONE);
             self.terms.add_all(earlier, -ONE);
             self.program.at_most(&mut self.terms, self.nothing);
+            if self.dates[node].0.follows(older, newer) {
+                continue;
+            }
+            for class in 0..self.classes.len() {
+                if self.classes[class].way.entry == node {
+                    self.add_between(class, (older, newer), -ONE);
+                    self.program.at_most(&mut self.terms, self.nothing);
+                }
+            }
         }
     }
 
@@ -334,32 +360,34 @@ impl Writer<'_> {
         let delay = self
             .program
             .quantity(Quantity::Delay(self.map.delay(at.server)));
-        for date in 0..=at.depth {
+        for date in 0..self.dates[node].0.arrivals() {
             self.terms.add(self.date(node, date), ONE);
             self.program.at_most(&mut self.terms, delay);
         }
     }
 
     fn serve(&mut self, node: usize) {
-        let at = self.tree.nodes()[node];
         let unsent = self.unsent(node);
         let map = self.map;
-        for service in &map.network.server(at.server).service {
+        let server = self.tree.nodes()[node].server;
+        for service in &map.network.server(server).service {
             let late = service.rate.most_in(service.latency);
             let Some(known) = late.and_then(|late| late.checked_add(unsent)) else {
                 continue; // So late that it helps nobody.
             };
             let right = self.program.quantity(Quantity::known(known));
             let rate = self.program.scale.service(service.rate);
-            self.terms.add(self.date(node, at.depth), rate);
-            self.terms.add(self.date(node, at.depth + 1), rate);
-            for class in 0..self.classes.len() {
-                if self.crosses(class, node) {
-                    let served = self.between(class, at.depth, at.depth + 1);
-                    self.terms.add_all(served, -ONE);
+            let starts: Vec<_> = self.dates[node].0.starts().collect();
+            for (start, arrival) in starts {
+                self.terms.add(self.date(node, arrival), rate);
+                self.terms.add(self.date(node, start), rate);
+                for class in 0..self.classes.len() {
+                    if self.crosses(class, node) {
+                        self.add_between(class, (start, arrival), -ONE);
+                    }
                 }
+                self.program.at_most(&mut self.terms, right);
             }
-            self.program.at_most(&mut self.terms, right);
         }
     }
 
@@ -454,20 +482,17 @@ impl Writer<'_> {
         (rate, burst): (i64, QuantityId),
         weight: Weight,
     ) {
-        let last = self.tree.nodes()[node].depth + 1;
-        for later in 0..last {
-            for earlier in later + 1..=last {
-                for class in classes {
-                    let data = self.between(*class, later, earlier);
-                    self.terms.add_all(data, ONE);
-                }
-                self.terms.add_all(self.age(node, earlier), -rate);
-                self.terms.add_all(self.age(node, later), rate);
-                if weight == Weight::Some && earlier == later + 1 {
-                    self.program.at_most(&mut self.terms, burst);
-                } else {
-                    self.program.at_most_perhaps(&mut self.terms, burst);
-                }
+        let pairs: Vec<_> = self.dates[node].0.pairs().collect();
+        for (earlier, later) in pairs {
+            for class in classes {
+                self.add_between(*class, (earlier, later), ONE);
+            }
+            self.terms.add_all(self.age(node, earlier), -rate);
+            self.terms.add_all(self.age(node, later), rate);
+            if weight == Weight::Some && self.dates[node].0.follows(earlier, later) {
+                self.program.at_most(&mut self.terms, burst);
+            } else {
+                self.program.at_most_perhaps(&mut self.terms, burst);
             }
         }
     }
@@ -496,10 +521,9 @@ impl Writer<'_> {
         let crossed: Vec<usize> = self.crossed(class).collect();
         for (hop, node) in (0..).zip(crossed) {
             let (rate, burst) = self.buckets(class, hop)?[0];
-            for date in 0..=self.tree.nodes()[node].depth + 1 {
+            for date in 0..self.dates[node].0.len() {
                 self.terms.add(ahead, ONE);
-                let data = self.between(class, 0, date);
-                self.terms.add_all(data, ONE);
+                self.add_between(class, (date, 0), ONE);
                 self.terms.add_all(self.age(node, date), -rate);
                 if hop == 0 {
                     self.program.at_most(&mut self.terms, burst);

@@ -169,6 +169,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::budget::Budget;
+    use crate::analysis::lp::dates::Starts;
     use crate::analysis::lp::facts::{Facts, Map};
     use crate::analysis::lp::model::{Question, program};
     use crate::analysis::lp::tests::{add, network};
@@ -225,6 +226,7 @@ mod tests {
             &map,
             &tree,
             Question::Delay,
+            Starts::Oldest,
             (&Budget::unlimited(), u64::MAX),
         )
         .unwrap();

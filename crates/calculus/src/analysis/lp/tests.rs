@@ -64,6 +64,20 @@ fn with_less_work_programs_are_smaller_and_every_flow_is_finished() {
     assert!(few <= plain && most < plain, "{few} {plain}");
 }
 
+/// The optimum of the exponential program of panco, computed beside it: with the
+/// oldest start of service alone it is 306.25 us.
+#[test]
+fn with_all_starts_of_service_it_is_the_exponential_program_that_is_solved() {
+    let mut network = network(&[(60, 0), (90, 0), (80, 0)]);
+    add(&mut network, &[0, 1, 2], 10, 5_000);
+    add(&mut network, &[0, 1], 20, 3_000);
+    add(&mut network, &[2], 20, 3_000);
+    add(&mut network, &[2], 30, 4_000);
+    add(&mut network, &[0, 1, 2], 10, 1_000);
+
+    assert_close(delay(&network, 4), 275.0);
+}
+
 /// Two flows that stay together are one flow to both servers.
 #[test]
 fn flows_that_stay_together_pay_both_bursts_once() {
@@ -137,7 +151,7 @@ fn an_order_other_than_first_in_first_out_is_refused_by_the_server() {
 /// are smaller as all that comes over an arc has a burst together.
 #[test]
 fn rings_are_just_below_the_figures_printed_of_the_paper_s_tool() {
-    for (servers, printed_us, ours_us) in [(3, 290.30, 290.269_638), (8, 953.22, 947.055_263)] {
+    for (servers, printed_us, ours_us) in [(3, 290.30, 290.256_095), (8, 953.22, 947.055_263)] {
         assert!(ours_us < printed_us);
         assert_close(delay(&ring(servers, 4, true), 0), ours_us);
     }
