@@ -170,7 +170,11 @@ fn a_service_is_accepted_unless_its_frames_are_held_or_lost() {
     let is_as_known = (0..MOST_TRIES).any(|_| {
         let found = measured(&mut tester, "acceptance", &options);
         let of = |service: &str, quantity: &str| of_service(&found, service, quantity);
-        for verdict in ["sv", "sv-61869"].map(|it| of(it, "accepted")) {
+        let verdicts = ["sv", "sv-61869"].map(|it| of(it, "accepted"));
+        if verdicts.iter().any(|it| matches!(it, Value::Unknown(_))) {
+            return false; // The machine was too busy to send all of them.
+        }
+        for verdict in verdicts {
             assert!(matches!(verdict, Value::Count(0)), "{found:#?}");
         }
         let Value::Times(slow) = of("sv", "frame transfer delay") else {

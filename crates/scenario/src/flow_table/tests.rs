@@ -149,9 +149,9 @@ fn options_are_named_as_they_are_written_where_they_are_missing() {
     let (scenario, command) = (named(Said::InScenario), named(Said::OnCommandLine));
 
     for (key, option) in [
-        ("`from`", "`--source`"),
-        ("`to`", "`--destination`"),
-        ("`mode`", "`--mode`"),
+        ("as `from`", "as `--source`"),
+        ("as `to`", "as `--destination`"),
+        ("with `mode`", "with `--mode`"),
         ("as `deadline`", "as `--deadline`"),
     ] {
         assert!(
