@@ -33,7 +33,7 @@ pub enum Outside {
 }
 
 /// Every crate of the workspace but `xtask`, the lowest first.
-pub const ROOMS: [Room; 12] = [
+pub const ROOMS: [Room; 15] = [
     Room {
         name: "units",
         kind: Kind::Pure,
@@ -141,6 +141,49 @@ pub const ROOMS: [Room; 12] = [
         outside: Outside::Only(&["rustix", "thiserror"]),
     },
     Room {
+        name: "store",
+        kind: Kind::World,
+        may_know: &["wire", "controller"],
+        outside: Outside::Only(&["redb", "rustix", "thiserror"]),
+    },
+    Room {
+        name: "run",
+        kind: Kind::World,
+        may_know: &[
+            "units",
+            "wire",
+            "calculus",
+            "certificate",
+            "switch",
+            "controller",
+            "scenario",
+            "measure",
+            "sim",
+            "linux",
+            "lab",
+            "store",
+        ],
+        outside: Outside::Only(&["rustix", "serde", "serde_json", "thiserror"]),
+    },
+    Room {
+        name: "papers",
+        kind: Kind::World,
+        may_know: &[
+            "units",
+            "wire",
+            "calculus",
+            "switch",
+            "controller",
+            "scenario",
+            "measure",
+            "sim",
+            "lab",
+            "store",
+            "run",
+        ],
+        outside: Outside::Only(&["rand_core", "rand_xoshiro", "ring", "rustix"]),
+    },
+    Room {
         name: "taktos",
         kind: Kind::World,
         may_know: &[
@@ -155,6 +198,9 @@ pub const ROOMS: [Room; 12] = [
             "sim",
             "linux",
             "lab",
+            "store",
+            "run",
+            "papers",
         ],
         outside: Outside::Any,
     },

@@ -6,7 +6,6 @@ use units::{Duration, Instant};
 
 use crate::parts::{End, LinkPart};
 
-/// A cable.
 #[derive(Debug)]
 pub struct Cable {
     ends: [End; 2],

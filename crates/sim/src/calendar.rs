@@ -66,7 +66,6 @@ pub struct Calendar<E> {
     year: Vec<Vec<Entry<E>>>,
     /// A bit a day of the year: whether anything happens on it.
     busy: [u64; WORDS],
-    /// What happens later.
     later: BinaryHeap<Reverse<Entry<E>>>,
     scheduled: u64,
     length: usize,
@@ -130,7 +129,6 @@ impl<E: Copy> Calendar<E> {
         self.length
     }
 
-    /// Returns whether nothing waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0

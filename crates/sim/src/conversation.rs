@@ -11,9 +11,7 @@ use crate::World;
 pub struct Heard {
     /// When the last of it arrived where a controller would be.
     pub at: Instant,
-    /// Who said it.
     pub switch: usize,
-    /// The whole message.
     pub bytes: Vec<u8>,
 }
 

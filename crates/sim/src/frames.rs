@@ -50,14 +50,12 @@ impl Frames {
         Some(FrameId(index))
     }
 
-    /// Returns the bytes of a frame.
     #[must_use]
     pub fn bytes(&self, frame: FrameId) -> &[u8] {
         let slot = &self.slots[frame.0 as usize];
         &slot.bytes[..slot.length]
     }
 
-    /// Forgets a frame.
     pub fn release(&mut self, frame: FrameId) {
         self.free.push(frame.0);
     }

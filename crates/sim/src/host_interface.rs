@@ -18,7 +18,6 @@ pub const QUEUE_LIMIT: usize = 1000;
 /// A frame whose first bit leaves now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending {
-    /// The frame.
     pub frame: FrameId,
     /// When its last bit has left.
     pub departs: Instant,

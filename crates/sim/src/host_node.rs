@@ -14,7 +14,6 @@ const FRAMES_AT_ONCE: usize = 256;
 /// The queue of what belongs to no flow.
 const BEST_EFFORT: u8 = 0;
 
-/// A host.
 #[derive(Debug)]
 pub struct HostNode {
     load: HostLoad,

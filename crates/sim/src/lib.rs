@@ -20,8 +20,6 @@ pub mod emulation;
 pub mod frames;
 pub mod host_interface;
 mod host_node;
-pub mod loko;
-pub mod memory_store;
 pub mod message_watch;
 pub mod modes;
 pub mod network;
@@ -33,6 +31,5 @@ pub mod tester;
 pub mod world;
 pub mod zodiac_fx;
 
-pub use memory_store::MemoryStore;
 pub use parts::Parts;
 pub use world::World;

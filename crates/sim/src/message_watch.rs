@@ -31,7 +31,6 @@ pub struct Passage {
     pub arrived: Option<Instant>,
     /// Bytes of the whole message.
     pub size_bytes: u32,
-    /// Bytes of it that arrived.
     pub arrived_bytes: u64,
 }
 

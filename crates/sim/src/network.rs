@@ -22,38 +22,29 @@ pub enum Event {
         plug: Plug,
         /// How often the cable had broken when the frame was sent.
         breaks: u32,
-        /// The frame.
         frame: FrameId,
     },
     /// The processor of a switch is done with a frame.
     Processed {
-        /// The switch.
         switch: u32,
     },
     /// A switch asked to be woken.
     SwitchWakeUp {
-        /// The switch.
         switch: u32,
     },
     /// A host has something to send, or its link is free.
     HostWakeUp {
-        /// The host.
         host: u32,
     },
     /// The controller asked to be woken.
     ControllerWakeUp,
     /// Bytes have reached the other end of a control connection.
     Control {
-        /// The connection.
         channel: Channel,
-        /// Which way they went.
         towards: Towards,
-        /// The bytes.
         chunk: ChunkId,
     },
-    /// A control connection stands.
     Connect {
-        /// The connection.
         channel: Channel,
     },
     /// A switch notices that a port has gained or lost its carrier.
@@ -72,7 +63,6 @@ pub enum Event {
 /// is not taken for this one's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// The switch.
     pub switch: u32,
     /// How many connections it had before.
     pub generation: u32,
@@ -81,25 +71,20 @@ pub struct Channel {
 /// A direction of a control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Towards {
-    /// From the controller.
     Switch,
-    /// From the switch.
     Controller,
 }
 
 /// One end of one cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plug {
-    /// The cable.
     pub cable: u32,
     /// Which of its two ends.
     pub end: u8,
 }
 
-/// Everything between the nodes.
 #[derive(Debug)]
 pub struct Network {
-    /// What happens next.
     pub calendar: Calendar<Event>,
     /// The frames on the way.
     pub frames: Frames,
@@ -229,7 +214,6 @@ impl Network {
         }
     }
 
-    /// Returns a cable.
     pub fn cable(&mut self, cable: u32) -> &mut Cable {
         &mut self.cables[cable as usize]
     }

@@ -13,7 +13,6 @@ use crate::network::Plug;
 /// The only interface of the capture of a host's link.
 const AT_HOST: u32 = 0;
 
-/// Sees what goes by.
 #[derive(Debug)]
 pub(crate) struct Observer {
     pub recorder: Recorder,
@@ -21,7 +20,6 @@ pub(crate) struct Observer {
     captures: Captures,
 }
 
-/// What was observed.
 #[derive(Debug, Default)]
 pub struct Observed {
     /// Flow by flow, in the order of the load.
@@ -75,7 +73,6 @@ impl Observer {
         self.capture(now, plug.cable, u32::from(plug.end), Direction::In, bytes);
     }
 
-    /// Ends the observation.
     pub fn finish(self) -> Observed {
         Observed {
             flows: self.recorder.finish(),

@@ -5,7 +5,6 @@ use wire::openflow::PortNumber;
 
 use crate::emulation::Behaviour;
 
-/// One simulated network.
 #[derive(Debug)]
 pub struct Parts {
     /// Everything that is drawn at random follows from it.
@@ -29,7 +28,6 @@ pub struct Parts {
 /// One simulated switch: the core that ships, behind a processor.
 #[derive(Debug)]
 pub struct SwitchPart {
-    /// The core's configuration.
     pub config: switch::Config,
     /// The stage that all of its ports share.
     pub processing: Processing,
@@ -54,25 +52,20 @@ pub struct Processing {
 /// A switch or a host, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
-    /// A switch.
     Switch(usize),
-    /// A host.
     Host(usize),
 }
 
 /// One end of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Whose end it is.
     pub node: Node,
     /// The port of a switch; a host has only one.
     pub port: PortNumber,
 }
 
-/// One cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkPart {
-    /// What it joins.
     pub ends: [End; 2],
     /// How long a bit takes from one end to the other.
     pub propagation: Delay,
@@ -84,54 +77,26 @@ pub struct LinkPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A cable breaks; frames on it are lost.
-    Cut {
-        /// The cable.
-        link: usize,
-    },
+    Cut { link: usize },
     /// A cable is whole again.
-    Heal {
-        /// The cable.
-        link: usize,
-    },
+    Heal { link: usize },
     /// A switch loses all that it holds and is gone.
-    Crash {
-        /// The switch.
-        switch: usize,
-    },
+    Crash { switch: usize },
     /// The process of a switch dies and what it held with it; its cables keep their
     /// carrier, as interfaces outlive who uses them.
-    Kill {
-        /// The switch.
-        switch: usize,
-    },
+    Kill { switch: usize },
     /// A cable loses all frames while both ends see a carrier.
-    Silence {
-        /// The cable.
-        link: usize,
-    },
+    Silence { link: usize },
     /// Somebody beside the controller deletes all entries of a switch.
-    Empty {
-        /// The switch.
-        switch: usize,
-    },
+    Empty { switch: usize },
     /// The control connection of a switch carries nothing any more; nobody is told.
-    Isolate {
-        /// The switch.
-        switch: usize,
-    },
+    Isolate { switch: usize },
     /// The control connection of a switch carries again, a new one.
-    Rejoin {
-        /// The switch.
-        switch: usize,
-    },
+    Rejoin { switch: usize },
     /// A switch that is gone starts anew.
-    Restart {
-        /// The switch.
-        switch: usize,
-    },
+    Restart { switch: usize },
     /// A host is unplugged and plugged in elsewhere.
     HostMoves {
-        /// The host.
         host: usize,
         /// The switch and its port, to which nothing is plugged.
         to: End,
@@ -141,8 +106,6 @@ pub enum Fault {
 /// A fault and when it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultAt {
-    /// When it happens.
     pub at: Instant,
-    /// What happens.
     pub fault: Fault,
 }

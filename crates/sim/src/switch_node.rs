@@ -70,7 +70,6 @@ impl SwitchNode {
         }
     }
 
-    /// Returns the numbers of its ports.
     #[must_use]
     pub fn ports(&self) -> &[PortNumber] {
         &self.ports

@@ -79,7 +79,6 @@ struct Port {
     mute: bool,
 }
 
-/// Something that will happen.
 #[derive(Debug)]
 enum Event {
     /// A frame passes a tap.
@@ -92,7 +91,6 @@ enum Event {
     Hear(Arc<[u8]>),
     /// An order passes that tap.
     Ordered(usize),
-    /// The attendant answers.
     Answer(Vec<u8>),
 }
 
@@ -518,7 +516,6 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Watches nothing.
 struct Deaf;
 
 impl Watcher for Deaf {

@@ -17,7 +17,6 @@ use crate::emulation::Dice;
 use crate::frames::FrameId;
 use crate::host_interface::Sending;
 use crate::host_node::HostNode;
-use crate::memory_store::MemoryStore;
 use crate::message_watch::MessageWatch;
 use crate::network::{Channel, Event, Network, Plug, Towards};
 pub use crate::observer::Observed;
@@ -25,6 +24,7 @@ use crate::observer::Observer;
 use crate::parts::{End, Fault, FaultAt, Node, Parts};
 use crate::switch_node::SwitchNode;
 pub use by_hand::Told;
+use controller::store::MemoryStore;
 
 /// The only port of a host.
 const HOST_PORT: PortNumber = PortNumber(1);
@@ -59,7 +59,6 @@ pub struct Counts {
     pub events: u64,
     /// How often a frame was put on a cable.
     pub hops: u64,
-    /// Frames lost on cables.
     pub lost_on_cables: u64,
     /// Frames dropped before the processor of a switch.
     pub dropped_before_processor: u64,
@@ -120,7 +119,6 @@ impl World {
         world
     }
 
-    /// Returns the present time.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.now

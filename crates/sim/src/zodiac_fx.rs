@@ -44,6 +44,7 @@ pub mod frame;
 mod frame_memory;
 pub mod profile;
 mod rewrite;
+pub mod table;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -68,7 +69,6 @@ pub const NATIVE_PORT: PortNumber = PortNumber(4);
 /// The most bytes of a control connection that one frame carries.
 pub const SEGMENT_MAX: usize = 1_460;
 
-/// Preamble and start-of-frame delimiter.
 const PREAMBLE: DataSize = DataSize::from_bytes(8);
 const GAP: DataSize = DataSize::from_bytes(12);
 const TAIL_TAG: DataSize = DataSize::from_bytes(1);
@@ -86,12 +86,7 @@ const PORT_CHECK_INTERVAL: Duration = Duration::from_ms(1_500);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// The last bit of a frame has arrived at an OpenFlow port.
-    Frame {
-        /// The port.
-        port: PortNumber,
-        /// The frame.
-        frame: Frame,
-    },
+    Frame { port: PortNumber, frame: Frame },
     /// The last bit of a frame that carries these bytes of the control connection
     /// has arrived at the native port. At most [`SEGMENT_MAX`] of them.
     Control(Vec<u8>),
@@ -99,27 +94,19 @@ pub enum Input {
     Timeout,
 }
 
-/// What the switch sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// When the first bit of the preamble leaves.
     pub begins: Instant,
     /// When the last bit of the frame leaves.
     pub ends: Instant,
-    /// What it is.
     pub sent: Sent,
 }
 
-/// What is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// A frame, from an OpenFlow port.
-    Frame {
-        /// The port.
-        port: PortNumber,
-        /// The frame.
-        frame: Frame,
-    },
+    Frame { port: PortNumber, frame: Frame },
     /// Bytes of the control connection, from the native port.
     Control(Vec<u8>),
 }

@@ -23,12 +23,12 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration as Pause;
 
 use controller::northbound::{ApplicationKind, Manifest};
+use controller::store::MemoryStore;
 use linux::controller_loop::{self, ControllerHandle};
 use linux::scheduling::{Placement, Wish};
 use linux::usage::Usage;
 use measure::packet_ins::Dialect;
-use taktos::experiment::plan::{Open, controller_config};
-use taktos::store::MemoryStore;
+use run::experiment::plan::{Open, controller_config};
 use taktos::web::gate::Gate;
 use taktos::web::{Terms, Web};
 use units::Duration;

@@ -20,10 +20,10 @@ use std::sync::atomic::AtomicBool;
 use lab::switches::{Carried, Forwarding, kernel_refuses};
 use linux::clock;
 use linux::usage::{Spent, Usage};
-use scenario::Scenario;
-use taktos::experiment::{
+use run::experiment::{
     Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, Place,
 };
+use scenario::Scenario;
 use units::{Duration, Instant};
 
 /// For how long the network idles.

@@ -17,13 +17,13 @@ use std::time::Duration;
 
 use controller::northbound::{Request, RequestId, Said};
 use measure::load::Load;
-use scenario::{Change, Scenario};
-use sim::world::Counts;
-use taktos::experiment::sim_world::SimWorld;
-use taktos::experiment::world::{Observed, World};
-use taktos::experiment::{
+use run::experiment::sim_world::SimWorld;
+use run::experiment::world::{Observed, World};
+use run::experiment::{
     Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, Place,
 };
+use scenario::{Change, Scenario};
+use sim::world::Counts;
 
 /// Hops a second that are wanted on one core.
 const HOPS_WANTED: f64 = 2e6;

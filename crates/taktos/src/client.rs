@@ -44,33 +44,17 @@ const SILENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// Nobody answers.
     #[error("no controller answers at {url}: {reason}")]
-    Unreachable {
-        /// Where.
-        url: String,
-        /// What the system says.
-        reason: String,
-    },
+    Unreachable { url: String, reason: String },
     /// The controller's certificate is not one that we trust.
     #[error("the controller at {url} is not trusted: {reason}")]
-    Untrusted {
-        /// Where.
-        url: String,
-        /// Why not.
-        reason: String,
-    },
+    Untrusted { url: String, reason: String },
     /// The controller does not do what was asked.
     #[error("{}", .0.problem.message)]
     Refused(Box<Refusal>),
     /// What answers is no controller.
     #[error("what answers at {url} is no Taktos controller: {reason}")]
-    Stranger {
-        /// Where.
-        url: String,
-        /// What gives it away.
-        reason: String,
-    },
+    Stranger { url: String, reason: String },
     /// The request cannot even be written.
     #[error("that cannot be asked: {0}")]
     Unaskable(String),
@@ -79,11 +63,8 @@ pub enum ClientError {
 /// What a controller says about a request that it does not fulfil.
 #[derive(Debug)]
 pub struct Refusal {
-    /// The HTTP status.
     pub status: StatusCode,
-    /// What is wrong.
     pub problem: ProblemBody,
-    /// All that it says.
     pub document: Value,
 }
 

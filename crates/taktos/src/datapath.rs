@@ -59,9 +59,7 @@ const STATION: usize = 0;
 /// What a switch is to be.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Its ports.
     pub ports: Vec<PortPlan>,
-    /// How they are carried.
     pub engine: EngineChoice,
     /// What is wanted of the kernel, if it carries them.
     pub kernel: KernelPlan,
@@ -95,15 +93,12 @@ pub enum DatapathError {
     /// An interface cannot be a port.
     #[error("cannot open `{interface}`: {reason}{}", privilege_hint(reason))]
     Port {
-        /// Which.
         interface: String,
-        /// What the kernel says.
         reason: io::Error,
     },
     /// Somebody else has an interface.
     #[error("`{interface}` cannot be a port: {reason}")]
     Taken {
-        /// Which.
         interface: String,
         /// Who, and what to do.
         reason: Box<LoanError>,
@@ -116,27 +111,14 @@ pub enum DatapathError {
         "the kernel cannot forward for `{interface}`: {reason}; `--engine packet` does without"
     )]
     Hanging {
-        /// Which.
         interface: String,
-        /// Why not.
         reason: Box<PlugError>,
     },
-    /// Nobody can connect there.
     #[error("cannot listen on {endpoint}: {reason}")]
-    Listen {
-        /// Where.
-        endpoint: String,
-        /// What the kernel says.
-        reason: io::Error,
-    },
+    Listen { endpoint: String, reason: io::Error },
     /// Tools could not reach the switch.
     #[error("cannot make the control socket {}: {reason}", path.display())]
-    Control {
-        /// Where.
-        path: PathBuf,
-        /// Why not.
-        reason: io::Error,
-    },
+    Control { path: PathBuf, reason: io::Error },
     /// Another switch of this identity runs.
     #[error(
         "a switch answers at {} already: give this one another --dpid, or another --control",
@@ -160,7 +142,6 @@ fn privilege_hint(reason: &io::Error) -> &'static str {
 /// A switch that runs. It ends when this value does.
 #[derive(Debug)]
 pub struct Datapath {
-    /// Its name towards controllers.
     pub datapath_id: DatapathId,
     /// Which engine carries the ports, and why.
     pub engine: String,

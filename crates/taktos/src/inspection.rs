@@ -29,27 +29,19 @@ pub use table::{Column, draw};
 pub enum Topic {
     /// The entries of all flow tables.
     Flows,
-    /// The groups.
     Groups,
-    /// The meters.
     Meters,
     /// The queues of all ports.
     Queues,
-    /// The ports.
     Ports,
-    /// The tables.
     Stats,
     /// What a frame costs at most.
     Cost,
-    /// Entries that lost frames.
     Losses,
     /// The switch as a whole.
     Switch,
-    /// Where frames are handled.
     Engine,
-    /// The criticality mode.
     Modes,
-    /// The monitors of flows.
     Monitors,
 }
 
@@ -72,7 +64,6 @@ impl From<Vec<Value>> for Shown {
 }
 
 impl Topic {
-    /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -163,7 +154,6 @@ pub fn document(topic: Topic, shown: Shown) -> Value {
     json!({ topic.name(): whole })
 }
 
-/// Returns what people read.
 #[must_use]
 pub fn text(topic: Topic, shown: &Shown) -> String {
     let mut text = String::new();

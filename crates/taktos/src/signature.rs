@@ -31,14 +31,11 @@ pub enum SignatureError {
          -pubout -out public.pem`", path.display()
     )]
     Key {
-        /// Which.
         path: PathBuf,
         /// Which half it should be.
         what: &'static str,
-        /// Why not.
         reason: String,
     },
-    /// Nobody signed.
     #[error("nobody signed it")]
     Missing,
     /// Somebody else signed, or something else was signed.

@@ -66,12 +66,7 @@ pub enum TlsError {
     HalfIdentity(&'static str),
     /// A file cannot be used.
     #[error("cannot use {}: {reason}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
+    File { path: PathBuf, reason: String },
     /// The name of a controller is none that a certificate could bear.
     #[error("`{0}` is no name that a certificate could bear")]
     Name(String),

@@ -50,7 +50,6 @@ const FAREWELL: Duration = Duration::from_millis(500);
 pub struct Terms {
     /// What the controller is called.
     pub id: String,
-    /// Who is let in.
     pub gate: Gate,
     /// How the connection is enciphered, if it is.
     pub tls: Option<Arc<ServerConfig>>,
@@ -109,7 +108,6 @@ impl Web {
         })
     }
 
-    /// Returns where it listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// How it is told.
 pub const USAGE: &str = "\
 usage: modes [--seeds NUMBER] [--first SEED] [--threads NUMBER]
        modes --seed SEED
@@ -12,7 +11,6 @@ usage: modes [--seeds NUMBER] [--first SEED] [--threads NUMBER]
   --threads NUMBER  how many processors are used (2)
   --seed SEED       shows one network, what it goes through and what came of it";
 
-/// The arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Arguments {
     count: u64,

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-/// How it is told.
 pub const USAGE: &str = "\
 usage: soundness [--networks NUMBER] [--first SEED] [--effort NUMBER] [--json] [--markdown FILE]
        soundness --seed SEED [--effort NUMBER]
@@ -14,7 +13,6 @@ usage: soundness [--networks NUMBER] [--first SEED] [--effort NUMBER] [--json] [
   --markdown FILE    writes the tables into a file as well
   --seed SEED        shows one network, what was seen in it and what was promised";
 
-/// The arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Arguments {
     /// How many networks are drawn.

@@ -4,7 +4,6 @@ use calculus::analysis::Network;
 use sim::servers::check::Outcome;
 use units::fine::Time;
 
-/// Prints the outcome.
 pub fn print(outcome: &Outcome) {
     println!("seed {}, a {}", outcome.seed, outcome.family.name());
     print_network(&outcome.network);
@@ -73,7 +72,6 @@ fn print_network(network: &Network) {
     }
 }
 
-/// Millionths of a bit as bits.
 fn bits(millionths: u64) -> String {
     match millionths % 1_000_000 {
         0 => (millionths / 1_000_000).to_string(),

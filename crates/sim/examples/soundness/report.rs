@@ -13,9 +13,7 @@ use crate::arguments::Arguments;
 /// Quantiles in the tables, in percent.
 const QUANTILES: [u64; 5] = [1, 10, 50, 90, 99];
 
-/// What is reported.
 pub struct Report<'a> {
-    /// What was counted.
     pub tallies: &'a Tallies,
     /// How many promises were broken.
     pub violations: usize,

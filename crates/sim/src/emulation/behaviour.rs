@@ -10,7 +10,6 @@ use wire::ethernet::SHORTEST_FRAME;
 /// bytes, gap apart.
 const AROUND_FRAME: usize = 8 + 4;
 
-/// How a device behaves.
 #[derive(Clone, Debug)]
 pub struct Behaviour {
     /// By the time since the frame before; one for any time is under zero.

@@ -23,9 +23,7 @@ use super::{Behaviour, Dice};
 pub struct Flow {
     /// Where its frames come in.
     pub port: PortNumber,
-    /// Who sends them.
     pub source: MacAddress,
-    /// For whom they are.
     pub destination: MacAddress,
 }
 

@@ -56,9 +56,7 @@ const PRECISION: u64 = 1_000;
 pub struct Likeness {
     /// What it is, with its setting.
     pub what: String,
-    /// What the profile says.
     pub stated: Value,
-    /// What the emulation does.
     pub emulated: Value,
 }
 

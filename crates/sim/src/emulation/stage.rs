@@ -12,7 +12,6 @@ use super::{Behaviour, Dice};
 pub enum Fate {
     /// The device is done with it at this time.
     Ready(Instant),
-    /// There was no room for it.
     NoRoom,
     /// It was lost for no reason that is seen from outside.
     Lost,

@@ -45,12 +45,10 @@ pub enum Strategy {
     Taktos,
     /// A switch asks the controller, which sends new entries to all.
     StdSdn,
-    /// Nobody does anything.
     McAgnostic,
 }
 
 impl Strategy {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Taktos, Self::StdSdn, Self::McAgnostic];
 
     /// Returns its name in tables.
@@ -69,7 +67,6 @@ impl Strategy {
 pub enum Treatment {
     /// They go through this queue.
     Queue(u8),
-    /// They are dropped.
     Drop,
 }
 
@@ -90,9 +87,7 @@ pub struct RuledFlow {
 /// Everything that the switches of an experiment are told.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    /// How the network copes.
     pub strategy: Strategy,
-    /// The flows.
     pub flows: Vec<RuledFlow>,
     /// How many entries change at each switch; those that no flow needs are there for
     /// their number alone.

@@ -10,36 +10,26 @@ use wire::mode_signal::{Level, Mode};
 pub enum Finding {
     /// Switches that are connected do not hold the same mode in time.
     NotAgreed {
-        /// What each switch holds.
         modes: Vec<Mode>,
         /// In how much time after the last incident they should.
         within: Duration,
     },
     /// A switch serves a level whose entries it does not have.
     ServesIncomplete {
-        /// The switch.
         switch: usize,
-        /// The level.
         level: Level,
-        /// When.
         at: Instant,
     },
     /// A switch has entered a mode that no switch began.
     FromNowhere {
-        /// The switch.
         switch: usize,
-        /// The mode.
         mode: Mode,
-        /// When.
         at: Instant,
     },
     /// The level is lower than what a flow demanded not long ago.
     DemandLost {
-        /// Where it was demanded.
         switch: usize,
-        /// Which level.
         level: Level,
-        /// What is held instead.
         mode: Mode,
     },
 }

@@ -21,12 +21,9 @@ const FOR_INCIDENTS: Duration = Duration::from_ms(300);
 const CLOSELY: Duration = Duration::from_ms(3);
 const INCIDENTS_MAX: u64 = 16;
 
-/// A trial of agreement.
 #[derive(Clone, Debug)]
 pub struct Ordeal {
-    /// Where it comes from.
     pub seed: u64,
-    /// The network.
     pub topology: Topology,
     /// How many levels are in use, from the lowest.
     pub levels: u8,
@@ -36,12 +33,10 @@ pub struct Ordeal {
     pub heartbeat: Duration,
     /// What a signal takes over a cable and through a switch.
     pub travel: Duration,
-    /// What becomes of signals.
     pub noise: Noise,
     /// The levels whose entries are not complete, and where: a controller died while
     /// it deployed them.
     pub incomplete: Vec<(usize, Level)>,
-    /// What happens, in order.
     pub incidents: Vec<(Instant, Incident)>,
 }
 
@@ -58,57 +53,43 @@ pub struct Noise {
     pub twice_percent: u64,
     /// How many of a hundred are late, so that others overtake them.
     pub late_percent: u64,
-    /// How late at most.
     pub late_by: Duration,
 }
 
-/// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incident {
     /// A flow asks for more than it may have: at this switch, this level.
     Violation {
-        /// The switch that notices.
         switch: usize,
         /// The level that the flow demands.
         level: Level,
     },
     /// The controller asks a switch to begin the way back.
     Lower {
-        /// The switch.
         switch: usize,
-        /// To which level.
         level: Level,
     },
     /// An operator sets the level.
     Force {
         /// The switch that is told.
         switch: usize,
-        /// Which level.
         level: Level,
     },
     /// A switch loses all that it holds and is gone.
     Crash {
-        /// The switch.
         switch: usize,
     },
-    /// It starts anew.
     Restart {
-        /// The switch.
         switch: usize,
     },
-    /// A cable breaks.
     Cut {
-        /// The cable.
         cable: usize,
     },
-    /// It is whole again.
     Heal {
-        /// The cable.
         cable: usize,
     },
     /// A host sends what looks like a signal.
     Forge {
-        /// The switch that it is at.
         switch: usize,
         /// How it goes about it.
         forgery: Forgery,
@@ -122,7 +103,6 @@ pub enum Forgery {
     OtherKey,
     /// Of a mode far ahead, without a tag.
     NoTag,
-    /// Cut off.
     Truncated,
     /// A true one, recorded on any cable, from its own port.
     Recorded,
@@ -130,7 +110,6 @@ pub enum Forgery {
     Elsewhere,
 }
 
-/// All ways.
 pub(super) const FORGERIES: [Forgery; 5] = [
     Forgery::OtherKey,
     Forgery::NoTag,

@@ -42,7 +42,6 @@ pub struct Promise {
     pub change_within: Duration,
     /// In how much time the large message arrives.
     pub message_within: Duration,
-    /// What was seen.
     pub seen: Seen,
 }
 

@@ -46,9 +46,7 @@ pub struct ControllerTimes {
 /// A flow of the experiment.
 #[derive(Clone, Debug)]
 pub struct StagedFlow {
-    /// Who sends.
     pub from: usize,
-    /// Who receives.
     pub to: usize,
     /// The switches on its way.
     pub route: Vec<usize>,
@@ -80,11 +78,9 @@ pub struct Quickening {
 pub struct Breach {
     /// Which message of the flow, counted from 0.
     pub number: u32,
-    /// How large it is.
     pub size_bytes: u32,
 }
 
-/// An experiment.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// Everything random follows from it.
@@ -95,11 +91,9 @@ pub struct Stage {
     pub hosts: Vec<usize>,
     /// The flows; the n-th goes to the UDP port [`port_of`] it.
     pub flows: Vec<StagedFlow>,
-    /// How the network copes.
     pub strategy: Strategy,
     /// How many entries of each switch change.
     pub rules: usize,
-    /// What the switches are.
     pub device: Device,
     /// What the controller is, where one is asked.
     pub controller: ControllerTimes,
@@ -109,7 +103,6 @@ pub struct Stage {
     pub duration: Duration,
 }
 
-/// What was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// When a switch noticed that the contract was broken.
@@ -178,7 +171,6 @@ impl StagedFlow {
 }
 
 impl Stage {
-    /// Lets everything happen.
     #[must_use]
     pub fn play(&self) -> Seen {
         let deployment = self.deployment();

@@ -8,7 +8,6 @@ use wire::ethernet::{Header, MacAddress};
 use wire::mode_signal::{Kind, Level, Mode, ModeSignal};
 use wire::openflow::{DatapathId, PortNumber};
 
-/// The key of the network.
 pub const KEY: [u8; 16] = *b"the network's \x01\x02";
 
 /// What is wrong with stations, so that the check can be seen to notice it.
@@ -29,7 +28,6 @@ pub enum Flaw {
 pub struct Outgoing {
     /// The port by which it goes.
     pub port: PortNumber,
-    /// What it says.
     pub signal: ModeSignal,
 }
 
@@ -80,13 +78,11 @@ impl Station {
         }
     }
 
-    /// Returns what it holds.
     #[must_use]
     pub const fn agreement(&self) -> &Agreement {
         &self.agreement
     }
 
-    /// Returns what it has counted.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts
@@ -206,7 +202,6 @@ impl Station {
     }
 }
 
-/// Returns a signal as a frame.
 #[must_use]
 pub fn frame_of(signal: &ModeSignal, key: [u8; 16]) -> Vec<u8> {
     let mut frame = Vec::new();

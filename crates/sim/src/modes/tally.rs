@@ -32,7 +32,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds one.
     pub fn count(&mut self, ordeal: &Ordeal, outcome: &Outcome) {
         self.networks += 1;
         *self.by_shape.entry(ordeal.topology.shape).or_default() += 1;
@@ -132,7 +131,6 @@ pub struct PromiseTally {
 }
 
 impl PromiseTally {
-    /// Adds one.
     pub fn count(&mut self, seed: u64, promise: &Promise) {
         self.networks += 1;
         let taken = promise.taken_permille();
@@ -200,7 +198,6 @@ pub struct TrialTally {
 }
 
 impl TrialTally {
-    /// Adds one.
     pub fn count(&mut self, trial: &Trial, verdict: Verdict) {
         let has = |is_it: fn(&Incident) -> bool| {
             let mut incidents = trial.incidents.iter();

@@ -17,18 +17,15 @@ pub const SWITCHES_MAX: u64 = 16;
 pub enum Shape {
     /// One switch after the other.
     Line,
-    /// All around one.
     Star,
     /// One after the other, and back to the first.
     Ring,
-    /// Rows and columns.
     Grid,
     /// Any tree, with any further cables.
     Random,
 }
 
 impl Shape {
-    /// All of them.
     pub const ALL: [Self; 5] = [Self::Line, Self::Star, Self::Ring, Self::Grid, Self::Random];
 
     /// Returns the name in small letters.
@@ -47,7 +44,6 @@ impl Shape {
 /// Switches and the cables between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// What it looks like.
     pub shape: Shape,
     /// How many switches there are.
     pub switches: usize,

@@ -46,9 +46,7 @@ pub(super) use draw::way;
 /// A network, its flows, and what happens to them.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Where everything comes from.
     pub seed: u64,
-    /// How the network copes.
     pub strategy: Strategy,
     /// The switches and their cables.
     pub topology: Topology,
@@ -58,7 +56,6 @@ pub struct Trial {
     pub rate: BitRate,
     /// The stage that the ports of a switch share.
     pub processing: Processing,
-    /// What becomes of signals.
     pub noise: Noise,
     /// How long flows have to be quiet before the level may fall.
     pub hold: Duration,
@@ -68,15 +65,12 @@ pub struct Trial {
     pub route: Vec<usize>,
     /// The time between two messages of any flow.
     pub period: Duration,
-    /// The flows.
     pub flows: Vec<TrialFlow>,
     /// What happens, and how long after hosts begin to send, in order.
     pub incidents: Vec<(Duration, Incident)>,
-    /// How long they send.
     pub duration: Duration,
 }
 
-/// A flow of messages.
 #[derive(Clone, Debug)]
 pub struct TrialFlow {
     /// The highest level at which it is served.
@@ -125,15 +119,12 @@ pub enum Apart {
 /// A message that was not in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
-    /// The flow.
     pub flow: usize,
-    /// Which of its messages.
     pub number: u32,
     /// When it was due, after hosts began to send.
     pub due: Duration,
     /// How long it took, if it arrived whole.
     pub took: Option<Duration>,
-    /// Within what it should.
     pub within: Duration,
 }
 

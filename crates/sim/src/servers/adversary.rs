@@ -23,7 +23,6 @@ use super::random::Random;
 use super::run::{Conditions, Simulator};
 use super::source::{Pattern, Shape, Sizes};
 
-/// How hard is looked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// At most so many flows are of interest.
@@ -235,7 +234,6 @@ impl Search<'_, '_> {
         shifted.collect()
     }
 
-    /// Changes one thing.
     fn change(&mut self, conditions: &mut Conditions) {
         match self.random.below(8) {
             0..2 => self.change_phase(conditions),

@@ -20,7 +20,6 @@ pub enum Choice {
     Late,
 }
 
-/// How a server behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behaviour {
     /// Until then it serves as fast as its link carries.

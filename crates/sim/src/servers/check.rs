@@ -13,15 +13,12 @@ use super::observed::Observed;
 /// The name of the least of several methods.
 pub const BEST: &str = "best";
 
-/// Computes bounds.
 pub type Analyze = fn(&Network) -> Result<Analysis, NotApplicable>;
 
 /// A method, and how often it is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// Its name.
     pub name: &'static str,
-    /// Computes its bounds.
     pub analyze: Analyze,
     /// It is asked about one network in so many, since some are slow.
     pub one_in: u64,
@@ -32,7 +29,6 @@ pub struct Candidate {
 /// What is compared, and how hard is looked.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// The methods.
     pub candidates: Vec<Candidate>,
     /// The effort of the adversary.
     pub effort: Effort,
@@ -46,9 +42,7 @@ pub struct Check {
 pub struct Outcome {
     /// The seed of the network.
     pub seed: u64,
-    /// What it looks like.
     pub family: Family,
-    /// The network.
     pub network: Network,
     /// What was seen, unless the network cannot be simulated.
     pub observed: Option<Observed>,
@@ -61,7 +55,6 @@ pub struct Outcome {
 /// What a method says of a network.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The method.
     pub candidate: Candidate,
     /// Its bounds, or why it has none.
     pub analysis: Result<Analysis, NotApplicable>,
@@ -72,11 +65,8 @@ pub struct Answer {
 pub struct Violation {
     /// The seed of the network.
     pub seed: u64,
-    /// The method.
     pub method: &'static str,
-    /// The flow.
     pub flow: FlowId,
-    /// What was promised.
     pub promise: Promise,
 }
 
@@ -84,42 +74,25 @@ pub struct Violation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
     /// The delay of the flow, from end to end.
-    Delay {
-        /// What was promised.
-        bound: Time,
-        /// What was seen.
-        observed: Time,
-    },
+    Delay { bound: Time, observed: Time },
     /// The delay of the flow at a server.
     HopDelay {
-        /// The server.
         server: ServerId,
-        /// What was promised.
         bound: Time,
-        /// What was seen.
         observed: Time,
     },
     /// What the flow has in the network.
-    Backlog {
-        /// What was promised.
-        bound: Data,
-        /// What was seen.
-        observed: Data,
-    },
+    Backlog { bound: Data, observed: Data },
     /// What all flows have at a server.
     ServerBacklog {
-        /// The server.
         server: ServerId,
-        /// What was promised.
         bound: Data,
-        /// What was seen.
         observed: Data,
     },
     /// The least of all bounds is not the least.
     Least {
         /// What `best` says.
         best: Option<Time>,
-        /// What another method says.
         other: Time,
     },
 }

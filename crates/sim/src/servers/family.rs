@@ -10,7 +10,6 @@ use super::random::Random;
 
 mod paths;
 
-/// What networks look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// One server after the other; flows come and go anywhere.
@@ -21,14 +20,12 @@ pub enum Family {
     Mesh,
     /// Pairs of servers between which flows part and join again.
     Diamond,
-    /// A cycle.
     Ring,
     /// A grid in which flows turn; some of them form cycles.
     Grid,
 }
 
 impl Family {
-    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Tandem,
         Self::Tree,
@@ -55,9 +52,7 @@ impl Family {
 /// A network that was drawn.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// What it looks like.
     pub family: Family,
-    /// The network.
     pub network: Network,
 }
 
@@ -68,7 +63,6 @@ const LINK_FACTORS: [u64; 5] = [1, 1, 1, 2, 5];
 /// There are at most as many servers as one of these: in small networks the
 /// adversary comes closest.
 const SERVERS_MAX: [u64; 5] = [3, 4, 6, 8, 12];
-/// The same for flows.
 const FLOWS_MAX: [u64; 7] = [3, 4, 4, 6, 8, 16, 30];
 /// The packets of a flow are at most as large as one of these.
 const PACKETS_BYTES: [u64; 5] = [64, 250, 500, 1_000, 1_538];

@@ -38,7 +38,6 @@ pub struct Tally {
     pub does_not_apply: u64,
     /// Flows that have a bound.
     pub bounded: u64,
-    /// Flows that have none.
     pub unbounded: u64,
     /// The closest that a run came to a bound, and the seed of its network.
     pub closest: Option<(f64, u64)>,
@@ -50,7 +49,6 @@ pub struct Tally {
 }
 
 impl Tallies {
-    /// Counts one network.
     pub fn count(&mut self, outcome: &Outcome) {
         self.networks += 1;
         self.flows += outcome.network.flows().len() as u64;

@@ -30,7 +30,6 @@ pub struct Conditions {
     pub behaviours: Vec<Behaviour>,
     /// By flow: a lower one goes first where a server may choose.
     pub ranks: Vec<u32>,
-    /// Sources end then.
     pub until_fs: u64,
 }
 
@@ -53,13 +52,11 @@ pub struct Simulator<'a> {
     events: u64,
 }
 
-/// A packet under way.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     flow: u32,
     hop: u32,
     ubits: u64,
-    /// Where its arrivals begin.
     first: u32,
     end_to_end: u64,
     /// Its rank where it comes next.

@@ -23,7 +23,6 @@ const PACKETS_MAX: usize = 300;
 pub struct Emission {
     /// When it is sent, all at once.
     pub at_fs: u64,
-    /// Its size.
     pub ubits: u64,
 }
 
@@ -32,7 +31,6 @@ pub struct Emission {
 pub enum Shape {
     /// The burst, then at the rate.
     Greedy,
-    /// The burst, then nothing.
     Burst,
     /// The burst, then silence until the next whole burst.
     Bursts,
@@ -49,23 +47,16 @@ pub enum Shape {
 pub enum Sizes {
     /// As large as possible; the rest of a burst is one smaller packet.
     Largest,
-    /// A quarter of that.
     Quarter,
-    /// Drawn from a seed.
     Mixed {
-        /// The seed.
         seed: u64,
     },
 }
 
-/// What a source does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// When the burst begins.
     pub phase_fs: u64,
-    /// How tokens are spent.
     pub shape: Shape,
-    /// How large packets are.
     pub sizes: Sizes,
 }
 

@@ -50,16 +50,13 @@ pub struct CoreSwitch {
 enum Hold {
     /// Always the same; with when the stage is free.
     Exact(Processing, Instant),
-    /// As a profile says.
     Emulated(Box<Stage>),
 }
 
 #[derive(Debug)]
 enum Waiting {
     Frame(Instant, PortNumber, Arc<[u8]>),
-    /// For the agent.
     Order(Vec<u8>),
-    /// From the agent.
     Message(Vec<u8>),
     /// What a port's carrier is, once it is noticed.
     Carrier(PortNumber, Link),

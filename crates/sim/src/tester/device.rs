@@ -22,9 +22,7 @@ pub enum Happening {
 /// Whether a cable carries anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// It does.
     Present,
-    /// It is cut.
     Lost,
 }
 
@@ -34,14 +32,12 @@ pub enum Carrier {
 pub struct Departure {
     /// When the first bit of the preamble leaves.
     pub begins: Instant,
-    /// What it is.
     pub sent: Sent,
 }
 
 /// A frame that a device sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// From one of its ports.
     Frame(PortIndex, Arc<[u8]>),
     /// With these bytes of the control connection.
     Control(Arc<[u8]>),

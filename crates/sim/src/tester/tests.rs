@@ -5,8 +5,8 @@ use wire::openflow::{Action, Actions, FlowMod, Instruction, Instructions, PortNu
 use wire::openflow::{MessageType, emit_barrier_request};
 
 use super::*;
-use crate::loko::table::{frame_of, orders_of};
 use crate::parts::Processing;
+use crate::zodiac_fx::table::{frame_of, orders_of};
 
 const VERSION_10: u8 = wire::openflow10::VERSION;
 const VERSION_13: u8 = wire::openflow::VERSION;

@@ -9,12 +9,10 @@ use crate::message_watch::MessageWatch;
 use crate::modes::whims::SignalWhims;
 use crate::network::{Channel, Towards};
 
-/// What a switch said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     /// When it arrived where a controller would be.
     pub at: Instant,
-    /// Who said it.
     pub switch: usize,
     /// A piece of what it says: whole messages, as its agent sends them.
     pub bytes: Vec<u8>,

@@ -86,7 +86,6 @@ pub(super) struct Handled {
     pub(super) time: Delay,
 }
 
-/// The agent.
 #[derive(Debug)]
 pub(super) struct Agent {
     framer: Framer,

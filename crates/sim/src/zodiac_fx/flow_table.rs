@@ -18,10 +18,8 @@ use super::frame::Fields;
 /// The most entries that the table holds, LOKO section 2.2.2.
 pub const ENTRIES_MAX: usize = 128;
 
-/// An entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which frames.
     pub matching: Match,
     /// Which of several comes first: the highest.
     pub priority: u16,
@@ -29,7 +27,6 @@ pub struct Entry {
     pub cookie: Cookie,
     /// What happens to its frames.
     pub actions: Vec<Action>,
-    /// Frames that it took.
     pub packets: u64,
     /// Their bytes, without check sequences.
     pub bytes: u64,
@@ -53,11 +50,9 @@ pub struct Walk {
     pub touched: usize,
 }
 
-/// The table is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFull;
 
-/// The flow table.
 #[derive(Clone, Debug, Default)]
 pub struct FlowTable {
     entries: Vec<Listed>,

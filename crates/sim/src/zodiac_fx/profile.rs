@@ -9,7 +9,6 @@ use units::{BitRate, DataSize, Delay, Duration};
 /// The numbers of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The rate of the ports.
     pub port_rate: BitRate,
     /// The rate of the link between the integrated switch and the processor.
     pub inner_rate: BitRate,
@@ -42,9 +41,7 @@ pub enum Work {
     EntryByEntry,
     /// A fixed time and a time a byte, whatever stands in the table.
     Flat {
-        /// For every frame.
         fixed: Delay,
-        /// For every byte.
         per_byte: Delay,
         /// What delays every frame before that and keeps nobody busy.
         latency: Delay,

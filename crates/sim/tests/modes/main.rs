@@ -16,7 +16,6 @@ use sim::modes::trial::Trial;
 use sim::modes::whole;
 
 const ORDEALS: u64 = 400;
-/// Whole switches take longer.
 const WHOLE: usize = 150;
 
 #[test]

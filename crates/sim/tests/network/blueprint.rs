@@ -37,7 +37,6 @@ const INTRUDERS_RATE: BitRate = BitRate::from_mbps(1);
 /// A port of each switch into which nothing is plugged.
 const SPARE_PORT: u32 = 99;
 
-/// Draws numbers.
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
@@ -82,7 +81,6 @@ pub struct Blueprint {
 /// flows and leave less room between what is promised and what happens.
 #[derive(Clone, Copy)]
 struct Budgets {
-    /// At a switch.
     processing: Delay,
     /// At a port of [`LINK_RATE`]; others have as much more as they are slower.
     port: Delay,
@@ -101,7 +99,6 @@ pub struct Intruder {
     pub at: usize,
     /// Which flow it imitates, if that is admitted.
     pub flow: usize,
-    /// Whose address it takes.
     pub claims: Claimed,
     pub vlan: Option<VlanTag>,
     pub phase: Duration,
@@ -585,7 +582,6 @@ pub fn host_ip(host: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, low_byte(host + 1))
 }
 
-/// The group address of a flow.
 pub fn group(flow: usize) -> MacAddress {
     MacAddress([0x01, 0x0c, 0xcd, 4, 0, low_byte(flow)])
 }

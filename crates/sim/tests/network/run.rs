@@ -28,7 +28,6 @@ const DRAIN: Duration = Duration::from_ms(50);
 
 /// What a run has shown.
 pub struct Outcome {
-    /// When traffic began.
     pub start: Instant,
     /// The flows that were admitted.
     pub flows: Vec<Flow>,
@@ -43,7 +42,6 @@ pub struct Outcome {
     pub counts: Counts,
 }
 
-/// An admitted flow.
 pub struct Flow {
     pub wish: Wish,
     pub accepted: Accepted,

@@ -10,7 +10,6 @@ use super::assert_no_loss_after;
 use crate::blueprint::{Blueprint, datapath};
 use crate::run::{Outcome, run};
 
-/// When things go wrong.
 const WHEN: Duration = Duration::from_secs(1);
 /// Four echoes in a row are missing by then: two probe intervals at most.
 const NOTICED: Duration = Duration::from_secs(2);

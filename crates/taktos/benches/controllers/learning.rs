@@ -25,7 +25,6 @@ struct Place {
 }
 
 impl Learner {
-    /// Starts with nothing learned.
     pub fn new() -> Self {
         let free = Place {
             key: 0,

@@ -31,7 +31,6 @@ const AT_ONCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// How switches ask.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace {
     /// Each leaves so many questions open.
@@ -40,7 +39,6 @@ pub enum Pace {
     PerSecond(u64),
 }
 
-/// What one trial found.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// What was counted, with what came in late.
@@ -51,11 +49,9 @@ pub struct Trial {
     pub took: Duration,
     /// For how long the generator stood still, and the longest time.
     pub stalled: Duration,
-    /// The longest of the stalls.
     pub longest_stall: Duration,
 }
 
-/// All switches.
 pub struct Load {
     lines: Vec<Line>,
     epoll: OwnedFd,

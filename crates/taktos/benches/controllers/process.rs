@@ -38,12 +38,10 @@ impl Process {
         Ok(Self { child })
     }
 
-    /// Makes it stand still.
     pub fn pause(&self) -> io::Result<()> {
         Ok(kill_process(self.id(), Signal::STOP)?)
     }
 
-    /// Lets it go on.
     pub fn resume(&self) -> io::Result<()> {
         Ok(kill_process(self.id(), Signal::CONT)?)
     }

@@ -27,16 +27,12 @@ const PRIORITY: u16 = 100;
 const LAST_OF_DESTINATION: usize = 5;
 const LAST_OF_SOURCE: usize = 11;
 
-/// How packet-ins are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// From the frame alone.
     Null,
-    /// From what was learned.
     Learning,
 }
 
-/// What answers packet-ins.
 enum Answerer {
     Null(Form),
     Learning(Learner),

@@ -21,7 +21,6 @@ const SETTLING: Duration = Duration::from_ms(200);
 /// For how long a controller works before it is measured.
 const WARMING: Duration = Duration::from_ms(200);
 
-/// The two processors.
 #[derive(Clone, Copy, Debug)]
 pub struct Processors {
     /// What the controller has for itself.
@@ -33,24 +32,17 @@ pub struct Processors {
 /// What was found of one controller under one condition, over all rounds.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Who.
     pub subject: Subject,
     /// Whose capacity set the rate, in open loop.
     pub rate_of: Option<Subject>,
-    /// How many switches.
     pub switches: u16,
-    /// How they asked.
     pub mode: Mode,
-    /// What each round found.
     pub rounds: Vec<Found>,
 }
 
-/// What one round found.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Questions answered a second.
     pub answered_per_second: f64,
-    /// What was counted.
     pub outcome: Outcome,
     /// Processor time of the controller for one answer, in nanoseconds.
     pub cost_ns: f64,
@@ -60,7 +52,6 @@ pub struct Found {
     pub waited: Duration,
     /// For how long the generator stood still.
     pub stalled: Duration,
-    /// The longest of its stalls.
     pub longest_stall: Duration,
 }
 

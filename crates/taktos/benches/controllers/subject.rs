@@ -9,10 +9,8 @@ use measure::packet_ins::Dialect;
 
 use crate::process::Process;
 
-/// Who is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// Ours.
     Taktos,
     /// Answers from the frame alone.
     Null,
@@ -34,7 +32,6 @@ impl Subject {
         Self::OsKen,
     ];
 
-    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Taktos => "taktos",

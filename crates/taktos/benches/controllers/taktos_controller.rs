@@ -11,7 +11,6 @@ use controller::{Store, StoreWrite};
 use linux::controller_loop::{self, ControllerHandle};
 use linux::scheduling::{HIGHEST_NICE, Placement, Wish};
 
-/// Runs it for ever.
 pub fn serve(port: u16) -> io::Result<()> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let listener = controller_loop::listen(address).map_err(io::Error::other)?;

@@ -22,7 +22,6 @@ pub struct Processors {
     pub hosts: usize,
 }
 
-/// Who works where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Arrangement {
     /// Sender, subject and receiver on one processor.
@@ -32,7 +31,6 @@ pub enum Arrangement {
 }
 
 impl Arrangement {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Together, Self::Apart];
 
     /// Does `work`, which sends, on one processor, while the kernel carries on what

@@ -44,7 +44,6 @@ const LONGEST_STALE: Duration = Duration::from_ms(50);
 pub enum Load {
     /// Only after the barrier reply.
     Idle,
-    /// All the time.
     Stream,
 }
 
@@ -57,7 +56,6 @@ impl fmt::Display for Load {
     }
 }
 
-/// What changes the entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
     /// One flow-mod for all of them.
@@ -75,21 +73,16 @@ impl fmt::Display for Means {
     }
 }
 
-/// How entries are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// How many.
     pub entries: u32,
-    /// By what.
     pub means: Means,
-    /// Whether frames flow.
     pub load: Load,
 }
 
 /// What was found under one condition.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Under which.
     pub condition: Condition,
     /// How often rules were changed.
     pub changes: u32,
@@ -164,7 +157,6 @@ fn mark_of(frame: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes([a, b, c, d]))
 }
 
-/// Returns what an entry asks for.
 fn asked(entry: u32) -> [MatchField; 2] {
     [
         MatchField::EthType(EtherType::IPV4),
@@ -215,7 +207,6 @@ struct Bench {
     confirmed: u64,
     /// Those of them that older rules treated.
     stale: u64,
-    /// The latest change.
     change: u32,
     /// When the last frame that an older change treated arrived.
     last_old: Instant,

@@ -34,10 +34,8 @@ pub struct Controller {
     envelope: Envelope,
 }
 
-/// How flow-mods are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Envelope {
-    /// Each by itself.
     None,
     /// In a bundle that is committed in one step.
     Bundle,
@@ -50,7 +48,6 @@ pub struct Treatment {
     pub mark: Option<MatchField>,
     /// In which queue it goes, if that is said.
     pub queue: Option<QueueId>,
-    /// Where it goes then.
     pub output: PortNumber,
 }
 
@@ -135,7 +132,6 @@ impl Controller {
         self.envelope = Envelope::Bundle;
     }
 
-    /// Commits the bundle.
     pub fn commit_bundle(&mut self) {
         self.envelope = Envelope::None;
         self.say_about_bundle(BundleControlKind::CommitRequest);
@@ -148,7 +144,6 @@ impl Controller {
         Barrier(transaction)
     }
 
-    /// Sends what was said.
     pub fn flush(&mut self) -> io::Result<()> {
         self.stream.set_nonblocking(false)?;
         self.stream.write_all(&self.out[self.sent..])?;

@@ -21,7 +21,6 @@ use crate::running::Running;
 use crate::traffic::{self, FLOWS};
 use lab::stage::{RIGHT, Stage};
 
-/// Fits into every ring.
 const FRAMES: u64 = (GROUPS * GROUP) as u64;
 const GROUPS: usize = 64;
 const GROUP: usize = 16;

@@ -14,7 +14,6 @@ use lab::process;
 /// How the kernel counts time in `/proc/stat`; one tick of `USER_HZ`.
 const TICK: Duration = Duration::from_ms(10);
 
-/// What disturbed a measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbance {
     /// For how long the subject stood ready while something else had its processor.
@@ -27,7 +26,6 @@ pub struct Disturbance {
     pub sender_late: Distribution,
     /// For how long the subject and the sender have run.
     pub ran: Duration,
-    /// How long it took.
     pub took: Duration,
 }
 
@@ -53,7 +51,6 @@ impl Disturbance {
     }
 }
 
-/// Watches from now on.
 #[derive(Debug)]
 pub struct Watch {
     waited: Duration,
@@ -63,7 +60,6 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch.
     pub fn start(running: &Running) -> Self {
         Self {
             waited: running.waited(),
@@ -73,7 +69,6 @@ impl Watch {
         }
     }
 
-    /// Ends.
     pub fn finish(self, running: &Running, sender_late: Distribution) -> Disturbance {
         Disturbance {
             waited: running.waited().saturating_sub(self.waited),

@@ -13,7 +13,6 @@ use crate::throughput::{Bound, Rate};
 use crate::traffic::{ENTRIES, MASKS};
 use crate::verdict::{self, Verdict};
 
-/// Returns the document.
 pub fn write(results: &Results) -> io::Result<String> {
     let subjects: Vec<Value> = results.shown.iter().map(of_subject).collect();
     let absent = results.absent.iter();

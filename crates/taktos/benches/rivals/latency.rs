@@ -16,7 +16,6 @@ use lab::stage::{LEFT, RIGHT, Stage};
 
 /// Holds 2048 frames.
 const RING_BYTES: usize = 4 << 20;
-/// The shortest frame.
 const FRAME_BYTES: usize = 64;
 /// Frames that go first and do not count: what keeps a cache of flows has each
 /// flow then, and caches are warm.

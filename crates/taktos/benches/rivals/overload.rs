@@ -40,17 +40,14 @@ const DRAIN: Duration = Duration::from_ms(20);
 /// Any number but zero: all subjects meet the same frames at the same times.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Which classes are overloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Overload {
-    /// The least urgent one.
     LowestClass,
     /// All but the most urgent one, each of them by itself.
     EveryLowerClass,
 }
 
 impl Overload {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::LowestClass, Self::EveryLowerClass];
 
     fn queues(self) -> std::ops::Range<u8> {

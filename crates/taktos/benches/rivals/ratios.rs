@@ -14,10 +14,8 @@ use crate::run::{Results, Shown};
 use crate::subject::Subject;
 use crate::throughput::Rate;
 
-/// A quantile of latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantile {
-    /// The median.
     P50,
     /// Exceeded by one in a hundred.
     P99,
@@ -44,16 +42,13 @@ impl Quantile {
     }
 }
 
-/// Several slots together.
 #[derive(Clone, Debug)]
 pub struct Pooled {
     /// Of all frames that arrived.
     pub latency: Distribution,
-    /// Its usual figures.
     pub summary: Summary,
     /// How many frames did not arrive.
     pub lost: u64,
-    /// What the machine did.
     pub disturbance: Disturbance,
 }
 

@@ -32,7 +32,6 @@ impl<'a> Report<'a> {
         Self { results }
     }
 
-    /// Returns the tables.
     pub fn markdown(&self) -> String {
         let seconds = self.results.took.as_ns() / 1_000_000_000;
         let mut text = format!("{} The run took {seconds} s.\n", machine::describe());

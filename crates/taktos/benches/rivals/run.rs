@@ -28,10 +28,8 @@ const SETTLING: Duration = Duration::from_ms(50);
 /// The size of frames where one processor carries all.
 pub const SHORTEST: usize = SIZES[0];
 
-/// What one subject showed.
 #[derive(Debug)]
 pub struct Shown {
-    /// Which one.
     pub subject: Subject,
     /// By spacing, a slot a round.
     pub latency: BTreeMap<Duration, Vec<Slot>>,
@@ -43,28 +41,22 @@ pub struct Shown {
     pub one_processor: BTreeMap<Arrangement, Vec<Rate>>,
     /// By size of the frames.
     pub cost: BTreeMap<usize, Duration>,
-    /// One under each condition.
     pub control: Vec<Finding>,
-    /// What went wrong.
     pub failures: Vec<String>,
 }
 
-/// What all showed.
 #[derive(Debug)]
 pub struct Results {
-    /// How much was measured.
     pub plan: Plan,
     /// Every subject that took part.
     pub shown: Vec<Shown>,
     /// Who did not, and why.
     pub absent: Absent,
-    /// How long it took.
     pub took: Duration,
 }
 
 type Absent = Vec<(Subject, String)>;
 
-/// Runs the comparison.
 pub fn run(arguments: &Arguments, processors: Processors) -> io::Result<Results> {
     let folder = tempfile::tempdir()?;
     let mut run = Run {
@@ -99,7 +91,6 @@ pub fn run(arguments: &Arguments, processors: Processors) -> io::Result<Results>
     })
 }
 
-/// One run under way.
 struct Run<'a> {
     arguments: &'a Arguments,
     plan: Plan,

@@ -19,11 +19,9 @@ use lab::stage::Stage;
 /// Where and how a subject is to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Post<'a> {
-    /// Where it stands.
     pub stage: &'a Stage,
     /// The processor that its programs have for themselves.
     pub processor: usize,
-    /// Where its files go.
     pub folder: &'a Path,
     /// The rate of its port towards the right host; without one it sends as fast
     /// as it can.
@@ -81,7 +79,6 @@ impl Running {
         self.processes.iter().try_for_each(Process::pause)
     }
 
-    /// Lets it go on.
     pub fn resume(&self) -> io::Result<()> {
         self.processes.iter().try_for_each(Process::resume)
     }

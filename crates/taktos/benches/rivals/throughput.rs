@@ -30,16 +30,13 @@ const TRIES: usize = 2;
 /// A flood that counts for nothing goes first.
 const WARM_UP: Duration = Duration::from_ms(20);
 
-/// What a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate {
-    /// Frames a second.
     pub frames_per_second: u64,
     /// Whether the subject could carry more than this sender sends.
     pub bound_by: Bound,
 }
 
-/// What ended a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bound {
     /// The subject loses frames beyond.

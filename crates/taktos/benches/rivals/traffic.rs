@@ -21,7 +21,6 @@ const VALUES: usize = 14;
 
 /// The queue that goes before all others.
 pub const URGENT: u8 = 7;
-/// The others.
 pub const LOADED_QUEUES: std::ops::Range<u8> = 0..URGENT;
 const FIRST_LOAD_PORT: u16 = 30_000;
 
@@ -38,17 +37,13 @@ const UDP: u8 = 17;
 /// One entry: its priority and what it asks for.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The higher wins.
     pub priority: u16,
-    /// Which frames.
     pub fields: Vec<MatchField>,
     /// In which queue they go there, if that is said.
     pub queue: Option<QueueId>,
-    /// Where they go.
     pub output: PortNumber,
 }
 
-/// Returns the hundred entries.
 pub fn entries() -> Vec<Entry> {
     let flows = (0..FLOWS).map(|flow| Entry {
         priority: 200,

@@ -21,9 +21,7 @@ const EFFECT_OF_A_BUNDLE: Duration = Duration::from_ms(200);
 pub struct Verdict {
     /// What was to be reached.
     pub target: String,
-    /// What was.
     pub reached: f64,
-    /// What is just enough.
     pub limit: f64,
     better: Better,
 }

@@ -10,8 +10,8 @@ use super::report_folder::write_whole;
 use super::run::explain;
 use super::screen::{self, say};
 use super::{queues, scenario_file};
-use crate::experiment::{Experiment, certificate};
 use crate::signature;
+use run::experiment::{Experiment, certificate};
 
 /// What `taktos certify` is told.
 #[derive(Debug, clap::Args)]

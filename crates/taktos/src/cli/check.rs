@@ -16,9 +16,9 @@ use super::exit::Exit;
 use super::run::explain;
 use super::screen::{self, say};
 use super::{Check, Fit, explanation, profile, queues, scenario_file};
-use crate::experiment::explanation::Explainer;
-use crate::experiment::{Admission, Experiment, Place};
 use room::Room;
+use run::experiment::explanation::Explainer;
+use run::experiment::{Admission, Experiment, Place};
 
 /// Says which flows of a scenario would be admitted.
 pub fn check(arguments: &Check) -> Exit {

@@ -31,8 +31,8 @@ use super::exit::Exit;
 use super::run::stop_on_signals;
 use super::screen::say;
 use crate::southbound::{OpenFlowOptions, SouthboundError};
-use crate::store::MemoryStore;
 use crate::web::{Terms, Web};
+use controller::store::MemoryStore;
 
 /// How often the program looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 pub enum Exit {
     /// Done, and every promise held.
     Done,
-    /// Something inside went wrong.
     Fault,
     /// What the user gave cannot be used; nothing was started.
     BadInput,

@@ -8,7 +8,7 @@ use comfy_table::{CellAlignment, Table, TableStyle};
 use units::Delay;
 
 use super::screen::WIDTH;
-use crate::experiment::explanation::{
+use run::experiment::explanation::{
     Company, Explainer, Explanation, HopShare, Lacking, Promised, Rival, thousandths,
 };
 

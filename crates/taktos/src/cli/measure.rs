@@ -1,7 +1,7 @@
 //! `taktos measure`: one method of measurement on one device.
 //!
 //! The methods are a table in [`measure::method`]; what can be measured is a table in
-//! [`target`](crate::measuring::target).
+//! [`target`](run::measuring::target).
 
 mod calibrate;
 mod company;
@@ -35,10 +35,10 @@ use super::report_folder::{prove_writable, write_whole};
 use super::run::stop_on_signals;
 use super::screen::{self, Steps, say};
 use crate::datapath::endpoint::Endpoint;
-use crate::measuring;
-use crate::measuring::conditions::Record;
-use crate::measuring::resumed::ResumeError;
-use crate::measuring::target::{Target, Wanted};
+use run::measuring;
+use run::measuring::conditions::Record;
+use run::measuring::resumed::ResumeError;
+use run::measuring::target::{Target, Wanted};
 
 /// What `taktos measure` is told.
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,7 @@
 //!
 //! In the lab, where the kernel forwards, that is what they do on this machine while it
 //! carries as much as the scenario asks for: measured the first time and when a scenario
-//! brings more, and kept ([`own_profile`](crate::measuring::own_profile)). Where it
+//! brings more, and kept ([`own_profile`](run::measuring::own_profile)). Where it
 //! cannot be measured or is not believed, the scenario's own word stands, and the user
 //! is told. Where a loop in user space forwards, each engine has a profile of its own that
 //! is shipped: a loop that shares its processor cannot be measured in some seconds.
@@ -23,20 +23,16 @@ use units::Duration;
 
 use super::exit::Exit;
 use super::screen::{Steps, say};
-use crate::experiment::demand::Demand;
-use crate::experiment::{Experiment, ExperimentError, Place, profiles};
-use crate::measuring::own_profile::{
-    Circumstances, Cover, Found, Kept, OwnProfile, OwnProfileError,
-};
-use crate::measuring::target::named_profile;
+use run::experiment::demand::Demand;
+use run::experiment::{Experiment, ExperimentError, Place, profiles};
+use run::measuring::own_profile::{Circumstances, Cover, Found, Kept, OwnProfile, OwnProfileError};
+use run::measuring::target::named_profile;
 
 /// How often the room for what the machine adds is halved.
 const SEARCHED: usize = 8;
 
-/// What is chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// What the scenario names.
     Committed,
     /// What is measured on this machine.
     Measured,
@@ -208,7 +204,6 @@ fn reported(
 
 /// What came of the wish for a measured profile.
 enum Obtained {
-    /// There is one.
     Profile {
         profile: Box<OwnProfile>,
         /// Whether an earlier run measured it.

@@ -7,7 +7,7 @@ use scenario::Scenario;
 use super::exit::Exit;
 use super::run::explain;
 use super::screen::say;
-use crate::experiment::queues;
+use run::experiment::queues;
 
 /// So many flows are named of those that are given other queues.
 const MOST_NAMED: usize = 5;

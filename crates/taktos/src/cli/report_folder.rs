@@ -14,7 +14,7 @@ use measure::report::{Extent, Report};
 use measure::reproduction::{Reproduction, documents, page};
 use thiserror::Error;
 
-use crate::experiment::capture;
+use run::experiment::capture;
 
 /// How the files of drawings end.
 const PICTURE: &str = "svg";
@@ -22,23 +22,14 @@ const PICTURE: &str = "svg";
 /// Why a run cannot have its folder.
 #[derive(Debug, Error)]
 pub enum ReportFolderError {
-    /// Another run has it.
     #[error(
         "another run writes to {}: wait for its end, or choose another folder with --out",
         path.display()
     )]
-    InUse {
-        /// The folder.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// It cannot be made, or nothing can be written there.
     #[error("cannot write to the report folder {}: {reason}", path.display())]
-    Unwritable {
-        /// The folder.
-        path: PathBuf,
-        /// What the system says.
-        reason: io::Error,
-    },
+    Unwritable { path: PathBuf, reason: io::Error },
 }
 
 /// The folder of a run, which no other run may have at the same time.
@@ -80,7 +71,6 @@ impl ReportFolder {
         }
     }
 
-    /// Returns where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

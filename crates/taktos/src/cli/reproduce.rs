@@ -12,7 +12,7 @@ use super::WorldName;
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Steps, say};
-use crate::reproduce::{Effort, Experiment, PAPERS, Paper, Place, Run, Settings};
+use papers::{Effort, Experiment, PAPERS, Paper, Place, Run, Settings};
 
 /// What `taktos reproduce` is told.
 #[derive(Debug, clap::Args)]

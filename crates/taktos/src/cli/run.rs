@@ -18,8 +18,8 @@ use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Screen, say};
 use super::{LabEngine, Run, WorldName, profile, queues, scenario_file};
-use crate::experiment::demand::Demand;
-use crate::experiment::{Carrying, Experiment, ExperimentError, Place, profiles};
+use run::experiment::demand::Demand;
+use run::experiment::{Carrying, Experiment, ExperimentError, Place, profiles};
 
 /// Frames that are sent, handed on and delivered in a second, all together, which no
 /// machine is asked for that could not carry them.

@@ -8,7 +8,7 @@ use scenario::{LONGEST_FILE, Scenario};
 use super::exit::Exit;
 use super::screen::say;
 use super::text_file;
-use crate::measuring::recordings;
+use run::measuring::recordings;
 
 /// The most remarks about an imported file that are shown.
 const MOST_SHOWN: usize = 20;
@@ -23,7 +23,7 @@ pub fn read(path: &Path) -> Result<Scenario, Exit> {
         let path = folder.join(file);
         match recordings::is_capture(&path) {
             true => recordings::table_of_capture(&path),
-            false => text_file::load(&path, LONGEST_DESCRIPTION),
+            false => run::text_file::load(&path, LONGEST_DESCRIPTION),
         }
     };
     let scenario = Scenario::parse(&name, &text, &mut load);

@@ -8,9 +8,8 @@ use std::io::{self, IsTerminal, Write};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use units::Duration;
 
-use crate::experiment::{Admission, Audience, Discovered};
+use run::experiment::{Admission, Audience, Discovered};
 
-/// Columns of diagnostics.
 pub const WIDTH: usize = 100;
 /// How often a line says how far it is, where there is no bar.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
@@ -72,7 +71,6 @@ impl Screen {
         }
     }
 
-    /// Takes the bar off.
     pub fn close(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -183,7 +181,6 @@ impl Steps {
         }
     }
 
-    /// Takes the bar off.
     pub fn close(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

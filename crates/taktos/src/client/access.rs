@@ -11,7 +11,6 @@ use ureq::http::Uri;
 
 /// Where a controller is when nobody says otherwise.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:8181";
-/// The longest token.
 const LONGEST_TOKEN: usize = 4096;
 
 /// A place and a right.
@@ -38,7 +37,6 @@ impl std::fmt::Debug for Access {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AccessError {
-    /// The address is none.
     #[error("`{0}` is no address of a controller: write it as in {DEFAULT_URL}")]
     Url(String),
     /// An encrypted address, and no authority.
@@ -49,13 +47,7 @@ pub enum AccessError {
     OpenToken(String),
     /// A file cannot be used.
     #[error("cannot use {}: {reason}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// The token is none.
+    File { path: PathBuf, reason: String },
     #[error("the token has to be one line of at most {LONGEST_TOKEN} visible characters")]
     Token,
 }

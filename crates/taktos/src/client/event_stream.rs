@@ -10,7 +10,6 @@ use std::mem;
 
 use thiserror::Error;
 
-/// The longest event.
 pub const LONGEST_EVENT: usize = 1 << 20;
 
 /// Something that happened, as it was sent.
@@ -21,7 +20,6 @@ pub struct ServerEvent {
     pub id: Option<String>,
     /// Its kind; `message` if nothing is said.
     pub kind: Option<String>,
-    /// Its lines.
     pub data: String,
 }
 

@@ -88,7 +88,6 @@ impl<In: Transport> Connector<In> for Enciphering {
     }
 }
 
-/// An enciphered connection.
 pub struct Enciphered {
     buffers: LazyBuffers,
     stream: StreamOwned<ClientConnection, TransportAdapter>,
@@ -127,7 +126,6 @@ impl Transport for Enciphered {
     }
 }
 
-/// Who is trusted.
 #[derive(Debug)]
 struct Trusted {
     certificates: Vec<CertificateDer<'static>>,

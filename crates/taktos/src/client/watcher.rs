@@ -24,7 +24,6 @@ const CHUNK_BYTES: usize = 1 << 14;
 pub enum Heard {
     /// The stream is open: what happens from now on will be heard.
     Connected,
-    /// Something happened.
     Event(ServerEvent),
     /// Nothing did, and the controller says that it is still there.
     Alive,

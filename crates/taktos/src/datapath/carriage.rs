@@ -18,11 +18,8 @@ use super::{DatapathError, Plan, configuration};
 pub enum EngineChoice {
     /// The kernel where it can, else the best for each port.
     Auto,
-    /// The kernel.
     Kernel,
-    /// AF_XDP.
     Xdp,
-    /// Packet sockets.
     Packet,
 }
 
@@ -42,9 +39,7 @@ pub struct KernelPlan {
 /// The way in which ports are opened.
 #[derive(Clone, Debug)]
 pub enum Carriage {
-    /// Each by itself.
     Each(PortEngine),
-    /// All by the kernel.
     Kernel(Arc<Hook>),
 }
 
@@ -69,7 +64,6 @@ impl Carriage {
 /// The engine that was taken, with all ports open.
 #[derive(Debug)]
 pub struct Carried {
-    /// How ports are opened.
     pub carriage: Carriage,
     /// What the switch is told.
     pub config: Config,
@@ -84,11 +78,8 @@ pub struct Carried {
 /// Why an engine was taken.
 #[derive(Debug)]
 pub enum Reason {
-    /// The user wants it.
     Asked,
-    /// It is the best.
     Best,
-    /// The kernel cannot.
     KernelCannot(DatapathError),
 }
 

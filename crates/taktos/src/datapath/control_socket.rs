@@ -54,7 +54,6 @@ impl ControlSocket {
         Ok((Self { path, inode }, listener))
     }
 
-    /// Returns where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -26,7 +26,6 @@ const MOST_TOLD: u32 = 8;
 /// A controller to be dialled.
 #[derive(Clone, Debug)]
 pub struct Controller {
-    /// Where it is.
     pub endpoint: Endpoint,
     /// How to encipher, if so.
     pub tls: Option<Dialling>,
@@ -35,7 +34,6 @@ pub struct Controller {
 /// An address on which others are let in.
 #[derive(Clone, Debug)]
 pub struct Entrance {
-    /// Where it is.
     pub endpoint: Endpoint,
     /// How to encipher, if so.
     pub tls: Option<Arc<ServerConfig>>,

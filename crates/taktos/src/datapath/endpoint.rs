@@ -10,23 +10,18 @@ use thiserror::Error;
 /// 6.3.1).
 pub const USUAL_PORT: u16 = 6653;
 
-/// How bytes are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// As they are.
     Tcp,
-    /// Enciphered.
     Tls,
 }
 
 /// One end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// How bytes are carried.
     pub transport: Transport,
     /// A name or an address.
     pub host: String,
-    /// The port.
     pub port: u16,
 }
 
@@ -36,10 +31,8 @@ pub enum ParseEndpointError {
     /// It does not begin with a transport.
     #[error("begins with neither `tcp:` nor `tls:`, as in `tcp:10.0.0.1:6653`")]
     Transport,
-    /// There is nobody.
     #[error("names no host, as in `tcp:10.0.0.1:6653`")]
     Host,
-    /// The port is none.
     #[error("`{0}` is no port: one is from 1 to 65535")]
     Port(String),
 }

@@ -16,10 +16,8 @@ pub const QUIET: Duration = Duration::from_secs(60);
 /// How many events wait to be read; those beyond are not told.
 pub const EVENTS_WAITING: usize = 256;
 
-/// Something that happened.
 #[derive(Debug)]
 pub enum Event {
-    /// A controller is there.
     Connected(Endpoint),
     /// A controller was there and is no longer.
     Lost(Endpoint),
@@ -31,7 +29,6 @@ pub enum Event {
     Closed(Closed),
     /// A link went up or down.
     Link(String, Carrier),
-    /// An interface is gone.
     Gone(String),
     /// An interface is there again, and a port as this says.
     Back(String),

@@ -25,9 +25,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 pub enum PortEngine {
     /// By AF_XDP where the driver can, by packet socket elsewhere.
     Best,
-    /// By AF_XDP.
     Xdp,
-    /// By packet socket.
     Packet,
 }
 
@@ -39,7 +37,6 @@ pub struct FoundPort {
     pub config: PortConfig,
 }
 
-/// A port that is open.
 #[derive(Debug)]
 pub struct OpenedPort {
     /// Its interface, to be given back as it was.

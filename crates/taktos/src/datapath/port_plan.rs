@@ -47,7 +47,6 @@ pub enum Pace {
     OfTheLink,
     /// As fast as its interface takes frames.
     Unlimited,
-    /// At this rate.
     At(BitRate),
 }
 
@@ -57,7 +56,6 @@ pub enum Pace {
 pub struct RateChoice {
     /// The port; all, if none is named.
     pub interface: Option<String>,
-    /// How fast it sends.
     pub pace: Pace,
 }
 
@@ -93,11 +91,9 @@ fn parse_rate(text: &str) -> Result<BitRate, String> {
 /// One port to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortPlan {
-    /// Its number.
     pub number: PortNumber,
     /// The name of its interface.
     pub interface: String,
-    /// How fast it sends.
     pub pace: Pace,
 }
 
@@ -107,11 +103,8 @@ pub enum PortPlanError {
     /// Two ports have the same number.
     #[error("both `{first}` and `{second}` are to be port {number}")]
     NumberTwice {
-        /// The number.
         number: u32,
-        /// One interface.
         first: String,
-        /// The other.
         second: String,
     },
     /// An interface is two ports.

@@ -30,10 +30,8 @@ pub enum AskError {
     /// It said what cannot be read.
     #[error("the switch says what cannot be read: {0}")]
     Unreadable(#[from] DecodeError),
-    /// It refused.
     #[error("the switch refuses: {0:?}")]
     Refused(ErrorKind),
-    /// It does not end.
     #[error("the answer has more than {LONGEST_ANSWER} parts")]
     Endless,
 }
@@ -136,13 +134,11 @@ impl Client {
     }
 }
 
-/// What a message was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     /// A part of the answer; more follow.
     Part,
     /// The end of the answer.
     All,
-    /// Something else.
     Aside,
 }

@@ -97,7 +97,6 @@ fn counters(of: &ModeCounters) -> impl Iterator<Item = (&'static str, Value)> {
         .map(|(name, count)| (name, json!(count)))
 }
 
-/// Returns what monitors saw.
 pub fn monitors(client: &mut Client) -> Result<Vec<Value>, AskError> {
     let mut rows = Vec::new();
     ask(client, Question::Monitors, |answer| {

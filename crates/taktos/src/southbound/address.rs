@@ -12,9 +12,7 @@ use crate::datapath::endpoint::USUAL_PORT;
 /// An address of this machine, and how bytes are carried there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// How bytes are carried.
     pub transport: Transport,
-    /// Where.
     pub place: SocketAddr,
 }
 

@@ -12,16 +12,10 @@ pub const MOST_TOLD: u64 = 16;
 /// For how long the rest is only counted.
 pub const QUIET: Duration = Duration::from_secs(60);
 
-/// What is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Complaint {
     /// Somebody was not let in.
-    Refused {
-        /// Who.
-        peer: SocketAddr,
-        /// Why not.
-        reason: Refusal,
-    },
+    Refused { peer: SocketAddr, reason: Refusal },
     /// So many more were not let in during the last minute.
     More(u64),
 }
@@ -43,7 +37,6 @@ pub struct Complaints {
 }
 
 impl Complaints {
-    /// Begins.
     #[must_use]
     pub const fn new(now: Instant) -> Self {
         Self {

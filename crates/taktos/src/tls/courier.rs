@@ -52,7 +52,6 @@ pub fn accept(
     begun.map(drop)
 }
 
-/// Shakes hands, waiting.
 fn prepare(mut stream: TcpStream, mut connection: Connection) -> io::Result<(UnixStream, Relay)> {
     let give_up = Instant::now() + HANDSHAKE_PATIENCE;
     while connection.is_handshaking() {

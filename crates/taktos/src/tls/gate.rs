@@ -44,7 +44,6 @@ const READING: Wish = Wish {
     writing: false,
 };
 
-/// Who is let in.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// What is trusted and shown.

@@ -16,11 +16,8 @@ use super::relay::Wish;
 pub struct Handshake {
     /// With whom hands are shaken.
     pub stream: TcpStream,
-    /// How far.
     pub connection: ServerConnection,
-    /// Where it is.
     pub peer: SocketAddr,
-    /// When it came.
     pub since: Instant,
 }
 
@@ -29,7 +26,6 @@ pub struct Handshake {
 pub enum Progress {
     /// The other end has to be ready for this first.
     Waiting(Wish),
-    /// Both trust each other.
     Done,
 }
 

@@ -44,7 +44,6 @@ pub enum End {
 /// How far a relay is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Both ends are there.
     Passing,
     /// This end has left, and the other one gets the rest.
     Leaving(End),
@@ -55,9 +54,7 @@ pub enum Stage {
 /// What a relay waits for at one of its ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// Something to read.
     pub reading: bool,
-    /// Room to write.
     pub writing: bool,
 }
 
@@ -97,7 +94,6 @@ impl Relay {
         Ok((theirs, relay))
     }
 
-    /// Returns the socket of an end.
     #[must_use]
     pub fn socket(&self, end: End) -> BorrowedFd<'_> {
         match end {

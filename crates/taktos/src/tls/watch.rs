@@ -20,7 +20,6 @@ pub struct Mark(pub u64);
 /// A socket that was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Happened {
-    /// Which.
     pub mark: Mark,
     /// Whether it is broken, or closed in both directions.
     pub hung_up: bool,

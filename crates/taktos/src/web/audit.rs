@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::document::AuditEntry;
-use crate::store::embedded::NO_LINKS;
+use store::embedded::NO_LINKS;
 
 /// How many changes are kept in memory.
 pub const KEPT: usize = 1_000;
@@ -74,7 +74,6 @@ impl Audit {
         }
     }
 
-    /// Notes a change.
     pub fn note(&self, entry: AuditEntry) {
         lock(&self.log).note(entry);
     }

@@ -25,7 +25,6 @@ pub struct Names {
 }
 
 impl Names {
-    /// Returns these names.
     pub fn new(switches: impl IntoIterator<Item = (DatapathId, String)>) -> Self {
         let switches = switches.into_iter().collect();
         Self { switches }
@@ -55,7 +54,6 @@ impl Names {
         name.cloned().unwrap_or_else(|| format!("{:x}", datapath.0))
     }
 
-    /// Writes down an endpoint.
     #[must_use]
     pub fn endpoint(&self, endpoint: &Endpoint) -> EndpointDocument {
         match endpoint {

@@ -20,18 +20,15 @@ pub const QUEUED: usize = 1_024;
 /// An event as it goes to every client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
-    /// Its number.
     pub id: u64,
     /// The name of its kind.
     pub kind: &'static str,
     /// Its text, as one server-sent event.
     pub text: Arc<str>,
-    /// What it says.
     pub document: Arc<EventDocument>,
 }
 
 impl Published {
-    /// Writes an event down.
     #[must_use]
     pub fn new(document: EventDocument) -> Self {
         let kind = document.what.name();
@@ -125,7 +122,6 @@ impl Feed {
         self.ring().next - 1
     }
 
-    /// Returns how many watch.
     #[must_use]
     pub fn watchers(&self) -> usize {
         self.queue.receiver_count()

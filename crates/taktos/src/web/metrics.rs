@@ -18,7 +18,6 @@ pub struct Meters {
     /// Requirements that were accepted, and those that were not.
     accepted: AtomicU64,
     refused: AtomicU64,
-    /// Events that watchers missed.
     missed: AtomicU64,
 }
 
@@ -32,7 +31,6 @@ struct Meter {
 }
 
 impl Meters {
-    /// Counts these operations.
     #[must_use]
     pub fn new(names: &[&'static str]) -> Self {
         let operations = names.iter().map(|name| Meter {
@@ -57,7 +55,6 @@ impl Meters {
         meter.times.add(1, took);
     }
 
-    /// Counts decisions on requirements.
     pub fn decided(&self, accepted: usize, refused: usize) {
         add(&self.accepted, accepted as u64);
         add(&self.refused, refused as u64);
@@ -68,7 +65,6 @@ impl Meters {
         add(&self.missed, events);
     }
 
-    /// Writes it all down.
     pub fn write(&self, page: &mut Page) {
         self.write_answers(page);
         self.write_times(page);
@@ -119,7 +115,6 @@ impl Meters {
     }
 }
 
-/// A page of metrics.
 #[derive(Debug, Default)]
 pub struct Page {
     text: String,
@@ -162,7 +157,6 @@ impl Page {
         self.line(&format!("_count{braced}"), all);
     }
 
-    /// Returns the page.
     #[must_use]
     pub fn text(self) -> String {
         self.text

@@ -73,7 +73,6 @@ impl Office {
         }
     }
 
-    /// Returns how many wait.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiters().len()

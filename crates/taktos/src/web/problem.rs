@@ -34,7 +34,6 @@ impl Problem {
         }
     }
 
-    /// Adds what to do.
     #[must_use]
     pub fn help(self, help: impl Into<String>) -> Self {
         let help = Some(help.into());
@@ -94,7 +93,6 @@ impl Problem {
         )
     }
 
-    /// The store failed.
     #[must_use]
     pub fn not_stored() -> Self {
         let message = "the store could not keep the change";
@@ -121,7 +119,6 @@ impl Problem {
             .help("if this was a change, it may be made yet: look before you repeat it")
     }
 
-    /// The controller has ended.
     #[must_use]
     pub fn ended() -> Self {
         let message = "the controller is about to end";
@@ -144,19 +141,16 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", message)
     }
 
-    /// Returns the status.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// Returns the code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         self.code
     }
 
-    /// Returns what programs read.
     #[must_use]
     pub fn body(&self) -> ProblemBody {
         ProblemBody {

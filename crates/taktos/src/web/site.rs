@@ -21,7 +21,6 @@ use super::office::Office;
 use super::operations;
 use super::problem::Problem;
 
-/// What all requests share.
 pub type Site = Arc<Inside>;
 
 /// What is behind the interface.
@@ -29,13 +28,9 @@ pub type Site = Arc<Inside>;
 pub struct Inside {
     /// Where requests wait for the controller.
     pub office: Office,
-    /// The events.
     pub feed: Feed,
-    /// Who is let in.
     pub gate: Gate,
-    /// Who changed what.
     pub audit: Audit,
-    /// What is counted.
     pub meters: Meters,
     /// The file of the controller's store, if there is one.
     pub store: Option<PathBuf>,
@@ -43,9 +38,7 @@ pub struct Inside {
     pub id: String,
     /// Since when it runs, in nanoseconds since the beginning of 1970.
     pub since_ns: u64,
-    /// What switches are called.
     pub names: Names,
-    /// The topology, written down.
     pub topology: Kept,
     /// The list of flows, written down.
     pub flows: Kept,
@@ -220,7 +213,7 @@ mod tests {
     use linux::scheduling::{Placement, Wish};
 
     use super::*;
-    use crate::store::MemoryStore;
+    use controller::store::MemoryStore;
 
     #[test]
     fn an_event_names_its_flow_as_long_as_there_is_one() {

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::real::Real;
 
-/// Who refuses an alteration.
 #[derive(Clone, Copy, Debug)]
 enum By {
     /// The proof, with an objection that holds this.

@@ -182,7 +182,6 @@ fn with(document: &Value, path: &str, number: u64) -> Option<Certificate> {
     Some(altered.seal())
 }
 
-/// Returns where the numbers of a document are.
 fn numbers(document: &Value) -> Vec<String> {
     fn find(path: &str, value: &Value, found: &mut Vec<String>) {
         match value {

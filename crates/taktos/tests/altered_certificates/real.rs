@@ -6,8 +6,8 @@ use calculus::admission::{Redundant, Request};
 use certificate::compare::Said;
 use certificate::document::{Copies, Demand, Protection};
 use certificate::{Certificate, Difference, compare};
+use run::experiment::{Experiment, certificate, statement};
 use scenario::Scenario;
-use taktos::experiment::{Experiment, certificate, statement};
 
 /// Messages with a peak that move when a link breaks, a group, floods, and small frames
 /// on fast links beside them.

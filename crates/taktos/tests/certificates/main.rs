@@ -16,9 +16,9 @@ use calculus::admission::{Hop, Redundant, Request, StageId, Tree};
 use certificate::Certificate;
 use controller::admission::Place;
 use controller::northbound::Promises;
+use run::experiment::{Admission, Experiment, certificate};
 use scenario::Scenario;
 use sim::servers::random::Random;
-use taktos::experiment::{Admission, Experiment, certificate};
 
 /// Networks in a run of the tests.
 const NETWORKS: u64 = 2_000;

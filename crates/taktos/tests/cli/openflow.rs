@@ -96,7 +96,6 @@ impl<S: Read + Write> Client<S> {
         self.pass_barrier();
     }
 
-    /// Sends a frame out of a port.
     pub fn send_out(&mut self, port: u32, frame: &[u8]) {
         let actions = [Action::output(PortNumber(port))];
         let packet_out = PacketOut {
@@ -117,7 +116,6 @@ impl<S: Read + Write> Client<S> {
         })
     }
 
-    /// Asks for all entries.
     pub fn ask_for_flows(&mut self) {
         let question = RequestBody::Flow(FlowStatisticsRequest::all(TableId::ALL));
         self.tell(|out| MultipartRequest::new(question).emit(TransactionId(5), out));

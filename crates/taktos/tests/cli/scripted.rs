@@ -8,14 +8,12 @@ use std::thread;
 
 use crate::testbed::PATIENCE;
 
-/// What it was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Method and path, as in `GET /api/v1/flows`.
     pub what: String,
     /// The lines of the head, in lower case.
     pub head: String,
-    /// The body.
     pub body: String,
 }
 
@@ -67,7 +65,6 @@ impl Scripted {
         Self { url, log }
     }
 
-    /// Returns what was asked so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.log.asked.lock().unwrap().clone()
     }

@@ -28,7 +28,6 @@ const RING_BYTES: usize = 1 << 18;
 /// An experimental EtherType of IEEE Std 802.
 const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 
-/// A namespace with cables.
 pub struct Testbed {
     pub room: Namespace,
     pub workplace: Workplace,
@@ -114,7 +113,6 @@ impl Testbed {
         running
     }
 
-    /// Starts a switch.
     pub fn begin(&self, arguments: &[&str]) -> Running {
         let control = self.control().display().to_string();
         let first = ["switch", "--control", &control];
@@ -193,7 +191,6 @@ impl Host {
         );
     }
 
-    /// Waits for this frame.
     #[track_caller]
     pub fn receives_frame(&mut self, frame: &[u8]) {
         assert!(self.hears(frame, PATIENCE), "{frame:02x?} did not come");
@@ -205,7 +202,6 @@ impl Host {
         assert!(!self.hears(&frame(mark), SILENCE), "frame {mark} came");
     }
 
-    /// Waits for any frame.
     #[track_caller]
     pub fn receives_any(&mut self) {
         eventually("a frame comes", || self.port.receive(|_| ()).is_some());

@@ -87,7 +87,6 @@ impl Workplace {
     }
 }
 
-/// How the program ended.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,

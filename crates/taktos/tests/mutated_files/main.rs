@@ -18,10 +18,10 @@ use std::sync::atomic::AtomicBool;
 
 use calculus::admission::{Background, Network};
 use certificate::Certificate;
+use run::experiment::{self, Experiment};
 use scenario::Scenario;
 use scenario::servers::ServerNetwork;
 use sim::servers::random::Random;
-use taktos::experiment::{self, Experiment};
 
 use mutation::mutated;
 

@@ -23,7 +23,6 @@ const NUMBERS: [&str; 14] = [
 const UNITS: [&str; 10] = [
     "ns", "us", "ms", "s", "bit/s", "kbit/s", "Mbit/s", "Tbit/s", "B", "MB",
 ];
-/// What nobody expects somewhere.
 const STRANGERS: [char; 10] = [
     '"', '\'', '[', '}', '=', ',', '\\', '\u{0}', 'µ', '\u{feff}',
 ];

@@ -28,7 +28,6 @@ const MOST_TRIES: u32 = 10;
 /// two of them beside each other take minutes on a busy machine.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Mininet, waiting for commands.
 struct Mininet {
     program: usize,
     input: ChildStdin,

@@ -12,7 +12,6 @@ use crate::workbench::{Workbench, has_or_skip};
 
 const SWITCH: &str = "tcp:127.0.0.1:6653";
 const ENGINES: [&str; 3] = ["kernel", "packet", "xdp"];
-/// What an entry forwards.
 const CROSSED: &str = "in_port=1,actions=output:2
                        in_port=2,actions=output:1";
 /// What the core does, whatever the engine.

@@ -16,7 +16,6 @@ use wire::ethernet::{Header, MacAddress, VlanTag};
 
 use crate::workbench::{has_or_skip, neighbour, python_or_skip};
 
-/// When the capture begins.
 const BEGIN_UNIX_NS: u64 = 1_700_000_000_000_000_000;
 /// Long enough for the number of a sample to begin again.
 const LENGTH: Duration = Duration::from_ms(1_200);

@@ -143,7 +143,6 @@ struct Heard {
 }
 
 impl Heard {
-    /// Reads what has arrived.
     fn read(&mut self, tap: &mut Tap) -> &Self {
         while tap
             .take(|frame| {

@@ -22,7 +22,6 @@ use wire::ethernet::MacAddress;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How long an answer may be under way before the question is repeated.
 const REPEAT_AFTER: Duration = Duration::from_millis(100);
-/// Where hosts listen.
 const PORT: u16 = 5_000;
 /// A socket that listens on port 6653, as `/proc/net/tcp` spells it.
 const LISTENS_ON_6653: &str = ":19FD 00000000:0000 0A";

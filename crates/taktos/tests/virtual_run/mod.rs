@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use calculus::admission::Spare;
 use measure::report::Report;
+use run::experiment::{Admission, Audience, Carrying, Discovered, Experiment, Place};
 use scenario::Scenario;
-use taktos::experiment::{Admission, Audience, Carrying, Discovered, Experiment, Place};
 use units::Duration;
 
 /// Carries a scenario out and returns what came of it.

@@ -29,7 +29,6 @@ use crate::servers::random::Random;
 
 const TRANSACTION: TransactionId = TransactionId(0x4D0D_E002);
 
-/// What was seen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     /// By flow, how long each of its messages took from when it was due, if it arrived

@@ -16,7 +16,6 @@ pub struct Asked {
     pub flows: Vec<FlowId>,
 }
 
-/// What was found.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The bounds, method by method, each with its flows in their order.
@@ -27,7 +26,6 @@ pub struct Found {
     pub notes: Vec<(Method, String)>,
     /// The methods that say nothing of this network, and why.
     pub not_applicable: Vec<(Method, NotApplicable)>,
-    /// How long that took.
     pub elapsed: Duration,
 }
 

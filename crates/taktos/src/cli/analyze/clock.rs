@@ -29,7 +29,6 @@ pub fn steps_in(budget: units::Duration) -> u64 {
 }
 
 impl Clock {
-    /// Begins to count.
     pub fn start(budget: units::Duration) -> Self {
         Self {
             begun: Instant::now(),

@@ -23,9 +23,7 @@ pub struct Shown<'a> {
     pub described: &'a ServerNetwork,
     /// The network as it was analysed.
     pub network: &'a Network,
-    /// What was found.
     pub found: &'a Found,
-    /// What had to be assumed.
     pub assumed: Option<String>,
     /// How long the search could take.
     pub budget: units::Duration,

@@ -7,8 +7,8 @@ use controller::northbound::{FlowId, Promises};
 use scenario::Scenario;
 use serde_json::{Value, json};
 
-use crate::experiment::plan::name_of;
-use crate::room;
+use run::experiment::plan::name_of;
+use run::room;
 
 /// How many flows of a conflict are named.
 const MOST_NAMED: usize = 6;
@@ -70,7 +70,6 @@ impl Room {
         lines
     }
 
-    /// Adds what programs read.
     pub(super) fn add_to(&self, value: &mut Value) {
         value["slowdown_thousandths"] = self.spare.least().map(Slowdown::thousandths).into();
         value["at_most"] = (self.flows - self.conflicts.len()).into();

@@ -12,30 +12,23 @@ use crate::web::document::{EventKind, PlaceDocument};
 /// What a happening is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
-    /// Switches and their connections.
     Switches,
     /// Links, and so the ways of everything.
     Links,
     /// Hosts, and so the ways of what goes to them.
     Hosts,
-    /// Flows and their promises.
     Flows,
-    /// The rules of switches.
     Rules,
     /// Anything: something was missed, or is not known to us.
     Unknown,
 }
 
-/// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// What it is about.
     pub about: About,
-    /// What happened.
     pub words: String,
 }
 
-/// Tells what happened.
 pub fn told(event: &EventKind) -> Told {
     let (about, words) = match event {
         EventKind::SwitchConnected { .. }

@@ -42,11 +42,9 @@ const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 /// What is shown, and when it may have changed.
 pub struct View<'a> {
-    /// What it is called.
     pub title: &'a str,
     /// Asks the controller and returns what is shown.
     pub fetch: &'a dyn Fn() -> Result<String, ClientError>,
-    /// Who reads it.
     pub reader: Reader,
     /// Whether it may be different after this has happened.
     pub concerns: fn(About) -> bool,
@@ -139,13 +137,9 @@ pub fn end_on_signals(last: &'static str, tell: SyncSender<Notice>) -> io::Resul
 enum Link {
     /// It is not open yet.
     Opening,
-    /// It is open.
     Open,
-    /// It broke.
     Lost {
-        /// When.
         at: Instant,
-        /// Why.
         reason: String,
     },
 }
@@ -155,7 +149,6 @@ enum Link {
 enum Due {
     /// What is shown is what there is.
     Settled,
-    /// Something happened.
     Changed,
     /// It was, and did not answer.
     Unanswered,

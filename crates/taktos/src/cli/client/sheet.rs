@@ -9,7 +9,6 @@ const LONGEST_CELL: usize = 1_000;
 /// The head of a column.
 #[derive(Clone, Copy, Debug)]
 pub enum Head {
-    /// One of text.
     Text(&'static str),
     /// One of amounts, which stand at the right.
     Amount(&'static str),

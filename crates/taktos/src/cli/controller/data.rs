@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use controller::Store;
 use thiserror::Error;
 
-use crate::store::embedded::{EmbeddedStore, EmbeddedStoreError, NO_LINKS};
+use store::embedded::{EmbeddedStore, EmbeddedStoreError, NO_LINKS};
 
 const STORE: &str = "store.redb";
 /// A store that is being made of what is whole in another.
@@ -27,29 +27,16 @@ const SEED_BYTES: usize = 8;
 pub enum DataError {
     /// A file or the folder cannot be read or written.
     #[error("cannot use {}: {reason}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// What the system says.
-        reason: io::Error,
-    },
+    File { path: PathBuf, reason: io::Error },
     /// What is in the store is not what was written.
     #[error(
         "{} is damaged: {what}; `taktos controller repair --data {}` keeps what can still be read",
         folder.join(STORE).display(), folder.display()
     )]
-    Damaged {
-        /// The folder.
-        folder: PathBuf,
-        /// What was found.
-        what: String,
-    },
+    Damaged { folder: PathBuf, what: String },
     /// A repair would overwrite what another has left.
     #[error("{} is there already: move it elsewhere first", path.display())]
-    Occupied {
-        /// The file.
-        path: PathBuf,
-    },
+    Occupied { path: PathBuf },
     /// The store does not open.
     #[error(transparent)]
     Store(#[from] EmbeddedStoreError),
@@ -58,12 +45,10 @@ pub enum DataError {
     Random,
 }
 
-/// What nobody else knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secrets {
     /// The key of the controller's own probes.
     pub probe_key: [u8; KEY_BYTES],
-    /// What hashes depend on.
     pub seed: u64,
 }
 
@@ -112,7 +97,6 @@ pub enum Repaired {
     },
 }
 
-/// The folder.
 #[derive(Debug)]
 pub struct Data {
     folder: PathBuf,
@@ -181,7 +165,6 @@ impl Data {
         })
     }
 
-    /// Returns where the store is.
     #[must_use]
     pub fn store_file(&self) -> PathBuf {
         self.folder.join(STORE)

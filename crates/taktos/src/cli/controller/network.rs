@@ -10,7 +10,7 @@ use scenario::{Scenario, SwitchIndex};
 
 use super::super::exit::Exit;
 use super::super::{scenario_file, text_file};
-use crate::experiment::plan::{Open, controller_config, fix_hosts, keeps_budgets, unnamed_switch};
+use run::experiment::plan::{Open, controller_config, fix_hosts, keeps_budgets, unnamed_switch};
 
 /// Reads the network file, if there is one, and the profile of switches that it
 /// does not name; or says on standard error why that cannot be.
@@ -69,7 +69,7 @@ fn scenario_with(profile: &str) -> Result<Scenario, Exit> {
          [flows.any]\nkind = \"sampled-values\"\nfrom = \"one\"\nto = \"other\"\n\
          frame = \"122 B\"\nperiod = \"1 ms\"\ndeadline = \"10 ms\"\n"
     );
-    let mut load = |file: &str| text_file::load(Path::new(file), scenario::LONGEST_FILE);
+    let mut load = |file: &str| run::text_file::load(Path::new(file), scenario::LONGEST_FILE);
     Scenario::parse("--profile", &text, &mut load).map_err(|error| text_file::show(&error))
 }
 

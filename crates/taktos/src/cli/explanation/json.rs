@@ -4,9 +4,7 @@ use calculus::admission::{Change, Remedy, Request};
 use serde_json::{Value, json};
 use units::Delay;
 
-use crate::experiment::explanation::{
-    Company, Explainer, Explanation, HopShare, Lacking, Promised,
-};
+use run::experiment::explanation::{Company, Explainer, Explanation, HopShare, Lacking, Promised};
 
 /// Returns the explanation of the flow of this name.
 #[must_use]

@@ -22,7 +22,6 @@ use super::{Failure, Measure, print};
 
 /// Its name on the command line.
 pub const NAME: &str = "calibrate";
-/// What it finds.
 pub const FINDS: &str = "how far the tester is from the truth, by relays of known delay";
 
 /// The relays: at once, and after so long.

@@ -10,7 +10,7 @@ use measure::traffic::trace::Trace;
 use measure::trial::Tester;
 
 use super::{Failure, Measure};
-use crate::measuring::recordings;
+use run::measuring::recordings;
 
 const TRACE: &str = "trace:";
 const MMS: &str = "mms";
@@ -120,7 +120,6 @@ impl Wanted {
         Ok(read.trace)
     }
 
-    /// Measures with it.
     pub fn keep(
         self,
         tester: &mut dyn Tester,

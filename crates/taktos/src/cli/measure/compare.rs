@@ -14,9 +14,9 @@ use units::Duration;
 use super::{Bar, Failure, can_be_kept, find, keep, print, stop_on_signals, write_whole};
 use crate::cli::exit::Exit;
 use crate::cli::screen::say;
-use crate::measuring::target::Target;
-use crate::measuring::turns::journal::{JournalError, TurnJournal};
-use crate::measuring::turns::{Plan, TurnError, Turns, in_turns};
+use run::measuring::target::Target;
+use run::measuring::turns::journal::{JournalError, TurnJournal};
+use run::measuring::turns::{Plan, TurnError, Turns, in_turns};
 
 /// The methods behind SDN4CI Table I, and the one that needs an OpenFlow agent.
 const METHODS: [&str; 5] = ["latency", "jitter", "loss", "throughput", "failover"];

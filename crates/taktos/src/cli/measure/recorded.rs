@@ -12,7 +12,7 @@ use measure::trial::{Stamps, Tester};
 use units::Instant;
 
 use super::Failure;
-use crate::experiment::sim_world::UNIX_ORIGIN_NS;
+use run::experiment::sim_world::UNIX_ORIGIN_NS;
 
 /// What is written at once, in bytes: large pieces disturb the tester seldom.
 const PIECE: usize = 1 << 20;

@@ -9,7 +9,7 @@ use measure::measurement::Measurement;
 use measure::method::{METHODS, acceptance, profile};
 
 use super::{calibrate, write_whole};
-use crate::measuring::target::TARGETS;
+use run::measuring::target::TARGETS;
 
 /// Returns which methods and targets there are.
 pub fn list() -> String {

@@ -16,11 +16,11 @@ use super::super::screen::say;
 use super::super::{queues, scenario_file};
 use crate::client::access::{self, Access, AccessError};
 use crate::client::{ClientError, Controller};
-use crate::experiment::statement;
 use crate::web::document::{
     FlowDocument, FlowsDocument, PlaceDocument, ProtectionDocument, RequirementDocument,
     RouteDocument, TopologyDocument,
 };
+use run::experiment::statement;
 
 /// What a controller does not tell.
 const UNTOLD: [&str; 8] = [

@@ -54,7 +54,6 @@ impl Names {
         }
     }
 
-    /// Writes down one host.
     #[must_use]
     pub fn host(&self, host: &Host) -> HostDocument {
         HostDocument {

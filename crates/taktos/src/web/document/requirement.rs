@@ -15,7 +15,7 @@ use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 
 use super::modal::{ModesDocument, counted_at_lowest};
-use crate::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
+use run::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 
 /// The longest name of a flow, a host or an intent.
 pub const LONGEST_NAME: usize = 256;

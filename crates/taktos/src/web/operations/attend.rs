@@ -28,9 +28,7 @@ const STRANGER: &str = "somebody who was not let in";
 /// Who asked for a change.
 #[derive(Debug)]
 enum By {
-    /// One who may.
     LetIn(String),
-    /// One who may not.
     Refused(String),
 }
 
@@ -85,7 +83,6 @@ impl Post {
     }
 }
 
-/// Attends to a request.
 pub async fn attend(State(post): State<Post>, mut request: Request, next: Next) -> Response<Body> {
     let began = Instant::now();
     let path = match post.changes {

@@ -96,7 +96,6 @@ fn kind(name: &str) -> Result<&'static str, Problem> {
     })
 }
 
-/// A client that watches.
 struct Watch {
     site: Site,
     missed: VecDeque<Published>,

@@ -15,11 +15,11 @@ use controller::northbound::{Asker, Decision, Promises, Reply, Request};
 use controller::refusal::Refusal;
 
 use super::{Operation, kept, written};
-use crate::room::Room;
 use crate::web::document::room::{BusyDocument, FlowRoomDocument, RoomDocument};
 use crate::web::gate::Caller;
 use crate::web::problem::Problem;
 use crate::web::site::Site;
+use run::room::Room;
 
 /// Of so many refused flows of a question it is looked who stands in their way.
 const MOST_EXPLAINED: usize = 4;

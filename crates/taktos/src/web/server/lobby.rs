@@ -13,7 +13,6 @@ use tokio::sync::oneshot::{self, Receiver, Sender};
 
 use super::{MOST_CLIENTS, MOST_OF_ONE_ADDRESS};
 
-/// All clients.
 #[derive(Clone, Debug, Default)]
 pub struct Lobby {
     inside: Arc<Mutex<Inside>>,

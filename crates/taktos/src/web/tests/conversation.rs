@@ -13,10 +13,10 @@ use linux::controller_loop::ControllerHandle;
 use linux::scheduling::{Placement, Wish};
 use serde_json::Value;
 
-use crate::experiment::plan::{Open, controller_config};
-use crate::store::MemoryStore;
 use crate::web::gate::Gate;
 use crate::web::{Terms, Web};
+use controller::store::MemoryStore;
+use run::experiment::plan::{Open, controller_config};
 
 /// How long a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -83,7 +83,6 @@ impl Bed {
         bed
     }
 
-    /// Names two hosts.
     #[track_caller]
     pub fn with_hosts(&self) {
         let named = self.ask("PUT", "/api/v1/hosts/h1", super::HOST);
@@ -92,7 +91,6 @@ impl Bed {
         assert_eq!(named.status, 204, "{named:?}");
     }
 
-    /// Asks something.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
         self.ask_with(method, path, body, "")
     }
@@ -124,7 +122,6 @@ impl Bed {
         Answer::of(&String::from_utf8(answer).unwrap())
     }
 
-    /// Watches events.
     pub fn watch(&self, path: &str, last: Option<u64>) -> Watcher {
         let mut stream = self.connect();
         let host = self.address;
@@ -164,7 +161,6 @@ fn config() -> Config {
     controller_config(&scenario, Open::Usual)
 }
 
-/// What was answered.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -195,7 +191,6 @@ impl Answer {
     }
 }
 
-/// Somebody who watches events.
 pub struct Watcher {
     lines: BufReader<TcpStream>,
 }

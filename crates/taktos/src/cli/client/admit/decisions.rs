@@ -27,7 +27,6 @@ impl Decided {
         }
     }
 
-    /// Adds some.
     pub fn take(&mut self, document: DecisionsDocument) {
         self.decisions.extend(document.decisions);
     }
@@ -63,7 +62,6 @@ impl Decided {
         harmless_document(&format!("{document:#}\n"))
     }
 
-    /// Returns what people read.
     pub fn text(&self, wanted: &[RequirementDocument]) -> String {
         let rows = self.decisions.iter().zip(wanted);
         let rows: Vec<_> = rows

@@ -16,9 +16,9 @@ use super::super::super::screen::say;
 use super::super::super::text_file;
 use super::super::sheet::{count, harmless};
 use super::{Admit, Wanted, protection};
-use crate::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 use crate::web::document::requirement::ProtocolDocument;
 use crate::web::document::{MatchDocument, RequirementDocument};
+use run::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 
 /// The most remarks about a file that are shown.
 const MOST_SHOWN: usize = 20;

@@ -5,11 +5,11 @@ use scenario::Scenario;
 use units::Duration;
 
 use super::*;
-use crate::experiment::plan::requirements;
-use crate::experiment::sim_world::SimWorld;
-use crate::experiment::world::World;
-use crate::experiment::{Experiment, certificate};
 use crate::web::describe::Names;
+use run::experiment::plan::requirements;
+use run::experiment::sim_world::SimWorld;
+use run::experiment::world::World;
+use run::experiment::{Experiment, certificate};
 
 const DIAMOND: &str = include_str!("../../../../../../scenarios/diamond.toml");
 

@@ -7,7 +7,6 @@ use controller::northbound::{FlowId, FlowSummary, SwitchStatistics};
 use crate::web::document::flow::PromiseDocument;
 use crate::web::metrics::{Page, label, seconds};
 
-/// Writes down every flow.
 pub fn write(page: &mut Page, flows: &[FlowSummary], switches: &[SwitchStatistics]) {
     let names: BTreeMap<FlowId, String> = flows
         .iter()

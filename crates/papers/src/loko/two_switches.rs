@@ -1,0 +1,42 @@
+//! `fig3`, `fig15`, `fig17`, `fig18`, `fig19`: two emulated switches with four
+//! hosts, LOKO sections 2.3 and 6.1 (S4-7, S4-8).
+
+mod deployments;
+mod sweeps;
+
+use crate::loko::emulated::experiment::{self, Observation};
+use measure::reproduction::picture::{BoxSummary, Column, for_plot};
+use units::Duration;
+
+use super::super::Effort;
+
+pub use deployments::{fig3, fig15};
+pub use sweeps::{fig17, fig18, fig19};
+
+impl From<Effort> for experiment::Effort {
+    fn from(effort: Effort) -> Self {
+        match effort {
+            Effort::Full => Self::FULL,
+            Effort::Quick => Self::QUICK,
+        }
+    }
+}
+
+/// What was observed, as a column of a plot.
+fn column(label: String, observation: &Observation) -> Column {
+    let ms = |time: Duration| for_plot(time.as_secs_f64() * 1e3);
+    let summary = observation.delays.map(|delays| BoxSummary {
+        min: ms(delays.min),
+        p1: ms(delays.p1),
+        q1: ms(delays.q1),
+        median: ms(delays.median),
+        q3: ms(delays.q3),
+        p99: ms(delays.p99),
+        max: ms(delays.max),
+    });
+    Column {
+        label,
+        summary,
+        lost_percent: Some(for_plot(observation.lost_percent())),
+    }
+}

@@ -1,0 +1,193 @@
+//! Writes down what the promises of a scenario rest on.
+//!
+//! What is stated comes from the scenario (`statement`), and what was chosen and
+//! promised from the controller: budgets, ways, guarantees.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use calculus::admission::{Ledger, StageId, Tree};
+use certificate::document::{
+    Alternative, Certificate, Changes, Copies, Demand, FORMAT, Flow, Level, PortBudget,
+    ProcessorBudget, Protection,
+};
+use controller::admission::Place;
+use controller::northbound::{PromisedFlow, Promises};
+use controller::place::PortId;
+use scenario::{Node, Scenario};
+use units::Delay;
+
+use super::{places, statement};
+
+#[must_use]
+pub fn certificate(scenario: &Scenario, promises: &Promises) -> Certificate {
+    let atlas = Atlas::new(scenario, promises);
+    let network = statement::network(scenario);
+    let demands = statement::demands(scenario);
+    let promised = promises.flows.iter();
+    let promised: BTreeMap<_, _> = promised.map(|it| (it.name.as_str(), it)).collect();
+    let (mut flows, mut used) = (Vec::new(), Used::new());
+    for demand in demands {
+        let Some(promised) = promised.get(demand.name.as_str()) else {
+            continue;
+        };
+        for (level, service) in demand.levels.iter().enumerate() {
+            if let Some(service) = service {
+                atlas.use_stages(promised, (level, service.class), &mut used);
+            }
+        }
+        flows.push(atlas.flow(demand, promised));
+    }
+    let is_served_above = |flow: &Flow| flow.demand.levels.iter().skip(1).any(Option::is_some);
+    if network.changes == Changes::Switches && flows.iter().any(is_served_above) {
+        // Signals of a change pass all of them.
+        let ids = (0..).map(StageId).zip(&promises.places);
+        let processors = ids.filter(|(_, place)| matches!(place, Place::Switch(_)));
+        used.extend(processors.map(|(stage, _)| (0, stage, 0)));
+    }
+    let names = statement::levels(scenario).into_iter().enumerate();
+    let levels = names.map(|(at, name)| atlas.level(at, name, &used));
+    let certificate = Certificate {
+        format: FORMAT.to_owned(),
+        network,
+        levels: levels.collect(),
+        flows,
+        sha256: String::new(),
+        signature: None,
+    };
+    certificate.seal()
+}
+
+/// The stages on which promises rest, by level, with the class.
+type Used = BTreeSet<(usize, StageId, u8)>;
+
+/// Finds what the controller numbers in the scenario.
+struct Atlas<'a> {
+    scenario: &'a Scenario,
+    promises: &'a Promises,
+    /// The link at each port of a switch, by datapath id.
+    links: BTreeMap<(u64, u32), usize>,
+}
+
+impl<'a> Atlas<'a> {
+    fn new(scenario: &'a Scenario, promises: &'a Promises) -> Self {
+        let mut links = BTreeMap::new();
+        for (at, link) in scenario.links.iter().enumerate() {
+            for end in link.ends {
+                if let Node::Switch(switch) = end.node {
+                    let datapath = scenario.switches[switch.0].datapath_id;
+                    links.insert((datapath, end.port), at);
+                }
+            }
+        }
+        Self {
+            scenario,
+            promises,
+            links,
+        }
+    }
+
+    fn link_at(&self, port: PortId) -> Option<usize> {
+        self.links.get(&(port.datapath.0, port.port.0)).copied()
+    }
+
+    fn place(&self, stage: StageId) -> Place {
+        self.promises.places[stage.0 as usize]
+    }
+
+    /// Returns the links that a tree of stages crosses, behind that of the source.
+    fn links_of(&self, source: usize, tree: &Tree) -> Vec<usize> {
+        let ports = tree
+            .hops
+            .iter()
+            .filter_map(|hop| match self.place(hop.stage) {
+                Place::Port(port) => self.link_at(port),
+                Place::Switch(_) => None,
+            });
+        std::iter::once(source).chain(ports).collect()
+    }
+
+    fn flow(&self, demand: Demand, promised: &PromisedFlow) -> Flow {
+        let request = self.promises.ledger.request(promised.reservation);
+        let request = request.expect("the ledger has what is promised");
+        let mut hosts = self.scenario.hosts.iter();
+        let source = hosts.find(|host| host.name == demand.source);
+        let source = source.expect("the scenario has who sends").link.0;
+        let alternatives = request.alternatives.iter().filter_map(|(failure, tree)| {
+            let ends = self.promises.failures[failure.0 as usize].both();
+            Some(Alternative {
+                without: self.link_at(ends[0])?,
+                path: self.links_of(source, tree),
+            })
+        });
+        let guarantees = promised.at_levels.iter().copied();
+        let copies = request.redundant.as_ref().map(|redundant| Copies {
+            path: self.links_of(source, &redundant.tree),
+            eliminator: redundant
+                .eliminator
+                .map(|stage| places::name_of(self.scenario, self.place(stage))),
+        });
+        let protection = match copies {
+            Some(_) => Protection::Copies,
+            None => demand.protection,
+        };
+        Flow {
+            guarantees_ps: guarantees.map(|it| it.map(Delay::as_ps)).collect(),
+            path: self.links_of(source, &request.base),
+            alternatives: alternatives.collect(),
+            copies,
+            demand: Demand {
+                protection,
+                ..demand
+            },
+        }
+    }
+
+    /// Notes the stages of all ways of a flow.
+    fn use_stages(&self, promised: &PromisedFlow, (level, class): (usize, u8), used: &mut Used) {
+        let Some(request) = self.promises.ledger.request(promised.reservation) else {
+            return;
+        };
+        let others = request.alternatives.iter().map(|(_, tree)| tree);
+        let copies = request.redundant.iter().map(|redundant| &redundant.tree);
+        let trees = others.chain(copies).chain([&request.base]);
+        for hop in trees.flat_map(|tree| &tree.hops) {
+            let class = match self.place(hop.stage) {
+                Place::Port(_) => class,
+                Place::Switch(_) => 0,
+            };
+            used.insert((level, hop.stage, class));
+        }
+    }
+
+    /// Returns the budgets of a level on which promises rest.
+    fn level(&self, at: usize, name: Option<String>, used: &Used) -> Level {
+        let ledger: &Ledger = match at.checked_sub(1) {
+            None => &self.promises.ledger,
+            Some(above) => &self.promises.levels[above],
+        };
+        let (mut processors, mut ports) = (Vec::new(), Vec::new());
+        for (_, stage, class) in used.range((at, StageId(0), 0)..(at + 1, StageId(0), 0)) {
+            let budget = ledger.stages()[stage.0 as usize].budget(*class);
+            let Some(budget) = budget.map(Delay::as_ps) else {
+                continue;
+            };
+            match self.place(*stage) {
+                Place::Switch(_) => processors.push(ProcessorBudget {
+                    switch: places::name_of(self.scenario, self.place(*stage)),
+                    budget_ps: budget,
+                }),
+                Place::Port(port) => ports.push(PortBudget {
+                    switch: places::name_of(self.scenario, Place::Switch(port.datapath)),
+                    port: port.port.0,
+                    class: *class,
+                    budget_ps: budget,
+                }),
+            }
+        }
+        Level {
+            name,
+            processors,
+            ports,
+        }
+    }
+}

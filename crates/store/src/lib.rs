@@ -1,0 +1,6 @@
+//! What outlives the program? The controller's records, on disk.
+
+pub mod embedded;
+pub mod sealed;
+
+pub use embedded::EmbeddedStore;
