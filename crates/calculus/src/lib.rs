@@ -15,6 +15,8 @@
 //! What has no finite bound is `None` or a variant of its own, never a large
 //! number. Why the promises hold is written down in `docs/promises.md`.
 
+#![warn(missing_docs)]
+
 pub mod admission;
 pub mod analysis;
 pub mod baselines;

@@ -20,6 +20,8 @@
 //! | [`assumed`] | what a proof rests on that nobody can prove |
 //! | [`mod@compare`] | whether two certificates state the same |
 
+#![warn(missing_docs)]
+
 pub mod arrival;
 pub mod assumed;
 pub mod change;

@@ -34,32 +34,27 @@ use modal::Modal;
 
 pub use calculus::admission::{Constraint, Fits, FlowId as ReservationId};
 
-/// Where a stage is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// The processing stage of a switch.
     Switch(DatapathId),
-    /// A port.
     Port(PortId),
 }
 
 /// Why the ledger refused, with places instead of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Where.
     pub place: Option<Place>,
     /// After the failure of which link, if after one.
     pub after: Option<LinkEnds>,
     /// At which level of criticality, if at one above the lowest.
     pub level: Option<Level>,
-    /// What would not hold.
     pub constraint: Constraint,
     /// What the controller's own probes break there already, if that is why there is no
     /// budget.
     pub probes_break: Option<Constraint>,
     /// What would have been admitted.
     pub fits: Fits,
-    /// What was asked for.
     pub asked: Request,
 }
 

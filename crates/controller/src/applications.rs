@@ -28,39 +28,24 @@ const FIRST_LATER: u16 = 256;
 /// Why an application is not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LoadError {
-    /// There are too many.
     #[error("{limit} applications are loaded, and there cannot be more: unload one first")]
-    TooMany {
-        /// The limit.
-        limit: usize,
-    },
+    TooMany { limit: usize },
     /// The name cannot be one.
     #[error(
         "`{name}` is no name: 1 to {MAX_APPLICATION_NAME} small letters, digits and hyphens, \
          beginning with a letter"
     )]
-    Name {
-        /// The name.
-        name: String,
-    },
+    Name { name: String },
     /// The name is that of another application.
     #[error("an application called {name} is loaded: unload it first, or choose another name")]
-    NameTaken {
-        /// The name.
-        name: String,
-    },
+    NameTaken { name: String },
     /// A built-in application has another name, or another one has its name.
     #[error("{name} is the name of the built-in application, which has no other")]
-    BuiltIn {
-        /// The name.
-        name: &'static str,
-    },
+    BuiltIn { name: &'static str },
     /// A built-in application does not declare what it does.
     #[error("{kind} needs the permission {needs}, which its manifest does not declare")]
     Lacks {
-        /// The application.
         kind: &'static str,
-        /// The permission.
         needs: Permission,
     },
     /// Another application decides about the same frames, with the same priority.
@@ -71,9 +56,7 @@ pub enum LoadError {
     Conflict {
         /// The application that is to be loaded.
         name: String,
-        /// The one that is.
         other: String,
-        /// The priority of both.
         priority: u8,
     },
 }
@@ -88,7 +71,6 @@ pub struct Applications {
 /// An application that is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// What it declared.
     pub manifest: Manifest,
     /// How often it was refused something that it was not granted.
     pub denied: u64,
@@ -179,7 +161,6 @@ impl Applications {
         self.loaded.insert(id, loaded);
     }
 
-    /// Unloads an application.
     pub fn remove(&mut self, id: ApplicationId) -> Option<Manifest> {
         Some(self.loaded.remove(&id)?.manifest)
     }
@@ -191,7 +172,6 @@ impl Applications {
         }
     }
 
-    /// Returns the application with this name.
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<ApplicationId> {
         let mut loaded = self.loaded.iter();
@@ -208,7 +188,6 @@ impl Applications {
         first.map(|(id, _)| id)
     }
 
-    /// Returns an application.
     #[must_use]
     pub fn get(&self, id: ApplicationId) -> Option<&Loaded> {
         self.loaded.get(&id)
@@ -302,7 +281,6 @@ struct Stored {
     priority: u8,
 }
 
-/// Returns the bytes of a manifest.
 #[must_use]
 pub fn to_bytes(manifest: &Manifest) -> Vec<u8> {
     let permissions = manifest.permissions.iter();

@@ -30,14 +30,11 @@ pub const MAX_KEPT: usize = 1 << 20;
 pub enum Scope {
     /// Those of ours in a slice.
     Slice(u8),
-    /// Ours.
     Ours,
-    /// All that there are.
     All,
 }
 
 impl Scope {
-    /// Returns the question.
     #[must_use]
     pub const fn question(self) -> FlowStatisticsRequest<'static> {
         let mut question = FlowStatisticsRequest::all(TableId::ALL);
@@ -65,7 +62,6 @@ impl Scope {
 /// An entry as a switch reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reported {
-    /// Its cookie.
     pub cookie: Cookie,
     /// What it is; `None` if that cannot be read.
     pub form: Option<Form>,
@@ -110,7 +106,6 @@ impl Dialect {
 /// An entry that a switch has otherwise than it should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Different {
-    /// Which.
     pub place: RulePlace,
     /// The cookie that it should have.
     pub wanted: Cookie,
@@ -121,7 +116,6 @@ pub struct Different {
 /// What is to be mended on a switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finding {
-    /// Entries that it lacks.
     pub missing: Vec<RulePlace>,
     /// Entries that it has otherwise.
     pub different: Vec<Different>,
@@ -145,12 +139,10 @@ pub struct Audit {
     scope: Scope,
     /// The places of entries that are as they should be.
     seen: BTreeSet<RulePlace>,
-    /// The other entries.
     odd: Vec<Reported>,
 }
 
 impl Audit {
-    /// Begins.
     #[must_use]
     pub const fn new(scope: Scope) -> Self {
         Self {

@@ -25,7 +25,6 @@ pub struct Config {
     /// The applications that are loaded from the start on; at most one of those of
     /// the same priority that decide about frames which no flow claims.
     pub applications: Vec<Manifest>,
-    /// Which paths are short.
     pub metric: Metric,
     /// How often and how long.
     pub timers: Timers,
@@ -79,10 +78,8 @@ impl Config {
     }
 }
 
-/// Which paths are short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// Those with few links.
     Links,
     /// Those on which the budgets and the propagation add up to little.
     Delay,
@@ -96,7 +93,6 @@ pub struct SwitchParameters {
     /// The stage that all its ports share; `None` where hardware forwards at
     /// line rate.
     pub processing: Option<ProcessingParameters>,
-    /// Its ports.
     pub ports: BTreeMap<PortNumber, PortParameters>,
     /// What is assumed of a port that is not among them.
     pub other_ports: PortParameters,
@@ -142,9 +138,7 @@ pub struct PortParameters {
 /// A host that is known by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostParameters {
-    /// Its name.
     pub name: String,
-    /// Its address.
     pub mac: MacAddress,
     /// Its IPv4 address.
     pub ipv4: Option<Ipv4Addr>,

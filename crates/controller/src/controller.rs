@@ -114,24 +114,16 @@ use timers::Schedule;
 pub enum Input<'a> {
     /// A connection was opened; the peer should be a switch.
     Connected(ConnectionId),
-    /// Bytes arrived, cut anywhere.
     Received {
-        /// Where.
         connection: ConnectionId,
-        /// What.
         bytes: &'a [u8],
     },
-    /// A connection is gone.
     Disconnected(ConnectionId),
-    /// The store tells something.
     Stored(StoreEvent),
-    /// Somebody asks something.
     Request {
         /// By which its reply is known.
         id: RequestId,
-        /// Who asks.
         by: Asker,
-        /// What it asks.
         request: Request,
     },
     /// Nothing happened, but [`Controller::deadline`] has come.
@@ -143,7 +135,6 @@ pub enum Input<'a> {
 pub struct Counters {
     /// Messages that could be read.
     pub messages: u64,
-    /// Messages that could not.
     pub bad_messages: u64,
     /// Frames that switches handed over.
     pub packet_ins: u64,

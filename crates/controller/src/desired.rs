@@ -34,13 +34,10 @@ pub(crate) const FLAGS: FlowModFlags = FlowModFlags::SEND_FLOW_REMOVED;
 /// An entry that somebody wants a switch to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedRule {
-    /// The switch.
     pub datapath: DatapathId,
-    /// The table.
     pub table: TableId,
     /// Which of the entries that match a frame wins: the highest.
     pub priority: u16,
-    /// Which frames.
     pub matching: Vec<MatchField>,
     /// What is done with them, in this order; they are discarded if that is
     /// nothing.
@@ -54,7 +51,6 @@ impl PlacedRule {
         self.form().place()
     }
 
-    /// Returns the one form of it.
     #[must_use]
     pub fn form(&self) -> Form {
         Form::new(self.table, self.priority, &self.matching, &self.actions)
@@ -75,11 +71,8 @@ pub enum Standing {
 /// An entry that a switch should have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Whose it is.
     pub subject: Subject,
-    /// Its cookie.
     pub cookie: Cookie,
-    /// What it is.
     pub form: Form,
     /// Whether the switch has it.
     pub standing: Standing,
@@ -119,22 +112,17 @@ pub type Content = BTreeMap<Spot, Form>;
 /// What has to be sent to a switch for a change of what it should have.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Order<'a> {
-    /// Nothing.
     Nothing,
     /// Add this, or write it over what is in its place.
     Add(&'a Rule),
-    /// Delete this.
     Delete(Form),
 }
 
 /// A subject that cannot have an entry, and the one that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contest {
-    /// Where.
     pub datapath: DatapathId,
-    /// Who cannot have it.
     pub loser: Subject,
-    /// Who has it.
     pub holder: Subject,
 }
 
@@ -180,9 +168,7 @@ impl Owned {
 /// What has become of an entry that a subject wants.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// It has it.
     Had(Standing),
-    /// Another one has it.
     Lost,
 }
 
@@ -546,25 +532,14 @@ fn take_strongest(waiting: &mut BTreeMap<Spot, Vec<Rule>>, spot: Spot) -> Option
 pub enum Outcome {
     /// All switches have confirmed them.
     Confirmed,
-    /// A switch refused one.
     Refused {
-        /// The switch.
         datapath: DatapathId,
-        /// Why.
         error: ErrorKind,
     },
     /// A switch is not connected; it gets its entries when it is.
-    Away {
-        /// The switch.
-        datapath: DatapathId,
-    },
+    Away { datapath: DatapathId },
     /// Somebody else has an entry for the same frames with the same priority.
-    Contested {
-        /// Where.
-        datapath: DatapathId,
-        /// Who.
-        with: Subject,
-    },
+    Contested { datapath: DatapathId, with: Subject },
     /// There would be more than [`MAX_RULES`]; the subject has what it had.
     TooMany,
 }

@@ -28,7 +28,6 @@ pub const BEST_EFFORT: u8 = 0;
 /// A flow that is admitted.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Its number.
     pub id: FlowId,
     /// What was decided about it.
     pub admission: Admission,
@@ -36,7 +35,6 @@ pub struct Flow {
     pub rule: FlowRule,
     /// What was reserved for it; `None` for best effort.
     pub reservation: Option<ReservationId>,
-    /// Which way it takes.
     pub way: Way,
     /// How its promise stands, as was told last; nothing before it was installed.
     pub promise: Option<Promise>,
@@ -60,7 +58,6 @@ pub enum Installation {
 /// Which way a flow takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Its base tree.
     Base,
     /// The alternative at this place.
     Alternative(usize),
@@ -87,7 +84,6 @@ pub type Entries = BTreeMap<PortId, Entry>;
 pub enum Standing {
     /// It is reserved, and the store has not kept it yet.
     Proposed,
-    /// It is in force.
     Admitted,
 }
 
@@ -114,7 +110,6 @@ impl Flow {
         self.tree_of(&self.way)
     }
 
-    /// Returns the tree of a way of it.
     #[must_use]
     pub fn tree_of<'a>(&'a self, way: &'a Way) -> Option<&'a Tree> {
         match way {
@@ -263,7 +258,6 @@ impl Flows {
         self.flows.range(above).map(|(_, flow)| &**flow)
     }
 
-    /// Returns one.
     #[must_use]
     pub fn get(&self, id: FlowId) -> Option<&Flow> {
         self.flows.get(&id).map(|flow| &**flow)
@@ -275,7 +269,6 @@ impl Flows {
         self.flows.get_mut(&id).map(|flow| &mut **flow)
     }
 
-    /// Returns the one with this name.
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<FlowId> {
         let digest = digest(name);
@@ -368,7 +361,6 @@ impl Flows {
         }
     }
 
-    /// Removes a flow.
     pub fn remove(&mut self, id: FlowId) -> Option<Flow> {
         let flow = *self.flows.remove(&id)?;
         self.altered.insert(id);

@@ -57,7 +57,6 @@ pub const MAX_SENDERS: usize = 65_536;
 /// changes; if there are more, all entries are.
 const MAX_DELETIONS: usize = 64;
 
-/// The application.
 #[derive(Debug)]
 pub struct Forwarding {
     table: MacTable,
@@ -79,7 +78,6 @@ pub struct Forwarding {
 /// What one switch with links may flood.
 #[derive(Debug)]
 struct Floods {
-    /// Where to.
     ports: FloodPorts,
     /// How many frames of hosts were flooded since.
     spent: u32,
@@ -89,9 +87,7 @@ struct Floods {
 /// The entries that a switch is to delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// All of this application.
     All,
-    /// Those to these stations.
     To(BTreeSet<MacAddress>),
 }
 
@@ -109,7 +105,6 @@ pub struct Taken {
 /// Whether stations of a port go short of room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortage {
-    /// There is room.
     None,
     /// One was not learned, or another one of which somebody has heard made room.
     Known,
@@ -118,7 +113,6 @@ pub enum Shortage {
 }
 
 impl Forwarding {
-    /// Starts with nothing learned.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -392,10 +386,8 @@ fn make_room(
     }
 }
 
-/// Where a station is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Home {
-    /// At this port.
     At(PortId),
     /// At several ports, or it was elsewhere before.
     Unsure,
@@ -407,7 +399,6 @@ fn at_switch(view: &View, port: PortId, other: SwitchId) -> SwitchId {
 }
 
 impl Deletion {
-    /// Appends the orders.
     pub fn emit(&self, out: &mut Vec<u8>) {
         match self {
             Self::All => emit_forget(out),

@@ -59,32 +59,19 @@ pub const DISPUTE_INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Its port, which was not known.
-    Found {
-        /// Its name.
-        name: String,
-        /// Its port.
-        port: PortId,
-    },
-    /// Another port than before.
+    Found { name: String, port: PortId },
     Moved {
-        /// Its name.
         name: String,
-        /// Its port before.
         from: PortId,
-        /// Its port now.
         to: PortId,
     },
-    /// Its IP addresses.
     Addressed {
-        /// Its name.
         name: String,
-        /// Its addresses now.
         addresses: Vec<IpAddr>,
     },
     /// Frames of it come in at several ports alternately, or elsewhere than where
     /// somebody has said that it is.
     Doubted {
-        /// Its name.
         name: String,
         /// Where the last one came in.
         at: PortId,
@@ -93,11 +80,8 @@ pub enum Change {
     },
     /// Another host claims its IP address.
     Disputed {
-        /// The address.
         address: IpAddr,
-        /// Who has it.
         holder: String,
-        /// Who claims it.
         claimant: String,
     },
 }

@@ -38,13 +38,11 @@ pub const MAX_EVERYWHERE: usize = 1_024;
 /// Something that is kept as the network changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Item {
-    /// An intent.
     Intent(IntentId),
     /// The way by which a host is heard by all whom intents connect it with.
     Gathering(MacAddress),
     /// The way to a host from everywhere.
     Route(MacAddress),
-    /// What goes to all.
     Flood,
 }
 
@@ -53,29 +51,23 @@ pub enum Item {
 pub enum Standing {
     /// The store has not kept it yet.
     Proposed,
-    /// It is.
     Accepted,
 }
 
 /// An intent that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// What is to hold.
     pub intent: Intent,
-    /// Who wants it.
     pub owner: Asker,
     /// Whether it is in force.
     pub standing: Standing,
-    /// How far it is.
     pub state: IntentState,
 }
 
 /// The ways that something takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Course {
-    /// The ways.
     pub trees: Vec<Tree>,
-    /// What they cost.
     pub cost: u64,
 }
 
@@ -99,7 +91,6 @@ impl Course {
     }
 }
 
-/// All intents.
 #[derive(Debug, Default)]
 pub struct Intents {
     held: BTreeMap<IntentId, Held>,
@@ -144,7 +135,6 @@ impl Intents {
         self.held.is_empty()
     }
 
-    /// Returns one.
     #[must_use]
     pub fn get(&self, id: IntentId) -> Option<&Held> {
         self.held.get(&id)
@@ -161,7 +151,6 @@ impl Intents {
         held.filter(|(_, held)| held.standing == Standing::Accepted)
     }
 
-    /// Returns the one with this name.
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<IntentId> {
         self.by_name.get(name).copied()
@@ -183,7 +172,6 @@ impl Intents {
         self.owners.keys().any(|other| other != owner)
     }
 
-    /// Adds an intent.
     pub fn insert(&mut self, id: IntentId, held: Held) {
         self.next = self.next.max(id.0);
         self.by_name.insert(held.intent.name.clone(), id);
@@ -197,7 +185,6 @@ impl Intents {
         self.held.insert(id, held);
     }
 
-    /// Removes an intent.
     pub fn remove(&mut self, id: IntentId) -> Option<Held> {
         let held = self.held.remove(&id)?;
         self.by_name.remove(&held.intent.name);
@@ -322,7 +309,6 @@ impl Intents {
         self.is_extended || !self.homes.is_empty()
     }
 
-    /// Marks what waits.
     pub fn mark_waiting(&mut self) {
         self.stale.extend(self.waiting.iter().copied());
     }
@@ -361,7 +347,6 @@ impl Intents {
         !self.stale.is_empty()
     }
 
-    /// Returns whether anything waits.
     #[must_use]
     pub fn is_anything_waiting(&self) -> bool {
         !self.waiting.is_empty()

@@ -34,7 +34,6 @@ const PLACES_OF_ALL: usize = 32 * MOST_PLACES;
 pub struct Station {
     /// Its VLAN; 0 for the one of frames without a tag.
     pub vlan: u16,
-    /// Its address.
     pub mac: MacAddress,
 }
 
@@ -103,7 +102,6 @@ impl MacTable {
         }
     }
 
-    /// Forgets all stations.
     pub fn clear(&mut self) {
         self.switches.clear();
         self.spare = PLACES_OF_ALL;

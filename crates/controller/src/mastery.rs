@@ -31,7 +31,6 @@ const NO_GENERATION: u64 = u64::MAX;
 const TERM_SHIFT: u32 = 32;
 const LOWER: u64 = u32::MAX as u64;
 
-/// What an instance claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
     /// The number of the instance: the same after a restart, and another one than that of

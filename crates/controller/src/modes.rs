@@ -33,7 +33,6 @@ pub(crate) use entries::{Variants, monitor_of, signal_entry, variants};
 /// How many flows can have something to say about levels.
 pub const MAX_MODAL_FLOWS: usize = 4_096;
 
-/// Who changes the level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
     /// The switches, with entries that stand beforehand.
@@ -49,7 +48,6 @@ pub enum Strategy {
 pub struct Modes {
     /// The names of the levels, the lowest first: 1 to 8.
     pub levels: Vec<String>,
-    /// Who changes the level.
     pub strategy: Strategy,
     /// How long all monitors have to be quiet before the level falls; nothing if it
     /// does not by itself.
@@ -72,9 +70,7 @@ pub struct Modes {
 /// What becomes of a flow at a level, all said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// Its frames are dropped.
     Dropped,
-    /// It is served.
     Served {
         /// The queue in which it travels.
         class: u8,
@@ -88,32 +84,15 @@ pub enum Service {
 pub enum ModesError {
     /// No level, or more than there can be.
     #[error("{count} levels, there have to be 1 to {LEVELS}")]
-    Levels {
-        /// How many.
-        count: usize,
-    },
+    Levels { count: usize },
     /// Something names a level that there is not.
     #[error("level {level} is not one of the {count} levels")]
-    UnknownLevel {
-        /// Which.
-        level: u8,
-        /// How many there are.
-        count: usize,
-    },
-    /// Too many flows.
+    UnknownLevel { level: u8, count: usize },
     #[error("{count} flows with modes, there can be {MAX_MODAL_FLOWS}")]
-    Flows {
-        /// How many.
-        count: usize,
-    },
+    Flows { count: usize },
     /// What a flow says of levels cannot be.
     #[error("flow {flow}: {error}")]
-    Flow {
-        /// Which.
-        flow: String,
-        /// Why.
-        error: ModalFlowError,
-    },
+    Flow { flow: String, error: ModalFlowError },
 }
 
 impl Modes {
@@ -155,7 +134,6 @@ impl Modes {
         Level::all().filter(|level| self.has(*level))
     }
 
-    /// Returns the level of a name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Level> {
         let at = self.levels.iter().position(|level| level == name)?;

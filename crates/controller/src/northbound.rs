@@ -96,7 +96,6 @@ pub enum Request {
         /// The classes that it may have then.
         classes: Vec<u8>,
     },
-    /// List the flows.
     Flows,
     /// List the flows with numbers above this one (0 for all), at most so many and
     /// at most [`MAX_FLOWS_AT_ONCE`]: a list of any length costs the network nothing
@@ -104,7 +103,6 @@ pub enum Request {
     FlowsAfter {
         /// The last number of the part before.
         after: FlowId,
-        /// How many at most.
         most: usize,
     },
     /// Show the flow with this name.
@@ -125,25 +123,21 @@ pub enum Request {
     Reconcile(Option<DatapathId>),
     /// Show how the controller goes about its work.
     Settings,
-    /// Change that.
     Configure(SettingsChange),
     /// Show in which mode the network is.
     Mode,
     /// Change that, or what may change it.
     SetMode(ModeChange),
-    /// Show what was counted.
     Statistics,
     /// Find paths. Nothing is reserved.
     Paths(PathQuery),
     /// Name a host, or say anew what is known of it.
     SetHost(StaticHost),
-    /// Load an application.
     Load(Manifest),
     /// Unload the application with this name, with its rules and intents.
     Unload(String),
     /// Let the application with this name begin anew; its rules stay.
     Reload(String),
-    /// List the applications.
     Applications,
     /// Forget the host with this name. A frame of it makes it known again.
     RemoveHost(String),
@@ -151,11 +145,9 @@ pub enum Request {
     AddIntents(Vec<Intent>),
     /// End the intent with this name.
     RemoveIntent(String),
-    /// List the intents.
     Intents,
 }
 
-/// What the controller answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// To [`Request::Admit`] and [`Request::AdmitTogether`]: one decision for each
@@ -181,7 +173,6 @@ pub enum Reply {
     Promises(Box<Promises>),
     /// To [`Request::ForgetSwitch`]: it is forgotten until it connects again.
     Forgotten,
-    /// The switch is connected.
     StillConnected(DatapathId),
     /// No switch that is known has this datapath id.
     UnknownSwitch(DatapathId),
@@ -206,9 +197,7 @@ pub enum Reply {
     Statistics(Box<Statistics>),
     /// Who asks was not granted it; nothing has changed.
     Denied {
-        /// The application that asked.
         application: String,
-        /// What it would need.
         needs: Permission,
     },
     /// To [`Request::SetHost`]: it is known.
@@ -254,7 +243,6 @@ pub enum Reply {
     Intents(Vec<IntentSummary>),
 }
 
-/// What was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// All together, since the start.
@@ -268,7 +256,6 @@ pub struct Statistics {
 /// What was counted of one switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchStatistics {
-    /// Which.
     pub datapath: DatapathId,
     /// The frames that it has handed over since it is connected, by class.
     pub frames: Vec<ClassCount>,
@@ -287,11 +274,9 @@ pub struct SwitchStatistics {
 pub enum Decision {
     /// It is, and a promise is given.
     Accepted(Accepted),
-    /// It is not.
     Refused {
         /// The name of the requirement.
         name: String,
-        /// Why.
         reason: Refusal,
     },
 }
@@ -299,9 +284,7 @@ pub enum Decision {
 /// A flow that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// Its number.
     pub id: FlowId,
-    /// Its name.
     pub name: String,
     /// The longest time from the first bit on the wire at the source to the
     /// last bit at any destination, on every path that it may take; `None` for
@@ -320,20 +303,15 @@ pub struct Accepted {
 pub struct Route {
     /// The names of the switches, from the source on.
     pub switches: Vec<String>,
-    /// The links between them.
     pub links: Vec<LinkEnds>,
 }
 
 /// A flow in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSummary {
-    /// What was asked for.
     pub requirement: Requirement,
-    /// What was accepted.
     pub accepted: Accepted,
-    /// Which way it takes.
     pub travels: Travels,
-    /// How its promise stands.
     pub promise: Promise,
     /// Whether every switch that carries it has confirmed its entries.
     pub installed: bool,
@@ -369,7 +347,6 @@ pub enum Travels {
     Nowhere,
 }
 
-/// What the view holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     /// The switches that are connected.
@@ -401,9 +378,7 @@ pub struct Promises {
 /// A flow that has a promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromisedFlow {
-    /// Its number.
     pub id: FlowId,
-    /// Its name.
     pub name: String,
     /// Its number in the ledger.
     pub reservation: ReservationId,
@@ -445,7 +420,6 @@ pub struct Requirement {
 /// not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowMatch {
-    /// What the frame carries.
     pub ether_type: Option<EtherType>,
     /// Where it goes: a host or a group.
     pub destination: Option<MacAddress>,
@@ -462,7 +436,6 @@ pub struct FlowMatch {
 /// A transport protocol with its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transport {
-    /// Which one.
     pub protocol: TransportProtocol,
     /// The port it comes from.
     pub source: Option<u16>,
@@ -470,12 +443,9 @@ pub struct Transport {
     pub destination: Option<u16>,
 }
 
-/// A transport protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportProtocol {
-    /// TCP.
     Tcp,
-    /// UDP.
     Udp,
 }
 
@@ -483,13 +453,10 @@ pub enum TransportProtocol {
 /// `rate * t + burst` of data leaves the source's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traffic {
-    /// The rate.
     pub rate: BitRate,
     /// The amount by which it may exceed the rate at any time.
     pub burst: DataSize,
-    /// Its largest frame.
     pub largest_frame: DataSize,
-    /// Its smallest frame.
     pub smallest_frame: DataSize,
     /// How many frames it is, if that is known better than by their sizes.
     pub frames: Option<FrameBucket>,

@@ -21,30 +21,21 @@ const LARGEST_SPARE_BYTES: usize = 1 << 20;
 /// What the controller asks of its driver.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output<'a> {
-    /// Send these bytes.
     Send {
-        /// Where.
         connection: ConnectionId,
-        /// What: whole messages.
         bytes: &'a [u8],
     },
     /// Close a connection. It is forgotten: nothing needs to be said of it any
     /// more.
     Close {
-        /// Which.
         connection: ConnectionId,
-        /// Why.
         reason: CloseReason,
     },
     /// Make this durable, then say so.
     Store(StoreWrite),
-    /// Tell everybody who listens.
     Notify(Event),
-    /// Answer a request.
     Reply {
-        /// Which.
         id: RequestId,
-        /// The answer.
         reply: Reply,
     },
 }
@@ -73,9 +64,7 @@ struct Buffer {
 pub struct Outbox {
     queue: VecDeque<Queued>,
     buffers: Vec<Buffer>,
-    /// What was taken last.
     taken: Vec<u8>,
-    /// Empty buffers.
     spare: Vec<Vec<u8>>,
 }
 
@@ -155,17 +144,14 @@ impl Outbox {
         self.queue.push_back(Queued::Store(write));
     }
 
-    /// Tells everybody.
     pub fn notify(&mut self, event: Event) {
         self.queue.push_back(Queued::Notify(event));
     }
 
-    /// Answers a request.
     pub fn reply(&mut self, id: RequestId, reply: Reply) {
         self.queue.push_back(Queued::Reply(id, reply));
     }
 
-    /// Returns the next output.
     pub fn pop(&mut self) -> Option<Output<'_>> {
         let next = loop {
             match self.queue.pop_front()? {

@@ -11,7 +11,6 @@ use wire::openflow::{DatapathId, PortNumber};
 /// One port of one switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortId {
-    /// The switch.
     pub datapath: DatapathId,
     /// The port of that switch.
     pub port: PortNumber,

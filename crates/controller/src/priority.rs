@@ -22,7 +22,6 @@
 
 /// Echoes, which are probes that are turned round.
 pub const ECHO: u16 = u16::MAX;
-/// Probes.
 pub const PROBE: u16 = ECHO - 1;
 /// Admitted flows; each field of a match adds two.
 pub const FLOW: u16 = 1_000;
@@ -34,15 +33,12 @@ pub const MATCH_ACTION: u16 = 600;
 pub const MATCH_ACTION_MAX: u8 = 99;
 /// Connectivity between points; each field of a match adds one.
 pub const CONNECTIVITY: u16 = 400;
-/// Connectivity between hosts.
 pub const HOST_TO_HOST: u16 = 300;
 /// Routes to all known hosts.
 pub const PROACTIVE_ROUTES: u16 = 200;
-/// Reactive forwarding.
 pub const REACTIVE_FORWARDING: u16 = 100;
 /// What a host sends to all: an application that floods takes it first.
 pub const GATHERING: u16 = 50;
 /// What a known host sends that nobody claims.
 pub const KNOWN_HOST: u16 = 1;
-/// What nobody claims.
 pub const MISS: u16 = 0;

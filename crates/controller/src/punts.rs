@@ -23,7 +23,6 @@ pub enum FrameClass {
     LinkProbe,
     /// Another LLDP frame: that of a neighbour, or a forged one.
     ForeignLldp,
-    /// ARP and neighbour discovery.
     AddressResolution,
     /// DHCP over IPv4.
     Dhcp,
@@ -37,7 +36,6 @@ pub enum FrameClass {
 }
 
 impl FrameClass {
-    /// All of them.
     pub const ALL: [Self; CLASSES] = [
         Self::LinkProbe,
         Self::ForeignLldp,
@@ -166,12 +164,9 @@ impl Budgets {
     }
 }
 
-/// What was counted of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassCount {
-    /// Which class.
     pub class: FrameClass,
-    /// How many frames arrived.
     pub offered: u64,
     /// Of how many nothing was made.
     pub dropped: u64,
@@ -195,7 +190,6 @@ pub struct Punts {
 }
 
 impl Punts {
-    /// Starts with nothing counted.
     #[must_use]
     pub const fn new(now: Instant) -> Self {
         Self {

@@ -43,13 +43,9 @@ const HEAD_LENGTH: usize = 160;
 /// What was decided about a flow, and on what ground.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
-    /// What was asked for.
     pub requirement: Requirement,
-    /// The address of the source.
     pub source_mac: MacAddress,
-    /// The port of the source.
     pub source: PortId,
-    /// The ports of the destinations.
     pub destinations: Vec<PortId>,
     /// The longest delay that was promised; `None` for best effort.
     pub guarantee: Option<Delay>,
@@ -60,13 +56,11 @@ pub struct Admission {
 /// Why a record cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecordError {
-    /// It has another version.
     #[error("record of version {found:?}, not {VERSION}")]
     Version {
         /// Its version, if it is not empty.
         found: Option<u8>,
     },
-    /// Its bytes are damaged.
     #[error("record that is damaged: {0}")]
     Damaged(#[from] postcard::Error),
     /// It says what no flow can be.
@@ -92,7 +86,6 @@ impl Admission {
             && (destinations, ways) == (&other.destinations, &other.ways)
     }
 
-    /// Returns the record's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let ways = self.ways.record.get_or_init(|| {

@@ -13,52 +13,30 @@ use crate::modes::ModalFlowError;
 pub enum Refusal {
     /// Another flow has its name.
     #[error("another flow is called {name}")]
-    NameTaken {
-        /// The name.
-        name: String,
-    },
+    NameTaken { name: String },
     /// It was to be met together with another one, and that cannot be.
     #[error("{with} is refused, and it was asked for all or none")]
     Together {
         /// The name of the other requirement.
         with: String,
     },
-    /// There are too many flows.
     #[error("there are {limit} flows, and there cannot be more")]
-    TooManyFlows {
-        /// The limit.
-        limit: usize,
-    },
+    TooManyFlows { limit: usize },
     /// Nobody knows a host of this name.
     #[error("host {name} is not known")]
-    UnknownHost {
-        /// The name.
-        name: String,
-    },
+    UnknownHost { name: String },
     /// The host is known by name only.
     #[error("nobody knows where host {name} is: no frame of it has arrived")]
-    HostNotFound {
-        /// The name.
-        name: String,
-    },
+    HostNotFound { name: String },
     /// The number of destinations is none or too many.
     #[error("{count} destinations, where 1 to {limit} are possible")]
-    Destinations {
-        /// The number.
-        count: usize,
-        /// The limit.
-        limit: usize,
-    },
+    Destinations { count: usize, limit: usize },
     /// It would be sent to where it comes from.
     #[error("its source, {name}, is a destination, too")]
-    ToItself {
-        /// The host.
-        name: String,
-    },
+    ToItself { name: String },
     /// The class is not for such a flow.
     #[error("class {class} is for flows {expected}")]
     Class {
-        /// The class.
         class: u8,
         /// Which flows it is for.
         expected: &'static str,
@@ -71,10 +49,7 @@ pub enum Refusal {
     Modes(#[from] ModalFlowError),
     /// There are too many flows that say something of levels of criticality.
     #[error("{limit} flows say what they get at levels, and there cannot be more")]
-    TooManyModalFlows {
-        /// The limit.
-        limit: usize,
-    },
+    TooManyModalFlows { limit: usize },
     /// Its frames cannot be told from those of another flow.
     #[error("its frames cannot be told from those of {other}")]
     Indistinguishable {
@@ -83,20 +58,12 @@ pub enum Refusal {
     },
     /// No path leads to a destination.
     #[error("no path leads from {from} to {to}")]
-    NoPath {
-        /// The source.
-        from: String,
-        /// The destination.
-        to: String,
-    },
+    NoPath { from: String, to: String },
     /// A link cannot be done without.
     #[error("without {link} no path leads from {from} to {to}")]
     NoAlternative {
-        /// The link.
         link: String,
-        /// The source.
         from: String,
-        /// The destination.
         to: String,
     },
     /// Failures that nobody reports are noticed too late.
@@ -105,7 +72,6 @@ pub enum Refusal {
          {least} to be noticed and made up for"
     )]
     Unnoticed {
-        /// What was asked for.
         interruption: Duration,
         /// The least that can be promised whatever fails.
         least: Duration,
@@ -130,7 +96,6 @@ pub struct Shortage {
     /// The level of criticality at which it would not, by name, or `None` if at the
     /// lowest.
     pub level: Option<String>,
-    /// What would not hold.
     pub constraint: Constraint,
     /// What the controller's own probes break there already, if that is why nothing can
     /// be promised.

@@ -72,7 +72,6 @@ pub struct Openings {
 /// What goes to all, by switch.
 pub type Flood = BTreeMap<DatapathId, Openings>;
 
-/// Returns what both have.
 #[must_use]
 pub fn common(one: &Flood, other: &Flood) -> Flood {
     let both = |a: &BTreeSet<PortNumber>, b: &BTreeSet<PortNumber>| a & b;

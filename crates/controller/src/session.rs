@@ -63,7 +63,6 @@ impl Slot {
 /// Why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// There are too many.
     TooMany,
     /// The peer sent what is no OpenFlow.
     Garbage,
@@ -84,7 +83,6 @@ pub enum CloseReason {
 /// How far a session is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// A hello is expected.
     Hello,
     /// The switch's datapath id is expected.
     Features,
@@ -118,11 +116,8 @@ pub enum Step {
 /// One connection to a switch.
 #[derive(Debug)]
 pub struct Session {
-    /// Its name.
     pub connection: ConnectionId,
-    /// When it was opened.
     pub opened_at: Instant,
-    /// When something last arrived.
     pub heard_at: Instant,
     /// The beginning of a message whose end has not arrived.
     pub unfinished: Vec<u8>,
@@ -203,7 +198,6 @@ impl Session {
         }
     }
 
-    /// Begins: says hello.
     pub fn greet(out: &mut Vec<u8>) {
         HELLO.emit(TransactionId(0), out);
     }
@@ -385,7 +379,6 @@ pub fn port_of(description: &PortDescription) -> Port {
     }
 }
 
-/// All connections.
 #[derive(Debug, Default)]
 pub struct Sessions {
     slots: Vec<Option<Session>>,
@@ -483,7 +476,6 @@ impl Sessions {
         self.by_datapath.get(&datapath).copied()
     }
 
-    /// Returns a session.
     #[must_use]
     pub fn get(&self, slot: Slot) -> Option<&Session> {
         self.slots.get(slot.index())?.as_ref()
@@ -494,7 +486,6 @@ impl Sessions {
         self.slots.get_mut(slot.index())?.as_mut()
     }
 
-    /// Returns all sessions.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &Session)> {
         let slots = self.slots.iter().zip(0..);
         slots.filter_map(|(session, index)| Some((Slot(index), session.as_ref()?)))

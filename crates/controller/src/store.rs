@@ -8,6 +8,9 @@
 //! they had just been written, and says when that is all; so admissions survive a restart with the promises
 //! that were given.
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
@@ -134,13 +137,10 @@ fn port(bytes: &[u8]) -> Option<PortId> {
 /// A change of the store: a record and its value, or `None` to remove it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreWrite {
-    /// Which record.
     pub key: Key,
-    /// Its value.
     pub value: Option<Vec<u8>>,
 }
 
-/// What the store tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreEvent {
     /// All records that were there at the start have been told.
@@ -155,7 +155,6 @@ pub enum StoreEvent {
 /// Keeps records. Implemented around the controller: in memory by the
 /// simulation, durably by the program.
 pub trait Store {
-    /// What can go wrong.
     type Error;
 
     /// Makes changes durable, all of them or none.
@@ -173,9 +172,54 @@ pub trait Store {
     fn records(&self) -> Result<Vec<StoreWrite>, Self::Error>;
 }
 
+/// Records in memory, for as long as the program runs; it never fails.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    records: BTreeMap<Key, Vec<u8>>,
+}
+
+impl Store for MemoryStore {
+    type Error = Infallible;
+
+    fn write(&mut self, writes: &[StoreWrite]) -> Result<(), Infallible> {
+        for StoreWrite { key, value } in writes {
+            match value {
+                Some(value) => self.records.insert(*key, value.clone()),
+                None => self.records.remove(key),
+            };
+        }
+        Ok(())
+    }
+
+    fn records(&self) -> Result<Vec<StoreWrite>, Infallible> {
+        let records = self.records.iter().map(|(key, value)| StoreWrite {
+            key: *key,
+            value: Some(value.clone()),
+        });
+        Ok(records.collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_written_and_not_removed_is_there() {
+        let mut store = MemoryStore::default();
+        let [one, two] = [1, 2].map(Key::Admission);
+
+        let write = |key, value: Option<&[u8]>| StoreWrite {
+            key,
+            value: value.map(<[u8]>::to_vec),
+        };
+        store
+            .write(&[write(one, Some(b"a")), write(two, Some(b"b"))])
+            .unwrap();
+        store.write(&[write(one, None)]).unwrap();
+
+        assert_eq!(store.records(), Ok(vec![write(two, Some(b"b"))]));
+    }
 
     #[test]
     fn keys_come_back_from_their_bytes_and_sort_by_number() {

@@ -26,7 +26,6 @@ pub const MAX_ENTRIES: usize = 1 << 14;
 /// What a switch has carried for a flow, by all of its entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCount {
-    /// Frames.
     pub packets: u64,
     /// Their bytes, as the switch counts them.
     pub bytes: u64,
@@ -36,9 +35,7 @@ pub struct FlowCount {
 #[derive(Debug, Default)]
 pub struct Telemetry {
     asked_at: Option<Instant>,
-    /// Its ports.
     pub ports: Answer<Vec<PortStatistics>>,
-    /// Its tables.
     pub tables: Answer<Vec<TableStatistics>>,
     /// What it has carried for flows.
     pub flows: Answer<BTreeMap<FlowId, FlowCount>>,

@@ -35,9 +35,7 @@ use crate::place::PortId;
 /// What becomes of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It is this.
     Put(Form),
-    /// It is no more.
     Take,
 }
 
@@ -169,7 +167,6 @@ struct Node {
     outputs: Vec<PortNumber>,
 }
 
-/// Who is reached from where.
 #[derive(Debug, Default)]
 struct Reach {
     /// How many entries stand before each that frames reach.
@@ -178,7 +175,6 @@ struct Reach {
     below: BTreeMap<Spot, BTreeSet<PortId>>,
     /// The receivers behind one output of an entry.
     behind: BTreeMap<(Spot, PortNumber), BTreeSet<PortId>>,
-    /// All receivers.
     receivers: BTreeSet<PortId>,
 }
 
@@ -355,7 +351,6 @@ mod tests {
 
     /// Switch, input and outputs of an entry.
     type Row<'a> = (u64, u32, &'a [u32]);
-    /// Switch and port, twice.
     type Cable = ((u64, u32), (u64, u32));
 
     fn plan(old: &[Row<'_>], new: &[Row<'_>], links: &[Cable]) -> Vec<Vec<u64>> {

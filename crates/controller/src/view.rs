@@ -66,25 +66,19 @@ pub enum Control {
 /// Whether a port or a link carries frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// It does.
     Up,
     /// It does not, or nobody has seen it do so.
     Down,
 }
 
-/// A switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// Its datapath id.
     pub datapath: DatapathId,
-    /// Whether it is connected.
     pub control: Control,
-    /// Its ports, by number.
     pub ports: Vec<Port>,
 }
 
 impl Switch {
-    /// Returns the port with this number.
     #[must_use]
     pub fn port(&self, number: PortNumber) -> Option<&Port> {
         self.index_of(number).ok().map(|index| &self.ports[index])
@@ -104,11 +98,8 @@ impl Switch {
 /// A port of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Its number.
     pub number: PortNumber,
-    /// Its own address.
     pub mac: MacAddress,
-    /// Whether it has a carrier.
     pub carrier: Carrier,
     /// The link that was last seen to end here, up or down.
     pub link: Option<LinkId>,
@@ -151,7 +142,6 @@ pub enum Confirmed {
     Ignored,
 }
 
-/// The view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     switches: Vec<Switch>,
@@ -190,7 +180,6 @@ impl View {
         &self.links
     }
 
-    /// Returns the switch with this datapath id.
     #[must_use]
     pub fn switch(&self, datapath: DatapathId) -> Option<SwitchId> {
         self.by_datapath.get(&datapath).copied()
@@ -202,7 +191,6 @@ impl View {
         self.by_ends.get(&ends).copied()
     }
 
-    /// Returns a port, if it is there.
     #[must_use]
     pub fn port(&self, id: PortId) -> Option<&Port> {
         self.switches[self.switch(id.datapath)?.index()].port(id.port)

@@ -34,7 +34,6 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_ms(10);
 /// Between two looks for an answer that is waited for.
 const LOOK: Duration = Duration::from_us(200);
-/// Orders have lower numbers.
 const FIRST_OWN_TRANSACTION: u32 = 0xffff_0000;
 /// What frames for a station meet.
 const TO_STATION: u16 = 100;

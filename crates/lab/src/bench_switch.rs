@@ -67,10 +67,8 @@ pub struct BenchSwitch {
     network: Network,
 }
 
-/// Who watches the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watching {
-    /// Nobody.
     Nobody,
     /// A monitor of the switch.
     Monitor,

@@ -13,9 +13,7 @@ use linux::netlink::Netlink;
 /// One end of a cable, plugged in.
 #[derive(Debug)]
 pub struct Socket {
-    /// Where it is.
     pub place: Place,
-    /// Its interface.
     pub interface: Interface,
     netlink: Netlink,
 }
@@ -33,7 +31,6 @@ pub struct Cable {
 pub struct Changed {
     /// When the kernel was asked.
     pub asked: Instant,
-    /// When it had done it.
     pub done: Instant,
 }
 

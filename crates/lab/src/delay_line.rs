@@ -24,7 +24,6 @@ use crate::departing::{Departed, Departing, MOST_REMEMBERED, Passage};
 
 /// The most frames that wait in one direction; more are dropped, and counted.
 pub const MOST_HELD: usize = 8_192;
-/// The longest delay.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(1);
 /// Frames that are read before the other direction has its turn.
 const BURST: usize = 32;
@@ -131,7 +130,6 @@ fn lock(list: &Mutex<Vec<Passage>>) -> MutexGuard<'_, Vec<Passage>> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One direction.
 struct Way {
     tap: Tap,
     sender: Departing,

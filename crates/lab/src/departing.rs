@@ -59,7 +59,6 @@ pub(crate) struct Departed<'a> {
     /// Before when it cannot have left: when it was handed over or, where the driver
     /// stamps it, was due.
     pub(crate) handed: Instant,
-    /// When it left.
     pub(crate) stamps: Stamps,
     pub(crate) bytes: &'a [u8],
 }
@@ -69,7 +68,6 @@ pub(crate) struct Departed<'a> {
 pub(crate) struct Passage {
     /// Its number in its flow.
     pub(crate) number: u64,
-    /// When it left there.
     pub(crate) stamp: WallTime,
 }
 

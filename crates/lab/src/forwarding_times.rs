@@ -42,7 +42,6 @@ pub const BLOCK: usize = 2_000;
 /// The most masks before the one that matches.
 const MOST_MASKS: usize = 32;
 
-/// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount {
     /// Frames whose processor time is taken together.
@@ -72,7 +71,6 @@ pub enum TimesError {
     /// There is no switch that could be measured.
     #[error(transparent)]
     Bench(#[from] BenchError),
-    /// The machine refuses.
     #[error("the switch cannot be measured: {0}")]
     Machine(#[from] io::Error),
     /// The machine is too busy.
@@ -83,7 +81,6 @@ pub enum TimesError {
     Stopped,
 }
 
-/// What was found out.
 #[derive(Clone, Debug)]
 pub struct ForwardingTimes {
     /// What the switch takes of a processor for each frame, by the length.
@@ -107,14 +104,11 @@ pub struct Spent {
     pub most: Delay,
 }
 
-/// How long frames took.
 #[derive(Clone, Debug, Default)]
 pub struct Latency {
-    /// Frames that were sent.
     pub sent: u64,
     /// Those that met a stall: their times are left out.
     pub disturbed: u64,
-    /// All others that arrived.
     pub calm: Distribution,
     /// The least of the medians of [`BLOCK`] calm frames in a row.
     pub calmest_median: Option<Duration>,

@@ -32,7 +32,6 @@ pub(crate) fn shape(rate: BitRate, frames: u32) -> Shape {
     }
 }
 
-/// One host.
 #[derive(Debug)]
 pub struct Host {
     pub(crate) sockets: Vec<HostSocket>,

@@ -21,7 +21,6 @@ const HEADERS: usize = 14 + 20 + 8;
 /// The least length of a frame of a message.
 pub const SHORTEST: usize = 60;
 
-/// What a message has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packets {
     /// One packet: each frame begins a message.
@@ -33,9 +32,7 @@ pub enum Packets {
 /// The processor time of a frame, host and switch, the least of all runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MonitorTimes {
-    /// If nobody watches it.
     pub alone: Delay,
-    /// If it is watched.
     pub watched: Delay,
 }
 

@@ -39,16 +39,12 @@ const FIRST_INDEX: u32 = 16;
 pub struct Plan {
     /// The names of the switches.
     pub switches: Vec<String>,
-    /// The hosts.
     pub hosts: Vec<HostPlan>,
-    /// The cables between them.
     pub cables: Vec<CablePlan>,
 }
 
-/// A host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPlan {
-    /// Its name.
     pub name: String,
     /// Its address, on whichever cable it is.
     pub mac: MacAddress,
@@ -57,10 +53,8 @@ pub struct HostPlan {
     pub queue_frames: u32,
 }
 
-/// A cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CablePlan {
-    /// What it joins.
     pub ends: [Place; 2],
     /// Its rate, at which hosts pace what they send into it.
     pub rate: BitRate,
@@ -75,9 +69,7 @@ pub enum Place {
     Switch {
         /// Which switch, in the order of the plan.
         switch: usize,
-        /// Its port.
         port: PortNumber,
-        /// The port's address.
         mac: MacAddress,
     },
     /// At a host, in the order of the plan.

@@ -30,11 +30,9 @@ pub struct Post<'a> {
     pub room: &'a Namespace,
     /// Its ports, in the order of their numbers from 1.
     pub ports: &'a [&'a str],
-    /// How they are carried.
     pub carried: Carried,
     /// The processor for what moves frames.
     pub processor: usize,
-    /// Where its files go.
     pub folder: &'a Path,
     /// The rate of its second port, with eight queues; without one it sends as fast
     /// as it can.
@@ -177,7 +175,6 @@ fn tool(program: &str, arguments: &[impl AsRef<str>]) -> io::Result<()> {
     Err(io::Error::other(format!("{program}: {}", said.trim())))
 }
 
-/// What it is called.
 pub const NAME: &str = "Open vSwitch";
 
 /// Returns its version, if it is installed: the last word of the first line.

@@ -33,7 +33,6 @@ pub enum Lacking {
          and this system gives ordinary users no namespace of their own ({user_namespace})"
     )]
     Privilege {
-        /// What was denied.
         denied: io::Error,
         /// Why there is no user namespace.
         user_namespace: io::Error,
@@ -41,9 +40,7 @@ pub enum Lacking {
     /// The kernel cannot do what a network needs.
     #[error("the kernel refuses to {what}: {reason}")]
     Kernel {
-        /// What a network needs.
         what: &'static str,
-        /// What it says.
         reason: io::Error,
     },
 }

@@ -17,7 +17,6 @@ const WAITED: usize = 1;
 /// Where a program may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processors {
-    /// On this one only.
     Only(usize),
     /// On all that there are.
     All,
@@ -47,13 +46,10 @@ impl Killer {
 /// How a program is started.
 #[derive(Debug)]
 pub struct Start<'a> {
-    /// In which namespace.
     pub room: &'a Namespace,
-    /// Where it may run.
     pub processors: Processors,
     /// The program and what it is told.
     pub command: &'a [&'a str],
-    /// Variables of its environment.
     pub environment: &'a [(&'a str, &'a str)],
     /// Where what it says goes.
     pub log: &'a Path,

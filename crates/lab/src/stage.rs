@@ -22,7 +22,6 @@ use crate::veth::{self, End, Power};
 pub const MOST_HOSTS: usize = 4;
 /// The device's interfaces, towards the hosts in their order.
 pub const PORT_NAMES: [&str; MOST_HOSTS] = ["p1", "p2", "p3", "p4"];
-/// The hosts' own interfaces.
 const HOST_NAMES: [&str; MOST_HOSTS] = ["host1", "host2", "host3", "host4"];
 /// Each interface of a stage has a number that no other one of it has.
 const PORT_INDICES: [u32; MOST_HOSTS] = [22, 23, 24, 25];
@@ -35,13 +34,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Stage {
     /// The hosts that send and receive.
     pub hosts: Vec<Namespace>,
-    /// Where the device runs.
     pub room: Namespace,
 }
 
 /// The left and the right one.
 pub const LEFT: usize = 0;
-/// Where frames arrive.
 pub const RIGHT: usize = 1;
 
 impl Stage {

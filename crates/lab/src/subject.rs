@@ -33,11 +33,8 @@ pub enum Subject {
     Kept(Keeping),
     /// The bridge in the kernel.
     Bridge,
-    /// The Taktos switch.
     Taktos {
-        /// The program.
         program: PathBuf,
-        /// Who moves the frames.
         engine: TaktosEngine,
     },
     /// Open vSwitch, its datapath in user space.
@@ -47,7 +44,6 @@ pub enum Subject {
 /// A relay of frames that somebody keeps.
 #[derive(Clone)]
 pub struct Keeping {
-    /// What it is called.
     pub name: String,
     /// Makes who decides, for each time that the relay is started.
     pub keeper: Arc<dyn Fn() -> Box<dyn Keeper> + Send + Sync>,
@@ -74,7 +70,6 @@ pub enum TaktosEngine {
     Kernel,
     /// The core, by packet sockets.
     Packet,
-    /// The core, by AF_XDP.
     Xdp,
 }
 
@@ -102,12 +97,9 @@ pub struct Shaper {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SubjectError {
-    /// A program is missing.
     #[error("{subject} needs `{program}`, which is not installed: apt install {package}")]
     Lacks {
-        /// The device.
         subject: String,
-        /// The program.
         program: String,
         /// The Debian package that has it.
         package: &'static str,
@@ -115,9 +107,7 @@ pub enum SubjectError {
     /// It did not come up.
     #[error("{subject} does not start: {reason}{said}")]
     Start {
-        /// The device.
         subject: String,
-        /// What the machine said.
         reason: io::Error,
         /// What the device said last, on lines of its own.
         said: String,

@@ -46,12 +46,10 @@ pub enum Forwarding {
     Loop(Carried),
 }
 
-/// How ports are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
     /// By packet sockets, which absorb stalls.
     Packet,
-    /// By AF_XDP.
     Xdp,
 }
 
@@ -68,7 +66,6 @@ pub struct Settings {
     pub hosts: Option<usize>,
     /// From which length on a gap in the loop is a stall.
     pub stall_threshold: Duration,
-    /// Who forwards.
     pub forwarding: Forwarding,
     /// The port on which the controller listens.
     pub controller_port: u16,
@@ -167,11 +164,9 @@ impl Settings {
 /// What the switches did, and as what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchesRecord {
-    /// What the loop did.
     pub record: Record,
     /// What the machine granted to its thread.
     pub granted: Granted,
-    /// How it waited.
     pub waiting: Waiting,
 }
 

@@ -92,9 +92,7 @@ pub enum TesterError {
         privilege_hint(reason)
     )]
     Port {
-        /// Which.
         interface: String,
-        /// What the kernel says.
         reason: io::Error,
     },
     /// The network cards cannot stamp, and nobody else is to.
@@ -106,20 +104,12 @@ pub enum TesterError {
     /// The device's agent is out of reach.
     #[error("no OpenFlow agent at {address}: {reason}")]
     Agent {
-        /// Where.
         address: SocketAddr,
-        /// Why not.
         reason: io::Error,
     },
     /// The device's agent does not take what it is told.
     #[error("{device} cannot be told how to forward: {reason}")]
-    Arrange {
-        /// The device.
-        device: String,
-        /// Why not.
-        reason: io::Error,
-    },
-    /// The machine refuses.
+    Arrange { device: String, reason: io::Error },
     #[error("cannot build the tester: {_0}{}", privilege_hint(_0))]
     Machine(#[from] io::Error),
 }
@@ -134,7 +124,6 @@ fn privilege_hint(reason: &io::Error) -> &'static str {
 /// How a tester comes to the agent of a device that it did not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The agent listens there.
     Dial(SocketAddr),
     /// The agent connects to us there.
     Await(SocketAddr),

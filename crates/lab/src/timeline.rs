@@ -21,12 +21,10 @@ const LONGEST_SLEEP: Duration = Duration::from_ms(20);
 /// Something that may happen to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A cable is cut.
     Cut {
         /// Which, in the order of the plan.
         cable: usize,
     },
-    /// A cable is healed.
     Heal {
         /// Which, in the order of the plan.
         cable: usize,
@@ -50,7 +48,6 @@ pub enum Change {
     HostMoves {
         /// Which host, in the order of the plan.
         host: usize,
-        /// Into which cable.
         to: usize,
     },
 }

@@ -97,18 +97,12 @@ pub struct TrafficRecord {
 pub(crate) enum Order {
     /// A host is plugged in elsewhere.
     PlugInto {
-        /// The host.
         host: usize,
         /// The cable that it sends into from now on.
         cable: usize,
     },
     /// A host sends a frame that belongs to no flow.
-    Announce {
-        /// The host.
-        host: usize,
-        /// The frame.
-        frame: Vec<u8>,
-    },
+    Announce { host: usize, frame: Vec<u8> },
 }
 
 /// The loop, ready to run.
@@ -362,7 +356,6 @@ impl Watch {
 /// What reading the taps leads to expect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rest {
-    /// They held nothing.
     Nothing,
     /// They held something, and all of it was read.
     Some,

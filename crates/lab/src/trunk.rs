@@ -14,7 +14,6 @@ use crate::traffic_loop::as_seen;
 /// The most memory that the taps of all trunks take together.
 const ALL_RINGS_BYTES: usize = 256 << 20;
 
-/// A tapped link.
 #[derive(Debug)]
 pub(crate) struct Trunk {
     /// The cable in the network's list.

@@ -44,7 +44,6 @@ const QUEUE_LENGTH: u32 = 1000;
 pub enum Power {
     /// Off: the other end loses its carrier.
     Off,
-    /// On.
     On,
 }
 
@@ -57,7 +56,6 @@ pub struct End<'a> {
     pub name: &'a str,
     /// Its number, unique in the whole network.
     pub index: u32,
-    /// Its address.
     pub mac: MacAddress,
 }
 

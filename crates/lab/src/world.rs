@@ -54,7 +54,6 @@ const TRAFFIC_NICE: i32 = -10;
 const DESCRIPTORS_PER_SWITCH: u64 = 34;
 /// Its two ends, each with what asks about it, paces it and sends.
 const DESCRIPTORS_PER_CABLE: u64 = 12;
-/// Files, the controller, threads.
 const OTHER_DESCRIPTORS: u64 = 100;
 /// The queue through which announcements go.
 const BEST_EFFORT: u8 = 0;
@@ -66,7 +65,6 @@ pub enum LabError {
     /// The network does not stand.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The controller cannot listen.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The network is too large for the limits of this process.
@@ -80,21 +78,13 @@ pub enum LabError {
         /// How many there may be.
         limit: u64,
     },
-    /// The machine refuses something.
     #[error("cannot {doing}: {reason}")]
     Machine {
-        /// What was wanted.
         doing: &'static str,
-        /// What the machine says.
         reason: io::Error,
     },
-    /// The controller's store failed.
     #[error("the store failed: {reason}")]
-    Store {
-        /// What it says.
-        reason: String,
-    },
-    /// The controller has ended.
+    Store { reason: String },
     #[error("the controller has stopped")]
     ControllerEnded,
     /// The thread that carries the switches has ended.
@@ -105,7 +95,6 @@ pub enum LabError {
 /// What a lab is made of.
 #[derive(Debug)]
 pub struct Parts<S> {
-    /// The network.
     pub network: Plan,
     /// The configuration of each switch, in the order of the plan.
     pub switches: Vec<switch::Config>,
@@ -115,7 +104,6 @@ pub struct Parts<S> {
     pub store: S,
     /// From which length on a gap in the packet loop is a stall.
     pub stall_threshold: Duration,
-    /// Who forwards.
     pub forwarding: Forwarding,
     /// For how many entries each switch has memory in the kernel, if it forwards.
     pub entries: usize,
@@ -132,7 +120,6 @@ pub struct Observed {
     /// When each planned change was made, in the order of the plan, as far as it
     /// came.
     pub changes: Vec<Changed>,
-    /// What the switches did.
     pub switches: SwitchesRecord,
     /// From which length on it counts as standing still.
     pub stall_threshold: Duration,
@@ -154,12 +141,7 @@ pub enum Watcher {
     /// The thread of the hosts, which sleeps until a frame is due.
     Traffic,
     /// A thread that sleeps on a processor to moments that were agreed.
-    Sentry {
-        /// The processor.
-        processor: usize,
-        /// How urgent it was.
-        urgency: Urgency,
-    },
+    Sentry { processor: usize, urgency: Urgency },
 }
 
 /// A network with switches and a controller that run. Everything ends when this
@@ -173,7 +155,6 @@ pub struct Lab {
     network: Network,
     settings: Settings,
     wall: WallClock,
-    /// Dropped last.
     _session: Option<Session>,
 }
 
@@ -183,7 +164,6 @@ struct Run {
     orders: Sender<Order>,
     tally: Arc<Tally>,
     stop: Arc<AtomicBool>,
-    /// Where no thread spins.
     sentries: Option<Sentries>,
     /// On the processors that forward, or why there is none.
     frame_watch: Result<FrameWatch, String>,

@@ -39,7 +39,6 @@ const STAMPS: c_uint = libc::SOF_TIMESTAMPING_RX_HARDWARE
     | libc::SOF_TIMESTAMPING_RX_SOFTWARE
     | libc::SOF_TIMESTAMPING_SOFTWARE;
 
-/// A frame that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival<'a> {
     /// Its bytes from the destination address on, with its VLAN tag, without check
@@ -47,7 +46,6 @@ pub struct Arrival<'a> {
     pub bytes: &'a [u8],
     /// Its whole length in bytes, tag included.
     pub length: usize,
-    /// When it arrived.
     pub stamps: Stamps,
 }
 

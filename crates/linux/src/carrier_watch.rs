@@ -30,7 +30,6 @@ const STOP: u64 = u64::MAX;
 /// How much of a processor may be spent on asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// A fifth.
     Eager,
     /// One part in a hundred: what five ports cost that are asked every millisecond.
     Thrifty,

@@ -12,7 +12,6 @@ pub const BACKLOG_BYTES: usize = 4 << 20;
 /// So much that was sent already is forgotten before more is kept.
 const SENT_BYTES: usize = 1 << 16;
 
-/// One connection.
 #[derive(Debug)]
 pub struct Channel {
     stream: Stream,
@@ -23,12 +22,10 @@ pub struct Channel {
     most: usize,
 }
 
-/// What a read found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// So many bytes, at least one.
     Bytes(usize),
-    /// Nothing for now.
     Nothing,
     /// The peer has closed, or the connection broke.
     Closed,
@@ -37,7 +34,6 @@ pub enum Found {
 /// What is left after a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsent {
-    /// Nothing.
     Nothing,
     /// Something: call [`Channel::flush`] when the connection is writable.
     Something,

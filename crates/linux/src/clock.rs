@@ -70,7 +70,6 @@ pub struct WallClock {
 /// The wall clock was set while somebody measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// When it was noticed.
     pub noticed: Instant,
     /// By how much; negative if the clock went back.
     pub by_ns: i64,

@@ -12,15 +12,12 @@ use crate::stream::Stream;
 /// A connection that stands, with the proof that it is still in use.
 #[derive(Debug)]
 pub struct Connection {
-    /// The connection.
     pub stream: Stream,
     /// To be dropped when the connection is no longer used.
     pub lease: Lease,
-    /// Who wanted it.
     pub origin: Origin,
 }
 
-/// Who wanted a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The switch: at the other end is a controller that it was told to serve.

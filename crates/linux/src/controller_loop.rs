@@ -43,22 +43,14 @@ const MOST_ACCEPTED_AT_ONCE: usize = 64;
 /// How much that the store tells is taken before what follows from it is done.
 const MOST_KEPT_AT_ONCE: usize = 1_024;
 
-/// Why nobody can connect.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// Another program listens there.
     #[error("another program listens on {address} already: stop it, or choose another port")]
-    Occupied {
-        /// Where.
-        address: SocketAddr,
-    },
-    /// Anything else.
+    Occupied { address: SocketAddr },
     #[error("cannot listen on {address}: {reason}")]
     Refused {
-        /// Where.
         address: SocketAddr,
-        /// What the kernel says.
         reason: io::Error,
     },
 }
@@ -78,35 +70,26 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
 /// What the controller tells the program.
 #[derive(Debug)]
 pub enum Told {
-    /// Something happened.
     Notice {
         /// When the controller learned of it.
         at: Instant,
-        /// What.
         notice: Notice,
     },
     /// The answer to a request.
     Reply {
-        /// When it was given.
         at: Instant,
-        /// To which.
         id: RequestId,
-        /// The answer.
         reply: Reply,
     },
     /// The controller closed a connection.
     Closed {
-        /// Whose.
         peer: SocketAddr,
-        /// Why.
         reason: CloseReason,
     },
     /// The store failed; the changes that were to be kept are not made.
     StoreFailed {
-        /// What it says.
         reason: String,
     },
-    /// The store works again.
     StoreRecovered,
 }
 
@@ -404,7 +387,6 @@ impl Loop {
         }
     }
 
-    /// Sends what was queued.
     fn speak(&mut self) {
         while let Some(id) = self.spoken_to.pop_first() {
             let unsent = self.doorway.flush(id);

@@ -45,7 +45,6 @@ where
     made.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Drops all parts.
 pub fn drop_all<T: Send>(parts: Vec<T>) {
     let count = parts.len();
     let left = Mutex::new(parts);

@@ -36,7 +36,6 @@ const NUMBERED: c_uint = libc::SOF_TIMESTAMPING_OPT_ID | libc::SOF_TIMESTAMPING_
 /// `SCM_TSTAMP_SND`: the driver took it, or the card has sent it.
 const TAKEN_BY_DRIVER: u32 = 0;
 
-/// Who stamps what leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampedBy {
     /// The driver, when it takes a frame.
@@ -64,7 +63,6 @@ impl StampedBy {
 pub struct Departure {
     /// Which: [`StampedSender::send`] has given it that number.
     pub number: u32,
-    /// When.
     pub stamps: Stamps,
 }
 

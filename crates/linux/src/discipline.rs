@@ -48,7 +48,6 @@ const FIRST_MINOR: u16 = 0x10;
 pub enum Discipline {
     /// The best that the kernel has.
     Auto,
-    /// Hierarchical token buckets.
     Htb,
     /// None: frames leave as they come, as fast as the interface takes them.
     None,

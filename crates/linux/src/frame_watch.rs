@@ -81,7 +81,6 @@ pub enum Cause {
 pub struct Halt {
     /// The last sign before it.
     pub from: Instant,
-    /// The next one.
     pub to: Instant,
     /// What the processor was at.
     pub cause: Cause,
@@ -90,7 +89,6 @@ pub struct Halt {
 /// What was seen of one processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// The processor.
     pub processor: usize,
     /// The first [`MOST_KEPT`] times, in order of their ends.
     pub halts: Vec<Halt>,
@@ -110,12 +108,7 @@ pub enum WatchError {
     Load(#[from] LoadError),
     /// The kernel has no such tracepoint, or gives no right to it.
     #[error("cannot attach to the tracepoint {name}: {source}")]
-    Tracepoint {
-        /// Its name.
-        name: String,
-        /// What the kernel says.
-        source: io::Error,
-    },
+    Tracepoint { name: String, source: io::Error },
 }
 
 /// Watches processors until this value is dropped.

@@ -42,12 +42,10 @@ pub enum HoldError {
         of(_0)
     )]
     Held(Option<Holder>),
-    /// The kernel refuses.
     #[error("cannot look for other switches: {0}")]
     Kernel(#[from] io::Error),
 }
 
-/// Who holds an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// The number of its process; zero if it is out of this process's sight.
@@ -89,7 +87,6 @@ impl Hold {
         }
     }
 
-    /// Returns the interface's number.
     #[must_use]
     pub fn interface(&self) -> u32 {
         self.interface

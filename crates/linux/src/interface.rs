@@ -68,9 +68,7 @@ struct Question {
 /// Whether an interface is switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Power {
-    /// Off.
     Off,
-    /// On.
     On,
 }
 
@@ -137,7 +135,6 @@ impl Interface {
         self.index
     }
 
-    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &str {
         let end = self.name.iter().position(|byte| *byte == 0);

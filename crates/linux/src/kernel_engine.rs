@@ -60,12 +60,7 @@ pub enum EngineError {
     Plug(#[from] PlugError),
     /// The kernel lacks something that nothing can replace.
     #[error("this kernel ({release}) lacks {feature}")]
-    Lacking {
-        /// Which kernel it is.
-        release: String,
-        /// What it lacks.
-        feature: Feature,
-    },
+    Lacking { release: String, feature: Feature },
     /// The kernel does not say what it has.
     #[error("cannot load programs into the kernel: {_0}{}", privilege_hint(_0))]
     Features(io::Error),

@@ -38,7 +38,6 @@ impl LinkEvents {
         Ok(Self { socket })
     }
 
-    /// Forgets what was heard.
     pub(crate) fn clear(&self) {
         loop {
             match recv(&self.socket, &mut [0; READ_BYTES][..], RecvFlags::empty()) {

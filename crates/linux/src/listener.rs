@@ -35,9 +35,7 @@ const WAKER: u64 = u64::MAX - 1;
 /// A socket on which others connect.
 #[derive(Debug)]
 pub enum Door {
-    /// From a network.
     Tcp(TcpListener),
-    /// From within the machine.
     Unix(UnixListener),
 }
 
@@ -249,7 +247,6 @@ mod tests {
         stream
     }
 
-    /// Connects and says nothing.
     fn silent(address: SocketAddr, number: u8) -> TcpStream {
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
         let from = SocketAddr::from(([127, 0, 0, number], 0));

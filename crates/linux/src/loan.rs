@@ -39,7 +39,6 @@ pub enum Tags {
 #[derive(Debug)]
 pub struct Loan {
     interface: Interface,
-    /// How it was found.
     power: Power,
     /// What was done to frames and is not during the loan.
     suspended: Vec<ReceiveOffload>,
@@ -54,22 +53,18 @@ pub struct Loan {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LoanError {
-    /// It is one already.
     #[error(transparent)]
     Held(HoldError),
-    /// A program takes its frames.
     #[error(
         "the XDP program of number {number} takes its frames before a switch sees them: remove it \
          (`ip link set dev {interface} xdp off`, or end the program that put it there), or choose \
          another interface"
     )]
     Occupied {
-        /// The interface.
         interface: String,
         /// The program's number in the kernel.
         number: u32,
     },
-    /// The kernel refuses.
     #[error(transparent)]
     Kernel(#[from] io::Error),
 }
@@ -130,7 +125,6 @@ impl Loan {
         Ok(loan)
     }
 
-    /// Returns the interface.
     #[must_use]
     pub fn interface(&self) -> &Interface {
         &self.interface

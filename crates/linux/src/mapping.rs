@@ -75,7 +75,6 @@ impl Mapping {
         self.base.as_ptr() as u64
     }
 
-    /// Returns its length.
     pub(crate) fn length(&self) -> usize {
         self.length
     }

@@ -12,7 +12,6 @@ use std::thread;
 
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
-/// One anonymous network namespace.
 #[derive(Debug)]
 pub struct Namespace {
     descriptor: OwnedFd,

@@ -44,13 +44,11 @@ pub enum Purpose {
     Create,
     /// Change something that exists, or remove it.
     Change,
-    /// Show something that exists.
     Show,
     /// Show all that there is of a kind.
     List,
 }
 
-/// A request under construction.
 #[derive(Clone, Debug)]
 pub struct Request {
     bytes: Vec<u8>,

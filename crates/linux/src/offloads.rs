@@ -47,14 +47,12 @@ const WINDOW_REDUCED: u8 = 1 << 7;
 /// What a sender has left to do about the checksum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sum {
-    /// Nothing.
     #[default]
     Done,
     /// It is to be made of everything from the byte `from` on.
     From {
         /// Where what it covers begins.
         from: u16,
-        /// Where it stands.
         at: u16,
     },
     /// It is to be made if what stands there is the sum of the pseudo header.
@@ -64,7 +62,6 @@ pub enum Sum {
 /// What a sender has left to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// About the checksum.
     pub sum: Sum,
     /// The payload of the frames that the piece is to be cut into; zero if it is one.
     pub segment: u16,
@@ -118,7 +115,6 @@ enum Transport {
 struct Layers {
     /// Where that of IP does.
     network: usize,
-    /// Where both addresses do.
     addresses: (usize, usize),
     transport: usize,
     protocol: Transport,
@@ -296,7 +292,6 @@ impl Layers {
         })
     }
 
-    /// Where the checksum stands.
     fn sum_at(&self) -> usize {
         match self.protocol {
             Transport::Tcp => self.transport + 16,

@@ -28,7 +28,6 @@ use crate::stall::Interruption;
 
 /// The waits of a thread for its turn, the second number.
 const WAITS: &str = "/proc/thread-self/schedstat";
-/// Room for three numbers.
 const WAITS_BYTES: usize = 96;
 
 /// So little is how exact the two clocks are beside each other.

@@ -54,7 +54,6 @@ const HANDED: u64 = 1 << 32;
 /// How the loop waits for frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// It looks without pause.
     Spinning,
     /// It sleeps until the kernel wakes it.
     Sleeping,
@@ -95,14 +94,12 @@ pub enum Command {
     Connected {
         /// The switch, in the order of the stations.
         station: usize,
-        /// The connection.
         connection: Connection,
     },
     /// A port of a switch is on another interface from now on.
     Replace {
         /// The switch, in the order of the stations.
         station: usize,
-        /// The number of the port.
         number: PortNumber,
         /// The way to the frames of the new interface.
         port: Port,
@@ -122,7 +119,6 @@ pub enum Command {
     },
 }
 
-/// What the loop did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The counters of every port of every switch.

@@ -15,11 +15,9 @@ const MOST_AT_ONCE: usize = 64;
 /// What of a descriptor is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
-    /// Something to read.
     Reading,
     /// Something to read, or room to write.
     ReadingAndWriting,
-    /// Room to write.
     Writing,
 }
 
@@ -41,7 +39,6 @@ pub(crate) struct Poller {
 }
 
 impl Poller {
-    /// Makes an empty set.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,

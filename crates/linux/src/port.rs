@@ -18,13 +18,11 @@ use crate::clock::WallTime;
 /// What became of a frame that was to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The interface took it.
     Taken,
     /// The interface is down, its carrier lost, or its queue full.
     Dropped,
 }
 
-/// How ports are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// By packet sockets with rings of about this many bytes.
@@ -32,7 +30,6 @@ pub enum Engine {
         /// The size of each ring.
         ring_bytes: usize,
     },
-    /// By AF_XDP.
     Xdp(Attachment),
     /// By the kernel, which forwards what it can and hands the rest over elsewhere.
     Kernel,
@@ -41,9 +38,7 @@ pub enum Engine {
 /// A port, whichever way it is carried.
 #[derive(Debug)]
 pub enum Port {
-    /// By a packet socket.
     Packet(Box<PacketPort>),
-    /// By AF_XDP.
     Xdp(Box<XdpPort>),
     /// By the kernel; only sends.
     Kernel(Box<KernelPort>),
@@ -52,16 +47,13 @@ pub enum Port {
 /// A frame that came in.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived<'a> {
-    /// What came.
     pub frame: Frame<'a>,
     /// When the driver handed it to the kernel, where the kernel says so.
     pub stamp: Option<WallTime>,
 }
 
-/// What came in.
 #[derive(Clone, Copy, Debug)]
 pub enum Frame<'a> {
-    /// A frame, whole.
     Whole(&'a [u8]),
     /// None: so many went by that are longer than the port carries.
     TooLong(u64),

@@ -8,7 +8,6 @@ pub(crate) const TAG_BYTES: usize = 4;
 const ADDRESSES_BYTES: usize = 12;
 const DEFAULT_PROTOCOL: u16 = 0x8100;
 
-/// An outer tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RemovedTag {
     protocol: u16,

@@ -77,7 +77,6 @@ pub struct Captured<'a> {
     pub length: usize,
     /// When the kernel saw it.
     pub stamp: WallTime,
-    /// Which way it went.
     pub direction: Direction,
     /// The number of the interface.
     pub interface: u32,

@@ -21,7 +21,6 @@ pub const HIGHEST_NICE: i32 = -20;
 pub struct Granted {
     /// Its nice value: -20 is the most urgent, 0 the ordinary one.
     pub nice: i32,
-    /// Where it runs.
     pub placement: Placement,
 }
 
@@ -34,12 +33,9 @@ pub struct Wish {
     pub placement: Placement,
 }
 
-/// Where a thread runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Wherever the system likes.
     Anywhere,
-    /// On this processor only.
     Only(usize),
     /// On any but this processor, which is left to somebody else.
     AllBut(usize),

@@ -37,7 +37,6 @@ pub enum Queued {
     Taken,
     /// Its class was full: the host lost it before it reached the wire.
     Overflowed,
-    /// The interface is down.
     Down,
 }
 

@@ -36,10 +36,8 @@ pub struct Sentries {
     threads: Vec<JoinHandle<Watched>>,
 }
 
-/// What one sentry saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// The processor.
     pub processor: usize,
     /// When it stood still, and how late each look was.
     pub stalls: Stalls,

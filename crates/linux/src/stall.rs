@@ -23,7 +23,6 @@ pub const GAP_SIZES: usize = 64;
 /// What a loop was at when it stalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Moving frames.
     Frames,
     /// Control messages, the carrier, commands.
     Control,
@@ -33,16 +32,13 @@ pub enum Work {
     Waking,
 }
 
-/// One stall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// The last moment before it.
     pub start: Instant,
-    /// How long nothing happened.
     pub length: Duration,
     /// When everything that had waited was done; nothing if the loop ended before.
     pub caught_up: Option<Instant>,
-    /// What was under way.
     pub during: Work,
 }
 
@@ -63,11 +59,8 @@ pub struct Interruption {
 pub struct Stalls {
     /// The first [`MOST_STALLS`] of them, in order.
     pub kept: Vec<Stall>,
-    /// How many there were.
     pub count: u64,
-    /// The longest one.
     pub longest: Duration,
-    /// Their lengths added up.
     pub total: Duration,
     /// How often the loop was alive again after less than twice `2^n` ns and not
     /// less than that, at place `n`.
@@ -90,7 +83,6 @@ impl Default for Stalls {
     }
 }
 
-/// Watches one loop.
 #[derive(Debug)]
 pub struct StallMonitor {
     threshold: Duration,
@@ -168,7 +160,6 @@ impl StallMonitor {
         self.last = now;
     }
 
-    /// Ends the watch.
     #[must_use]
     pub fn finish(self) -> Stalls {
         self.stalls

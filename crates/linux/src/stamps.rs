@@ -46,7 +46,6 @@ impl CardTime {
 pub struct Stamps {
     /// The kernel, at the driver.
     pub kernel: Option<WallTime>,
-    /// The network card.
     pub card: Option<CardTime>,
 }
 

@@ -5,12 +5,9 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
-/// A connected socket.
 #[derive(Debug)]
 pub enum Stream {
-    /// Over a network.
     Tcp(TcpStream),
-    /// Within the machine.
     Unix(UnixStream),
 }
 

@@ -27,7 +27,6 @@ pub struct Counted {
     pub up_to: [(Duration, u64); PARTS],
     /// How many times there were.
     pub count: u64,
-    /// All of them together.
     pub total: Duration,
 }
 
@@ -44,7 +43,6 @@ impl TimeHistogram {
         self.total_ns.fetch_add(total, Ordering::Relaxed);
     }
 
-    /// Returns what was counted.
     #[must_use]
     pub fn counted(&self) -> Counted {
         let mut count = 0;

@@ -27,7 +27,6 @@ const STOLEN: usize = 7;
 /// A line for each processor.
 const BACKLOGS: &str = "/proc/net/softnet_stat";
 
-/// A reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
     at: Instant,
@@ -56,7 +55,6 @@ struct Machine {
 /// What was used between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// The time between them.
     pub elapsed: Duration,
     /// By the threads of this process that there were all the time, by name.
     pub threads: BTreeMap<String, Duration>,

@@ -21,7 +21,6 @@ impl Waker {
         })
     }
 
-    /// Wakes the thread.
     pub(crate) fn wake(&self) {
         // A full counter is readable already.
         let _ = rustix::io::write(&self.counter, &1u64.to_ne_bytes());

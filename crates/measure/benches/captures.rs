@@ -111,7 +111,6 @@ impl<'a> Capture<'a> {
     }
 }
 
-/// Makes both.
 fn captures(length: usize) -> [Vec<u8>; 2] {
     let [mut first, mut second] = [begin(), begin()];
     let mut at = BEGIN_NS;

@@ -48,9 +48,7 @@ const TELLING: f64 = 1e4;
 const ENOUGH_FOR_TAILS: u64 = 10_000;
 /// Of what is counted, what is better the more there is of it.
 const MORE: [&str; 3] = ["entries", "buffer", "frames each second"];
-/// The same of shares.
 const MORE_OF_SHARES: &str = "availability";
-/// And the less.
 const LESS: [&str; 6] = [
     "lost",
     "duplicate",
@@ -63,7 +61,6 @@ const LESS: [&str; 6] = [
 /// Two devices beside each other.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// What they are.
     pub devices: [String; 2],
     /// Whether any of the measurements was shortened.
     pub quick: bool,
@@ -80,7 +77,6 @@ pub struct Comparison {
 /// One quantity at one setting of both devices.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// By which method.
     pub method: String,
     /// What it is, as in "one-way latency, p99".
     pub quantity: String,
@@ -92,18 +88,13 @@ pub struct Row {
     pub values: [Value; 2],
     /// How they differ, unless one is unknown.
     pub effect: Option<Effect>,
-    /// What that means.
     pub verdict: Verdict,
 }
 
-/// Which device is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The first.
     First,
-    /// The second.
     Second,
-    /// No difference was shown.
     Alike,
     /// There is nothing to tell it by.
     Open,

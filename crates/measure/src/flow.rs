@@ -33,7 +33,6 @@ impl ReceiverIndex {
 /// (frame, checksum, preamble and gap).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contract {
-    /// The long-term rate.
     pub rate: BitRate,
     /// What may leave at once.
     pub burst: DataSize,

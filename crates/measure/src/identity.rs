@@ -34,35 +34,26 @@ pub enum FlowKey {
     SampledValues {
         /// The group that it is sent to.
         destination: MacAddress,
-        /// Its APPID.
         application: u16,
     },
-    /// A GOOSE control block.
     Goose {
         /// The group that it is sent to.
         destination: MacAddress,
-        /// Its APPID.
         application: u16,
     },
     /// Datagrams with a message header.
     Datagram {
-        /// The sender's address.
         source: Ipv4Addr,
-        /// The receiver's address.
         destination: Ipv4Addr,
-        /// The receiver's port.
         port: u16,
     },
     /// Requests over TCP to the port of MMS.
     Mms {
-        /// Who asks.
         source: Ipv4Addr,
-        /// Who is asked.
         destination: Ipv4Addr,
     },
 }
 
-/// A frame's own name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The flow that it belongs to.
@@ -140,7 +131,6 @@ pub fn state_sequence(state_number: u32, sequence_number: u32) -> u64 {
 /// How a flow's frames are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
-    /// Ever upward.
     Unbounded,
     /// From 0 to `rate` − 1 in every second since `start`, by the clock of the
     /// stamps.

@@ -21,7 +21,6 @@ use units::{Duration, Instant};
 pub struct Interruption {
     /// The beginning of the time.
     pub from: Instant,
-    /// Its end.
     pub to: Instant,
     /// For how long of it the processor was taken; at most all of it.
     pub taken: Duration,
@@ -30,7 +29,6 @@ pub struct Interruption {
 /// The interruptions of a run, in order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interruptions {
-    /// None of which overlap.
     groups: Vec<Group>,
 }
 
@@ -81,7 +79,6 @@ impl Interruptions {
         self.groups.len() as u64
     }
 
-    /// Returns the longest.
     #[must_use]
     pub fn longest(&self) -> Duration {
         let lengths = self.iter().map(|it| it.taken);

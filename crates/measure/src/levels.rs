@@ -27,9 +27,7 @@ pub struct Spell {
 /// What a flow gets at a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// Nothing.
     GivenUp,
-    /// It is served.
     Served {
         /// How late a frame may be, as calculated; nothing without a promise.
         guarantee: Option<Duration>,
@@ -61,7 +59,6 @@ impl GivenUp {
 pub struct AtLevel {
     /// Deliveries that were due: frames sent, for each receiver.
     pub sent: u64,
-    /// Those that happened.
     pub received: u64,
     /// Those that did not although the flow was served.
     pub lost: u64,

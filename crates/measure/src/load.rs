@@ -23,7 +23,6 @@ pub struct Load {
 /// What one host sends and receives.
 #[derive(Debug, Default)]
 pub struct HostLoad {
-    /// What it sends.
     pub sources: Vec<QueuedSource>,
     /// What answers to frames that it receives.
     pub answering: Vec<Answering>,
@@ -34,7 +33,6 @@ pub struct HostLoad {
 /// Something that a host sends, and how urgent it is on the way out.
 #[derive(Debug)]
 pub struct QueuedSource {
-    /// What is sent.
     pub source: Source,
     /// The flow that it belongs to.
     pub flow: FlowIndex,

@@ -34,12 +34,10 @@ pub struct Measurement {
     pub device: String,
     /// Whether it was shortened: then no figure of it is for publication.
     pub quick: bool,
-    /// What was found.
     pub figures: Vec<Figure>,
     /// What is to be known about it, a sentence or more each: what makes a figure
     /// doubtful, what was left out.
     pub remarks: Vec<String>,
-    /// Under which conditions.
     pub conditions: Conditions,
     /// Under which conditions earlier runs of the same plan, which were interrupted,
     /// measured the points that were taken over from them.
@@ -65,24 +63,17 @@ pub struct Figure {
     /// The setting, by name and value, in the order of the method's plan, as in
     /// ("interval", "125 us").
     pub setting: Vec<(String, String)>,
-    /// What was found.
     pub value: Value,
 }
 
-/// What was found.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// Lengths of time.
     Times(Distribution),
-    /// One length of time.
     Time(Duration),
-    /// A rate.
     Rate(BitRate),
     /// A rate that the device has, and perhaps a higher one: more was not offered.
     RateAtLeast(BitRate),
-    /// A size.
     Size(DataSize),
-    /// A number of things.
     Count(u64),
     /// A number that the device has room for, and perhaps for more: no more were tried.
     CountAtLeast(u64),
@@ -101,17 +92,14 @@ pub struct Conditions {
     pub command: String,
     /// When it began, in nanoseconds since the beginning of 1970.
     pub began_unix_ns: u64,
-    /// How long it took.
     pub took: Duration,
     /// Everything random follows from it.
     pub seed: u64,
-    /// The version of Taktos.
     pub version: String,
     /// The versions of what else took part, by name, the device's among them.
     pub versions: Vec<(String, String)>,
     /// The kernel and the machine, or nothing in virtual time.
     pub machine: Option<Machine>,
-    /// Where stamps come from.
     pub stamps: Stamps,
     /// How much later an arrival is stamped than it should be, if that was
     /// measured.
@@ -154,7 +142,6 @@ impl Conditions {
 pub struct Machine {
     /// The kernel's release, as in "6.18.0".
     pub kernel: String,
-    /// The processor's name.
     pub processor: String,
     /// How many of them may be used.
     pub processors: usize,

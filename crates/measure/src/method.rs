@@ -108,10 +108,8 @@ pub const CHECK_SEQUENCE: usize = 4;
 pub const RESIDUAL: Duration = Duration::from_secs(2);
 /// Where frames are sent from, unless a method says otherwise.
 pub const FROM: PortIndex = PortIndex(0);
-/// Where they arrive.
 pub const TO: PortIndex = PortIndex(1);
 
-/// A method of measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
     /// Its name on the command line.
@@ -120,7 +118,6 @@ pub struct Method {
     pub finds: &'static str,
     /// What can be chosen besides the common settings, by name, and what it means.
     pub options: &'static [(&'static str, &'static str)],
-    /// Does it.
     pub run: fn(&mut dyn Tester, &Settings, &mut dyn Progress) -> Result<Findings, MethodError>,
 }
 
@@ -140,7 +137,6 @@ pub fn named(name: &str) -> Option<&'static Method> {
     METHODS.iter().find(|method| method.name == name)
 }
 
-/// How much is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// As much as a figure needs that is to be published.
@@ -152,7 +148,6 @@ pub enum Effort {
 /// What the user wants of any method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How much is done.
     pub effort: Effort,
     /// Everything random follows from it.
     pub seed: u64,
@@ -239,17 +234,14 @@ impl Progress for Silent {
     fn step(&mut self, _done: u64, _of: u64, _now: &str) {}
 }
 
-/// What a method found.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// The figures.
     pub figures: Vec<Figure>,
     /// What is to be known about them, a sentence or more each.
     pub remarks: Vec<String>,
 }
 
 impl Findings {
-    /// Adds a figure.
     pub fn add(&mut self, (quantity, source): (&str, &str), setting: &Setting, value: Value) {
         self.figures.push(Figure {
             quantity: quantity.to_owned(),
@@ -339,9 +331,7 @@ fn choice(name: &str, value: impl ToString) -> (String, String) {
 /// The way through a device that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Where frames go in.
     pub from: PortIndex,
-    /// Where they come out.
     pub to: PortIndex,
     /// Where a copy of what goes in arrives, if there is a mirror before the device.
     pub mirror: Option<PortIndex>,
@@ -381,7 +371,6 @@ impl Path {
         }
     }
 
-    /// Returns the way back.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {

@@ -32,9 +32,7 @@ pub const MOST_POINTS: usize = 100_000;
 /// Which plan a journal is of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The method.
     pub method: String,
-    /// The device.
     pub device: String,
     /// Everything random follows from it.
     pub seed: u64,
@@ -47,13 +45,8 @@ pub struct Identity {
 /// Why a journal cannot be resumed.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// It is too long.
     #[error("{length} bytes are more than a journal has, at most {LONGEST_JOURNAL}")]
-    TooLong {
-        /// Its length in bytes.
-        length: usize,
-    },
-    /// It has no line.
+    TooLong { length: usize },
     #[error("the journal is empty: delete it to begin again")]
     Empty,
     /// The last line has no end.
@@ -75,17 +68,13 @@ pub enum JournalError {
         /// What is wrong with it.
         reason: String,
     },
-    /// It is of another plan.
     #[error(
         "the journal is of another plan: {what} was {there} and is {here}; name another journal, \
          or ask for the same plan"
     )]
     OtherPlan {
-        /// What differs.
         what: String,
-        /// In the journal.
         there: String,
-        /// Now.
         here: String,
     },
     /// A point stands in it twice.
@@ -93,10 +82,8 @@ pub enum JournalError {
     Repeated {
         /// Which line, from 1.
         line: usize,
-        /// The point.
         point: String,
     },
-    /// There are too many points.
     #[error("the journal has more than {MOST_POINTS} points")]
     TooManyPoints,
 }

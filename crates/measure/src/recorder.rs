@@ -34,7 +34,6 @@ use crate::{FlowIndex, FlowPlan, MOST_RECEIVERS, ReceiverIndex};
 use arrival::EarlyArrivals;
 use outstanding::{Delivery, Outstanding, Settled};
 
-/// How the recorder works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How long a frame may travel before it counts as lost. Longer than any
@@ -77,9 +76,7 @@ struct Flow {
 /// What can be said of a flow while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Frames sent.
     pub sent: u64,
-    /// Deliveries, over all receivers.
     pub delivered: u64,
     /// Frames known to be lost.
     pub lost: u64,

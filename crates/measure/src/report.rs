@@ -48,7 +48,6 @@ pub struct Report {
     pub world: String,
     /// The seed of everything that is random.
     pub seed: u64,
-    /// How long traffic ran.
     pub duration_ns: u64,
     /// Whether the run came to its end.
     pub completion: Completion,
@@ -98,7 +97,6 @@ pub enum RunVerdict {
     Exceeded,
     /// At least one promise did not hold.
     Broken,
-    /// None was given.
     Refused,
     /// For most of the promises nothing can be said: what was to be sent was not sent,
     /// or not seen.
@@ -106,7 +104,6 @@ pub enum RunVerdict {
 }
 
 impl Report {
-    /// Returns the outcome.
     #[must_use]
     pub fn verdict(&self) -> RunVerdict {
         let count = |outcome| {

@@ -32,9 +32,7 @@ pub struct Reproduction {
     pub seed: u64,
     /// Whether less was done than the paper did.
     pub quick: bool,
-    /// The figures.
     pub rows: Vec<Row>,
-    /// The figures as drawings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<Picture>,
     /// What is to be known about them, a sentence or more each: where the paper
@@ -87,7 +85,6 @@ impl Row {
         }
     }
 
-    /// Adds our figure.
     #[must_use]
     pub fn ours(self, value: f64) -> Self {
         Self {
@@ -96,7 +93,6 @@ impl Row {
         }
     }
 
-    /// Adds a note.
     #[must_use]
     pub fn note(self, note: impl Into<String>) -> Self {
         Self {

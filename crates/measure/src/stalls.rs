@@ -18,13 +18,10 @@ use units::{Duration, Instant};
 
 use crate::statistics::Distribution;
 
-/// The most stalls that are kept one by one.
 pub const MOST_STALLS_KEPT: usize = 1 << 14;
 
-/// One stall.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// Which thread stood still.
     pub thread: &'static str,
     /// The last look at the clock before.
     pub start: Instant,

@@ -22,10 +22,8 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 const FINE_DIGITS: u8 = 3;
 /// Longer values are counted as this one; the exact maximum is kept apart.
 const LONGEST_NS: u64 = 100_000_000_000;
-/// The confidence of intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Lengths of time, collected.
 #[derive(Clone, Debug)]
 pub struct Distribution {
     histogram: Histogram<u32>,
@@ -63,7 +61,6 @@ impl Distribution {
         }
     }
 
-    /// Adds a value.
     pub fn record(&mut self, value: Duration) {
         self.record_many(value, 1);
     }
@@ -110,7 +107,6 @@ impl Distribution {
         self.count
     }
 
-    /// Returns the greatest value.
     #[must_use]
     pub fn max(&self) -> Option<Duration> {
         (self.count > 0).then_some(self.max)
@@ -163,7 +159,6 @@ impl Distribution {
         Some(Duration::from_ns(nearest(deviation)))
     }
 
-    /// Returns the usual figures.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         if self.count == 0 {
@@ -261,34 +256,27 @@ impl Distribution {
 /// The usual figures of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The number of values.
     pub count: u64,
-    /// The smallest value.
     pub min: Duration,
     /// The mean, rounded to the nearest nanosecond.
     pub mean: Duration,
-    /// The median.
     pub p50: Duration,
     /// What 99 % do not exceed.
     pub p99: Duration,
     /// What 99.9 % do not exceed.
     pub p999: Duration,
-    /// The greatest value.
     pub max: Duration,
 }
 
 /// What a distribution knows exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exact {
-    /// The number of values.
     pub count: u64,
-    /// The smallest value.
     pub min: Duration,
     /// The mean, rounded to the nearest nanosecond.
     pub mean: Duration,
     /// The standard deviation, if there are two values.
     pub deviation: Option<Duration>,
-    /// The greatest value.
     pub max: Duration,
 }
 

@@ -15,7 +15,6 @@ pub struct Interval {
     pub max: Duration,
     /// How many deliveries of frames sent in it arrived.
     pub received: u32,
-    /// How many did not.
     pub lost: u32,
 }
 

@@ -23,7 +23,6 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// Returns a full bucket.
     #[must_use]
     pub fn new(contract: Contract) -> Self {
         let capacity = parts(contract.burst);

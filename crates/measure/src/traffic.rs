@@ -43,7 +43,6 @@ pub use sampled_values::SampledValues;
 pub use trace::Replay;
 pub use udp::Udp;
 
-/// Anything that sends.
 #[derive(Debug)]
 pub enum Source {
     /// Samples at a constant rate.
@@ -56,7 +55,6 @@ pub enum Source {
     Message(Message),
     /// The frames of a recorded trace.
     Trace(Replay),
-    /// Requests for a value.
     Mms(Box<mms::Client>),
     /// As much as the network takes.
     BestEffort(BestEffort),
@@ -65,13 +63,11 @@ pub enum Source {
 /// What answers to frames at a host that receives.
 #[derive(Debug)]
 pub struct Answering {
-    /// Who answers.
     pub who: Answerer,
     /// The queue of the host's interface for the answers; 7 is served first.
     pub queue: u8,
 }
 
-/// Anything that answers.
 #[derive(Debug)]
 pub enum Answerer {
     /// The receiver of a flood.
@@ -97,7 +93,6 @@ impl Answerer {
 pub struct FrameTooShort {
     /// The length that was wanted, without check sequence.
     pub length: usize,
-    /// The least possible.
     pub least: usize,
 }
 

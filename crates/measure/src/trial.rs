@@ -52,7 +52,6 @@ pub struct PortIndex(pub usize);
 /// or to all ports where the device is a bridge. Orders may change that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Station {
-    /// Its hardware address.
     pub mac: MacAddress,
     /// Its address among those that are set apart for measuring devices, RFC 2544
     /// appendix C.2.2.
@@ -113,9 +112,7 @@ pub struct Outgoing {
 /// A sender and the port from which it sends.
 #[derive(Debug)]
 pub struct Stream {
-    /// The tester's port.
     pub from: PortIndex,
-    /// What is sent.
     pub sender: Box<dyn Sender>,
 }
 
@@ -140,7 +137,6 @@ pub enum Fault {
     Mute(PortIndex),
     /// What the device sends to a port arrives again.
     Unmute(PortIndex),
-    /// The device is killed.
     Kill,
 }
 
@@ -160,7 +156,6 @@ impl Fault {
 /// What a tester does in one go.
 #[derive(Debug, Default)]
 pub struct Trial {
-    /// What is sent.
     pub streams: Vec<Stream>,
     /// What the device's agent is told meanwhile.
     pub orders: Vec<Order>,
@@ -179,18 +174,14 @@ pub struct Trial {
 /// Whether a frame entered the network at a port or left it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
-    /// The tester sent it.
     Sent,
-    /// The tester received it.
     Received,
 }
 
 /// A frame as it was seen at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting<'a> {
-    /// Where.
     pub port: PortIndex,
-    /// Which way.
     pub way: Way,
     /// When, by the clock of that port. Two ports have the same clock only if
     /// [`Setup::one_clock`] says so. In virtual time and by the clock of a card it is
@@ -230,13 +221,10 @@ pub trait Watcher {
 /// Where stamps come from, from the most exact to the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stamps {
-    /// Virtual time: exact.
     Virtual,
-    /// The network card.
     Hardware,
     /// The kernel, at the driver.
     Kernel,
-    /// The tester's own program.
     Program,
     /// Whoever wrote the capture; unknown.
     File,
@@ -257,7 +245,6 @@ pub struct Setup {
     /// By how much the stamps of two ports may be apart though they are of one moment,
     /// since their clocks are brought to one and are not: zero if they are.
     pub clocks_apart: Duration,
-    /// Where they come from.
     pub stamps: Stamps,
     /// How much later an arrival is stamped than it should be, by calibration, or
     /// nothing if that was not measured.
@@ -296,32 +283,23 @@ pub enum TrialError {
     /// The trial asks for something that this tester cannot do.
     #[error("{device} cannot take part in this: {reason}")]
     Unable {
-        /// The device.
         device: String,
         /// What is lacking, and what to do.
         reason: String,
     },
-    /// A port went away.
     #[error("{port} disappeared after {after} of the trial: {reason}")]
     PortGone {
         /// The name of the port.
         port: String,
-        /// When.
         after: Duration,
-        /// What the machine said.
         reason: String,
     },
-    /// The device went away.
     #[error("{device} ended after {after} of the trial: {reason}")]
     DeviceGone {
-        /// The device.
         device: String,
-        /// When.
         after: Duration,
-        /// What it said last.
         reason: String,
     },
-    /// The machine refused something.
     #[error("{0}")]
     Machine(String),
     /// The user wants to stop.
@@ -413,7 +391,6 @@ pub struct Served {
 }
 
 impl Served {
-    /// Lets a server answer.
     #[must_use]
     pub fn new(server: Server) -> Self {
         Self {

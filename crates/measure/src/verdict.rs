@@ -41,7 +41,6 @@ const AFTERMATH: Duration = Duration::from_secs(1);
 /// Something that happened to the network during the run, as one flow meets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disturbance {
-    /// When it happened.
     pub at: Instant,
     /// What it may do to the flow.
     pub effect: Effect,
@@ -110,15 +109,9 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breach {
     /// Frames were later than the deadline.
-    Late {
-        /// How many.
-        count: u64,
-    },
+    Late { count: u64 },
     /// Frames were later than a guarantee that is [certain](Bound::Certain).
-    AboveBound {
-        /// How many.
-        count: u64,
-    },
+    AboveBound { count: u64 },
     /// Frames were lost that no failure excuses.
     Lost {
         /// How many, over all receivers.
@@ -129,7 +122,6 @@ pub enum Breach {
         /// For how long, the interruptions of the machine, the gaps of observers and the
         /// pauses of the sender taken off.
         length: Duration,
-        /// What the protection allows.
         allowed: Duration,
     },
 }
@@ -137,7 +129,6 @@ pub enum Breach {
 /// Frames that were later than their guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
-    /// How many deliveries.
     pub count: u64,
     /// By how much at most, interruptions of the machine taken off.
     pub most: Duration,
@@ -146,9 +137,7 @@ pub struct Exceeded {
 /// What the observations of one flow mean.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assessment {
-    /// The outcome.
     pub verdict: Verdict,
-    /// Why it was broken.
     pub breaches: Vec<Breach>,
     /// The deliveries that no interruption excuses and that were later than calculated.
     pub exceeded: Option<Exceeded>,
@@ -189,7 +178,6 @@ impl Assessment {
         }
     }
 
-    /// Returns the longest interruption.
     #[must_use]
     pub fn longest_outage(&self) -> Duration {
         self.outages.iter().copied().max().unwrap_or_default()
@@ -224,7 +212,6 @@ struct Observed<'a> {
     amid: Circumstances<'a>,
 }
 
-/// An interruption.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outage {
     length: Duration,

@@ -15,7 +15,6 @@ pub(crate) const DEFAULT_CLASSES: [(&str, u8); 4] = [
 /// Traffic that shares a queue at every port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// Its name.
     pub name: String,
     /// Its queue: 7 is served first, 0 last. No two classes share one.
     pub queue: u8,

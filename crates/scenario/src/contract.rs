@@ -59,9 +59,7 @@ pub struct Contract {
     pub rate: BitRate,
     /// The amount by which it may exceed the rate at any time.
     pub burst: DataSize,
-    /// Its largest frame.
     pub largest_frame: DataSize,
-    /// Its smallest frame.
     pub smallest_frame: DataSize,
     /// How many frames it is, if that is known better than by their sizes.
     pub frames: Option<MessageFrames>,
@@ -71,7 +69,6 @@ pub struct Contract {
 /// one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageFrames {
-    /// Those of one message.
     pub of_message: u64,
     /// The shortest time from one message to the next.
     pub period: Duration,

@@ -46,7 +46,6 @@ pub struct Latency {
     pub frame: Option<DataSize>,
     /// The time since the frame before; any if there is none.
     pub interval: Option<Duration>,
-    /// How it is spread.
     pub spread: Stated<Quantiles>,
 }
 
@@ -55,7 +54,6 @@ pub struct Latency {
 pub struct Occupancy {
     /// The size of the frame, without check sequence; any if there is none.
     pub frame: Option<DataSize>,
-    /// How long.
     pub per_frame: Stated<Delay>,
 }
 

@@ -9,20 +9,16 @@ use crate::{End, HostIndex, LinkIndex, SwitchIndex};
 pub struct Event {
     /// When, after the start of traffic; before its end.
     pub at: Duration,
-    /// What.
     pub change: Change,
 }
 
-/// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The link breaks: both ends lose the carrier, what is on it is lost.
     Cut(LinkIndex),
-    /// The link works again.
     Heal(LinkIndex),
     /// The host is unplugged and plugged into another switch.
     HostMoves {
-        /// The host.
         host: HostIndex,
         /// The switch and its port, a free one after those of the links.
         to: End,

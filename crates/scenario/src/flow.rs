@@ -30,11 +30,8 @@ pub(crate) const UDP_HEADERS: DataSize = DataSize::from_bytes(42);
 /// A flow of frames from one host to one or several others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Its name.
     pub name: String,
-    /// What it sends.
     pub traffic: Traffic,
-    /// Who sends.
     pub source: HostIndex,
     /// Who receives; at least one, each once, never the source.
     pub receivers: Vec<HostIndex>,
@@ -46,7 +43,6 @@ pub struct Flow {
     pub is_class_free: bool,
     /// How late a frame may be; never zero. Best-effort flows have none.
     pub deadline: Option<Duration>,
-    /// How much it matters.
     pub criticality: Criticality,
     /// What happens to it when a link breaks.
     pub protection: Protection,
@@ -79,7 +75,6 @@ pub enum Traffic {
     BestEffort(BestEffort),
 }
 
-/// Sampled Values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampledValues {
     /// The size of each frame.
@@ -100,7 +95,6 @@ impl SampledValues {
     }
 }
 
-/// GOOSE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goose {
     /// The size of each frame.
@@ -112,7 +106,6 @@ pub struct Goose {
     pub max_time: Duration,
     /// The shortest time between two state changes.
     pub min_spacing: Duration,
-    /// When the state changes.
     pub changes: StateChanges,
     /// How much later than its time a frame may leave the host.
     pub jitter: Duration,
@@ -184,7 +177,6 @@ pub struct Message {
 /// The frames of a recording, as datagrams of their sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// What is sent.
     pub recording: Arc<Recording>,
     /// The rate on the wire, overhead included.
     pub rate: BitRate,
@@ -223,7 +215,6 @@ pub struct BestEffort {
 pub enum Destination {
     /// Frames of their own EtherType to a group address (GOOSE, Sampled Values).
     Ethernet {
-        /// The group.
         mac: [u8; 6],
         /// The application id, which both protocols carry.
         application: u16,
@@ -234,17 +225,13 @@ pub enum Destination {
         mac: [u8; 6],
         /// The host's network address or the group's.
         ip: Ipv4Addr,
-        /// The port.
         port: u16,
     },
     /// A connection of TCP to one host: all between the same two hosts to this port
     /// are one.
     Tcp {
-        /// The host's hardware address.
         mac: [u8; 6],
-        /// Its network address.
         ip: Ipv4Addr,
-        /// The port.
         port: u16,
     },
 }

@@ -71,7 +71,6 @@ pub struct Options {
     pub receivers: Vec<String>,
     /// Of a substation description with several sub-networks, the one to read.
     pub sub_network: Option<String>,
-    /// Where all this is said.
     pub said: Said,
 }
 
@@ -145,7 +144,6 @@ pub struct ImportedFlow {
     pub queue: u8,
     /// The priority that the file gives its frames (IEEE 802.1Q), if any.
     pub priority: Option<u8>,
-    /// What it sends.
     pub traffic: Traffic,
     /// How late a frame may be. Best-effort flows have none.
     pub deadline: Option<Duration>,
@@ -185,7 +183,6 @@ pub struct Remark {
     pub line: u32,
     /// What the remark is about, as the file calls it.
     pub subject: String,
-    /// What is the matter.
     pub reason: String,
     /// What would be right; empty where there is nothing to do.
     pub help: String,
@@ -239,7 +236,6 @@ impl FlowSet {
         }
     }
 
-    /// Notes what was assumed.
     fn assume(&mut self, remark: Remark) {
         match self.assumed.len() < MOST_REMARKS {
             true => self.assumed.push(remark),

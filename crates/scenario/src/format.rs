@@ -20,7 +20,6 @@ pub(crate) use settings::{CAPTURE_ALL, CLASS, CONTROLLER, EVENT, MEASUREMENT, SC
 use crate::shape::Need::{self, Optional, Required};
 use crate::shape::{Key, Keys, Shape, Table};
 
-/// The whole file.
 pub(crate) static FILE: Table = Table {
     title: "the file",
     keys: &[

@@ -5,21 +5,17 @@
 pub const LONGEST_FILE: usize = 16 << 20;
 /// The most switches and hosts together.
 pub const MOST_NODES: u32 = 10_000;
-/// The most links.
 pub const MOST_LINKS: usize = 100_000;
-/// The most flows.
 pub const MOST_FLOWS: u32 = 1_000_000;
 /// The most receivers of one flow.
 pub const MOST_RECEIVERS: u32 = 64;
 /// The most flows to groups of receivers: group addresses end in 16 bits.
 pub const MOST_GROUPS: usize = 1 << 16;
-/// The most events.
 pub const MOST_EVENTS: usize = 10_000;
 /// The most recordings that flows send.
 pub const MOST_RECORDINGS: usize = 64;
 /// The most state changes that one GOOSE flow lists.
 pub const MOST_CHANGES: usize = 100_000;
-/// The most profiles.
 pub const MOST_PROFILES: usize = 64;
 /// The most settings for which a profile states the same quantity.
 pub const MOST_SETTINGS: usize = 256;

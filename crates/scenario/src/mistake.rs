@@ -12,50 +12,34 @@ pub(crate) const LONGEST_NAME: usize = 40;
 /// The most characters of the user's text that a message repeats.
 const LONGEST_QUOTE: usize = 48;
 
-/// What is wrong.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Mistake {
     /// The text is longer than any scenario.
     #[error("the file has {size}, and {limit} is the most that is read")]
-    FileTooLong {
-        /// Its length.
-        size: DataSize,
-        /// The limit.
-        limit: DataSize,
-    },
+    FileTooLong { size: DataSize, limit: DataSize },
     /// A mistake at a place that a name finds better than a line does.
     #[error("{place}: {mistake}")]
     At {
         /// The place, as in `flows[3]`.
         place: String,
-        /// What is wrong there.
         mistake: Box<Mistake>,
     },
     /// The text is no TOML, or no JSON.
     #[error("{message}")]
-    Syntax {
-        /// What the parser says.
-        message: String,
-    },
+    Syntax { message: String },
     /// There is no such key.
     #[error("unknown key `{key}` in {table}")]
     UnknownKey {
-        /// The key.
         key: String,
-        /// Where it stands.
         table: String,
         /// The known key that it resembles.
         nearest: Option<String>,
-        /// All known keys.
         known: String,
     },
-    /// A key that has to be there is not.
     #[error("`{key}` is missing in {table}")]
     MissingKey {
-        /// The key.
         key: &'static str,
-        /// Where it should stand.
         table: String,
         /// What it means and looks like.
         about: String,
@@ -63,27 +47,20 @@ pub enum Mistake {
     /// The value has another type.
     #[error("expected {expected}, found {found}")]
     WrongType {
-        /// What would be right.
         expected: String,
-        /// What is there.
         found: &'static str,
     },
     /// The text is no quantity of the right unit.
     #[error("`{text}` is no {quantity}: {reason}")]
     NotAQuantity {
-        /// The text.
         text: String,
-        /// What it should be.
         quantity: &'static str,
-        /// Why it is not.
         reason: ParseQuantityError,
-        /// What would be right.
         example: &'static str,
     },
     /// The value is smaller or larger than what has a meaning here.
     #[error("{value} is out of range: {least} to {most}")]
     OutOfRange {
-        /// The value.
         value: String,
         /// The least that is allowed.
         least: String,
@@ -93,51 +70,35 @@ pub enum Mistake {
     /// The value is zero where zero has no meaning.
     #[error("a {quantity} of zero has no meaning here")]
     Zero {
-        /// What the value is.
         quantity: &'static str,
-        /// What would be right.
         example: &'static str,
     },
     /// The size has a fraction of a byte.
     #[error("{size} are no whole bytes")]
-    PartOfAByte {
-        /// The size.
-        size: DataSize,
-    },
+    PartOfAByte { size: DataSize },
     /// The text is none of the words that are allowed here.
     #[error("unknown {what} `{text}`")]
     UnknownChoice {
-        /// What is chosen.
         what: &'static str,
-        /// The text.
         text: String,
         /// The word that it resembles.
         nearest: Option<String>,
-        /// All words.
         choices: String,
     },
     /// The text is no address.
     #[error("`{text}` is no {what}")]
     NotAnAddress {
-        /// What it should be.
         what: &'static str,
-        /// The text.
         text: String,
-        /// What would be right.
         example: &'static str,
     },
     /// The text is no name.
     #[error("`{text}` is no name")]
-    NotAName {
-        /// The text.
-        text: String,
-    },
+    NotAName { text: String },
     /// Something is named that is not there.
     #[error("no {what} is named `{name}`")]
     Unknown {
-        /// What is named.
         what: &'static str,
-        /// The name.
         name: String,
         /// The known name that it resembles.
         nearest: Option<String>,
@@ -147,9 +108,7 @@ pub enum Mistake {
     /// A name, an address or a number is given to two things.
     #[error("{what} `{name}` is given twice")]
     Twice {
-        /// What is given.
         what: &'static str,
-        /// Its text.
         name: String,
         /// Where it was given first.
         first: Range<usize>,
@@ -157,7 +116,6 @@ pub enum Mistake {
     /// A key does not belong to the kind of thing that it is given to.
     #[error("`{key}` has no meaning for {kind}")]
     KeyOfAnotherKind {
-        /// The key.
         key: String,
         /// What it is given to.
         kind: &'static str,
@@ -166,58 +124,31 @@ pub enum Mistake {
     },
     /// Two keys exclude each other, or one needs the other.
     #[error("{sentence}")]
-    Contradiction {
-        /// What contradicts what.
-        sentence: String,
-        /// What would be right.
-        help: String,
-    },
+    Contradiction { sentence: String, help: String },
     /// More of something than Taktos takes.
     #[error("{count} {what} are more than the {limit} that are allowed")]
     TooMany {
-        /// What.
         what: &'static str,
-        /// How many.
         count: usize,
-        /// The limit.
         limit: usize,
     },
     /// A link does not join two different nodes, one of them a switch.
     #[error("a link joins a switch with another switch or with a host, not {found}")]
-    LinkEnds {
-        /// What it joins.
-        found: String,
-    },
+    LinkEnds { found: String },
     /// A host has no link or more than one.
     #[error("host `{host}` has {links} links")]
-    HostLinks {
-        /// The host.
-        host: String,
-        /// How many it has.
-        links: usize,
-    },
+    HostLinks { host: String, links: usize },
     /// The receiver cannot be reached.
     #[error("no path leads from `{from}` to `{to}`")]
-    NoPath {
-        /// The sender.
-        from: String,
-        /// The receiver.
-        to: String,
-    },
+    NoPath { from: String, to: String },
     /// A flow sends to itself.
     #[error("`{host}` would send to itself")]
-    ToItself {
-        /// The host.
-        host: String,
-    },
+    ToItself { host: String },
     /// A frame is larger or smaller than Ethernet frames are.
     #[error("no Ethernet frame has {size}: {least} to {most} without the check sequence")]
     FrameSize {
-        /// Its size.
         size: DataSize,
-        /// The smallest.
         least: DataSize,
-        /// The largest.
         most: DataSize,
     },
     /// A promised flow sends more than the link of one of its hosts carries.
@@ -225,49 +156,29 @@ pub enum Mistake {
     AboveLinkRate {
         /// What the flow sends, on the wire.
         rate: BitRate,
-        /// Whose link.
         host: String,
-        /// What the link carries.
         link: BitRate,
     },
     /// A bucket that never lets a frame pass.
     #[error("the burst of {burst} never lets a frame pass, which occupies {frame} on the wire")]
-    BurstBelowFrame {
-        /// The burst.
-        burst: DataSize,
-        /// The frame.
-        frame: DataSize,
-    },
+    BurstBelowFrame { burst: DataSize, frame: DataSize },
     /// Something is to happen when the run is over.
     #[error("{what} at {at} comes after the end of the run at {end}")]
     AfterTheEnd {
-        /// What.
         what: &'static str,
-        /// When it would come.
         at: Duration,
-        /// When the run ends.
         end: Duration,
     },
     /// An event finds the network in a state that makes no sense of it.
     #[error("{sentence}")]
-    EventOutOfOrder {
-        /// What is wrong.
-        sentence: String,
-    },
+    EventOutOfOrder { sentence: String },
     /// A file that the text names cannot be read.
     #[error("cannot read `{file}`: {reason}")]
-    Load {
-        /// The file.
-        file: String,
-        /// Why.
-        reason: String,
-    },
+    Load { file: String, reason: String },
     /// A file that the text names does not hold what it should.
     #[error("`{file}` holds no {what}: {reason}")]
     Import {
-        /// The file.
         file: String,
-        /// What it should hold.
         what: &'static str,
         /// Why it does not, and where.
         reason: String,

@@ -4,7 +4,6 @@ use units::{DataSize, Duration};
 
 use crate::{ClassIndex, Criticality, FlowIndex};
 
-/// The most levels.
 pub const MOST_LEVELS: usize = 8;
 /// How long monitored flows have to be quiet before the level falls, if nothing else
 /// is said.
@@ -17,7 +16,6 @@ pub(crate) const DEFAULT_HEARTBEAT: Duration = Duration::from_ms(10);
 pub struct Modes {
     /// The levels, the lowest first; at least two.
     pub levels: Vec<Level>,
-    /// Who changes the level.
     pub strategy: Strategy,
     /// How long every monitored flow has to be quiet before the level falls; if absent,
     /// it never does by itself.
@@ -29,10 +27,8 @@ pub struct Modes {
     pub default: LevelIndex,
 }
 
-/// A level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// Its name.
     pub name: String,
     /// The least criticality of flows that are served at it.
     pub serves: Criticality,
@@ -41,7 +37,6 @@ pub struct Level {
 /// Who changes the level when a flow demands it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// The switches, by signals.
     #[default]
     Taktos,
     /// The controller, by new rules (S2-9).
@@ -57,9 +52,7 @@ pub struct LevelIndex(pub usize);
 /// How a flow is treated at a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// It is served.
     Served(Service),
-    /// Its frames are dropped.
     Dropped,
 }
 
@@ -89,7 +82,6 @@ pub struct MessageContract {
 pub struct Violation {
     /// The flow; it sends messages.
     pub flow: FlowIndex,
-    /// What it sends instead.
     pub sent: MessageContract,
     /// From when, after the start of traffic.
     pub from: Duration,
@@ -106,7 +98,6 @@ impl MessageContract {
 }
 
 impl Modes {
-    /// Returns the level of this name.
     #[must_use]
     pub fn level(&self, name: &str) -> Option<LevelIndex> {
         let level = self.levels.iter().position(|level| level.name == name);

@@ -9,20 +9,15 @@ use crate::{HostIndex, LinkIndex, ProfileIndex, SwitchIndex};
 /// What runs on a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Device {
-    /// Our own switch core.
     Taktos,
 }
 
-/// A switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// Its name.
     pub name: String,
     /// Its OpenFlow datapath id; 1, 2, 3, … in order of declaration if not given.
     pub datapath_id: u64,
-    /// What runs on it.
     pub device: Device,
-    /// What it can do.
     pub profile: ProfileIndex,
     /// Its links; the link at place `i` is plugged into port `i + 1`.
     pub ports: Vec<LinkIndex>,
@@ -31,13 +26,11 @@ pub struct Switch {
 /// A host: it sends and receives, and forwards nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// Its name.
     pub name: String,
     /// Its hardware address; locally administered and counted up if not given.
     pub mac: [u8; 6],
     /// Its network address in 10.0.0.0/8; counted up if not given.
     pub ip: Ipv4Addr,
-    /// Its only link.
     pub link: LinkIndex,
 }
 
@@ -84,8 +77,6 @@ pub struct End {
 /// A switch or a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
-    /// A switch.
     Switch(SwitchIndex),
-    /// A host.
     Host(HostIndex),
 }

@@ -29,7 +29,6 @@ pub(crate) struct HostPlan {
     pub(crate) ip: Option<Ipv4Addr>,
 }
 
-/// What a link needs.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkPlan {
     pub(crate) name: Option<String>,
@@ -38,7 +37,6 @@ pub(crate) struct LinkPlan {
     pub(crate) propagation: Delay,
 }
 
-/// A network under construction.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) nodes: Names<Node>,
@@ -74,7 +72,6 @@ impl Plan {
         }
     }
 
-    /// Adds a switch.
     pub(crate) fn add_switch(
         &mut self,
         name: &str,
@@ -88,7 +85,6 @@ impl Plan {
         node
     }
 
-    /// Adds a host.
     pub(crate) fn add_host(
         &mut self,
         name: &str,

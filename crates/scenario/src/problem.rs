@@ -76,7 +76,6 @@ impl Diagnostic for ScenarioError {
 /// One mistake at its place.
 #[derive(Debug)]
 pub struct Problem {
-    /// What is wrong.
     pub mistake: Mistake,
     /// Where, as bytes of the text.
     pub place: Range<usize>,
@@ -122,7 +121,6 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// Notes a mistake.
     pub(crate) fn report(&mut self, place: Place, mistake: Mistake) {
         self.report_with(place, || mistake);
     }

@@ -98,7 +98,6 @@ pub struct Profile {
 /// and how sure that is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineShare {
-    /// How long.
     pub cover: Delay,
     /// Of so many frames one is later at most.
     pub one_in: u64,
@@ -174,18 +173,14 @@ pub struct ControlTimes {
     pub packet_in: Stated<Delay>,
     /// Sending a frame for the controller.
     pub packet_out: Stated<Delay>,
-    /// Answering a barrier.
     pub barrier: Stated<Delay>,
-    /// Answering an echo.
     pub echo: Stated<Delay>,
 }
 
 /// A value with how it was obtained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stated<T> {
-    /// The value.
     pub value: T,
-    /// How it was obtained.
     pub origin: Origin,
     /// By which method, on which machine, or in which publication.
     pub note: String,
@@ -194,9 +189,7 @@ pub struct Stated<T> {
 /// How a value of a profile was obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Measured by us.
     Measured,
-    /// Read in a paper.
     Paper,
     /// Stated by the maker or chosen by us.
     Stated,

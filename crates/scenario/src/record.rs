@@ -203,7 +203,6 @@ impl<'a> Record<'a> {
 #[derive(Clone)]
 pub(crate) struct Named<'a> {
     pub(crate) name: &'a str,
-    /// Where the name stands.
     pub(crate) place: Place,
     pub(crate) item: Item<'a>,
 }

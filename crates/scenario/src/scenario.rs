@@ -20,7 +20,6 @@ pub struct Scenario {
     pub title: String,
     /// What every random choice of a run follows from.
     pub seed: u64,
-    /// How long traffic runs.
     pub duration: Duration,
     /// The profiles that the switches name.
     pub profiles: Vec<Profile>,
@@ -43,7 +42,6 @@ pub struct Scenario {
     pub violations: Vec<Violation>,
     /// The levels of the network; without them it has one.
     pub modes: Option<Modes>,
-    /// How promises are computed.
     pub admission: Admission,
     /// How the controller reaches the switches.
     pub control: Control,
@@ -65,13 +63,11 @@ pub struct ImportedFile {
 }
 
 impl Scenario {
-    /// Returns the profile of a switch.
     #[must_use]
     pub fn profile_of(&self, switch: SwitchIndex) -> &Profile {
         &self.profiles[self.switches[switch.0].profile.0]
     }
 
-    /// Returns the name of a node.
     #[must_use]
     pub fn name_of(&self, node: Node) -> &str {
         match node {
@@ -80,7 +76,6 @@ impl Scenario {
         }
     }
 
-    /// Returns the class of a flow.
     #[must_use]
     pub fn class_of(&self, flow: &Flow) -> &Class {
         &self.classes[flow.class.0]

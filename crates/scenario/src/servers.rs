@@ -25,7 +25,6 @@ use units::DataSize;
 /// A network of servers and flows. Servers are referred to by their place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerNetwork {
-    /// Its name.
     pub id: Option<String>,
     /// The method that the file asks for, as it is written.
     pub method: Option<String>,
@@ -41,10 +40,8 @@ pub struct ServerNetwork {
     pub warnings: Vec<String>,
 }
 
-/// A server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Its name.
     pub id: String,
     /// What it does at least: the maximum of one or more rates, each after a
     /// latency. Rates are rounded down, latencies up.
@@ -58,7 +55,6 @@ pub struct Server {
 /// A flow that crosses servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedFlow {
-    /// Its name.
     pub id: String,
     /// What arrives at most: the minimum of one or more token buckets of rate and
     /// burst, rounded up.
@@ -77,9 +73,7 @@ pub struct ServedFlow {
 /// In which order a server serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multiplexing {
-    /// Any order among flows.
     Arbitrary,
-    /// First in, first out.
     Fifo,
     /// The most urgent first, no packet interrupted.
     StrictPriority,

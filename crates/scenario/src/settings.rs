@@ -4,7 +4,6 @@ use units::{Delay, Duration};
 
 use crate::LinkIndex;
 
-/// How promises are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Admission {
     /// The most delay that the processing stage of a switch may add; left to
@@ -28,7 +27,6 @@ pub struct Control {
 pub enum HostDiscovery {
     /// From the first frame that each of them sends.
     FirstFrame,
-    /// From the scenario.
     Scenario,
 }
 
@@ -45,14 +43,10 @@ pub struct Measurement {
     pub capture: Capture,
 }
 
-/// Which links are captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Capture {
-    /// None of them.
     #[default]
     Nothing,
-    /// All of them.
     Everything,
-    /// These.
     Links(Vec<LinkIndex>),
 }

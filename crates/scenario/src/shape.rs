@@ -32,7 +32,6 @@ pub(crate) const LARGEST_SIZE: DataSize = DataSize::from_bytes(1_000_000_000);
 pub(crate) struct Table {
     /// What the table is called in a message, such as "a flow".
     pub(crate) title: &'static str,
-    /// The keys.
     pub(crate) keys: &'static [Key],
 }
 
@@ -54,9 +53,7 @@ pub(crate) enum Need {
 
 /// What a value may look like.
 pub(crate) enum Shape {
-    /// Any text.
     Text,
-    /// A length of time.
     Time(Zero),
     /// A length of time that is not zero, or [`NEVER`].
     TimeOrNever,
@@ -72,7 +69,6 @@ pub(crate) enum Shape {
     /// An integer of 63 bits.
     Number,
     Choice(&'static Choice),
-    /// A hardware address.
     Mac,
     /// An IPv4 address.
     Address,
@@ -87,9 +83,7 @@ pub(crate) enum Shape {
 /// The keys that a user may choose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
-    /// Names of things.
     Names,
-    /// Rates of links.
     Rates,
 }
 
@@ -100,15 +94,12 @@ pub(crate) enum Zero {
     Refused,
 }
 
-/// A choice of words.
 pub(crate) struct Choice {
-    /// What is chosen.
     pub(crate) what: &'static str,
     pub(crate) words: &'static [&'static str],
 }
 
 impl Table {
-    /// Returns the key of this name.
     pub(crate) fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
     }

@@ -17,7 +17,6 @@ use units::{BitRate, DataSize, Delay, Duration};
 
 use crate::contract::{LARGEST_UNTAGGED_FRAME, SMALLEST_FRAME, wire_size};
 
-/// The most frames of a recording.
 pub const MOST_RECORDED_FRAMES: usize = 1_000_000;
 /// The longest time from the first frame to the last: far below what [`Delay`] can hold.
 pub const LONGEST_RECORDING: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -38,13 +37,11 @@ pub struct Recording {
 /// Frames that were shorter or longer than a frame can be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resized {
-    /// How many.
     pub frames: usize,
     /// The line of the first one, from 1; 0 if there is none.
     pub first_line: usize,
 }
 
-/// A frame of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedFrame {
     /// When it was sent, counted from the first one.
@@ -62,10 +59,8 @@ pub enum RecordingError {
     Line {
         /// Which one, from 1.
         line: usize,
-        /// Its beginning.
         text: String,
     },
-    /// Time runs backwards.
     #[error("line {line} is earlier than the one before it")]
     Order {
         /// Which one, from 1.
@@ -76,10 +71,8 @@ pub enum RecordingError {
     TooLate {
         /// Which one, from 1.
         line: usize,
-        /// How long after.
         after: Duration,
     },
-    /// It has no frames.
     #[error("there are no frames")]
     Empty,
     /// It has more frames than are read.

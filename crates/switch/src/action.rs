@@ -17,7 +17,6 @@ use crate::port::PortIndex;
 /// How many actions a list may have.
 pub(crate) const ACTIONS_MAX: usize = 64;
 
-/// One action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Send the frame as it is now.
@@ -36,7 +35,6 @@ pub(crate) enum Action {
     DecrementTtl(Layer),
     /// Copy the time to live between the two outermost headers that have one.
     CopyTtl(Direction),
-    /// Overwrite a header field.
     SetField(FieldValue),
     /// Send a copy of the frame through a group.
     Group(GroupIndex),
@@ -72,18 +70,15 @@ pub(crate) enum Push {
 /// A tag to take off a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pop {
-    /// The first VLAN tag.
     Vlan,
     /// The first MPLS header; what follows it is of this EtherType.
     Mpls(u16),
-    /// The backbone service tag.
     Backbone,
 }
 
 /// Which header's time to live is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layer {
-    /// The first MPLS header.
     Mpls,
     /// IPv4 or IPv6, whose time to live is called hop limit.
     Network,

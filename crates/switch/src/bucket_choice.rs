@@ -27,7 +27,6 @@ const FRAGMENT: u64 = Seen::FRAGMENT as u64;
 #[derive(Debug)]
 pub(crate) struct FlowHash {
     whole: MaskedHash,
-    /// Without ports.
     fragment: MaskedHash,
     /// With the label of MPLS.
     labelled: MaskedHash,

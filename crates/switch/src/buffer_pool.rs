@@ -155,7 +155,6 @@ impl BufferPool {
         }
     }
 
-    /// Returns the frame in a slot.
     pub(crate) fn frame(&self, index: SlotIndex) -> &[u8] {
         let slot = self.slots[index.at()];
         let begin = index.at() * SLOT_BYTES;

@@ -60,7 +60,6 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// One port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortConfig {
     /// Its number: that of an ordinary port, or [`PortNumber::LOCAL`] for the
@@ -68,18 +67,15 @@ pub struct PortConfig {
     pub number: PortNumber,
     /// Its name, of which controllers see up to 15 bytes.
     pub name: String,
-    /// Its address.
     pub mac: MacAddress,
     /// How fast it sends. Without a rate it sends at once and has no queues.
     pub rate: Option<BitRate>,
-    /// Who keeps that rate.
     pub pacing: Pacing,
 }
 
 /// Who lets the frames of a port wait for each other, and so holds its queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// The switch.
     Core,
     /// The world, behind the switch: it is handed every frame at once, together
     /// with the queue that the frame goes through, and tells what became of them
@@ -139,7 +135,6 @@ pub struct PacketBuffersConfig {
 /// What a switch remembers about stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MacTableConfig {
-    /// How many stations, about.
     pub capacity: usize,
     /// For how long after it was heard.
     pub age_max: Duration,

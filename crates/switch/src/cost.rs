@@ -27,22 +27,18 @@ pub struct Cost {
 /// A number of steps, none of which depends on how many entries there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Flow tables entered.
     pub tables: u32,
     /// Hash tables asked: one for each distinct mask.
     pub lookups: u32,
     /// Slots of hash tables looked at.
     pub slots: u32,
-    /// Actions of entries executed.
     pub actions: u32,
-    /// Buckets of groups executed.
     pub buckets: u32,
 }
 
 /// One table and what follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableCost {
-    /// Which table.
     pub table: TableId,
     /// How many entries it has.
     pub entries: u32,
@@ -74,7 +70,6 @@ impl Work {
         }
     }
 
-    /// Returns what covers both.
     fn or(self, other: Self) -> Self {
         Self {
             tables: self.tables.max(other.tables),

@@ -7,7 +7,6 @@ use crate::compiled::Counted;
 /// What a port has carried and what it has lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Frames received.
     pub received_frames: u64,
     /// Bytes received, without check sequence.
     pub received_bytes: u64,
@@ -49,7 +48,6 @@ pub struct QueueCounters {
 /// What one of the world's queues has carried and lost since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueTally {
-    /// Frames that left it.
     pub sent_frames: u64,
     /// Bytes of those, without check sequence.
     pub sent_bytes: u64,

@@ -154,7 +154,6 @@ impl Egress {
         }
     }
 
-    /// Returns the port with this number.
     pub(crate) fn find_port(&self, number: PortNumber) -> Option<PortIndex> {
         let at = self
             .ports
@@ -223,7 +222,6 @@ impl Egress {
         Fate::Lives
     }
 
-    /// Executes one action.
     #[inline]
     pub(crate) fn execute(&mut self, now: Instant, packet: &mut Packet, action: Action) -> Fate {
         match action {

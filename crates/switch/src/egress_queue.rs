@@ -14,7 +14,6 @@ use crate::buffer_pool::SlotIndex;
 use crate::counters::{QueueCounters, QueueTally};
 use crate::residence::Residence;
 
-/// A frame that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queued {
     pub(crate) frame: SlotIndex,
@@ -37,7 +36,6 @@ pub(crate) struct EgressQueue {
     pub(crate) residence: Residence,
 }
 
-/// The queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueueFull;
 

@@ -92,7 +92,6 @@ pub(crate) struct End {
     /// The number of the protocol, and where it stands.
     pub(crate) protocol: u8,
     pub(crate) protocol_at: usize,
-    /// Where its header begins.
     pub(crate) at: usize,
     /// Whether its header is there: later fragments have none.
     pub(crate) first_fragment: bool,

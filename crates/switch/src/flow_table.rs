@@ -51,9 +51,7 @@ impl Rank {
 pub(crate) struct Rule {
     /// The value, of which only the bits of the mask are set.
     pub(crate) value: PacketKey,
-    /// The bits that matter.
     pub(crate) mask: PacketKey,
-    /// The higher wins.
     pub(crate) priority: u16,
 }
 
@@ -114,7 +112,6 @@ impl Changes {
     }
 }
 
-/// One table of entries.
 #[derive(Debug)]
 pub(crate) struct FlowTable {
     capacity: usize,
@@ -122,7 +119,6 @@ pub(crate) struct FlowTable {
     seed: u64,
     entries: Vec<Option<Ranked>>,
     free: Vec<EntryIndex>,
-    /// Best first.
     groups: Vec<MaskGroup>,
     arrivals: u64,
     shapes: Shapes,
@@ -257,7 +253,6 @@ impl FlowTable {
         Ok(index)
     }
 
-    /// Removes an entry and returns it.
     pub(crate) fn remove(&mut self, index: EntryIndex) -> Removed {
         let rule = self.entry(index).rule;
         let group = self
@@ -333,7 +328,6 @@ impl FlowTable {
         }
     }
 
-    /// Returns an entry.
     pub(crate) fn entry(&self, index: EntryIndex) -> &Entry {
         &self.ranked(index).entry
     }

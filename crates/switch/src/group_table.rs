@@ -55,11 +55,9 @@ pub(crate) struct Watch {
 pub(crate) struct Bucket {
     /// Where its actions begin among those of the group.
     pub(crate) first: u32,
-    /// Where they end.
     pub(crate) end: u32,
     /// Its weight and that of all buckets before it.
     pub(crate) shares_up_to: u32,
-    /// Its weight.
     pub(crate) share: u32,
     /// How many copies of a frame it makes at most.
     pub(crate) copies: u32,
@@ -73,7 +71,6 @@ pub(crate) struct GroupConfig {
     pub(crate) id: GroupId,
     pub(crate) kind: GroupType,
     pub(crate) buckets: Box<[Bucket]>,
-    /// Those of all buckets.
     pub(crate) actions: Box<[Action]>,
     /// The buckets as the controller wrote them.
     pub(crate) written: Box<[u8]>,
@@ -107,7 +104,6 @@ fn distinct(groups: impl Iterator<Item = GroupIndex>) -> Box<[GroupIndex]> {
     all.into()
 }
 
-/// One group.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) config: GroupConfig,

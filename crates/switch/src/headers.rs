@@ -27,7 +27,6 @@ const DISCOVERY_OPTIONS_MAX: usize = 4;
 
 /// Bytes of the two addresses in front.
 pub(crate) const MAC_ADDRESSES: usize = 12;
-/// Bytes of an EtherType.
 pub(crate) const ETHER_TYPE: usize = 2;
 /// Bytes of a VLAN tag.
 pub(crate) const VLAN_TAG: usize = 4;

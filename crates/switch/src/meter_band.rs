@@ -21,14 +21,11 @@ use crate::counters::Tally;
 /// The burst of a band that says none: what comes at its rate in this time.
 const USUAL_BURST: Duration = Duration::from_ms(100);
 
-/// Tokens in a bit.
 const PER_BIT: u64 = 1_000_000;
-/// Tokens in a frame.
 const PER_FRAME: u64 = 1_000_000_000;
 /// Tokens in the unit of a burst size: 1000 bits, or a frame.
 const PER_BURST_UNIT: u64 = 1_000_000_000;
 
-/// What a meter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Bits,
@@ -54,11 +51,9 @@ pub(crate) enum Treatment {
     Remark(u8),
 }
 
-/// One band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Band {
     pub(crate) treatment: Treatment,
-    /// Tokens a nanosecond.
     pub(crate) rate: u32,
     /// The tokens of a burst.
     pub(crate) burst: u64,

@@ -38,7 +38,6 @@ pub(crate) struct MeterConfig {
     pub(crate) written: Box<[u8]>,
 }
 
-/// One meter.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     pub(crate) config: MeterConfig,
@@ -80,7 +79,6 @@ pub(crate) struct MeterTable {
     slots: Vec<Option<Meter>>,
     free: Vec<MeterIndex>,
     numbers: BTreeMap<MeterId, MeterIndex>,
-    /// The meter of packet-ins.
     controller: Option<MeterIndex>,
     /// How many changes there were.
     count: u64,
@@ -179,7 +177,6 @@ impl MeterTable {
         slot.expect("a place is given up after all who name it")
     }
 
-    /// Returns the meter of packet-ins, if there is one.
     #[inline]
     pub(crate) fn of_packet_ins(&mut self) -> Option<&mut Meter> {
         self.controller.map(|index| self.meter_mut(index))

@@ -104,13 +104,11 @@ impl PacketKey {
         self.put(places[1], low);
     }
 
-    /// Replaces a field.
     pub(crate) const fn replace(&mut self, place: Place, value: u64) {
         self.words[place.word] &= !(place.ones() << place.shift);
         self.put(place, value);
     }
 
-    /// Returns the words.
     pub(crate) const fn words(&self) -> &[u64; WORDS] {
         &self.words
     }

@@ -34,7 +34,6 @@ pub(crate) const FRAME_BYTES: RangeInclusive<usize> = 14..=FRAME_BYTES_MAX;
 /// Who decides what becomes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
-    /// The flow tables.
     Tables,
     /// Nobody: the switch is a bridge, OF13 clause 6.3.2.
     Bridge,
@@ -69,7 +68,6 @@ pub(crate) struct Pipeline {
 pub(crate) struct Table {
     pub(crate) flows: FlowTable,
     pub(crate) counters: TableCounters,
-    /// What people call it.
     pub(crate) name: String,
 }
 
@@ -90,7 +88,6 @@ impl Pipeline {
         }
     }
 
-    /// Returns an entry.
     pub(crate) fn entry(&self, id: EntryId) -> &Entry {
         self.tables[usize::from(id.table.0)].flows.entry(id.index)
     }
@@ -110,7 +107,6 @@ impl Pipeline {
         cost::cost(tables)
     }
 
-    /// Empties all tables.
     pub(crate) fn clear(&mut self) {
         for table in &mut self.tables {
             let entries = table.flows.iter();

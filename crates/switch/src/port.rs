@@ -27,7 +27,6 @@ pub(crate) const NO_FLOOD: openflow::PortConfig = openflow::PortConfig(1 << 4);
 
 /// How many queues a port has.
 pub const QUEUES: usize = 8;
-/// The most urgent queue.
 pub(crate) const URGENT: u8 = 7;
 
 /// The place of a port in the list of ports.
@@ -43,9 +42,7 @@ impl PortIndex {
 /// Whether a link carries frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// It does not.
     Down,
-    /// It does.
     Up,
 }
 
@@ -319,7 +316,6 @@ impl Port {
 /// What becomes of the frame whose turn has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Its transmission can begin.
     Leaves(Waiting),
     /// It waits in another queue.
     Moved,

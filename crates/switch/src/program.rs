@@ -30,7 +30,6 @@ pub(crate) struct Compiler<'a> {
 /// Where instructions and actions stand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place<'a> {
-    /// In an entry of this table with this rule.
     Entry(TableId, &'a Rule),
     /// In a packet-out, whose frame may be anything.
     PacketOut,

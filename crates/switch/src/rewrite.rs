@@ -44,7 +44,6 @@ const MPLS_CLASS_MASK: u32 = 7 << MPLS_CLASS_SHIFT;
 
 const SCTP_CHECKSUM: usize = 8;
 
-/// Overwrites one field.
 pub(crate) fn set_field(frame: &mut [u8], headers: &Headers, value: FieldValue) {
     match value {
         FieldValue::EthDst(address) => overwrite(frame, 0, &address.0),

@@ -9,7 +9,6 @@ use crate::flow_table::Rule;
 use crate::group_table::GroupIndex;
 use crate::port::PortIndex;
 
-/// A choice of entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Selection {
     /// Those of this table, or of all.
@@ -18,7 +17,6 @@ pub(crate) struct Selection {
     pub(crate) rule: Rule,
     /// Those whose cookie is this one.
     pub(crate) cookie: Cookie,
-    /// In these bits.
     pub(crate) cookie_mask: Cookie,
     /// Those that send to this port.
     pub(crate) out: OutPort,

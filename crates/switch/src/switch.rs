@@ -44,16 +44,13 @@ pub enum Input<'a> {
     },
     /// Frames came to a port that cannot be handed in.
     Unreceived {
-        /// The port.
         port: PortNumber,
-        /// Which.
         frames: Unreceived,
     },
     /// A link went up or down.
     Port {
         /// The port at its end.
         port: PortNumber,
-        /// What it is now.
         link: Link,
     },
     /// What the world's queues of a port have carried and lost since they were
@@ -65,16 +62,13 @@ pub enum Input<'a> {
         /// What each queue has counted so far.
         tallies: &'a [QueueTally; QUEUES],
     },
-    /// A connection stands.
     Connected {
-        /// Which one.
         connection: ConnectionId,
         /// Who is at its other end.
         peer: Peer,
     },
     /// Bytes arrived from a controller.
     Received {
-        /// Over which connection.
         connection: ConnectionId,
         /// The next piece of the stream, cut anywhere.
         bytes: &'a [u8],
@@ -84,11 +78,9 @@ pub enum Input<'a> {
     Congested(ConnectionId),
     /// A connection takes bytes again.
     Relieved(ConnectionId),
-    /// A connection is gone.
     Disconnected(ConnectionId),
     /// Walks of the compiled form have changed the mode, or could not tell somebody.
     Bell,
-    /// They saw a violation.
     Violation(Violation),
     /// Nothing happened, but [`Switch::deadline`] has come.
     Timeout,
@@ -116,17 +108,13 @@ pub enum Output<'a> {
     },
     /// Send these bytes to a controller.
     Send {
-        /// Over which connection.
         connection: ConnectionId,
-        /// What to send.
         bytes: &'a [u8],
     },
     /// Close a connection, once everything before is sent. Nothing more is to
     /// be told about it.
     Close {
-        /// Which connection.
         connection: ConnectionId,
-        /// Why.
         reason: CloseReason,
     },
 }

@@ -13,7 +13,6 @@ use wire::openflow::TableId;
 use crate::entry::{Entry, Expiry};
 use crate::flow_table::EntryIndex;
 
-/// Which entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EntryId {
     pub(crate) table: TableId,
@@ -31,7 +30,6 @@ pub(crate) struct Timeouts {
 pub(crate) enum Verdict {
     /// The entry was used in the meantime.
     Lives,
-    /// It expires now.
     Expires(Expiry),
 }
 

@@ -17,6 +17,8 @@
 //! `"306 B"`; see [`ParseQuantityError`]. Analyses of whole networks compute in
 //! the finer quantities of [`fine`].
 
+#![warn(missing_docs)]
+
 mod data;
 pub mod fine;
 mod text;

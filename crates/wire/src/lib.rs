@@ -20,6 +20,8 @@
 //! | [`openflow`] | messages between switch and controller | OF13 clause 7 |
 //! | [`openflow10`] | the same in version 1.0, for old controllers | OF10 section 5 |
 
+#![warn(missing_docs)]
+
 pub mod arp;
 pub mod dhcp;
 pub mod ethernet;

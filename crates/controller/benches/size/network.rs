@@ -25,7 +25,6 @@ use wire::openflow::{
 pub const LINKS_A_SWITCH: u32 = 20;
 /// To which switches each one has a cable: those so many places further.
 const STRIDES: [u32; 10] = [1, 2, 5, 12, 29, 70, 169, 211, 307, 408];
-/// The port of the host.
 const HOST_PORT: u32 = LINKS_A_SWITCH + 1;
 /// The port for a link that is added later.
 const SPARE_PORT: u32 = LINKS_A_SWITCH + 2;
@@ -39,7 +38,6 @@ pub enum Memory {
     Kept,
 }
 
-/// Returns the name of the host at a switch.
 pub fn host_name(switch: u32) -> String {
     format!("h{switch}")
 }

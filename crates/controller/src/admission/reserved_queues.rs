@@ -61,11 +61,8 @@ struct Users {
 /// Why nothing can be promised to a flow in these queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clash {
-    /// Where, if not everywhere.
     pub(super) port: Option<StageId>,
-    /// At which level.
     pub(super) level: Level,
-    /// Why.
     pub(super) constraint: Constraint,
 }
 

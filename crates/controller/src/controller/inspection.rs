@@ -107,7 +107,6 @@ impl Controller {
         }
     }
 
-    /// Returns an application as the owner of a rule.
     pub(super) fn owner_of_application(&self, id: ApplicationId) -> RuleOwner {
         let loaded = self.applications.get(id);
         let name = loaded.map(|loaded| loaded.manifest.name.clone());

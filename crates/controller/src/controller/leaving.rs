@@ -75,7 +75,6 @@ impl Leaving {
         self.due
     }
 
-    /// Has a reservation wait from now on.
     fn wait(&mut self, reservation: ReservationId, number: Option<u32>, now: Instant) {
         let batch = match self.due {
             Some(_) => &mut self.next,

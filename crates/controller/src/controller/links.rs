@@ -53,12 +53,7 @@ pub(super) enum Operation {
     /// A level that somebody asked for.
     Level(TransactionId),
     /// The entries of another level, where the controller writes them.
-    Written {
-        /// Which.
-        level: Level,
-        /// When it began.
-        begun: Instant,
-    },
+    Written { level: Level, begun: Instant },
 }
 
 /// What was done about a broken link.

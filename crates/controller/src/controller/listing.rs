@@ -28,7 +28,6 @@ impl Controller {
         self.outbox.reply(id, Reply::Flows(flows));
     }
 
-    /// Shows the flow with this name.
     pub(super) fn show_flow(&mut self, id: RequestId, name: String) {
         let known = self.flows.by_name(&name).and_then(|id| self.flows.get(id));
         let reply = match known.filter(|flow| is_admitted(flow)) {

@@ -16,9 +16,7 @@ use super::Controller;
 /// Whether the store has told all that it kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// Not yet.
     Incomplete,
-    /// It has.
     Complete,
 }
 

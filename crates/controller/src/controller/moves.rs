@@ -27,14 +27,12 @@ use crate::transition::{Change, Stage, Stages};
 use super::Controller;
 use super::links::Operation;
 
-/// Names a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MoveId(u64);
 
 /// What a subject still has to do in a move.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    /// What is left.
     pub(super) stages: Stages,
     /// The way that a flow takes when it is built.
     pub(super) to: Option<Way>,
@@ -79,7 +77,6 @@ struct Move {
     is_unconfirmed: bool,
 }
 
-/// All moves under way.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     next: u64,
@@ -90,7 +87,6 @@ pub(super) struct Moves {
 }
 
 impl Moves {
-    /// Returns whether nothing moves.
     pub(super) fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
@@ -159,7 +155,6 @@ pub(super) struct Reached {
     switches: BTreeSet<DatapathId>,
     /// Those of them that are not connected.
     away: BTreeSet<DatapathId>,
-    /// Which entries.
     spots: Vec<Spot>,
     /// The same, if they are those of several subjects.
     sent: Vec<(Subject, Vec<Spot>)>,
@@ -200,7 +195,6 @@ impl Controller {
         wanted.keys().copied().filter(is_unconfirmed).collect()
     }
 
-    /// Begins a move.
     pub(super) fn begin_move(&mut self, parts: BTreeMap<Subject, Part>) {
         if !parts.is_empty() {
             let id = self.moves.insert(parts, Phase::Build);

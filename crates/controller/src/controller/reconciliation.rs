@@ -52,11 +52,8 @@ pub(super) enum Task {
     Inspect(RequestId),
     /// Again what was mended, for the last time with this number.
     Verify(u8, Option<u8>),
-    /// All of our entries.
     Whole,
-    /// A slice of them.
     Slice(u8),
-    /// How many there are.
     Count,
 }
 
@@ -115,7 +112,6 @@ pub(super) struct Reconciliation {
 }
 
 impl Reconciliation {
-    /// Begins with no switch.
     pub(super) fn new(foreign: ForeignRules) -> Self {
         Self {
             foreign,

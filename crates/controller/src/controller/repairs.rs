@@ -37,9 +37,7 @@ pub(super) enum Bundles {
     /// It was not asked yet.
     #[default]
     Unknown,
-    /// It has opened one.
     Known,
-    /// It has refused to.
     None,
 }
 

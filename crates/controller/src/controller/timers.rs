@@ -12,7 +12,6 @@ use crate::view::{Carrier, LinkId};
 use super::Controller;
 use super::reconciliation::ROUND_PHASES;
 
-/// When what is due.
 #[derive(Debug)]
 pub(super) struct Schedule {
     probes: Instant,
@@ -24,7 +23,6 @@ pub(super) struct Schedule {
     pub(super) returns: Option<Instant>,
     /// When floods are to follow the links.
     pub(super) floods: Option<Instant>,
-    /// When they last have.
     pub(super) floods_followed: Option<Instant>,
 }
 
@@ -55,7 +53,6 @@ impl Schedule {
 }
 
 impl Controller {
-    /// Does whatever is due.
     pub(super) fn keep_time(&mut self) {
         self.settle_some();
         self.clear_old_ways();

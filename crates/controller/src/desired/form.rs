@@ -43,7 +43,6 @@ impl RulePlace {
         (self.0 >> 58) as u8
     }
 
-    /// All places.
     pub const ALL: RangeInclusive<Self> = Self(0)..=Self(u64::MAX);
 
     /// Returns all places of a slice.
@@ -215,25 +214,21 @@ impl Form {
         digest_of(place, &self.bytes[usize::from(self.fields_length)..])
     }
 
-    /// Returns the table.
     #[must_use]
     pub const fn table(&self) -> TableId {
         self.table
     }
 
-    /// Returns the priority.
     #[must_use]
     pub const fn priority(&self) -> u16 {
         self.priority
     }
 
-    /// Returns the fields.
     #[must_use]
     pub fn fields(&self) -> Fields<'_> {
         Fields::from_bytes(&self.bytes[..usize::from(self.fields_length)])
     }
 
-    /// Returns the instructions.
     #[must_use]
     pub fn instructions(&self) -> Instructions<'_> {
         Instructions::from_bytes(&self.bytes[usize::from(self.fields_length)..])

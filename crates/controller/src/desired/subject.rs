@@ -18,7 +18,6 @@ use crate::northbound::{ApplicationId, FlowId, IntentId};
 
 /// The bits of a cookie that say that an entry is one of ours.
 pub const COOKIE_OURS: Cookie = Cookie(0x54 << 56);
-/// Which bits those are.
 pub const COOKIE_MASK_OURS: Cookie = Cookie(0xff << 56);
 /// Which bits say, with those, in which slice an entry is.
 pub const COOKIE_MASK_SLICE: Cookie = Cookie(0xff << 56 | 0x3f << SLICE_SHIFT);
@@ -37,11 +36,9 @@ pub enum Subject {
     Service,
     /// The place of a host that is known.
     KnownHost(MacAddress),
-    /// An admitted flow.
     Flow(FlowId),
     /// A connectivity intent, a flow path or a match-action.
     Intent(IntentId),
-    /// An application.
     Application(ApplicationId),
     /// What a host sends to all whom intents connect it with.
     Gathering(MacAddress),

@@ -23,13 +23,11 @@ pub struct Entering {
 }
 
 impl Entering {
-    /// Adds a flow.
     pub fn insert(&mut self, id: FlowId, rule: &FlowRule) {
         let alike = self.by_fields.entry(kinds(rule)).or_default();
         alike.insert((rule.kind_of_frames(), id));
     }
 
-    /// Removes a flow.
     pub fn remove(&mut self, id: FlowId, rule: &FlowRule) {
         let kinds = kinds(rule);
         let Some(alike) = self.by_fields.get_mut(&kinds) else {

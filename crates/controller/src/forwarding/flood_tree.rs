@@ -47,12 +47,10 @@ impl FloodPorts {
     }
 }
 
-/// The tree.
 #[derive(Debug)]
 pub(super) struct FloodTree {
     /// The switch behind each port that is on the tree.
     beyond: BTreeMap<PortId, SwitchId>,
-    /// By switch.
     nodes: Vec<Node>,
 }
 
@@ -62,7 +60,6 @@ struct Node {
     parent: usize,
     /// The root of its part of the network.
     root: usize,
-    /// Its place.
     first: usize,
     /// How many switches there are below it, itself included.
     size: usize,

@@ -19,9 +19,7 @@ pub const CONTEST_LASTS: Duration = Duration::from_secs(60);
 /// Frames with the address of a host, at a port where it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contest {
-    /// When the first came.
     pub since: Instant,
-    /// When the last came.
     pub last: Instant,
     /// How many came to the controller.
     pub frames: u64,

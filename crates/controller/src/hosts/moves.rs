@@ -26,12 +26,10 @@ pub const MAX_WATCHED: usize = 4_096;
 /// What is thought of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The host is there.
     Believed,
     /// It was seen at two ports alternately: it is taken to be at the port where
     /// it was before.
     Flapping {
-        /// That port.
         home: PortId,
     },
     /// It was told before that this host is not believed.

@@ -27,7 +27,6 @@ use wire::{ipv4, ipv6, udp};
 /// A host that was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// Its address.
     pub mac: MacAddress,
     /// What else the frame tells.
     pub claim: Claim,
@@ -36,7 +35,6 @@ pub struct Sighting {
 /// What a frame tells of IP addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// Nothing.
     Nothing,
     /// The host sends packets from this address: its own, or that of somebody
     /// for whom it routes.
@@ -52,11 +50,8 @@ pub enum Claim {
     Leaves(Ipv4Addr),
     /// The host is a DHCP server and gives an address to another one.
     Gives {
-        /// To whom.
         station: MacAddress,
-        /// To which question.
         transaction: u32,
-        /// The address.
         address: Ipv4Addr,
     },
 }

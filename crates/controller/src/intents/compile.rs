@@ -28,7 +28,6 @@ pub struct Plan {
     pub trees: Vec<Tree>,
     /// What these cost, in the unit of the metric.
     pub cost: u64,
-    /// Its rules.
     pub rules: Vec<PlacedRule>,
 }
 
@@ -38,7 +37,6 @@ pub enum Obstacle {
     /// Nobody knows where a host is.
     #[error("nobody knows where host {0} is: no frame of it has arrived")]
     HostAway(String),
-    /// A port is not there.
     #[error("there is no port {0}")]
     NoPort(PortId),
     /// No path leads from one port to another.

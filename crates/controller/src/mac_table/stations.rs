@@ -31,14 +31,12 @@ const REACH: usize = 16;
 /// What a frame tells of where its source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learned {
-    /// Nothing new.
     Nothing,
     /// It was not known to be anywhere.
     Found {
         /// Who has made room though it was heard of, or was led to.
         instead: Option<Displaced>,
     },
-    /// It was elsewhere.
     Moved,
     /// It was not known to be anywhere, and is not now: there is no room.
     Refused,
@@ -47,7 +45,6 @@ pub enum Learned {
 /// A station that has made room for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Displaced {
-    /// Its address.
     pub mac: MacAddress,
     /// Whether entries may lead to it.
     pub is_led_to: bool,

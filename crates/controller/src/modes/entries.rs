@@ -28,9 +28,7 @@ const TABLE: TableId = TableId(0);
 /// Which entries stand over those of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variants {
-    /// One for each level.
     OfAllLevels,
-    /// One, for this level.
     Of(Level),
 }
 

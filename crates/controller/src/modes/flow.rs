@@ -19,7 +19,6 @@ use super::Modes;
 pub struct ModalFlow {
     /// How critical it is; 0 is the least.
     pub criticality: u8,
-    /// Its release jitter.
     pub jitter: Duration,
     /// What it may send at the lowest level; with one, it is watched.
     pub contract: Option<MonitorContract>,
@@ -36,11 +35,9 @@ pub enum Treatment {
     Serve {
         /// The queue in which it travels.
         class: Option<u8>,
-        /// What it never exceeds.
         traffic: Option<Traffic>,
         /// How late a frame may be; looked at only for flows that have a deadline.
         deadline: Option<Delay>,
-        /// What it may send.
         contract: Option<MonitorContract>,
     },
 }
@@ -51,7 +48,6 @@ pub enum ModalFlowError {
     /// It names a level that there is not.
     #[error("there is no level {level}, but {}", levels.join(", "))]
     UnknownLevel {
-        /// Which.
         level: String,
         /// Those that there are, the lowest first.
         levels: Vec<String>,
@@ -59,23 +55,15 @@ pub enum ModalFlowError {
     /// A higher level grants less than the one below: a message that the lower one
     /// grants would be a violation at the higher one.
     #[error("level {level} grants less than the level below it")]
-    Shrinks {
-        /// Which.
-        level: String,
-    },
+    Shrinks { level: String },
     /// What is sent at a level is promised only to whoever is watched, and nothing is
     /// agreed on at the lowest level.
     #[error("level {level} has a contract, and the lowest level has none")]
-    Unwatched {
-        /// Which.
-        level: String,
-    },
+    Unwatched { level: String },
     /// The class at a level is not for such a flow.
     #[error("class {class} at level {level} is for flows {expected}")]
     Class {
-        /// The level.
         level: String,
-        /// The class.
         class: u8,
         /// Which flows it is for.
         expected: &'static str,
@@ -144,7 +132,6 @@ impl Modes {
         Ok(())
     }
 
-    /// Returns what a flow says of a level.
     pub(super) fn treatment<'a>(&self, flow: &'a ModalFlow, level: Level) -> Option<&'a Treatment> {
         let name = self.levels.get(usize::from(level.number()))?;
         flow.levels.get(name)

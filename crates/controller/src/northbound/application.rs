@@ -37,22 +37,18 @@ pub enum Permission {
     SeeRules,
     /// Receive frames that no rule claims.
     ReceiveFrames,
-    /// Have switches send frames.
     SendFrames,
-    /// Admit and withdraw flows.
     AdmitFlows,
     /// Add and remove connectivity intents and flow paths.
     WriteIntents,
     /// Add and remove rules of match and action.
     WriteRules,
-    /// Add and remove hosts.
     ChangeHosts,
     /// Change settings, load and unload applications.
     Configure,
 }
 
 impl Permission {
-    /// All of them.
     pub const ALL: [Self; 11] = [
         Self::SeeTopology,
         Self::SeeHosts,
@@ -148,7 +144,6 @@ impl fmt::Display for Permission {
     }
 }
 
-/// What an application is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ApplicationKind {
     /// Forwards frames that no flow claims to where their destination was last
@@ -214,7 +209,6 @@ impl ApplicationKind {
 pub struct Manifest {
     /// Its name, unique among those that are loaded.
     pub name: String,
-    /// What it is.
     pub kind: ApplicationKind,
     /// What it may see and do.
     pub permissions: BTreeSet<Permission>,
@@ -240,9 +234,7 @@ impl Manifest {
 /// An application in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationSummary {
-    /// Its number.
     pub id: ApplicationId,
-    /// What it declared.
     pub manifest: Manifest,
     /// How many intents it has.
     pub intents: usize,

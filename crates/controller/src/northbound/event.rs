@@ -17,124 +17,95 @@ use super::{
 /// What the controller tells without being asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Something about criticality modes.
     Mode(ModeNotice),
     /// All that the store kept is known: from now on requests are decided.
     Ready,
     /// The store holds a switch that cannot be read. It is left alone.
     SwitchUnreadable {
-        /// Which.
         datapath: DatapathId,
     },
     /// A switch is connected, and its ports are known.
     SwitchConnected {
-        /// Which.
         datapath: DatapathId,
         /// How many ports it has.
         ports: usize,
     },
     /// The connection of a switch is gone.
     SwitchLost {
-        /// Which.
         datapath: DatapathId,
     },
     /// A switch is not heard, and none of its neighbours that are has an echo of it any
     /// more: it does not forward. Its links are lost.
     SwitchGone {
-        /// Which.
         datapath: DatapathId,
     },
     /// Another controller is the master of a switch. Nothing is written there until this
     /// one is started again, and told to take over.
     OtherMaster {
-        /// Which switch.
         datapath: DatapathId,
     },
     /// A second connection claimed to be a switch that is connected; it was
     /// closed.
     DuplicateSwitch {
-        /// Which.
         datapath: DatapathId,
     },
     /// A link was found, or is back.
     LinkFound {
-        /// Which.
         link: LinkEnds,
     },
-    /// A link is gone.
     LinkLost {
-        /// Which.
         link: LinkEnds,
-        /// How that was noticed.
         detection: Detection,
     },
     /// A link is lost again and again; it is taken to be down for a while, also if
     /// it is not, so that flows do not move forever.
     LinkFlaps {
-        /// Which.
         link: LinkEnds,
-        /// For how long.
         wait: Duration,
     },
     /// Probes say that there is a link where hosts are, though no port and no
     /// switch came up: somebody relays them. The link is not believed.
     LinkDoubted {
-        /// Which.
         link: LinkEnds,
     },
     /// The port of a host is known.
     HostFound {
-        /// Its name.
         name: String,
-        /// Its port.
         port: PortId,
     },
     /// A host appeared at another port.
     HostMoved {
-        /// Its name.
         name: String,
-        /// Its port before.
         from: PortId,
-        /// Its port now.
         to: PortId,
     },
     /// An application was loaded while the controller ran, or by the store.
     ApplicationLoaded {
-        /// Its number.
         id: ApplicationId,
-        /// Its name.
         name: String,
     },
     /// An application was unloaded, and its rules and intents with it.
     ApplicationUnloaded {
-        /// Its number.
         id: ApplicationId,
-        /// Its name.
         name: String,
     },
     /// The IP addresses of a host are others now.
     HostAddressed {
-        /// Its name.
         name: String,
-        /// Its addresses.
         addresses: Vec<IpAddr>,
     },
-    /// A host was removed.
     HostRemoved {
-        /// Its name.
         name: String,
     },
     /// The store holds a host that cannot be read, or whose name is that of another
     /// one. It is left alone.
     HostUnusable {
-        /// Its address.
         mac: MacAddress,
     },
     /// Frames of a host come in at several ports alternately, or elsewhere than
     /// where somebody has said that it is: it loops, or its address is forged. It
     /// is not believed for a while.
     HostDoubted {
-        /// Its name.
         name: String,
         /// Where the last of them came in.
         at: PortId,
@@ -144,12 +115,10 @@ pub enum Event {
     /// More stations appear behind a port than reactive forwarding has room for: many
     /// hosts, or addresses that somebody makes up. Told once a minute for a port.
     StationsCrowded {
-        /// Which.
         port: PortId,
     },
     /// A host claims an IP address that another one has and keeps.
     AddressDisputed {
-        /// The address.
         address: IpAddr,
         /// The name of the host that has it.
         holder: String,
@@ -158,43 +127,34 @@ pub enum Event {
     },
     /// A flow is in force: the store has kept its admission.
     Admitted {
-        /// Which.
         flow: FlowId,
-        /// Its name.
         name: String,
     },
     /// A flow is no more.
     Withdrawn {
-        /// Which.
         flow: FlowId,
-        /// Its name.
         name: String,
     },
     /// Every switch on the way of a flow has confirmed its entries.
     Installed {
-        /// Which.
         flow: FlowId,
     },
     /// A switch refused an entry.
     EntryRefused {
-        /// The switch.
         datapath: DatapathId,
         /// The flow, if the entry was one of a flow.
         flow: Option<FlowId>,
-        /// Why.
         error: ErrorKind,
     },
     /// The precomputed entries for a broken link follow; the next outputs are
     /// what is sent to the switches.
     RestorationStarted {
-        /// The link.
         link: LinkEnds,
         /// When the message that reported it arrived.
         detected_at: Instant,
     },
     /// All entries have been handed over; nothing more is sent for this link.
     RestorationSent {
-        /// The link.
         link: LinkEnds,
         /// When the message that reported it arrived.
         detected_at: Instant,
@@ -205,7 +165,6 @@ pub enum Event {
     },
     /// Every switch has confirmed the entries that were sent for a broken link.
     Restored {
-        /// The link.
         link: LinkEnds,
         /// When the message that reported it arrived.
         detected_at: Instant,
@@ -220,14 +179,11 @@ pub enum Event {
     },
     /// Flows are back on the way on which they were admitted.
     Returned {
-        /// How many.
         flows: usize,
     },
     /// The promise of a flow stands otherwise than before.
     PromiseChanged {
-        /// The flow.
         flow: FlowId,
-        /// How it stands now.
         promise: Promise,
         /// Which way the flow takes now.
         travels: Travels,
@@ -244,20 +200,17 @@ pub enum Event {
     /// A flow was decided upon anew, as one of its hosts has moved, and is in
     /// force again.
     Readmitted {
-        /// The flow.
         flow: FlowId,
     },
     /// Links that carry promises are broken at the same time. A promise covers
     /// one: none is in force until all but one are back.
     PromisesSuspended {
-        /// How many.
         broken: usize,
     },
     /// Promises are in force again.
     PromisesResumed,
     /// A switch was given exactly the entries that it should have.
     Synchronised {
-        /// Which.
         datapath: DatapathId,
         /// How many entries it lacked.
         added: usize,
@@ -266,7 +219,6 @@ pub enum Event {
     },
     /// A switch had other entries than it should, and has those now.
     Mended {
-        /// Which.
         datapath: DatapathId,
         /// How many entries it lacked.
         added: usize,
@@ -278,13 +230,11 @@ pub enum Event {
     /// A switch was looked at again after it was mended: it has what it should
     /// have.
     Consistent {
-        /// Which.
         datapath: DatapathId,
     },
     /// A switch was mended several times in a row, and has not what it should
     /// have. It is left until the next round.
     NotMended {
-        /// Which.
         datapath: DatapathId,
         /// How many entries it lacks.
         lacking: usize,
@@ -296,47 +246,35 @@ pub enum Event {
     /// A switch says entries in words of its own, even after they were written
     /// over. Its words are taken for them from now on. Told once a connection.
     Dialect {
-        /// Which.
         datapath: DatapathId,
-        /// How many entries.
         entries: usize,
     },
     /// A switch refuses an entry again and again; it is not asked any more until
     /// it comes back or a reconciliation is asked for.
     GivenUp {
-        /// The switch.
         datapath: DatapathId,
-        /// Whose entry.
         subject: Subject,
-        /// Why.
         error: ErrorKind,
     },
     /// The rules of an intent or an application are in force, or are not.
     RulesSettled {
-        /// Whose.
         subject: Subject,
-        /// What became of them.
         outcome: Outcome,
     },
     /// The store holds an admission that cannot be read. It is left alone.
     RecordUnreadable {
-        /// Which.
         flow: FlowId,
     },
     /// The store holds settings that cannot be read. They are left alone.
     SettingsUnreadable,
     /// An intent is in another state than before.
     IntentChanged {
-        /// Which.
         intent: IntentId,
-        /// Its name.
         name: String,
-        /// How far it is.
         state: IntentState,
     },
     /// The store holds an intent that cannot be read. It is left alone.
     IntentUnreadable {
-        /// Which.
         intent: IntentId,
     },
 }
@@ -344,16 +282,13 @@ pub enum Event {
 /// Something that the controller said, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// When.
     pub at: Instant,
-    /// What.
     pub what: Saying,
 }
 
 /// What a controller says to those around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saying {
-    /// Something that happened.
     Notice(Event),
     /// The answer to a request.
     Reply(RequestId, Reply),
@@ -364,7 +299,6 @@ pub enum Saying {
 pub enum Detection {
     /// A switch reported that one of its ports lost the carrier.
     PortStatus,
-    /// Probes stopped arriving.
     Silence,
     /// One of its ports is joined to another one now.
     Recabled,

@@ -9,9 +9,7 @@ use crate::place::PortId;
 /// A host that somebody names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticHost {
-    /// Its name.
     pub name: String,
-    /// Its address.
     pub mac: MacAddress,
     /// Its IPv4 address.
     pub ipv4: Option<Ipv4Addr>,
@@ -26,28 +24,13 @@ pub struct StaticHost {
 pub enum HostRefusal {
     /// The name is that of another host.
     #[error("another host is called {name}")]
-    NameTaken {
-        /// The name.
-        name: String,
-    },
+    NameTaken { name: String },
     /// The port is not there, or leads to a switch.
     #[error("port {port} is not there, or leads to a switch")]
-    NoAccess {
-        /// The port.
-        port: PortId,
-    },
-    /// There are too many.
+    NoAccess { port: PortId },
     #[error("there are {limit} hosts, and there cannot be more")]
-    TooMany {
-        /// The limit.
-        limit: usize,
-    },
+    TooMany { limit: usize },
     /// Flows begin or end there.
     #[error("flow {flow} begins or ends at {name}: withdraw it first")]
-    InUse {
-        /// The host.
-        name: String,
-        /// A flow of it.
-        flow: String,
-    },
+    InUse { name: String, flow: String },
 }

@@ -22,11 +22,9 @@ pub struct IntentId(pub u32);
 pub struct Intent {
     /// Its name, unique among all intents.
     pub name: String,
-    /// What is to hold.
     pub kind: IntentKind,
 }
 
-/// What is to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IntentKind {
     /// Two hosts reach each other, wherever they are.
@@ -38,45 +36,33 @@ pub enum IntentKind {
     },
     /// What enters at one place and matches leaves at another.
     PointToPoint {
-        /// Where frames enter.
         from: Endpoint,
-        /// Where they leave.
         to: Endpoint,
-        /// Which frames.
         matching: FrameMatch,
     },
     /// What enters at one place and matches leaves at several.
     Multicast {
-        /// Where frames enter.
         from: Endpoint,
-        /// Where they leave.
         to: Vec<Endpoint>,
-        /// Which frames.
         matching: FrameMatch,
     },
     /// What enters at one place and matches leaves at another and passes certain
     /// places in this order.
     Path {
-        /// Where frames enter.
         from: Endpoint,
-        /// Where they leave.
         to: Endpoint,
-        /// What they pass.
         through: Vec<Waypoint>,
         /// Whether that is the whole path.
         extent: Extent,
-        /// Which frames.
         matching: FrameMatch,
         /// What is done with them at the last switch before they leave.
         actions: Vec<FrameAction>,
     },
     /// Switches do something with the frames that match.
     MatchAction {
-        /// At which switches.
         at: Scope,
         /// Above which others, 0 to 99.
         priority: u8,
-        /// Which frames.
         matching: FrameMatch,
         /// What is done with them, in this order; nothing: they are dropped.
         actions: Vec<FrameAction>,
@@ -88,16 +74,12 @@ pub enum IntentKind {
 pub enum Endpoint {
     /// Where the host of this name is, now and wherever it moves.
     Host(String),
-    /// A port.
     Port(PortId),
 }
 
-/// What a path passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waypoint {
-    /// A switch.
     Switch(DatapathId),
-    /// A link.
     Link(LinkEnds),
 }
 
@@ -115,7 +97,6 @@ pub enum Extent {
 pub enum Scope {
     /// All, and those to come.
     Everywhere,
-    /// These.
     Switches(Vec<DatapathId>),
 }
 
@@ -126,7 +107,6 @@ pub struct FrameMatch {
     pub input: Option<PortNumber>,
     /// The address they come from.
     pub source: Option<MacAddress>,
-    /// The rest.
     pub flow: FlowMatch,
 }
 
@@ -156,16 +136,11 @@ pub enum FrameAction {
 pub enum IntentDecision {
     /// It is, and holds as soon and as long as the network lets it.
     Accepted {
-        /// Its number.
         id: IntentId,
-        /// Its name.
         name: String,
     },
-    /// It is not.
     Refused {
-        /// Its name.
         name: String,
-        /// Why.
         reason: IntentRefusal,
     },
 }
@@ -175,23 +150,12 @@ pub enum IntentDecision {
 pub enum IntentRefusal {
     /// Another intent has its name.
     #[error("another intent is called {name}")]
-    NameTaken {
-        /// The name.
-        name: String,
-    },
-    /// There are too many.
+    NameTaken { name: String },
     #[error("there are {limit} intents, and there cannot be more")]
-    TooMany {
-        /// The limit.
-        limit: usize,
-    },
+    TooMany { limit: usize },
     /// Nobody knows a host of this name.
     #[error("host {name} is not known")]
-    UnknownHost {
-        /// The name.
-        name: String,
-    },
-    /// It contradicts itself.
+    UnknownHost { name: String },
     #[error("{0}")]
     Senseless(&'static str),
     /// The store did not keep it.
@@ -199,24 +163,15 @@ pub enum IntentRefusal {
     NotStored,
     /// Its frames are claimed by rules of somebody else, at the same priority.
     #[error("{owner} has rules for the same frames at switch {datapath:x}, with the same priority")]
-    Conflict {
-        /// Who has them.
-        owner: String,
-        /// Where.
-        datapath: u64,
-    },
+    Conflict { owner: String, datapath: u64 },
 }
 
 /// An intent in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntentSummary {
-    /// Its number.
     pub id: IntentId,
-    /// What is to hold.
     pub intent: Intent,
-    /// Who wants it.
     pub owner: Asker,
-    /// How far it is.
     pub state: IntentState,
     /// The ways that its frames take: one for each direction.
     pub routes: Vec<Route>,
@@ -224,21 +179,17 @@ pub struct IntentSummary {
     pub rules: usize,
 }
 
-/// How far an intent is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IntentState {
     /// Every switch has confirmed its rules.
     Installed,
-    /// Some have not yet.
     Installing,
     /// The network does not let it hold now.
     Waiting {
-        /// Why.
         reason: String,
     },
     /// Switches refuse rules of it; they are asked again.
     Failed {
-        /// Which switch and why.
         reason: String,
     },
 }

@@ -30,11 +30,8 @@ pub enum ModeRefusal {
     UnknownLevel(String),
     /// No switch that knows modes is connected.
     NoSwitch,
-    /// The switch refused it.
     BySwitch {
-        /// Which.
         datapath: DatapathId,
-        /// Why.
         failed: ModeFailed,
     },
     /// The connection of the switch that was asked is gone.
@@ -46,7 +43,6 @@ pub enum ModeRefusal {
 pub struct ModeReport {
     /// The names of the levels, the lowest first.
     pub levels: Vec<String>,
-    /// Who changes the level.
     pub strategy: Strategy,
     /// The greatest mode that a switch holds.
     pub mode: Mode,
@@ -65,10 +61,8 @@ pub struct ModeReport {
     pub switches: Vec<SwitchMode>,
 }
 
-/// What one switch holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchMode {
-    /// Which.
     pub datapath: DatapathId,
     /// What it said last; nothing if it knows no modes or has not answered.
     pub held: Option<HeldMode>,
@@ -79,9 +73,7 @@ pub struct SwitchMode {
 pub struct HeldMode {
     /// The mode that is agreed on, as far as it knows.
     pub mode: Mode,
-    /// Where it began.
     pub origin: DatapathId,
-    /// The level that it serves.
     pub served: Level,
     /// The levels whose entries are all there.
     pub complete: LevelSet,
@@ -89,7 +81,6 @@ pub struct HeldMode {
     pub quiet: Option<Duration>,
     /// Frames that waited in its queues.
     pub waiting: u64,
-    /// What happened so far.
     pub counters: ModeCounters,
 }
 
@@ -98,15 +89,12 @@ pub struct HeldMode {
 pub enum ModeNotice {
     /// A switch has entered another mode.
     Entered {
-        /// Which.
         datapath: DatapathId,
-        /// The mode.
         mode: Mode,
         /// The name of its level.
         level: String,
         /// The name of the level that is served.
         served: String,
-        /// Where it began.
         origin: DatapathId,
         /// When that was noticed which caused it, by the clock of the switch.
         detected: Instant,
@@ -128,20 +116,17 @@ pub enum ModeNotice {
         /// When it was noticed, by the clock of the switch.
         detected: Instant,
     },
-    /// Signals did not count.
     SignalsRefused {
         /// The switch that they came to.
         datapath: DatapathId,
         /// The port of the last one.
         port: PortNumber,
-        /// Why.
         fault: SignalFault,
         /// How many since it was last told.
         count: u64,
     },
     /// A switch does not serve the level agreed on, since its entries are not complete.
     Incomplete {
-        /// Which.
         datapath: DatapathId,
         /// The name of the level agreed on.
         level: String,
@@ -149,15 +134,9 @@ pub enum ModeNotice {
         served: String,
     },
     /// All levels of a switch are complete.
-    Complete {
-        /// Which.
-        datapath: DatapathId,
-    },
-    /// A switch refused something.
+    Complete { datapath: DatapathId },
     Refused {
-        /// Which.
         datapath: DatapathId,
-        /// Why.
         failed: ModeFailed,
     },
     /// All switches have confirmed the entries of another level, which the controller
@@ -165,7 +144,6 @@ pub enum ModeNotice {
     Rewritten {
         /// The name of the level.
         level: String,
-        /// When the controller began.
         begun: Instant,
     },
 }

@@ -11,13 +11,10 @@ pub const MAX_PATHS: usize = 64;
 /// A question for paths from one place to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathQuery {
-    /// Where they begin.
     pub from: Endpoint,
-    /// Where they end.
     pub to: Endpoint,
     /// How they relate to each other.
     pub wish: PathWish,
-    /// Links that they avoid.
     pub avoid: Vec<LinkEnds>,
     /// What there must be room for on each of them, if anything.
     pub load: Option<PathLoad>,
@@ -40,16 +37,13 @@ pub enum PathWish {
 pub struct PathLoad {
     /// The queue in which it would travel, 1 to 7.
     pub class: u8,
-    /// What it never exceeds.
     pub traffic: Traffic,
     /// How late a frame may be.
     pub deadline: Delay,
 }
 
-/// A path that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundPath {
-    /// Its switches and links.
     pub route: Route,
     /// What it costs: links, or picoseconds where the metric is delay.
     pub cost: u64,
@@ -62,28 +56,17 @@ pub struct FoundPath {
 pub enum NoPath {
     /// Nobody knows a host of this name, or where it is.
     #[error("nobody knows where host {name} is")]
-    UnknownHost {
-        /// The name.
-        name: String,
-    },
-    /// A port is not there.
+    UnknownHost { name: String },
     #[error("there is no port {port}")]
-    UnknownPort {
-        /// The port.
-        port: String,
-    },
+    UnknownPort { port: String },
     /// The network does not lead there, or not often enough.
     #[error("{found} of {wanted} paths exist")]
     TooFew {
-        /// How many there are.
         found: usize,
         /// How many were asked for.
         wanted: usize,
     },
     /// No path has room for the load.
     #[error("no path has room: {reason}")]
-    NoRoom {
-        /// What is missing where.
-        reason: String,
-    },
+    NoRoom { reason: String },
 }

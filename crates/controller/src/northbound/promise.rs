@@ -10,7 +10,6 @@ use crate::place::{LinkEnds, PortId};
 /// How the promise of a flow stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promise {
-    /// Whether it holds.
     pub state: PromiseState,
     /// Since when that is so, or was last known to be otherwise.
     pub since: Instant,
@@ -18,7 +17,6 @@ pub struct Promise {
     pub cause: Option<Cause>,
 }
 
-/// Whether a promise holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromiseState {
     /// The flow is best effort: there is none.
@@ -58,9 +56,7 @@ impl PromiseState {
 pub enum Cause {
     /// A switch on its way is not heard: its session is gone or silent.
     NotHeard {
-        /// Which.
         datapath: DatapathId,
-        /// What it is called.
         switch: String,
     },
     /// Another controller is the master of a switch on its way.
@@ -69,20 +65,13 @@ pub enum Cause {
         switch: String,
     },
     /// A switch on its way is connected again, and what it has was not compared yet.
-    NotCompared {
-        /// What it is called.
-        switch: String,
-    },
+    NotCompared { switch: String },
     /// A switch on its way has not confirmed its entry, or has lost it.
-    NotConfirmed {
-        /// What it is called.
-        switch: String,
-    },
+    NotConfirmed { switch: String },
     /// Frames with the address of one of its hosts come in where that is not.
     Disputed {
         /// The name of the host.
         host: String,
-        /// Where they come in.
         at: PortId,
     },
     /// Its frames are being led around a link that is broken.

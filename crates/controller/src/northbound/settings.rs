@@ -17,14 +17,12 @@ pub struct Settings {
 /// What is to be otherwise; what is `None` stays as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SettingsChange {
-    /// Which paths are short.
     pub metric: Option<Metric>,
     /// What is done with rules that are not the controller's.
     pub foreign_rules: Option<ForeignRules>,
 }
 
 impl Settings {
-    /// Returns the settings after a change.
     #[must_use]
     pub fn after(self, change: SettingsChange) -> Self {
         Self {

@@ -7,62 +7,44 @@ use super::{ApplicationId, FlowId, IntentId};
 /// A rule of one switch in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleSummary {
-    /// Its table.
     pub table: TableId,
-    /// Above which others.
     pub priority: u16,
-    /// Which frames.
     pub matching: Vec<MatchField>,
     /// What is done with them; nothing: they are dropped.
     pub actions: Vec<Action>,
-    /// Its cookie.
     pub cookie: Cookie,
-    /// Whose it is.
     pub owner: RuleOwner,
     /// Whether the switch has it.
     pub state: RuleState,
 }
 
-/// Whose a rule is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleOwner {
     /// The controller's own: probes, and frames that nobody claims.
     Controller,
-    /// That of a flow.
     Flow {
-        /// Its number.
         id: FlowId,
-        /// Its name.
         name: String,
     },
-    /// That of an intent.
     Intent {
-        /// Its number.
         id: IntentId,
-        /// Its name.
         name: String,
     },
-    /// That of an application.
     Application {
-        /// Its number.
         id: ApplicationId,
-        /// Its name.
         name: String,
     },
-    /// Somebody else's.
     Foreign,
 }
 
 /// Whether a switch has a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleState {
-    /// It has confirmed it.
     Present,
     /// It was sent and is not confirmed yet.
     Pending,
     /// The switch is not connected: it gets the rule when it is.
     Away,
-    /// The switch refuses it.
     Refused(ErrorKind),
     /// The switch had it and has not any more: it is about to be mended.
     Missing,
@@ -75,9 +57,7 @@ pub enum RuleState {
 /// What is done with rules that are not the controller's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ForeignRules {
-    /// They are left alone.
     #[default]
     Keep,
-    /// They are removed.
     Remove,
 }

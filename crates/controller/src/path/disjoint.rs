@@ -24,7 +24,6 @@ use super::simple_path::SimplePath;
 /// What ways must not share, beside the first and the last switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Apart {
-    /// No link.
     Links,
     /// No link and no switch.
     Switches,

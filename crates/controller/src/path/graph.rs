@@ -17,7 +17,6 @@ pub(super) type Weight = u128;
 
 /// What one unit of cost weighs, more than all links together.
 const COST: Weight = 1 << 64;
-/// What one link weighs.
 const LINK: Weight = 1;
 
 /// Switches and the directions of the links between them.

@@ -163,9 +163,7 @@ const LINK_BITS: u32 = 16;
 /// Which arcs a guide is computed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// All.
     All,
-    /// Those that are open.
     Open,
 }
 

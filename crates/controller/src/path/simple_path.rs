@@ -27,7 +27,6 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// Returns the link.
     #[must_use]
     pub fn link(&self) -> LinkEnds {
         LinkEnds::new(self.leaves, self.enters)

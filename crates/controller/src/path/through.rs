@@ -29,10 +29,8 @@ pub enum Impassable {
     /// Two switches are not next to each other.
     #[error("no link that is up joins {0:x} with {1:x}")]
     Apart(u64, u64),
-    /// The path ends elsewhere.
     #[error("the path ends at {0:x}, where its frames do not leave")]
     End(u64),
-    /// Nothing was found.
     #[error("no path from {0:x} to {1:x} passes all that it is to pass without a loop")]
     NoWay(u64, u64),
 }

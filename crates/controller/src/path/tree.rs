@@ -30,7 +30,6 @@ pub struct Tree {
 /// One switch of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// The switch.
     pub datapath: DatapathId,
     /// Where the frames come in.
     pub input: PortNumber,
@@ -253,7 +252,6 @@ fn add_output(branch: &mut Branch, port: PortNumber) {
     }
 }
 
-/// Returns the switch if it is there and connected.
 fn connected(view: &View, datapath: DatapathId) -> Option<SwitchId> {
     let id = view.switch(datapath)?;
     (view.switches()[id.index()].control == Control::Connected).then_some(id)

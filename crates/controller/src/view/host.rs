@@ -26,12 +26,10 @@ impl HostId {
     }
 }
 
-/// A host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// Its name; its address in text if nobody named it.
     pub name: String,
-    /// Its address.
     pub mac: MacAddress,
     /// Its IP addresses, in the order in which they became known; at most
     /// [`MAX_ADDRESSES`], and none is that of another host.
@@ -63,7 +61,6 @@ impl Host {
 /// How the controller came to know a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The configuration names it.
     Configured,
     /// Somebody named it while the controller ran.
     Named,
@@ -78,19 +75,16 @@ impl View {
         &self.hosts
     }
 
-    /// Returns the host with this name.
     #[must_use]
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.by_name.get(name).map(|id| &self.hosts[id.index()])
     }
 
-    /// Returns the host with this address.
     #[must_use]
     pub fn host_by_mac(&self, mac: MacAddress) -> Option<&Host> {
         self.by_mac.get(&mac).map(|id| &self.hosts[id.index()])
     }
 
-    /// Returns the host with this IP address.
     #[must_use]
     pub fn host_by_address(&self, address: IpAddr) -> Option<&Host> {
         let id = self.by_address.get(&address)?;

@@ -28,9 +28,7 @@ enum Meanwhile {
     Reconciliation,
     /// The connection of a switch goes and comes back.
     Reconnection(u64),
-    /// Flows end.
     Withdrawals,
-    /// Flows begin.
     Admissions,
     /// The link to which flows return breaks again.
     TheSameBreak,

@@ -31,7 +31,6 @@ pub const LOAD_TYPE: EtherType = EtherType(0x88b5);
 /// What switches do about a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// They tell each other.
     Themselves,
     /// The controller is told, and tells them (`std-sdn`).
     Controller,

@@ -4,7 +4,6 @@ use calculus::mode_change::{Hop, SIGNALS_AHEAD, SignalHop, Trunks};
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::openflow::PortNumber;
 
-/// Switches of every network.
 pub const SWITCHES: usize = 9;
 
 /// The port of the first switch at which the host is.
@@ -22,20 +21,16 @@ const PROCESSING: Delay = Delay::from_us(14);
 /// A port of a switch that leads to another.
 #[derive(Clone, Copy, Debug)]
 pub struct End {
-    /// The port.
     pub port: PortNumber,
     /// The switch at the other end.
     pub far: usize,
-    /// Its port.
     pub far_port: PortNumber,
     /// Whether it leads away from where violations are seen.
     pub is_outward: bool,
 }
 
-/// How they are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
-    /// One behind the other.
     Line,
     /// Eight around one; the violation is seen at one of the eight.
     Star,
@@ -44,10 +39,8 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Line, Self::Star, Self::Grid];
 
-    /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Line => "line",

@@ -78,7 +78,6 @@ impl Controller {
         self.tell(|out| ModeMessage::MonitorMod(monitor).emit(TransactionId(2), out))
     }
 
-    /// Adds an entry.
     pub(super) fn add(
         &mut self,
         priority: u16,

@@ -30,7 +30,6 @@ use crate::subject;
 
 /// How many frames cross a cable.
 pub const FRAMES: u32 = 400;
-/// In thousandths.
 const QUARTER: u32 = 250;
 /// Longer than the thread is awake beforehand, as in most trials.
 const SPACING: Duration = Duration::from_us(500);
@@ -42,7 +41,6 @@ const FRAME_BYTES: usize = 60;
 const NO_CLASS: ClassId = ClassId { major: 0, minor: 0 };
 /// For experiments, IEEE Std 802 clause 9.2.4.
 const EXPERIMENTAL: EtherType = EtherType(0x88b5);
-/// Nobody's address.
 const ADDRESSES: [u8; 12] = [2, 0, 0, 0, 0, 0xaa, 2, 0, 0, 0, 0, 0xab];
 
 /// What the tester adds to a latency.

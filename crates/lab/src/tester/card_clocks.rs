@@ -25,7 +25,6 @@ const LONGEST_WAIT: Duration = Duration::from_ms(100);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClockPlace(usize);
 
-/// The clocks of cards.
 #[derive(Debug, Default)]
 pub(super) struct CardClocks {
     clocks: Vec<CardClock>,

@@ -45,12 +45,10 @@ const DRAIN: Duration = Duration::from_ms(250);
 /// Faster than any spacing asks for.
 const UNLIMITED: BitRate = BitRate::from_mbps(1_000_000);
 
-/// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
     /// What the tester adds, which was taken off.
     pub bias: Duration,
-    /// What the tester measured.
     pub measured: Distribution,
     /// What the relay took by its own ports.
     pub truth: Distribution,
@@ -59,7 +57,6 @@ pub struct Held {
     pub error: Distribution,
     /// How often the tester said less than the truth.
     pub too_short: u64,
-    /// Frames that were sent.
     pub sent: u64,
     /// Frames that were not seen at all four places.
     pub lost: u64,
@@ -82,7 +79,6 @@ impl Held {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum KnownDelayError {
-    /// There is no tester.
     #[error(transparent)]
     Tester(#[from] TesterError),
     /// A trial could not be made.
@@ -93,7 +89,6 @@ pub enum KnownDelayError {
     Capture(#[from] std::io::Error),
 }
 
-/// How frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The time between two frames.

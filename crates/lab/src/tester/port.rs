@@ -37,7 +37,6 @@ const SEARCH: usize = 64;
 /// By so many bytes a frame is recognised.
 const PRINT_BYTES: usize = 96;
 
-/// One port.
 #[derive(Debug)]
 pub(super) struct TesterPort {
     pub(super) name: String,
@@ -64,10 +63,8 @@ enum Exit {
     },
 }
 
-/// How frames arrive.
 #[derive(Debug)]
 enum Entry {
-    /// The kernel stamps them.
     Captured(Tap),
     /// The card does, by this clock.
     ByCard(Arrivals, ClockPlace),
@@ -85,9 +82,7 @@ pub(super) enum Kind {
 /// The clocks by which frames are stamped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clocks<'a> {
-    /// The kernel's.
     pub(super) wall: &'a WallClock,
-    /// Those of the cards.
     pub(super) cards: &'a CardClocks,
 }
 

@@ -67,7 +67,6 @@ pub(super) struct Parts<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
-/// A trial.
 pub(super) struct Round<'a> {
     parts: Parts<'a>,
     watcher: &'a mut dyn Watcher,

@@ -7,7 +7,6 @@ use linux::loan::Loan;
 use super::TesterError;
 use super::card_clocks::{CardClocks, ClockPlace};
 
-/// Whose stamps are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampsWanted {
     /// The cards' if they can, else the kernel's.
@@ -18,7 +17,6 @@ pub enum StampsWanted {
     Hardware,
 }
 
-/// Who stamps.
 #[derive(Debug)]
 pub(super) struct Chosen {
     /// The clock of each port's card, or none if the kernel stamps.

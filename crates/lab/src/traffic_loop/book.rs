@@ -83,7 +83,6 @@ impl Book {
         }
     }
 
-    /// Ends the taking down.
     pub(super) fn close(mut self) -> (Vec<FlowRecord>, Vec<CaptureRecord>) {
         for queued in self.hosts.iter().flat_map(|host| &host.sources) {
             self.recorder.skipped(queued.flow, queued.source.skipped());

@@ -119,7 +119,6 @@ fn arrivals(at: &Plugged) -> Arrivals {
     at.namespace.run(|| Arrivals::open(at.index).unwrap())
 }
 
-/// Waits for a frame.
 fn next(arrivals: &mut Arrivals) -> (Vec<u8>, usize, Stamps) {
     await_some("a frame", || {
         let taken = arrivals.take(|it| (it.bytes.to_vec(), it.length, it.stamps));

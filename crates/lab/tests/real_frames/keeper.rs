@@ -201,7 +201,6 @@ fn of_service(found: &Findings, service: &str, quantity: &str) -> Value {
     figure.unwrap_or_else(|| panic!("{found:#?}")).value.clone()
 }
 
-/// Loses everything.
 struct BlackHole;
 
 impl Keeper for BlackHole {

@@ -33,7 +33,6 @@ use crate::namespace_or_skip;
 const LOOPBACK: u32 = 1;
 const RING_BYTES: usize = 4 << 20;
 const ROOM_BYTES: usize = 64 << 10;
-/// Between two turns.
 const PAUSE: Duration = Duration::from_us(20);
 /// Between two looks at the carriers, for which others have to wait.
 const LOOK: Duration = Duration::from_ms(1);
@@ -124,12 +123,10 @@ impl Bench {
             .run(|| work(&mut self.tester(Arrangement::Stations).unwrap()))
     }
 
-    /// Measures by a method.
     pub fn measured(&self, name: &str, options: &[(&str, &str)]) -> Findings {
         self.with_tester(|tester| measured(tester, name, options))
     }
 
-    /// Takes the switch away.
     pub fn take(&mut self) -> KnownSwitch {
         self.switch.take().unwrap()
     }
@@ -205,7 +202,6 @@ impl Drop for KnownSwitch {
     }
 }
 
-/// One port.
 struct Socket {
     port: PacketPort,
     interface: Interface,

@@ -125,7 +125,6 @@ fn tell_all(controller: &mut Controller, switch: usize) {
     controller.await_all();
 }
 
-/// Adds an entry.
 pub fn add(out: &mut Vec<u8>, fields: &[MatchField], actions: &[Action]) {
     let instructions = [Instruction::ApplyActions(Actions::of(actions))];
     let flow_mod = FlowMod {

@@ -29,9 +29,7 @@ const RING_BYTES: usize = 1 << 20;
 /// A cable whose left end is paced, and what is seen of it.
 struct Bench {
     left: Plugged,
-    /// Sends into the queues.
     port: Port,
-    /// Gets what leaves them.
     far_end: PacketPort,
     reader: QueueReader,
     _paced: PacedLink,

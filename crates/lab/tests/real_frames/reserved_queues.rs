@@ -119,7 +119,6 @@ fn frame(kind: u16, length: usize, mark: u32) -> Vec<u8> {
     frame
 }
 
-/// What an attempt showed.
 struct Attempt {
     /// What is given up and waited still when all that is favoured was queued.
     waited: u32,

@@ -30,7 +30,6 @@ const AGAIN_AFTER: Duration = Duration::from_ms(100);
 /// Both frames, however often each was sent.
 const ALL: RangeInclusive<u64> = 2..=u64::MAX;
 
-/// Two hosts, one switch.
 pub fn plan() -> Plan {
     Plan {
         switches: vec!["s1".to_owned()],
@@ -95,7 +94,6 @@ impl Controller {
         controller
     }
 
-    /// Says something.
     pub fn tell(&mut self, emit: impl FnOnce(&mut Vec<u8>)) {
         let mut bytes = Vec::new();
         emit(&mut bytes);

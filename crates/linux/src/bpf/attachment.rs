@@ -25,7 +25,6 @@ use crate::hold::Hold;
 use filter::Filter;
 use link::Link;
 
-/// Which place to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preference {
     /// A link where the kernel has it, otherwise a filter.
@@ -64,20 +63,11 @@ pub enum AttachError {
         "interface {interface} is used by {occupant}, which would see or take frames before \
          the switch: remove it, or choose another interface"
     )]
-    Occupied {
-        /// The interface's number.
-        interface: u32,
-        /// Who is there.
-        occupant: Occupant,
-    },
-    /// The kernel refuses.
+    Occupied { interface: u32, occupant: Occupant },
     #[error("cannot attach the program to interface {interface}, {step}: {source}")]
     Refused {
-        /// The interface's number.
         interface: u32,
-        /// What was being done.
         step: &'static str,
-        /// What the kernel says.
         source: io::Error,
     },
 }
@@ -94,7 +84,6 @@ pub enum Occupant {
     },
     /// A filter of the interface's `clsact` or `ingress` discipline.
     Filter {
-        /// Its kind.
         kind: String,
         /// Its name, empty if it has none.
         name: String,

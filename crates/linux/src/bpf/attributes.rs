@@ -45,17 +45,14 @@ impl Default for Attributes<'_> {
 }
 
 impl<'a> Attributes<'a> {
-    /// Writes a number.
     pub(crate) fn word(&mut self, offset: usize, value: u32) {
         self.bytes[offset..offset + 4].copy_from_slice(&value.to_ne_bytes());
     }
 
-    /// Writes a byte.
     pub(crate) fn byte(&mut self, offset: usize, value: u8) {
         self.bytes[offset] = value;
     }
 
-    /// Writes a descriptor.
     pub(crate) fn descriptor(&mut self, offset: usize, descriptor: BorrowedFd<'_>) {
         let number = u32::try_from(descriptor.as_raw_fd());
         self.word(offset, number.expect("open descriptors are not negative"));

@@ -27,7 +27,6 @@ pub(super) struct Record<const WORDS: usize> {
 /// The records about one section of code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Annotations {
-    /// Per function its type.
     pub functions: Vec<Record<1>>,
     /// Per line its file, text and position.
     pub lines: Vec<Record<3>>,

@@ -19,7 +19,6 @@ const SYMBOLS: u32 = 2;
 const WITHOUT_BYTES: u32 = 8;
 const RELOCATIONS: u32 = 9;
 
-/// One section.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Section<'a> {
     pub name: &'a str,
@@ -29,7 +28,6 @@ pub(super) struct Section<'a> {
     info: u32,
 }
 
-/// One symbol.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Symbol<'a> {
     pub name: &'a str,

@@ -27,7 +27,6 @@ pub enum Feature {
     Release,
     /// Arrays that are part of a process's memory.
     MappedArrays,
-    /// Rings of records.
     RecordRings,
     /// Atomic instructions that return what stood there before.
     AtomicResults,
@@ -45,10 +44,7 @@ pub enum Lack {
     /// Our programs do not run.
     Fatal,
     /// They run in another way.
-    Replaced {
-        /// In which.
-        by: &'static str,
-    },
+    Replaced { by: &'static str },
 }
 
 impl Feature {

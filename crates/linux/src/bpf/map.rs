@@ -47,7 +47,6 @@ impl MapKind {
 /// What a map is made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapShape {
-    /// How it is organised.
     pub kind: MapKind,
     /// The length of a key; 4 where keys are numbers, 0 in a ring.
     pub key_bytes: u32,
@@ -61,15 +60,12 @@ pub struct MapShape {
 #[derive(Debug, Error)]
 #[error("cannot make the map `{name}` of {entries} times {value_bytes} bytes: {source}{advice}")]
 pub struct MapError {
-    /// The map.
     pub name: String,
     /// How many values it should have.
     pub entries: u32,
-    /// The length of each.
     pub value_bytes: u32,
     /// What can be done, or empty.
     advice: &'static str,
-    /// What the kernel says.
     pub source: io::Error,
 }
 

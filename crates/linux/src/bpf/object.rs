@@ -38,7 +38,6 @@ const OF_MAP: u8 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ObjectError {
-    /// It is another file.
     #[error("not a relocatable object for the kernel's machine (ELF, 64 bits, little-endian)")]
     NotAnObject,
     /// The machine reads numbers the other way round.
@@ -46,34 +45,22 @@ pub enum ObjectError {
     BigEndian,
     /// Something in it leads out of it.
     #[error("the object is damaged: a {what} lies outside of the file")]
-    Truncated {
-        /// What that is.
-        what: &'static str,
-    },
+    Truncated { what: &'static str },
     /// Its types are in a format of another version.
     #[error("the object's types (.BTF) are in a format that is not known")]
     UnknownTypes,
-    /// It has no code.
     #[error("the object has no section `{CODE}` with code")]
     NoCode,
     /// It is larger than any kernel takes.
     #[error("the object has {instructions} instructions: at most {INSTRUCTIONS_MAX}")]
-    TooLong {
-        /// What it has.
-        instructions: usize,
-    },
+    TooLong { instructions: usize },
     /// There is no such function.
     #[error("the object has no function `{name}`")]
-    NoFunction {
-        /// What was looked for.
-        name: String,
-    },
-    /// Two functions share instructions.
+    NoFunction { name: String },
     #[error("the functions `{first}` and `{second}` of the object overlap")]
     Overlap {
         /// The one that begins first.
         first: String,
-        /// The other.
         second: String,
     },
     /// A call leads to no function's beginning.
@@ -84,16 +71,12 @@ pub enum ObjectError {
     },
     /// The program uses a map that there is not.
     #[error("the program uses the map `{name}`, which has not been made")]
-    NoMap {
-        /// The map.
-        name: String,
-    },
+    NoMap { name: String },
     /// The program uses what is not loaded.
     #[error("instruction {at} uses `{name}`, which is no map: only code and maps are loaded")]
     NotLoaded {
         /// The instruction, counted in the section.
         at: usize,
-        /// The symbol, or empty.
         name: String,
     },
     /// A place to fill in is not an instruction, or not one of a known form.

@@ -37,23 +37,16 @@ pub enum LoadError {
         "the kernel does not let this process load programs: {source}. It needs CAP_BPF and \
          CAP_NET_ADMIN, or to be root"
     )]
-    Forbidden {
-        /// What the kernel says.
-        source: io::Error,
-    },
-    /// The verifier refuses it.
+    Forbidden { source: io::Error },
     #[error(
         "the kernel's verifier refuses the program `{name}` of {instructions} instructions: \
          {source}\n{log}"
     )]
     Refused {
-        /// The main function.
         name: String,
-        /// Its length.
         instructions: usize,
         /// The last lines of what the verifier says.
         log: String,
-        /// What the kernel says.
         source: io::Error,
     },
 }
@@ -71,7 +64,6 @@ enum Kind {
 /// What it cost to verify a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// Instructions in the program.
     pub instructions: usize,
     /// Instructions that the verifier went through, if it says: the kernel stops at
     /// 1,000,000.

@@ -38,9 +38,7 @@ pub enum Hook {
 /// goes: one byte of it is the number of classes behind the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassByte {
-    /// Where the byte stands.
     pub offset: u16,
-    /// The class for zero.
     pub first: ClassId,
 }
 

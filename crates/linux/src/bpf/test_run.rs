@@ -13,7 +13,6 @@ use super::program::Program;
 
 /// `struct __sk_buff`
 const CONTEXT_BYTES: usize = 192;
-/// Where its fields stand.
 mod field {
     pub const MARK: usize = 8;
     pub const PRIORITY: usize = 32;

@@ -44,9 +44,7 @@ const MOST_GAIN: i128 = RATE_PARTS / 2;
 /// Both clocks at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The card's.
     pub card: CardTime,
-    /// The monotonic one.
     pub at: Instant,
     /// By how much that may be off.
     pub within: Duration,
@@ -55,7 +53,6 @@ pub struct Reading {
 /// What a reading said of the relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Followed {
-    /// It goes on.
     On,
     /// The reading took much longer than others and was passed over.
     PassedOver,

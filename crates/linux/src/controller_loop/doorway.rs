@@ -30,9 +30,7 @@ const WAKER: u64 = u64::MAX - 1;
 /// Something that happened at the doorway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Knock {
-    /// Someone may want in.
     Listener,
-    /// The waker was used.
     Waker,
     /// A connection has something to read, or room to write.
     Connection(ConnectionId),
@@ -58,7 +56,6 @@ struct Line {
 }
 
 impl Doorway {
-    /// Opens the doorway.
     pub(super) fn open(listener: Option<TcpListener>, waker: &Waker) -> io::Result<Self> {
         let poller = Poller::new()?;
         if let Some(listener) = &listener {

@@ -21,7 +21,6 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// What comes back from the store.
 #[derive(Debug)]
 pub(super) enum Kept {
-    /// For the controller.
     Event(StoreEvent),
     /// For people: why the store failed.
     Failed(String),
@@ -61,7 +60,6 @@ impl StoreKeeper {
         }
     }
 
-    /// Proposes a change.
     pub(super) fn write(&self, write: StoreWrite) {
         if let Some(writes) = &self.writes {
             // The thread ends only after this sender.

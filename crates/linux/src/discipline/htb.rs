@@ -73,11 +73,9 @@ const LONGEST_UNCUT: u32 = 2048;
 pub enum Pieces {
     /// It is cut into frames, which wait and leave one by one.
     Cut,
-    /// It is one frame.
     Whole,
 }
 
-/// Paces an interface.
 pub(super) fn build(
     netlink: &mut Netlink,
     index: u32,
@@ -155,9 +153,7 @@ struct Class {
 /// How the size of a frame is counted.
 #[derive(Clone, Copy)]
 enum Framing {
-    /// As on the wire.
     Wire,
-    /// As in memory.
     Memory,
 }
 

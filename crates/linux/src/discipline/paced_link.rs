@@ -52,19 +52,14 @@ pub enum PacingError {
          (`tc qdisc del dev {interface} root`), or choose the discipline `none`"
     )]
     Occupied {
-        /// The interface.
         interface: String,
-        /// The discipline's name.
         kind: String,
-        /// Its number.
         major: u32,
     },
     /// Anything else that the kernel says.
     #[error("`{interface}` cannot be paced: {reason}")]
     Kernel {
-        /// The interface.
         interface: String,
-        /// What it says.
         reason: io::Error,
     },
 }
@@ -72,12 +67,13 @@ pub enum PacingError {
 /// The outermost discipline of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
-    /// The kernel's own choice.
     Default,
     /// What a process of ours left behind.
     Ours,
-    /// Somebody's choice.
-    Foreign { kind: String, major: u32 },
+    Foreign {
+        kind: String,
+        major: u32,
+    },
 }
 
 impl PacedLink {

@@ -29,7 +29,6 @@ const FRAMES: u16 = 8;
 pub struct QueueState {
     /// What it carried and lost since the interface is paced.
     pub tally: QueueTally,
-    /// Frames that wait in it.
     pub waiting_frames: u32,
     /// Bytes of those, without check sequence.
     pub waiting_bytes: u32,

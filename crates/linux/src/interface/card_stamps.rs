@@ -40,7 +40,6 @@ impl CardStamps {
         [self.flags, self.sent, self.received]
     }
 
-    /// Reads the answer.
     pub(super) const fn of([flags, sent, received]: [u32; WORDS]) -> Self {
         Self {
             flags,

@@ -72,7 +72,6 @@ pub const fn driver_request() -> [u32; DRIVER_WORDS] {
     request
 }
 
-/// Returns the name of the driver.
 pub fn driver_name(driver: &[u32; DRIVER_WORDS]) -> String {
     let bytes = driver[NAME_WORDS].iter().flat_map(|it| it.to_ne_bytes());
     let name: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();

@@ -26,13 +26,9 @@ const ALL_RECEIVED: u32 = 1 << 1;
 /// Which way frames go that are stamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
-    /// Neither.
     Neither,
-    /// Those that are sent.
     Sent,
-    /// Those that are received.
     Received,
-    /// Both.
     Both,
 }
 
@@ -70,14 +66,12 @@ pub struct Stamping {
 }
 
 impl Stamping {
-    /// Returns the request.
     pub(super) const fn request() -> [u32; WORDS] {
         let mut words = [0; WORDS];
         words[0] = GET_TS_INFO;
         words
     }
 
-    /// Reads the answer.
     pub(super) fn of(words: &[u32; WORDS]) -> Self {
         let [_, abilities, clock, sent, _, _, _, received, ..] = *words;
         let has = |bit| abilities & bit != 0;

@@ -16,9 +16,7 @@ use crate::offloads::{Left, Sum};
 pub struct HandedFrame<'a> {
     /// The place of its port in the switch's list of ports.
     pub port: usize,
-    /// What came.
     pub bytes: &'a [u8],
-    /// When it came.
     pub arrived: Instant,
     /// What the first meters on its way have decided.
     pub verdicts: &'a [u8],
@@ -29,7 +27,6 @@ pub struct HandedFrame<'a> {
 /// What comes by the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handed<'a> {
-    /// A frame.
     Frame(HandedFrame<'a>),
     /// No frame: the program changed the mode, or could not tell somebody.
     Bell,
@@ -42,11 +39,9 @@ pub enum Handed<'a> {
 pub struct Noticed {
     /// The place of the port in the switch's list of ports.
     pub port: usize,
-    /// When the frame came.
     pub at: Instant,
     /// The place of the monitor.
     pub monitor: usize,
-    /// What the message demands.
     pub demand: Demand,
 }
 

@@ -29,7 +29,6 @@ use std::os::fd::AsFd;
 
 /// The compiled program; `cargo xtask bpf` makes it of the source beside it.
 const OBJECT: &[u8] = include_bytes!("../../bpf/switch.o");
-/// Its main function.
 const MAIN: &str = "taktos_switch";
 /// What a walk notes, `PLAN_BYTES` in `bpf/plan.h`.
 const SCRATCH_BYTES: u32 = 6144;
@@ -42,7 +41,6 @@ const INTERFACES_PER_PORT: usize = 8;
 /// How ports are hung up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
-    /// Where the program goes.
     pub preference: Preference,
     /// What paces a port that has a rate.
     pub discipline: Discipline,
@@ -69,10 +67,8 @@ pub enum PlugError {
     /// The program cannot be put there.
     #[error(transparent)]
     Attach(#[from] AttachError),
-    /// It cannot be paced.
     #[error(transparent)]
     Pacing(#[from] PacingError),
-    /// There were too many.
     #[error("cannot make its number known to the program: {0}")]
     Interfaces(io::Error),
     /// The core cannot send there.
@@ -170,7 +166,6 @@ impl Hook {
         })
     }
 
-    /// Returns the program.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program

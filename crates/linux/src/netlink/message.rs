@@ -12,18 +12,15 @@ const FLAGS: u16 = 0xc000;
 /// One message of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// What it is about.
     pub kind: u16,
     /// The number of the request that it answers.
     pub sequence: u32,
-    /// Everything behind the header.
     pub body: &'a [u8],
 }
 
 /// One attribute of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute<'a> {
-    /// What it says.
     pub kind: u16,
     /// How it says it; attributes again, for some kinds.
     pub value: &'a [u8],

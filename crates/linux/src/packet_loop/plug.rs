@@ -35,7 +35,6 @@ pub struct Plug {
 /// When the kernel gets what a frame sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Handing {
-    /// At once.
     AtOnce,
     /// Together with what the next frame sends, which waits already.
     Together,
@@ -56,9 +55,7 @@ pub(super) struct Leaving<'a> {
 /// What went through a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlugCounters {
-    /// Frames that came in.
     pub received: u64,
-    /// Frames that went out.
     pub sent: u64,
     /// Frames that the interface did not take: its link was down.
     pub refused: u64,
@@ -189,7 +186,6 @@ impl Plug {
         }
     }
 
-    /// Loses the held frame.
     pub(super) fn forget(&mut self) {
         self.held.clear();
         self.stay = None;

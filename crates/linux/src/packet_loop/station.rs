@@ -68,9 +68,7 @@ pub struct Station {
 /// A connection that a switch closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// Who wanted it.
     pub origin: Origin,
-    /// Why it is closed.
     pub reason: CloseReason,
 }
 
@@ -98,14 +96,11 @@ pub(super) struct Forwarded {
     pub(super) missed: Instant,
 }
 
-/// How a connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// In use.
     Open,
     /// The core wanted it closed then, once what it said has been sent.
     Closing(Instant),
-    /// Of no more use.
     Broken,
 }
 

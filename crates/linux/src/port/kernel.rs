@@ -30,7 +30,6 @@ pub struct KernelPort {
     socket: OwnedFd,
     /// The queue whose class the socket has.
     queue: u8,
-    /// What forwards its frames.
     hung: Option<Hung>,
 }
 

@@ -76,7 +76,6 @@ pub struct XdpPort {
 /// By whom frames are redirected to the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// By the driver only.
     Native,
     /// By the driver if it can, else by the network stack.
     Any,

@@ -27,11 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum Action {
     /// Lets it go on to the network stack.
     Pass = 0,
-    /// Drops it.
     Drop = 1,
     /// Writes its beginning into the ring, and drops it.
     Record = 2,
-    /// Sends it back.
     Bounce = 3,
     /// Keeps the processor for 300 us, and drops it.
     Linger = 4,
@@ -44,11 +42,8 @@ pub enum Action {
 /// The probe, loaded, and its maps.
 #[derive(Debug)]
 pub struct Probe {
-    /// The program.
     pub program: Program,
-    /// Frames by action.
     pub tallies: MappedArray,
-    /// The beginnings of frames.
     pub records: RecordRing,
 }
 
@@ -91,7 +86,6 @@ impl Probe {
     }
 }
 
-/// Returns the probe's object.
 pub fn object() -> Object {
     Object::parse(PROBE).unwrap()
 }
@@ -107,7 +101,6 @@ pub fn frame(action: Action, sign: u8) -> [u8; 60] {
 /// Two interfaces in a namespace, joined by a cable and switched on.
 #[derive(Debug)]
 pub struct Cable {
-    /// Where they are.
     pub namespace: Namespace,
     /// The number of the one that frames are sent from.
     pub far: u32,

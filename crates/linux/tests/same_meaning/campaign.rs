@@ -11,7 +11,6 @@ use crate::random::Random;
 use crate::shrinking::shrink;
 use crate::subject::Engine;
 
-/// Frames of one case.
 const FRAMES: usize = 96;
 /// After so many pairs it is said how far the campaign is.
 const PAIRS_BETWEEN_WORDS: usize = 100_000;

@@ -27,12 +27,9 @@ pub struct Setup {
     pub standalone: u8,
 }
 
-/// One thing that happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A controller connects.
     Connect(u32),
-    /// A connection is gone.
     Disconnect(u32),
     /// Bytes arrive from a controller.
     Message(u32, Vec<u8>),
@@ -40,7 +37,6 @@ pub enum Step {
     Frame(u8, Vec<u8>),
     /// A link goes down (0) or up (1).
     Link(u8, u8),
-    /// So many nanoseconds pass.
     Wait(u64),
 }
 

@@ -84,7 +84,6 @@ impl Changes {
         self.flow_mod(random, flow_mod, &Matching::default())
     }
 
-    /// Changes or removes entries.
     pub fn change(&mut self, random: &mut Random) -> Vec<u8> {
         let default = (0, 0, Matching::default());
         let (table, priority, mut matching) = match self.entries.len() {
@@ -311,7 +310,6 @@ impl Changes {
         }))
     }
 
-    /// Sends a frame.
     pub fn packet_out(&mut self, random: &mut Random, frame: &[u8]) -> Vec<u8> {
         let in_port = random.pick(&[PortNumber::CONTROLLER, PortNumber(1), PortNumber(2)]);
         let mut actions = self.repertoire.list(random, &Matching::default(), 3);

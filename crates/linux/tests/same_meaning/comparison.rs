@@ -7,12 +7,10 @@ use wire::openflow::Message;
 use crate::case::{Case, Step, to_hex};
 use crate::subject::{CoreAlone, Engine, Happened, Leaving, Subject};
 
-/// Where two switches part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The number of the step, from zero.
     pub step: usize,
-    /// What differs.
     pub text: String,
 }
 

@@ -24,7 +24,6 @@ const GROUP: GroupId = GroupId(1);
 const TYPE: [u8; 2] = [0x88, 0xb5];
 const CROWD: u8 = 1;
 const WITNESS: u8 = 2;
-/// Where the frames leave.
 const OUT: u32 = 2;
 
 #[test]

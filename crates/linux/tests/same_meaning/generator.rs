@@ -17,7 +17,6 @@ use crate::old_changes;
 use crate::random::Random;
 use crate::template::Template;
 
-/// Who changes the tables.
 const CONTROLLER: u32 = 1;
 /// A controller that speaks version 1.0, which is told about misses.
 const OLD_CONTROLLER: u32 = 2;
@@ -124,7 +123,6 @@ impl Draft {
         self.old += 1;
     }
 
-    /// Fills the tables.
     fn fill(&mut self) {
         for _ in 0..self.random.pick(&[0, 2, 4, 6]) {
             let message = self.changes.meter(&mut self.random);

@@ -25,7 +25,6 @@ pub struct Happened {
     pub counters: SwitchCounters,
 }
 
-/// A frame that left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaving {
     pub port: u32,

@@ -32,7 +32,6 @@ pub enum Network {
     Ipv6(Ipv6),
     /// Type, and label, class and bottom.
     Mpls(u16, u32),
-    /// A service instance.
     Backbone(u32),
 }
 
@@ -50,9 +49,7 @@ pub struct Ipv4 {
     pub tos: u8,
     pub src: Ipv4Addr,
     pub dst: Ipv4Addr,
-    /// Words of options.
     pub options: u8,
-    /// Flags and offset.
     pub fragment: u16,
     pub transport: Transport,
 }
@@ -71,9 +68,7 @@ pub struct Ipv6 {
 #[derive(Clone, Copy, Debug)]
 pub struct Transport {
     pub protocol: u8,
-    /// Source port, or type.
     pub src: u16,
-    /// Destination port, or code.
     pub dst: u16,
 }
 

@@ -75,7 +75,6 @@ const LOST_TOUCH: u64 = 1 << 17;
 /// A stamp that is so much earlier than the one before is a clock that was set.
 const SET_BACK: u64 = 100_000_000;
 
-/// Which of two captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// The one that was named first.
@@ -85,7 +84,6 @@ pub enum Side {
 }
 
 impl Side {
-    /// Returns the other one.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -116,7 +114,6 @@ pub struct Assumptions {
 /// How the clocks of two captures are related.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clocks {
-    /// Not at all.
     #[default]
     Unrelated,
     /// They are the same one.
@@ -188,7 +185,6 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Begins one.
     #[must_use]
     pub fn new(question: Question, assumptions: Assumptions) -> Self {
         Self {

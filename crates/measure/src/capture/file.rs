@@ -21,7 +21,6 @@ pub struct CaptureFile {
 /// What became of a capture file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureRecord {
-    /// Its name.
     pub name: String,
     /// How many frames are in it.
     pub frames: u64,
@@ -66,7 +65,6 @@ impl CaptureFile {
         file
     }
 
-    /// Appends a frame.
     pub fn enter(&mut self, seen: &Seen<'_>) {
         self.block.clear();
         pcapng::put_frame(&mut self.block, seen);

@@ -39,7 +39,6 @@ pub(super) const FRAME_FLAGS: u16 = 2;
 /// What a file says of the run that it is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading {
-    /// Which run that was.
     pub comment: String,
     /// The program that wrote it.
     pub program: String,
@@ -48,7 +47,6 @@ pub struct Heading {
 /// A place where frames were seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name.
     pub name: String,
     /// What else there is to say of it.
     pub about: String,
@@ -107,7 +105,6 @@ pub(super) fn put_interface(out: &mut Vec<u8>, interface: &Interface) {
     });
 }
 
-/// Appends a frame.
 pub(super) fn put_frame(out: &mut Vec<u8>, seen: &Seen<'_>) {
     let kept = &seen.bytes[..seen.bytes.len().min(SNAP_LENGTH as usize)];
     let length = seen.length.max(seen.bytes.len());

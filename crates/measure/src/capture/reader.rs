@@ -63,10 +63,8 @@ pub struct CapturedInterface {
     pub dropped: u64,
 }
 
-/// What a file held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// Frames that were told.
     pub frames: u64,
     /// Bytes of the file that were read.
     pub bytes: u64,
@@ -76,9 +74,7 @@ pub struct Contents {
     pub unstamped: u64,
     /// Frames of links that are not understood, which were not told.
     pub foreign: u64,
-    /// The interfaces.
     pub interfaces: Vec<CapturedInterface>,
-    /// How the file ended.
     pub end: End,
 }
 
@@ -91,10 +87,8 @@ impl Contents {
     }
 }
 
-/// How a capture ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// After a whole record.
     Whole,
     /// Within a record: the file was cut off. What stood before was told.
     CutOff {
@@ -105,7 +99,6 @@ pub enum End {
     Damaged {
         /// Where, in bytes from the beginning of the file.
         at: u64,
-        /// What is wrong.
         damage: Damage,
     },
 }
@@ -117,39 +110,24 @@ pub enum Damage {
     /// The file begins like none that is known.
     #[error("the file begins with {0:02x?}, which is neither pcap nor pcapng")]
     Format([u8; 4]),
-    /// The file is compressed.
     #[error("the file is compressed: unpack it first")]
     Compressed,
     /// A version that is not understood.
     #[error("version {major}.{minor} of the format, and this reads {expected}")]
     Version {
-        /// Its first number.
         major: u16,
-        /// Its second number.
         minor: u16,
-        /// What is understood.
         expected: &'static str,
     },
     /// A record is longer than any frame.
     #[error("a record of {length} bytes, and the longest has {LONGEST_RECORD}")]
-    TooLong {
-        /// What it claims.
-        length: u64,
-    },
+    TooLong { length: u64 },
     /// A length that cannot be.
     #[error("a block of {length} bytes, which is too few or not a multiple of four")]
-    BlockLength {
-        /// What it claims.
-        length: u32,
-    },
+    BlockLength { length: u32 },
     /// The length at the end of a block is another than that at its beginning.
     #[error("a block that begins with length {first} and ends with length {last}")]
-    Lengths {
-        /// The first one.
-        first: u32,
-        /// The last one.
-        last: u32,
-    },
+    Lengths { first: u32, last: u32 },
     /// The order of bytes cannot be told.
     #[error("a section whose order of bytes is marked by {0:02x?}")]
     ByteOrder([u8; 4]),
@@ -163,12 +141,7 @@ pub enum Damage {
     },
     /// A frame of an interface that was not described.
     #[error("a frame of interface {interface}, and {known} are described")]
-    Interface {
-        /// What it says.
-        interface: u32,
-        /// How many there are.
-        known: usize,
-    },
+    Interface { interface: u32, known: usize },
     /// More interfaces than are held.
     #[error("more than {MOST_INTERFACES} interfaces")]
     Interfaces,
@@ -177,7 +150,6 @@ pub enum Damage {
 /// What the reader came to.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// A frame.
     Frame(Recorded<'a>),
     /// The end of what it has: it needs more bytes, or there are none.
     NeedsBytes,
@@ -249,7 +221,6 @@ enum Format {
     Pcapng(pcapng::Pcapng),
 }
 
-/// Reads one file.
 #[derive(Debug)]
 pub struct CaptureReader {
     buffer: Vec<u8>,

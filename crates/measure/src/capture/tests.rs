@@ -291,7 +291,6 @@ impl Write for Paper {
     }
 }
 
-/// Counts what is written.
 #[derive(Clone, Default)]
 struct Counter(Arc<Mutex<u64>>);
 

@@ -23,23 +23,19 @@ const STUDENT: [f64; 30] = [
 /// The same of the normal distribution.
 const NORMAL: f64 = 1.960;
 
-/// How two values differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effect {
     /// How many times larger the second one is.
     pub ratio: f64,
     /// Between which bounds that lies with 95 % confidence, if it can be said.
     pub bounds: Option<(f64, f64)>,
-    /// What they are from.
     pub basis: Basis,
     /// How often a value of the second is the smaller one, of lengths of time.
     pub superiority: Option<Superiority>,
 }
 
-/// What bounds are from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// Rounds that differ.
     Rounds,
     /// The values of one round each, taken for independent.
     Values,
@@ -145,7 +141,6 @@ impl Superiority {
 struct Logarithms {
     count: f64,
     mean: f64,
-    /// Of the mean.
     variance: Option<f64>,
 }
 

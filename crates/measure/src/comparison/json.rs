@@ -6,7 +6,6 @@ use super::effect::{Basis, Effect};
 use super::{Comparison, Row, Verdict};
 use crate::measurement::Value;
 
-/// Returns the comparison as a JSON document.
 #[must_use]
 pub fn document(comparison: &Comparison) -> Json {
     let [first, second] = &comparison.devices;

@@ -5,7 +5,6 @@ use super::text::verdict_text;
 use super::{Comparison, Row, effect_text, picture, setting_text, value_text};
 use crate::report::html::{self, markup::Element};
 
-/// Returns the comparison as a page.
 #[must_use]
 pub fn page(comparison: &Comparison) -> String {
     let [first, second] = &comparison.devices;

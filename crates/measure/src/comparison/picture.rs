@@ -15,7 +15,6 @@ const LEFT: f64 = 12.0;
 const RIGHT: f64 = 12.0;
 /// The axis goes this far to each side at least, in powers of ten.
 const LEAST_DECADES: f64 = 0.5;
-/// And no farther.
 const MOST_DECADES: f64 = 4.0;
 
 /// Returns the drawing, or nothing if nothing has an effect.

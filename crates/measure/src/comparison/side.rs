@@ -27,7 +27,6 @@ pub struct Side {
 }
 
 impl Side {
-    /// Gathers the conditions.
     pub(super) fn of(measurements: &[Measurement]) -> Self {
         let mut side = Self {
             measurements: measurements.len(),

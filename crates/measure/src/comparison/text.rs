@@ -6,7 +6,6 @@ use super::headline::headline;
 use super::{Comparison, Verdict, effect_text, setting_text, value_text};
 use crate::comparison::effect::Basis;
 
-/// Returns the comparison as text.
 #[must_use]
 pub fn text(comparison: &Comparison) -> String {
     let mut lines =

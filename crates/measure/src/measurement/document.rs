@@ -28,32 +28,16 @@ pub const MOST_FIGURES: usize = 100_000;
 /// Why a text is no measurement.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// It is too long.
     #[error("{length} bytes are more than a measurement has, at most {LONGEST_DOCUMENT}")]
-    TooLong {
-        /// Its length in bytes.
-        length: usize,
-    },
+    TooLong { length: usize },
     /// It is no JSON, or has other keys or values.
     #[error("this is no measurement of Taktos: {0}")]
     Form(#[from] serde_json::Error),
     /// It is of another kind or a later format.
     #[error("this is `{kind}`, format {format}, where `{KIND}`, format {FORMAT} was expected")]
-    Kind {
-        /// What it is.
-        kind: String,
-        /// In which format.
-        format: u32,
-    },
-    /// A figure contradicts itself.
+    Kind { kind: String, format: u32 },
     #[error("the figure `{quantity}` contradicts itself: {reason}")]
-    Figure {
-        /// Which one.
-        quantity: String,
-        /// How.
-        reason: String,
-    },
-    /// There are too many figures.
+    Figure { quantity: String, reason: String },
     #[error("{0} figures are more than {MOST_FIGURES}")]
     TooManyFigures(usize),
 }

@@ -35,7 +35,6 @@ struct Group<'a> {
     rows: Vec<(Values, Vec<&'a Figure>)>,
 }
 
-/// Returns all figures as tables.
 pub(super) fn tables(figures: &[Figure]) -> String {
     let mut text = String::new();
     for group in groups(figures) {

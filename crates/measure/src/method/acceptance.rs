@@ -76,7 +76,6 @@ const UNAVAILABLE_AFTER: usize = 10;
 const OFFERED: f64 = 0.99;
 const SOURCE: &str = "ITU-T Y.1564";
 
-/// What a trial carries.
 struct Point {
     services: Vec<Service>,
     percent: u64,

@@ -20,7 +20,6 @@ const NS_PER_SECOND: u128 = 1_000_000_000;
 pub struct Pace {
     /// So many nanoseconds have …
     ns: u128,
-    /// … so many points.
     points: u128,
 }
 
@@ -144,7 +143,6 @@ impl Cadence {
         Self { points, ..self }
     }
 
-    /// Begins later.
     #[must_use]
     pub fn starting(self, start: Duration) -> Self {
         Self { start, ..self }

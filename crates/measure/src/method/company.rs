@@ -41,7 +41,6 @@ pub enum Guest {
     Mms,
 }
 
-/// A tester with company.
 pub struct Company<'a> {
     tester: &'a mut dyn Tester,
     recording: Option<Trace>,

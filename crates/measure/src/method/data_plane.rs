@@ -78,7 +78,6 @@ const MOST_DETAILS: usize = 200;
 const MOST_REMARKS: usize = 8;
 const SOURCE: &str = "S4-2, LOKO Eq. (4)";
 
-/// What is measured.
 struct Plan {
     tables: Vec<TableSetting>,
     sizes: Vec<u16>,

@@ -33,9 +33,7 @@ pub enum Technique {
 /// When the fragments of a packet were seen at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The first one.
     pub first: Instant,
-    /// The last one.
     pub last: Instant,
 }
 
@@ -130,7 +128,6 @@ enum Side {
     Reply,
 }
 
-/// Watches exchanges.
 #[derive(Debug)]
 pub struct Exchanges {
     path: Path,

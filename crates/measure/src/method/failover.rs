@@ -55,7 +55,6 @@ const BEFORE: Duration = Duration::from_ms(500);
 const QUIET: Duration = Duration::from_ms(1_250);
 const DRAIN: Duration = Duration::from_ms(200);
 
-/// How a way fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
     Cut,

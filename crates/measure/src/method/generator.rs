@@ -40,7 +40,6 @@ const DRAIN: Duration = Duration::from_ms(100);
 const FIRST_APPLICATION: u16 = 0x4000;
 const SOURCE: &str = "S0-5, coordinated omission";
 
-/// Counts what arrives.
 #[derive(Debug, Default)]
 struct Count {
     received: u64,

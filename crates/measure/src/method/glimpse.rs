@@ -17,7 +17,6 @@ use crate::traffic::Addresses;
 /// A frame with an IPv4 packet or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glimpse {
-    /// Who sent it.
     pub source: Ipv4Addr,
     /// Who is to receive it.
     pub destination: Ipv4Addr,
@@ -25,29 +24,22 @@ pub struct Glimpse {
     pub protocol: u8,
     /// Which part of its packet it is.
     pub part: Part,
-    /// What is in it.
     pub content: Content,
 }
 
-/// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// A datagram.
     Datagram {
-        /// The sender's port.
         source_port: u16,
-        /// The receiver's port.
         destination_port: u16,
         /// The message header of S2-2, or whatever stands in its place.
         shim: Option<MessageShim>,
     },
     /// An echo or its reply.
     Echo(Echo),
-    /// A segment of TCP.
     Segment(tcp::Header),
     /// What follows the beginning of a packet that was split.
     Continuation,
-    /// Something else.
     Other,
 }
 

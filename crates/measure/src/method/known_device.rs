@@ -30,9 +30,7 @@ pub(crate) struct Lane {
     pub(crate) delay: Duration,
     /// The rate of the server and how many frames may wait or be in service.
     pub(crate) server: Option<(BitRate, usize)>,
-    /// Loses every n-th frame.
     pub(crate) lose_every: Option<u64>,
-    /// Doubles every n-th frame.
     pub(crate) double_every: Option<u64>,
     /// Holds every n-th frame back, so long.
     pub(crate) hold_every: Option<(u64, Duration)>,

@@ -99,7 +99,6 @@ const ROUNDS: u64 = 200;
 const QUICK_ROUNDS: u64 = 20;
 const TURNAROUND: Duration = Duration::from_us(20);
 
-/// Who answers requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answers {
     Tester,
@@ -118,7 +117,6 @@ impl std::str::FromStr for Answers {
     }
 }
 
-/// One point.
 #[derive(Clone, Copy, Debug)]
 enum Point {
     Spacing(Duration),

@@ -26,7 +26,6 @@ const PATIENCE: Duration = Duration::from_ms(1);
 /// How much load there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// None.
     None,
     /// So much in total, on the wire.
     Rate(BitRate),
@@ -107,10 +106,8 @@ impl Load {
     }
 }
 
-/// What one host sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Background {
-    /// Where it goes in.
     pub from: PortIndex,
     /// What is written on it, but for the port of UDP at the receiver.
     pub addresses: Addresses,

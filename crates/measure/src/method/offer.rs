@@ -14,7 +14,6 @@ const FULL: Duration = Duration::from_secs(120);
 const QUICK: Duration = Duration::from_secs(2);
 /// How long the last frames have.
 const DRAIN: Duration = Duration::from_ms(200);
-/// What one frame holds.
 const WINDOW: u32 = 1_400;
 /// A message of more bytes would take longer than any interval.
 const LARGEST_WINDOW: u32 = 1_000_000;
@@ -22,7 +21,6 @@ const LARGEST_WINDOW: u32 = 1_000_000;
 /// A message: its bytes, and what others send meanwhile.
 pub(super) type Message = (u32, Load);
 
-/// What is sent.
 pub(super) struct Offer {
     interval: Duration,
     length: Duration,

@@ -23,7 +23,6 @@ pub enum Version {
 /// An entry of a flow table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which frames.
     pub matching: Match,
     /// Which of several wins: the highest.
     pub priority: u16,
@@ -42,7 +41,6 @@ impl Version {
         }
     }
 
-    /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -21,15 +21,12 @@ use crate::trial::{PortIndex, Sighting, Watcher, Way};
 
 /// The most frames of which stamps are kept.
 pub const MOST_STAMPED: u64 = 1 << 23;
-/// The most frames that are counted.
 pub const MOST_COUNTED: u64 = crate::trial::MOST_FRAMES;
 
 /// What is kept of each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Its stamps.
     Stamps,
-    /// Whether it was seen.
     Counts,
 }
 
@@ -72,11 +69,9 @@ pub struct Passage {
     pub sent: u64,
     /// How many of them arrived, second copies not counted.
     pub received: u64,
-    /// How many did not.
     pub lost: u64,
     /// The most that were lost in a row.
     pub longest_run: u64,
-    /// Further copies.
     pub duplicates: u64,
     /// How many arrived after one with a greater number.
     pub reordered: u64,

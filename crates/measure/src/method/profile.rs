@@ -86,7 +86,6 @@ const MASKS: u8 = 24;
 const ACTIONS: u8 = 9;
 const STEPS: u64 = 6;
 
-/// What the user chose.
 struct Choice {
     table: TableSetting,
     sizes: Vec<u16>,
@@ -168,7 +167,6 @@ impl Choice {
     }
 }
 
-/// What was found so far.
 struct Found {
     exact: bool,
     /// How long changing an entry takes.

@@ -37,10 +37,8 @@ const WINDOW: u16 = 8_192;
 /// Answers that wait for their turn; more are not given.
 const MOST_ANSWERS: usize = 4_096;
 
-/// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// An echo request.
     Echo,
     /// A datagram that is to be sent back.
     Datagram,
@@ -333,7 +331,6 @@ fn answer_to(glimpse: &Glimpse) -> Option<Message> {
     }
 }
 
-/// What a packet says.
 #[derive(Clone, Copy, Debug)]
 enum Message {
     Echo {

@@ -20,7 +20,6 @@ const FULL: Duration = Duration::from_secs(60);
 const QUICK: Duration = Duration::from_secs(5);
 const PART: Duration = Duration::from_secs(1);
 
-/// Nobody watches frames.
 struct Nobody;
 
 impl Watcher for Nobody {

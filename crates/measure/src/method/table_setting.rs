@@ -67,11 +67,9 @@ dimension!(
     Port = "port",
     /// The destination port of UDP.
     TpDst = "tp-dst",
-    /// The Ethernet destination.
     DlDst = "dl-dst",
     /// A prefix of the IPv4 destination.
     MaskedNwDst = "masked-nw-dst",
-    /// Addresses, ports and protocol.
     FiveTuple = "five-tuple",
     /// All that the paper calls so.
     All = "all",
@@ -80,7 +78,6 @@ dimension!(
 dimension!(
     /// What the entries do before they send the frame.
     Rewrite,
-    /// Nothing.
     Output = "output",
     /// They set the identifier of the virtual LAN.
     SetVlanId = "set-vlan-id",
@@ -101,9 +98,7 @@ dimension!(
 dimension!(
     /// Where in the order of their coming the entry stands that takes the frames.
     Used,
-    /// It came first.
     First = "first",
-    /// It came last.
     Last = "last",
 );
 
@@ -123,11 +118,9 @@ pub struct TableSetting {
     pub count: u16,
     /// On which fields they match.
     pub fields: MatchType,
-    /// What they do.
     pub rewrite: Rewrite,
     /// Which of them takes the frames.
     pub used: Used,
-    /// Their priorities.
     pub priorities: Priorities,
 }
 

@@ -101,7 +101,6 @@ const FAULT_OF_STALLS: u128 = 4;
 /// A rate is told if what arrived took longer than this.
 const SHORTEST_SPAN: Duration = Duration::from_ms(100);
 
-/// What is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Test {
     Search,
@@ -234,7 +233,6 @@ pub(super) fn check_size(size: usize) -> Result<(), MethodError> {
     }
 }
 
-/// What a search found.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
     /// The highest rate without loss, or nothing if there is none.

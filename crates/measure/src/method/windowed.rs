@@ -34,7 +34,6 @@ const MOST_UNDER_WAY: u64 = 4_096;
 /// Acknowledgements that wait to be sent.
 const MOST_ACKNOWLEDGEMENTS: usize = 8_192;
 
-/// Sends within a window.
 #[derive(Debug)]
 pub struct Windowed {
     datagram: Datagram,

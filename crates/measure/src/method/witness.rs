@@ -19,7 +19,6 @@ pub struct Witnessed {
     pub lateness: Distribution,
     /// How long the machine stood still, each time.
     pub stalls: Distribution,
-    /// Frames that were sent.
     pub sent: u64,
     /// Frames that went by unseen.
     pub unseen: u64,
@@ -72,7 +71,6 @@ pub struct Witness<'a> {
 }
 
 impl<'a> Witness<'a> {
-    /// Begins to witness.
     #[must_use]
     pub fn new(tester: &'a mut dyn Tester, log: Log) -> Self {
         Self { tester, log }

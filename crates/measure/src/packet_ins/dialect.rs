@@ -24,16 +24,13 @@ pub enum Dialect {
 /// What a controller says, as far as it answers a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said<'a> {
-    /// An entry was added.
     Rule(Rule),
     /// A frame is sent on.
     Frame {
         /// To the one port, if it is one.
         output: Output,
-        /// The frame.
         data: &'a [u8],
     },
-    /// An error message.
     Error,
     /// The controller has asked who the switch is, and has been told.
     Identified,
@@ -49,14 +46,10 @@ pub(super) struct Rule {
     pub(super) output: Output,
 }
 
-/// Where something is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Output {
-    /// To one ordinary port.
     Port(u32),
-    /// To many.
     Many,
-    /// Nowhere.
     Nowhere,
 }
 
@@ -71,7 +64,6 @@ impl Output {
 }
 
 impl Dialect {
-    /// Appends the first words.
     pub(super) fn emit_hello(self, out: &mut Vec<u8>) {
         let hello = match self {
             Self::OpenFlow10 => Hello {

@@ -11,7 +11,6 @@ use super::questions::Population;
 /// What was found since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Questions asked.
     pub asked: u64,
     /// Questions whose rule and whose frame came.
     pub answered: u64,
@@ -25,7 +24,6 @@ pub struct Tally {
     pub flooded: u64,
     /// Rules and frames that fit no question that is open.
     pub stray: u64,
-    /// Error messages.
     pub errors: u64,
 }
 
@@ -52,7 +50,6 @@ impl Tally {
 /// What was found at one switch, or at several.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// What was counted.
     pub tally: Tally,
     /// From the moment at which a question was due to that at which it was
     /// answered.

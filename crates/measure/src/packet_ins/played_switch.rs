@@ -22,7 +22,6 @@ pub struct SwitchPlan {
     pub population: Population,
 }
 
-/// One switch that is played.
 #[derive(Debug)]
 pub struct PlayedSwitch {
     plan: SwitchPlan,
@@ -190,7 +189,6 @@ impl PlayedSwitch {
         is_known
     }
 
-    /// Takes any message apart.
     fn take_message(&mut self, now: Instant, message: &[u8], out: &mut Vec<u8>) {
         let population = self.plan.population;
         let datapath = DatapathId(u64::from(population.switch) + 1);

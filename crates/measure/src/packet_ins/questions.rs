@@ -30,14 +30,12 @@ pub struct Population {
 }
 
 impl Population {
-    /// Returns the address of a host.
     #[must_use]
     pub const fn mac(self, host: u32) -> MacAddress {
         let ([a, b], [_, c, d, e]) = (self.switch.to_be_bytes(), host.to_be_bytes());
         MacAddress([0x02, a, b, c, d, e])
     }
 
-    /// Returns which host has this address, if one has.
     pub(super) fn host_with(self, mac: MacAddress) -> Option<u32> {
         let [.., c, d, e] = mac.0;
         let host = u32::from_be_bytes([0, c, d, e]);

@@ -41,14 +41,10 @@ pub(super) struct Settled {
     pub(super) missing: u64,
 }
 
-/// What an arrival was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Delivery {
     /// The first arrival of this frame at this receiver.
-    First {
-        /// When it was sent.
-        sent_at: Instant,
-    },
+    First { sent_at: Instant },
     /// A copy of what had arrived before.
     Again,
     /// A frame that is settled or was never sent.

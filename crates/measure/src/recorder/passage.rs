@@ -15,7 +15,6 @@ pub struct Passage {
     pub sequence: u64,
     /// Who was to get it.
     pub receiver: ReceiverIndex,
-    /// When it was sent.
     pub sent_at: Instant,
     /// How long it travelled; nothing if it was lost.
     pub latency: Option<Duration>,

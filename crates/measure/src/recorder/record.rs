@@ -20,7 +20,6 @@ pub const MOST_RUNS_KEPT: usize = 1024;
 /// Everything that was observed of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowRecord {
-    /// Frames sent.
     pub sent: u64,
     /// Frames that at least one receiver did not get.
     pub lost: u64,
@@ -47,24 +46,19 @@ pub struct FlowRecord {
     pub latency: Distribution,
     /// The longest times in which the sender of a flow of constant period sent nothing.
     pauses: Silences,
-    /// The same over time.
     pub series: TimeSeries,
     /// The first [`MOST_LATE_KEPT`] late frames.
     pub late_frames: Vec<LateFrame>,
     /// What became of single frames, as far as [`Settings::passages`] says.
     pub passages: Passages,
-    /// What each receiver saw.
     pub receivers: Vec<ReceiverRecord>,
 }
 
 /// A delivery that was later than the guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LateFrame {
-    /// Who received it.
     pub receiver: ReceiverIndex,
-    /// When it was sent.
     pub sent_at: Instant,
-    /// When it arrived.
     pub received_at: Instant,
 }
 
@@ -79,11 +73,8 @@ impl LateFrame {
 /// Frames lost one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossRun {
-    /// When the first one was sent.
     pub first_sent: Instant,
-    /// When the last one was sent.
     pub last_sent: Instant,
-    /// How many there were.
     pub count: u64,
 }
 
@@ -92,7 +83,6 @@ pub struct LossRun {
 pub struct ReceiverRecord {
     /// Frames that arrived, copies not counted.
     pub received: u64,
-    /// Frames that did not.
     pub lost: u64,
     /// Copies of frames that had arrived before.
     pub duplicates: u64,

@@ -11,9 +11,7 @@ const MOST_SILENCES: usize = 64;
 /// A time in which a receiver got nothing of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// The last arrival before.
     pub from: Instant,
-    /// The first arrival after.
     pub to: Instant,
 }
 

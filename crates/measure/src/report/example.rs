@@ -23,7 +23,6 @@ const CUT_AT: Instant = Instant::from_ns(12_000_000_000);
 const HEALED_AT: Instant = Instant::from_ns(21_000_000_000);
 const STALL: (Instant, Duration) = (Instant::from_ns(17_300_000_000), Duration::from_us(1_900));
 
-/// One made-up flow.
 struct Recipe {
     name: &'static str,
     kind: FlowKind,

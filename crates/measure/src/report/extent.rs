@@ -39,7 +39,6 @@ pub(super) struct Sum {
     highest_ns: Option<u64>,
 }
 
-/// The heads of sums.
 pub(super) const SUM_HEADS: [&str; 13] = [
     "flows of",
     "queue",

@@ -55,7 +55,6 @@ pub struct FlowFacts {
     pub name: String,
     /// What kind of traffic it is.
     pub kind: FlowKind,
-    /// The host that sends.
     pub source: String,
     /// The hosts that receive, in the order of the recorder's receivers.
     pub destinations: Vec<String>,
@@ -78,11 +77,9 @@ pub struct FlowFacts {
 pub struct CalculationRow {
     /// Where: a link, a switch, a port.
     pub at: String,
-    /// What takes time there.
     pub term: String,
     /// The formula with its values.
     pub formula: String,
-    /// How long at worst.
     pub delay_ns: u64,
 }
 
@@ -98,7 +95,6 @@ pub enum Outcome {
     Broken,
     /// The flow was not admitted.
     Refused,
-    /// Nothing was asked for.
     BestEffort,
     /// Something was promised and nothing was sent.
     Untried,
@@ -150,12 +146,9 @@ impl From<Verdict> for Outcome {
 /// Everything that is said of one flow.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowReport {
-    /// What was known before.
     #[serde(flatten)]
     pub facts: FlowFacts,
-    /// Whether it was admitted.
     pub admitted: bool,
-    /// Why not.
     pub reason: Option<String>,
     /// The latency that it asked for.
     pub deadline_ns: Option<u64>,
@@ -175,7 +168,6 @@ pub struct FlowReport {
     pub rate_bps: Option<u64>,
     /// What it may send at once.
     pub burst_bytes: Option<u64>,
-    /// Frames sent.
     pub sent: u64,
     /// Frames that every receiver got.
     pub received: u64,
@@ -219,16 +211,13 @@ pub struct FlowReport {
     /// The highest latency, without the deliveries that are set apart because a processor
     /// was taken away.
     pub highest_ns: Option<u64>,
-    /// What each receiver saw.
     pub receivers: Vec<ReceiverReport>,
-    /// The outcome.
     pub verdict: Outcome,
     /// Why the promise was broken, a sentence each.
     pub breaches: Vec<String>,
     /// The upper edge of each bucket of latencies in nanoseconds, and how many
     /// deliveries are in it.
     pub histogram: Vec<(u64, u64)>,
-    /// The latency over time.
     pub time_line: Option<TimeLine>,
     /// The same at each level of criticality, the lowest first, if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -256,35 +245,25 @@ pub struct Stalled {
 /// The figures of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Latency {
-    /// The smallest.
     pub min: u64,
-    /// The mean.
     pub mean: u64,
-    /// The median.
     pub p50: u64,
     /// What 99 % do not exceed.
     pub p99: u64,
     /// What 99.9 % do not exceed.
     pub p999: u64,
-    /// The greatest.
     pub max: u64,
     /// Holds the true 99th percentile with 95 % confidence; nothing if there
     /// are too few values to say.
     pub p99_confidence: Option<(u64, u64)>,
 }
 
-/// What one receiver saw.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReceiverReport {
-    /// The receiving host.
     pub host: String,
-    /// Frames that arrived.
     pub received: u64,
-    /// Frames that did not.
     pub lost: u64,
-    /// Copies.
     pub duplicates: u64,
-    /// Arrivals out of order.
     pub reordered: u64,
     /// The most frames missed one after another.
     pub longest_loss_run: u64,

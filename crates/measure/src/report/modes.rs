@@ -12,7 +12,6 @@ use crate::levels::{AtLevel, Treatment};
 pub struct ModesReport {
     /// The names of the levels, the lowest first.
     pub levels: Vec<String>,
-    /// Who changes the level.
     pub strategy: String,
     /// The longest that a change may take; nothing where none is promised.
     pub change_bound_ns: Option<u64>,
@@ -25,7 +24,6 @@ pub struct ModesReport {
     pub signals: Vec<SignalsReport>,
 }
 
-/// A change of mode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModeChangeReport {
     /// When it was noticed that something demands it, after the start of traffic.
@@ -38,16 +36,13 @@ pub struct ModeChangeReport {
     pub origin: String,
     /// From there until the last switch had changed.
     pub took_ns: u64,
-    /// How many switches changed.
     pub switches: usize,
     /// When each of them did, as far as they said so, in order of time.
     pub entered: Vec<EnteredReport>,
 }
 
-/// When a switch changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EnteredReport {
-    /// Its name.
     pub switch: String,
     /// How long after the change had been demanded.
     pub after_ns: u64,
@@ -58,7 +53,6 @@ pub struct EnteredReport {
 pub struct ViolationReport {
     /// When the switch noticed it, after the start of traffic.
     pub at_ns: u64,
-    /// The flow.
     pub flow: String,
     /// The switch that watches it.
     pub switch: String,
@@ -72,25 +66,19 @@ pub struct ViolationReport {
 /// too, and counted apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SignalsReport {
-    /// Its name.
     pub switch: String,
-    /// Signals sent.
     pub sent: u64,
-    /// Signals that counted.
     pub received: u64,
     /// Signals of the mode that it held already.
     pub duplicate: u64,
     /// Signals of a lesser mode.
     pub stale: u64,
-    /// Heart-beats sent.
     pub beats_sent: u64,
-    /// Heart-beats that counted.
     pub beats_received: u64,
     /// Signals that did not count.
     pub refused: RefusedSignals,
     /// Demands for more of flows that it watches.
     pub demanded: u64,
-    /// Modes entered.
     pub entered: u64,
     /// Frames given up that already stood in its queues.
     pub queued_dropped: u64,
@@ -101,7 +89,6 @@ pub struct SignalsReport {
 /// Signals that did not count, by what was wrong with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RefusedSignals {
-    /// Their tag.
     pub forged: u64,
     /// The port: it leads to no switch.
     pub misplaced: u64,
@@ -132,7 +119,6 @@ pub struct LevelReport {
     pub guarantee_ns: Option<u64>,
     /// Deliveries that were due: frames sent, for each receiver.
     pub sent: u64,
-    /// Those that happened.
     pub received: u64,
     /// Those that did not although the flow was served.
     pub lost: u64,

@@ -7,31 +7,24 @@ use serde::Serialize;
 /// The network as it was built.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Topology {
-    /// Switches and hosts.
     pub nodes: Vec<NodeReport>,
-    /// What joins them.
     pub links: Vec<LinkReport>,
 }
 
 /// A node of the network.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeReport {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub kind: NodeKind,
     /// Where to draw it, if the scenario knows; any scale, y downward.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<(f64, f64)>,
 }
 
-/// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
-    /// It forwards.
     Switch,
-    /// It sends and receives.
     Host,
 }
 
@@ -40,9 +33,7 @@ pub enum NodeKind {
 pub struct LinkReport {
     /// Its name, as events refer to it.
     pub name: String,
-    /// One end.
     pub a: String,
-    /// The other.
     pub b: String,
     /// How fast it is in each direction.
     pub rate_bps: u64,
@@ -51,11 +42,8 @@ pub struct LinkReport {
 /// What the controller found out by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Discovery {
-    /// Switches that connected.
     pub switches: usize,
-    /// Links found by LLDP.
     pub links: usize,
-    /// Hosts found.
     pub hosts: usize,
     /// How long it took to find all.
     pub took_ns: u64,
@@ -64,11 +52,8 @@ pub struct Discovery {
 /// Something that happened to the network.
 #[derive(Clone, Debug, Serialize)]
 pub struct EventReport {
-    /// When, since traffic began.
     pub at_ns: u64,
-    /// What.
     pub kind: EventKind,
-    /// To what.
     pub target: String,
     /// How long each flow was interrupted, by its name; flows that were not are
     /// left out.
@@ -77,21 +62,16 @@ pub struct EventReport {
     pub restoration: Option<Restoration>,
 }
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
-    /// A link was cut.
     Cut,
-    /// A link was repaired.
     Heal,
     /// A host moved to another port.
     HostMove,
-    /// A switch stopped.
     SwitchCrash,
     /// The process of a switch died; its interfaces stayed.
     SwitchKill,
-    /// A switch started again.
     SwitchRestart,
 }
 
@@ -126,7 +106,6 @@ pub struct Restoration {
 }
 
 impl Restoration {
-    /// Returns the whole time.
     #[must_use]
     pub fn total_ns(&self) -> u64 {
         self.detection_ns + self.controller_ns + self.programming_ns

@@ -39,7 +39,6 @@ pub struct StallFigures {
     pub p99: u64,
     /// What 99.9 % of the looks at the clock do not exceed.
     pub p999: u64,
-    /// The longest.
     pub max: u64,
 }
 
@@ -47,15 +46,12 @@ pub struct StallFigures {
 /// programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct InterruptionFigures {
-    /// How often.
     pub count: u64,
     /// How long all of it took together.
     pub total: u64,
-    /// The longest.
     pub max: u64,
 }
 
-/// One interruption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InterruptionReport {
     /// When it began at the earliest, since traffic began.

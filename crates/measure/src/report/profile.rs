@@ -5,7 +5,6 @@ use serde::Serialize;
 /// A profile and the switches that have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProfileReport {
-    /// Its name.
     pub name: String,
     /// How many switches have it.
     pub switches: usize,
@@ -71,13 +70,10 @@ pub enum ProfileOrigin {
 pub struct MeasuredHere {
     /// When, in nanoseconds since the beginning of 1970.
     pub at_unix_ns: u64,
-    /// How long it took.
     pub took_ns: u64,
     /// Whether an earlier run did it.
     pub kept: bool,
-    /// The kernel's release.
     pub kernel: String,
-    /// The processor's name.
     pub processor: String,
     /// How many of them could be used.
     pub processors: usize,
@@ -89,7 +85,6 @@ pub struct MeasuredHere {
     pub disturbed: u64,
     /// How often the machine stood still meanwhile.
     pub stalls: u64,
-    /// The longest of these.
     pub longest_stall_ns: u64,
 }
 

@@ -20,7 +20,6 @@ use crate::report::html::svg::drawing;
 
 const STYLE: &str = include_str!("picture/style.css");
 
-/// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Picture {
@@ -30,7 +29,6 @@ pub enum Picture {
     Boxes(BoxChart),
     /// Values that follow from another.
     Curves(CurveChart),
-    /// Nodes and links.
     Network(NetworkMap),
     /// A road, and where cars stop on it.
     Road(RoadMap),
@@ -72,7 +70,6 @@ impl Picture {
     }
 }
 
-/// Begins a figure.
 fn canvas((width, height): (f64, f64), title: &str, description: &str) -> Element {
     drawing(width, height, title, description)
         .with("xmlns", "http://www.w3.org/2000/svg")

@@ -35,7 +35,6 @@ use crate::seeded::Seeded;
 pub const FEWEST_PEAKS: u64 = 50;
 /// More are not drawn again, which makes confidence no better than they would.
 const MOST_DRAWN: u64 = 2_000;
-/// Samples that are drawn.
 const SAMPLES: usize = 400;
 /// Of them so many in a hundred are not above the bound.
 const CONFIDENCE_PERCENT: usize = 95;
@@ -50,7 +49,6 @@ pub struct Tail {
     threshold: Duration,
     /// The share of values above the threshold.
     share: f64,
-    /// How many that are.
     peaks: u64,
     fitted: Pareto,
 }

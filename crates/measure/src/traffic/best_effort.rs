@@ -33,10 +33,8 @@ use crate::token_bucket::{Conformance, TokenBucket};
 use acknowledgement::Acknowledgement;
 use window::Window;
 
-/// What a flood sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Between whom.
     pub addresses: Addresses,
     /// The length of each frame, without check sequence.
     pub frame_length: usize,

@@ -20,19 +20,13 @@ const UDP_CHECKSUM_LENGTH: usize = 2;
 /// Between whom a datagram travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// The sender's interface.
     pub source_mac: MacAddress,
-    /// The receiver's interface.
     pub destination_mac: MacAddress,
     /// The tag, if frames carry one.
     pub vlan: Option<VlanTag>,
-    /// The sender's address.
     pub source: Ipv4Addr,
-    /// The receiver's address.
     pub destination: Ipv4Addr,
-    /// The sender's port.
     pub source_port: u16,
-    /// The receiver's port.
     pub destination_port: u16,
     /// The six bits of the differentiated services field (RFC 2474).
     pub dscp: u8,

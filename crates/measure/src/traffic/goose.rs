@@ -25,7 +25,6 @@ const TRIP_AT: usize = 2;
 /// What a protection device sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Its interface.
     pub source: MacAddress,
     /// The group of its subscribers.
     pub destination: MacAddress,
@@ -51,7 +50,6 @@ pub struct Config {
     pub unix_origin_ns: u64,
 }
 
-/// Sends a state.
 #[derive(Debug)]
 pub struct Goose {
     template: Template,

@@ -21,7 +21,6 @@ use crate::Contract;
 /// What a source of messages sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Between whom.
     pub addresses: Addresses,
     /// The bytes of a message, headers not counted; at least one.
     pub message_length: u32,
@@ -35,7 +34,6 @@ pub struct Config {
     pub until: Option<Instant>,
 }
 
-/// Sends messages.
 #[derive(Debug)]
 pub struct Message {
     /// What is sent now, and what from later times on.

@@ -113,7 +113,6 @@ pub(super) struct Group {
     pub(super) frames: u32,
     /// The size of each but the last.
     pub(super) size: DataSize,
-    /// The size of the last.
     pub(super) last_size: DataSize,
 }
 

@@ -29,7 +29,6 @@ const LOCAL_CLOCK: u8 = 1;
 /// What a merging unit sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Its interface.
     pub source: MacAddress,
     /// The group of its subscribers.
     pub destination: MacAddress,
@@ -83,7 +82,6 @@ pub const PROTECTION_RATE: u32 = 4_800;
 /// The rate of [`Form::METERING`], in samples a second.
 pub const METERING_RATE: u32 = 14_400;
 
-/// Sends samples.
 #[derive(Debug)]
 pub struct SampledValues {
     template: Template,

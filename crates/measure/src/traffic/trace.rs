@@ -33,7 +33,6 @@ pub struct Trace {
 pub struct Recorded {
     /// When it was sent, counted from the first one.
     pub after: Duration,
-    /// Its length in bytes.
     pub length: usize,
 }
 
@@ -41,7 +40,6 @@ pub struct Recorded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// There are none.
     #[error("there are no frames")]
     Empty,
     /// There are more than are sent.
@@ -86,7 +84,6 @@ impl Trace {
 /// What a source of a trace sends.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Between whom.
     pub addresses: Addresses,
     /// The frames. Shorter ones than the headers need, and longer ones than a frame
     /// may be, are sent as short and as long as they can be.

@@ -28,7 +28,6 @@ pub enum Pattern {
 /// What a source of datagrams sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Between whom.
     pub addresses: Addresses,
     /// The length of each frame, without check sequence.
     pub frame_length: usize,
@@ -42,7 +41,6 @@ pub struct Config {
     pub until: Option<Instant>,
 }
 
-/// Sends datagrams.
 #[derive(Debug)]
 pub struct Udp {
     datagram: Datagram,

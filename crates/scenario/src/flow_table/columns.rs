@@ -13,7 +13,6 @@ use crate::mistake::{Mistake, nearest};
 use crate::problem::{Place, Problems};
 use crate::shape::list;
 
-/// What a column says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Meaning {
     /// The name of the flow.
@@ -47,7 +46,6 @@ pub(super) enum Meaning {
     Port,
 }
 
-/// The names of columns.
 const NAMES: &[(Meaning, &[&str])] = &[
     (
         Meaning::Name,
@@ -154,9 +152,7 @@ pub(super) struct Columns {
     pub(super) count: usize,
     /// The columns without a meaning here.
     pub(super) unread: Vec<String>,
-    /// Where the header stands.
     place: Place,
-    /// Where options are said.
     said: Said,
 }
 

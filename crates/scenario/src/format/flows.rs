@@ -6,7 +6,6 @@ use crate::limits::{MOST_FLOWS, MOST_RECEIVERS};
 use crate::shape::Need::{Optional, Required};
 use crate::shape::{Choice, Key, Keys, Shape, Table, Zero};
 
-/// The kinds of flows.
 static KINDS: Choice = Choice {
     what: "kind of flow",
     words: &[

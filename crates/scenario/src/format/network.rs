@@ -5,7 +5,6 @@ use crate::limits::MOST_NODES;
 use crate::shape::Need::{Optional, Required};
 use crate::shape::{Choice, Shape, Table, Zero};
 
-/// The generators of networks.
 static GENERATORS: Choice = Choice {
     what: "generator",
     words: &["line", "ring", "star", "grid", "torus", "diamond", "tree"],

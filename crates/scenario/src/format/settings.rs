@@ -4,7 +4,6 @@ use crate::format::key;
 use crate::shape::Need::{Optional, Required};
 use crate::shape::{Choice, Keys, Shape, Table, Zero};
 
-/// The kinds of events.
 static EVENT_KINDS: Choice = Choice {
     what: "kind of event",
     words: &[

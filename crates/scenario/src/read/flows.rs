@@ -231,7 +231,6 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// Returns whether there is a class of this name.
     pub(super) fn has_class(&self, name: &str) -> bool {
         self.classes.has(name)
     }

@@ -234,7 +234,6 @@ pub(super) enum Stated {
 pub(super) struct Reader<'a> {
     /// What is known of classes and links.
     pub(super) flows: &'a Flows<'a>,
-    /// Who sends to whom.
     pub(super) ends: (HostIndex, &'a [HostIndex]),
     pub(super) problems: &'a mut Problems,
 }

@@ -19,7 +19,6 @@ use crate::{
     Traffic, wire_size,
 };
 
-/// The kinds of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     SampledValues,

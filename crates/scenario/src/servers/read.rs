@@ -15,7 +15,6 @@ use crate::problem::{Place, Problems};
 
 /// Millionths of a bit, and of a bit per second.
 const MILLIONTHS: i64 = 6;
-/// Femtoseconds.
 const FEMTO: i64 = 15;
 
 const KEYS: [&str; 8] = [

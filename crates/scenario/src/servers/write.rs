@@ -15,12 +15,7 @@ const FEMTO: u8 = 15;
 pub enum NotExpressible {
     /// A server serves in an order that the other format does not know.
     #[error("Saihu knows no order of service `{order}`, which server `{server}` has")]
-    Multiplexing {
-        /// The server.
-        server: String,
-        /// Its order of service.
-        order: &'static str,
-    },
+    Multiplexing { server: String, order: &'static str },
     /// Servers differ in what the other format says once for all.
     #[error(
         "Saihu has one order of service for all servers, and server `{server}` has another than the first"

@@ -14,9 +14,7 @@ use crate::pipeline::Pipeline;
 /// What is left of an answer.
 #[derive(Debug)]
 pub(super) enum Dump {
-    /// It lists entries.
     Entries(Box<EntryDump>),
-    /// It lists groups.
     Groups(GroupDump),
     /// It lists what tables can do.
     Tables(TableDump),

@@ -32,7 +32,6 @@ const FLAGS: FlowModFlags = FlowModFlags::SEND_FLOW_REMOVED
 #[derive(Debug)]
 pub(super) struct Order<'a> {
     pub(super) flow_mod: &'a FlowMod<'a>,
-    /// Its match, compiled.
     pub(super) rule: Rule,
     /// What its entries do; nothing if it deletes them.
     pub(super) program: Program,

@@ -23,9 +23,7 @@ const PART_BYTES: usize = 8 * 1024;
 /// What is to be told about groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GroupQuestion {
-    /// What they did.
     Statistics,
-    /// What they are.
     Description,
 }
 

@@ -24,11 +24,9 @@ use crate::timeouts::EntryId;
 /// additions.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// An entry was added.
     Added(EntryId),
     /// An entry took the place of this one.
     Replaced(EntryId, Box<Entry>),
-    /// This entry was removed.
     Removed(EntryId, Box<Removed>, Farewell),
     /// A port had this configuration.
     Policy(PortIndex, PortConfig),
@@ -92,7 +90,6 @@ impl Agent {
         }
     }
 
-    /// Takes everything back.
     pub(super) fn take_back(&mut self, pipeline: &mut Pipeline) {
         let Some(journal) = self.journal.take() else {
             return;

@@ -124,11 +124,9 @@ pub(crate) struct Agent {
     journal: Option<Journal>,
     /// The connection that had its turn last.
     served: ConnectionId,
-    /// Connections that were refused.
     refused: Vec<ConnectionId>,
     /// Whether a connection may have something to send.
     unsent: bool,
-    /// The message at hand.
     message: Vec<u8>,
     pub(crate) bad_messages: u64,
     pub(crate) bad_connections: u64,
@@ -140,7 +138,6 @@ pub(crate) struct Agent {
 /// How much a step took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// A message.
     Short,
     /// A slice of something long.
     Long,
@@ -150,7 +147,6 @@ enum Step {
 pub(crate) enum Demand {
     /// Send what was put into the buffer.
     Send(ConnectionId),
-    /// Close the connection.
     Close(ConnectionId, CloseReason),
 }
 

@@ -86,7 +86,6 @@ fn at(level: Level, shadow: &ShadowMod<'_>) -> Vec<u8> {
     matching
 }
 
-/// Answers what monitors saw.
 pub(super) fn send_monitors(
     now: Instant,
     pipeline: &Pipeline,

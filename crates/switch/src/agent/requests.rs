@@ -16,7 +16,6 @@ use super::{Agent, CloseReason, HELLO};
 use crate::pipeline::Pipeline;
 
 impl Agent {
-    /// Handles one message, completely.
     pub(super) fn handle(
         &mut self,
         now: Instant,

@@ -19,7 +19,6 @@ use crate::packet::Origin;
 /// How many bytes of items go into one message, give or take one.
 const PART_BYTES: usize = 24 * 1024;
 
-/// No message but answers.
 pub(super) const NOTHING_UNASKED: AsyncConfig = AsyncConfig {
     packet_in: [0; 2],
     port_status: [0; 2],
@@ -47,7 +46,6 @@ pub enum Peer {
 pub(super) enum State {
     /// No version is agreed on yet.
     Greeting,
-    /// Messages are understood.
     Open,
     /// What is left to send is sent, then the connection is closed.
     Closing(CloseReason),
@@ -80,7 +78,6 @@ impl Version {
     }
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) peer: Peer,

@@ -54,7 +54,6 @@ pub(super) struct Cursor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Entry(EntryId),
-    /// Nothing there.
     Empty,
     /// That was the last one.
     End,
@@ -118,12 +117,10 @@ enum Task {
 /// A flow-mod that outlives its message.
 #[derive(Debug)]
 struct KeptFlowMod {
-    /// All but what follows.
     head: FlowMod<'static>,
     /// What its entries match, at each level that is meant if it is about levels.
     matching: Vec<Box<[u8]>>,
     instructions: Box<[u8]>,
-    /// The same, compiled.
     rules: Vec<Rule>,
     /// What its entries do, if it came in version 1.0, which knows no groups and
     /// no meters that could be gone when it goes on.

@@ -14,7 +14,6 @@ use super::store::{Counted, Store};
 use crate::group_table::{Bucket, Group, GroupIndex, GroupTable};
 use wire::openflow::taktos::CoreReason as Reason;
 
-/// All groups.
 #[derive(Debug, Default)]
 pub(super) struct GroupForms {
     /// By place in the group table.
@@ -25,7 +24,6 @@ pub(super) struct GroupForms {
     lives_changed: bool,
 }
 
-/// One group.
 #[derive(Debug)]
 struct GroupForm {
     added: u64,
@@ -41,14 +39,12 @@ struct Written {
     version: usize,
     buckets: Range,
     actions: Range,
-    /// Those of its buckets.
     tallies: Vec<u32>,
     needs: u64,
     reason: Option<Reason>,
 }
 
 impl GroupForms {
-    /// Returns the record of a group.
     pub(super) fn record(&self, index: GroupIndex) -> Option<u32> {
         self.form(index).map(|form| form.record)
     }
@@ -126,7 +122,6 @@ impl GroupForms {
         changed
     }
 
-    /// Writes what groups are.
     pub(super) fn write(
         &mut self,
         changed: Vec<GroupIndex>,

@@ -25,7 +25,6 @@ pub const VERSION: u64 = 4;
 /// A generation that never comes.
 pub const NEVER: u64 = u64::MAX;
 
-/// One array of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Region {
     /// One record: what holds for the whole switch.
@@ -44,11 +43,9 @@ pub enum Region {
     Entries,
     /// The actions of all entries and groups.
     Actions,
-    /// The groups.
     Groups,
     /// The buckets of all groups.
     Buckets,
-    /// The meters.
     Meters,
     /// The bands of all meters.
     Bands,
@@ -57,7 +54,6 @@ pub enum Region {
     /// What every queue of every port was handed: the record of queue `q` of port
     /// `p` is number `8 p + q`.
     Queues,
-    /// What every port received.
     Arrivals,
     /// What every flow table was asked.
     Lookups,
@@ -65,12 +61,10 @@ pub enum Region {
     Totals,
     /// One record: which mode the switch is in, and how it agrees on one.
     Modes,
-    /// The monitors of flows.
     Monitors,
 }
 
 impl Region {
-    /// All regions.
     pub const ALL: [Self; 19] = [
         Self::Settings,
         Self::Busy,
@@ -151,11 +145,8 @@ impl Region {
 pub mod limit {
     /// Flow tables on the way of a frame.
     pub const TABLES: usize = 16;
-    /// Masks of one table.
     pub const MASKS: usize = 64;
-    /// Actions of one list.
     pub const ACTIONS: usize = 32;
-    /// Outputs of one frame.
     pub const OUTPUTS: usize = 64;
     /// Different forms in which one frame leaves.
     pub const FORMS: usize = 8;
@@ -166,7 +157,6 @@ pub mod limit {
     pub const STEPS: usize = 256;
     /// Groups that lead to each other.
     pub const LEVELS: usize = 4;
-    /// Bands of one meter.
     pub const BANDS: usize = 8;
     /// VLAN tags of one frame.
     pub const TAGS: usize = 4;
@@ -218,15 +208,11 @@ pub mod need {
     pub const NETWORK: u64 = 1;
     /// Ports of TCP, UDP or SCTP, types and codes of ICMP.
     pub const TRANSPORT: u64 = 1 << 1;
-    /// Address resolution.
     pub const ARP: u64 = 1 << 2;
     /// Which extension headers an IPv6 packet has.
     pub const EXTENSIONS: u64 = 1 << 3;
-    /// Neighbour discovery.
     pub const DISCOVERY: u64 = 1 << 4;
-    /// MPLS.
     pub const MPLS: u64 = 1 << 5;
-    /// Backbone tags.
     pub const BACKBONE: u64 = 1 << 6;
     /// What the checksum of layer 4 covers, since an action changes that.
     pub const SUMS: u64 = 1 << 7;
@@ -261,7 +247,6 @@ pub mod port {
     /// Its link is up and its configuration lets it live: frames that come in
     /// are taken.
     pub const IS_UP: u32 = 1;
-    /// Frames may leave.
     pub const SENDS: u32 = 1 << 1;
     /// Frames for every port may leave, as version 1.0 can forbid.
     pub const SENDS_FLOODS: u32 = 1 << 2;
@@ -347,7 +332,6 @@ pub mod entry {
     pub const TO_CORE: u64 = 1;
     /// The action set is emptied before anything is written to it.
     pub const CLEARS: u64 = 1 << 1;
-    /// No table follows.
     pub const LAST: u64 = 0xff;
 }
 
@@ -363,7 +347,6 @@ pub mod action {
     pub const LOW: usize = 2;
 }
 
-/// What an action does.
 pub mod operation {
     /// Output to the port in place `number`, unless the frame came from there.
     pub const OUTPUT: u8 = 1;
@@ -385,39 +368,26 @@ pub mod operation {
     pub const POP_VLAN: u8 = 9;
     /// Set a field to the value.
     pub const SET_ETH_DST: u8 = 10;
-    /// As before.
     pub const SET_ETH_SRC: u8 = 11;
-    /// As before.
     pub const SET_VLAN_VID: u8 = 12;
-    /// As before.
     pub const SET_VLAN_PCP: u8 = 13;
-    /// As before.
     pub const SET_IP_DSCP: u8 = 14;
-    /// As before.
     pub const SET_IP_ECN: u8 = 15;
-    /// As before.
     pub const SET_IPV4_SRC: u8 = 16;
-    /// As before.
     pub const SET_IPV4_DST: u8 = 17;
     /// As before, by two words.
     pub const SET_IPV6_SRC: u8 = 18;
     /// As before, by two words.
     pub const SET_IPV6_DST: u8 = 19;
-    /// As before.
     pub const SET_IPV6_FLOW_LABEL: u8 = 20;
     /// As before, of TCP, UDP, ICMP (type) or ICMPv6 (type).
     pub const SET_L4_SRC: u8 = 21;
     /// As before, of TCP, UDP, ICMP (code) or ICMPv6 (code).
     pub const SET_L4_DST: u8 = 22;
-    /// As before.
     pub const SET_ARP_OP: u8 = 23;
-    /// As before.
     pub const SET_ARP_SPA: u8 = 24;
-    /// As before.
     pub const SET_ARP_TPA: u8 = 25;
-    /// As before.
     pub const SET_ARP_SHA: u8 = 26;
-    /// As before.
     pub const SET_ARP_THA: u8 = 27;
     /// As before, of no header.
     pub const SET_TUNNEL: u8 = 28;
@@ -434,7 +404,6 @@ pub mod operation {
 pub mod group {
     /// Since when the two versions hold.
     pub const SINCE: [usize; 2] = [0, 1];
-    /// Where each version begins.
     pub const VERSIONS: [usize; 2] = [2, 6];
     /// Whether a bucket is alive: 1 or 0.
     pub const LIVE: usize = 10;
@@ -465,9 +434,7 @@ pub mod bucket {
     /// half).
     pub const TALLY: usize = 3;
 
-    /// It watches a port.
     pub const WATCHES_PORT: u64 = 1;
-    /// It watches a group.
     pub const WATCHES_GROUP: u64 = 1 << 1;
 }
 
@@ -479,7 +446,6 @@ pub mod meter {
     /// module (bits 8 to 15), how many bands (bits 16 to 31), the first band
     /// (high half).
     pub const VERSIONS: [usize; 2] = [2, 3];
-    /// The tally.
     pub const TALLY: usize = 4;
     /// Not zero while a walk judges by it.
     pub const LOCK: usize = 5;
@@ -506,7 +472,6 @@ pub mod band {
 
 /// Words of a record of [`Region::Tallies`].
 pub mod tally {
-    /// Frames.
     pub const FRAMES: usize = 0;
     /// Bytes of those, tags included, without check sequence.
     pub const BYTES: usize = 1;
@@ -520,7 +485,6 @@ pub mod tally {
 pub mod queue {
     /// Frames handed to the queue.
     pub const FRAMES: usize = 0;
-    /// Bytes of those.
     pub const BYTES: usize = 1;
     /// Frames that were to go there and could not: the port does not send.
     pub const DROPPED: usize = 2;
@@ -529,9 +493,7 @@ pub mod queue {
 /// Words of a record of [`Region::Arrivals`]. What goes on to the core is counted
 /// there and not here.
 pub mod arrival {
-    /// Frames.
     pub const FRAMES: usize = 0;
-    /// Bytes of those.
     pub const BYTES: usize = 1;
     /// Those that were given up before the first table.
     pub const DROPPED: usize = 2;
@@ -550,13 +512,10 @@ pub mod lookup {
 /// [`SwitchCounters`](crate::SwitchCounters) says and leave out what goes on to the
 /// core.
 pub mod total {
-    /// Frames that came.
     pub const FRAMES: usize = 0;
     /// Given up before the first table.
     pub const REFUSED: usize = 1;
-    /// Found no entry.
     pub const MISSED: usize = 2;
-    /// Dropped by a meter.
     pub const METERED: usize = 3;
     /// Outputs that were asked for.
     pub const OUTPUTS: usize = 4;

@@ -37,7 +37,6 @@ struct MaskForm {
 #[derive(Debug)]
 pub(super) struct Masks {
     seed: u64,
-    /// By record.
     forms: Vec<Option<MaskForm>>,
 }
 

@@ -77,7 +77,6 @@ impl Memory {
         Arc::clone(&self.regions[region as usize])
     }
 
-    /// Returns the words of a region.
     #[must_use]
     pub fn words(&self, region: Region) -> &[AtomicU64] {
         self.regions[region as usize].words()

@@ -18,7 +18,6 @@ use crate::meter_band::{Band, Treatment, Unit};
 use crate::meter_table::{Meter, MeterIndex, MeterTable};
 use wire::openflow::taktos::CoreReason as Reason;
 
-/// All meters.
 #[derive(Debug, Default)]
 pub(super) struct MeterForms {
     /// By place in the meter table.
@@ -27,7 +26,6 @@ pub(super) struct MeterForms {
     waiting: Vec<MeterIndex>,
 }
 
-/// One meter.
 #[derive(Debug)]
 struct MeterForm {
     added: u64,
@@ -42,14 +40,12 @@ struct Written {
     changed: u64,
     version: usize,
     bands: Range,
-    /// Those of its bands.
     tallies: Vec<u32>,
     needs: u64,
     reason: Option<Reason>,
 }
 
 impl MeterForms {
-    /// Returns the record of a meter.
     pub(super) fn record(&self, index: MeterIndex) -> Option<u32> {
         self.form(index).map(|form| form.record)
     }
@@ -118,7 +114,6 @@ impl MeterForms {
         treatment
     }
 
-    /// Writes what changed.
     pub(super) fn update(&mut self, meters: &mut MeterTable, store: &mut Store) {
         let mut changed = meters.take_changes();
         changed.append(&mut self.waiting);

@@ -13,7 +13,6 @@ use wire::openflow::taktos::{CoreReason as Reason, MonitorId};
 /// The words of an action: the first ones of its record.
 pub(super) type ActionWords = [u64; 3];
 
-/// What actions can name.
 pub(super) trait Places {
     /// Returns how many ports there are.
     fn ports(&self) -> usize;

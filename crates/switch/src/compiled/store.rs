@@ -16,7 +16,6 @@ use super::operations::ActionWords;
 use super::room::{Range, Ranges, Slots};
 use super::walks::Walks;
 
-/// Which records are free.
 #[derive(Debug)]
 pub(super) struct Rooms {
     pub(super) entries: Slots,
@@ -50,7 +49,6 @@ pub(super) struct Retired {
 /// What is left to be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Nothing.
     Settled,
     /// Walks that see what was replaced.
     Replaced,
@@ -119,7 +117,6 @@ impl Store {
         &self.memory.words(region)[first..first + words]
     }
 
-    /// Returns a word of a record.
     pub(super) fn word(&self, region: Region, record: u32, at: usize) -> u64 {
         self.record(region, record)[at].load(Relaxed)
     }

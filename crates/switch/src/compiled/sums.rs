@@ -179,7 +179,6 @@ impl Pipeline {
 /// What others did with frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EngineCounters {
-    /// Frames that they handled.
     pub(crate) frames: u64,
     /// Frames that they gave to the core.
     pub(crate) handed: u64,

@@ -21,20 +21,16 @@ use wire::openflow::taktos::CoreReason as Reason;
 
 /// How many words from [`entry::APPLY`] on an entry has.
 const WORDS: usize = entry::MONITOR + 1 - entry::APPLY;
-/// No mask.
 const NOWHERE: u32 = u32::MAX;
 
-/// What entries can name.
 pub(super) trait EntryPlaces: Places {
     /// Returns the record of a meter.
     fn meter(&self, meter: MeterIndex) -> Option<u32>;
 }
 
-/// One flow table.
 #[derive(Debug)]
 pub(super) struct TableForm {
     number: u32,
-    /// By number.
     entries: Vec<Option<EntryForm>>,
     /// All masks of entries, best first once all is written.
     masks: Vec<u32>,
@@ -50,7 +46,6 @@ struct Shown {
     masks: Vec<u32>,
 }
 
-/// One entry.
 #[derive(Debug)]
 struct EntryForm {
     rank: Rank,

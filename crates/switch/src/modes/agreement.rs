@@ -29,26 +29,22 @@ const LEVELS_COUNT: usize = LEVELS as usize;
 /// Whether violations raise the level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Restraint {
-    /// They do.
     #[default]
     Free,
     /// They are counted and nothing else: an operator has fixed the level.
     Locked,
 }
 
-/// What a neighbour says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// The mode that it holds.
     pub mode: Mode,
-    /// Where that began.
     pub origin: DatapathId,
 }
 
 /// What is to be done after something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing.
     Stay,
     /// Another mode is agreed on: tell all neighbours, and the controller.
     Enter(Mode),

@@ -35,11 +35,9 @@ use crate::port::PortIndex;
 pub struct Violation {
     /// The port by which the frame came.
     pub port: PortNumber,
-    /// When it came.
     pub at: Instant,
     /// The place of the monitor.
     pub monitor: usize,
-    /// What the message demands.
     pub demand: Demand,
 }
 

@@ -59,16 +59,10 @@ pub struct Contracts {
 pub enum ContractsError {
     /// There are none, or more than levels.
     #[error("{count} contracts, there have to be 1 to {LEVELS}")]
-    Count {
-        /// How many.
-        count: usize,
-    },
+    Count { count: usize },
     /// A higher level grants less than the one below.
     #[error("level {level} grants less than the level below it")]
-    Shrinks {
-        /// Which.
-        level: usize,
-    },
+    Shrinks { level: usize },
 }
 
 impl Contracts {
@@ -114,7 +108,6 @@ impl Contracts {
 /// A packet of a monitored flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Its header.
     pub shim: MessageShim,
     /// What it carries of the message, in bytes.
     pub carried_bytes: u32,
@@ -142,7 +135,6 @@ impl Demand {
 /// What a monitor has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MonitorCounters {
-    /// Packets.
     pub packets: u64,
     /// Messages, those included of which packets are missing.
     pub messages: u64,
@@ -158,7 +150,6 @@ pub struct MonitorCounters {
     pub reordered: u64,
 }
 
-/// Watches one flow.
 #[derive(Clone, Debug)]
 pub struct FlowMonitor {
     contracts: Contracts,

@@ -49,7 +49,6 @@ pub(crate) struct ModeKeeper {
     pub(crate) shared: Option<SharedModes>,
     /// The mode whose beginning the controllers were told last.
     told: Mode,
-    /// The frame at hand.
     frame: Vec<u8>,
 }
 

@@ -21,7 +21,6 @@ const EMPTY: u16 = u16::MAX;
 /// An odd constant without pattern: the golden ratio in 32 bits.
 const MULTIPLIER: u32 = 0x9e37_79b9;
 
-/// All monitors.
 #[derive(Debug)]
 pub(crate) struct MonitorTable {
     places: Vec<Option<Place>>,
@@ -43,7 +42,6 @@ pub(crate) struct Place {
     pub(crate) watch: Option<Watch>,
 }
 
-/// A monitor at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     contracts: Contracts,
@@ -57,7 +55,6 @@ pub(crate) struct Watch {
     turn: u32,
 }
 
-/// What a frame showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) demand: Demand,
@@ -220,7 +217,6 @@ impl MonitorTable {
         reports
     }
 
-    /// Finds all numbers anew.
     fn settle(&mut self) {
         self.slots.fill(EMPTY);
         self.used = 0;

@@ -40,7 +40,6 @@ pub(super) struct Flood {
 }
 
 impl Flood {
-    /// All that there are.
     pub(super) const ALL: [Self; 5] = [
         Self {
             kind: VIOLATION,

@@ -17,7 +17,6 @@ use crate::compiled::layout::{Region, modes, monitor, port};
 use crate::compiled::{Memory, Words};
 use crate::port::PortIndex;
 
-/// The words.
 #[derive(Debug)]
 pub(crate) struct SharedModes {
     modes: Arc<dyn Words>,
@@ -60,7 +59,6 @@ impl SharedModes {
         self.modes.words()
     }
 
-    /// Returns the mode.
     pub(super) fn mode(&self) -> Mode {
         mode_of(self.state()[modes::MODE].load(Acquire))
     }
@@ -105,7 +103,6 @@ impl SharedModes {
         instant(self.get(modes::DEMANDED))
     }
 
-    /// Adds what walks counted.
     pub(super) fn add_counters(&self, to: &mut ModeCounters) {
         to.entered += self.get(modes::ENTERED);
         to.sent += self.get(modes::SENT);

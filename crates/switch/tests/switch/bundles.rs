@@ -574,7 +574,6 @@ fn towards(group: u32) -> Action {
     }
 }
 
-/// Returns the message of a step.
 fn message_of(step: Step) -> Vec<u8> {
     match step {
         Step::Flow(command, priority, port, group) => {

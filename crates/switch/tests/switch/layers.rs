@@ -53,7 +53,6 @@ enum Message {
     Other(u8),
 }
 
-/// Returns any frame.
 pub fn built() -> impl Strategy<Value = Built> {
     let tag = (any::<bool>(), 0u16..2, 0u16..2).prop_map(|(service, id, priority)| Tag {
         ether_type: match service {

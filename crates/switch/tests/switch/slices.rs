@@ -69,7 +69,6 @@ fn say(world: &mut World, connection: ConnectionId, message: &Message<'_>) {
     world.handle(Input::Received { connection, bytes });
 }
 
-/// Calls the switch once.
 fn call(world: &mut World) -> Vec<Answer> {
     world.handle(Input::Timeout);
     world.answers(CONTROLLER)

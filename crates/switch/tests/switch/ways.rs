@@ -38,7 +38,6 @@ pub fn change(command: GroupModCommand, group: u32, kind: GroupType, buckets: &[
     message
 }
 
-/// Adds a group.
 pub fn add(world: &mut World, group: u32, kind: GroupType, buckets: &[Way]) {
     let message = change(GroupModCommand::Add, group, kind, buckets);
     carry_out(world, &message);

@@ -29,9 +29,7 @@ const BUSY_POLL_MIN: Duration = Duration::from_ms(10);
 pub(super) enum Ability {
     /// It has not answered yet.
     Unknown,
-    /// It does.
     Has,
-    /// It does not.
     Lacks,
 }
 

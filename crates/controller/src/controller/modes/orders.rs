@@ -18,10 +18,8 @@ use super::desk::Lock;
 
 /// The version of the form in which it is kept.
 const VERSION: u8 = 1;
-/// Stands for no level.
 const NOT_FORCED: u8 = 0xff;
 
-/// What was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Orders {
     pub(super) lock: Lock,
@@ -37,7 +35,6 @@ pub(super) struct OrdersDesk {
 }
 
 impl OrdersDesk {
-    /// Returns whether nothing waits.
     pub(super) fn is_settled(&self) -> bool {
         self.waiting.is_empty()
     }

@@ -51,7 +51,6 @@ pub struct Network {
     pub records: BTreeMap<Vec<u8>, StoreWrite>,
     /// How many changes the store was asked to keep.
     pub writes: usize,
-    /// Whether the store answers.
     pub store_works: bool,
     /// Which writes it rejects all the same, counted from now on: 0 is the next.
     pub rejected_writes: Vec<usize>,

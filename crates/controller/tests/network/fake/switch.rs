@@ -54,7 +54,6 @@ pub struct FakeSwitch {
 pub struct Habits {
     /// Has room for so many entries.
     pub capacity: Option<usize>,
-    /// Has bundles.
     pub has_bundles: bool,
     /// Ignores every FlowMod whose number this divides.
     pub drops_every: Option<usize>,
@@ -65,7 +64,6 @@ pub struct Habits {
     /// Says entries in words of its own: without their queues, and with another
     /// port of entrance.
     pub has_dialect: bool,
-    /// Tells when entries go.
     pub tells_removals: bool,
 }
 
@@ -384,7 +382,6 @@ impl FakeSwitch {
         }
     }
 
-    /// Returns the entries of flows.
     pub fn flow_entries(&self) -> impl Iterator<Item = &FakeEntry> {
         self.entries
             .iter()
@@ -445,7 +442,6 @@ fn statistics<'a>(entry: &'a FakeEntry, instructions: &'a [Instruction<'a>]) -> 
     }
 }
 
-/// Returns what a port says that it has carried.
 pub fn carried(port: u32) -> PortStatistics {
     PortStatistics {
         port: PortNumber(port),

@@ -25,7 +25,6 @@ pub(super) struct Link {
 pub(super) struct Programs {
     /// Whether the kernel has links to interfaces.
     pub has_links: bool,
-    /// The first program.
     pub occupant: Option<Occupant>,
 }
 

@@ -29,7 +29,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
     pub(super) const ALL: [Self; 5] = [
         Self::Ping,
         Self::Opening,
@@ -38,7 +37,6 @@ impl Kind {
         Self::Datagram,
     ];
 
-    /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -22,7 +22,6 @@ use journeys::Journeys;
 /// Who sent what, by name and value.
 type Setting = Vec<(String, String)>;
 
-/// Draws the figures.
 pub(super) fn of(mut analysis: Analysis, captures: &[(&str, &Contents)]) -> Findings {
     let mut findings = Findings::default();
     doubts::of_each_capture(&analysis, captures, &mut findings.remarks);
@@ -192,7 +191,6 @@ fn variations(journeys: &Journeys, setting: &Setting, findings: &mut Findings) {
     findings.add(name, setting, Value::Time(jitter));
 }
 
-/// How losses lie together.
 fn runs(analysis: &Analysis, journeys: &Journeys, setting: &Setting, findings: &mut Findings) {
     let (arrived, lost) = (journeys.arrived.len() as u64, journeys.lost.len() as u64);
     let share = Value::Share(ratio(lost, arrived + lost));

@@ -12,9 +12,7 @@ const SHELVES: u32 = 12;
 /// When a packet was seen, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
-    /// Its first fragment.
     pub(super) first: u64,
-    /// Its last one.
     pub(super) last: u64,
 }
 

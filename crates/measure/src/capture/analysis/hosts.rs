@@ -58,7 +58,6 @@ pub(super) struct Missing {
 /// lost, or the other capture was over, shows when both have one again.
 #[derive(Debug, Default)]
 struct Overdue {
-    /// The latest of them.
     latest: u64,
     /// The first of them, and when.
     packets: Vec<(u64, Seen)>,
@@ -66,7 +65,6 @@ struct Overdue {
     more: BTreeMap<Seen, u64>,
 }
 
-/// All who sent something.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     places: BTreeMap<Host, u8>,

@@ -53,7 +53,6 @@ pub(super) struct Pair {
     pub(super) later_ns: i64,
 }
 
-/// Matches packets.
 #[derive(Debug)]
 pub(super) struct Matcher {
     waiting: [Waiting<Seen>; 2],

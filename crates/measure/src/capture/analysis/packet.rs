@@ -38,14 +38,11 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 
-/// Who sent a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Host {
     /// By its hardware address, where there is no other.
     Mac(MacAddress),
-    /// By its address.
     V4(Ipv4Addr),
-    /// By its address.
     V6(Ipv6Addr),
 }
 
@@ -62,7 +59,6 @@ impl std::fmt::Display for Host {
 /// Whether addresses stay the same on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Addressing {
-    /// They do.
     #[default]
     Kept,
     /// They are translated, with their ports: packets are known by their number and

@@ -1,6 +1,5 @@
 //! What captures are asked: the methods of measurement that they can stand in for.
 
-/// What captures are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Question {
     /// How long packets take, with variation and loss beside it.
@@ -8,7 +7,6 @@ pub enum Question {
     Latency,
     /// How much longer the first exchange of a flow takes.
     FlowSetup,
-    /// How the latency varies.
     Jitter,
     /// What is lost or overtaken.
     Loss,
@@ -19,7 +17,6 @@ pub enum Question {
 }
 
 impl Question {
-    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Latency,
         Self::FlowSetup,

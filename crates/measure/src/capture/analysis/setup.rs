@@ -13,7 +13,6 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Begins with an exchange.
     pub(super) fn new(at: u64, ns: u64) -> Self {
         Self {
             first: (at, ns),

@@ -13,11 +13,9 @@ pub(super) struct Waiting<T> {
     shelves: Vec<[Option<Entry<T>>; PLACES]>,
 }
 
-/// Something that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry<T> {
     pub(super) key: u64,
-    /// Since when, in nanoseconds.
     pub(super) at: u64,
     pub(super) what: T,
 }

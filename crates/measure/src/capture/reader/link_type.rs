@@ -32,7 +32,6 @@ pub(super) struct LinkType(pub(super) u16);
 /// A frame with an Ethernet header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AsEthernet {
-    /// Where it stands.
     pub(super) at: Range<usize>,
     /// Which way it went, if its header said so.
     pub(super) direction: Option<Direction>,

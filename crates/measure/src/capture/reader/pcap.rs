@@ -57,7 +57,6 @@ impl Pcap {
         Ok(Some((format, length)))
     }
 
-    /// Reads a record.
     #[inline]
     pub(super) fn read(&self, unread: &[u8]) -> Result<Record, Damage> {
         let Some(header) = unread.first_chunk::<RECORD_HEADER>() else {

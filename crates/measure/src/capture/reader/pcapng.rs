@@ -45,12 +45,9 @@ struct InterfaceClock {
     link_type: LinkType,
 }
 
-/// What a stamp counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
-    /// So many nanoseconds.
     Nanoseconds(u64),
-    /// That part of a nanosecond.
     PartOfNanosecond(u128),
     /// A second divided by two to the power of this.
     PartOfSecond(u8),
@@ -72,7 +69,6 @@ impl Pcapng {
         self.interfaces
     }
 
-    /// Reads a block.
     #[inline]
     pub(super) fn read(&mut self, unread: &[u8]) -> Result<Record, Damage> {
         let Some(kind) = self.order.u32(unread, 0) else {
@@ -122,7 +118,6 @@ impl Pcapng {
         }
     }
 
-    /// Reads a whole block.
     fn block(&mut self, kind: u32, block: &[u8]) -> Result<Record, Damage> {
         match kind {
             ENHANCED_PACKET => {

@@ -294,7 +294,6 @@ proptest! {
     }
 }
 
-/// Reads a file in chunks.
 fn read(file: &[u8], chunk: usize) -> (Vec<Told>, Contents) {
     let mut reader = CaptureReader::default();
     let mut told = Vec::new();

@@ -32,7 +32,6 @@ const VALUE_LENGTH: usize = 200;
 const OBJECTIVE_OF_PROTECTION: Duration = Duration::from_us(600);
 const OBJECTIVE_OF_CONTROL: Duration = Duration::from_ms(2);
 
-/// A service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Service {
     /// Sampled Values as 9-2LE has them.
@@ -195,7 +194,6 @@ impl Plan {
         }
     }
 
-    /// Returns the streams of a service.
     pub(super) fn streams(&self, service: Service, percent: u64, length: Duration) -> Vec<Stream> {
         let until = Some(Instant::ZERO + length);
         let source = match service {

@@ -19,7 +19,6 @@ use crate::traffic::Source;
 use crate::traffic::udp::{Config, Pattern, Udp};
 use crate::trial::{Order, Sighting, Sourced, Stream, Tester, Trial, TrialError, Watcher, Way};
 
-/// Between two frames.
 pub const SPACING: Duration = Duration::from_us(100);
 /// Between two orders: many times what an agent needs.
 const APART: Duration = Duration::from_ms(20);
@@ -41,7 +40,6 @@ pub struct Effects {
     pub promised_too_early: u64,
     /// Orders that had no effect before the next.
     pub without_effect: u64,
-    /// Orders in all.
     pub orders: u64,
 }
 

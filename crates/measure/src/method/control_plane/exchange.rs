@@ -53,14 +53,12 @@ pub struct Exchange {
     pub restore: Vec<Vec<u8>>,
     /// The message that is measured.
     pub message: Vec<u8>,
-    /// Whether it is answered.
     pub answer: Answer,
 }
 
 /// Whether a message is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Answer {
-    /// By a reply.
     #[default]
     Reply,
     /// Not unless it is refused.
@@ -107,7 +105,6 @@ pub fn measure(
     }
 }
 
-/// When everything is sent.
 struct Plan<'a> {
     exchange: &'a Exchange,
     trial: Trial,

@@ -30,18 +30,14 @@ pub struct Point {
     pub name: String,
     /// The state of the device, by name and value.
     pub setting: Vec<(String, String)>,
-    /// What is sent.
     pub exchange: Exchange,
 }
 
 /// Which entries an order concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concerns {
-    /// All of the table.
     All,
-    /// The last one.
     One,
-    /// None.
     None,
 }
 

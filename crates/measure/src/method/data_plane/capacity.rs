@@ -64,9 +64,7 @@ fn rate_of(bytes: u64, time_ns: u64) -> Option<BitRate> {
 /// What became of a number of frames that were sent evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// Frames that were sent.
     pub sent: u64,
-    /// Frames that came out.
     pub came: u64,
     /// From the first frame that was sent to the last.
     pub took: Duration,

@@ -76,7 +76,6 @@ impl Pace {
 pub struct Passed {
     /// How long the device worked on each.
     pub times: Distribution,
-    /// Frames that were sent.
     pub sent: u64,
     /// Frames that did not come out.
     pub lost: u64,

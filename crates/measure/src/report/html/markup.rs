@@ -31,13 +31,11 @@ impl Element {
         }
     }
 
-    /// Adds an attribute.
     pub(crate) fn with(mut self, name: &'static str, value: impl Display) -> Self {
         self.attributes.push((name, value.to_string()));
         self
     }
 
-    /// Adds a class.
     pub(crate) fn class(self, value: impl Display) -> Self {
         self.with("class", value)
     }
@@ -47,19 +45,16 @@ impl Element {
         self.with(name, Pixels(value))
     }
 
-    /// Adds text.
     pub(crate) fn text(mut self, text: impl Display) -> Self {
         self.content.push(Content::Text(text.to_string()));
         self
     }
 
-    /// Adds an element.
     pub(crate) fn child(mut self, child: Element) -> Self {
         self.content.push(Content::Element(child));
         self
     }
 
-    /// Adds elements.
     pub(crate) fn children(mut self, children: impl IntoIterator<Item = Element>) -> Self {
         let elements = children.into_iter().map(Content::Element);
         self.content.extend(elements);

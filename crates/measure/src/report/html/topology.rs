@@ -19,7 +19,6 @@ const MOST_SCALE: f64 = 160.0;
 const MOST_STRETCH: f64 = 1.7;
 /// More hosts than this are drawn without their names.
 const HOSTS_NAMED: usize = 40;
-/// The same of switches.
 const SWITCHES_NAMED: usize = 60;
 
 type Places<'a> = BTreeMap<&'a str, (f64, f64)>;

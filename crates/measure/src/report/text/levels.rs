@@ -17,7 +17,6 @@ const COLUMNS: [&str; 9] = [
 ];
 /// The columns that are aligned to the left.
 const LEFT: [usize; 2] = [0, 1];
-/// The changes that are shown one by one.
 const CHANGES_SHOWN: usize = 8;
 
 /// Returns the lines, or nothing if the network has no levels.

@@ -23,7 +23,6 @@ const MOST_KEYS: usize = 40;
 pub struct BoxChart {
     /// The name of its file.
     pub name: String,
-    /// What it shows.
     pub title: String,
     /// What tells the cases apart.
     pub x_label: String,
@@ -31,14 +30,11 @@ pub struct BoxChart {
     pub y_label: String,
     /// The cases, from left to right.
     pub columns: Vec<Column>,
-    /// Values to compare with.
     pub references: Vec<Reference>,
 }
 
-/// One case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Column {
-    /// Its name.
     pub label: String,
     /// Its distribution, if there is one.
     pub summary: Option<BoxSummary>,
@@ -49,19 +45,14 @@ pub struct Column {
 /// Seven figures of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BoxSummary {
-    /// The lowest.
     pub min: f64,
     /// 1 % are lower.
     pub p1: f64,
-    /// A quarter is lower.
     pub q1: f64,
-    /// Half are lower.
     pub median: f64,
-    /// A quarter is higher.
     pub q3: f64,
     /// 1 % are higher.
     pub p99: f64,
-    /// The highest.
     pub max: f64,
 }
 
@@ -88,11 +79,8 @@ impl BoxSummary {
 /// A value to compare with.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reference {
-    /// What it is.
     pub label: String,
-    /// Where it is.
     pub value: f64,
-    /// What it says.
     pub kind: ReferenceKind,
 }
 

@@ -15,22 +15,17 @@ const KEY_LINE: f64 = 17.0;
 pub struct CurveChart {
     /// The name of its file.
     pub name: String,
-    /// What it shows.
     pub title: String,
-    /// What they follow from.
     pub x_label: String,
     /// What they are, with their unit.
     pub y_label: String,
     /// The places along the horizontal axis, at equal distances.
     pub x: Vec<f64>,
-    /// The curves.
     pub curves: Vec<Curve>,
 }
 
-/// One curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// What it is.
     pub label: String,
     /// A value for each place; no number where there is none.
     pub values: Vec<f64>,

@@ -31,15 +31,11 @@ const STOPS: [(f64, f64, f64); 6] = [
 pub struct HeatMap {
     /// The name of its file.
     pub name: String,
-    /// What it shows.
     pub title: String,
     /// The unit of the values.
     pub unit: String,
-    /// How values become colours.
     pub scale: Scale,
-    /// From left to right.
     pub x: Axis,
-    /// From bottom to top.
     pub y: Axis,
     /// A row for each value of `y`, from bottom to top; nothing where there is no
     /// value.
@@ -51,17 +47,13 @@ pub struct HeatMap {
 pub struct Axis {
     /// What it is, with its unit.
     pub label: String,
-    /// The places along it.
     pub values: Vec<f64>,
 }
 
-/// How values become colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Equal differences look equal.
     Linear,
-    /// Equal ratios look equal.
     Logarithmic,
 }
 

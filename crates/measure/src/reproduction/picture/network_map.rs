@@ -12,12 +12,10 @@ const MARGIN: f64 = 24.0;
 const TITLE: f64 = 28.0;
 const RADIUS: f64 = 3.5;
 
-/// A network as a map.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NetworkMap {
     /// The name of its file.
     pub name: String,
-    /// What it shows.
     pub title: String,
     /// Where each node is, from 0 to 1 in both directions.
     pub places: Vec<[f64; 2]>,

@@ -23,7 +23,6 @@ pub(super) struct Plane {
 }
 
 enum Axis {
-    /// From zero to here.
     Linear(f64),
     /// Between these powers of ten.
     Logarithmic(f64, f64),

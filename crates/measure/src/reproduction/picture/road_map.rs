@@ -22,7 +22,6 @@ const MOST_MARKS: u32 = 100;
 pub struct RoadMap {
     /// The name of its file.
     pub name: String,
-    /// What it shows.
     pub title: String,
     /// From where on the road is drawn, in metres.
     pub from_m: f64,
@@ -30,14 +29,11 @@ pub struct RoadMap {
     pub seen_m: f64,
     /// Where the wall is, in metres.
     pub wall_m: f64,
-    /// The drivers.
     pub lanes: Vec<Lane>,
 }
 
-/// A driver.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Lane {
-    /// What it is called.
     pub label: String,
     /// Where it began to brake on each drive, in metres.
     pub braked_m: Vec<f64>,

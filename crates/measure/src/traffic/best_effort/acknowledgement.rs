@@ -46,7 +46,6 @@ impl Acknowledgement {
         earlier[..8].copy_from_slice(&self.earlier.to_be_bytes());
     }
 
-    /// Adds an arrival.
     fn add(&mut self, id: u32) {
         let ahead = id.wrapping_sub(self.greatest);
         match ahead {

@@ -25,7 +25,6 @@ pub(super) struct Window {
     threshold: usize,
     /// Acknowledged frames towards the next step of congestion avoidance.
     credit: usize,
-    /// Frames with consecutive numbers.
     under_way: VecDeque<Frame>,
     unacknowledged: usize,
     /// Losses of frames up to this one belong to a halving that was done.

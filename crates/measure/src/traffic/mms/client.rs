@@ -43,7 +43,6 @@ pub const LONGEST_FRAME: usize = 221;
 /// How far the association is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// There is no connection.
     Closed,
     /// The SYN is on its way, or its answer.
     Opening,
@@ -51,7 +50,6 @@ enum Stage {
     Connecting,
     /// The association is asked for.
     Associating,
-    /// Requests are answered.
     Ready,
 }
 
@@ -66,7 +64,6 @@ struct Unanswered {
     due: Instant,
 }
 
-/// What the client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Syn,

@@ -37,7 +37,6 @@ pub(super) enum Form {
     Plain,
 }
 
-/// The types of all data.
 pub(super) struct DataTypes<'d> {
     by_id: BTreeMap<(&'static str, &'d str), Element<'d>>,
     /// The types of logical nodes by their class.

@@ -55,7 +55,6 @@ pub(super) struct BlockKey<'d> {
     pub(super) block: &'d str,
 }
 
-/// A control block.
 #[derive(Clone)]
 pub(super) struct ControlBlock<'d> {
     pub(super) key: BlockKey<'d>,
@@ -83,7 +82,6 @@ pub(super) struct NodeKey<'d> {
     pub(super) instance: &'d str,
 }
 
-/// All IEDs.
 #[derive(Default)]
 pub(super) struct Publishers<'d> {
     pub(super) blocks: Vec<ControlBlock<'d>>,

@@ -12,11 +12,9 @@ pub const ORIGIN: usize = 1;
 /// Which level is served while each one is agreed on: four bits a level, the
 /// lowest level in the lowest bits.
 pub const SERVES: usize = 2;
-/// Bits of this module.
 pub const FLAGS: usize = 3;
 /// The key of signals, as two numbers of which the lowest byte comes first.
 pub const KEY: [usize; 2] = [4, 5];
-/// This switch.
 pub const OWN: usize = 6;
 /// For how long a demand keeps its level up, in nanoseconds.
 pub const HOLD: usize = 7;
@@ -31,29 +29,17 @@ pub const CHANGED: usize = 17;
 /// What walks count, in the order of
 /// [`ModeCounters`](wire::openflow::taktos::ModeCounters), from here on.
 pub const ENTERED: usize = 18;
-/// As before.
 pub const DEMANDS: usize = 19;
-/// As before.
 pub const DISREGARDED: usize = 20;
-/// As before.
 pub const SENT: usize = 21;
-/// As before.
 pub const BEATS_SENT: usize = 22;
-/// As before.
 pub const RECEIVED: usize = 23;
-/// As before.
 pub const BEATS_RECEIVED: usize = 24;
-/// As before.
 pub const DUPLICATE: usize = 25;
-/// As before.
 pub const STALE: usize = 26;
-/// As before.
 pub const FORGED: usize = 27;
-/// As before.
 pub const MISPLACED: usize = 28;
-/// As before.
 pub const REPLAYED: usize = 29;
-/// As before.
 pub const MALFORMED: usize = 30;
 /// Modes that walks entered or answered with and could not tell all neighbours
 /// of: the core has to.

@@ -20,7 +20,6 @@ pub const SEEN: usize = 4;
 pub const LAST_SEEN: usize = 5;
 /// What a monitor counts, as [`MonitorCounters`](crate::modes::MonitorCounters).
 pub const PACKETS: usize = 6;
-/// As before.
 pub const MESSAGES: usize = 7;
 /// How many contracts there are, zero while there is no monitor (low half); how
 /// often it was replaced (high half). The switch writes it.
@@ -29,7 +28,6 @@ pub const CONTRACTS: usize = 8;
 pub const JITTER: usize = 9;
 /// The message before the current one, as that.
 pub const BEFORE: usize = 10;
-/// As before.
 pub const BEFORE_SEEN: usize = 11;
 /// The first of the words of the levels with a contract, the lowest level first.
 pub const LEVELS: usize = 12;
@@ -43,13 +41,9 @@ pub const SIZE: usize = 1;
 pub const GUIDE: usize = 2;
 /// What else a monitor counts.
 pub const VIOLATIONS: usize = 36;
-/// As before.
 pub const BEYOND: usize = 37;
-/// As before.
 pub const MISSING: usize = 38;
-/// As before.
 pub const DUPLICATES: usize = 39;
-/// As before.
 pub const REORDERED: usize = 40;
 /// Frames without the header of a message.
 pub const UNREADABLE: usize = 41;
@@ -61,7 +55,6 @@ pub const TOLD: usize = 43;
 
 /// There is such a message.
 pub const IS_THERE: u64 = 1 << 40;
-/// It keeps no contract.
 pub const IS_BEYOND: u64 = 1 << 41;
 /// Of the current message: the last packet was one of the message before.
 pub const STRAGGLER: u64 = 1 << 42;

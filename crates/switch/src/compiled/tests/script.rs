@@ -29,7 +29,6 @@ const PROCESSORS: usize = 2;
 const PORTS: u8 = 4;
 const BUNDLE: BundleId = BundleId(1);
 
-/// Something that happens.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     Add {
@@ -299,7 +298,6 @@ impl Script {
         self.finish();
     }
 
-    /// Removes some again.
     pub(super) fn unfill(&mut self, values: std::ops::Range<u16>) {
         values.for_each(|value| self.change_filled(FlowModCommand::DeleteStrict, value));
         self.finish();

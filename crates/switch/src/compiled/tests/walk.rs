@@ -15,12 +15,13 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// What a walk finds in a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// No entry.
     Nothing,
     /// Frames go to the core.
     ToCore,
-    /// The entry of this rank, which does this.
-    Entry { rank: u64, does: Vec<u64> },
+    Entry {
+        rank: u64,
+        does: Vec<u64>,
+    },
 }
 
 /// A walk that is under way.

@@ -22,7 +22,6 @@ pub(crate) fn word_of(mode: Mode) -> u64 {
     u64::from(mode.era) << ERA_SHIFT | u64::from(mode.level.number()) << LEVEL_SHIFT
 }
 
-/// Returns the mode of a word.
 pub(crate) fn mode_of(word: u64) -> Mode {
     let [a, b, c, d, level, ..] = word.to_be_bytes();
     Mode {

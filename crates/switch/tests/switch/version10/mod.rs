@@ -57,7 +57,6 @@ fn refused(world: &mut World, message: &Message<'_>) -> ErrorKind {
     }
 }
 
-/// Adds an entry.
 fn add(world: &mut World, priority: u16, matching: Match, actions: &[Action]) {
     tell(
         world,

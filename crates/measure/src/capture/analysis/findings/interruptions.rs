@@ -20,7 +20,6 @@ use crate::statistics::Distribution;
 const LEAST_PERIODS: u64 = 3;
 const SOURCE: &str = "S0-3";
 
-/// An interruption.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Interruption {
     /// When the first packet should have arrived, less the least latency.
@@ -28,7 +27,6 @@ struct Interruption {
     length: u64,
 }
 
-/// Draws the figures.
 pub(super) fn of(analysis: &Analysis, is_single: bool, findings: &mut Findings) {
     for (host, _, sender) in analysis.hosts.iter() {
         let setting: Setting = vec![("from".to_owned(), host.to_string())];

@@ -11,7 +11,6 @@ const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 118.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
-/// Between two levels.
 const STEP: f64 = 24.0;
 const LANE: f64 = 22.0;
 const GAP: f64 = 16.0;
@@ -28,7 +27,6 @@ struct Stretch {
     to_ns: u64,
 }
 
-/// Returns the drawing.
 pub(super) fn drawing_of(report: &Report, modes: &ModesReport) -> Element {
     let flows = report.flows.iter().enumerate();
     let flows = flows.filter(|(_, flow)| !flow.levels.is_empty());

@@ -15,7 +15,6 @@ const MARKS: u32 = 4;
 /// The changes that are drawn, the first of them.
 const MOST_ROWS: usize = 24;
 
-/// Returns the drawing.
 pub(super) fn drawing_of(modes: &ModesReport) -> Element {
     let rows = modes.changes.len().min(MOST_ROWS);
     let bottom = TOP + ROW * count(rows);
