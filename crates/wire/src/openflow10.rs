@@ -51,8 +51,8 @@ mod port_status;
 mod queue;
 pub mod statistics;
 mod switch_config;
+mod translation;
 mod vendor;
-mod widened_match;
 
 pub use action::{Action, Actions};
 pub use error::{

@@ -1,21 +1,16 @@
 //! What the switch says, in the words of version 1.3.
 
 use wire::openflow::multipart::{
-    self, AggregateStatistics, MultipartReply, MultipartType, ReplyBody, ReplyWriter,
+    AggregateStatistics, MultipartReply, MultipartType, ReplyBody, ReplyWriter,
 };
 use wire::openflow::{
-    self, BadAction, BadRequest, Capabilities, Cookie, DecodeError, ErrorKind, ErrorMessage,
-    FeaturesReply, Fields, FlowModCommand, FlowModFailed, Instruction, Instructions, MatchField,
-    Message, PacketIn, PortConfig, PortDescription, PortState, PortStatus, Sequence, TableId,
+    self, Capabilities, DecodeError, ErrorMessage, FeaturesReply, FlowModCommand, Message,
     TransactionId,
 };
 use wire::openflow10::statistics::{self, FlowStatistics};
 use wire::openflow10::{self, ActionKinds, FlowMod};
 
-use super::matches::widen_actions;
 use super::{Cookies, Counted, Enqueue, Question, Sides, Translator};
-
-const TABLE: TableId = TableId(0);
 
 impl Translator {
     /// Puts one whole message of the switch into the words of the controller.
@@ -32,7 +27,7 @@ impl Translator {
         let (header, narrow) = openflow10::Message::parse(message)?;
         let transaction = header.transaction;
         if let openflow10::Message::PacketIn(packet_in) = narrow {
-            widen_packet_in(transaction, &packet_in, sides.controller);
+            packet_in.emit_of13(transaction, sides.controller);
             return Ok(());
         }
         self.widen(transaction, &narrow, message, sides);
@@ -53,7 +48,7 @@ impl Translator {
                 // A question that is refused is answered with that.
                 self.questions.remove(&transaction);
                 Message::Error(ErrorMessage {
-                    kind: widen_error(error.kind),
+                    kind: error.kind.to_of13(),
                     data: error.data,
                 })
             }
@@ -61,13 +56,12 @@ impl Translator {
             Narrow::EchoReply(echo) => Message::EchoReply(*echo),
             Narrow::FeaturesReply(features) => Message::FeaturesReply(self.introduce(features)),
             Narrow::PacketIn(packet_in) => {
-                return widen_packet_in(transaction, packet_in, sides.controller);
+                return packet_in.emit_of13(transaction, sides.controller);
             }
-            Narrow::FlowRemoved(removed) => return widen_removal(transaction, removed, sides),
-            Narrow::PortStatus(status) => Message::PortStatus(PortStatus {
-                reason: status.reason,
-                port: widen_port(&status.port),
-            }),
+            Narrow::FlowRemoved(removed) => {
+                return removed.emit_of13(transaction, sides.controller);
+            }
+            Narrow::PortStatus(status) => Message::PortStatus(status.to_of13()),
             Narrow::BarrierReply => Message::BarrierReply,
             Narrow::StatisticsReply(reply) => return self.answer(transaction, reply, sides),
             // Nobody asks for these, and what only a switch receives is no concern.
@@ -94,7 +88,7 @@ impl Translator {
             false => Enqueue::Unable,
         };
         let ports = narrow.ports.iter().map_while(Result::ok);
-        self.ports = ports.map(|port| widen_port(&port)).collect();
+        self.ports = ports.map(|port| port.to_of13()).collect();
         FeaturesReply {
             datapath: narrow.datapath,
             buffers: narrow.buffers,
@@ -167,25 +161,7 @@ fn list<'a>(
     let start = out.len();
     let mut writer = ReplyWriter::new(MultipartType::Flow, transaction, out);
     for entry in entries {
-        let fields = entry.matching.widened();
-        let actions = widen_actions(&entry.actions);
-        let instructions = [Instruction::ApplyActions(openflow::Actions::of(&actions))];
-        writer.push(&multipart::FlowStatistics {
-            table: TABLE,
-            age: entry.age,
-            priority: entry.priority,
-            idle_timeout_s: entry.idle_timeout_s,
-            hard_timeout_s: entry.hard_timeout_s,
-            flags: openflow::FlowModFlags::NONE,
-            cookie: entry.cookie,
-            packets: entry.packets,
-            bytes: entry.bytes,
-            matching: Fields::of(&fields),
-            instructions: match actions.is_empty() {
-                true => Instructions::EMPTY,
-                false => Instructions::of(&instructions),
-            },
-        });
+        entry.tell_of13(|told| writer.push(told));
     }
     writer.finish();
     if more {
@@ -217,87 +193,5 @@ fn delete<'a>(
             ..FlowMod::ADD
         };
         flow_mod.emit(TransactionId(0), out);
-    }
-}
-
-#[inline]
-fn widen_packet_in(
-    transaction: TransactionId,
-    narrow: &openflow10::PacketIn<'_>,
-    out: &mut Vec<u8>,
-) {
-    let fields = [MatchField::InPort(narrow.in_port.widened())];
-    let packet_in = PacketIn {
-        buffer: narrow.buffer,
-        total_length: narrow.total_length,
-        reason: narrow.reason,
-        table: TABLE,
-        cookie: Cookie::NONE,
-        fields: Sequence::of(&fields),
-        data: narrow.data,
-    };
-    packet_in.emit(transaction, out);
-}
-
-fn widen_removal(
-    transaction: TransactionId,
-    narrow: &openflow10::FlowRemoved,
-    sides: &mut Sides<'_>,
-) {
-    let fields = narrow.matching.widened();
-    let removed = openflow::FlowRemoved {
-        cookie: narrow.cookie,
-        priority: narrow.priority,
-        reason: narrow.reason,
-        table: TABLE,
-        age: narrow.age,
-        idle_timeout_s: narrow.idle_timeout_s,
-        hard_timeout_s: 0,
-        packets: narrow.packets,
-        bytes: narrow.bytes,
-        matching: Fields::of(&fields),
-    };
-    removed.emit(transaction, sides.controller);
-}
-
-/// Takes over what both versions say of a port by the same bits: its name, whether
-/// it is switched off, whether its link is down.
-fn widen_port(narrow: &openflow10::PortDescription) -> PortDescription {
-    PortDescription {
-        config: PortConfig(narrow.config.0 & PortConfig::PORT_DOWN.0),
-        state: PortState(narrow.state.0 & PortState::LINK_DOWN.0),
-        ..PortDescription::new(narrow.number.widened(), narrow.address, narrow.name)
-    }
-}
-
-fn widen_error(narrow: openflow10::ErrorKind) -> ErrorKind {
-    use openflow10::ErrorKind as Narrow;
-    match narrow {
-        Narrow::HelloFailed(code) => ErrorKind::HelloFailed(code),
-        Narrow::QueueOpFailed(code) => ErrorKind::QueueOpFailed(code),
-        // The first codes of these are the same in both versions.
-        Narrow::BadRequest(code) => ErrorKind::BadRequest(
-            BadRequest::from_number(code.number()).unwrap_or(BadRequest::BadType),
-        ),
-        Narrow::BadAction(code) => ErrorKind::BadAction(
-            BadAction::from_number(code.number()).unwrap_or(BadAction::BadType),
-        ),
-        Narrow::FlowModFailed(code) => ErrorKind::FlowModFailed(widen_flow_mod_failed(code)),
-        Narrow::PortModFailed(_) => {
-            ErrorKind::PortModFailed(openflow::PortModFailed::PermissionDenied)
-        }
-        Narrow::Unknown { kind, code } => ErrorKind::Unknown { kind, code },
-    }
-}
-
-const fn widen_flow_mod_failed(narrow: openflow10::FlowModFailed) -> FlowModFailed {
-    use openflow10::FlowModFailed as Narrow;
-    match narrow {
-        Narrow::AllTablesFull => FlowModFailed::TableFull,
-        Narrow::Overlap => FlowModFailed::Overlap,
-        Narrow::PermissionDenied => FlowModFailed::PermissionDenied,
-        Narrow::BadEmergencyTimeout => FlowModFailed::BadTimeout,
-        Narrow::BadCommand => FlowModFailed::BadCommand,
-        Narrow::Unsupported => FlowModFailed::Unknown,
     }
 }

@@ -111,7 +111,7 @@ impl Translator {
             return self.ask_for_all(own, Question::Delete(cookies), sides);
         }
         let actions = narrow_instructions(&wide.instructions, self.enqueue)?;
-        let out_port = PortNumber::narrowed(wide.out_port);
+        let out_port = PortNumber::from_of13(wide.out_port);
         let flow_mod = FlowMod {
             matching: narrow_match(&wide.matching)?,
             cookie: wide.cookie,
@@ -196,7 +196,9 @@ fn narrow_packet_out(
         // What comes from the controller came in by no port.
         in_port: match wide.in_port {
             openflow::PortNumber::CONTROLLER => PortNumber::NONE,
-            port => PortNumber::narrowed(port).ok_or(ErrorKind::BadRequest(BadRequest::BadPort))?,
+            port => {
+                PortNumber::from_of13(port).ok_or(ErrorKind::BadRequest(BadRequest::BadPort))?
+            }
         },
         actions: Actions::of(&actions),
         data: wide.data,

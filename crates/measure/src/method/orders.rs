@@ -7,8 +7,9 @@
 
 use wire::ethernet::EtherType;
 use wire::ipv4::PROTOCOL_UDP;
-use wire::openflow::oxm::VlanMatch;
-use wire::openflow::{self, FlowModCommand, Instruction, MatchField, TableId, TransactionId};
+use wire::openflow::{
+    self, FlowModCommand, Instruction, MatchField, QueueId, TableId, TransactionId,
+};
 use wire::openflow10::{self, Action, Match};
 
 /// The version of OpenFlow that messages are written in.
@@ -163,37 +164,25 @@ fn widened_match(entry: &Entry) -> Vec<MatchField> {
     if sets_network || matching.nw_proto.is_some() {
         matching.dl_type = matching.dl_type.or(Some(EtherType::IPV4));
     }
-    matching.widened()
+    matching.to_of13()
 }
 
-/// Frames here come without a tag.
+/// Frames here come without a tag, and their ports are those of UDP.
 fn widened_actions(actions: &[Action]) -> Vec<openflow::Action> {
     use openflow::Action as Wide;
-    let push = Wide::PushVlan(EtherType::VLAN);
-    let mut wide = Vec::new();
+    let (mut wide, mut queue) = (Vec::new(), QueueId(0));
     for action in actions {
-        match *action {
-            Action::Output { port, .. } => wide.push(Wide::output(port.widened())),
-            Action::SetVlanVid(id) => {
-                let field = MatchField::VlanVid(VlanMatch::tagged(id).into());
-                wide.extend([push, Wide::SetField(field)]);
-            }
-            Action::SetVlanPcp(priority) => {
-                wide.extend([push, Wide::SetField(MatchField::VlanPcp(priority))]);
-            }
-            Action::StripVlan => wide.extend([push, Wide::PopVlan]),
-            Action::SetDlSrc(it) => wide.push(Wide::SetField(MatchField::EthSrc(it.into()))),
-            Action::SetDlDst(it) => wide.push(Wide::SetField(MatchField::EthDst(it.into()))),
-            Action::SetNwSrc(it) => wide.push(Wide::SetField(MatchField::Ipv4Src(it.into()))),
-            Action::SetNwDst(it) => wide.push(Wide::SetField(MatchField::Ipv4Dst(it.into()))),
-            Action::SetNwTos(it) => wide.push(Wide::SetField(MatchField::IpDscp(it >> 2))),
-            Action::SetTpSrc(it) => wide.push(Wide::SetField(MatchField::UdpSrc(it))),
-            Action::SetTpDst(it) => wide.push(Wide::SetField(MatchField::UdpDst(it))),
-            Action::Enqueue { port, queue } => {
-                wide.extend([Wide::SetQueue(queue), Wide::output(port.widened())]);
-            }
+        if let Action::SetVlanVid(_) | Action::SetVlanPcp(_) | Action::StripVlan = action {
+            wide.push(Wide::PushVlan(EtherType::VLAN));
         }
+        action.to_of13(&mut queue, &mut wide);
     }
+    wide.retain(|it| {
+        !matches!(
+            it,
+            Wide::SetField(MatchField::TcpSrc(_) | MatchField::TcpDst(_))
+        )
+    });
     wide
 }
 

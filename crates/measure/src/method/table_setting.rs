@@ -217,7 +217,7 @@ pub fn output() -> Action {
 #[must_use]
 pub fn port_of(port: PortIndex) -> PortNumber {
     let wide = Station::at(port).device_port;
-    PortNumber::narrowed(wide).unwrap_or(PortNumber::NONE)
+    PortNumber::from_of13(wide).unwrap_or(PortNumber::NONE)
 }
 
 /// Returns the addresses of the frames that are measured.

@@ -306,7 +306,7 @@ fn rule_10(flow_mod: &of10::FlowMod<'_>) -> Option<Rule> {
 fn outputs_10<'a>(actions: &of10::Actions<'a>) -> impl Iterator<Item = of13::PortNumber> + 'a {
     let actions = actions.iter().map_while(Result::ok);
     actions.filter_map(|action| match action {
-        of10::Action::Output { port, .. } => Some(port.widened()),
+        of10::Action::Output { port, .. } => Some(port.to_of13()),
         _ => None,
     })
 }

@@ -1,7 +1,7 @@
 //! A port of a switch (OF10 section 5.2.1).
 
 use crate::ethernet::MacAddress;
-use crate::openflow::{self, DecodeError, Element, PortName};
+use crate::openflow::{DecodeError, Element, PortName};
 use crate::reader::Reader;
 use crate::writer::Writer;
 
@@ -28,29 +28,6 @@ impl PortNumber {
     pub const LOCAL: Self = Self(0xfffe);
     /// No port in particular.
     pub const NONE: Self = Self(0xffff);
-
-    /// What version 1.3 puts before the last two bytes of a number that has a
-    /// meaning of its own.
-    const RESERVED: u32 = 0xffff_0000;
-
-    /// Returns the number by which version 1.3 names the same.
-    #[must_use]
-    pub const fn widened(self) -> openflow::PortNumber {
-        // `u32::from` is not const.
-        let number = self.0 as u32;
-        openflow::PortNumber(match self.0 >= Self::MAX.0 {
-            true => Self::RESERVED | number,
-            false => number,
-        })
-    }
-
-    /// Returns the number of a port that version 1.3 names so, unless it is
-    /// beyond what this version can name.
-    #[must_use]
-    pub fn narrowed(wide: openflow::PortNumber) -> Option<Self> {
-        let narrow = Self(u16::try_from(wide.0 & 0xffff).expect("two bytes"));
-        (narrow.widened() == wide).then_some(narrow)
-    }
 }
 
 flags! {
@@ -164,36 +141,5 @@ impl<'a> Element<'a> for PortDescription {
         writer.u32(self.config.0).u32(self.state.0);
         writer.u32(self.current.0).u32(self.advertised.0);
         writer.u32(self.supported.0).u32(self.peer.0);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_reserved_number_has_its_namesake_in_version_1_3() {
-        for (narrow, wide) in [
-            (PortNumber(1), openflow::PortNumber(1)),
-            (PortNumber(0xfeff), openflow::PortNumber(0xfeff)),
-            (PortNumber::IN_PORT, openflow::PortNumber::IN_PORT),
-            (PortNumber::TABLE, openflow::PortNumber::TABLE),
-            (PortNumber::NORMAL, openflow::PortNumber::NORMAL),
-            (PortNumber::FLOOD, openflow::PortNumber::FLOOD),
-            (PortNumber::ALL, openflow::PortNumber::ALL),
-            (PortNumber::CONTROLLER, openflow::PortNumber::CONTROLLER),
-            (PortNumber::LOCAL, openflow::PortNumber::LOCAL),
-            (PortNumber::NONE, openflow::PortNumber::ANY),
-        ] {
-            assert_eq!(narrow.widened(), wide);
-            assert_eq!(PortNumber::narrowed(wide), Some(narrow));
-        }
-    }
-
-    #[test]
-    fn a_port_with_a_large_number_has_no_name_in_this_version() {
-        for wide in [0xff00, 0xffff, 0x1_0001, 0xffff_0001] {
-            assert_eq!(PortNumber::narrowed(openflow::PortNumber(wide)), None);
-        }
     }
 }

@@ -220,7 +220,7 @@ fn send(dialect: Dialect, output: PortNumber, data: &[u8], out: &mut Vec<u8>) {
 }
 
 fn narrow(port: PortNumber) -> openflow10::PortNumber {
-    openflow10::PortNumber::narrowed(port).unwrap()
+    openflow10::PortNumber::from_of13(port).unwrap()
 }
 
 fn at(us: u64) -> Instant {

@@ -1,13 +1,9 @@
 //! Actions of version 1.0 in the words of 1.3, and back.
 
 use wire::ethernet::EtherType;
-use wire::openflow::oxm::VlanMatch;
-use wire::openflow::{
-    self, ControllerLength, Instruction, Instructions, MatchField, PortNumber, QueueId,
-};
-use wire::openflow10::{Action, Actions, BadAction, ErrorKind, Match};
+use wire::openflow::{self, Instruction, Instructions, QueueId};
+use wire::openflow10::{Action, Actions, BadAction, ErrorKind, Match, PortNumber};
 
-use super::errors::narrowed;
 use crate::action::{self, ACTIONS_MAX};
 use crate::pipeline::Pipeline;
 use crate::program::{Compiler, Place};
@@ -16,9 +12,8 @@ const VLAN_ID_MAX: u16 = 0x0fff;
 const VLAN_PRIORITY_MAX: u8 = 7;
 /// The bits of the type of service that are none of the code point.
 const ECN_BITS: u8 = 3;
-const DSCP_SHIFT: u32 = 2;
 /// The queue of an output that names none.
-const DEFAULT_QUEUE: QueueId = QueueId(0);
+const NO_QUEUE: QueueId = QueueId(0);
 
 /// What the actions are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +41,10 @@ pub(super) fn steps(actions: &Actions<'_>, purpose: Purpose) -> Result<Vec<Step>
     let mut list = List {
         purpose,
         steps: Vec::new(),
-        queue: DEFAULT_QUEUE,
+        queue: NO_QUEUE,
     };
     for action in actions.iter() {
-        let action = action.map_err(|error| narrowed(error.kind()))?;
+        let action = action.map_err(|error| ErrorKind::from_of13(error.kind()))?;
         list.add(action).map_err(ErrorKind::BadAction)?;
         if list.steps.len() > ACTIONS_MAX {
             return Err(ErrorKind::BadAction(BadAction::TooMany));
@@ -67,90 +62,46 @@ struct List {
 
 impl List {
     fn add(&mut self, action: Action) -> Result<(), BadAction> {
+        self.check(action)?;
+        if let Action::SetVlanVid(_) | Action::SetVlanPcp(_) = action {
+            self.steps.push(Step::EnsureTag);
+        }
+        let mut wide = Vec::new();
+        action.to_of13(&mut self.queue, &mut wide);
+        self.steps.extend(wide.into_iter().map(Step::Do));
+        Ok(())
+    }
+
+    /// OF10 section 5.4.4: what an action may say.
+    fn check(&self, action: Action) -> Result<(), BadAction> {
+        let argument = |fits| match fits {
+            true => Ok(()),
+            false => Err(BadAction::BadArgument),
+        };
         match action {
-            Action::Output { port, max_length } => {
-                self.choose(DEFAULT_QUEUE);
-                self.output(port.widened(), widened_length(max_length))?;
-            }
-            Action::Enqueue { port, queue } => {
-                let port = port.widened();
-                if !port.is_ordinary() && port != PortNumber::IN_PORT {
-                    return Err(BadAction::BadOutPort);
+            Action::Output { port, .. } => {
+                let meaningless = port == PortNumber::NONE;
+                let in_entry = port == PortNumber::TABLE && self.purpose == Purpose::Entry;
+                match meaningless || in_entry {
+                    true => Err(BadAction::BadOutPort),
+                    false => Ok(()),
                 }
-                self.choose(queue);
-                self.output(port, ControllerLength::NO_BUFFER)?;
             }
-            Action::SetVlanVid(id) => {
-                check(id <= VLAN_ID_MAX)?;
-                self.steps.push(Step::EnsureTag);
-                self.set(MatchField::VlanVid(VlanMatch::tagged(id).into()));
+            Action::Enqueue { port, .. } => {
+                let ordinary = port.to_of13().is_ordinary() || port == PortNumber::IN_PORT;
+                ordinary.then_some(()).ok_or(BadAction::BadOutPort)
             }
-            Action::SetVlanPcp(priority) => {
-                check(priority <= VLAN_PRIORITY_MAX)?;
-                self.steps.push(Step::EnsureTag);
-                self.set(MatchField::VlanPcp(priority));
-            }
-            Action::StripVlan => self.push(openflow::Action::PopVlan),
-            Action::SetDlSrc(address) => self.set(MatchField::EthSrc(address.into())),
-            Action::SetDlDst(address) => self.set(MatchField::EthDst(address.into())),
-            Action::SetNwSrc(address) => self.set(MatchField::Ipv4Src(address.into())),
-            Action::SetNwDst(address) => self.set(MatchField::Ipv4Dst(address.into())),
-            Action::SetNwTos(tos) => {
-                check(tos & ECN_BITS == 0)?;
-                self.set(MatchField::IpDscp(tos >> DSCP_SHIFT));
-            }
-            Action::SetTpSrc(port) => {
-                self.set(MatchField::TcpSrc(port));
-                self.set(MatchField::UdpSrc(port));
-            }
-            Action::SetTpDst(port) => {
-                self.set(MatchField::TcpDst(port));
-                self.set(MatchField::UdpDst(port));
-            }
+            Action::SetVlanVid(id) => argument(id <= VLAN_ID_MAX),
+            Action::SetVlanPcp(priority) => argument(priority <= VLAN_PRIORITY_MAX),
+            Action::SetNwTos(tos) => argument(tos & ECN_BITS == 0),
+            Action::StripVlan
+            | Action::SetDlSrc(_)
+            | Action::SetDlDst(_)
+            | Action::SetNwSrc(_)
+            | Action::SetNwDst(_)
+            | Action::SetTpSrc(_)
+            | Action::SetTpDst(_) => Ok(()),
         }
-        Ok(())
-    }
-
-    fn output(&mut self, port: PortNumber, max_length: ControllerLength) -> Result<(), BadAction> {
-        let meaningless = port == PortNumber::ANY;
-        if meaningless || port == PortNumber::TABLE && self.purpose == Purpose::Entry {
-            return Err(BadAction::BadOutPort);
-        }
-        self.push(openflow::Action::Output { port, max_length });
-        Ok(())
-    }
-
-    /// Lets the next output go through this queue: in version 1.3 a queue stays
-    /// chosen, in version 1.0 it does not.
-    fn choose(&mut self, queue: QueueId) {
-        if self.queue != queue {
-            self.queue = queue;
-            self.push(openflow::Action::SetQueue(queue));
-        }
-    }
-
-    fn set(&mut self, field: MatchField) {
-        self.push(openflow::Action::SetField(field));
-    }
-
-    fn push(&mut self, action: openflow::Action) {
-        self.steps.push(Step::Do(action));
-    }
-}
-
-/// Returns how much of a frame the controller wants, in a number that version
-/// 1.3 allows: what is beyond its longest is longer than any frame.
-pub(super) fn widened_length(narrow: ControllerLength) -> ControllerLength {
-    match narrow {
-        ControllerLength::NO_BUFFER => narrow,
-        narrow => narrow.min(ControllerLength::MAX),
-    }
-}
-
-fn check(fits: bool) -> Result<(), BadAction> {
-    match fits {
-        true => Ok(()),
-        false => Err(BadAction::BadArgument),
     }
 }
 
@@ -175,7 +126,7 @@ pub(super) fn compile(
             Step::EnsureTag => ready.push(action::Action::EnsureTag),
             Step::Do(action) => {
                 let actions = openflow::Actions::of(std::slice::from_ref(action));
-                ready.extend(compiler.actions(&actions).map_err(narrowed)?);
+                ready.extend(compiler.actions(&actions).map_err(ErrorKind::from_of13)?);
             }
         }
     }
@@ -224,98 +175,16 @@ pub(super) fn narrowed_actions(instructions: &Instructions<'_>) -> Vec<Action> {
 }
 
 fn narrow_list(wide: &openflow::Actions<'_>, narrow: &mut Vec<Action>) {
-    let mut queue = DEFAULT_QUEUE;
+    let mut queue = NO_QUEUE;
     for action in wide.iter() {
         let Ok(action) = action else { break };
         if let openflow::Action::SetQueue(chosen) = action {
             queue = chosen;
         }
         // A port is set for TCP and UDP by two actions there and one here.
-        if let Some(action) = narrow_action(action, queue).filter(|it| narrow.last() != Some(it)) {
-            narrow.push(action);
-        }
+        let said = Action::from_of13(action, queue).filter(|it| narrow.last() != Some(it));
+        narrow.extend(said);
     }
-}
-
-fn narrow_action(wide: openflow::Action, queue: QueueId) -> Option<Action> {
-    match wide {
-        openflow::Action::Output { port, max_length } => {
-            let narrow = wire::openflow10::PortNumber::narrowed(port)?;
-            let queued = port.is_ordinary() || port == PortNumber::IN_PORT;
-            Some(match queued && queue != DEFAULT_QUEUE {
-                true => Action::Enqueue {
-                    port: narrow,
-                    queue,
-                },
-                false => Action::Output {
-                    port: narrow,
-                    max_length,
-                },
-            })
-        }
-        openflow::Action::PopVlan => Some(Action::StripVlan),
-        openflow::Action::SetField(field) => narrow_field(field),
-        openflow::Action::CopyTtlOut
-        | openflow::Action::CopyTtlIn
-        | openflow::Action::SetMplsTtl(_)
-        | openflow::Action::DecrementMplsTtl
-        | openflow::Action::PushVlan(_)
-        | openflow::Action::PushMpls(_)
-        | openflow::Action::PopMpls(_)
-        | openflow::Action::SetQueue(_)
-        | openflow::Action::Group(_)
-        | openflow::Action::SetNetworkTtl(_)
-        | openflow::Action::DecrementNetworkTtl
-        | openflow::Action::PushPbb(_)
-        | openflow::Action::PopPbb
-        | openflow::Action::FlowMonitor(_)
-        | openflow::Action::ModeArrange
-        | openflow::Action::QueuedFate(_) => None,
-    }
-}
-
-fn narrow_field(field: MatchField) -> Option<Action> {
-    Some(match field {
-        MatchField::EthSrc(address) => Action::SetDlSrc(address.value),
-        MatchField::EthDst(address) => Action::SetDlDst(address.value),
-        MatchField::VlanVid(vlan) => Action::SetVlanVid(vlan.value.id()?),
-        MatchField::VlanPcp(priority) => Action::SetVlanPcp(priority),
-        MatchField::IpDscp(dscp) => Action::SetNwTos(dscp << DSCP_SHIFT),
-        MatchField::Ipv4Src(address) => Action::SetNwSrc(address.value),
-        MatchField::Ipv4Dst(address) => Action::SetNwDst(address.value),
-        MatchField::TcpSrc(port) | MatchField::UdpSrc(port) => Action::SetTpSrc(port),
-        MatchField::TcpDst(port) | MatchField::UdpDst(port) => Action::SetTpDst(port),
-        MatchField::InPort(_)
-        | MatchField::InPhysicalPort(_)
-        | MatchField::Metadata(_)
-        | MatchField::EthType(_)
-        | MatchField::IpEcn(_)
-        | MatchField::IpProto(_)
-        | MatchField::SctpSrc(_)
-        | MatchField::SctpDst(_)
-        | MatchField::Icmpv4Type(_)
-        | MatchField::Icmpv4Code(_)
-        | MatchField::ArpOp(_)
-        | MatchField::ArpSpa(_)
-        | MatchField::ArpTpa(_)
-        | MatchField::ArpSha(_)
-        | MatchField::ArpTha(_)
-        | MatchField::Ipv6Src(_)
-        | MatchField::Ipv6Dst(_)
-        | MatchField::Ipv6Flabel(_)
-        | MatchField::Icmpv6Type(_)
-        | MatchField::Icmpv6Code(_)
-        | MatchField::Ipv6NdTarget(_)
-        | MatchField::Ipv6NdSll(_)
-        | MatchField::Ipv6NdTll(_)
-        | MatchField::MplsLabel(_)
-        | MatchField::MplsTc(_)
-        | MatchField::MplsBos(_)
-        | MatchField::PbbIsid(_)
-        | MatchField::TunnelId(_)
-        | MatchField::Ipv6Exthdr(_)
-        | MatchField::Level(_) => return None,
-    })
 }
 
 #[cfg(test)]
@@ -326,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_version_1_3_is_told_reads_in_version_1_0_as_it_was_written() {
-        let port = wire::openflow10::PortNumber(2);
+        let port = PortNumber(2);
         let mac = MacAddress([2, 0, 0, 0, 0, 9]);
         let written = [
             Action::SetVlanVid(8),
@@ -344,7 +213,7 @@ mod tests {
                 queue: QueueId(7),
             },
             Action::output(port),
-            Action::output(wire::openflow10::PortNumber::CONTROLLER),
+            Action::output(PortNumber::CONTROLLER),
         ];
         for matching in [
             Match::ANY,
@@ -366,9 +235,9 @@ mod tests {
     /// OF10 section 5.4.4.
     #[test]
     fn arguments_out_of_range_and_ports_that_mean_nothing_are_refused() {
-        let out = |port| Action::output(wire::openflow10::PortNumber(port));
+        let out = |port| Action::output(PortNumber(port));
         let enqueue = Action::Enqueue {
-            port: wire::openflow10::PortNumber::FLOOD,
+            port: PortNumber::FLOOD,
             queue: QueueId(1),
         };
         for (action, expected) in [

@@ -7,7 +7,6 @@ use wire::openflow::{
 use wire::openflow10::{ErrorKind, FlowMod, FlowModFailed, FlowModFlags};
 
 use super::actions::{Purpose, compile, steps, told};
-use super::errors::narrowed;
 use crate::action::Program;
 use crate::agent::Agent;
 use crate::agent::flow_mods::{Missing, Order};
@@ -27,7 +26,7 @@ impl Agent {
         flow_mod: &FlowMod<'_>,
     ) -> Result<(), ErrorKind> {
         check_flags(flow_mod)?;
-        let fields = flow_mod.matching.widened();
+        let fields = flow_mod.matching.to_of13();
         let (program, actions) = match flow_mod.command {
             FlowModCommand::Add | FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
                 let steps = steps(&flow_mod.actions, Purpose::Entry)?;
@@ -51,12 +50,12 @@ impl Agent {
         };
         let order = Order {
             flow_mod: &wide,
-            rule: matching::compile(&wide.matching, wide.priority).map_err(narrowed)?,
+            rule: matching::compile(&wide.matching, wide.priority).map_err(ErrorKind::from_of13)?,
             program,
             missing: Missing::Added,
         };
         self.begin_flow_mod(now, pipeline, id, order)
-            .map_err(narrowed)
+            .map_err(ErrorKind::from_of13)
     }
 }
 
@@ -77,7 +76,7 @@ fn head(flow_mod: &FlowMod<'_>) -> openflow::FlowMod<'static> {
             false => flow_mod.priority,
         },
         buffer: flow_mod.buffer,
-        out_port: flow_mod.out_port.widened(),
+        out_port: flow_mod.out_port.to_of13(),
         out_group: GroupId::ANY,
         flags,
         ..openflow::FlowMod::add(TABLE)

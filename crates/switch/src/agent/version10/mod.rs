@@ -3,7 +3,7 @@
 //! The switch thinks in version 1.3. What a controller of version 1.0 asks for
 //! is turned into that at the edge (`requests`), and what the switch says is
 //! turned back (`replies`), so that controllers of both versions may be there at
-//! once. Such a controller sees a switch with one table, which is table 0. What
+//! once; the words are those of `wire::openflow10`. Such a controller sees a switch with one table, which is table 0. What
 //! is *narrow* here is in the words of version 1.0, what is *wide* in those of
 //! version 1.3.
 //!
@@ -47,7 +47,6 @@
 //! EtherType 0x05ff for frames that have none.
 
 mod actions;
-mod errors;
 mod flow_mods;
 mod packet_out;
 mod ports;

@@ -5,7 +5,6 @@ use wire::openflow::{self, PortNumber};
 use wire::openflow10::{self, ErrorKind, PacketOut};
 
 use super::actions::{Purpose, compile, steps};
-use super::errors::narrowed;
 use crate::agent::Agent;
 use crate::pipeline::Pipeline;
 
@@ -22,13 +21,13 @@ impl Agent {
             buffer: packet_out.buffer,
             in_port: match packet_out.in_port {
                 openflow10::PortNumber::NONE => PortNumber::CONTROLLER,
-                port => port.widened(),
+                port => port.to_of13(),
             },
             // They are compiled already.
             actions: openflow::Actions::EMPTY,
             data: packet_out.data,
         };
         self.send_out(now, pipeline, &wide, &actions)
-            .map_err(narrowed)
+            .map_err(ErrorKind::from_of13)
     }
 }

@@ -1,16 +1,14 @@
 //! What the switch says, in version 1.0.
 
-use wire::openflow::multipart::{self, MultipartReply, QueueStatistics};
-use wire::openflow::{
-    self, FlowRemovedReason, Message, PacketInReason, QueueDescription, Sequence, TransactionId,
+use wire::openflow::multipart::{self, MultipartReply};
+use wire::openflow::{self, Message, QueueDescription, Sequence, TransactionId};
+use wire::openflow10::statistics::{
+    self, FlowStatistics, PortStatistics, QueueStatistics, StatisticsReply,
 };
-use wire::openflow10::statistics::{self, StatisticsReply};
-use wire::openflow10::{self, Match, PortNumber};
+use wire::openflow10::{self, PortNumber};
 
 use super::actions::narrowed_actions;
-use super::errors;
 use super::flow_mods::TABLE;
-use super::ports::narrowed_port;
 
 /// Appends a message in version 1.0 to `out`; nothing if that version has no
 /// such message.
@@ -19,7 +17,7 @@ pub(in crate::agent) fn emit(message: &Message<'_>, transaction: TransactionId, 
     let narrow = match message {
         Message::Hello(hello) => Narrow::Hello(*hello),
         Message::Error(error) => Narrow::Error(openflow10::ErrorMessage {
-            kind: errors::narrowed(error.kind),
+            kind: openflow10::ErrorKind::from_of13(error.kind),
             data: error.data,
         }),
         Message::EchoRequest(echo) => Narrow::EchoRequest(*echo),
@@ -28,12 +26,14 @@ pub(in crate::agent) fn emit(message: &Message<'_>, transaction: TransactionId, 
             flags: config.fragments.number(),
             miss_send_length: config.miss_send_length,
         }),
-        Message::PacketIn(packet_in) => Narrow::PacketIn(narrowed_packet_in(packet_in)),
+        Message::PacketIn(packet_in) => {
+            Narrow::PacketIn(openflow10::PacketIn::from_of13(packet_in))
+        }
         Message::BarrierReply => Narrow::BarrierReply,
         Message::FlowRemoved(removed) if removed.table == TABLE => {
-            Narrow::FlowRemoved(narrowed_removal(removed))
+            Narrow::FlowRemoved(openflow10::FlowRemoved::from_of13(removed))
         }
-        Message::PortStatus(status) => match narrowed_port(&status.port) {
+        Message::PortStatus(status) => match openflow10::PortDescription::from_of13(&status.port) {
             Some(port) => {
                 let reason = status.reason;
                 Narrow::PortStatus(openflow10::PortStatus { reason, port })
@@ -71,38 +71,6 @@ pub(in crate::agent) fn emit(message: &Message<'_>, transaction: TransactionId, 
     narrow.emit(transaction, out);
 }
 
-fn narrowed_packet_in<'a>(wide: &openflow::PacketIn<'a>) -> openflow10::PacketIn<'a> {
-    let in_port = wide.in_port().and_then(PortNumber::narrowed);
-    openflow10::PacketIn {
-        buffer: wide.buffer,
-        total_length: wide.total_length,
-        in_port: in_port.unwrap_or(PortNumber::NONE),
-        reason: match wide.reason {
-            PacketInReason::NoMatch => PacketInReason::NoMatch,
-            PacketInReason::Action | PacketInReason::InvalidTtl => PacketInReason::Action,
-        },
-        data: wide.data,
-    }
-}
-
-fn narrowed_removal(wide: &openflow::FlowRemoved<'_>) -> openflow10::FlowRemoved {
-    openflow10::FlowRemoved {
-        matching: Match::narrowed(&wide.matching),
-        cookie: wide.cookie,
-        priority: wide.priority,
-        reason: match wide.reason {
-            FlowRemovedReason::GroupDelete => FlowRemovedReason::Delete,
-            reason @ (FlowRemovedReason::IdleTimeout
-            | FlowRemovedReason::HardTimeout
-            | FlowRemovedReason::Delete) => reason,
-        },
-        age: wide.age,
-        idle_timeout_s: wide.idle_timeout_s,
-        packets: wide.packets,
-        bytes: wide.bytes,
-    }
-}
-
 fn emit_statistics(reply: &MultipartReply<'_>, transaction: TransactionId, out: &mut Vec<u8>) {
     use multipart::ReplyBody as Wide;
     use statistics::ReplyBody as Narrow;
@@ -117,20 +85,22 @@ fn emit_statistics(reply: &MultipartReply<'_>, transaction: TransactionId, out: 
             let actions: Vec<_> = actions.collect();
             let entries = flows.iter().zip(&actions);
             let entries: Vec<_> = entries
-                .map(|(it, actions)| narrowed_flow(it, actions))
+                .map(|(it, actions)| FlowStatistics::from_of13(it, actions))
                 .collect();
             say(Narrow::Flow(Sequence::of(&entries)));
         }
         Wide::PortStatistics(ports) => {
             let ports = ports.iter().map_while(Result::ok);
             let ports: Vec<_> = ports
-                .filter_map(|it| narrowed_port_statistics(&it))
+                .filter_map(|it| PortStatistics::from_of13(&it))
                 .collect();
             say(Narrow::Port(Sequence::of(&ports)));
         }
         Wide::Queue(queues) => {
             let queues = queues.iter().map_while(Result::ok);
-            let queues: Vec<_> = queues.filter_map(|it| narrowed_queue(&it)).collect();
+            let queues: Vec<_> = queues
+                .filter_map(|it| QueueStatistics::from_of13(&it))
+                .collect();
             say(Narrow::Queue(Sequence::of(&queues)));
         }
         // Tables are told of by `narrow_statistics`; nobody asks for the rest.
@@ -147,54 +117,6 @@ fn emit_statistics(reply: &MultipartReply<'_>, transaction: TransactionId, out: 
     }
 }
 
-fn narrowed_flow<'a>(
-    wide: &multipart::FlowStatistics<'_>,
-    actions: &'a [openflow10::Action],
-) -> statistics::FlowStatistics<'a> {
-    statistics::FlowStatistics {
-        table: wide.table,
-        matching: Match::narrowed(&wide.matching),
-        age: wide.age,
-        priority: wide.priority,
-        idle_timeout_s: wide.idle_timeout_s,
-        hard_timeout_s: wide.hard_timeout_s,
-        cookie: wide.cookie,
-        packets: wide.packets,
-        bytes: wide.bytes,
-        actions: openflow10::Actions::of(actions),
-    }
-}
-
-fn narrowed_port_statistics(
-    wide: &multipart::PortStatistics,
-) -> Option<statistics::PortStatistics> {
-    Some(statistics::PortStatistics {
-        port: PortNumber::narrowed(wide.port)?,
-        received_packets: wide.received_packets,
-        sent_packets: wide.sent_packets,
-        received_bytes: wide.received_bytes,
-        sent_bytes: wide.sent_bytes,
-        received_dropped: wide.received_dropped,
-        sent_dropped: wide.sent_dropped,
-        received_errors: wide.received_errors,
-        sent_errors: wide.sent_errors,
-        frame_errors: wide.frame_errors,
-        overrun_errors: wide.overrun_errors,
-        crc_errors: wide.crc_errors,
-        collisions: wide.collisions,
-    })
-}
-
-fn narrowed_queue(wide: &QueueStatistics) -> Option<statistics::QueueStatistics> {
-    Some(statistics::QueueStatistics {
-        port: PortNumber::narrowed(wide.port)?,
-        queue: wide.queue,
-        sent_bytes: wide.sent_bytes,
-        sent_packets: wide.sent_packets,
-        sent_errors: wide.sent_errors,
-    })
-}
-
 fn emit_queues(
     reply: &openflow::QueueGetConfigReply<'_>,
     transaction: TransactionId,
@@ -207,7 +129,7 @@ fn emit_queues(
     let queues = reply.queues.iter().map_while(Result::ok);
     let queues: Vec<_> = queues.map(narrow).collect();
     let reply = openflow10::QueueGetConfigReply {
-        port: PortNumber::narrowed(reply.port).unwrap_or(PortNumber::NONE),
+        port: PortNumber::from_of13(reply.port).unwrap_or(PortNumber::NONE),
         queues: Sequence::of(&queues),
     };
     reply.emit(transaction, out);

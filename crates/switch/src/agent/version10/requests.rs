@@ -4,8 +4,6 @@ use units::Instant;
 use wire::openflow::{self, FragmentHandling, Header, SwitchConfig, TransactionId};
 use wire::openflow10::{BadRequest, ErrorKind, ErrorMessage, Message, PortNumber, QueueOpFailed};
 
-use super::actions::widened_length;
-use super::errors::narrowed;
 use crate::agent::Agent;
 use crate::agent::session::ConnectionId;
 use crate::pipeline::Pipeline;
@@ -23,7 +21,7 @@ impl Agent {
             Ok((header, parsed)) => {
                 self.narrow_dispatch(now, pipeline, id, header.transaction, parsed)
             }
-            Err(error) => Err(narrowed(error.kind())),
+            Err(error) => Err(ErrorKind::from_of13(error.kind())),
         };
         let Err(kind) = result else {
             return self.keep_message(id, message);
@@ -58,9 +56,10 @@ impl Agent {
             Message::SetConfig(config) => {
                 let config = SwitchConfig {
                     fragments: fragments(config.flags),
-                    miss_send_length: widened_length(config.miss_send_length),
+                    miss_send_length: config.miss_send_length.to_of13(),
                 };
-                self.set_config(pipeline, id, config).map_err(narrowed)?;
+                self.set_config(pipeline, id, config)
+                    .map_err(ErrorKind::from_of13)?;
             }
             Message::FlowMod(flow_mod) => self.narrow_flow_mod(now, pipeline, id, &flow_mod)?,
             Message::PacketOut(packet_out) => {
@@ -74,8 +73,8 @@ impl Agent {
                 if port >= PortNumber::MAX {
                     return Err(ErrorKind::QueueOpFailed(QueueOpFailed::BadPort));
                 }
-                self.queue_config(pipeline, id, transaction, port.widened())
-                    .map_err(narrowed)?;
+                self.queue_config(pipeline, id, transaction, port.to_of13())
+                    .map_err(ErrorKind::from_of13)?;
             }
             Message::Vendor(_) => return Err(ErrorKind::BadRequest(BadRequest::BadVendor)),
             // What only a switch says.

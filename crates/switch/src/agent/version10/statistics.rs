@@ -8,7 +8,6 @@ use wire::openflow10::statistics::{
 };
 use wire::openflow10::{self, BadRequest, ErrorKind, Message, Wildcards};
 
-use super::errors::narrowed;
 use super::flow_mods::TABLE;
 use crate::agent::Agent;
 use crate::agent::dump::Dump;
@@ -31,11 +30,11 @@ impl Agent {
         use multipart::RequestBody as Wide;
         let wide = match request {
             RequestBody::Description => Wide::Description,
-            RequestBody::Port(port) => Wide::PortStatistics(port.widened()),
+            RequestBody::Port(port) => Wide::PortStatistics(port.to_of13()),
             RequestBody::Queue { port, queue } => Wide::Queue {
                 port: match port {
                     openflow10::PortNumber::ALL => PortNumber::ANY,
-                    port => port.widened(),
+                    port => port.to_of13(),
                 },
                 queue,
             },
@@ -61,7 +60,7 @@ impl Agent {
                 self.narrow_answer(id, transaction, ReplyBody::Port(Sequence::EMPTY));
                 Ok(())
             }
-            answered => answered.map_err(narrowed),
+            answered => answered.map_err(ErrorKind::from_of13),
         }
     }
 
@@ -121,13 +120,13 @@ fn select(
     if request.table != TABLE && request.table != TableId::ALL {
         return Ok(None);
     }
-    let fields = request.matching.widened();
+    let fields = request.matching.to_of13();
     Ok(Some(Selection {
         table: TABLE,
-        rule: matching::compile(&Fields::of(&fields), 0).map_err(narrowed)?,
+        rule: matching::compile(&Fields::of(&fields), 0).map_err(ErrorKind::from_of13)?,
         cookie: Cookie::NONE,
         cookie_mask: Cookie::NONE,
-        out: OutPort::new(&pipeline.egress, request.out_port.widened()),
+        out: OutPort::new(&pipeline.egress, request.out_port.to_of13()),
         group: OutGroup::Any,
     }))
 }

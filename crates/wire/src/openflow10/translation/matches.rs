@@ -4,7 +4,7 @@
 //! EtherType and the protocol that it names. The others are dropped here, so
 //! that two matches that mean the same are the same.
 
-use super::{Match, Network, PortNumber};
+use super::super::{Match, Network, PortNumber};
 use crate::ethernet::{EtherType, MacAddress};
 use crate::openflow::oxm::{Masked, VlanMatch};
 use crate::openflow::{Fields, MatchField};
@@ -18,9 +18,9 @@ const PROTO_UDP: u8 = 17;
 impl Match {
     /// Returns the fields of version 1.3 that match the same frames.
     #[must_use]
-    pub fn widened(&self) -> Vec<MatchField> {
+    pub fn to_of13(&self) -> Vec<MatchField> {
         let mut fields = Vec::new();
-        fields.extend(self.in_port.map(|it| MatchField::InPort(it.widened())));
+        fields.extend(self.in_port.map(|it| MatchField::InPort(it.to_of13())));
         fields.extend(self.dl_dst.map(|it| MatchField::EthDst(it.into())));
         fields.extend(self.dl_src.map(|it| MatchField::EthSrc(it.into())));
         fields.extend(self.dl_type.map(MatchField::EthType));
@@ -36,13 +36,25 @@ impl Match {
     /// Returns what version 1.0 can say of a match. A field or a part of a mask
     /// that it cannot is left out, so that the match looks wider than it is.
     #[must_use]
-    pub fn narrowed(wide: &Fields<'_>) -> Self {
+    pub fn from_of13(wide: &Fields<'_>) -> Self {
         let mut narrow = Self::ANY;
         for field in wide.iter() {
             let Ok(field) = field else { break };
             narrow_field(&mut narrow, field);
         }
         narrow
+    }
+
+    /// Returns the match that takes the same frames, if version 1.0 has one.
+    #[must_use]
+    pub fn exactly_from_of13(wide: &Fields<'_>) -> Option<Self> {
+        let narrow = Self::from_of13(wide);
+        let by_kind = |field: &MatchField| field.kind().number();
+        let mut said = narrow.to_of13();
+        let mut meant: Vec<MatchField> = wide.iter().collect::<Result<_, _>>().ok()?;
+        said.sort_by_key(by_kind);
+        meant.sort_by_key(by_kind);
+        (said == meant).then_some(narrow)
     }
 }
 
@@ -105,7 +117,7 @@ fn masked(network: Network) -> Option<Masked<std::net::Ipv4Addr>> {
 
 fn narrow_field(narrow: &mut Match, field: MatchField) {
     match field {
-        MatchField::InPort(port) => narrow.in_port = PortNumber::narrowed(port),
+        MatchField::InPort(port) => narrow.in_port = PortNumber::from_of13(port),
         MatchField::EthDst(address) => narrow.dl_dst = exact(address),
         MatchField::EthSrc(address) => narrow.dl_src = exact(address),
         MatchField::EthType(kind) => narrow.dl_type = Some(kind),
@@ -212,10 +224,10 @@ mod tests {
             ..Match::ANY
         };
         for narrow in [ethernet, ip, ports(1), ports(6), ports(17), arp, untagged] {
-            let wide = narrow.widened();
+            let wide = narrow.to_of13();
 
             assert!(Fields::of(&wide).check().is_ok(), "{wide:?}");
-            assert_eq!(Match::narrowed(&Fields::of(&wide)), narrow);
+            assert_eq!(Match::from_of13(&Fields::of(&wide)), narrow);
         }
     }
 
@@ -237,7 +249,7 @@ mod tests {
             (everything(EtherType::IPV4, 47), 5),
             (everything(EtherType::IPV4, 17), 6),
         ] {
-            assert_eq!(narrow.widened().len(), fields, "{narrow:?}");
+            assert_eq!(narrow.to_of13().len(), fields, "{narrow:?}");
         }
     }
 
@@ -254,7 +266,7 @@ mod tests {
             )),
         ];
 
-        let narrow = Match::narrowed(&Fields::of(&wide));
+        let narrow = Match::from_of13(&Fields::of(&wide));
 
         let expected = Match {
             dl_type: Some(EtherType::IPV4),
