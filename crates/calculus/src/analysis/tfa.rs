@@ -96,6 +96,7 @@ pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApp
 
 fn solve(network: &Network) -> State {
     let mut state = State::new(Layout::of(network));
+    state.keep_spreads();
     fixed_point::solve(&mut state, Precision::Fine);
     state
 }

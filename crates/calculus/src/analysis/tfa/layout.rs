@@ -79,7 +79,7 @@ pub(super) struct Layout {
     /// the last group that has any.
     curved: Vec<Vec<(u32, u32)>>,
     pub(super) packetizer: bool,
-    line_shaping: bool,
+    pub(super) line_shaping: bool,
     /// By station, its only queue, or [`NOWHERE`] where priority counts.
     only_queue: Vec<u32>,
     /// Where flows come and go, all groups.

@@ -22,6 +22,11 @@ pub(super) struct State {
     pub(super) delays: Vec<u64>,
     /// By group.
     sums: Vec<Sums>,
+    /// By place in the list of hops, the spread with which a flow of several buckets
+    /// gets there, where such spreads are kept.
+    spreads: Vec<u64>,
+    /// By queue, what arrived there when its delay was last computed from a curve.
+    arrived: Vec<Option<Concave>>,
 }
 
 /// What a walk along a flow reads and writes of a group, side by side in memory.
@@ -45,15 +50,24 @@ impl State {
         let mut state = Self {
             delays: Vec::new(),
             sums: Vec::new(),
+            spreads: Vec::new(),
+            arrived: Vec::new(),
             layout,
         };
         state.grow();
         state
     }
 
+    /// Keeps the spreads of flows of several buckets, which are right from one walk along
+    /// all flows to the next.
+    pub(super) fn keep_spreads(&mut self) {
+        self.spreads = vec![0; self.layout.hops.len()];
+    }
+
     /// Makes room for queues and groups that the layout has got.
     pub(super) fn grow(&mut self) {
         self.delays.resize(self.layout.queues.len(), 0);
+        self.arrived.resize(self.layout.queues.len(), None);
         for group in &self.layout.groups[self.sums.len()..] {
             self.sums.push(Sums {
                 spread: 0,
@@ -94,12 +108,16 @@ impl State {
     /// course, as far as it is counted there, which it reaches with a spread.
     /// Returns the spread behind them.
     pub(super) fn walk(&mut self, course: Course, hops: (u32, u32), mut spread: u64) -> u64 {
+        let keeps = course.rate == 0 && !self.spreads.is_empty();
         let counted = course.counted.clamp(hops.0, hops.1);
         for &group in &self.layout.hops[hops.0 as usize..counted as usize] {
             spread = spread.saturating_add(self.sums[group as usize].delay);
         }
-        for &group in &self.layout.hops[counted as usize..hops.1 as usize] {
-            let sums = &mut self.sums[group as usize];
+        for at in counted as usize..hops.1 as usize {
+            if keeps {
+                self.spreads[at] = spread;
+            }
+            let sums = &mut self.sums[self.layout.hops[at] as usize];
             if spread == NEVER {
                 sums.boundless += 1;
             } else {
@@ -135,6 +153,10 @@ impl State {
 
     /// Returns the sum of the delays of a flow up to a place of its path.
     pub(super) fn spread_at(&self, flow: u32, hop: u32) -> u64 {
+        let begin = self.layout.courses[flow as usize].begin;
+        if let Some(spread) = self.spreads.get((begin + hop) as usize) {
+            return *spread;
+        }
         let before = self.layout.path(flow).iter().take(hop as usize);
         before.fold(0, |sum, &group| {
             sum.saturating_add(self.sums[group as usize].delay)
@@ -142,7 +164,7 @@ impl State {
     }
 
     /// Returns the delay of a queue that follows from the sums, rounded up.
-    pub(super) fn follows(&self, queue: u32, sum: &mut Sum) -> u64 {
+    pub(super) fn follows(&mut self, queue: u32, sum: &mut Sum) -> u64 {
         let of = &self.layout.queues[queue as usize];
         let station = &self.layout.stations[of.station as usize];
         let delay = match (station.multiplexing, station.service.pieces()) {
@@ -160,32 +182,41 @@ impl State {
     fn excess(&self, queue: u32, rate: Rate, sum: &mut Sum) -> Option<Data> {
         sum.clear();
         for &group in &self.layout.queues[queue as usize].groups {
-            self.add_straight(group, sum)?;
+            self.add_straight(&[group], sum)?;
         }
         sum.excess_over(rate)
     }
 
-    fn follows_from_curves(&self, queue: u32, sum: &mut Sum) -> Option<Time> {
+    fn follows_from_curves(&mut self, queue: u32, sum: &mut Sum) -> Option<Time> {
         let of = &self.layout.queues[queue as usize];
         let station = &self.layout.stations[of.station as usize];
-        let own = self.arrivals(&[queue], sum)?;
-        match station.multiplexing {
-            Multiplexing::Arbitrary => busy_period(&own, &station.service),
-            Multiplexing::Fifo => delay(&own, &station.service),
+        let own = self.arrivals(&[queue], sum);
+        let delay = own.as_ref().and_then(|own| match station.multiplexing {
+            Multiplexing::Arbitrary => busy_period(own, &station.service),
+            Multiplexing::Fifo => delay(own, &station.service),
             Multiplexing::StrictPriority => {
                 let place = station.queues.iter().position(|&other| other == queue)?;
                 let above = self.arrivals(&station.queues[..place], sum)?;
                 let below = self.largest_packet(&station.queues[place + 1..]);
                 let left = left_over(&station.service, &above.by_whole_packets(below)?);
-                delay(&own, &left)
+                delay(own, &left)
             }
-        }
+        });
+        self.arrived[queue as usize] = own;
+        delay
     }
 
     /// Returns the most data at a station at one time, rounded up.
     pub(super) fn backlog(&self, station: u32, sum: &mut Sum) -> Option<Data> {
         let station = &self.layout.stations[station as usize];
-        let inside = backlog(&self.arrivals(&station.queues, sum)?, &station.service)?;
+        let known = match station.queues[..] {
+            [only] => self.arrived[only as usize].as_ref(),
+            _ => None,
+        };
+        let inside = match known {
+            Some(arrivals) => backlog(arrivals, &station.service)?,
+            None => backlog(&self.arrivals(&station.queues, sum)?, &station.service)?,
+        };
         match self.layout.packetizer {
             true => inside.checked_add(self.largest_packet(&station.queues)),
             false => Some(inside),
@@ -204,11 +235,18 @@ impl State {
         }
         let of = |queue: &u32| self.layout.queues[*queue as usize].groups.iter().copied();
         let mut groups: Vec<u32> = queues.iter().flat_map(of).collect();
-        groups.sort_unstable_by_key(|&group| (self.group(group).from, group));
-        for groups in groups.chunk_by(|one, other| self.group(*one).from == self.group(*other).from)
-        {
+        if self.layout.line_shaping {
+            groups.sort_unstable_by_key(|&group| (self.group(group).from, group));
+        }
+        let one_link = |one: &u32, other: &u32| {
+            self.layout.line_shaping && self.group(*one).from == self.group(*other).from
+        };
+        for groups in groups.chunk_by(one_link) {
             match groups {
                 [only] => self.add_group(*only, sum)?,
+                _ if groups.iter().all(|at| self.layout.curved(*at).is_empty()) => {
+                    self.add_straight(groups, sum)?;
+                }
                 _ => sum.add(&self.link(groups)?)?,
             }
         }
@@ -218,15 +256,18 @@ impl State {
     /// Adds what comes over a link of which a group is all.
     fn add_group(&self, group: u32, sum: &mut Sum) -> Option<()> {
         match self.layout.curved(group) {
-            [] => self.add_straight(group, sum),
+            [] => self.add_straight(&[group], sum),
             _ if self.layout.line(group).is_none() => self.add_flows(group, sum),
             _ => sum.add(&self.link(&[group])?),
         }
     }
 
-    /// The same where all flows have one bucket.
-    fn add_straight(&self, group: u32, sum: &mut Sum) -> Option<()> {
-        match (self.bucket(group), self.line(&[group])) {
+    /// Adds what comes over one link of which some groups are all, where all flows
+    /// have one bucket.
+    fn add_straight(&self, groups: &[u32], sum: &mut Sum) -> Option<()> {
+        let each = groups.iter().map(|group| self.bucket(*group));
+        let bucket = each.reduce(|all, one| all?.checked_add(one?)).flatten();
+        match (bucket, self.line(groups)) {
             (Some(bucket), Some(line)) => sum.add_minimum(bucket, line),
             (bucket, line) => sum.add_bucket(bucket.or(line)?),
         }

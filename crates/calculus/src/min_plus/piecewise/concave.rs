@@ -15,6 +15,17 @@ pub struct TokenBucket {
     pub burst: Data,
 }
 
+impl TokenBucket {
+    /// Returns what bounds two such flows together, or `None` if it is too large.
+    #[must_use]
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        Some(Self {
+            rate: self.rate.checked_add(other.rate)?,
+            burst: self.burst.checked_add(other.burst)?,
+        })
+    }
+}
+
 /// The minimum of token buckets.
 ///
 /// Kept without those that never are the least, the fastest first: rates fall
@@ -252,8 +263,7 @@ impl Sum {
     }
 
     fn add_first(&mut self, first: TokenBucket) -> Option<()> {
-        self.first.rate = self.first.rate.checked_add(first.rate)?;
-        self.first.burst = self.first.burst.checked_add(first.burst)?;
+        self.first = self.first.checked_add(first)?;
         Some(())
     }
 }
