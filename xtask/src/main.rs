@@ -9,6 +9,7 @@ mod cargo;
 mod check;
 mod citation;
 mod cites;
+mod deny;
 mod drawn;
 mod failure;
 mod finding;
@@ -53,6 +54,8 @@ usage: cargo xtask JOB
                      packages openvswitch-switch and iproute2
   fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)
   bpf                compiles the programs that run in the kernel, with clang
+  deny               holds licences and sources of all packages to deny.toml, with
+                     cargo-deny
   same-meaning       compares the switch's core with its program in the kernel, on random
       [--pairs NUMBER]   tables and frames (1,000,000); needs root
       [--seed NUMBER]
@@ -108,6 +111,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["cites", "--missing"] => cites::run(&workspace, Listing::Missing),
         ["tidy"] => tidy::run(&workspace),
         ["bpf"] => bpf::run(&workspace),
+        ["deny"] => deny::run(&workspace),
         ["bench"] => bench::run(&workspace),
         ["rivals", ..] => rivals::run(&workspace, &arguments[1..]),
         ["fuzz"] => fuzz::run(&workspace, None),
