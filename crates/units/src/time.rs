@@ -3,6 +3,9 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::{PS_PER_NS, PS_PER_SECOND};
 
 const NS_PER_US: u64 = 1_000;
@@ -10,7 +13,22 @@ const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// A point in time. Comparable only with instants of the same clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(transparent)]
+#[schemars(with = "u64")]
 pub struct Instant {
     ns: u64,
 }
@@ -52,7 +70,22 @@ impl Instant {
 }
 
 /// A length of time; never negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(transparent)]
+#[schemars(with = "u64")]
 pub struct Duration {
     ns: u64,
 }
@@ -122,7 +155,22 @@ impl From<Duration> for std::time::Duration {
 }
 
 /// A computed length of time. Fine enough for one bit at 1 Tbit/s.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(transparent)]
+#[schemars(with = "u64")]
 pub struct Delay {
     ps: u64,
 }

@@ -1,5 +1,8 @@
 //! What a switch tells its controllers of modes, unasked.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use units::Instant;
 
 use super::{MonitorId, ended, level};
@@ -52,6 +55,9 @@ impl Demanded {
 
 numbered! {
     /// Why a signal does not count.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    #[schemars(with = "String")]
     pub enum SignalFault: u8 {
         /// Its tag is wrong.
         Forged = 0,
