@@ -3,29 +3,30 @@
 
 mod application;
 mod cover;
-mod event;
 mod hosts;
 mod intent;
 mod mode;
 mod paths;
-mod promise;
+mod said;
 mod settings;
 mod tables;
 
+pub use api::{
+    Cause, Detection, Event, FlowId, IntentId, IntentState, Promise, PromiseState, Travels,
+};
 pub use application::{
     ApplicationId, ApplicationKind, ApplicationSummary, Asker, MAX_APPLICATION_NAME,
     MAX_APPLICATIONS, Manifest, Permission,
 };
 pub use cover::Cover;
-pub use event::{Detection, Event, Said, Saying};
 pub use hosts::{HostRefusal, StaticHost};
 pub use intent::{
-    Endpoint, Extent, FrameAction, FrameMatch, Intent, IntentDecision, IntentId, IntentKind,
-    IntentRefusal, IntentState, IntentSummary, MAX_INTENTS, MAX_WAYPOINTS, Scope, Waypoint,
+    Endpoint, Extent, FrameAction, FrameMatch, Intent, IntentDecision, IntentKind, IntentRefusal,
+    IntentSummary, MAX_INTENTS, MAX_WAYPOINTS, Scope, Waypoint,
 };
-pub use mode::{HeldMode, ModeChange, ModeNotice, ModeRefusal, ModeReport, SwitchMode};
+pub use mode::{HeldMode, ModeChange, ModeRefusal, ModeReport, SwitchMode};
 pub use paths::{FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish};
-pub use promise::{Cause, Promise, PromiseState};
+pub use said::{Said, Saying};
 pub use settings::{Settings, SettingsChange};
 pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
 
@@ -62,10 +63,6 @@ pub const MAX_FLOWS_AT_ONCE: usize = 1_024;
 /// Pairs a request with its reply; chosen by who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
-
-/// A flow that was admitted; never given twice in the life of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowId(pub u32);
 
 /// What an application may ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -332,19 +329,6 @@ pub struct Dispute {
     pub at: PortId,
     /// Since when, and how many.
     pub contest: Contest,
-}
-
-/// Which way a flow takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Travels {
-    /// The one it was admitted on.
-    Base,
-    /// The alternative for the failure of this link.
-    Alternative(LinkEnds),
-    /// A way that was found after failures for which nothing was prepared.
-    Detour,
-    /// None: it waits for a link to come back.
-    Nowhere,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

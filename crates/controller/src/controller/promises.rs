@@ -161,8 +161,10 @@ impl Controller {
         let was_quiet =
             before.is_none() && matches!(promise.state, PromiseState::Holds | PromiseState::None);
         if !was_quiet {
+            let name = Some(flow.admission.requirement.name.clone());
             self.outbox.notify(Event::PromiseChanged {
                 flow: id,
+                name,
                 promise,
                 travels,
             });

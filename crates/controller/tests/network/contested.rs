@@ -173,7 +173,7 @@ fn beside_proactive_routes_a_flow_is_entered_only_through_the_port_of_its_source
 
             network.request(Request::Withdraw("trip".into()));
             network.pass(Duration::from_secs(1));
-            assert_eq!(guards(&network), []);
+            assert_eq!(guards(&network), [0; 0]);
         }
     }
 }

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use controller::modes::{ModalFlow, Modes, Strategy, Treatment};
-use controller::northbound::{ModeChange, ModeNotice, ModeRefusal, ModeReport, Protection};
+use controller::northbound::{ModeChange, ModeRefusal, ModeReport, Protection};
+use controller::place::{Place, PortId};
 use controller::{Config, Event, Reply, Request, Requirement};
 use units::{Delay, Duration, Instant};
 use wire::mode_signal::{Level, Mode};
@@ -144,10 +145,10 @@ fn a_switch_that_refuses_is_asked_again_and_said_to_have_refused() {
 
     network.pass(Duration::from_secs(1));
 
-    let refused = Event::Mode(ModeNotice::Refused {
-        datapath: DatapathId(1),
-        failed: ModeFailed::NotQuiet,
-    });
+    let refused = Event::ModeRefused {
+        switch: "s1".to_owned(),
+        reason: format!("{:?}", ModeFailed::NotQuiet),
+    };
     assert!(network.events.contains(&refused));
     assert!(lowerings(&network) > 1);
     let asked = change(&mut network, ModeChange::Lower("lo".to_owned()));
@@ -340,13 +341,13 @@ fn what_is_told_of_signals_is_passed_on() {
         ..event
     });
 
-    let notice = ModeNotice::SignalsRefused {
-        datapath: DatapathId(2),
-        port: PortNumber(100),
+    let port = PortId::new(DatapathId(2), PortNumber(100));
+    let event = Event::ModeSignalsRefused {
+        at: Place::new(port, "s2".to_owned()),
         fault: wire::openflow::taktos::SignalFault::Forged,
-        count: 12,
+        times: 12,
     };
-    assert!(network.events.contains(&Event::Mode(notice)));
+    assert!(network.events.contains(&event));
 }
 
 /// Returns a requirement of a flow from host 1 to host 3.

@@ -1,6 +1,5 @@
 //! Writes down what the controller says, for programs and people outside.
 
-mod event;
 mod flow;
 mod topology;
 
@@ -8,14 +7,13 @@ use std::collections::BTreeMap;
 
 use controller::Config;
 use controller::northbound::{Endpoint, Route};
-use controller::place::{LinkEnds, PortId};
+use controller::place::{LinkEnds, Place, PortId};
 use linux::clock::{self, WallTime};
 use units::Instant;
 use wire::openflow::DatapathId;
 
-use super::document::{EndpointDocument, PlaceDocument, RouteDocument};
+use super::document::{EndpointDocument, RouteDocument};
 
-pub use event::why_closed;
 pub use flow::refusal;
 
 /// The names of switches, as the configuration gives them.
@@ -58,18 +56,18 @@ impl Names {
     pub fn endpoint(&self, endpoint: &Endpoint) -> EndpointDocument {
         match endpoint {
             Endpoint::Host(name) => EndpointDocument::Host(name.clone()),
-            Endpoint::Port(port) => EndpointDocument::Port(self.place(*port)),
+            Endpoint::Port(port) => EndpointDocument::Port(Place {
+                datapath: port.datapath.to_string(),
+                switch: self.switch(port.datapath),
+                port: port.port,
+            }),
         }
     }
 
     /// Returns a port with the name of its switch.
     #[must_use]
-    pub fn place(&self, port: PortId) -> PlaceDocument {
-        PlaceDocument {
-            datapath: port.datapath.to_string(),
-            switch: self.switch(port.datapath),
-            port: port.port.0,
-        }
+    pub fn place(&self, port: PortId) -> Place {
+        Place::new(port, self.switch(port.datapath))
     }
 }
 
@@ -88,9 +86,15 @@ pub fn route(route: &Route) -> RouteDocument {
     }
 }
 
+/// Returns a moment that is past by the clock that begins with 1970.
+#[must_use]
+pub fn wall_clock(moment: Instant) -> Instant {
+    let ago = clock::now().saturating_since(moment);
+    Instant::from_ns(WallTime::now().as_ns().saturating_sub(ago.as_ns()))
+}
+
 /// Returns the nanoseconds since the beginning of 1970 at a moment that is past.
 #[must_use]
 pub fn unix_ns(moment: Instant) -> u64 {
-    let ago = clock::now().saturating_since(moment);
-    WallTime::now().as_ns().saturating_sub(ago.as_ns())
+    wall_clock(moment).as_ns()
 }

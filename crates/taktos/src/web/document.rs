@@ -9,7 +9,6 @@
 
 pub mod application;
 pub mod audit;
-pub mod event;
 pub mod flow;
 pub mod host;
 pub mod instance;
@@ -27,7 +26,6 @@ pub mod statistics;
 pub mod topology;
 
 pub use audit::{AuditDocument, AuditEntry};
-pub use event::{EventDocument, EventKind, EventsDocument};
 pub use flow::{
     Admitted, DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument, RouteDocument,
 };
@@ -41,6 +39,6 @@ pub use requirement::{
 };
 pub use statistics::{CountersDocument, StatisticsDocument};
 pub use topology::{
-    CountsDocument, HostDocument, HostOrigin, LinkDocument, PlaceDocument, PortDocument,
-    SwitchDocument, TopologyDocument,
+    CountsDocument, HostDocument, HostOrigin, LinkDocument, PortDocument, SwitchDocument,
+    TopologyDocument,
 };

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use api::{About, Promise, PromiseState, Travels};
 use calculus::admission::Slowdown;
 use controller::northbound::Cover;
 use serde::de::DeserializeOwned;
 use units::{BitRate, Duration};
 
 use super::super::exit::Exit;
-use super::happening::{About, way};
 use super::levels::described;
 use super::sheet::{Head, count, draw, facts, harmless};
 use super::{Page, Target, at, moment, segment};
-use crate::web::document::flow::{PromiseDocument, PromiseState, TravelsDocument};
 use crate::web::document::requirement::ProtocolDocument;
 use crate::web::document::room::RoomDocument;
 use crate::web::document::{
@@ -83,7 +82,7 @@ fn room(room: &RoomDocument) -> String {
 
 const fn concerns(about: About) -> bool {
     match about {
-        About::Flows | About::Links | About::Hosts | About::Unknown => true,
+        About::Flows | About::Links | About::Hosts | About::Modes | About::Anything => true,
         About::Switches | About::Rules => false,
     }
 }
@@ -103,7 +102,7 @@ fn all(flows: &FlowsDocument) -> String {
         Head::Text("promise"),
         Head::Text("installed"),
     ];
-    let promises = promises(flows.flows.iter().map(|flow| flow.promise.promise));
+    let promises = promises(flows.flows.iter().map(|flow| flow.promise.state));
     let number = count(flows.flows.len(), "flow");
     let disputed = flows.flows.iter().filter(|flow| !flow.disputes.is_empty());
     let disputes = match disputed.count() {
@@ -126,10 +125,10 @@ fn row(flow: &FlowDocument) -> [String; 8] {
         slack(flow).map(time).unwrap_or_default(),
         admitted.route.switches.join(" "),
         match flow.travels {
-            TravelsDocument::Base => String::from("usual way"),
-            TravelsDocument::Alternative { .. }
-            | TravelsDocument::Detour
-            | TravelsDocument::Nowhere => way(&flow.travels),
+            Travels::Base => String::from("usual way"),
+            Travels::Alternative { .. } | Travels::Detour | Travels::Nowhere => {
+                flow.travels.to_string()
+            }
         },
         promise(&flow.promise),
         if flow.installed { "yes" } else { "not yet" }.to_owned(),
@@ -164,7 +163,7 @@ fn one(flow: &FlowDocument) -> String {
             "promise",
             format!("{}{}", promise(&flow.promise), cause(&flow.promise)),
         ),
-        ("travels", way(&flow.travels)),
+        ("travels", flow.travels.to_string()),
         (
             "installed",
             if flow.installed { "yes" } else { "not yet" }.to_owned(),
@@ -210,7 +209,7 @@ fn promises(states: impl Iterator<Item = PromiseState>) -> String {
             let each = counts.iter();
             let each = each.map(|(known, number)| match known {
                 PromiseState::Holds => format!("{number} hold"),
-                known => format!("{number} {}", state(*known)),
+                known => format!("{number} {known}"),
             });
             format!("promises: {}", each.collect::<Vec<_>>().join(", "))
         }
@@ -218,34 +217,22 @@ fn promises(states: impl Iterator<Item = PromiseState>) -> String {
 }
 
 /// Returns how a promise stands, and since when if it does not hold.
-fn promise(promise: &PromiseDocument) -> String {
-    let word = state(promise.promise);
-    match promise.promise {
-        PromiseState::None | PromiseState::Holds => word.to_owned(),
+fn promise(promise: &Promise) -> String {
+    let state = promise.state;
+    match state {
+        PromiseState::None | PromiseState::Holds => state.to_string(),
         PromiseState::Unknown
         | PromiseState::Disturbed
         | PromiseState::NotCovered
         | PromiseState::Broken => {
-            format!("{word} since {}", moment::of_day(promise.promise_since_ns))
+            format!("{state} since {}", moment::of_day(promise.since.as_ns()))
         }
     }
 }
 
-fn cause(promise: &PromiseDocument) -> String {
-    let cause = promise.promise_cause.iter();
+fn cause(promise: &Promise) -> String {
+    let cause = promise.cause.iter();
     cause.map(|cause| format!(": {cause}")).collect()
-}
-
-/// Returns the word for how a promise stands.
-pub const fn state(state: PromiseState) -> &'static str {
-    match state {
-        PromiseState::None => "best effort",
-        PromiseState::Holds => "holds",
-        PromiseState::Unknown => "unknown",
-        PromiseState::Disturbed => "disturbed",
-        PromiseState::NotCovered => "not covered",
-        PromiseState::Broken => "broken",
-    }
 }
 
 /// Returns a length of time as people read it.
@@ -313,6 +300,8 @@ pub fn frames(matching: &MatchDocument) -> String {
 
 #[cfg(test)]
 mod tests {
+    use units::Instant;
+
     use super::*;
 
     #[test]
@@ -330,10 +319,10 @@ mod tests {
 
     #[test]
     fn what_does_not_hold_says_since_when_and_why() {
-        let unknown = PromiseDocument {
-            promise: PromiseState::Unknown,
-            promise_since_ns: 43_384_000_000_000,
-            promise_cause: Some("switch s3 is not heard".to_owned()),
+        let unknown = Promise {
+            state: PromiseState::Unknown,
+            since: Instant::from_ns(43_384_000_000_000),
+            cause: Some("switch s3 is not heard".to_owned().into()),
         };
 
         assert_eq!(promise(&unknown), "unknown since 12:03:04Z");

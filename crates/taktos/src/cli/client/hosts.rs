@@ -3,13 +3,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use api::{About, Place};
 use serde_json::{Value, json};
 
 use super::super::exit::Exit;
-use super::happening::About;
 use super::sheet::{count, harmless, harmless_document};
 use super::{Page, Target, at, endpoint, failure, put, segment, topology};
-use crate::web::document::{HostDocument, HostRequestDocument, HostsDocument, PlaceDocument};
+use crate::web::document::{HostDocument, HostRequestDocument, HostsDocument};
 
 /// Where all hosts are.
 const ALL: &str = "/api/v1/hosts";
@@ -55,7 +55,7 @@ struct Add {
     ipv6: Option<Ipv6Addr>,
     /// Its port [default: where its first frame comes in].
     #[arg(long, value_name = "SWITCH:PORT", value_parser = endpoint::required_port)]
-    port: Option<PlaceDocument>,
+    port: Option<Place<String>>,
 }
 
 /// Shows hosts, names one, or forgets some.
@@ -80,7 +80,7 @@ pub fn hosts(arguments: &Hosts) -> Exit {
 
 const fn concerns(about: About) -> bool {
     match about {
-        About::Hosts | About::Links | About::Unknown => true,
+        About::Hosts | About::Links | About::Modes | About::Anything => true,
         About::Switches | About::Flows | About::Rules => false,
     }
 }

@@ -6,6 +6,7 @@ mod written;
 
 use std::path::PathBuf;
 
+use api::About;
 use serde_json::Value;
 
 use self::words::{kind, state};
@@ -13,7 +14,6 @@ use self::written::Kind;
 use super::super::exit::Exit;
 use super::super::screen::say;
 use super::super::text_file;
-use super::happening::About;
 use super::sheet::{Head, count, draw};
 use super::{Page, Target, at, failure, put};
 use crate::client::ClientError;
@@ -93,7 +93,7 @@ pub fn intents(arguments: &Intents) -> Exit {
 
 const fn concerns(about: About) -> bool {
     match about {
-        About::Links | About::Hosts | About::Rules | About::Unknown => true,
+        About::Links | About::Hosts | About::Rules | About::Modes | About::Anything => true,
         About::Switches | About::Flows => false,
     }
 }

@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 
+use api::About;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::exit::Exit;
-use super::happening::About;
 use super::sheet::{Head, count, draw, harmless};
 use super::{Page, Target, failure, put, segment};
 use crate::client::{ClientError, Controller};
@@ -68,7 +68,12 @@ pub fn rules(arguments: &Rules) -> Exit {
 
 const fn concerns(about: About) -> bool {
     match about {
-        About::Rules | About::Flows | About::Links | About::Switches | About::Unknown => true,
+        About::Rules
+        | About::Flows
+        | About::Links
+        | About::Switches
+        | About::Modes
+        | About::Anything => true,
         About::Hosts => false,
     }
 }

@@ -1,9 +1,11 @@
 //! `taktos topology`: the switches, links and hosts that a controller knows.
 
 use std::fmt::Write;
+use std::net::IpAddr;
+
+use api::About;
 
 use super::super::exit::Exit;
-use super::happening::{About, list, place};
 use super::sheet::{Head, count, draw};
 use super::{Page, Target, at};
 use crate::web::document::{
@@ -35,7 +37,7 @@ pub fn topology(arguments: &Topology) -> Exit {
 
 const fn concerns(about: About) -> bool {
     match about {
-        About::Switches | About::Links | About::Hosts | About::Unknown => true,
+        About::Switches | About::Links | About::Hosts | About::Modes | About::Anything => true,
         About::Flows | About::Rules => false,
     }
 }
@@ -95,7 +97,7 @@ fn switches(switches: &[SwitchDocument]) -> String {
 
 fn links(topology: &TopologyDocument) -> String {
     let mut links: Vec<_> = topology.links.iter().collect();
-    let place_of = |link: &LinkDocument| (link.ends[0].datapath.clone(), link.ends[0].port);
+    let place_of = |link: &LinkDocument| (link.ends[0].datapath, link.ends[0].port);
     links.sort_by_key(|link| place_of(link));
     let rows = links.into_iter().map(|link| {
         let [a, b] = &link.ends;
@@ -104,7 +106,12 @@ fn links(topology: &TopologyDocument) -> String {
             (false, true) => "up",
             (false, false) => "down",
         };
-        [link.id.clone(), place(a), place(b), state.to_owned()]
+        [
+            link.id.clone(),
+            a.to_string(),
+            b.to_string(),
+            state.to_owned(),
+        ]
     });
     let heads = [
         Head::Text("link"),
@@ -129,11 +136,13 @@ pub fn hosts(hosts: &[HostDocument]) -> String {
             true => String::new(),
             false => host.mac.clone(),
         };
+        let addresses = host.addresses.iter().map(IpAddr::to_string);
+        let at = host.attachment.as_ref();
         [
             host.name.clone(),
             mac,
-            list(&host.addresses),
-            host.attachment.as_ref().map(place).unwrap_or_default(),
+            addresses.collect::<Vec<_>>().join(" "),
+            at.map(ToString::to_string).unwrap_or_default(),
             origin.to_owned(),
         ]
     });

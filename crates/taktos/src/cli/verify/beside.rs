@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use api::Place;
 use certificate::compare::Said;
 use certificate::document::{Demand, Flow, Protection};
 use certificate::{Certificate, Difference, compare};
@@ -17,8 +18,8 @@ use super::super::{queues, scenario_file};
 use crate::client::access::{self, Access, AccessError};
 use crate::client::{ClientError, Controller};
 use crate::web::document::{
-    FlowDocument, FlowsDocument, PlaceDocument, ProtectionDocument, RequirementDocument,
-    RouteDocument, TopologyDocument,
+    FlowDocument, FlowsDocument, ProtectionDocument, RequirementDocument, RouteDocument,
+    TopologyDocument,
 };
 use run::experiment::statement;
 
@@ -253,10 +254,7 @@ fn datapaths(certificate: &Certificate, ends: &[certificate::document::End; 2]) 
 
 fn told_topology(topology: &TopologyDocument) -> Things {
     let mut said = Things::new();
-    let number = |place: &PlaceDocument| {
-        let datapath = u64::from_str_radix(&place.datapath, 16).unwrap_or_default();
-        (datapath, place.port)
-    };
+    let number = |place: &Place| (place.datapath.0, place.port.0);
     for switch in topology.switches.iter().filter(|switch| switch.connected) {
         let datapath = u64::from_str_radix(&switch.datapath, 16).unwrap_or_default();
         said.insert(

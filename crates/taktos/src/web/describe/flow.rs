@@ -1,13 +1,12 @@
 //! Flows and decisions, written down.
 
 use controller::modes::ModalFlowError;
-use controller::northbound::{Accepted, Decision, Dispute, FlowSummary, Promise, Travels};
+use controller::northbound::{Accepted, Decision, Dispute, FlowSummary, Promise};
 use controller::refusal::Refusal;
 
-use super::{link, route, unix_ns};
+use super::{link, route, wall_clock};
 use crate::web::document::flow::{
     Admitted, AlternativeDocument, DecisionDocument, DisputeDocument, FlowDocument,
-    PromiseDocument, PromiseState, TravelsDocument,
 };
 use crate::web::document::{ProblemBody, RequirementDocument};
 use crate::web::problem::Problem;
@@ -16,28 +15,14 @@ impl From<&FlowSummary> for FlowDocument {
     fn from(flow: &FlowSummary) -> Self {
         Self {
             admitted: (&flow.accepted).into(),
-            travels: flow.travels.into(),
-            promise: (&flow.promise).into(),
+            travels: flow.travels,
+            promise: Promise {
+                since: wall_clock(flow.promise.since),
+                ..flow.promise.clone()
+            },
             installed: flow.installed,
             disputes: flow.disputes.iter().map(Into::into).collect(),
             requirement: RequirementDocument::from(&flow.requirement),
-        }
-    }
-}
-
-impl From<&Promise> for PromiseDocument {
-    fn from(promise: &Promise) -> Self {
-        Self {
-            promise: match promise.state {
-                controller::northbound::PromiseState::None => PromiseState::None,
-                controller::northbound::PromiseState::Holds => PromiseState::Holds,
-                controller::northbound::PromiseState::Unknown => PromiseState::Unknown,
-                controller::northbound::PromiseState::Disturbed => PromiseState::Disturbed,
-                controller::northbound::PromiseState::NotCovered => PromiseState::NotCovered,
-                controller::northbound::PromiseState::Broken => PromiseState::Broken,
-            },
-            promise_since_ns: unix_ns(promise.since),
-            promise_cause: promise.cause.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -67,19 +52,6 @@ impl From<&Accepted> for Admitted {
                     route: route(way),
                 })
                 .collect(),
-        }
-    }
-}
-
-impl From<Travels> for TravelsDocument {
-    fn from(travels: Travels) -> Self {
-        match travels {
-            Travels::Base => Self::Base,
-            Travels::Alternative(without) => Self::Alternative {
-                without: link(without),
-            },
-            Travels::Detour => Self::Detour,
-            Travels::Nowhere => Self::Nowhere,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Flows that were admitted, and decisions on those that want to be.
 
+use api::{Promise, Travels};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +21,10 @@ pub struct FlowDocument {
     #[serde(flatten)]
     pub admitted: Admitted,
     /// Which way it takes.
-    pub travels: TravelsDocument,
+    pub travels: Travels,
     /// How its promise stands.
     #[serde(flatten)]
-    pub promise: PromiseDocument,
+    pub promise: Promise,
     /// Whether every switch that carries it has confirmed its entries.
     pub installed: bool,
     /// Who claims to be an end of it, and is not where that is; 16 at most.
@@ -81,57 +82,6 @@ pub struct AlternativeDocument {
     pub without: String,
     /// The way around it.
     pub route: RouteDocument,
-}
-
-/// Which way a flow takes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "way")]
-pub enum TravelsDocument {
-    /// The one it was admitted on.
-    Base,
-    /// The alternative for the failure of a link.
-    Alternative {
-        /// The id of that link.
-        without: String,
-    },
-    /// A way that was found after failures for which nothing was prepared.
-    Detour,
-    /// None: it waits for a link to come back.
-    Nowhere,
-}
-
-/// How a promise stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PromiseDocument {
-    /// Whether it holds.
-    pub promise: PromiseState,
-    /// Since when, in nanoseconds since the beginning of 1970.
-    #[serde(default)]
-    pub promise_since_ns: u64,
-    /// What says so; nothing if it holds or there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promise_cause: Option<String>,
-}
-
-/// Whether a promise holds.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum PromiseState {
-    /// The flow is best effort: there is none.
-    None,
-    /// All that it rests on was confirmed lately.
-    Holds,
-    /// What it rests on cannot be seen now; frames may arrive as before.
-    Unknown,
-    /// Something that it rests on is being mended.
-    Disturbed,
-    /// More has failed than it covers.
-    NotCovered,
-    /// The network does not do what was promised, though no more has failed than the
-    /// promise covers.
-    Broken,
 }
 
 /// What can be sent to be admitted.

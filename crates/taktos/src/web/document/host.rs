@@ -2,10 +2,11 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use api::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{HostDocument, PlaceDocument};
+use super::HostDocument;
 
 /// All hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,5 +29,5 @@ pub struct HostRequestDocument {
     pub ipv6: Option<Ipv6Addr>,
     /// Its port; learned from its first frame if left out.
     #[serde(default)]
-    pub attachment: Option<PlaceDocument>,
+    pub attachment: Option<Place<String>>,
 }

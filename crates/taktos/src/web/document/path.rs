@@ -1,5 +1,6 @@
 //! Questions for paths, and answers.
 
+use api::Place;
 use controller::northbound::{MAX_PATHS, PathLoad, PathQuery, PathWish};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use units::Delay;
 
 use super::place;
 use super::requirement::{TrafficDocument, USUAL_CLASS, deadline, within};
-use super::{PlaceDocument, RouteDocument, Unusable};
+use super::{RouteDocument, Unusable};
 use crate::web::describe::Names;
 
 /// The most links that a question avoids.
@@ -20,7 +21,7 @@ pub enum EndpointDocument {
     /// Where the host of this name is, now and wherever it moves.
     Host(String),
     /// A port.
-    Port(PlaceDocument),
+    Port(Place<String>),
 }
 
 /// A question for paths from one place to another.

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use api::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +62,7 @@ pub struct LinkDocument {
     /// Its name, made of its ports, as in `1:2-3:1`.
     pub id: String,
     /// The ports that it joins.
-    pub ends: [PlaceDocument; 2],
+    pub ends: [Place; 2],
     /// Whether it carries frames both ways.
     pub up: bool,
     /// Whether a switch at an end of it is not connected: nobody knows whether it
@@ -70,19 +71,6 @@ pub struct LinkDocument {
     pub away: bool,
     /// Since when it is up or down, in nanoseconds since the beginning of 1970.
     pub since_ns: u64,
-}
-
-/// A port of the network.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PlaceDocument {
-    /// The switch's datapath id, 16 digits of hexadecimal.
-    pub datapath: String,
-    /// The switch's name.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub switch: String,
-    /// The number of the port.
-    pub port: u32,
 }
 
 /// A host.
@@ -95,7 +83,7 @@ pub struct HostDocument {
     /// Its IP addresses, in the order in which they became known.
     pub addresses: Vec<IpAddr>,
     /// Its port, if known.
-    pub attachment: Option<PlaceDocument>,
+    pub attachment: Option<Place>,
     /// How the controller came to know it.
     pub origin: HostOrigin,
 }

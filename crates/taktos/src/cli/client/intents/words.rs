@@ -1,7 +1,6 @@
 //! Intents in words.
 
 use super::super::flows::frames;
-use super::super::happening::place;
 use crate::web::document::intent::{
     ActionDocument, ExtentDocument, FrameMatchDocument, IntentDocument, IntentStateDocument,
     IntentSummaryDocument, ScopeDocument, WaypointDocument,
@@ -76,7 +75,7 @@ pub fn kind(intent: &IntentDocument) -> String {
 fn end(endpoint: &EndpointDocument) -> String {
     match endpoint {
         EndpointDocument::Host(name) => name.clone(),
-        EndpointDocument::Port(port) => place(port),
+        EndpointDocument::Port(port) => port.to_string(),
     }
 }
 
