@@ -38,19 +38,19 @@ pub const ROOMS: [Room; 16] = [
         name: "units",
         kind: Kind::Pure,
         may_know: &[],
-        outside: Outside::Only(&["schemars", "serde"]),
+        outside: Outside::Only(&["serde"]),
     },
     Room {
         name: "wire",
         kind: Kind::Pure,
         may_know: &["units"],
-        outside: Outside::Only(&["schemars", "serde", "thiserror"]),
+        outside: Outside::Only(&["serde", "thiserror"]),
     },
     Room {
         name: "api",
         kind: Kind::Pure,
         may_know: &["units", "wire"],
-        outside: Outside::Only(&["schemars", "serde", "thiserror"]),
+        outside: Outside::Only(&["schemars", "serde", "serde_json", "thiserror"]),
     },
     Room {
         name: "calculus",

@@ -27,6 +27,7 @@ pub struct Occurrence {
     pub id: u64,
     /// When, in nanoseconds since the beginning of 1970.
     #[serde(rename = "at_ns")]
+    #[schemars(with = "u64")]
     pub at: Instant,
     /// What.
     #[serde(flatten)]
@@ -51,11 +52,13 @@ pub enum Event {
     /// The store holds a switch that cannot be read. It is left alone.
     SwitchUnreadable {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
     },
     /// A switch is connected, and its ports are known.
     SwitchConnected {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// Its name.
         name: String,
@@ -65,6 +68,7 @@ pub enum Event {
     /// The connection of a switch is gone.
     SwitchLost {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// Its name.
         name: String,
@@ -73,6 +77,7 @@ pub enum Event {
     /// it does not forward. Its links are lost.
     SwitchGone {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// Its name.
         name: String,
@@ -81,6 +86,7 @@ pub enum Event {
     /// is started again, and told to take over.
     OtherMaster {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// Its name.
         name: String,
@@ -88,6 +94,7 @@ pub enum Event {
     /// A second connection claimed to be a switch that is connected; it was closed.
     DuplicateSwitch {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// Its name.
         name: String,
@@ -118,6 +125,7 @@ pub enum Event {
         link: LinkEnds,
         /// For how long.
         #[serde(rename = "wait_ns")]
+        #[schemars(with = "u64")]
         wait: Duration,
     },
     /// Probes say that there is a link where hosts are, though no port and no switch came up:
@@ -168,6 +176,7 @@ pub enum Event {
     /// one. It is left alone.
     HostUnusable {
         /// Its address.
+        #[schemars(with = "String")]
         mac: MacAddress,
     },
     /// Frames of a host come in at several ports alternately, or elsewhere than where somebody
@@ -221,6 +230,7 @@ pub enum Event {
     /// A switch refused an entry.
     EntryRefused {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// The number of the flow, if the entry was one of a flow.
         flow: Option<FlowId>,
@@ -259,6 +269,7 @@ pub enum Event {
         detected_at: Instant,
         /// From the message that reported it to the last confirmation.
         #[serde(rename = "took_ns")]
+        #[schemars(with = "u64")]
         took: Duration,
         /// How many flows were moved.
         flows: usize,
@@ -312,6 +323,7 @@ pub enum Event {
     /// A switch was given exactly the entries that it should have.
     Synchronised {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// How many entries it lacked.
         added: usize,
@@ -321,6 +333,7 @@ pub enum Event {
     /// A switch had other entries than it should, and has those now.
     Mended {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// How many entries it lacked.
         added: usize,
@@ -332,11 +345,13 @@ pub enum Event {
     /// A switch was looked at again after it was mended: it has what it should have.
     Consistent {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
     },
     /// A switch was mended several times in a row and has not what it should have.
     NotMended {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// How many entries it lacks.
         lacking: usize,
@@ -349,6 +364,7 @@ pub enum Event {
     /// words are taken for them from now on. Told once a connection.
     Dialect {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// How many entries.
         entries: usize,
@@ -357,6 +373,7 @@ pub enum Event {
     /// comes back or a reconciliation is asked for.
     GivenUp {
         /// Its datapath id.
+        #[schemars(with = "String")]
         datapath: DatapathId,
         /// Whose entry: `intent 3`, `application 1`.
         subject: String,
@@ -406,6 +423,7 @@ pub enum Event {
         origin: String,
         /// From the frame that caused it to the new level, by the clock of the switch.
         #[serde(rename = "change_ns")]
+        #[schemars(with = "u64")]
         change: Duration,
         /// When it changed, by the clock of the switch.
         #[serde(skip)]
@@ -433,6 +451,7 @@ pub enum Event {
         at: Place,
         /// Why: `forged`, `misplaced`, `replayed` or `malformed`.
         #[serde(rename = "reason")]
+        #[schemars(with = "String")]
         fault: SignalFault,
         /// How many since it was last told.
         times: u64,

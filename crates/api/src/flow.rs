@@ -1,10 +1,11 @@
 //! Flows with a promise, and how their promises stand.
 
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Instant;
+use units::{Delay, Duration, Instant};
 use wire::openflow::DatapathId;
 
 use crate::place::{LinkEnds, PortId};
@@ -15,6 +16,185 @@ use crate::place::{LinkEnds, PortId};
 )]
 #[schemars(with = "u32")]
 pub struct FlowId(pub u32);
+
+/// A flow in a list. What it requires is of type `R`: what the controller goes by, or what
+/// a document says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "FlowDocument")]
+pub struct FlowSummary<R> {
+    /// What was accepted.
+    #[serde(flatten)]
+    pub accepted: Accepted,
+    /// Which way it takes.
+    pub travels: Travels,
+    /// How its promise stands.
+    #[serde(flatten)]
+    pub promise: Promise,
+    /// Whether every switch that carries it has confirmed its entries.
+    pub installed: bool,
+    /// Who claims to be an end of it, and is not where that is; at most
+    /// [`MAX_DISPUTES_SHOWN`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disputes: Vec<Dispute>,
+    /// What it requires.
+    pub requirement: R,
+}
+
+/// The most disputes that are shown at one flow.
+pub const MAX_DISPUTES_SHOWN: usize = 16;
+
+/// Frames with the address of an end of a flow, at a port where that is not: a forged
+/// address, a loop, or a host that is somewhere else than somebody has said. They go nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DisputeDocument")]
+pub struct Dispute {
+    /// The name of the host.
+    pub host: String,
+    /// The port where they come in: the switch's datapath id in hexadecimal, and its number.
+    pub at: PortId,
+    /// How many came to the controller; a minute after the last, the dispute is over.
+    pub frames: u64,
+    /// When the first of them came.
+    #[serde(skip)]
+    pub since: Instant,
+}
+
+/// A flow that was accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Admitted")]
+pub struct Accepted {
+    /// Its number.
+    pub id: FlowId,
+    /// Its name.
+    pub name: String,
+    /// The longest time from the first bit on the wire at the source to the last
+    /// bit at any destination, on every path that it may take, rounded up; nothing
+    /// for a best-effort flow.
+    #[serde(rename = "guarantee_ns", default, with = "units::whole_ns")]
+    #[schemars(with = "Option<u64>")]
+    pub guarantee: Option<Delay>,
+    /// What it uses while nothing is broken.
+    #[serde(with = "shared")]
+    #[schemars(with = "Route")]
+    pub route: Arc<Route>,
+    /// What it uses when a link of the route breaks.
+    #[serde(with = "shared")]
+    #[schemars(with = "Vec<Alternative>")]
+    pub alternatives: Arc<Vec<Alternative>>,
+    /// Which failures the promised interruption covers; nothing if none was promised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cover: Option<Cover>,
+}
+
+/// What many share, written as what it is.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<T: Serialize, S: Serializer>(
+        shared: &Arc<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        T::serialize(shared, serializer)
+    }
+
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Arc<T>, D::Error> {
+        T::deserialize(from).map(Arc::new)
+    }
+}
+
+/// The switches and links of a path or a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RouteDocument")]
+pub struct Route {
+    /// The names of the switches, from the source on.
+    pub switches: Vec<String>,
+    /// The ids of the links between them.
+    pub links: Vec<LinkEnds>,
+}
+
+/// What a flow uses when a link breaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "AlternativeDocument")]
+pub struct Alternative {
+    /// The id of the link that is broken.
+    pub without: LinkEnds,
+    /// The way around it.
+    pub route: Route,
+}
+
+/// What happens to a flow when a link on its way breaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
+#[schemars(rename = "ProtectionDocument")]
+pub enum Protection {
+    /// It waits until the link is back.
+    #[default]
+    None,
+    /// It moves to an alternative that was computed, reserved and encoded beforehand
+    /// (S0-3).
+    Restore {
+        /// The longest interruption that is no broken promise.
+        #[serde(rename = "interruption_ns")]
+        #[schemars(with = "u64")]
+        interruption: Duration,
+        /// Which failures it has to hold for; it may hold for more.
+        #[serde(default)]
+        covers: Cover,
+    },
+}
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ProtocolDocument")]
+pub enum TransportProtocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// Which failures the promise of an interruption covers. The greater covers more.
+///
+/// A switch says at once that a port has lost its carrier. A fault that is silent (a
+/// cable that carries nothing while both ends see a carrier, a switch whose process has
+/// died) is found by probes and echoes, and that takes as long as their timers say.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "CoverDocument")]
+pub enum Cover {
+    /// Links whose ends lose the carrier.
+    #[default]
+    CarrierLoss,
+    /// Silent faults of a link, that nobody reports, as well.
+    Any,
+}
+
+impl Cover {
+    /// Returns its name, as programs and scenarios spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CarrierLoss => "carrier-loss",
+            Self::Any => "any",
+        }
+    }
+}
+
+impl fmt::Display for Cover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CarrierLoss => "carrier loss only",
+            Self::Any => "carrier loss and silent faults",
+        })
+    }
+}
 
 /// Which way a flow takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +235,7 @@ pub struct Promise {
     /// Since when that is so, or was last known to be otherwise, in nanoseconds since the
     /// beginning of 1970.
     #[serde(rename = "promise_since_ns", default)]
+    #[schemars(with = "u64")]
     pub since: Instant,
     /// What says so; nothing if it holds or there is none.
     #[serde(

@@ -4,16 +4,19 @@
 //! discovery. What is stored, compared between instances or shown to people must not
 //! depend on that order, and names a port by its switch's datapath id instead.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 use wire::openflow::{DatapathId, PortNumber};
 
 /// One port of one switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[schemars(with = "String")]
 pub struct PortId {
     /// The switch.
     pub datapath: DatapathId,
@@ -52,10 +55,7 @@ impl FromStr for PortId {
 }
 
 /// The two ports that a link joins, the lower first: a link has no direction.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 #[schemars(with = "String")]
 pub struct LinkEnds {
     lower: PortId,
@@ -105,18 +105,38 @@ impl FromStr for LinkEnds {
     }
 }
 
-impl TryFrom<String> for LinkEnds {
-    type Error = ParsePlaceError;
+/// Writes ports and links as people read them, and as numbers where nobody does.
+macro_rules! as_text_or_numbers {
+    ($($place:ident: $numbers:ty, |$it:ident| $write:expr, $read:expr;)*) => {$(
+        impl Serialize for $place {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let $it = self;
+                match serializer.is_human_readable() {
+                    true => serializer.collect_str(self),
+                    false => $write.serialize(serializer),
+                }
+            }
+        }
 
-    fn try_from(text: String) -> Result<Self, ParsePlaceError> {
-        text.parse()
-    }
+        impl<'de> Deserialize<'de> for $place {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                match from.is_human_readable() {
+                    true => {
+                        let text = Cow::<str>::deserialize(from)?;
+                        text.parse().map_err(D::Error::custom)
+                    }
+                    false => <$numbers>::deserialize(from).map($read),
+                }
+            }
+        }
+    )*};
 }
 
-impl From<LinkEnds> for String {
-    fn from(ends: LinkEnds) -> Self {
-        ends.to_string()
-    }
+as_text_or_numbers! {
+    PortId: (DatapathId, PortNumber),
+        |it| (it.datapath, it.port), |(datapath, port)| Self::new(datapath, port);
+    LinkEnds: [PortId; 2],
+        |it| [it.lower, it.higher], |[one, other]| Self::new(one, other);
 }
 
 /// A port of the network.
@@ -125,11 +145,13 @@ impl From<LinkEnds> for String {
 #[schemars(rename = "PlaceDocument")]
 pub struct Place<S = DatapathId> {
     /// The switch's datapath id, 16 digits of hexadecimal.
+    #[schemars(with = "String")]
     pub datapath: S,
     /// The switch's name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub switch: String,
     /// The number of the port.
+    #[schemars(with = "u32")]
     pub port: PortNumber,
 }
 

@@ -3,7 +3,6 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Delay, PS_PER_SECOND};
@@ -12,21 +11,9 @@ const BITS_PER_BYTE: u64 = 8;
 
 /// An amount of data. Kept in bits: curves cut bytes into pieces.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-#[schemars(with = "u64")]
 pub struct DataSize {
     bits: u64,
 }
@@ -80,11 +67,8 @@ impl DataSize {
 }
 
 /// A rate of data. Never zero, so dividing by it is always defined.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
-#[schemars(with = "u64")]
 pub struct BitRate {
     bits_per_second: u64,
 }

@@ -26,6 +26,7 @@ mod data;
 pub mod fine;
 mod text;
 mod time;
+pub mod whole_ns;
 
 pub use data::{BitRate, DataSize};
 pub use text::ParseQuantityError;

@@ -3,7 +3,6 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{PS_PER_NS, PS_PER_SECOND};
@@ -14,21 +13,9 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// A point in time. Comparable only with instants of the same clock.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-#[schemars(with = "u64")]
 pub struct Instant {
     ns: u64,
 }
@@ -71,21 +58,9 @@ impl Instant {
 
 /// A length of time; never negative.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-#[schemars(with = "u64")]
 pub struct Duration {
     ns: u64,
 }
@@ -156,21 +131,9 @@ impl From<Duration> for std::time::Duration {
 
 /// A computed length of time. Fine enough for one bit at 1 Tbit/s.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-#[schemars(with = "u64")]
 pub struct Delay {
     ps: u64,
 }
@@ -197,6 +160,18 @@ impl Delay {
     #[must_use]
     pub const fn from_us(us: u64) -> Self {
         Self::from_ns(us * NS_PER_US)
+    }
+
+    /// Returns a delay as long as `duration`.
+    ///
+    /// # Errors
+    ///
+    /// If it is longer than a delay can be.
+    pub const fn checked_from(duration: Duration) -> Result<Self, &'static str> {
+        match duration.ns.checked_mul(PS_PER_NS) {
+            Some(ps) => Ok(Self { ps }),
+            None => Err("longer than 213 days"),
+        }
     }
 
     /// Returns the delay in picoseconds.

@@ -67,7 +67,8 @@ impl Controller {
             contests.map(|(at, contest)| Dispute {
                 host: host.clone(),
                 at,
-                contest,
+                frames: contest.frames,
+                since: contest.since,
             })
         });
         disputes.take(MAX_DISPUTES_SHOWN).collect()

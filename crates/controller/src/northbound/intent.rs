@@ -5,7 +5,7 @@
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
-use super::{Asker, FlowMatch, IntentId, IntentState, Route};
+use super::{Extent, FlowMatch, IntentId};
 use crate::place::{LinkEnds, PortId};
 
 /// The most intents at a time.
@@ -77,15 +77,6 @@ pub enum Endpoint {
 pub enum Waypoint {
     Switch(DatapathId),
     Link(LinkEnds),
-}
-
-/// Whether what is said of a path is all of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// It is: where a link of it breaks, frames wait.
-    Full,
-    /// The rest is found, and found anew when links break.
-    Partial,
 }
 
 /// The switches that are meant.
@@ -163,14 +154,4 @@ pub enum IntentRefusal {
 }
 
 /// An intent in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IntentSummary {
-    pub id: IntentId,
-    pub intent: Intent,
-    pub owner: Asker,
-    pub state: IntentState,
-    /// The ways that its frames take: one for each direction.
-    pub routes: Vec<Route>,
-    /// How many rules it has on all switches.
-    pub rules: usize,
-}
+pub type IntentSummary = api::IntentSummary<Intent>;

@@ -7,20 +7,6 @@ use wire::openflow::taktos::{LevelSet, ModeCounters, ModeFailed};
 
 use crate::modes::Strategy;
 
-/// What is to be changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ModeChange {
-    /// The network goes to this level, whatever flows demand, and does not leave it by
-    /// itself until it is lowered or unlocked.
-    Force(String),
-    /// The network goes back to this level, if all flows were quiet.
-    Lower(String),
-    /// Violations do not raise the level any more.
-    Lock,
-    /// They do again, and the level falls by itself.
-    Unlock,
-}
-
 /// Why a level is not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModeRefusal {

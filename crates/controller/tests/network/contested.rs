@@ -65,7 +65,7 @@ fn a_frame_with_the_address_of_an_end_moves_nothing_and_goes_nowhere() {
         assert_eq!(network.events.iter().filter(|it| doubted(it)).count(), 2);
         assert_eq!(state(&mut network), PromiseState::Unknown);
         let disputes = disputes(&mut network);
-        let total: u64 = disputes.iter().map(|dispute| dispute.contest.frames).sum();
+        let total: u64 = disputes.iter().map(|dispute| dispute.frames).sum();
         let hosts: BTreeSet<_> = disputes.iter().map(|it| it.host.as_str()).collect();
         assert_eq!((total, hosts), (forged, BTreeSet::from(["h1", "h4"])));
         assert_eq!(network.controller.counters().frames_contested, forged);

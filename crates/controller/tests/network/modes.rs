@@ -165,7 +165,7 @@ fn a_switch_that_refuses_is_asked_again_and_said_to_have_refused() {
 fn a_lock_is_told_to_all_and_outlives_the_controller() {
     let mut network = deployed(Strategy::Taktos);
 
-    change(&mut network, ModeChange::Lock);
+    change(&mut network, ModeChange::Locked(true));
     let locked = |network: &Network| {
         let mut modes = network
             .switches
@@ -181,14 +181,14 @@ fn a_lock_is_told_to_all_and_outlives_the_controller() {
     network.restart_controller_as(with_modes(Strategy::Taktos));
     network.pass(Duration::from_secs(2));
     assert!(locked(&network));
-    change(&mut network, ModeChange::Unlock);
+    change(&mut network, ModeChange::Locked(false));
     assert!(!locked(&network));
 }
 
 #[test]
 fn what_an_operator_said_outlives_the_controller_and_all_switches() {
     let mut network = deployed(Strategy::Taktos);
-    change(&mut network, ModeChange::Lock);
+    change(&mut network, ModeChange::Locked(true));
     change(&mut network, ModeChange::Force("hi".to_owned()));
 
     for switch in 1..=3 {
@@ -229,7 +229,7 @@ fn what_the_store_does_not_keep_was_not_said() {
     let mut network = deployed(Strategy::Taktos);
     network.store_works = false;
 
-    let refused = change(&mut network, ModeChange::Lock);
+    let refused = change(&mut network, ModeChange::Locked(true));
 
     assert_eq!(refused, Reply::NotStored);
     assert!(!show(&mut network).is_locked);

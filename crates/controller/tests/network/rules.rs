@@ -177,7 +177,7 @@ fn a_full_table_is_not_called_a_success_and_made_good_when_there_is_room() {
     let while_full = is_installed(&mut network);
     let refused = summaries(&mut network, 2)
         .iter()
-        .any(|rule| matches!(rule.state, RuleState::Refused(_)));
+        .any(|rule| matches!(rule.state, RuleState::Refused { .. }));
 
     network.request(Request::Withdraw("trip".into()));
     network.pass(Duration::from_ms(1));
@@ -269,7 +269,7 @@ fn the_rules_of_a_switch_are_shown_as_they_are() {
     let of_flow = |rules: &[RuleSummary]| {
         let mut rules = rules.iter();
         let owned = |rule: &&RuleSummary| matches!(&rule.owner, RuleOwner::Flow { name, .. } if name == "trip");
-        rules.find(owned).unwrap().state
+        rules.find(owned).unwrap().state.clone()
     };
     let foreign = all_there
         .iter()

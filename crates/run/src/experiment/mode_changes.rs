@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use controller::Config;
-use controller::modes::Strategy;
 use controller::northbound::{Event, Reply, Request, Said, Saying, SwitchMode};
 use measure::levels::Spell;
 use measure::report::{
@@ -79,12 +78,7 @@ pub fn modes_report(scenario: &Scenario, config: &Config, run: &Run) -> Option<M
     let bound = modes.change_bound;
     Some(ModesReport {
         levels: modes.levels.clone(),
-        strategy: match modes.strategy {
-            Strategy::Taktos => "taktos",
-            Strategy::StdSdn => "std-sdn",
-            Strategy::McAgnostic => "mc-agnostic",
-        }
-        .to_owned(),
+        strategy: modes.strategy.name().to_owned(),
         change_bound_ns: (bound > Delay::ZERO).then(|| bound.round_up().as_ns()),
         changes: level_changes(&run.said)
             .iter()

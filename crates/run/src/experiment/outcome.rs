@@ -154,7 +154,7 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                         alternatives: accepted
                             .alternatives
                             .iter()
-                            .flat_map(|(_, route)| routes(&atlas, scenario, flow, route))
+                            .flat_map(|it| routes(&atlas, scenario, flow, &it.route))
                             .collect(),
                         calculation: calculation(scenario, facts.config, flow, accepted),
                         ..flow_facts(scenario, flow)

@@ -6,15 +6,15 @@ mod topology;
 use std::collections::BTreeMap;
 
 use controller::Config;
-use controller::northbound::{Endpoint, Route};
-use controller::place::{LinkEnds, Place, PortId};
+use controller::northbound::Endpoint;
+use controller::place::{Place, PortId};
 use linux::clock::{self, WallTime};
 use units::Instant;
 use wire::openflow::DatapathId;
 
-use super::document::{EndpointDocument, RouteDocument};
+use super::document::EndpointDocument;
 
-pub use flow::refusal;
+pub use flow::{flow, refusal};
 
 /// The names of switches, as the configuration gives them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,30 +71,9 @@ impl Names {
     }
 }
 
-/// Returns the id of a link.
-#[must_use]
-pub fn link(ends: LinkEnds) -> String {
-    ends.to_string()
-}
-
-/// Returns a route with the ids of its links.
-#[must_use]
-pub fn route(route: &Route) -> RouteDocument {
-    RouteDocument {
-        switches: route.switches.clone(),
-        links: route.links.iter().copied().map(link).collect(),
-    }
-}
-
 /// Returns a moment that is past by the clock that begins with 1970.
 #[must_use]
 pub fn wall_clock(moment: Instant) -> Instant {
     let ago = clock::now().saturating_since(moment);
     Instant::from_ns(WallTime::now().as_ns().saturating_sub(ago.as_ns()))
-}
-
-/// Returns the nanoseconds since the beginning of 1970 at a moment that is past.
-#[must_use]
-pub fn unix_ns(moment: Instant) -> u64 {
-    wall_clock(moment).as_ns()
 }

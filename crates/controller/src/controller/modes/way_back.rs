@@ -168,8 +168,8 @@ impl Controller {
             return self.refuse_mode(id, ModeRefusal::NoModes);
         };
         match change {
-            ModeChange::Lock => self.keep_orders(id, |orders| orders.lock = Lock::Locked),
-            ModeChange::Unlock => self.keep_orders(id, |orders| {
+            ModeChange::Locked(true) => self.keep_orders(id, |orders| orders.lock = Lock::Locked),
+            ModeChange::Locked(false) => self.keep_orders(id, |orders| {
                 let lock = Lock::Open;
                 *orders = Orders { lock, forced: None };
             }),

@@ -2,21 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use api::{About, Promise, PromiseState, Travels};
+use api::{About, Promise, PromiseState, Protection, TransportProtocol, Travels};
 use calculus::admission::Slowdown;
-use controller::northbound::Cover;
 use serde::de::DeserializeOwned;
-use units::{BitRate, Duration};
+use units::{BitRate, Delay, Duration};
 
 use super::super::exit::Exit;
 use super::levels::described;
 use super::sheet::{Head, count, draw, facts, harmless};
 use super::{Page, Target, at, moment, segment};
-use crate::web::document::requirement::ProtocolDocument;
 use crate::web::document::room::RoomDocument;
-use crate::web::document::{
-    FlowDocument, FlowsDocument, MatchDocument, ProtectionDocument, RequirementDocument,
-};
+use crate::web::document::{FlowDocument, FlowsDocument, MatchDocument, RequirementDocument};
 
 /// What `taktos flows` is told.
 #[derive(Debug, clap::Args)]
@@ -116,12 +112,12 @@ fn all(flows: &FlowsDocument) -> String {
 }
 
 fn row(flow: &FlowDocument) -> [String; 8] {
-    let admitted = &flow.admitted;
+    let admitted = &flow.accepted;
     let deadline = flow.requirement.deadline_ns;
     [
         admitted.name.clone(),
         deadline.map(time).unwrap_or_default(),
-        admitted.guarantee_ns.map(time).unwrap_or_default(),
+        admitted.guarantee.map(delay).unwrap_or_default(),
         slack(flow).map(time).unwrap_or_default(),
         admitted.route.switches.join(" "),
         match flow.travels {
@@ -136,10 +132,10 @@ fn row(flow: &FlowDocument) -> [String; 8] {
 }
 
 fn one(flow: &FlowDocument) -> String {
-    let (admitted, requirement) = (&flow.admitted, &flow.requirement);
-    let guarantee = admitted.guarantee_ns.map(|guarantee| {
+    let (admitted, requirement) = (&flow.accepted, &flow.requirement);
+    let guarantee = admitted.guarantee.map(|guarantee| {
         let slack = slack(flow).map(|slack| format!(", slack {}", time(slack)));
-        format!("{}{}", time(guarantee), slack.unwrap_or_default())
+        format!("{}{}", delay(guarantee), slack.unwrap_or_default())
     });
     let mut list = vec![
         ("from", requirement.source.clone()),
@@ -171,7 +167,7 @@ fn one(flow: &FlowDocument) -> String {
         ("path", admitted.route.switches.join(" ")),
     ];
     list.extend(requirement.modes.iter().flat_map(described));
-    for alternative in &admitted.alternatives {
+    for alternative in admitted.alternatives.iter() {
         let path = alternative.route.switches.join(" ");
         list.push((
             "alternative",
@@ -186,12 +182,13 @@ fn one(flow: &FlowDocument) -> String {
             format!("frames with the address of {host} came in at {at}: {frames}, and go nowhere"),
         )
     }));
-    facts(&format!("{}, flow {}", admitted.name, admitted.id), &list)
+    facts(&format!("{}, flow {}", admitted.name, admitted.id.0), &list)
 }
 
 fn slack(flow: &FlowDocument) -> Option<u64> {
     let deadline = flow.requirement.deadline_ns?;
-    Some(deadline.saturating_sub(flow.admitted.guarantee_ns?))
+    let guarantee = flow.accepted.guarantee?.round_up();
+    Some(deadline.saturating_sub(guarantee.as_ns()))
 }
 
 /// Says of how many promises what is known, the worst last; that all hold only if each
@@ -240,19 +237,28 @@ pub fn time(ns: u64) -> String {
     Duration::from_ns(ns).to_string()
 }
 
+/// Returns a bound as people read it, in whole nanoseconds.
+pub fn delay(delay: Delay) -> String {
+    delay.round_up().to_string()
+}
+
 /// Returns a rate as people read it.
 pub fn rate(bps: u64) -> String {
     BitRate::new(bps).map_or_else(|| "nothing".to_owned(), |rate| rate.to_string())
 }
 
 fn protection(flow: &FlowDocument) -> String {
-    let cover = flow.admitted.cover.map(Cover::from);
-    let cover: String = cover.iter().map(|cover| format!(", {cover}")).collect();
+    let cover: String = flow
+        .accepted
+        .cover
+        .iter()
+        .map(|cover| format!(", {cover}"))
+        .collect();
     match flow.requirement.protection {
-        ProtectionDocument::None => "it waits".to_owned(),
-        ProtectionDocument::Restore {
-            interruption_ns, ..
-        } => format!("interrupted for at most {}{cover}", time(interruption_ns)),
+        Protection::None => "it waits".to_owned(),
+        Protection::Restore { interruption, .. } => {
+            format!("interrupted for at most {interruption}{cover}")
+        }
     }
 }
 
@@ -287,8 +293,8 @@ pub fn frames(matching: &MatchDocument) -> String {
     words.extend(matching.ipv4_source.map(|it| format!("from {it}")));
     words.extend(matching.ipv4_destination.map(|it| format!("to {it}")));
     words.extend(matching.protocol.map(|it| match it {
-        ProtocolDocument::Tcp => "TCP".to_owned(),
-        ProtocolDocument::Udp => "UDP".to_owned(),
+        TransportProtocol::Tcp => "TCP".to_owned(),
+        TransportProtocol::Udp => "UDP".to_owned(),
     }));
     words.extend(matching.source_port.map(|it| format!("from port {it}")));
     words.extend(matching.destination_port.map(|it| format!("to port {it}")));

@@ -3,13 +3,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use api::{About, Place};
+use api::{About, Place, topology};
 use serde_json::{Value, json};
 
 use super::super::exit::Exit;
 use super::sheet::{count, harmless, harmless_document};
-use super::{Page, Target, at, endpoint, failure, put, segment, topology};
-use crate::web::document::{HostDocument, HostRequestDocument, HostsDocument};
+use super::topology::hosts as table;
+use super::{Page, Target, at, endpoint, failure, put, segment};
+use crate::web::document::HostRequestDocument;
 
 /// Where all hosts are.
 const ALL: &str = "/api/v1/hosts";
@@ -85,13 +86,13 @@ const fn concerns(about: About) -> bool {
     }
 }
 
-fn text(document: &HostsDocument) -> String {
-    let hosts = &document.hosts;
-    match hosts.is_empty() {
+fn text(document: &topology::Hosts) -> String {
+    let known = &document.hosts;
+    match known.is_empty() {
         true => "no host is known yet: one is when its first frame comes in, or by \
                  `taktos hosts add`\n"
             .to_owned(),
-        false => format!("{}{}\n", topology::hosts(hosts), count(hosts.len(), "host")),
+        false => format!("{}{}\n", table(known), count(known.len(), "host")),
     }
 }
 
@@ -101,7 +102,7 @@ fn add(target: &Target, host: &Add) -> Exit {
         Err(exit) => return exit,
     };
     let path = format!("/api/v1/hosts/{}", segment(&host.name));
-    let done = controller.get(ALL).and_then(|known: HostsDocument| {
+    let done = controller.get(ALL).and_then(|known: topology::Hosts| {
         let document = said(host, &known.hosts);
         controller.put::<Value>(&path, &document)
     });
@@ -120,8 +121,8 @@ fn add(target: &Target, host: &Add) -> Exit {
 }
 
 /// Returns what is said of a host: what is left out stays as it is known.
-fn said(host: &Add, known: &[HostDocument]) -> HostRequestDocument {
-    let same = |it: &&HostDocument| it.mac.eq_ignore_ascii_case(&host.mac);
+fn said(host: &Add, known: &[topology::Host]) -> HostRequestDocument {
+    let same = |it: &&topology::Host| it.mac.to_string().eq_ignore_ascii_case(&host.mac);
     let addresses = known.iter().find(same).map(|it| it.addresses.as_slice());
     let addresses = addresses.unwrap_or_default();
     let ipv4 = addresses.iter().find_map(|it| match it {

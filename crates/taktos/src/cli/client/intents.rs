@@ -6,7 +6,7 @@ mod written;
 
 use std::path::PathBuf;
 
-use api::About;
+use api::{About, IntentSummary};
 use serde_json::Value;
 
 use self::words::{kind, state};
@@ -18,8 +18,7 @@ use super::sheet::{Head, count, draw};
 use super::{Page, Target, at, failure, put};
 use crate::client::ClientError;
 use crate::web::document::intent::{
-    IntentDecisionsDocument, IntentDocument, IntentSummaryDocument, IntentsDocument,
-    IntentsRequestDocument,
+    IntentDecisionsDocument, IntentDocument, IntentsDocument, IntentsRequestDocument,
 };
 
 /// Where all intents are.
@@ -114,16 +113,16 @@ fn text(document: &IntentsDocument) -> String {
     format!("{}{}\n", draw(heads, &rows), count(rows.len(), "intent"))
 }
 
-fn row(summary: &IntentSummaryDocument) -> [String; 6] {
+fn row(summary: &IntentSummary<IntentDocument>) -> [String; 6] {
     let routes = summary.routes.iter();
     let routes: Vec<_> = routes.map(|route| route.switches.join(" ")).collect();
     [
         summary.intent.name().to_owned(),
         kind(&summary.intent),
-        summary.owner.clone(),
+        String::from(summary.owner.clone()),
         routes.join(", "),
         summary.rules.to_string(),
-        state(summary),
+        state(&summary.state),
     ]
 }
 

@@ -1,58 +1,27 @@
 //! Flows and decisions, written down.
 
 use controller::modes::ModalFlowError;
-use controller::northbound::{Accepted, Decision, Dispute, FlowSummary, Promise};
+use controller::northbound::{Decision, FlowSummary, Promise};
 use controller::refusal::Refusal;
 
-use super::{link, route, wall_clock};
-use crate::web::document::flow::{
-    Admitted, AlternativeDocument, DecisionDocument, DisputeDocument, FlowDocument,
-};
+use super::wall_clock;
+use crate::web::document::flow::{DecisionDocument, FlowDocument};
 use crate::web::document::{ProblemBody, RequirementDocument};
 use crate::web::problem::Problem;
 
-impl From<&FlowSummary> for FlowDocument {
-    fn from(flow: &FlowSummary) -> Self {
-        Self {
-            admitted: (&flow.accepted).into(),
-            travels: flow.travels,
-            promise: Promise {
-                since: wall_clock(flow.promise.since),
-                ..flow.promise.clone()
-            },
-            installed: flow.installed,
-            disputes: flow.disputes.iter().map(Into::into).collect(),
-            requirement: RequirementDocument::from(&flow.requirement),
-        }
-    }
-}
-
-impl From<&Dispute> for DisputeDocument {
-    fn from(dispute: &Dispute) -> Self {
-        Self {
-            host: dispute.host.clone(),
-            at: dispute.at.to_string(),
-            frames: dispute.contest.frames,
-        }
-    }
-}
-
-impl From<&Accepted> for Admitted {
-    fn from(accepted: &Accepted) -> Self {
-        let alternatives = accepted.alternatives.iter();
-        Self {
-            id: accepted.id.0,
-            name: accepted.name.clone(),
-            guarantee_ns: accepted.guarantee.map(|it| it.round_up().as_ns()),
-            route: route(&accepted.route),
-            cover: accepted.cover.map(Into::into),
-            alternatives: alternatives
-                .map(|(without, way)| AlternativeDocument {
-                    without: link(*without),
-                    route: route(way),
-                })
-                .collect(),
-        }
+/// Writes down a flow.
+#[must_use]
+pub fn flow(flow: FlowSummary) -> FlowDocument {
+    FlowDocument {
+        accepted: flow.accepted,
+        travels: flow.travels,
+        promise: Promise {
+            since: wall_clock(flow.promise.since),
+            ..flow.promise
+        },
+        installed: flow.installed,
+        disputes: flow.disputes,
+        requirement: RequirementDocument::from(&flow.requirement),
     }
 }
 
@@ -61,7 +30,7 @@ impl From<&Decision> for DecisionDocument {
         match decision {
             Decision::Accepted(accepted) => Self {
                 name: accepted.name.clone(),
-                admitted: Some(accepted.into()),
+                admitted: Some(accepted.clone()),
                 refused: None,
                 conflict: None,
                 moved: None,

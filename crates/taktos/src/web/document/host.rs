@@ -6,15 +6,6 @@ use api::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::HostDocument;
-
-/// All hosts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HostsDocument {
-    /// In the order in which they became known.
-    pub hosts: Vec<HostDocument>,
-}
-
 /// What somebody says of a host; its name is in the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,5 @@
 //! What a switch tells its controllers of modes, unasked.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use units::Instant;
@@ -55,9 +54,8 @@ impl Demanded {
 
 numbered! {
     /// Why a signal does not count.
-    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
-    #[schemars(with = "String")]
     pub enum SignalFault: u8 {
         /// Its tag is wrong.
         Forged = 0,
