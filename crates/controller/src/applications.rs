@@ -233,7 +233,7 @@ impl Applications {
 
     /// Returns what who asks this would need and was not granted, and counts that.
     pub fn lack(&mut self, by: &Asker, request: &Request) -> Option<(String, Permission)> {
-        let needs = Permission::to_ask(request);
+        let needs = request.needs();
         let name = match by {
             Asker::Application(name) if !self.is_granted(by, needs) => name,
             Asker::Application(_) | Asker::Operator => return None,

@@ -10,6 +10,8 @@ use wire::openflow::{DatapathId, PortNumber};
 
 use crate::mastery::Claim;
 use crate::modes::Modes;
+pub use api::Metric;
+
 use crate::northbound::{ApplicationKind, Cover, ForeignRules, Manifest};
 use crate::place::PortId;
 
@@ -76,13 +78,6 @@ impl Config {
             seed: 1,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
-    Links,
-    /// Those on which the budgets and the propagation add up to little.
-    Delay,
 }
 
 /// What is known of a switch: the parameters of its stages (S4-5).

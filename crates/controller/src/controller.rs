@@ -82,6 +82,7 @@ use crate::intents::Intents;
 use crate::inventory::Inventory;
 use crate::link_trust::LinkTrust;
 use crate::mastery::Claim;
+use crate::northbound::Counters;
 use crate::northbound::{Asker, FlowId, Request, RequestId};
 use crate::outbox::{Outbox, Output};
 use crate::path::Atlas;
@@ -128,30 +129,6 @@ pub enum Input<'a> {
     },
     /// Nothing happened, but [`Controller::deadline`] has come.
     Timeout,
-}
-
-/// What was counted since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Messages that could be read.
-    pub messages: u64,
-    pub bad_messages: u64,
-    /// Frames that switches handed over.
-    pub packet_ins: u64,
-    /// Frames beyond the budget of their class at their switch.
-    pub punts_dropped: u64,
-    /// Frames of hosts that would have been flooded, beyond the budget of their
-    /// switch.
-    pub floods_dropped: u64,
-    /// Stations that reactive forwarding did not learn, or forgot before their time, for
-    /// want of room at their port or switch.
-    pub stations_displaced: u64,
-    /// Frames from elsewhere with the address of a host that frames do not move.
-    pub frames_contested: u64,
-    /// LLDP frames that were no probes of ours.
-    pub foreign_probes: u64,
-    /// Connections that were closed for what their peer did.
-    pub closed: u64,
 }
 
 /// The controller. Knows no clock, no socket and no file.

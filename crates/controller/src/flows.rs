@@ -125,9 +125,9 @@ impl Flow {
     pub fn travels(&self) -> Travels {
         match &self.way {
             Way::Base => Travels::Base,
-            Way::Alternative(index) => {
-                Travels::Alternative(self.admission.ways.alternatives[*index].0)
-            }
+            Way::Alternative(index) => Travels::Alternative {
+                without: self.admission.ways.alternatives[*index].0,
+            },
             Way::Detour(_) => Travels::Detour,
             Way::Nowhere => Travels::Nowhere,
         }

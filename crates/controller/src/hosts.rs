@@ -37,7 +37,7 @@ use wire::openflow::DatapathId;
 use crate::config::HostParameters;
 use crate::northbound::{HostRefusal, StaticHost};
 use crate::place::PortId;
-use crate::view::{Carrier, Control, Host, MAX_ADDRESSES, MAX_HOSTS, Origin, View};
+use crate::view::{Carrier, Control, Host, HostOrigin, MAX_ADDRESSES, MAX_HOSTS, View};
 
 use moves::{Moves, Verdict};
 use sighting::{Claim, Sighting};
@@ -124,7 +124,7 @@ impl Hosts {
                 mac: host.mac,
                 addresses: addresses.clone(),
                 attachment: None,
-                origin: Origin::Configured,
+                origin: HostOrigin::Configured,
             });
             assert!(
                 is_new && added.is_some(),
@@ -226,7 +226,7 @@ impl Hosts {
             mac,
             addresses: addresses.clone(),
             attachment: now_at,
-            origin: Origin::Named,
+            origin: HostOrigin::Named,
         });
         let is_fixed = attachment.is_some();
         let configured = self.named.get(&mac).filter(|named| !named.is_fixed);
@@ -345,8 +345,9 @@ impl Hosts {
             Claim::Nothing => {}
             Claim::Sends(address) => {
                 let family = |known: &IpAddr| known.is_ipv4() == address.is_ipv4();
-                let has_one =
-                    |host: &Host| host.addresses.iter().any(family) || host.origin == Origin::Named;
+                let has_one = |host: &Host| {
+                    host.addresses.iter().any(family) || host.origin == HostOrigin::Named
+                };
                 if view.host_by_address(address).is_none()
                     && !view.host_by_mac(mac).is_some_and(has_one)
                 {
@@ -512,7 +513,7 @@ fn place(view: &mut View, mac: MacAddress, port: PortId) -> bool {
             mac,
             addresses: Vec::new(),
             attachment: Some(port),
-            origin: Origin::Learned,
+            origin: HostOrigin::Learned,
         },
     };
     view.set_host(host).is_some()

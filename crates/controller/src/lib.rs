@@ -64,7 +64,6 @@ pub mod modes;
 pub mod northbound;
 pub mod outbox;
 pub mod path;
-pub mod place;
 pub mod priority;
 pub mod punts;
 pub mod record;
@@ -81,8 +80,9 @@ mod version10;
 pub mod view;
 pub mod ways;
 
+pub use api::{Counters, place};
 pub use config::Config;
-pub use controller::{Controller, Counters, Input};
+pub use controller::{Controller, Input};
 pub use northbound::{Asker, Event, Reply, Request, RequestId, Requirement};
 pub use outbox::Output;
 pub use session::{CloseReason, ConnectionId};

@@ -33,15 +33,7 @@ pub(crate) use entries::{Variants, monitor_of, signal_entry, variants};
 /// How many flows can have something to say about levels.
 pub const MAX_MODAL_FLOWS: usize = 4_096;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// The switches, with entries that stand beforehand.
-    Taktos,
-    /// The controller, by writing entries anew: the baseline of MC-SDN.
-    StdSdn,
-    /// Nobody: the baseline that knows no modes.
-    McAgnostic,
-}
+pub use api::Strategy;
 
 /// The modes of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]

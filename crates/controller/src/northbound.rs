@@ -2,49 +2,45 @@
 //! without being asked (S0-6, S1-5).
 
 mod application;
-mod cover;
-mod event;
 mod hosts;
 mod intent;
 mod mode;
 mod paths;
-mod promise;
-mod settings;
+mod said;
 mod tables;
 
-pub use application::{
-    ApplicationId, ApplicationKind, ApplicationSummary, Asker, MAX_APPLICATION_NAME,
-    MAX_APPLICATIONS, Manifest, Permission,
+pub use api::{
+    Accepted, Alternative, ApplicationId, ApplicationKind, ApplicationSummary, Asker, Cause,
+    Counters, Cover, Detection, Dispute, Event, Extent, FlowId, ForeignRules, FoundPath, IntentId,
+    IntentState, MAX_DISPUTES_SHOWN, Manifest, ModeChange, PathWish, Permission, Promise,
+    PromiseState, Protection, Route, RuleOwner, RuleState, Settings, SettingsChange,
+    TransportProtocol, Travels,
 };
-pub use cover::Cover;
-pub use event::{Detection, Event, Said, Saying};
+pub use application::{MAX_APPLICATION_NAME, MAX_APPLICATIONS};
 pub use hosts::{HostRefusal, StaticHost};
 pub use intent::{
-    Endpoint, Extent, FrameAction, FrameMatch, Intent, IntentDecision, IntentId, IntentKind,
-    IntentRefusal, IntentState, IntentSummary, MAX_INTENTS, MAX_WAYPOINTS, Scope, Waypoint,
+    Endpoint, FrameAction, FrameMatch, Intent, IntentDecision, IntentKind, IntentRefusal,
+    IntentSummary, MAX_INTENTS, MAX_WAYPOINTS, Scope, Waypoint,
 };
-pub use mode::{HeldMode, ModeChange, ModeNotice, ModeRefusal, ModeReport, SwitchMode};
-pub use paths::{FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish};
-pub use promise::{Cause, Promise, PromiseState};
-pub use settings::{Settings, SettingsChange};
-pub use tables::{ForeignRules, RuleOwner, RuleState, RuleSummary};
+pub use mode::{HeldMode, ModeRefusal, ModeReport, SwitchMode};
+pub use paths::{MAX_PATHS, NoPath, PathLoad, PathQuery};
+pub use said::{Said, Saying};
+pub use tables::RuleSummary;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use calculus::admission::{FrameBucket, Ledger};
-use units::{BitRate, DataSize, Delay, Duration};
+use units::{BitRate, DataSize, Delay};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::DatapathId;
 use wire::openflow::multipart::{PortStatistics, TableStatistics};
 
 use crate::admission::{Place, ReservationId};
 use crate::budgets::Fitted;
-use crate::controller::Counters;
-use crate::hosts::contests::Contest;
 use crate::modes::ModalFlow;
-use crate::place::{LinkEnds, PortId};
+use crate::place::LinkEnds;
 pub use crate::punts::{ClassCount, FrameClass};
 use crate::refusal::Refusal;
 use crate::telemetry::FlowCount;
@@ -62,10 +58,6 @@ pub const MAX_FLOWS_AT_ONCE: usize = 1_024;
 /// Pairs a request with its reply; chosen by who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
-
-/// A flow that was admitted; never given twice in the life of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowId(pub u32);
 
 /// What an application may ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,71 +273,8 @@ pub enum Decision {
     },
 }
 
-/// A flow that was accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Accepted {
-    pub id: FlowId,
-    pub name: String,
-    /// The longest time from the first bit on the wire at the source to the
-    /// last bit at any destination, on every path that it may take; `None` for
-    /// a best-effort flow.
-    pub guarantee: Option<Delay>,
-    /// The links and switches that it uses while nothing is broken.
-    pub route: Arc<Route>,
-    /// What it uses when a link of the route breaks.
-    pub alternatives: Arc<Vec<(LinkEnds, Route)>>,
-    /// Which failures the interruption that was promised covers; nothing if none was.
-    pub cover: Option<Cover>,
-}
-
-/// The switches and links of a tree, for people.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Route {
-    /// The names of the switches, from the source on.
-    pub switches: Vec<String>,
-    pub links: Vec<LinkEnds>,
-}
-
 /// A flow in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowSummary {
-    pub requirement: Requirement,
-    pub accepted: Accepted,
-    pub travels: Travels,
-    pub promise: Promise,
-    /// Whether every switch that carries it has confirmed its entries.
-    pub installed: bool,
-    /// Who claims to be one of its ends, and is not where it is; at most
-    /// [`MAX_DISPUTES_SHOWN`].
-    pub disputes: Vec<Dispute>,
-}
-
-/// The most disputes that are shown at one flow.
-pub const MAX_DISPUTES_SHOWN: usize = 16;
-
-/// Frames with the address of an end of a flow, at a port where that is not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dispute {
-    /// The name of the host.
-    pub host: String,
-    /// Where the frames come in.
-    pub at: PortId,
-    /// Since when, and how many.
-    pub contest: Contest,
-}
-
-/// Which way a flow takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Travels {
-    /// The one it was admitted on.
-    Base,
-    /// The alternative for the failure of this link.
-    Alternative(LinkEnds),
-    /// A way that was found after failures for which nothing was prepared.
-    Detour,
-    /// None: it waits for a link to come back.
-    Nowhere,
-}
+pub type FlowSummary = api::FlowSummary<Requirement>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
@@ -443,12 +372,6 @@ pub struct Transport {
     pub destination: Option<u16>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransportProtocol {
-    Tcp,
-    Udp,
-}
-
 /// What a flow never exceeds: in every window of length `t`, at most
 /// `rate * t + burst` of data leaves the source's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -471,19 +394,4 @@ impl Traffic {
             && self.smallest_frame <= other.smallest_frame;
         is_enough && fits
     }
-}
-
-/// What happens to a flow when a link on its way breaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protection {
-    /// It waits until the link is back.
-    None,
-    /// It moves to an alternative that was computed, reserved and encoded
-    /// beforehand (S0-3).
-    Restore {
-        /// The longest interruption that is no broken promise.
-        interruption: Duration,
-        /// Which failures it has to hold for; it may hold for more.
-        covers: Cover,
-    },
 }

@@ -11,6 +11,7 @@
 //! it hands over are taken up to budgets ([`crate::punts`]).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use units::Instant;
 use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
@@ -78,6 +79,21 @@ pub enum CloseReason {
     TooLarge,
     /// The peer does not read what it is sent.
     Unread,
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooMany => "there are too many connections",
+            Self::Garbage => "it sent what is no OpenFlow",
+            Self::Version => "it does not speak OpenFlow 1.3",
+            Self::Handshake => "it has not said in time which switch it is",
+            Self::Silence => "it has been silent for too long",
+            Self::Duplicate => "the switch is connected by another connection",
+            Self::TooLarge => "it has too many ports, or is a switch too many",
+            Self::Unread => "it does not read what it is sent",
+        })
+    }
 }
 
 /// How far a session is.

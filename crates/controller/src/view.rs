@@ -9,7 +9,8 @@
 
 mod host;
 
-pub use host::{Host, HostId, MAX_ADDRESSES, MAX_HOSTS, Origin};
+pub use api::topology::HostOrigin;
+pub use host::{Host, HostId, MAX_ADDRESSES, MAX_HOSTS};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use calculus::admission::FailureId;
 use wire::openflow::PortNumber;
 
-use crate::northbound::Route;
+use crate::northbound::{Alternative, Route};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::view::View;
@@ -27,7 +27,7 @@ pub const MAX_KNOWN: usize = 16_384;
 /// A tree of stages for each failure of a link that is provided for.
 pub(crate) type StagesAfter = Vec<(FailureId, calculus::admission::Tree)>;
 /// How people are told of the ways after the loss of a link.
-pub(crate) type RoutesAfter = Vec<(LinkEnds, Route)>;
+pub(crate) type RoutesAfter = Vec<Alternative>;
 
 /// The ways that a flow may take.
 #[derive(Debug, Default)]

@@ -3,12 +3,17 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Delay, PS_PER_SECOND};
 
 const BITS_PER_BYTE: u64 = 8;
 
 /// An amount of data. Kept in bits: curves cut bytes into pieces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct DataSize {
     bits: u64,
 }
@@ -62,7 +67,8 @@ impl DataSize {
 }
 
 /// A rate of data. Never zero, so dividing by it is always defined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
 pub struct BitRate {
     bits_per_second: u64,
 }
@@ -170,6 +176,20 @@ impl BitRate {
             Some(left) => Self::new(left),
             None => None,
         }
+    }
+}
+
+impl TryFrom<u64> for BitRate {
+    type Error = &'static str;
+
+    fn try_from(bits_per_second: u64) -> Result<Self, Self::Error> {
+        Self::new(bits_per_second).ok_or("a rate is never zero")
+    }
+}
+
+impl From<BitRate> for u64 {
+    fn from(rate: BitRate) -> Self {
+        rate.bits_per_second
     }
 }
 

@@ -13,6 +13,9 @@
 //! quantity that wraps is a bug, never an answer. Where a product or a quotient
 //! has to be rounded, the function says which way.
 //!
+//! In documents and records a quantity is the integer that it is stored as, so the
+//! key says the unit: `wait_ns`, `rate_bps`.
+//!
 //! Text is read and written with its unit: `"100 Mbit/s"`, `"250 us"`,
 //! `"306 B"`; see [`ParseQuantityError`]. Analyses of whole networks compute in
 //! the finer quantities of [`fine`].
@@ -23,6 +26,7 @@ mod data;
 pub mod fine;
 mod text;
 mod time;
+pub mod whole_ns;
 
 pub use data::{BitRate, DataSize};
 pub use text::ParseQuantityError;

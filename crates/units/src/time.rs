@@ -3,6 +3,8 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{PS_PER_NS, PS_PER_SECOND};
 
 const NS_PER_US: u64 = 1_000;
@@ -10,7 +12,10 @@ const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// A point in time. Comparable only with instants of the same clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Instant {
     ns: u64,
 }
@@ -52,7 +57,10 @@ impl Instant {
 }
 
 /// A length of time; never negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Duration {
     ns: u64,
 }
@@ -122,7 +130,10 @@ impl From<Duration> for std::time::Duration {
 }
 
 /// A computed length of time. Fine enough for one bit at 1 Tbit/s.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Delay {
     ps: u64,
 }
@@ -149,6 +160,18 @@ impl Delay {
     #[must_use]
     pub const fn from_us(us: u64) -> Self {
         Self::from_ns(us * NS_PER_US)
+    }
+
+    /// Returns a delay as long as `duration`.
+    ///
+    /// # Errors
+    ///
+    /// If it is longer than a delay can be.
+    pub const fn checked_from(duration: Duration) -> Result<Self, &'static str> {
+        match duration.ns.checked_mul(PS_PER_NS) {
+            Some(ps) => Ok(Self { ps }),
+            None => Err("longer than 213 days"),
+        }
     }
 
     /// Returns the delay in picoseconds.

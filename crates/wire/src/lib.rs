@@ -40,7 +40,9 @@ pub mod openflow;
 pub mod openflow10;
 pub mod process_bus;
 mod reader;
+
 pub mod sampled_values;
+mod serial;
 pub mod siphash;
 pub mod tcp;
 pub mod udp;

@@ -90,7 +90,8 @@ pub use group_mod::{Bucket, Buckets, GroupMod, GroupModCommand, GroupType, emit_
 pub use header::{HEADER_LENGTH, Header, MessageType, VERSION};
 pub use hello::Hello;
 pub use identifiers::{
-    BufferId, Cookie, DatapathId, GroupId, MeterId, PortNumber, QueueId, TableId, TransactionId,
+    BufferId, Cookie, DatapathId, GroupId, MeterId, ParseDatapathError, PortNumber, QueueId,
+    TableId, TransactionId,
 };
 pub use instruction::{Instruction, InstructionKind, Instructions};
 pub use message::{Experimenter, Message, emit_barrier_reply, emit_barrier_request};

@@ -19,7 +19,7 @@ use wire::openflow::DatapathId;
 
 use crate::place::PortId;
 use crate::session::CloseReason;
-use crate::view::{Carrier, Control, Host, Origin};
+use crate::view::{Carrier, Control, Host, HostOrigin};
 
 use super::Controller;
 
@@ -164,8 +164,8 @@ impl Controller {
 
     fn is_to_be_forgotten(&self, host: &Host) -> bool {
         let is_learned = match host.origin {
-            Origin::Learned => true,
-            Origin::Configured | Origin::Named => false,
+            HostOrigin::Learned => true,
+            HostOrigin::Configured | HostOrigin::Named => false,
         };
         is_learned
             && self.flow_of_host(&host.name).is_none()

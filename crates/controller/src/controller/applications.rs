@@ -177,10 +177,7 @@ impl Controller {
                 let name = manifest.name.clone();
                 self.applications.insert(application, manifest);
                 self.follow_applications();
-                self.outbox.notify(Event::ApplicationLoaded {
-                    id: application,
-                    name,
-                });
+                self.outbox.notify(Event::ApplicationLoaded { name });
                 if let Some((id, _)) = waiting {
                     self.outbox.reply(id, Reply::Loaded(application));
                 }
@@ -223,7 +220,6 @@ impl Controller {
         self.end_intents_of(&manifest.name);
         self.follow_applications();
         self.outbox.notify(Event::ApplicationUnloaded {
-            id: application,
             name: manifest.name,
         });
     }

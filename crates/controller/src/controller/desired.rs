@@ -188,6 +188,7 @@ impl Controller {
             Subject::Flow(flow) => self.flow_settled(flow, outcome),
             Subject::Intent(intent) => self.intent_settled(intent, outcome),
             Subject::Application(_) => {
+                let (subject, outcome) = (subject.to_string(), self.in_words(outcome));
                 self.outbox.notify(Event::RulesSettled { subject, outcome });
             }
         }
@@ -204,7 +205,8 @@ impl Controller {
                     && flow.standing == FlowStanding::Admitted;
                 if is_news {
                     flow.installation = Installation::Confirmed;
-                    self.outbox.notify(Event::Installed { flow: id });
+                    let name = Some(flow.admission.requirement.name.clone());
+                    self.outbox.notify(Event::Installed { flow: id, name });
                 }
             }
             Outcome::Refused { .. } | Outcome::Contested { .. } | Outcome::TooMany => {

@@ -88,7 +88,8 @@ impl Controller {
             }
         }
         if is_lost && self.asking(datapath).is_empty() {
-            self.outbox.notify(Event::SwitchGone { datapath });
+            let name = self.name_of_switch(datapath);
+            self.outbox.notify(Event::SwitchGone { datapath, name });
         }
     }
 

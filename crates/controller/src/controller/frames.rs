@@ -79,7 +79,8 @@ impl Controller {
                     self.counters.stations_displaced += 1;
                 }
                 if taken.shortage == Shortage::News {
-                    self.outbox.notify(Event::StationsCrowded { port });
+                    let at = self.named(port);
+                    self.outbox.notify(Event::StationsCrowded { at });
                 }
                 taken.is_news || class.tells_addresses()
             }

@@ -77,7 +77,9 @@ impl Controller {
         present: Option<Option<&Reported>>,
     ) -> RuleState {
         if let Some(error) = self.refusals.error((datapath, place)) {
-            return RuleState::Refused(error);
+            return RuleState::Refused {
+                error: format!("{error:?}"),
+            };
         }
         match present {
             Some(Some(row))

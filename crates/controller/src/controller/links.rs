@@ -501,7 +501,7 @@ impl Restoration {
         Event::Restored {
             link: self.link,
             detected_at: self.detected_at,
-            confirmed_at,
+            took: confirmed_at.saturating_since(self.detected_at),
             flows: self.flows.len(),
             flow_mods: self.flow_mods,
             switches: self.switches,

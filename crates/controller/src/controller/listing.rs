@@ -9,8 +9,8 @@ use crate::audit::Scope;
 use crate::desired::{Form, Outcome, Subject};
 use crate::flows::Flow;
 use crate::northbound::{
-    Accepted, Asker, Cover, FlowId, FlowSummary, Permission, PromisedFlow, Promises, Protection,
-    Reply, RequestId, Route, Statistics, SwitchStatistics, Topology,
+    Accepted, Alternative, Asker, Cover, FlowId, FlowSummary, Permission, PromisedFlow, Promises,
+    Protection, Reply, RequestId, Route, Statistics, SwitchStatistics, Topology,
 };
 use crate::path::Tree;
 use crate::session::Slot;
@@ -88,7 +88,10 @@ impl Controller {
         let ways = &admission.ways;
         let (route, alternatives) = ways.routes.get_or_init(|| {
             let alternatives = ways.alternatives.iter();
-            let routes = alternatives.map(|(link, tree)| (*link, self.route(tree)));
+            let routes = alternatives.map(|(without, tree)| Alternative {
+                without: *without,
+                route: self.route(tree),
+            });
             (Arc::new(self.route(&ways.base)), Arc::new(routes.collect()))
         });
         Accepted {

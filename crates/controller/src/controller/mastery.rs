@@ -14,7 +14,8 @@ impl Controller {
         self.claim.has_lost = true;
         self.promises_changed();
         if self.others.insert(datapath) {
-            self.outbox.notify(Event::OtherMaster { datapath });
+            let name = self.name_of_switch(datapath);
+            self.outbox.notify(Event::OtherMaster { datapath, name });
         }
     }
 

@@ -7,7 +7,7 @@
 use crate::northbound::{Event, FlowId, IntentId, Reply, Request, RequestId};
 use crate::place::{LinkEnds, PortId};
 use crate::store::{Key, StoreEvent, StoreWrite};
-use crate::view::{Control, Origin};
+use crate::view::{Control, HostOrigin};
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
@@ -212,8 +212,8 @@ impl Controller {
             return;
         };
         let is_seen = match host.origin {
-            Origin::Learned | Origin::Named => true,
-            Origin::Configured => false,
+            HostOrigin::Learned | HostOrigin::Named => true,
+            HostOrigin::Configured => false,
         };
         let write = is_seen.then(|| self.inventory.note_host(host.mac, port));
         if let Some(write) = write.flatten() {

@@ -91,7 +91,8 @@ impl Controller {
         self.flows.set_admitted(id);
         self.exchange_entries(id);
         self.promises_changed();
-        self.outbox.notify(Event::Readmitted { flow: id });
+        let name = self.name_of_flow(id);
+        self.outbox.notify(Event::Readmitted { flow: id, name });
     }
 
     /// Gives back what is held for a flow until the store has kept its new

@@ -3,7 +3,9 @@
 use wire::openflow::DatapathId;
 
 use crate::admission::Place;
-use crate::place::LinkEnds;
+use crate::desired::Outcome;
+use crate::northbound::FlowId;
+use crate::place::{self, LinkEnds, PortId};
 
 use super::Controller;
 
@@ -12,6 +14,37 @@ impl Controller {
         match self.reservations.parameters(datapath).name.as_str() {
             "" => format!("{:x}", datapath.0),
             name => name.to_owned(),
+        }
+    }
+
+    pub(super) fn name_of_flow(&self, flow: FlowId) -> Option<String> {
+        let flow = self.flows.get(flow)?;
+        Some(flow.admission.requirement.name.clone())
+    }
+
+    /// Returns a port with the name of its switch.
+    pub(super) fn named(&self, port: PortId) -> place::Place {
+        place::Place::new(port, self.name_of_switch(port.datapath))
+    }
+
+    /// Says what became of entries.
+    pub(super) fn in_words(&self, outcome: Outcome) -> String {
+        match outcome {
+            Outcome::Confirmed => "confirmed".to_owned(),
+            Outcome::Refused { datapath, error } => {
+                format!(
+                    "switch {} refused: {error:?}",
+                    self.name_of_switch(datapath)
+                )
+            }
+            Outcome::Away { datapath } => {
+                format!("switch {} is not connected", self.name_of_switch(datapath))
+            }
+            Outcome::Contested { datapath, with } => {
+                let switch = self.name_of_switch(datapath);
+                format!("{with} has rules for the same frames at switch {switch}")
+            }
+            Outcome::TooMany => "there would be too many rules".to_owned(),
         }
     }
 

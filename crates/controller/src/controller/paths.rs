@@ -58,9 +58,9 @@ impl Controller {
             refused: None,
         };
         match query.wish {
-            PathWish::Shortest(count) => self.shortest(&mut question, count.min(MAX_PATHS)),
-            PathWish::LinkDisjoint(count) => self.disjoint(&mut question, count, Apart::Links),
-            PathWish::SwitchDisjoint(count) => self.disjoint(&mut question, count, Apart::Switches),
+            PathWish::Shortest => self.shortest(&mut question, query.count.min(MAX_PATHS)),
+            PathWish::LinkDisjoint => self.disjoint(&mut question, query.count, Apart::Links),
+            PathWish::SwitchDisjoint => self.disjoint(&mut question, query.count, Apart::Switches),
         }
     }
 

@@ -161,8 +161,10 @@ impl Controller {
         let was_quiet =
             before.is_none() && matches!(promise.state, PromiseState::Holds | PromiseState::None);
         if !was_quiet {
+            let name = Some(flow.admission.requirement.name.clone());
             self.outbox.notify(Event::PromiseChanged {
                 flow: id,
+                name,
                 promise,
                 travels,
             });
@@ -255,9 +257,11 @@ impl Controller {
     /// Returns who claims to be an end of a flow, and is elsewhere.
     fn disputed(&self, flow: &Flow) -> Option<Verdict> {
         let disputes = self.disputes(&flow.admission.requirement);
-        let Dispute { host, at, contest } = disputes.into_iter().next()?;
+        let Dispute {
+            host, at, since, ..
+        } = disputes.into_iter().next()?;
         let cause = Cause::Disputed { host, at };
-        Some((PromiseState::Unknown, Some(cause), Some(contest.since)))
+        Some((PromiseState::Unknown, Some(cause), Some(since)))
     }
 
     /// Returns which entry on a way was not confirmed.

@@ -108,7 +108,8 @@ impl Controller {
         self.outbox.notify(Event::EntryRefused {
             datapath,
             flow,
-            error: error.kind,
+            name: flow.and_then(|flow| self.name_of_flow(flow)),
+            error: format!("{:?}", error.kind),
         });
         match (subject, place) {
             (Some(subject), Some(place)) => self.refuse(subject, (datapath, place), error.kind),
@@ -132,8 +133,8 @@ impl Controller {
         } else {
             self.outbox.notify(Event::GivenUp {
                 datapath,
-                subject,
-                error,
+                subject: subject.to_string(),
+                error: format!("{error:?}"),
             });
         }
         self.rules_settled(subject, Outcome::Refused { datapath, error });

@@ -6,10 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::config::Metric;
-use crate::northbound::{
-    Event, ForeignRules, MAX_WAITING, Reply, RequestId, Settings, SettingsChange,
-};
+use crate::northbound::{Event, MAX_WAITING, Reply, RequestId, Settings, SettingsChange};
 use crate::store::{Key, StoreWrite};
 use crate::ways::KnownWays;
 
@@ -89,38 +86,24 @@ impl Controller {
 }
 
 fn to_bytes(settings: Settings) -> Vec<u8> {
-    let metric = match settings.metric {
-        Metric::Links => 0,
-        Metric::Delay => 1,
-    };
-    let foreign = match settings.foreign_rules {
-        ForeignRules::Keep => 0,
-        ForeignRules::Remove => 1,
-    };
-    vec![VERSION, metric, foreign]
+    postcard::to_extend(&settings, vec![VERSION]).expect("words always have a form")
 }
 
 fn from_bytes(bytes: &[u8]) -> Option<Settings> {
-    let [VERSION, metric, foreign] = bytes else {
+    let [VERSION, content @ ..] = bytes else {
         return None;
     };
-    Some(Settings {
-        metric: match metric {
-            0 => Metric::Links,
-            1 => Metric::Delay,
-            _ => return None,
-        },
-        foreign_rules: match foreign {
-            0 => ForeignRules::Keep,
-            1 => ForeignRules::Remove,
-            _ => return None,
-        },
-    })
+    match postcard::take_from_bytes(content) {
+        Ok((settings, [])) => Some(settings),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Metric;
+    use crate::northbound::ForeignRules;
 
     #[test]
     fn settings_are_read_as_they_were_written() {
@@ -131,10 +114,19 @@ mod tests {
                     foreign_rules,
                 };
 
-                assert_eq!(from_bytes(&to_bytes(settings)), Some(settings));
+                let bytes = [VERSION, metric as u8, foreign_rules as u8];
+
+                assert_eq!(to_bytes(settings), bytes);
+                assert_eq!(from_bytes(&bytes), Some(settings));
             }
         }
-        for damaged in [&[][..], &[VERSION], &[VERSION, 2, 0], &[9, 0, 0]] {
+        for damaged in [
+            &[][..],
+            &[VERSION],
+            &[VERSION, 2, 0],
+            &[9, 0, 0],
+            &[VERSION, 1, 1, 0],
+        ] {
             assert_eq!(from_bytes(damaged), None);
         }
     }

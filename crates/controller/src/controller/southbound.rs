@@ -65,7 +65,8 @@ impl Controller {
             self.view.disconnect(switch);
             self.note_away(datapath);
             self.switch_concerns_intents(datapath);
-            self.outbox.notify(Event::SwitchLost { datapath });
+            let name = self.name_of_switch(datapath);
+            self.outbox.notify(Event::SwitchLost { datapath, name });
             self.desired.set_synchronised(datapath, false);
             self.stall_moves(datapath);
             self.stop_watching(datapath);
@@ -267,7 +268,9 @@ impl Controller {
     /// is asked which entries it has. Returns whether its connection stays.
     fn ready(&mut self, slot: Slot, datapath: DatapathId, ports: &[Port]) -> bool {
         if !self.sessions.claim(datapath, slot) {
-            self.outbox.notify(Event::DuplicateSwitch { datapath });
+            let name = self.name_of_switch(datapath);
+            self.outbox
+                .notify(Event::DuplicateSwitch { datapath, name });
             if let Some(first) = self.sessions.of_switch(datapath) {
                 Session::ask_for_echo(self.outbox.to(first));
             }
@@ -290,6 +293,7 @@ impl Controller {
         self.link_trust.switch_up(self.now, datapath);
         self.outbox.notify(Event::SwitchConnected {
             datapath,
+            name: self.name_of_switch(datapath),
             ports: count,
         });
         self.want_services(slot, datapath);

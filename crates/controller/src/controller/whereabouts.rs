@@ -67,7 +67,8 @@ impl Controller {
             contests.map(|(at, contest)| Dispute {
                 host: host.clone(),
                 at,
-                contest,
+                frames: contest.frames,
+                since: contest.since,
             })
         });
         disputes.take(MAX_DISPUTES_SHOWN).collect()
@@ -99,19 +100,22 @@ impl Controller {
                 self.attached(&name, port);
                 self.keep_host(&name, port);
                 self.host_concerns_intents(&name);
-                self.outbox.notify(Event::HostFound { name, port });
+                let at = self.named(port);
+                self.outbox.notify(Event::HostFound { name, at });
             }
             Change::Moved { name, from, to } => {
                 self.attached(&name, to);
                 self.keep_host(&name, to);
                 self.host_moved(&name);
                 self.host_concerns_intents(&name);
+                let [from, to] = [from, to].map(|port| self.named(port));
                 self.outbox.notify(Event::HostMoved { name, from, to });
             }
             Change::Addressed { name, addresses } => {
                 self.outbox.notify(Event::HostAddressed { name, addresses });
             }
             Change::Doubted { name, at, stays } => {
+                let [at, stays] = [at, stays].map(|port| self.named(port));
                 self.outbox.notify(Event::HostDoubted { name, at, stays });
             }
             Change::Disputed {

@@ -10,6 +10,8 @@
 //! Kind and number are those of the subject. One slice of a switch's entries can
 //! be asked for by a mask of the cookie.
 
+use std::fmt;
+
 use wire::ethernet::MacAddress;
 use wire::openflow::{Cookie, TransactionId};
 
@@ -113,6 +115,24 @@ impl Subject {
             | Self::Modes
             | Self::Levels(_)
             | Self::Guard(_) => TransactionId(0),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Service => f.write_str("the controller"),
+            Self::KnownHost(mac) => write!(f, "host {mac}"),
+            Self::Flow(flow) => write!(f, "flow {}", flow.0),
+            Self::Modes => f.write_str("the modes"),
+            Self::Levels(flow) => write!(f, "flow {} at its levels", flow.0),
+            Self::Guard(flow) => write!(f, "the guard of flow {}", flow.0),
+            Self::Intent(intent) => write!(f, "intent {}", intent.0),
+            Self::Application(application) => write!(f, "application {}", application.0),
+            Self::Gathering(mac) => write!(f, "what host {mac} sends to all"),
+            Self::Route(Some(mac)) => write!(f, "the route to host {mac}"),
+            Self::Route(None) => f.write_str("what goes to all"),
         }
     }
 }

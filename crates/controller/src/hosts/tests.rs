@@ -293,7 +293,7 @@ fn a_learned_host_can_be_named_and_removed() {
     net.hosts.remove(&mut net.view, MAC);
 
     assert_eq!(named.attachment, Some(port(1)));
-    assert_eq!(named.origin, Origin::Named);
+    assert_eq!(named.origin, HostOrigin::Named);
     assert_eq!(net.view.hosts(), []);
     assert_eq!(net.view.host_by_address(V4.into()), None);
 }

@@ -5,17 +5,13 @@
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
-use super::{Asker, FlowMatch, Route};
+use super::{Extent, FlowMatch, IntentId};
 use crate::place::{LinkEnds, PortId};
 
 /// The most intents at a time.
 pub const MAX_INTENTS: usize = 1 << 16;
 /// The most places through which one flow path is led.
 pub const MAX_WAYPOINTS: usize = 64;
-
-/// An intent that was accepted; never given twice in the life of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct IntentId(pub u32);
 
 /// Something that is to hold until it is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,15 +77,6 @@ pub enum Endpoint {
 pub enum Waypoint {
     Switch(DatapathId),
     Link(LinkEnds),
-}
-
-/// Whether what is said of a path is all of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// It is: where a link of it breaks, frames wait.
-    Full,
-    /// The rest is found, and found anew when links break.
-    Partial,
 }
 
 /// The switches that are meant.
@@ -167,29 +154,4 @@ pub enum IntentRefusal {
 }
 
 /// An intent in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IntentSummary {
-    pub id: IntentId,
-    pub intent: Intent,
-    pub owner: Asker,
-    pub state: IntentState,
-    /// The ways that its frames take: one for each direction.
-    pub routes: Vec<Route>,
-    /// How many rules it has on all switches.
-    pub rules: usize,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IntentState {
-    /// Every switch has confirmed its rules.
-    Installed,
-    Installing,
-    /// The network does not let it hold now.
-    Waiting {
-        reason: String,
-    },
-    /// Switches refuse rules of it; they are asked again.
-    Failed {
-        reason: String,
-    },
-}
+pub type IntentSummary = api::IntentSummary<Intent>;

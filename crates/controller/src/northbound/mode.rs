@@ -1,25 +1,11 @@
 //! What is asked, answered and told of criticality modes (S2-11).
 
-use units::{Duration, Instant};
+use units::Duration;
 use wire::mode_signal::{Level, Mode};
-use wire::openflow::taktos::{LevelSet, ModeCounters, ModeFailed, SignalFault};
-use wire::openflow::{DatapathId, PortNumber};
+use wire::openflow::DatapathId;
+use wire::openflow::taktos::{LevelSet, ModeCounters, ModeFailed};
 
 use crate::modes::Strategy;
-
-/// What is to be changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ModeChange {
-    /// The network goes to this level, whatever flows demand, and does not leave it by
-    /// itself until it is lowered or unlocked.
-    Force(String),
-    /// The network goes back to this level, if all flows were quiet.
-    Lower(String),
-    /// Violations do not raise the level any more.
-    Lock,
-    /// They do again, and the level falls by itself.
-    Unlock,
-}
 
 /// Why a level is not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,68 +68,4 @@ pub struct HeldMode {
     /// Frames that waited in its queues.
     pub waiting: u64,
     pub counters: ModeCounters,
-}
-
-/// What is told of modes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ModeNotice {
-    /// A switch has entered another mode.
-    Entered {
-        datapath: DatapathId,
-        mode: Mode,
-        /// The name of its level.
-        level: String,
-        /// The name of the level that is served.
-        served: String,
-        origin: DatapathId,
-        /// When that was noticed which caused it, by the clock of the switch.
-        detected: Instant,
-        /// When the level changed, by the clock of the switch.
-        changed: Instant,
-    },
-    /// A flow demanded more than the lowest level.
-    Violation {
-        /// The switch that watches it.
-        datapath: DatapathId,
-        /// The flow; empty if it is gone.
-        flow: String,
-        /// The name of the level that it asks for.
-        level: String,
-        /// Whether it keeps no contract at all.
-        is_beyond: bool,
-        /// How often since it was last told.
-        count: u64,
-        /// When it was noticed, by the clock of the switch.
-        detected: Instant,
-    },
-    SignalsRefused {
-        /// The switch that they came to.
-        datapath: DatapathId,
-        /// The port of the last one.
-        port: PortNumber,
-        fault: SignalFault,
-        /// How many since it was last told.
-        count: u64,
-    },
-    /// A switch does not serve the level agreed on, since its entries are not complete.
-    Incomplete {
-        datapath: DatapathId,
-        /// The name of the level agreed on.
-        level: String,
-        /// The name of the level that is served.
-        served: String,
-    },
-    /// All levels of a switch are complete.
-    Complete { datapath: DatapathId },
-    Refused {
-        datapath: DatapathId,
-        failed: ModeFailed,
-    },
-    /// All switches have confirmed the entries of another level, which the controller
-    /// wrote.
-    Rewritten {
-        /// The name of the level.
-        level: String,
-        begun: Instant,
-    },
 }

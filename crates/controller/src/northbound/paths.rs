@@ -2,7 +2,7 @@
 
 use units::Delay;
 
-use super::{Endpoint, Route, Traffic};
+use super::{Endpoint, PathWish, Traffic};
 use crate::place::LinkEnds;
 
 /// The most paths that one question is answered with.
@@ -15,21 +15,11 @@ pub struct PathQuery {
     pub to: Endpoint,
     /// How they relate to each other.
     pub wish: PathWish,
+    /// How many, or at most how many shortest ones.
+    pub count: usize,
     pub avoid: Vec<LinkEnds>,
     /// What there must be room for on each of them, if anything.
     pub load: Option<PathLoad>,
-}
-
-/// How the paths that are asked for relate to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathWish {
-    /// The shortest ones without a loop, at most so many.
-    Shortest(usize),
-    /// So many that share no link; together as short as they can be.
-    LinkDisjoint(usize),
-    /// So many that share no switch but the first and the last; together as short
-    /// as they can be.
-    SwitchDisjoint(usize),
 }
 
 /// What there must be room for on a path.
@@ -40,15 +30,6 @@ pub struct PathLoad {
     pub traffic: Traffic,
     /// How late a frame may be.
     pub deadline: Delay,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundPath {
-    pub route: Route,
-    /// What it costs: links, or picoseconds where the metric is delay.
-    pub cost: u64,
-    /// The delay that could be promised on it, if a load was named.
-    pub guarantee: Option<Delay>,
 }
 
 /// Why there is no path.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use api::topology::HostOrigin;
 use wire::ethernet::MacAddress;
 
 use crate::place::PortId;
@@ -37,7 +38,7 @@ pub struct Host {
     /// The port that it is attached to, if that is known.
     pub attachment: Option<PortId>,
     /// How the controller came to know it.
-    pub origin: Origin,
+    pub origin: HostOrigin,
 }
 
 impl Host {
@@ -56,16 +57,6 @@ impl Host {
             IpAddr::V6(address) => Some(*address),
         })
     }
-}
-
-/// How the controller came to know a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    Configured,
-    /// Somebody named it while the controller ran.
-    Named,
-    /// A frame of it arrived.
-    Learned,
 }
 
 impl View {

@@ -72,7 +72,7 @@ fn a_host_leaves_a_port_that_turns_out_to_be_a_trunk() {
         mac: MacAddress([2, 0, 0, 0, 0, 9]),
         addresses: Vec::new(),
         attachment,
-        origin: Origin::Learned,
+        origin: HostOrigin::Learned,
     };
     view.set_host(host(Some(id(1, 1)))).unwrap();
 
@@ -157,7 +157,7 @@ fn apply(view: &mut View, now: Instant, step: Step) {
                 mac: MacAddress([2, 0, 0, 0, 0, host]),
                 addresses: addresses.map(IpAddr::V4).collect(),
                 attachment: Some(port),
-                origin: Origin::Learned,
+                origin: HostOrigin::Learned,
             });
         }
         Step::Remove(host) => {

@@ -65,7 +65,7 @@ fn a_frame_with_the_address_of_an_end_moves_nothing_and_goes_nowhere() {
         assert_eq!(network.events.iter().filter(|it| doubted(it)).count(), 2);
         assert_eq!(state(&mut network), PromiseState::Unknown);
         let disputes = disputes(&mut network);
-        let total: u64 = disputes.iter().map(|dispute| dispute.contest.frames).sum();
+        let total: u64 = disputes.iter().map(|dispute| dispute.frames).sum();
         let hosts: BTreeSet<_> = disputes.iter().map(|it| it.host.as_str()).collect();
         assert_eq!((total, hosts), (forged, BTreeSet::from(["h1", "h4"])));
         assert_eq!(network.controller.counters().frames_contested, forged);
@@ -173,7 +173,7 @@ fn beside_proactive_routes_a_flow_is_entered_only_through_the_port_of_its_source
 
             network.request(Request::Withdraw("trip".into()));
             network.pass(Duration::from_secs(1));
-            assert_eq!(guards(&network), []);
+            assert_eq!(guards(&network), [0; 0]);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Hosts that somebody names while the controller runs.
 
 use controller::northbound::{HostRefusal, StaticHost};
-use controller::view::{Host, Origin, View};
+use controller::view::{Host, HostOrigin, View};
 use controller::{Config, Event, Input, Reply, Request, StoreEvent, StoreWrite};
 use units::Duration;
 use wire::ethernet::MacAddress;
@@ -23,7 +23,10 @@ fn a_host_that_was_named_is_there_again_after_a_restart() {
     assert_eq!(host(&mut network, "plc"), before);
     let before = before.unwrap();
     assert_eq!(before.attachment, Some(port(2, u64::from(HOST_PORT))));
-    assert_eq!((before.origin, before.addresses.len()), (Origin::Named, 1));
+    assert_eq!(
+        (before.origin, before.addresses.len()),
+        (HostOrigin::Named, 1)
+    );
     let mut flow = requirement("trip", 1, &[], group(1));
     flow.destinations = vec!["plc".into()];
     assert!(network.admit(flow).is_ok());
@@ -47,7 +50,7 @@ fn a_host_that_was_seen_is_where_it_was_after_a_restart_though_it_says_nothing()
     network.request(Request::RemoveHost(name.clone()));
     network.restart_controller_as(config);
 
-    assert_eq!(before.origin, Origin::Learned);
+    assert_eq!(before.origin, HostOrigin::Learned);
     let after = after.unwrap();
     assert_eq!(after.attachment, before.attachment);
     assert!(after.attachment.is_some());

@@ -78,11 +78,10 @@ fn an_admitted_flow_reaches_its_destination_in_its_queue() {
         queues.into_iter().collect::<Vec<_>>(),
         [u32::from(PROMISED)]
     );
-    assert!(
-        network
-            .events
-            .contains(&Event::Installed { flow: accepted.id })
-    );
+    assert!(network.events.contains(&Event::Installed {
+        flow: accepted.id,
+        name: Some("trip".to_owned()),
+    }));
 }
 
 #[test]
@@ -180,7 +179,12 @@ fn a_flow_returns_when_the_link_is_back_for_a_while() {
     let at_once = travels(&mut network);
     network.pass(RETURN);
 
-    assert_eq!(at_once, [Travels::Alternative(link(1, 2))]);
+    assert_eq!(
+        at_once,
+        [Travels::Alternative {
+            without: link(1, 2)
+        }]
+    );
     assert_eq!(travels(&mut network), [Travels::Base]);
     assert!(network.events.contains(&Event::Returned { flows: 1 }));
     assert_eq!(entries(&network), before);
@@ -476,7 +480,12 @@ fn a_link_that_broke_while_the_controller_was_away_is_made_up_for() {
     network.restart_controller(5, &RING);
 
     assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(3, 1)]));
-    assert_eq!(travels(&mut network), [Travels::Alternative(link(1, 2))]);
+    assert_eq!(
+        travels(&mut network),
+        [Travels::Alternative {
+            without: link(1, 2)
+        }]
+    );
 }
 
 #[test]

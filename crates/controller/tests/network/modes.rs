@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use controller::modes::{ModalFlow, Modes, Strategy, Treatment};
-use controller::northbound::{ModeChange, ModeNotice, ModeRefusal, ModeReport, Protection};
+use controller::northbound::{ModeChange, ModeRefusal, ModeReport, Protection};
+use controller::place::{Place, PortId};
 use controller::{Config, Event, Reply, Request, Requirement};
 use units::{Delay, Duration, Instant};
 use wire::mode_signal::{Level, Mode};
@@ -144,10 +145,10 @@ fn a_switch_that_refuses_is_asked_again_and_said_to_have_refused() {
 
     network.pass(Duration::from_secs(1));
 
-    let refused = Event::Mode(ModeNotice::Refused {
-        datapath: DatapathId(1),
-        failed: ModeFailed::NotQuiet,
-    });
+    let refused = Event::ModeRefused {
+        switch: "s1".to_owned(),
+        reason: format!("{:?}", ModeFailed::NotQuiet),
+    };
     assert!(network.events.contains(&refused));
     assert!(lowerings(&network) > 1);
     let asked = change(&mut network, ModeChange::Lower("lo".to_owned()));
@@ -164,7 +165,7 @@ fn a_switch_that_refuses_is_asked_again_and_said_to_have_refused() {
 fn a_lock_is_told_to_all_and_outlives_the_controller() {
     let mut network = deployed(Strategy::Taktos);
 
-    change(&mut network, ModeChange::Lock);
+    change(&mut network, ModeChange::Locked(true));
     let locked = |network: &Network| {
         let mut modes = network
             .switches
@@ -180,14 +181,14 @@ fn a_lock_is_told_to_all_and_outlives_the_controller() {
     network.restart_controller_as(with_modes(Strategy::Taktos));
     network.pass(Duration::from_secs(2));
     assert!(locked(&network));
-    change(&mut network, ModeChange::Unlock);
+    change(&mut network, ModeChange::Locked(false));
     assert!(!locked(&network));
 }
 
 #[test]
 fn what_an_operator_said_outlives_the_controller_and_all_switches() {
     let mut network = deployed(Strategy::Taktos);
-    change(&mut network, ModeChange::Lock);
+    change(&mut network, ModeChange::Locked(true));
     change(&mut network, ModeChange::Force("hi".to_owned()));
 
     for switch in 1..=3 {
@@ -228,7 +229,7 @@ fn what_the_store_does_not_keep_was_not_said() {
     let mut network = deployed(Strategy::Taktos);
     network.store_works = false;
 
-    let refused = change(&mut network, ModeChange::Lock);
+    let refused = change(&mut network, ModeChange::Locked(true));
 
     assert_eq!(refused, Reply::NotStored);
     assert!(!show(&mut network).is_locked);
@@ -340,13 +341,13 @@ fn what_is_told_of_signals_is_passed_on() {
         ..event
     });
 
-    let notice = ModeNotice::SignalsRefused {
-        datapath: DatapathId(2),
-        port: PortNumber(100),
+    let port = PortId::new(DatapathId(2), PortNumber(100));
+    let event = Event::ModeSignalsRefused {
+        at: Place::new(port, "s2".to_owned()),
         fault: wire::openflow::taktos::SignalFault::Forged,
-        count: 12,
+        times: 12,
     };
-    assert!(network.events.contains(&Event::Mode(notice)));
+    assert!(network.events.contains(&event));
 }
 
 /// Returns a requirement of a flow from host 1 to host 3.

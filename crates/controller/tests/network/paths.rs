@@ -14,7 +14,7 @@ fn the_shortest_paths_come_in_order_and_reserve_nothing() {
     let mut network = Network::started(5, &RING);
     let before = network.request(Request::Promises);
 
-    let paths = ask(&mut network, query(1, 3, PathWish::Shortest(5))).unwrap();
+    let paths = ask(&mut network, query(1, 3, (PathWish::Shortest, 5))).unwrap();
 
     let switches = |path: &FoundPath| path.route.switches.join(" ");
     let all: Vec<String> = paths.iter().map(switches).collect();
@@ -29,12 +29,12 @@ fn the_shortest_paths_come_in_order_and_reserve_nothing() {
 #[test]
 fn a_link_to_avoid_or_that_is_cut_is_on_no_path() {
     let mut network = Network::started(4, &DIAMOND);
-    let mut question = query(1, 4, PathWish::Shortest(4));
+    let mut question = query(1, 4, (PathWish::Shortest, 4));
     question.avoid = vec![link(1, 2)];
 
     let beside = ask(&mut network, question).unwrap();
     network.cut(1, 3);
-    let left = ask(&mut network, query(1, 4, PathWish::Shortest(4))).unwrap();
+    let left = ask(&mut network, query(1, 4, (PathWish::Shortest, 4))).unwrap();
 
     assert_eq!(beside.len(), 1);
     assert_eq!(beside[0].route.switches, ["s1", "s3", "s4"]);
@@ -46,8 +46,8 @@ fn a_link_to_avoid_or_that_is_cut_is_on_no_path() {
 fn disjoint_paths_are_as_many_as_were_asked_for_or_their_number_is_told() {
     let mut network = Network::started(4, &DIAMOND);
 
-    let two = ask(&mut network, query(1, 4, PathWish::SwitchDisjoint(2))).unwrap();
-    let three = ask(&mut network, query(1, 4, PathWish::LinkDisjoint(3)));
+    let two = ask(&mut network, query(1, 4, (PathWish::SwitchDisjoint, 2))).unwrap();
+    let three = ask(&mut network, query(1, 4, (PathWish::LinkDisjoint, 3)));
 
     assert_eq!(two.len(), 2);
     assert_eq!(
@@ -62,7 +62,7 @@ fn disjoint_paths_are_as_many_as_were_asked_for_or_their_number_is_told() {
 #[test]
 fn a_path_with_room_is_found_beside_one_that_is_full() {
     let mut network = Network::started(4, &DIAMOND);
-    let question = with(query(1, 4, PathWish::Shortest(1)), load());
+    let question = with(query(1, 4, (PathWish::Shortest, 1)), load());
     let first = ask(&mut network, question.clone()).unwrap();
     let mut greedy = requirement("greedy", 1, &[2], group(1));
     greedy.traffic.burst = DataSize::from_bytes(4_000);
@@ -79,7 +79,7 @@ fn a_path_with_room_is_found_beside_one_that_is_full() {
 #[test]
 fn the_guarantee_of_a_path_is_that_of_a_flow_on_it() {
     let mut network = Network::started(4, &DIAMOND);
-    let question = with(query(1, 4, PathWish::LinkDisjoint(2)), load());
+    let question = with(query(1, 4, (PathWish::LinkDisjoint, 2)), load());
 
     let paths = ask(&mut network, question).unwrap();
     let mut flow = requirement("trip", 1, &[4], group(1));
@@ -98,7 +98,7 @@ fn where_no_path_is_quick_enough_the_reason_is_told() {
     let mut hasty = load();
     hasty.deadline = Delay::from_us(1);
 
-    for wish in [PathWish::Shortest(2), PathWish::SwitchDisjoint(2)] {
+    for wish in [(PathWish::Shortest, 2), (PathWish::SwitchDisjoint, 2)] {
         let none = ask(&mut network, with(query(1, 4, wish), hasty));
 
         let Err(NoPath::NoRoom { reason }) = none else {
@@ -111,7 +111,7 @@ fn where_no_path_is_quick_enough_the_reason_is_told() {
 #[test]
 fn what_is_not_there_is_named() {
     let mut network = Network::started(4, &DIAMOND);
-    let mut question = query(1, 4, PathWish::Shortest(1));
+    let mut question = query(1, 4, (PathWish::Shortest, 1));
     question.to = Endpoint::Host("nobody".into());
 
     let name = "nobody".to_owned();
@@ -128,11 +128,12 @@ fn ask(network: &mut Network, query: PathQuery) -> Result<Vec<FoundPath>, NoPath
     }
 }
 
-fn query(from: u64, to: u64, wish: PathWish) -> PathQuery {
+fn query(from: u64, to: u64, (wish, count): (PathWish, usize)) -> PathQuery {
     PathQuery {
         from: Endpoint::Host(format!("h{from}")),
         to: Endpoint::Host(format!("h{to}")),
         wish,
+        count,
         avoid: Vec::new(),
         load: None,
     }

@@ -440,7 +440,7 @@ fn a_host_that_moves_is_found_where_it_went() {
 
         await_said(&mut lab, "the host", |what| match what {
             Saying::Notice(Event::HostMoved { to, .. }) => {
-                *to == PortId::new(DatapathId(3), PortNumber(1))
+                (to.datapath, to.port) == (DatapathId(3), PortNumber(1))
             }
             _ => false,
         });
@@ -466,8 +466,9 @@ fn a_switch_whose_process_dies_is_missed_and_welcomed_back() {
             lab.begin(load(start, start + ENDLESS), changes).unwrap();
 
             let third = DatapathId(3);
-            await_said(&mut lab, "the loss", |what| {
-                *what == Saying::Notice(Event::SwitchGone { datapath: third })
+            await_said(&mut lab, "the loss", |what| match what {
+                Saying::Notice(Event::SwitchGone { datapath, .. }) => *datapath == third,
+                _ => false,
             });
             await_said(&mut lab, "the return", |what| match what {
                 Saying::Notice(Event::SwitchConnected { datapath, .. }) => *datapath == third,
@@ -495,8 +496,9 @@ fn a_switch_that_crashes_is_missed_and_welcomed_back() {
             lab.begin(load(start, start + ENDLESS), changes).unwrap();
 
             let third = DatapathId(3);
-            await_said(&mut lab, "the loss", |what| {
-                *what == Saying::Notice(Event::SwitchLost { datapath: third })
+            await_said(&mut lab, "the loss", |what| match what {
+                Saying::Notice(Event::SwitchLost { datapath, .. }) => *datapath == third,
+                _ => false,
             });
             await_said(&mut lab, "the return", |what| match what {
                 Saying::Notice(Event::SwitchConnected { datapath, .. }) => *datapath == third,

@@ -19,8 +19,8 @@ pub fn calculation(
     accepted: &Accepted,
 ) -> Vec<CalculationRow> {
     let atlas = Atlas::new(scenario);
-    let routes = std::iter::once(&*accepted.route)
-        .chain(accepted.alternatives.iter().map(|(_, route)| route));
+    let routes =
+        std::iter::once(&*accepted.route).chain(accepted.alternatives.iter().map(|it| &it.route));
     let ways = routes.flat_map(|route| atlas.ways(flow, route));
     let rows = ways.map(|way| rows(scenario, config, flow, &way));
     let mut rows = rows.max_by_key(|rows| total_ns(rows)).unwrap_or_default();

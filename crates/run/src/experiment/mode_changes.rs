@@ -1,17 +1,16 @@
 //! Puts together what the switches said of changes of mode.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use controller::Config;
-use controller::modes::Strategy;
-use controller::northbound::{Event, ModeNotice, Reply, Request, Said, Saying, SwitchMode};
+use controller::northbound::{Event, Reply, Request, Said, Saying, SwitchMode};
 use measure::levels::Spell;
 use measure::report::{
     EnteredReport, ModeChangeReport, ModesReport, RefusedSignals, SignalsReport, ViolationReport,
 };
 use scenario::Scenario;
 use units::{Delay, Duration, Instant};
-use wire::mode_signal::Mode;
 use wire::openflow::DatapathId;
 
 use super::world::World;
@@ -54,12 +53,12 @@ pub struct LevelChange {
     pub era: u32,
     /// The name of the new level.
     pub level: String,
-    /// The switch at which it began; nothing if the controller carried it out.
-    pub origin: Option<DatapathId>,
+    /// The name of the switch at which it began; nothing if the controller carried it out.
+    pub origin: Option<String>,
     /// When it was noticed that something demands it.
     pub detected: Instant,
-    /// When each switch changed, as far as it said so.
-    pub entered: Vec<(DatapathId, Instant)>,
+    /// When each switch changed, by its name, as far as it said so.
+    pub entered: Vec<(String, Instant)>,
     /// When the last switch had changed.
     pub settled: Instant,
 }
@@ -79,84 +78,69 @@ pub fn modes_report(scenario: &Scenario, config: &Config, run: &Run) -> Option<M
     let bound = modes.change_bound;
     Some(ModesReport {
         levels: modes.levels.clone(),
-        strategy: match modes.strategy {
-            Strategy::Taktos => "taktos",
-            Strategy::StdSdn => "std-sdn",
-            Strategy::McAgnostic => "mc-agnostic",
-        }
-        .to_owned(),
+        strategy: modes.strategy.name().to_owned(),
         change_bound_ns: (bound > Delay::ZERO).then(|| bound.round_up().as_ns()),
         changes: level_changes(&run.said)
             .iter()
             .map(|change| change_report(scenario, run, change))
             .collect(),
-        violations: violations(scenario, run),
+        violations: violations(run),
         signals: signals(scenario, run),
     })
 }
 
-/// Returns what is said of a notice about modes, for people.
+/// Returns what is said of an event about modes, for people.
 #[must_use]
-pub fn describe_notice(scenario: &Scenario, said: &Said) -> Option<String> {
-    let Saying::Notice(Event::Mode(notice)) = &said.what else {
+pub fn describe_mode_event(said: &Said) -> Option<String> {
+    let Saying::Notice(event) = &said.what else {
         return None;
     };
-    match notice {
-        ModeNotice::Entered {
-            datapath,
-            mode,
+    match event {
+        Event::ModeEntered {
+            switch,
             level,
+            era,
             origin,
-            detected,
-            changed,
+            change,
             ..
-        } if datapath == origin => Some(format!(
-            "mode {level} of era {} begins at {}, {} ns after it noticed",
-            mode.era,
-            name(scenario, *origin),
-            changed.saturating_since(*detected).as_ns()
+        } if switch == origin => Some(format!(
+            "mode {level} of era {era} begins at {origin}, {} ns after it noticed",
+            change.as_ns()
         )),
-        ModeNotice::Rewritten { level, .. } => {
+        Event::ModeRewritten { level, .. } => {
             Some(format!("all switches have the entries of {level}"))
         }
-        ModeNotice::SignalsRefused {
-            datapath, count, ..
-        } => Some(format!(
-            "{count} signals refused by {}",
-            name(scenario, *datapath)
-        )),
-        ModeNotice::Incomplete {
-            datapath, served, ..
-        } => Some(format!(
-            "{} is not complete and serves {served}",
-            name(scenario, *datapath)
-        )),
-        ModeNotice::Entered { .. }
-        | ModeNotice::Violation { .. }
-        | ModeNotice::Complete { .. }
-        | ModeNotice::Refused { .. } => None,
+        Event::ModeSignalsRefused { at, times, .. } => {
+            Some(format!("{times} signals refused by {}", at.switch))
+        }
+        Event::ModeIncomplete { switch, served, .. } => {
+            Some(format!("{switch} is not complete and serves {served}"))
+        }
+        _ => None,
     }
 }
 
 /// Returns the changes of level that the controller heard or told of, in order of time.
 #[must_use]
 pub fn level_changes(said: &[Said]) -> Vec<LevelChange> {
-    let mut by_mode: BTreeMap<Mode, LevelChange> = BTreeMap::new();
+    let mut by_mode: BTreeMap<(u32, &str), LevelChange> = BTreeMap::new();
     let mut written = Vec::new();
     // When the first flow demanded a level since the controller wrote the last one.
     let mut demanded: BTreeMap<&str, Instant> = BTreeMap::new();
     for one in said {
-        let Saying::Notice(Event::Mode(notice)) = &one.what else {
+        let Saying::Notice(event) = &one.what else {
             continue;
         };
-        match notice {
-            ModeNotice::Entered { mode, .. } => enter(by_mode.entry(*mode), notice),
-            ModeNotice::Violation {
+        match event {
+            Event::ModeEntered { era, level, .. } => {
+                enter(by_mode.entry((*era, level)), event);
+            }
+            Event::ModeViolation {
                 level, detected, ..
             } => {
                 demanded.entry(level).or_insert(*detected);
             }
-            ModeNotice::Rewritten { level, begun } => {
+            Event::ModeRewritten { level, begun } => {
                 let detected = demanded.get(level.as_str()).copied();
                 written.push(LevelChange {
                     era: u32::try_from(written.len().div_ceil(2)).unwrap_or(u32::MAX),
@@ -168,10 +152,7 @@ pub fn level_changes(said: &[Said]) -> Vec<LevelChange> {
                 });
                 demanded.clear();
             }
-            ModeNotice::SignalsRefused { .. }
-            | ModeNotice::Incomplete { .. }
-            | ModeNotice::Complete { .. }
-            | ModeNotice::Refused { .. } => {}
+            _ => {}
         }
     }
     let mut changes: Vec<_> = by_mode.into_values().chain(written).collect();
@@ -180,30 +161,31 @@ pub fn level_changes(said: &[Said]) -> Vec<LevelChange> {
 }
 
 /// Adds that a switch has entered a mode.
-fn enter(of_mode: std::collections::btree_map::Entry<'_, Mode, LevelChange>, notice: &ModeNotice) {
-    let ModeNotice::Entered {
-        datapath,
-        mode,
+fn enter(of_mode: Entry<'_, (u32, &str), LevelChange>, event: &Event) {
+    let Event::ModeEntered {
+        switch,
         level,
+        era,
         origin,
-        detected,
+        change: took,
         changed,
         ..
-    } = notice
+    } = event
     else {
         return;
     };
+    let detected = *changed - *took;
     let change = of_mode.or_insert_with(|| LevelChange {
-        era: mode.era,
+        era: *era,
         level: level.clone(),
-        origin: Some(*origin),
-        detected: *detected,
+        origin: Some(origin.clone()),
+        detected,
         entered: Vec::new(),
         settled: *changed,
     });
-    change.detected = change.detected.min(*detected);
+    change.detected = change.detected.min(detected);
     change.settled = change.settled.max(*changed);
-    change.entered.push((*datapath, *changed));
+    change.entered.push((switch.clone(), *changed));
     change.entered.sort_by_key(|(_, at)| *at);
 }
 
@@ -232,41 +214,43 @@ pub fn spells(scenario: &Scenario, said: &[Said]) -> Vec<Spell> {
 
 fn change_report(scenario: &Scenario, run: &Run, change: &LevelChange) -> ModeChangeReport {
     let entered = change.entered.iter();
-    let entered = entered.map(|(datapath, at)| EnteredReport {
-        switch: name(scenario, *datapath),
+    let entered = entered.map(|(switch, at)| EnteredReport {
+        switch: switch.clone(),
         after_ns: at.saturating_since(change.detected).as_ns(),
     });
-    let origin = change.origin.map(|origin| name(scenario, origin));
     ModeChangeReport {
         at_ns: change.detected.saturating_since(run.start).as_ns(),
         era: change.era,
         level: change.level.clone(),
-        switches: match origin {
+        switches: match &change.origin {
             Some(_) => change.entered.len(),
             None => scenario.switches.len(),
         },
-        origin: origin.unwrap_or_else(|| CONTROLLER.to_owned()),
+        origin: change
+            .origin
+            .clone()
+            .unwrap_or_else(|| CONTROLLER.to_owned()),
         took_ns: change.took().as_ns(),
         entered: entered.collect(),
     }
 }
 
-fn violations(scenario: &Scenario, run: &Run) -> Vec<ViolationReport> {
+fn violations(run: &Run) -> Vec<ViolationReport> {
     let said = run.said.iter();
     let violations = said.filter_map(|said| match &said.what {
-        Saying::Notice(Event::Mode(ModeNotice::Violation {
-            datapath,
+        Saying::Notice(Event::ModeViolation {
+            switch,
             flow,
             level,
-            count,
+            times,
             detected,
             ..
-        })) => Some(ViolationReport {
+        }) => Some(ViolationReport {
             at_ns: detected.saturating_since(run.start).as_ns(),
             flow: flow.clone(),
-            switch: name(scenario, *datapath),
+            switch: switch.clone(),
             level: level.clone(),
-            count: *count,
+            count: *times,
         }),
         Saying::Notice(_) | Saying::Reply(..) => None,
     });

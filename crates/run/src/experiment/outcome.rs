@@ -154,7 +154,7 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                         alternatives: accepted
                             .alternatives
                             .iter()
-                            .flat_map(|(_, route)| routes(&atlas, scenario, flow, route))
+                            .flat_map(|it| routes(&atlas, scenario, flow, &it.route))
                             .collect(),
                         calculation: calculation(scenario, facts.config, flow, accepted),
                         ..flow_facts(scenario, flow)
@@ -333,7 +333,7 @@ fn restoration(said: &[Said], cut: LinkEnds, at: Instant, until: Instant) -> Opt
             Saying::Notice(Event::Restored {
                 link,
                 detected_at,
-                confirmed_at,
+                took,
                 flows,
                 flow_mods,
                 ..
@@ -342,7 +342,7 @@ fn restoration(said: &[Said], cut: LinkEnds, at: Instant, until: Instant) -> Opt
                 return Some(Restoration {
                     detection_ns: detected_at.saturating_since(at).as_ns(),
                     controller_ns: sent_at.saturating_since(*detected_at).as_ns(),
-                    programming_ns: confirmed_at.saturating_since(sent_at).as_ns(),
+                    programming_ns: (*detected_at + *took).saturating_since(sent_at).as_ns(),
                     flows: *flows,
                     flow_mods: *flow_mods,
                 });

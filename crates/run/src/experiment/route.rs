@@ -95,8 +95,9 @@ impl<'a> Atlas<'a> {
         let Some(hit) = accepted.route.links.iter().find(|ends| is_broken(ends)) else {
             return &accepted.route;
         };
-        let alternative = accepted.alternatives.iter().find(|(link, _)| link == hit);
-        alternative.map_or(&accepted.route, |(_, route)| route)
+        let mut alternatives = accepted.alternatives.iter();
+        let alternative = alternatives.find(|alternative| alternative.without == *hit);
+        alternative.map_or(&accepted.route, |alternative| &alternative.route)
     }
 
     /// Follows `links` from one host to another.

@@ -9,7 +9,7 @@ use scenario::{Change, HostIndex, Scenario, Violation};
 use units::{Duration, Instant};
 
 use super::load::load;
-use super::mode_changes::describe_notice;
+use super::mode_changes::describe_mode_event;
 
 use super::world::World;
 use super::{Admission, Audience, Experiment, ExperimentError, Run};
@@ -79,7 +79,7 @@ impl Experiment<'_> {
             let said = world.listen(next.min(end).min(now + interval))?;
             for said in &said {
                 report_restoration(said, start, to);
-                if let Some(text) = describe_notice(scenario, said) {
+                if let Some(text) = describe_mode_event(said) {
                     to.happened(said.at.saturating_since(start), &text);
                 }
                 moved.retain(|host| !is_found(said, &scenario.hosts[host.0].name));
@@ -121,11 +121,12 @@ fn report_restoration(said: &Said, start: Instant, to: &mut dyn Audience) {
     if let Saying::Notice(Event::Restored {
         flows,
         detected_at,
-        confirmed_at,
+        took,
         ..
     }) = &said.what
     {
-        let took = milliseconds(confirmed_at.saturating_since(*detected_at).as_ns());
+        let confirmed_at = *detected_at + *took;
+        let took = milliseconds(took.as_ns());
         let text = format!("{flows} flows on their alternatives {took} after the controller knew");
         to.happened(confirmed_at.saturating_since(start), &text);
     }

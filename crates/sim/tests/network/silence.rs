@@ -32,10 +32,11 @@ fn flows_leave_a_switch_whose_process_died_though_its_neighbours_see_a_carrier()
     assert_no_loss_after(&outcome, flow, WHEN + NOTICED);
     assert!(matches!(
         outcome.summaries[0].travels,
-        Travels::Alternative(_)
+        Travels::Alternative { .. }
     ));
     let gone = Event::SwitchGone {
         datapath: datapath(switch),
+        name: format!("s{switch}"),
     };
     assert!(
         outcome.heard(|event| *event == gone),
@@ -80,6 +81,7 @@ fn nothing_moves_while_only_the_control_connection_of_a_switch_carries_nothing()
     };
     let lost = Event::SwitchLost {
         datapath: datapath(switch),
+        name: format!("s{switch}"),
     };
     assert!(
         outcome.heard(|event| *event == lost),

@@ -21,7 +21,6 @@ pub mod withdraw;
 mod endpoint;
 pub(super) mod failure;
 mod frames;
-mod happening;
 mod levels;
 mod live;
 mod moment;
@@ -29,10 +28,10 @@ pub(super) mod sheet;
 
 use std::path::PathBuf;
 
+use api::About;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use happening::About;
 use live::{Reader, View};
 
 use super::exit::Exit;

@@ -1,22 +1,20 @@
 //! Writes down what the controller says, for programs and people outside.
 
-mod event;
 mod flow;
 mod topology;
 
 use std::collections::BTreeMap;
 
 use controller::Config;
-use controller::northbound::{Endpoint, Route};
-use controller::place::{LinkEnds, PortId};
+use controller::northbound::Endpoint;
+use controller::place::{Place, PortId};
 use linux::clock::{self, WallTime};
 use units::Instant;
 use wire::openflow::DatapathId;
 
-use super::document::{EndpointDocument, PlaceDocument, RouteDocument};
+use super::document::EndpointDocument;
 
-pub use event::why_closed;
-pub use flow::refusal;
+pub use flow::{flow, refusal};
 
 /// The names of switches, as the configuration gives them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,39 +56,24 @@ impl Names {
     pub fn endpoint(&self, endpoint: &Endpoint) -> EndpointDocument {
         match endpoint {
             Endpoint::Host(name) => EndpointDocument::Host(name.clone()),
-            Endpoint::Port(port) => EndpointDocument::Port(self.place(*port)),
+            Endpoint::Port(port) => EndpointDocument::Port(Place {
+                datapath: port.datapath.to_string(),
+                switch: self.switch(port.datapath),
+                port: port.port,
+            }),
         }
     }
 
     /// Returns a port with the name of its switch.
     #[must_use]
-    pub fn place(&self, port: PortId) -> PlaceDocument {
-        PlaceDocument {
-            datapath: port.datapath.to_string(),
-            switch: self.switch(port.datapath),
-            port: port.port.0,
-        }
+    pub fn place(&self, port: PortId) -> Place {
+        Place::new(port, self.switch(port.datapath))
     }
 }
 
-/// Returns the id of a link.
+/// Returns a moment that is past by the clock that begins with 1970.
 #[must_use]
-pub fn link(ends: LinkEnds) -> String {
-    ends.to_string()
-}
-
-/// Returns a route with the ids of its links.
-#[must_use]
-pub fn route(route: &Route) -> RouteDocument {
-    RouteDocument {
-        switches: route.switches.clone(),
-        links: route.links.iter().copied().map(link).collect(),
-    }
-}
-
-/// Returns the nanoseconds since the beginning of 1970 at a moment that is past.
-#[must_use]
-pub fn unix_ns(moment: Instant) -> u64 {
+pub fn wall_clock(moment: Instant) -> Instant {
     let ago = clock::now().saturating_since(moment);
-    WallTime::now().as_ns().saturating_sub(ago.as_ns())
+    Instant::from_ns(WallTime::now().as_ns().saturating_sub(ago.as_ns()))
 }

@@ -1,5 +1,5 @@
-//! What travels over the interface for programs, as JSON: one type for each
-//! document, which the server writes and `taktos`'s own client reads.
+//! What travels over the interface for programs beside the nouns of [`api`], as JSON:
+//! what a client may leave out or write by a name, and lists.
 //!
 //! Durations are integers of nanoseconds (`_ns`), rates bits per second (`_bps`),
 //! sizes bytes as they occupy the wire (`_bytes`). A datapath id is 16 digits of
@@ -9,7 +9,6 @@
 
 pub mod application;
 pub mod audit;
-pub mod event;
 pub mod flow;
 pub mod host;
 pub mod instance;
@@ -21,26 +20,15 @@ pub mod place;
 pub mod problem;
 pub mod requirement;
 pub mod room;
-pub mod rule;
-pub mod settings;
 pub mod statistics;
-pub mod topology;
 
 pub use audit::{AuditDocument, AuditEntry};
-pub use event::{EventDocument, EventKind, EventsDocument};
-pub use flow::{
-    Admitted, DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument, RouteDocument,
-};
-pub use host::{HostRequestDocument, HostsDocument};
+pub use flow::{DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument};
+pub use host::HostRequestDocument;
 pub use instance::InstanceDocument;
-pub use path::{EndpointDocument, PathDocument, PathQueryDocument, PathsDocument};
+pub use path::{EndpointDocument, PathQueryDocument, PathsDocument};
 pub use problem::{ProblemBody, ProblemDocument};
 pub use requirement::{
-    LONGEST_NAME, MatchDocument, ProtectionDocument, RequirementDocument, RequirementsDocument,
-    Unusable,
+    LONGEST_NAME, MatchDocument, RequirementDocument, RequirementsDocument, Unusable,
 };
-pub use statistics::{CountersDocument, StatisticsDocument};
-pub use topology::{
-    CountsDocument, HostDocument, HostOrigin, LinkDocument, PlaceDocument, PortDocument,
-    SwitchDocument, TopologyDocument,
-};
+pub use statistics::StatisticsDocument;

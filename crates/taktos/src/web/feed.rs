@@ -8,9 +8,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use api::{Event, Occurrence};
 use tokio::sync::broadcast;
-
-use super::document::{EventDocument, EventKind};
+use units::Instant;
 
 /// How many events are kept for clients that come back.
 pub const KEPT: usize = 4_096;
@@ -25,20 +25,20 @@ pub struct Published {
     pub kind: &'static str,
     /// Its text, as one server-sent event.
     pub text: Arc<str>,
-    pub document: Arc<EventDocument>,
+    pub occurrence: Arc<Occurrence>,
 }
 
 impl Published {
     #[must_use]
-    pub fn new(document: EventDocument) -> Self {
-        let kind = document.what.name();
-        let data = serde_json::to_string(&document).expect("events have text keys alone");
-        let id = document.id;
+    pub fn new(occurrence: Occurrence) -> Self {
+        let kind = occurrence.what.kind();
+        let data = serde_json::to_string(&occurrence).expect("events have text keys alone");
+        let id = occurrence.id;
         Self {
             id,
             kind,
             text: format!("id: {id}\nevent: {kind}\ndata: {data}\n\n").into(),
-            document: Arc::new(document),
+            occurrence: Arc::new(occurrence),
         }
     }
 }
@@ -81,11 +81,11 @@ impl Default for Feed {
 
 impl Feed {
     /// Tells everybody. Returns the number of the event.
-    pub fn publish(&self, at_ns: u64, what: EventKind) -> u64 {
+    pub fn publish(&self, at: Instant, what: Event) -> u64 {
         let mut ring = self.ring();
         let id = ring.next;
         ring.next += 1;
-        let published = Published::new(EventDocument { id, at_ns, what });
+        let published = Published::new(Occurrence { id, at, what });
         if ring.kept.len() >= KEPT {
             ring.kept.pop_front();
         }
@@ -96,10 +96,10 @@ impl Feed {
     }
 
     /// Lets a client watch: from now on, or from behind the event that it had last.
-    pub fn subscribe(&self, now_ns: u64, last: Option<u64>) -> Subscription {
+    pub fn subscribe(&self, now: Instant, last: Option<u64>) -> Subscription {
         let ring = self.ring();
         let missed = match last {
-            Some(last) => ring.since(now_ns, last),
+            Some(last) => ring.since(now, last),
             None => VecDeque::new(),
         };
         Subscription {
@@ -136,7 +136,7 @@ impl Ring {
     /// Returns what came after the event `last`, with a notice of what is missing.
     /// An event that did not happen yet is one of an earlier controller: everything
     /// since the start is news.
-    fn since(&self, now_ns: u64, last: u64) -> VecDeque<Published> {
+    fn since(&self, now: Instant, last: u64) -> VecDeque<Published> {
         let unknown = last >= self.next;
         let last = if unknown { 0 } else { last };
         let first = self.kept.front().map_or(self.next, |event| event.id);
@@ -144,7 +144,7 @@ impl Ring {
         let mut missed: VecDeque<_> = newer.cloned().collect();
         if unknown || last + 1 < first {
             let count = (!unknown).then(|| first - last - 1);
-            missed.push_front(gap(first.saturating_sub(1), now_ns, count));
+            missed.push_front(gap(first.saturating_sub(1), now, count));
         }
         missed
     }
@@ -152,9 +152,9 @@ impl Ring {
 
 /// Returns a notice that events are missing before the one after `id`.
 #[must_use]
-pub fn gap(id: u64, at_ns: u64, missed: Option<u64>) -> Published {
-    let what = EventKind::Gap { missed };
-    Published::new(EventDocument { id, at_ns, what })
+pub fn gap(id: u64, at: Instant, missed: Option<u64>) -> Published {
+    let what = Event::Gap { missed };
+    Published::new(Occurrence { id, at, what })
 }
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
     fn happen(feed: &Feed, times: u64) {
         for flows in 0..times {
             let flows = usize::try_from(flows).unwrap();
-            feed.publish(0, EventKind::Returned { flows });
+            feed.publish(Instant::ZERO, Event::Returned { flows });
         }
     }
 
@@ -177,7 +177,7 @@ mod tests {
         let feed = Feed::default();
         happen(&feed, 5);
 
-        let mut subscription = feed.subscribe(0, Some(3));
+        let mut subscription = feed.subscribe(Instant::ZERO, Some(3));
         happen(&feed, 1);
 
         assert_eq!(
@@ -193,7 +193,7 @@ mod tests {
         let feed = Feed::default();
         happen(&feed, KEPT as u64 + 10);
 
-        let missed = feed.subscribe(0, Some(2)).missed;
+        let missed = feed.subscribe(Instant::ZERO, Some(2)).missed;
 
         assert_eq!(missed.len(), KEPT + 1);
         assert_eq!(missed[0].kind, "gap");
@@ -210,7 +210,7 @@ mod tests {
         let feed = Feed::default();
         happen(&feed, 2);
 
-        let missed = feed.subscribe(0, Some(900)).missed;
+        let missed = feed.subscribe(Instant::ZERO, Some(900)).missed;
 
         let told = [(0, "gap"), (1, "returned"), (2, "returned")];
         assert_eq!(ids(&missed), told);
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_client_that_does_not_read_costs_no_memory_and_is_told_what_it_missed() {
         let feed = Feed::default();
-        let mut idle = feed.subscribe(0, None).coming;
+        let mut idle = feed.subscribe(Instant::ZERO, None).coming;
 
         happen(&feed, QUEUED as u64 * 3);
 

@@ -1,6 +1,6 @@
 //! What all requests share.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,6 @@ use wire::openflow::DatapathId;
 
 use super::audit::Audit;
 use super::describe::{self, Names};
-use super::document::EventKind;
 use super::feed::Feed;
 use super::gate::Gate;
 use super::kept::Kept;
@@ -54,10 +53,8 @@ pub struct Inside {
     store_fault: Mutex<Option<String>>,
     /// How many changes at once it could not keep.
     store_failures: AtomicU64,
-    /// The names of the flows that there are, by their numbers.
-    flow_names: Mutex<BTreeMap<u32, String>>,
-    /// The switches of which another controller is the master.
-    others: Mutex<BTreeSet<DatapathId>>,
+    /// The switches of which another controller is the master, with their names.
+    others: Mutex<BTreeMap<DatapathId, String>>,
 }
 
 impl Inside {
@@ -83,7 +80,6 @@ impl Inside {
             ready: AtomicBool::new(false),
             store_fault: Mutex::default(),
             store_failures: AtomicU64::new(0),
-            flow_names: Mutex::default(),
             others: Mutex::default(),
         }
     }
@@ -94,61 +90,41 @@ impl Inside {
         let now = clock::now();
         let (at, what) = match told {
             Told::Reply { id, reply, .. } => return self.office.answer(id, reply),
-            Told::Notice { at, notice } => {
-                let mut what = self.names.event(&notice);
-                self.name_flow(&mut what);
+            Told::Notice { at, mut notice } => {
                 self.note(&notice);
-                (at, what)
+                notice.move_moments(describe::wall_clock);
+                (at, notice)
             }
             Told::Closed { peer, reason } => {
-                let (peer, reason) = (peer.to_string(), describe::why_closed(reason).to_owned());
-                (now, EventKind::ConnectionClosed { peer, reason })
+                let (peer, reason) = (peer.to_string(), reason.to_string());
+                (now, Event::ConnectionClosed { peer, reason })
             }
             Told::StoreFailed { reason } => {
                 self.store_failures.fetch_add(1, Ordering::Relaxed);
                 *self.store_fault_slot() = Some(reason.clone());
-                (now, EventKind::StoreFailed { reason })
+                (now, Event::StoreFailed { reason })
             }
             Told::StoreRecovered => {
                 *self.store_fault_slot() = None;
-                (now, EventKind::StoreRecovered)
+                (now, Event::StoreRecovered)
             }
         };
         self.changes.fetch_add(1, Ordering::Relaxed);
-        self.feed.publish(describe::unix_ns(at), what);
+        self.feed.publish(describe::wall_clock(at), what);
     }
 
     fn note(&self, notice: &Event) {
         let others = || self.others.lock().unwrap_or_else(PoisonError::into_inner);
         match notice {
             Event::Ready => self.ready.store(true, Ordering::Relaxed),
-            Event::OtherMaster { datapath } => {
-                others().insert(*datapath);
+            Event::OtherMaster { datapath, name } => {
+                others().insert(*datapath, name.clone());
             }
             Event::SwitchConnected { datapath, .. } => {
                 others().remove(datapath);
             }
-            Event::Admitted { flow, name } => {
-                self.flow_names().insert(flow.0, name.clone());
-            }
-            Event::Withdrawn { flow, .. } => {
-                self.flow_names().remove(&flow.0);
-            }
             _ => {}
         }
-    }
-
-    /// Names the flow that an event is about.
-    fn name_flow(&self, what: &mut EventKind) {
-        if let Some((flow, name)) = what.unnamed_flow() {
-            *name = self.flow_names().get(&flow).cloned();
-        }
-    }
-
-    fn flow_names(&self) -> MutexGuard<'_, BTreeMap<u32, String>> {
-        self.flow_names
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the name of a switch of which another controller is the master, if there
@@ -156,7 +132,7 @@ impl Inside {
     #[must_use]
     pub fn other_master(&self) -> Option<String> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        others.first().map(|datapath| self.names.switch(*datapath))
+        others.values().next().cloned()
     }
 
     /// Returns why the store fails, while it does.
@@ -202,52 +178,5 @@ impl Inside {
     /// As [`Office::ask`].
     pub async fn ask(&self, by: Asker, request: Request) -> Result<Reply, Problem> {
         self.office.ask(by, request).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use controller::Config;
-    use controller::northbound::{ApplicationKind, FlowId};
-    use linux::controller_loop::ControllerHandle;
-    use linux::scheduling::{Placement, Wish};
-
-    use super::*;
-    use controller::store::MemoryStore;
-
-    #[test]
-    fn an_event_names_its_flow_as_long_as_there_is_one() {
-        let config = Config::without_promises(ApplicationKind::Deterministic);
-        let names = Names::of(&config);
-        let wish = Wish {
-            nice: 0,
-            placement: Placement::Anywhere,
-        };
-        let handle = ControllerHandle::start(None, config, MemoryStore::default(), wish).unwrap();
-        let (id, audit) = ("test".to_owned(), Audit::open(None));
-        let site = Inside::new(handle.desk(), names, id, Gate::Loopback, audit);
-        let (flow, name) = (FlowId(7), "trip".to_owned());
-        let named = || {
-            let mut what = EventKind::Installed {
-                flow: 7,
-                name: None,
-            };
-            site.name_flow(&mut what);
-            what
-        };
-
-        site.note(&Event::Admitted {
-            flow,
-            name: name.clone(),
-        });
-        let while_there = named();
-        site.note(&Event::Withdrawn { flow, name });
-
-        let of = |name: Option<&str>| EventKind::Installed {
-            flow: 7,
-            name: name.map(str::to_owned),
-        };
-        assert_eq!(while_there, of(Some("trip")));
-        assert_eq!(named(), of(None));
     }
 }

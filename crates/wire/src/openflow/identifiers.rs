@@ -1,6 +1,10 @@
 //! The numbers by which OpenFlow names things, each with a type of its own.
 
 use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// Names a switch (OF13 clause 7.3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -9,6 +13,24 @@ pub struct DatapathId(pub u64);
 impl fmt::Display for DatapathId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
+    }
+}
+
+/// A text is no datapath id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("no datapath id: expected at most 16 digits of hexadecimal")]
+pub struct ParseDatapathError;
+
+impl FromStr for DatapathId {
+    type Err = ParseDatapathError;
+
+    /// Reads hexadecimal, with or without `0x` or leading zeros.
+    fn from_str(text: &str) -> Result<Self, ParseDatapathError> {
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let all = (1..=16).contains(&digits.len())
+            && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let number = u64::from_str_radix(digits, 16).ok().filter(|_| all);
+        number.map(Self).ok_or(ParseDatapathError)
     }
 }
 
@@ -30,7 +52,9 @@ impl TransactionId {
 }
 
 /// Names a port of a switch, or a way to leave it (OF13 clause 7.2.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct PortNumber(pub u32);
 
 impl PortNumber {

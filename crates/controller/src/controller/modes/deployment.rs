@@ -13,7 +13,7 @@ use wire::openflow::{DatapathId, Sequence, TransactionId};
 use crate::desired::{Content, Standing, Subject};
 use crate::flows::{Flow, Standing as FlowStanding};
 use crate::modes::{Modes, Strategy, Variants, monitor_of, signal_entry, variants};
-use crate::northbound::{Event, FlowId, ModeNotice};
+use crate::northbound::{Event, FlowId};
 use crate::session::Slot;
 
 use super::super::Controller;
@@ -229,8 +229,8 @@ impl Controller {
         }
         self.tell_part(modes, datapath);
         if is_news {
-            let notice = ModeNotice::Complete { datapath };
-            self.outbox.notify(Event::Mode(notice));
+            let switch = self.name_of_switch(datapath);
+            self.outbox.notify(Event::ModeComplete { switch });
         }
     }
 

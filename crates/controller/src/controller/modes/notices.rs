@@ -8,7 +8,8 @@ use wire::openflow::taktos::{
 use wire::openflow::{DatapathId, ErrorKind, TransactionId};
 
 use crate::modes::{Modes, Strategy};
-use crate::northbound::{Event, FlowId, HeldMode, ModeNotice};
+use crate::northbound::{Event, FlowId, HeldMode};
+use crate::place::{Place, PortId};
 
 use super::super::Controller;
 use super::desk::{Ability, Lock};
@@ -85,8 +86,9 @@ impl Controller {
         let Some(failed) = failed else {
             return false;
         };
-        let notice = ModeNotice::Refused { datapath, failed };
-        self.outbox.notify(Event::Mode(notice));
+        let switch = self.name_of_switch(datapath);
+        let reason = format!("{failed:?}");
+        self.outbox.notify(Event::ModeRefused { switch, reason });
         true
     }
 
@@ -106,7 +108,7 @@ impl Controller {
             }
         }
         let notice = self.notice(&modes, datapath, event);
-        self.outbox.notify(Event::Mode(notice));
+        self.outbox.notify(notice);
         if let ModeEventKind::Violation(demanded) = event.kind
             && modes.strategy == Strategy::StdSdn
             && self.modes.lock != Lock::Locked
@@ -117,33 +119,33 @@ impl Controller {
         self.modes.look_again();
     }
 
-    fn notice(&self, modes: &Modes, datapath: DatapathId, event: &ModeEvent) -> ModeNotice {
+    fn notice(&self, modes: &Modes, datapath: DatapathId, event: &ModeEvent) -> Event {
+        let switch = self.name_of_switch(datapath);
         match event.kind {
-            ModeEventKind::Entered => ModeNotice::Entered {
-                datapath,
-                mode: event.mode,
+            ModeEventKind::Entered => Event::ModeEntered {
+                switch,
                 level: modes.name(event.mode.level),
+                era: event.mode.era,
                 served: modes.name(event.served),
-                origin: event.origin,
-                detected: event.detected,
+                origin: self.name_of_switch(event.origin),
+                change: event.changed.saturating_since(event.detected),
                 changed: event.changed,
             },
-            ModeEventKind::Violation(demanded) => ModeNotice::Violation {
-                datapath,
+            ModeEventKind::Violation(demanded) => Event::ModeViolation {
+                switch,
                 flow: self.watched_by(event.monitor),
                 level: modes.name(demanded.level()),
-                is_beyond: matches!(demanded, Demanded::Beyond(_)),
-                count: event.count,
+                beyond: matches!(demanded, Demanded::Beyond(_)),
+                times: event.count,
                 detected: event.detected,
             },
-            ModeEventKind::SignalsRefused(fault) => ModeNotice::SignalsRefused {
-                datapath,
-                port: event.port,
+            ModeEventKind::SignalsRefused(fault) => Event::ModeSignalsRefused {
+                at: Place::new(PortId::new(datapath, event.port), switch),
                 fault,
-                count: event.count,
+                times: event.count,
             },
-            ModeEventKind::Incomplete => ModeNotice::Incomplete {
-                datapath,
+            ModeEventKind::Incomplete => Event::ModeIncomplete {
+                switch,
                 level: modes.name(event.mode.level),
                 served: modes.name(event.served),
             },

@@ -14,7 +14,7 @@ use wire::openflow::{DatapathId, TransactionId};
 
 use crate::modes::{Modes, Strategy};
 use crate::northbound::{
-    Event, HeldMode, ModeChange, ModeNotice, ModeRefusal, ModeReport, Reply, RequestId, SwitchMode,
+    Event, HeldMode, ModeChange, ModeRefusal, ModeReport, Reply, RequestId, SwitchMode,
 };
 
 use super::super::Controller;
@@ -135,8 +135,9 @@ impl Controller {
             (Some(id), None) => self.keep_orders(id, |orders| orders.forced = asked.forces),
             (None, _) => {
                 if let Some(failed) = asked.failed {
-                    let notice = ModeNotice::Refused { datapath, failed };
-                    self.outbox.notify(Event::Mode(notice));
+                    let switch = self.name_of_switch(datapath);
+                    let reason = format!("{failed:?}");
+                    self.outbox.notify(Event::ModeRefused { switch, reason });
                 }
             }
         }
@@ -158,8 +159,7 @@ impl Controller {
             return;
         };
         let level = modes.name(level);
-        let notice = ModeNotice::Rewritten { level, begun };
-        self.outbox.notify(Event::Mode(notice));
+        self.outbox.notify(Event::ModeRewritten { level, begun });
     }
 
     /// Does what an operator asks for.
@@ -168,8 +168,8 @@ impl Controller {
             return self.refuse_mode(id, ModeRefusal::NoModes);
         };
         match change {
-            ModeChange::Lock => self.keep_orders(id, |orders| orders.lock = Lock::Locked),
-            ModeChange::Unlock => self.keep_orders(id, |orders| {
+            ModeChange::Locked(true) => self.keep_orders(id, |orders| orders.lock = Lock::Locked),
+            ModeChange::Locked(false) => self.keep_orders(id, |orders| {
                 let lock = Lock::Open;
                 *orders = Orders { lock, forced: None };
             }),

@@ -8,6 +8,7 @@ mod file;
 
 use std::path::PathBuf;
 
+use api::{Cover, Protection};
 use scenario::flow_table::Remark;
 use serde_json::Value;
 use units::{BitRate, DataSize, Duration};
@@ -19,8 +20,7 @@ use super::frames::Frames;
 use super::levels::Levels;
 use super::{Target, failure, put};
 use crate::client::{ClientError, Controller};
-use crate::web::document::requirement::CoverDocument;
-use crate::web::document::{ProtectionDocument, RequirementDocument, RequirementsDocument};
+use crate::web::document::{RequirementDocument, RequirementsDocument};
 
 /// How many flows are decided upon in one question: an answer comes soon, and shows
 /// how far we are.
@@ -151,14 +151,14 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
     }
 }
 
-fn protection(interruption: Option<Duration>, any_fault: bool) -> ProtectionDocument {
+fn protection(interruption: Option<Duration>, any_fault: bool) -> Protection {
     match interruption {
-        None => ProtectionDocument::None,
-        Some(interruption) => ProtectionDocument::Restore {
-            interruption_ns: interruption.as_ns(),
+        None => Protection::None,
+        Some(interruption) => Protection::Restore {
+            interruption,
             covers: match any_fault {
-                true => CoverDocument::Any,
-                false => CoverDocument::CarrierLoss,
+                true => Cover::Any,
+                false => Cover::CarrierLoss,
             },
         },
     }

@@ -1,5 +1,6 @@
 //! `taktos apps`: the applications of a controller (S1-9).
 
+use api::ApplicationSummary;
 use controller::northbound::ApplicationKind;
 use serde_json::{Value, json};
 
@@ -7,9 +8,7 @@ use super::super::exit::Exit;
 use super::sheet::{Head, count, draw, harmless, harmless_document};
 use super::{Page, Target, at, failure, put, segment};
 use crate::client::ClientError;
-use crate::web::document::application::{
-    ApplicationDocument, ApplicationsDocument, ManifestDocument,
-};
+use crate::web::document::application::{ApplicationsDocument, ManifestDocument};
 
 /// Where all applications are.
 const ALL: &str = "/api/v1/applications";
@@ -74,7 +73,7 @@ pub fn apps(arguments: &Apps) -> Exit {
     }
 }
 
-fn table(applications: &[ApplicationDocument]) -> String {
+fn table(applications: &[ApplicationSummary]) -> String {
     if applications.is_empty() {
         return "no application is loaded: `taktos apps load` loads one\n".to_owned();
     }
@@ -95,21 +94,21 @@ fn table(applications: &[ApplicationDocument]) -> String {
     )
 }
 
-fn row(application: &ApplicationDocument) -> [String; 7] {
-    let built_in = application.kind == application.name;
+fn row(application: &ApplicationSummary) -> [String; 7] {
+    let manifest = &application.manifest;
+    let kind = match manifest.kind.name() {
+        kind if kind == manifest.name => "built in",
+        kind => kind,
+    };
+    let permissions = manifest.permissions.iter().map(|it| it.name());
     [
-        application.name.clone(),
-        if built_in {
-            "built in"
-        } else {
-            &application.kind
-        }
-        .to_owned(),
-        application.priority.to_string(),
+        manifest.name.clone(),
+        kind.to_owned(),
+        manifest.priority.to_string(),
         application.intents.to_string(),
         application.rules.to_string(),
         application.denied.to_string(),
-        application.permissions.join(" "),
+        permissions.collect::<Vec<_>>().join(" "),
     ]
 }
 
@@ -129,7 +128,7 @@ fn load(target: &Target, wanted: &Load) -> Exit {
         priority: wanted.priority,
     };
     let loaded = controller.post::<Value>(ALL, &manifest);
-    let text = |loaded: &ApplicationDocument| table(std::slice::from_ref(loaded));
+    let text = |loaded: &ApplicationSummary| table(std::slice::from_ref(loaded));
     finish(loaded.and_then(|document| target.shown(document, &text)))
 }
 

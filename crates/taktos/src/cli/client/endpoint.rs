@@ -3,9 +3,11 @@
 
 use std::str::FromStr;
 
+use api::Place;
 use wire::ethernet::MacAddress;
+use wire::openflow::PortNumber;
 
-use crate::web::document::{EndpointDocument, PlaceDocument};
+use crate::web::document::EndpointDocument;
 
 /// A place that somebody wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,19 +37,19 @@ impl FromStr for Written {
 /// # Errors
 ///
 /// If it is none.
-pub fn required_port(text: &str) -> Result<PlaceDocument, String> {
+pub fn required_port(text: &str) -> Result<Place<String>, String> {
     port(text).ok_or_else(|| "expected a switch and the number of a port, as in s1:3".to_owned())
 }
 
-fn port(text: &str) -> Option<PlaceDocument> {
+fn port(text: &str) -> Option<Place<String>> {
     let (switch, port) = text.rsplit_once(':')?;
     if switch.is_empty() || switch.contains(':') {
         return None;
     }
-    Some(PlaceDocument {
+    Some(Place {
         datapath: switch.to_owned(),
         switch: String::new(),
-        port: port.parse().ok()?,
+        port: PortNumber(port.parse().ok()?),
     })
 }
 
@@ -62,10 +64,10 @@ mod tests {
     #[test]
     fn hosts_and_ports_are_told_apart() {
         let read = |text: &str| text.parse::<Written>().unwrap().0;
-        let port = EndpointDocument::Port(PlaceDocument {
+        let port = EndpointDocument::Port(Place {
             datapath: "s1".to_owned(),
             switch: String::new(),
-            port: 3,
+            port: PortNumber(3),
         });
 
         assert_eq!(read("h1"), host("h1"));

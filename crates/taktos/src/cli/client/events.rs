@@ -3,16 +3,16 @@
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, sync_channel};
 
+use api::{Event, Occurrence, Occurrences};
 use clap::builder::PossibleValuesParser;
 
 use super::super::exit::Exit;
 use super::super::screen::say;
 use super::live::{self, Notice};
 use super::sheet::{harmless, harmless_document};
-use super::{Page, Target, at, failure, happening, moment};
+use super::{Page, Target, at, failure, moment};
 use crate::client::event_stream::ServerEvent;
 use crate::client::watcher::{self, Heard};
-use crate::web::document::{EventDocument, EventKind, EventsDocument};
 
 /// How many events may wait to be printed.
 const WAITING: usize = 1_024;
@@ -27,7 +27,7 @@ pub struct Events {
     #[arg(
         long,
         value_name = "KIND",
-        value_parser = PossibleValuesParser::new(EventKind::NAMES),
+        value_parser = PossibleValuesParser::new(Event::KINDS),
         hide_possible_values = true
     )]
     kind: Vec<String>,
@@ -45,7 +45,7 @@ pub fn events(arguments: &Events) -> Exit {
 
 impl Events {
     fn wants(&self, kind: &str) -> bool {
-        self.kind.is_empty() || kind == EventKind::GAP || self.kind.iter().any(|it| it == kind)
+        self.kind.is_empty() || kind == Event::GAP || self.kind.iter().any(|it| it == kind)
     }
 }
 
@@ -53,9 +53,9 @@ fn latest(arguments: &Events) -> Exit {
     arguments.target.show(&Page {
         title: "events",
         ask: &at("/api/v1/events/latest"),
-        text: &|document: &EventsDocument| {
+        text: &|document: &Occurrences| {
             let wanted = document.events.iter();
-            let wanted = wanted.filter(|event| arguments.wants(event.what.name()));
+            let wanted = wanted.filter(|event| arguments.wants(event.what.kind()));
             let lines: String = wanted.map(line).collect();
             match lines.is_empty() {
                 true => "nothing has happened yet\n".to_owned(),
@@ -65,9 +65,13 @@ fn latest(arguments: &Events) -> Exit {
     })
 }
 
-fn line(event: &EventDocument) -> String {
-    let words = happening::told(&event.what).words;
-    format!("{}  {}\n", moment::written(event.at_ns), harmless(&words))
+fn line(event: &Occurrence) -> String {
+    let words = event.what.to_string();
+    format!(
+        "{}  {}\n",
+        moment::written(event.at.as_ns()),
+        harmless(&words)
+    )
 }
 
 fn follow(arguments: &Events) -> Exit {

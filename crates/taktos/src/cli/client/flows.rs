@@ -2,22 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use api::{About, Promise, PromiseState, Protection, TransportProtocol, Travels};
 use calculus::admission::Slowdown;
-use controller::northbound::Cover;
 use serde::de::DeserializeOwned;
-use units::{BitRate, Duration};
+use units::{BitRate, Delay, Duration};
 
 use super::super::exit::Exit;
-use super::happening::{About, way};
 use super::levels::described;
 use super::sheet::{Head, count, draw, facts, harmless};
 use super::{Page, Target, at, moment, segment};
-use crate::web::document::flow::{PromiseDocument, PromiseState, TravelsDocument};
-use crate::web::document::requirement::ProtocolDocument;
 use crate::web::document::room::RoomDocument;
-use crate::web::document::{
-    FlowDocument, FlowsDocument, MatchDocument, ProtectionDocument, RequirementDocument,
-};
+use crate::web::document::{FlowDocument, FlowsDocument, MatchDocument, RequirementDocument};
 
 /// What `taktos flows` is told.
 #[derive(Debug, clap::Args)]
@@ -83,7 +78,7 @@ fn room(room: &RoomDocument) -> String {
 
 const fn concerns(about: About) -> bool {
     match about {
-        About::Flows | About::Links | About::Hosts | About::Unknown => true,
+        About::Flows | About::Links | About::Hosts | About::Modes | About::Anything => true,
         About::Switches | About::Rules => false,
     }
 }
@@ -103,7 +98,7 @@ fn all(flows: &FlowsDocument) -> String {
         Head::Text("promise"),
         Head::Text("installed"),
     ];
-    let promises = promises(flows.flows.iter().map(|flow| flow.promise.promise));
+    let promises = promises(flows.flows.iter().map(|flow| flow.promise.state));
     let number = count(flows.flows.len(), "flow");
     let disputed = flows.flows.iter().filter(|flow| !flow.disputes.is_empty());
     let disputes = match disputed.count() {
@@ -117,19 +112,19 @@ fn all(flows: &FlowsDocument) -> String {
 }
 
 fn row(flow: &FlowDocument) -> [String; 8] {
-    let admitted = &flow.admitted;
+    let admitted = &flow.accepted;
     let deadline = flow.requirement.deadline_ns;
     [
         admitted.name.clone(),
         deadline.map(time).unwrap_or_default(),
-        admitted.guarantee_ns.map(time).unwrap_or_default(),
+        admitted.guarantee.map(delay).unwrap_or_default(),
         slack(flow).map(time).unwrap_or_default(),
         admitted.route.switches.join(" "),
         match flow.travels {
-            TravelsDocument::Base => String::from("usual way"),
-            TravelsDocument::Alternative { .. }
-            | TravelsDocument::Detour
-            | TravelsDocument::Nowhere => way(&flow.travels),
+            Travels::Base => String::from("usual way"),
+            Travels::Alternative { .. } | Travels::Detour | Travels::Nowhere => {
+                flow.travels.to_string()
+            }
         },
         promise(&flow.promise),
         if flow.installed { "yes" } else { "not yet" }.to_owned(),
@@ -137,10 +132,10 @@ fn row(flow: &FlowDocument) -> [String; 8] {
 }
 
 fn one(flow: &FlowDocument) -> String {
-    let (admitted, requirement) = (&flow.admitted, &flow.requirement);
-    let guarantee = admitted.guarantee_ns.map(|guarantee| {
+    let (admitted, requirement) = (&flow.accepted, &flow.requirement);
+    let guarantee = admitted.guarantee.map(|guarantee| {
         let slack = slack(flow).map(|slack| format!(", slack {}", time(slack)));
-        format!("{}{}", time(guarantee), slack.unwrap_or_default())
+        format!("{}{}", delay(guarantee), slack.unwrap_or_default())
     });
     let mut list = vec![
         ("from", requirement.source.clone()),
@@ -164,7 +159,7 @@ fn one(flow: &FlowDocument) -> String {
             "promise",
             format!("{}{}", promise(&flow.promise), cause(&flow.promise)),
         ),
-        ("travels", way(&flow.travels)),
+        ("travels", flow.travels.to_string()),
         (
             "installed",
             if flow.installed { "yes" } else { "not yet" }.to_owned(),
@@ -172,7 +167,7 @@ fn one(flow: &FlowDocument) -> String {
         ("path", admitted.route.switches.join(" ")),
     ];
     list.extend(requirement.modes.iter().flat_map(described));
-    for alternative in &admitted.alternatives {
+    for alternative in admitted.alternatives.iter() {
         let path = alternative.route.switches.join(" ");
         list.push((
             "alternative",
@@ -187,12 +182,13 @@ fn one(flow: &FlowDocument) -> String {
             format!("frames with the address of {host} came in at {at}: {frames}, and go nowhere"),
         )
     }));
-    facts(&format!("{}, flow {}", admitted.name, admitted.id), &list)
+    facts(&format!("{}, flow {}", admitted.name, admitted.id.0), &list)
 }
 
 fn slack(flow: &FlowDocument) -> Option<u64> {
     let deadline = flow.requirement.deadline_ns?;
-    Some(deadline.saturating_sub(flow.admitted.guarantee_ns?))
+    let guarantee = flow.accepted.guarantee?.round_up();
+    Some(deadline.saturating_sub(guarantee.as_ns()))
 }
 
 /// Says of how many promises what is known, the worst last; that all hold only if each
@@ -210,7 +206,7 @@ fn promises(states: impl Iterator<Item = PromiseState>) -> String {
             let each = counts.iter();
             let each = each.map(|(known, number)| match known {
                 PromiseState::Holds => format!("{number} hold"),
-                known => format!("{number} {}", state(*known)),
+                known => format!("{number} {known}"),
             });
             format!("promises: {}", each.collect::<Vec<_>>().join(", "))
         }
@@ -218,39 +214,32 @@ fn promises(states: impl Iterator<Item = PromiseState>) -> String {
 }
 
 /// Returns how a promise stands, and since when if it does not hold.
-fn promise(promise: &PromiseDocument) -> String {
-    let word = state(promise.promise);
-    match promise.promise {
-        PromiseState::None | PromiseState::Holds => word.to_owned(),
+fn promise(promise: &Promise) -> String {
+    let state = promise.state;
+    match state {
+        PromiseState::None | PromiseState::Holds => state.to_string(),
         PromiseState::Unknown
         | PromiseState::Disturbed
         | PromiseState::NotCovered
         | PromiseState::Broken => {
-            format!("{word} since {}", moment::of_day(promise.promise_since_ns))
+            format!("{state} since {}", moment::of_day(promise.since.as_ns()))
         }
     }
 }
 
-fn cause(promise: &PromiseDocument) -> String {
-    let cause = promise.promise_cause.iter();
+fn cause(promise: &Promise) -> String {
+    let cause = promise.cause.iter();
     cause.map(|cause| format!(": {cause}")).collect()
-}
-
-/// Returns the word for how a promise stands.
-pub const fn state(state: PromiseState) -> &'static str {
-    match state {
-        PromiseState::None => "best effort",
-        PromiseState::Holds => "holds",
-        PromiseState::Unknown => "unknown",
-        PromiseState::Disturbed => "disturbed",
-        PromiseState::NotCovered => "not covered",
-        PromiseState::Broken => "broken",
-    }
 }
 
 /// Returns a length of time as people read it.
 pub fn time(ns: u64) -> String {
     Duration::from_ns(ns).to_string()
+}
+
+/// Returns a bound as people read it, in whole nanoseconds.
+pub fn delay(delay: Delay) -> String {
+    delay.round_up().to_string()
 }
 
 /// Returns a rate as people read it.
@@ -259,13 +248,17 @@ pub fn rate(bps: u64) -> String {
 }
 
 fn protection(flow: &FlowDocument) -> String {
-    let cover = flow.admitted.cover.map(Cover::from);
-    let cover: String = cover.iter().map(|cover| format!(", {cover}")).collect();
+    let cover: String = flow
+        .accepted
+        .cover
+        .iter()
+        .map(|cover| format!(", {cover}"))
+        .collect();
     match flow.requirement.protection {
-        ProtectionDocument::None => "it waits".to_owned(),
-        ProtectionDocument::Restore {
-            interruption_ns, ..
-        } => format!("interrupted for at most {}{cover}", time(interruption_ns)),
+        Protection::None => "it waits".to_owned(),
+        Protection::Restore { interruption, .. } => {
+            format!("interrupted for at most {interruption}{cover}")
+        }
     }
 }
 
@@ -300,8 +293,8 @@ pub fn frames(matching: &MatchDocument) -> String {
     words.extend(matching.ipv4_source.map(|it| format!("from {it}")));
     words.extend(matching.ipv4_destination.map(|it| format!("to {it}")));
     words.extend(matching.protocol.map(|it| match it {
-        ProtocolDocument::Tcp => "TCP".to_owned(),
-        ProtocolDocument::Udp => "UDP".to_owned(),
+        TransportProtocol::Tcp => "TCP".to_owned(),
+        TransportProtocol::Udp => "UDP".to_owned(),
     }));
     words.extend(matching.source_port.map(|it| format!("from port {it}")));
     words.extend(matching.destination_port.map(|it| format!("to port {it}")));
@@ -313,6 +306,8 @@ pub fn frames(matching: &MatchDocument) -> String {
 
 #[cfg(test)]
 mod tests {
+    use units::Instant;
+
     use super::*;
 
     #[test]
@@ -330,10 +325,10 @@ mod tests {
 
     #[test]
     fn what_does_not_hold_says_since_when_and_why() {
-        let unknown = PromiseDocument {
-            promise: PromiseState::Unknown,
-            promise_since_ns: 43_384_000_000_000,
-            promise_cause: Some("switch s3 is not heard".to_owned()),
+        let unknown = Promise {
+            state: PromiseState::Unknown,
+            since: Instant::from_ns(43_384_000_000_000),
+            cause: Some("switch s3 is not heard".to_owned().into()),
         };
 
         assert_eq!(promise(&unknown), "unknown since 12:03:04Z");

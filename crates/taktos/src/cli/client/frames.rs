@@ -2,10 +2,10 @@
 
 use std::net::Ipv4Addr;
 
+use api::TransportProtocol;
 use clap::ValueEnum;
 
 use crate::web::document::MatchDocument;
-use crate::web::document::requirement::ProtocolDocument;
 
 /// The fields by which frames are recognised; those that are left out do not
 /// matter.
@@ -65,8 +65,8 @@ impl Frames {
             ipv4_source: self.from_ipv4,
             ipv4_destination: self.to_ipv4,
             protocol: self.protocol.map(|it| match it {
-                ProtocolName::Tcp => ProtocolDocument::Tcp,
-                ProtocolName::Udp => ProtocolDocument::Udp,
+                ProtocolName::Tcp => TransportProtocol::Tcp,
+                ProtocolName::Udp => TransportProtocol::Udp,
             }),
             source_port: self.from_port,
             destination_port: self.to_port,

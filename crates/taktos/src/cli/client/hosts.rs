@@ -3,13 +3,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use api::{About, Place, topology};
 use serde_json::{Value, json};
 
 use super::super::exit::Exit;
-use super::happening::About;
 use super::sheet::{count, harmless, harmless_document};
-use super::{Page, Target, at, endpoint, failure, put, segment, topology};
-use crate::web::document::{HostDocument, HostRequestDocument, HostsDocument, PlaceDocument};
+use super::topology::hosts as table;
+use super::{Page, Target, at, endpoint, failure, put, segment};
+use crate::web::document::HostRequestDocument;
 
 /// Where all hosts are.
 const ALL: &str = "/api/v1/hosts";
@@ -55,7 +56,7 @@ struct Add {
     ipv6: Option<Ipv6Addr>,
     /// Its port [default: where its first frame comes in].
     #[arg(long, value_name = "SWITCH:PORT", value_parser = endpoint::required_port)]
-    port: Option<PlaceDocument>,
+    port: Option<Place<String>>,
 }
 
 /// Shows hosts, names one, or forgets some.
@@ -80,18 +81,18 @@ pub fn hosts(arguments: &Hosts) -> Exit {
 
 const fn concerns(about: About) -> bool {
     match about {
-        About::Hosts | About::Links | About::Unknown => true,
+        About::Hosts | About::Links | About::Modes | About::Anything => true,
         About::Switches | About::Flows | About::Rules => false,
     }
 }
 
-fn text(document: &HostsDocument) -> String {
-    let hosts = &document.hosts;
-    match hosts.is_empty() {
+fn text(document: &topology::Hosts) -> String {
+    let known = &document.hosts;
+    match known.is_empty() {
         true => "no host is known yet: one is when its first frame comes in, or by \
                  `taktos hosts add`\n"
             .to_owned(),
-        false => format!("{}{}\n", topology::hosts(hosts), count(hosts.len(), "host")),
+        false => format!("{}{}\n", table(known), count(known.len(), "host")),
     }
 }
 
@@ -101,7 +102,7 @@ fn add(target: &Target, host: &Add) -> Exit {
         Err(exit) => return exit,
     };
     let path = format!("/api/v1/hosts/{}", segment(&host.name));
-    let done = controller.get(ALL).and_then(|known: HostsDocument| {
+    let done = controller.get(ALL).and_then(|known: topology::Hosts| {
         let document = said(host, &known.hosts);
         controller.put::<Value>(&path, &document)
     });
@@ -120,8 +121,8 @@ fn add(target: &Target, host: &Add) -> Exit {
 }
 
 /// Returns what is said of a host: what is left out stays as it is known.
-fn said(host: &Add, known: &[HostDocument]) -> HostRequestDocument {
-    let same = |it: &&HostDocument| it.mac.eq_ignore_ascii_case(&host.mac);
+fn said(host: &Add, known: &[topology::Host]) -> HostRequestDocument {
+    let same = |it: &&topology::Host| it.mac.to_string().eq_ignore_ascii_case(&host.mac);
     let addresses = known.iter().find(same).map(|it| it.addresses.as_slice());
     let addresses = addresses.unwrap_or_default();
     let ipv4 = addresses.iter().find_map(|it| match it {

@@ -6,6 +6,7 @@ mod written;
 
 use std::path::PathBuf;
 
+use api::{About, IntentSummary};
 use serde_json::Value;
 
 use self::words::{kind, state};
@@ -13,13 +14,11 @@ use self::written::Kind;
 use super::super::exit::Exit;
 use super::super::screen::say;
 use super::super::text_file;
-use super::happening::About;
 use super::sheet::{Head, count, draw};
 use super::{Page, Target, at, failure, put};
 use crate::client::ClientError;
 use crate::web::document::intent::{
-    IntentDecisionsDocument, IntentDocument, IntentSummaryDocument, IntentsDocument,
-    IntentsRequestDocument,
+    IntentDecisionsDocument, IntentDocument, IntentsDocument, IntentsRequestDocument,
 };
 
 /// Where all intents are.
@@ -93,7 +92,7 @@ pub fn intents(arguments: &Intents) -> Exit {
 
 const fn concerns(about: About) -> bool {
     match about {
-        About::Links | About::Hosts | About::Rules | About::Unknown => true,
+        About::Links | About::Hosts | About::Rules | About::Modes | About::Anything => true,
         About::Switches | About::Flows => false,
     }
 }
@@ -114,16 +113,16 @@ fn text(document: &IntentsDocument) -> String {
     format!("{}{}\n", draw(heads, &rows), count(rows.len(), "intent"))
 }
 
-fn row(summary: &IntentSummaryDocument) -> [String; 6] {
+fn row(summary: &IntentSummary<IntentDocument>) -> [String; 6] {
     let routes = summary.routes.iter();
     let routes: Vec<_> = routes.map(|route| route.switches.join(" ")).collect();
     [
         summary.intent.name().to_owned(),
         kind(&summary.intent),
-        summary.owner.clone(),
+        String::from(summary.owner.clone()),
         routes.join(", "),
         summary.rules.to_string(),
-        state(summary),
+        state(&summary.state),
     ]
 }
 

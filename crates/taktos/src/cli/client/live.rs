@@ -11,17 +11,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use api::{About, Occurrence};
 use rustix::termios;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::Signals;
 
 use super::super::exit::Exit;
 use super::super::screen::{results_are_plain, say};
-use super::happening::{self, About};
 use super::{failure, moment};
 use crate::client::watcher::{self, Heard};
 use crate::client::{ClientError, Controller};
-use crate::web::document::EventDocument;
 
 /// How often the age of what is shown is drawn anew.
 const TICK: Duration = Duration::from_secs(1);
@@ -212,9 +211,9 @@ impl Live<'_> {
             }
             Notice::Heard(Heard::Event(event)) => {
                 self.heard_at = Instant::now();
-                let event = serde_json::from_str::<EventDocument>(&event.data);
-                let about = event.map_or(About::Unknown, |it| happening::told(&it.what).about);
-                if about == About::Unknown || (self.view.concerns)(about) {
+                let event = serde_json::from_str::<Occurrence>(&event.data);
+                let about = event.map_or(About::Anything, |it| it.what.about());
+                if (self.view.concerns)(about) {
                     self.due = Due::Changed;
                 }
             }

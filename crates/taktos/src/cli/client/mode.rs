@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use api::ModeChange;
 use serde_json::Value;
 
 use super::super::exit::Exit;
 use super::{Target, failure, put};
-use crate::web::document::mode::{ModeChangeDocument, ModeDocument};
+use crate::web::document::mode::ModeDocument;
 
 const PATH: &str = "/api/v1/mode";
 
@@ -49,10 +50,10 @@ pub fn mode(arguments: &Mode) -> Exit {
     };
     let change = match &arguments.change {
         None | Some(Change::Show) => None,
-        Some(Change::Force { level }) => Some(ModeChangeDocument::Force(level.clone())),
-        Some(Change::Lower { level }) => Some(ModeChangeDocument::Lower(level.clone())),
-        Some(Change::Lock) => Some(ModeChangeDocument::Locked(true)),
-        Some(Change::Unlock) => Some(ModeChangeDocument::Locked(false)),
+        Some(Change::Force { level }) => Some(ModeChange::Force(level.clone())),
+        Some(Change::Lower { level }) => Some(ModeChange::Lower(level.clone())),
+        Some(Change::Lock) => Some(ModeChange::Locked(true)),
+        Some(Change::Unlock) => Some(ModeChange::Locked(false)),
     };
     let asked = match change {
         None => controller.get::<Value>(PATH),
@@ -74,7 +75,7 @@ fn text(mode: &ModeDocument) -> String {
     if let Some(origin) = &mode.origin {
         let _ = writeln!(text, "began at  {origin}");
     }
-    let _ = writeln!(text, "strategy  {}", mode.strategy);
+    let _ = writeln!(text, "strategy  {}", mode.strategy.name());
     if mode.locked {
         text.push_str("locked    violations do not raise the level\n");
     }
@@ -107,7 +108,7 @@ mod tests {
     fn a_lock_and_a_switch_without_modes_are_said() {
         let document = ModeDocument {
             levels: vec!["lo".to_owned(), "hi".to_owned()],
-            strategy: "taktos".to_owned(),
+            strategy: api::Strategy::Taktos,
             level: "hi".to_owned(),
             era: 3,
             origin: Some("s1".to_owned()),

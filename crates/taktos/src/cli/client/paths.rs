@@ -1,17 +1,18 @@
 //! `taktos paths`: ways through the network from one place to another. Nothing is
 //! reserved.
 
+use api::{FoundPath, LinkEnds, PathWish};
 use clap::ValueEnum;
 use serde_json::Value;
 use units::{BitRate, DataSize, Duration};
 
 use super::super::exit::Exit;
 use super::endpoint::Written;
-use super::flows::time;
+use super::flows::delay;
 use super::sheet::{Head, draw};
 use super::{Target, failure, put};
-use crate::web::document::path::{LoadDocument, WishDocument};
-use crate::web::document::{PathDocument, PathQueryDocument, PathsDocument};
+use crate::web::document::path::LoadDocument;
+use crate::web::document::{PathQueryDocument, PathsDocument};
 
 /// What `taktos paths` is told.
 #[derive(Debug, clap::Args)]
@@ -78,9 +79,9 @@ pub fn paths(arguments: &Paths) -> Exit {
         from: arguments.from.0.clone(),
         to: arguments.to.0.clone(),
         wish: match arguments.disjoint {
-            None => WishDocument::Shortest,
-            Some(Disjoint::Links) => WishDocument::LinkDisjoint,
-            Some(Disjoint::Switches) => WishDocument::SwitchDisjoint,
+            None => PathWish::Shortest,
+            Some(Disjoint::Links) => PathWish::LinkDisjoint,
+            Some(Disjoint::Switches) => PathWish::SwitchDisjoint,
         },
         count: Some(arguments.k.unwrap_or(match arguments.disjoint {
             None => 3,
@@ -120,12 +121,13 @@ fn text(document: &PathsDocument) -> String {
     draw(heads, &rows.collect::<Vec<_>>())
 }
 
-fn row((path, number): (&PathDocument, usize)) -> [String; 5] {
+fn row((path, number): (&FoundPath, usize)) -> [String; 5] {
+    let links = path.route.links.iter().map(LinkEnds::to_string);
     [
         number.to_string(),
         path.route.links.len().to_string(),
-        path.guarantee_ns.map(time).unwrap_or_default(),
+        path.guarantee.map(delay).unwrap_or_default(),
         path.route.switches.join(" "),
-        path.route.links.join(" "),
+        links.collect::<Vec<_>>().join(" "),
     ]
 }

@@ -2,19 +2,16 @@
 
 use std::cmp::Reverse;
 
+use api::topology::Topology;
+use api::{About, RuleOwner, RuleState, rule};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::exit::Exit;
-use super::happening::About;
 use super::sheet::{Head, count, draw, harmless};
 use super::{Page, Target, failure, put, segment};
 use crate::client::{ClientError, Controller};
 use crate::inspection::words;
-use crate::web::document::TopologyDocument;
-use crate::web::document::rule::{
-    ReconcilingDocument, RuleDocument, RuleOwnerDocument, RuleStateDocument, RulesDocument,
-};
 
 /// What `taktos rules` is told.
 #[derive(Debug, clap::Args)]
@@ -45,7 +42,7 @@ enum Change {
 #[derive(Debug, Deserialize, Serialize)]
 struct AllRules {
     /// By datapath id.
-    switches: Vec<RulesDocument>,
+    switches: Vec<rule::Rules>,
 }
 
 /// Shows rules, or has them made so.
@@ -68,7 +65,12 @@ pub fn rules(arguments: &Rules) -> Exit {
 
 const fn concerns(about: About) -> bool {
     match about {
-        About::Rules | About::Flows | About::Links | About::Switches | About::Unknown => true,
+        About::Rules
+        | About::Flows
+        | About::Links
+        | About::Switches
+        | About::Modes
+        | About::Anything => true,
         About::Hosts => false,
     }
 }
@@ -78,8 +80,11 @@ fn fetch(controller: &Controller, switch: Option<&str>) -> Result<Value, ClientE
     let switches = match switch {
         Some(switch) => vec![switch.to_owned()],
         None => {
-            let topology: TopologyDocument = controller.get("/api/v1/topology")?;
-            let switches = topology.switches.into_iter().map(|it| it.datapath);
+            let topology: Topology = controller.get("/api/v1/topology")?;
+            let switches = topology
+                .switches
+                .into_iter()
+                .map(|it| it.datapath.to_string());
             let mut switches: Vec<_> = switches.collect();
             switches.sort_unstable();
             switches
@@ -100,7 +105,7 @@ fn text(document: &AllRules) -> String {
     parts.join("\n")
 }
 
-fn of_switch(switch: &RulesDocument) -> String {
+fn of_switch(switch: &rule::Rules) -> String {
     let mut rules: Vec<_> = switch.rules.iter().collect();
     // As a frame meets them.
     rules.sort_by_key(|rule| (rule.table, Reverse(rule.priority)));
@@ -122,19 +127,19 @@ fn of_switch(switch: &RulesDocument) -> String {
     format!("{}\n{table}", harmless(&title))
 }
 
-fn row(rule: &RuleDocument) -> [String; 6] {
+fn row(rule: &rule::Rule) -> [String; 6] {
     let fields = rule.matching.iter();
     let fields: Vec<_> = fields
         .map(|(name, value)| format!("{name}={}", words::plain(value)))
         .collect();
-    let state = match rule.state {
-        RuleStateDocument::Present => "present",
-        RuleStateDocument::Pending => "pending",
-        RuleStateDocument::Away => "away",
-        RuleStateDocument::Refused => "refused",
-        RuleStateDocument::Missing => "missing",
-        RuleStateDocument::Different => "different",
-        RuleStateDocument::Excess => "in excess",
+    let state = match &rule.state {
+        RuleState::Present => "present",
+        RuleState::Pending => "pending",
+        RuleState::Away => "away",
+        RuleState::Refused { error } => &format!("refused: {error}"),
+        RuleState::Missing => "missing",
+        RuleState::Different => "different",
+        RuleState::Excess => "in excess",
     };
     [
         rule.table.to_string(),
@@ -142,10 +147,7 @@ fn row(rule: &RuleDocument) -> [String; 6] {
         or(fields.join(","), "all"),
         or(rule.actions.join(","), "drop"),
         owner(&rule.owner),
-        match &rule.error {
-            Some(error) => format!("{state}: {error}"),
-            None => state.to_owned(),
-        },
+        state.to_owned(),
     ]
 }
 
@@ -156,13 +158,13 @@ fn or(words: String, instead: &str) -> String {
     }
 }
 
-fn owner(owner: &RuleOwnerDocument) -> String {
+fn owner(owner: &RuleOwner) -> String {
     match owner {
-        RuleOwnerDocument::Controller => "controller".to_owned(),
-        RuleOwnerDocument::Flow { name, .. } => format!("flow {name}"),
-        RuleOwnerDocument::Intent { name, .. } => format!("intent {name}"),
-        RuleOwnerDocument::Application { name, .. } => format!("application {name}"),
-        RuleOwnerDocument::Foreign => "somebody else".to_owned(),
+        RuleOwner::Controller => "controller".to_owned(),
+        RuleOwner::Flow { name, .. } => format!("flow {name}"),
+        RuleOwner::Intent { name, .. } => format!("intent {name}"),
+        RuleOwner::Application { name, .. } => format!("application {name}"),
+        RuleOwner::Foreign => "somebody else".to_owned(),
     }
 }
 
@@ -176,7 +178,7 @@ fn reconcile(target: &Target, switch: Option<&str>) -> Exit {
         None => "/api/v1/reconcile".to_owned(),
     };
     let asked = controller.post::<Value>(&path, &json!({}));
-    let text = |begun: &ReconcilingDocument| {
+    let text = |begun: &rule::Reconciling| {
         let number = count(begun.switches, "switch");
         format!("comparing {number}: `taktos events --follow` tells what is mended\n")
     };

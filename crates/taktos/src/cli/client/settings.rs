@@ -1,12 +1,12 @@
 //! `taktos settings`: how a controller goes about its work.
 
+use api::{ForeignRules, Metric, SettingsChange};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::super::exit::Exit;
 use super::{Target, failure, put};
-use crate::web::document::settings::{
-    ForeignRulesChoice, MetricChoice, SettingsChangeDocument, SettingsDocument,
-};
 
 const PATH: &str = "/api/v1/settings";
 
@@ -14,13 +14,20 @@ const PATH: &str = "/api/v1/settings";
 #[derive(Debug, clap::Args)]
 pub struct Settings {
     /// What is done with rules of switches that are not the controller's.
-    #[arg(long, value_enum)]
-    foreign_rules: Option<ForeignRulesChoice>,
+    #[arg(long, value_parser = word::<ForeignRules>(["keep", "remove"]))]
+    foreign_rules: Option<ForeignRules>,
     /// Which paths are short; flows stay on the ways that they were promised.
-    #[arg(long, value_enum)]
-    metric: Option<MetricChoice>,
+    #[arg(long, value_parser = word::<Metric>(["links", "delay"]))]
+    metric: Option<Metric>,
     #[command(flatten)]
     target: Target,
+}
+
+/// Returns what reads one of a setting's words.
+fn word<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    words: [&'static str; 2],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(words).try_map(|word| serde_json::from_value(word.into()))
 }
 
 /// Changes settings, and shows all.
@@ -30,11 +37,11 @@ pub fn settings(arguments: &Settings) -> Exit {
         Ok(controller) => controller,
         Err(exit) => return exit,
     };
-    let change = SettingsChangeDocument {
+    let change = SettingsChange {
         metric: arguments.metric,
         foreign_rules: arguments.foreign_rules,
     };
-    let asked = match change == SettingsChangeDocument::default() {
+    let asked = match change == SettingsChange::default() {
         true => controller.get::<Value>(PATH),
         false => controller.put::<Value>(PATH, &change),
     };
@@ -44,14 +51,14 @@ pub fn settings(arguments: &Settings) -> Exit {
     }
 }
 
-fn text(settings: &SettingsDocument) -> String {
+fn text(settings: &api::Settings) -> String {
     let foreign = match settings.foreign_rules {
-        ForeignRulesChoice::Keep => "keep: rules of others are left alone",
-        ForeignRulesChoice::Remove => "remove: rules of others are removed",
+        ForeignRules::Keep => "keep: rules of others are left alone",
+        ForeignRules::Remove => "remove: rules of others are removed",
     };
     let metric = match settings.metric {
-        MetricChoice::Links => "links: paths with few links are short",
-        MetricChoice::Delay => "delay: paths with small budgets and short cables are short",
+        Metric::Links => "links: paths with few links are short",
+        Metric::Delay => "delay: paths with small budgets and short cables are short",
     };
     format!("foreign-rules  {foreign}\nmetric         {metric}\n")
 }

@@ -1,6 +1,7 @@
 //! Tables for people, made of what a controller says. Names come from the network,
 //! and may hold anything: nothing of it reaches the terminal as a command.
 
+use api::Count;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
 
 /// The longest cell: names and long paths fit.
@@ -118,18 +119,7 @@ const fn is_harmful(character: char) -> bool {
 
 /// Returns how many there are, with the right form of their name.
 pub fn count(number: usize, one: &str) -> String {
-    match number {
-        1 => format!("1 {one}"),
-        number => format!("{number} {}", plural(one)),
-    }
-}
-
-fn plural(one: &str) -> String {
-    match one.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
-        None if one.ends_with("ch") => format!("{one}es"),
-        None => format!("{one}s"),
-    }
+    Count(number, one).to_string()
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! `taktos topology`: the switches, links and hosts that a controller knows.
 
 use std::fmt::Write;
+use std::net::IpAddr;
+
+use api::About;
+use api::topology::{Host, HostOrigin, Link, Switch, Topology as Known};
 
 use super::super::exit::Exit;
-use super::happening::{About, list, place};
 use super::sheet::{Head, count, draw};
 use super::{Page, Target, at};
-use crate::web::document::{
-    HostDocument, HostOrigin, LinkDocument, SwitchDocument, TopologyDocument,
-};
 
 /// What `taktos topology` is told.
 #[derive(Debug, clap::Args)]
@@ -35,19 +35,19 @@ pub fn topology(arguments: &Topology) -> Exit {
 
 const fn concerns(about: About) -> bool {
     match about {
-        About::Switches | About::Links | About::Hosts | About::Unknown => true,
+        About::Switches | About::Links | About::Hosts | About::Modes | About::Anything => true,
         About::Flows | About::Rules => false,
     }
 }
 
-fn text(topology: &TopologyDocument) -> String {
+fn text(topology: &Known) -> String {
     if topology.switches.is_empty() {
         return "no switch has connected yet: point one at the controller's OpenFlow address\n"
             .to_owned();
     }
     let counts = topology.counts;
     let mut list = topology.switches.clone();
-    list.sort_by(|a, b| a.datapath.cmp(&b.datapath));
+    list.sort_by_key(|switch| switch.datapath);
     let mut text = switches(&list);
     if !topology.links.is_empty() {
         text = format!("{text}\n{}", links(topology));
@@ -65,7 +65,7 @@ fn text(topology: &TopologyDocument) -> String {
     text
 }
 
-fn switches(switches: &[SwitchDocument]) -> String {
+fn switches(switches: &[Switch]) -> String {
     let rows = switches.iter().map(|switch| {
         let up = switch.ports.iter().filter(|port| port.up).count();
         let linked = switch.ports.iter().filter(|port| port.link.is_some());
@@ -75,7 +75,7 @@ fn switches(switches: &[SwitchDocument]) -> String {
         };
         [
             switch.name.clone(),
-            switch.datapath.clone(),
+            switch.datapath.to_string(),
             state.to_owned(),
             switch.ports.len().to_string(),
             up.to_string(),
@@ -93,9 +93,9 @@ fn switches(switches: &[SwitchDocument]) -> String {
     draw(heads, &rows.collect::<Vec<_>>())
 }
 
-fn links(topology: &TopologyDocument) -> String {
+fn links(topology: &Known) -> String {
     let mut links: Vec<_> = topology.links.iter().collect();
-    let place_of = |link: &LinkDocument| (link.ends[0].datapath.clone(), link.ends[0].port);
+    let place_of = |link: &Link| (link.ends[0].datapath, link.ends[0].port);
     links.sort_by_key(|link| place_of(link));
     let rows = links.into_iter().map(|link| {
         let [a, b] = &link.ends;
@@ -104,7 +104,12 @@ fn links(topology: &TopologyDocument) -> String {
             (false, true) => "up",
             (false, false) => "down",
         };
-        [link.id.clone(), place(a), place(b), state.to_owned()]
+        [
+            link.id.to_string(),
+            a.to_string(),
+            b.to_string(),
+            state.to_owned(),
+        ]
     });
     let heads = [
         Head::Text("link"),
@@ -116,7 +121,7 @@ fn links(topology: &TopologyDocument) -> String {
 }
 
 /// Draws the hosts.
-pub fn hosts(hosts: &[HostDocument]) -> String {
+pub fn hosts(hosts: &[Host]) -> String {
     let mut hosts: Vec<_> = hosts.iter().collect();
     hosts.sort_by(|a, b| a.name.cmp(&b.name));
     let rows = hosts.into_iter().map(|host| {
@@ -125,15 +130,18 @@ pub fn hosts(hosts: &[HostDocument]) -> String {
             HostOrigin::Named => "named",
             HostOrigin::Learned => "learned",
         };
-        let mac = match host.name == host.mac {
+        let mac = host.mac.to_string();
+        let mac = match host.name == mac {
             true => String::new(),
-            false => host.mac.clone(),
+            false => mac,
         };
+        let addresses = host.addresses.iter().map(IpAddr::to_string);
+        let at = host.attachment.as_ref();
         [
             host.name.clone(),
             mac,
-            list(&host.addresses),
-            host.attachment.as_ref().map(place).unwrap_or_default(),
+            addresses.collect::<Vec<_>>().join(" "),
+            at.map(ToString::to_string).unwrap_or_default(),
             origin.to_owned(),
         ]
     });

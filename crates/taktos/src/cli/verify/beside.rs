@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use api::topology::Topology;
+use api::{LinkEnds, Place, Route};
 use certificate::compare::Said;
 use certificate::document::{Demand, Flow, Protection};
 use certificate::{Certificate, Difference, compare};
@@ -16,10 +18,7 @@ use super::super::screen::say;
 use super::super::{queues, scenario_file};
 use crate::client::access::{self, Access, AccessError};
 use crate::client::{ClientError, Controller};
-use crate::web::document::{
-    FlowDocument, FlowsDocument, PlaceDocument, ProtectionDocument, RequirementDocument,
-    RouteDocument, TopologyDocument,
-};
+use crate::web::document::{FlowDocument, FlowsDocument, RequirementDocument};
 use run::experiment::statement;
 
 /// What a controller does not tell.
@@ -126,7 +125,7 @@ impl Right {
 
 /// What a controller tells of its network and its flows.
 struct Told {
-    topology: TopologyDocument,
+    topology: Topology,
     flows: Vec<FlowDocument>,
 }
 
@@ -148,7 +147,7 @@ impl Told {
         let stated = stated.map(|flow| (flow.demand.name.clone(), stated_flow(certificate, flow)));
         let told = self.flows.iter();
         let told = told.filter(|flow| flow.requirement.deadline_ns.is_some());
-        let told = told.map(|flow| (flow.admitted.name.clone(), told_flow(flow)));
+        let told = told.map(|flow| (flow.accepted.name.clone(), told_flow(flow)));
         let named = |flows: Vec<(String, Vec<(&str, String)>)>| -> Things {
             let said = flows.into_iter().flat_map(|(name, said)| {
                 let there = (format!("flow `{name}`"), "it is there".to_owned());
@@ -251,17 +250,13 @@ fn datapaths(certificate: &Certificate, ends: &[certificate::document::End; 2]) 
     at.collect()
 }
 
-fn told_topology(topology: &TopologyDocument) -> Things {
+fn told_topology(topology: &Topology) -> Things {
     let mut said = Things::new();
-    let number = |place: &PlaceDocument| {
-        let datapath = u64::from_str_radix(&place.datapath, 16).unwrap_or_default();
-        (datapath, place.port)
-    };
+    let number = |place: &Place| (place.datapath.0, place.port.0);
     for switch in topology.switches.iter().filter(|switch| switch.connected) {
-        let datapath = u64::from_str_radix(&switch.datapath, 16).unwrap_or_default();
         said.insert(
             format!("switch `{}`", switch.name),
-            format!("datapath {datapath:x}"),
+            format!("datapath {:x}", switch.datapath.0),
         );
     }
     for link in topology.links.iter().filter(|link| link.up) {
@@ -294,25 +289,15 @@ fn trunks(certificate: &Certificate, path: &[usize]) -> String {
     trunks.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-fn told_trunks(route: &RouteDocument) -> String {
-    let trunks = route.links.iter().map(|link| link_id(link));
+fn told_trunks(route: &Route) -> String {
+    let trunks = route.links.iter().copied().map(link_id);
     let trunks: BTreeSet<_> = trunks.collect();
     trunks.into_iter().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the id of a link with its lesser end first.
-fn link_id(id: &str) -> String {
-    let end = |text: &str| {
-        let (datapath, number) = text.split_once(':')?;
-        Some((
-            u64::from_str_radix(datapath, 16).ok()?,
-            number.parse().ok()?,
-        ))
-    };
-    let both = id
-        .split_once('-')
-        .and_then(|(one, other)| Some([end(one)?, end(other)?]));
-    both.map_or_else(|| id.to_owned(), ends)
+fn link_id(link: LinkEnds) -> String {
+    ends(link.both().map(|end| (end.datapath.0, end.port.0)))
 }
 
 fn stated_flow(certificate: &Certificate, flow: &Flow) -> Vec<(&'static str, String)> {
@@ -391,13 +376,16 @@ fn told_flow(flow: &FlowDocument) -> Vec<(&'static str, String)> {
         (
             "protection",
             match protection {
-                ProtectionDocument::None => "none".to_owned(),
-                ProtectionDocument::Restore { .. } => "restore".to_owned(),
+                api::Protection::None => "none".to_owned(),
+                api::Protection::Restore { .. } => "restore".to_owned(),
             },
         ),
-        ("guarantee_ns", number(flow.admitted.guarantee_ns)),
+        (
+            "guarantee_ns",
+            number(flow.accepted.guarantee.map(|it| it.round_up().as_ns())),
+        ),
         ("promise", promise),
-        ("path", told_trunks(&flow.admitted.route)),
+        ("path", told_trunks(&flow.accepted.route)),
         ("class", class.map_or_else(String::new, |it| it.to_string())),
         ("deadline_ns", number(*deadline_ns)),
         ("rate_bps", rate_bps.to_string()),
@@ -405,8 +393,8 @@ fn told_flow(flow: &FlowDocument) -> Vec<(&'static str, String)> {
         ("largest_frame_bytes", number(*largest_frame_bytes)),
         ("smallest_frame_bytes", number(*smallest_frame_bytes)),
     ];
-    let alternatives = flow.admitted.alternatives.iter().map(|alternative| {
-        let without = link_id(&alternative.without);
+    let alternatives = flow.accepted.alternatives.iter().map(|alternative| {
+        let without = link_id(alternative.without);
         format!("without {without}: {}", told_trunks(&alternative.route))
     });
     let alternatives: BTreeSet<_> = alternatives.collect();

@@ -1,86 +1,27 @@
 //! Flows and decisions, written down.
 
 use controller::modes::ModalFlowError;
-use controller::northbound::{Accepted, Decision, Dispute, FlowSummary, Promise, Travels};
+use controller::northbound::{Decision, FlowSummary, Promise};
 use controller::refusal::Refusal;
 
-use super::{link, route, unix_ns};
-use crate::web::document::flow::{
-    Admitted, AlternativeDocument, DecisionDocument, DisputeDocument, FlowDocument,
-    PromiseDocument, PromiseState, TravelsDocument,
-};
+use super::wall_clock;
+use crate::web::document::flow::{DecisionDocument, FlowDocument};
 use crate::web::document::{ProblemBody, RequirementDocument};
 use crate::web::problem::Problem;
 
-impl From<&FlowSummary> for FlowDocument {
-    fn from(flow: &FlowSummary) -> Self {
-        Self {
-            admitted: (&flow.accepted).into(),
-            travels: flow.travels.into(),
-            promise: (&flow.promise).into(),
-            installed: flow.installed,
-            disputes: flow.disputes.iter().map(Into::into).collect(),
-            requirement: RequirementDocument::from(&flow.requirement),
-        }
-    }
-}
-
-impl From<&Promise> for PromiseDocument {
-    fn from(promise: &Promise) -> Self {
-        Self {
-            promise: match promise.state {
-                controller::northbound::PromiseState::None => PromiseState::None,
-                controller::northbound::PromiseState::Holds => PromiseState::Holds,
-                controller::northbound::PromiseState::Unknown => PromiseState::Unknown,
-                controller::northbound::PromiseState::Disturbed => PromiseState::Disturbed,
-                controller::northbound::PromiseState::NotCovered => PromiseState::NotCovered,
-                controller::northbound::PromiseState::Broken => PromiseState::Broken,
-            },
-            promise_since_ns: unix_ns(promise.since),
-            promise_cause: promise.cause.as_ref().map(ToString::to_string),
-        }
-    }
-}
-
-impl From<&Dispute> for DisputeDocument {
-    fn from(dispute: &Dispute) -> Self {
-        Self {
-            host: dispute.host.clone(),
-            at: dispute.at.to_string(),
-            frames: dispute.contest.frames,
-        }
-    }
-}
-
-impl From<&Accepted> for Admitted {
-    fn from(accepted: &Accepted) -> Self {
-        let alternatives = accepted.alternatives.iter();
-        Self {
-            id: accepted.id.0,
-            name: accepted.name.clone(),
-            guarantee_ns: accepted.guarantee.map(|it| it.round_up().as_ns()),
-            route: route(&accepted.route),
-            cover: accepted.cover.map(Into::into),
-            alternatives: alternatives
-                .map(|(without, way)| AlternativeDocument {
-                    without: link(*without),
-                    route: route(way),
-                })
-                .collect(),
-        }
-    }
-}
-
-impl From<Travels> for TravelsDocument {
-    fn from(travels: Travels) -> Self {
-        match travels {
-            Travels::Base => Self::Base,
-            Travels::Alternative(without) => Self::Alternative {
-                without: link(without),
-            },
-            Travels::Detour => Self::Detour,
-            Travels::Nowhere => Self::Nowhere,
-        }
+/// Writes down a flow.
+#[must_use]
+pub fn flow(flow: FlowSummary) -> FlowDocument {
+    FlowDocument {
+        accepted: flow.accepted,
+        travels: flow.travels,
+        promise: Promise {
+            since: wall_clock(flow.promise.since),
+            ..flow.promise
+        },
+        installed: flow.installed,
+        disputes: flow.disputes,
+        requirement: RequirementDocument::from(&flow.requirement),
     }
 }
 
@@ -89,7 +30,7 @@ impl From<&Decision> for DecisionDocument {
         match decision {
             Decision::Accepted(accepted) => Self {
                 name: accepted.name.clone(),
-                admitted: Some(accepted.into()),
+                admitted: Some(accepted.clone()),
                 refused: None,
                 conflict: None,
                 moved: None,

@@ -1,27 +1,24 @@
 //! The view, written down.
 
-use controller::view::{Carrier, Control, Host, Link, Origin, Port, Switch, View};
+use api::topology;
+use controller::view::{Carrier, Control, Host, Link, Port, Switch, View};
 
-use super::{Names, link, unix_ns};
-use crate::web::document::{
-    CountsDocument, HostDocument, HostOrigin, LinkDocument, PortDocument, SwitchDocument,
-    TopologyDocument,
-};
+use super::{Names, wall_clock};
 
 impl Names {
     /// Writes down the whole view.
     #[must_use]
-    pub fn topology(&self, view: &View) -> TopologyDocument {
+    pub fn topology(&self, view: &View) -> topology::Topology {
         let switches = view.switches().iter();
         let links = view.links().iter();
         let hosts = view.hosts().iter();
-        let mut document = TopologyDocument {
+        let mut document = topology::Topology {
             switches: switches.map(|it| self.switch_of(view, it)).collect(),
             links: links.map(|it| self.link_of(view, it)).collect(),
             hosts: hosts.map(|it| self.host(it)).collect(),
-            counts: CountsDocument::default(),
+            counts: topology::Counts::default(),
         };
-        document.counts = CountsDocument {
+        document.counts = topology::Counts {
             switches: document.switches.iter().filter(|it| it.connected).count(),
             links: document.links.iter().filter(|it| it.up).count(),
             hosts: document
@@ -33,49 +30,45 @@ impl Names {
         document
     }
 
-    fn switch_of(&self, view: &View, switch: &Switch) -> SwitchDocument {
+    fn switch_of(&self, view: &View, switch: &Switch) -> topology::Switch {
         let ports = switch.ports.iter();
-        SwitchDocument {
-            datapath: switch.datapath.to_string(),
+        topology::Switch {
+            datapath: switch.datapath,
             name: self.switch(switch.datapath),
             connected: switch.control == Control::Connected,
             ports: ports.map(|port| port_of(view, port)).collect(),
         }
     }
 
-    fn link_of(&self, view: &View, record: &Link) -> LinkDocument {
+    fn link_of(&self, view: &View, record: &Link) -> topology::Link {
         let is_away = view.is_out_of_sight(record);
-        LinkDocument {
-            id: link(record.ends),
+        topology::Link {
+            id: record.ends,
             ends: record.ends.both().map(|end| self.place(end)),
             up: record.carrier == Carrier::Up && !is_away,
             away: is_away,
-            since_ns: unix_ns(record.since),
+            since: wall_clock(record.since),
         }
     }
 
     #[must_use]
-    pub fn host(&self, host: &Host) -> HostDocument {
-        HostDocument {
+    pub fn host(&self, host: &Host) -> topology::Host {
+        topology::Host {
             name: host.name.clone(),
-            mac: host.mac.to_string(),
+            mac: host.mac,
             addresses: host.addresses.clone(),
             attachment: host.attachment.map(|port| self.place(port)),
-            origin: match host.origin {
-                Origin::Configured => HostOrigin::Configured,
-                Origin::Named => HostOrigin::Named,
-                Origin::Learned => HostOrigin::Learned,
-            },
+            origin: host.origin,
         }
     }
 }
 
-fn port_of(view: &View, port: &Port) -> PortDocument {
+fn port_of(view: &View, port: &Port) -> topology::Port {
     let joined = port.link.map(|id| &view.links()[id.index()]);
-    PortDocument {
-        port: port.number.0,
-        mac: port.mac.to_string(),
+    topology::Port {
+        port: port.number,
+        mac: port.mac,
         up: port.carrier == Carrier::Up,
-        link: joined.map(|record| link(record.ends)),
+        link: joined.map(|record| record.ends),
     }
 }

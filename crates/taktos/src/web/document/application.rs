@@ -1,7 +1,5 @@
 //! Applications: what they declare, and how they are (S1-9).
 
-use std::collections::BTreeSet;
-
 use controller::northbound::{
     ApplicationKind, ApplicationSummary, MAX_APPLICATION_NAME, Manifest, Permission,
 };
@@ -14,28 +12,7 @@ use super::Unusable;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApplicationsDocument {
     /// In the order of their numbers.
-    pub applications: Vec<ApplicationDocument>,
-}
-
-/// An application.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ApplicationDocument {
-    /// Its number.
-    pub id: u16,
-    /// Its name.
-    pub name: String,
-    /// What it is: `external`, or the name of a built-in one.
-    pub kind: String,
-    /// What it may see and do.
-    pub permissions: Vec<String>,
-    /// Whose rules go first where they conflict: the higher one's.
-    pub priority: u8,
-    /// How many intents it has.
-    pub intents: usize,
-    /// How many rules it has on all switches.
-    pub rules: usize,
-    /// How often it was refused something that it was not granted.
-    pub denied: u64,
+    pub applications: Vec<ApplicationSummary>,
 }
 
 /// What an application declares before it is loaded.
@@ -92,23 +69,6 @@ fn permission(name: &str) -> Result<Permission, Unusable> {
         let known = Permission::ALL.map(Permission::name).join("`, `");
         Unusable::new("permissions", format!("`{name}` is none of `{known}`"))
     })
-}
-
-impl From<&ApplicationSummary> for ApplicationDocument {
-    fn from(summary: &ApplicationSummary) -> Self {
-        let manifest = &summary.manifest;
-        let permissions: &BTreeSet<Permission> = &manifest.permissions;
-        Self {
-            id: summary.id.0,
-            name: manifest.name.clone(),
-            kind: manifest.kind.name().to_owned(),
-            permissions: permissions.iter().map(|it| it.name().to_owned()).collect(),
-            priority: manifest.priority,
-            intents: summary.intents,
-            rules: summary.rules,
-            denied: summary.denied,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,137 +1,19 @@
 //! Flows that were admitted, and decisions on those that want to be.
 
+use api::{Accepted, FlowSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::requirement::CoverDocument;
 use super::{ProblemBody, RequirementDocument, RequirementsDocument};
+
+/// A flow.
+pub type FlowDocument = FlowSummary<RequirementDocument>;
 
 /// All flows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowsDocument {
     /// In the order of their numbers.
     pub flows: Vec<FlowDocument>,
-}
-
-/// A flow.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowDocument {
-    /// What was accepted.
-    #[serde(flatten)]
-    pub admitted: Admitted,
-    /// Which way it takes.
-    pub travels: TravelsDocument,
-    /// How its promise stands.
-    #[serde(flatten)]
-    pub promise: PromiseDocument,
-    /// Whether every switch that carries it has confirmed its entries.
-    pub installed: bool,
-    /// Who claims to be an end of it, and is not where that is; 16 at most.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub disputes: Vec<DisputeDocument>,
-    /// What it requires.
-    pub requirement: RequirementDocument,
-}
-
-/// Frames with the address of an end of a flow, at a port where that is not: a forged
-/// address, a loop, or a host that is somewhere else than somebody has said. They go nowhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DisputeDocument {
-    /// The name of the host.
-    pub host: String,
-    /// The port where they come in: the switch's datapath id in hexadecimal, and its number.
-    pub at: String,
-    /// How many came to the controller; a minute after the last, the dispute is over.
-    pub frames: u64,
-}
-
-/// What was accepted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Admitted {
-    /// Its number.
-    pub id: u32,
-    /// Its name.
-    pub name: String,
-    /// The longest time from the first bit on the wire at the source to the last
-    /// bit at any destination, on every path that it may take, rounded up; nothing
-    /// for a best-effort flow.
-    pub guarantee_ns: Option<u64>,
-    /// What it uses while nothing is broken.
-    pub route: RouteDocument,
-    /// What it uses when a link of the route breaks.
-    pub alternatives: Vec<AlternativeDocument>,
-    /// Which failures the promised interruption covers; nothing if none was promised.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cover: Option<CoverDocument>,
-}
-
-/// The switches and links of a path or a tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RouteDocument {
-    /// The names of the switches, from the source on.
-    pub switches: Vec<String>,
-    /// The ids of the links between them.
-    pub links: Vec<String>,
-}
-
-/// What a flow uses when a link breaks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AlternativeDocument {
-    /// The id of the link that is broken.
-    pub without: String,
-    /// The way around it.
-    pub route: RouteDocument,
-}
-
-/// Which way a flow takes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "way")]
-pub enum TravelsDocument {
-    /// The one it was admitted on.
-    Base,
-    /// The alternative for the failure of a link.
-    Alternative {
-        /// The id of that link.
-        without: String,
-    },
-    /// A way that was found after failures for which nothing was prepared.
-    Detour,
-    /// None: it waits for a link to come back.
-    Nowhere,
-}
-
-/// How a promise stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PromiseDocument {
-    /// Whether it holds.
-    pub promise: PromiseState,
-    /// Since when, in nanoseconds since the beginning of 1970.
-    #[serde(default)]
-    pub promise_since_ns: u64,
-    /// What says so; nothing if it holds or there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promise_cause: Option<String>,
-}
-
-/// Whether a promise holds.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum PromiseState {
-    /// The flow is best effort: there is none.
-    None,
-    /// All that it rests on was confirmed lately.
-    Holds,
-    /// What it rests on cannot be seen now; frames may arrive as before.
-    Unknown,
-    /// Something that it rests on is being mended.
-    Disturbed,
-    /// More has failed than it covers.
-    NotCovered,
-    /// The network does not do what was promised, though no more has failed than the
-    /// promise covers.
-    Broken,
 }
 
 /// What can be sent to be admitted.
@@ -161,7 +43,7 @@ pub struct DecisionDocument {
     pub name: String,
     /// What was accepted; nothing if it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub admitted: Option<Admitted>,
+    pub admitted: Option<Accepted>,
     /// Why it was refused; nothing if it was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<ProblemBody>,

@@ -2,17 +2,9 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use api::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::{HostDocument, PlaceDocument};
-
-/// All hosts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HostsDocument {
-    /// In the order in which they became known.
-    pub hosts: Vec<HostDocument>,
-}
 
 /// What somebody says of a host; its name is in the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,5 +20,5 @@ pub struct HostRequestDocument {
     pub ipv6: Option<Ipv6Addr>,
     /// Its port; learned from its first frame if left out.
     #[serde(default)]
-    pub attachment: Option<PlaceDocument>,
+    pub attachment: Option<Place<String>>,
 }

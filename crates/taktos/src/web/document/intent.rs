@@ -3,18 +3,18 @@
 
 use std::net::Ipv4Addr;
 
+use api::{Extent, IntentId, IntentSummary, TransportProtocol};
 use controller::northbound::{
-    Asker, Extent, FrameAction, FrameMatch, Intent, IntentKind, IntentState, IntentSummary,
-    MAX_WAYPOINTS, Scope, Waypoint,
+    self, FrameAction, FrameMatch, Intent, IntentKind, MAX_WAYPOINTS, Scope, Waypoint,
 };
 use controller::view::{MAX_HOSTS, MAX_SWITCHES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wire::openflow::PortNumber;
 
-use super::requirement::{ProtocolDocument, check_name, mac, within};
-use super::{EndpointDocument, MatchDocument, ProblemBody, RouteDocument, Unusable, place};
-use crate::web::describe::{self, Names};
+use super::requirement::{check_name, mac, within};
+use super::{EndpointDocument, MatchDocument, ProblemBody, Unusable, place};
+use crate::web::describe::Names;
 
 /// The most actions of an intent.
 const MOST_ACTIONS: usize = 16;
@@ -89,7 +89,7 @@ pub enum IntentDocument {
         /// What they pass.
         through: Vec<WaypointDocument>,
         /// Whether that is the whole path.
-        extent: ExtentDocument,
+        extent: Extent,
         /// Which frames.
         #[serde(rename = "match", default)]
         matching: FrameMatchDocument,
@@ -123,16 +123,6 @@ pub enum WaypointDocument {
     Link(String),
 }
 
-/// Whether what is said of a path is all of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExtentDocument {
-    /// It is: where a link of it breaks, frames wait.
-    Full,
-    /// The rest is found, and found anew when links break.
-    Partial,
-}
-
 /// The switches that are meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -162,7 +152,7 @@ pub struct FrameMatchDocument {
     /// The IPv4 address it goes to.
     pub ipv4_destination: Option<Ipv4Addr>,
     /// The transport protocol.
-    pub protocol: Option<ProtocolDocument>,
+    pub protocol: Option<TransportProtocol>,
     /// The transport port it comes from; needs a protocol.
     pub source_port: Option<u16>,
     /// The transport port it goes to; needs a protocol.
@@ -195,41 +185,7 @@ pub enum ActionDocument {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IntentsDocument {
     /// In the order of their numbers.
-    pub intents: Vec<IntentSummaryDocument>,
-}
-
-/// An intent that was accepted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IntentSummaryDocument {
-    /// Its number.
-    pub id: u32,
-    /// Who wants it: `operator`, or the name of an application.
-    pub owner: String,
-    /// How far it is.
-    pub state: IntentStateDocument,
-    /// Why it is no further, if it waits or failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The ways that its frames take: one for each direction.
-    pub routes: Vec<RouteDocument>,
-    /// How many rules it has on all switches.
-    pub rules: usize,
-    /// What is to hold.
-    pub intent: IntentDocument,
-}
-
-/// How far an intent is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum IntentStateDocument {
-    /// Every switch has confirmed its rules.
-    Installed,
-    /// Some have not yet.
-    Installing,
-    /// The network does not let it hold now.
-    Waiting,
-    /// Switches refuse rules of it; they are asked again.
-    Failed,
+    pub intents: Vec<IntentSummary<IntentDocument>>,
 }
 
 /// The decisions on all intents of a request, in their order.
@@ -249,7 +205,7 @@ pub struct IntentDecisionDocument {
     pub name: String,
     /// Its number, if it was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<u32>,
+    pub id: Option<IntentId>,
     /// Why it was refused; nothing if it was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<ProblemBody>,
@@ -351,10 +307,7 @@ impl IntentDocument {
             from: place::endpoint("from", from, names)?,
             to: place::endpoint("to", to, names)?,
             through: through.collect::<Result<_, _>>()?,
-            extent: match extent {
-                ExtentDocument::Full => Extent::Full,
-                ExtentDocument::Partial => Extent::Partial,
-            },
+            extent: *extent,
             matching: matching.matching()?,
             actions: actions(wanted)?,
         })
@@ -468,22 +421,12 @@ impl From<&FrameAction> for ActionDocument {
 impl Names {
     /// Writes down an intent with how far it is.
     #[must_use]
-    pub fn intent(&self, summary: &IntentSummary) -> IntentSummaryDocument {
-        let (state, reason) = match &summary.state {
-            IntentState::Installed => (IntentStateDocument::Installed, None),
-            IntentState::Installing => (IntentStateDocument::Installing, None),
-            IntentState::Waiting { reason } => (IntentStateDocument::Waiting, Some(reason)),
-            IntentState::Failed { reason } => (IntentStateDocument::Failed, Some(reason)),
-        };
-        IntentSummaryDocument {
-            id: summary.id.0,
-            owner: match &summary.owner {
-                Asker::Operator => "operator".to_owned(),
-                Asker::Application(name) => name.clone(),
-            },
-            state,
-            reason: reason.cloned(),
-            routes: summary.routes.iter().map(describe::route).collect(),
+    pub fn intent(&self, summary: northbound::IntentSummary) -> IntentSummary<IntentDocument> {
+        IntentSummary {
+            id: summary.id,
+            owner: summary.owner,
+            state: summary.state,
+            routes: summary.routes,
             rules: summary.rules,
             intent: self.wanted(&summary.intent),
         }
@@ -521,10 +464,7 @@ impl Names {
                 from: self.endpoint(from),
                 to: self.endpoint(to),
                 through: through.iter().map(|it| self.waypoint(it)).collect(),
-                extent: match extent {
-                    Extent::Full => ExtentDocument::Full,
-                    Extent::Partial => ExtentDocument::Partial,
-                },
+                extent: *extent,
                 matching: matching.into(),
                 actions: actions.iter().map(ActionDocument::from).collect(),
             },
@@ -546,7 +486,7 @@ impl Names {
     fn waypoint(&self, waypoint: &Waypoint) -> WaypointDocument {
         match waypoint {
             Waypoint::Switch(datapath) => WaypointDocument::Switch(self.switch(*datapath)),
-            Waypoint::Link(ends) => WaypointDocument::Link(describe::link(*ends)),
+            Waypoint::Link(ends) => WaypointDocument::Link(ends.to_string()),
         }
     }
 
@@ -562,7 +502,7 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use controller::northbound::IntentId;
+    use api::{Asker, IntentState};
     use serde_json::{Value, json};
     use wire::openflow::DatapathId;
 
@@ -597,7 +537,7 @@ mod tests {
         for document in every_kind() {
             let intent = read(document).unwrap();
 
-            let summary = names.intent(&IntentSummary {
+            let summary = names.intent(IntentSummary {
                 id: IntentId(7),
                 intent: intent.clone(),
                 owner: Asker::Operator,

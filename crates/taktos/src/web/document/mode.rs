@@ -1,5 +1,6 @@
 //! In which mode the network is, and how that is changed.
 
+use api::Strategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ pub struct ModeDocument {
     pub levels: Vec<String>,
     /// Who changes the level: `taktos` (the switches), `std-sdn` (the controller) or
     /// `mc-agnostic` (nobody).
-    pub strategy: String,
+    pub strategy: Strategy,
     /// The level that is agreed on.
     pub level: String,
     /// How often it was lowered.
@@ -65,17 +66,4 @@ pub struct HeldModeDocument {
     pub queued_dropped: u64,
     /// Queued frames that changes of mode moved to another queue.
     pub queued_moved: u64,
-}
-
-/// How the mode is to be changed: exactly one of these.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ModeChangeDocument {
-    /// The network goes to this level, whatever flows demand, and stays there until it
-    /// is lowered or unlocked.
-    Force(String),
-    /// The network goes back to this level, if all flows were quiet.
-    Lower(String),
-    /// Violations raise the level (`false`) or do not (`true`).
-    Locked(bool),
 }

@@ -1,13 +1,14 @@
 //! Questions for paths, and answers.
 
-use controller::northbound::{MAX_PATHS, PathLoad, PathQuery, PathWish};
+use api::{FoundPath, PathWish, Place};
+use controller::northbound::{MAX_PATHS, PathLoad, PathQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Delay;
 
+use super::Unusable;
 use super::place;
 use super::requirement::{TrafficDocument, USUAL_CLASS, deadline, within};
-use super::{PlaceDocument, RouteDocument, Unusable};
 use crate::web::describe::Names;
 
 /// The most links that a question avoids.
@@ -20,7 +21,7 @@ pub enum EndpointDocument {
     /// Where the host of this name is, now and wherever it moves.
     Host(String),
     /// A port.
-    Port(PlaceDocument),
+    Port(Place<String>),
 }
 
 /// A question for paths from one place to another.
@@ -33,7 +34,7 @@ pub struct PathQueryDocument {
     pub to: EndpointDocument,
     /// How they relate to each other.
     #[serde(default)]
-    pub wish: WishDocument,
+    pub wish: PathWish,
     /// How many; 1 if left out.
     #[serde(default)]
     pub count: Option<usize>,
@@ -43,20 +44,6 @@ pub struct PathQueryDocument {
     /// What there must be room for on each of them, if anything.
     #[serde(default)]
     pub load: Option<LoadDocument>,
-}
-
-/// How paths relate to each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WishDocument {
-    /// The shortest ones without a loop, at most as many as asked for.
-    #[default]
-    Shortest,
-    /// They share no link; together they are as short as they can be.
-    LinkDisjoint,
-    /// They share no switch but the first and the last; together they are as short
-    /// as they can be.
-    SwitchDisjoint,
 }
 
 /// What there must be room for on a path.
@@ -87,18 +74,7 @@ pub struct LoadDocument {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathsDocument {
     /// The best first.
-    pub paths: Vec<PathDocument>,
-}
-
-/// A path that was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PathDocument {
-    /// Its switches and links.
-    pub route: RouteDocument,
-    /// What it costs: links, or picoseconds where the metric is delay.
-    pub cost: u64,
-    /// The delay that could be promised on it, if a load was named.
-    pub guarantee_ns: Option<u64>,
+    pub paths: Vec<FoundPath>,
 }
 
 impl PathQueryDocument {
@@ -115,11 +91,8 @@ impl PathQueryDocument {
         Ok(PathQuery {
             from: place::endpoint("from", &self.from, names)?,
             to: place::endpoint("to", &self.to, names)?,
-            wish: match self.wish {
-                WishDocument::Shortest => PathWish::Shortest(count),
-                WishDocument::LinkDisjoint => PathWish::LinkDisjoint(count),
-                WishDocument::SwitchDisjoint => PathWish::SwitchDisjoint(count),
-            },
+            wish: self.wish,
+            count,
             avoid: avoid.collect::<Result<_, _>>()?,
             load: self.load.as_ref().map(LoadDocument::load).transpose()?,
         })

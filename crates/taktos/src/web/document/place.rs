@@ -1,11 +1,11 @@
 //! Reads the names of switches, ports and links.
 
 use controller::northbound::Endpoint;
-use controller::place::{LinkEnds, PortId};
-use wire::openflow::{DatapathId, PortNumber};
+use controller::place::{LinkEnds, Place, PortId};
+use wire::openflow::DatapathId;
 
 use super::requirement::check_name;
-use super::{EndpointDocument, PlaceDocument, Unusable};
+use super::{EndpointDocument, Unusable};
 use crate::web::describe::Names;
 
 /// Reads a switch: its name, or its datapath id in hexadecimal.
@@ -14,19 +14,10 @@ use crate::web::describe::Names;
 ///
 /// If it is neither.
 pub fn switch(field: &str, text: &str, names: &Names) -> Result<DatapathId, Unusable> {
-    let named = names.named(text).or_else(|| datapath(text));
+    let named = names.named(text).or_else(|| text.parse().ok());
     let reason =
         || format!("`{text}` is no switch: expected its name, or its datapath id in hexadecimal");
     named.ok_or_else(|| Unusable::new(field, reason()))
-}
-
-/// Reads a datapath id in hexadecimal, with or without `0x` or leading zeros.
-#[must_use]
-pub fn datapath(text: &str) -> Option<DatapathId> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    let all = (1..=16).contains(&digits.len()) && digits.bytes().all(|it| it.is_ascii_hexdigit());
-    let number = all.then(|| u64::from_str_radix(digits, 16).ok()).flatten();
-    number.map(DatapathId)
 }
 
 /// Reads a port.
@@ -34,9 +25,9 @@ pub fn datapath(text: &str) -> Option<DatapathId> {
 /// # Errors
 ///
 /// If its switch cannot be read.
-pub fn port(field: &str, place: &PlaceDocument, names: &Names) -> Result<PortId, Unusable> {
+pub fn port(field: &str, place: &Place<String>, names: &Names) -> Result<PortId, Unusable> {
     let datapath = switch(&format!("{field}.datapath"), &place.datapath, names)?;
-    Ok(PortId::new(datapath, PortNumber(place.port)))
+    Ok(PortId::new(datapath, place.port))
 }
 
 /// Reads an endpoint.
@@ -68,42 +59,13 @@ pub fn endpoint(
 ///
 /// If it is none.
 pub fn link(field: &str, text: &str) -> Result<LinkEnds, Unusable> {
-    let read = |end: &str| {
-        let (switch, port) = end.split_once(':')?;
-        Some(PortId::new(
-            datapath(switch)?,
-            PortNumber(port.parse().ok()?),
-        ))
-    };
-    let ends = text.split_once('-');
-    let ends = ends.and_then(|(one, other)| Some(LinkEnds::new(read(one)?, read(other)?)));
     let reason = || format!("`{text}` is no link: expected its ports, as in `1:2-3:1`");
-    ends.ok_or_else(|| Unusable::new(field, reason()))
+    text.parse().map_err(|_| Unusable::new(field, reason()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_link_comes_back_from_its_id() {
-        let ends = LinkEnds::new(
-            PortId::new(DatapathId(0xab), PortNumber(7)),
-            PortId::new(DatapathId(3), PortNumber(12)),
-        );
-
-        assert_eq!(link("l", &ends.to_string()), Ok(ends));
-        for wrong in [
-            "",
-            "1:2",
-            "1:2-",
-            "1:2-x:1",
-            "1:2-3:-1",
-            "1:2-3:99999999999",
-        ] {
-            assert!(link("l", wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_switch_is_known_by_name_or_by_its_datapath_id_in_any_usual_form() {

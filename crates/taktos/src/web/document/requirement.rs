@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use calculus::admission::{MAX_BURST, MAX_DELAY, MAX_RATE};
 use controller::northbound::{
-    Cover, FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Traffic, Transport,
-    TransportProtocol,
+    FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Traffic, Transport, TransportProtocol,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use units::{BitRate, DataSize, Delay, Duration};
+use units::{BitRate, DataSize, Delay};
 use wire::ethernet::{EtherType, MacAddress};
 
 use super::modal::{ModesDocument, counted_at_lowest};
@@ -94,7 +93,7 @@ pub struct RequirementDocument {
     pub smallest_frame_bytes: Option<u64>,
     /// What happens when a link on its way breaks.
     #[serde(default)]
-    pub protection: ProtectionDocument,
+    pub protection: Protection,
     /// What it gets at levels of criticality, where the network has them; the same at
     /// all of them if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,67 +116,11 @@ pub struct MatchDocument {
     /// The IPv4 address it goes to.
     pub ipv4_destination: Option<Ipv4Addr>,
     /// The transport protocol.
-    pub protocol: Option<ProtocolDocument>,
+    pub protocol: Option<TransportProtocol>,
     /// The transport port it comes from; needs a protocol.
     pub source_port: Option<u16>,
     /// The transport port it goes to; needs a protocol.
     pub destination_port: Option<u16>,
-}
-
-/// A transport protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ProtocolDocument {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-}
-
-/// What happens to a flow when a link on its way breaks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
-pub enum ProtectionDocument {
-    /// It waits until the link is back.
-    #[default]
-    None,
-    /// It moves to an alternative that was prepared beforehand.
-    Restore {
-        /// The longest interruption that is no broken promise.
-        interruption_ns: u64,
-        /// Which failures it has to hold for.
-        #[serde(default)]
-        covers: CoverDocument,
-    },
-}
-
-/// Which failures the promise of an interruption covers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CoverDocument {
-    /// Links whose ends lose the carrier.
-    #[default]
-    CarrierLoss,
-    /// Faults that nobody reports as well.
-    Any,
-}
-
-impl From<CoverDocument> for Cover {
-    fn from(cover: CoverDocument) -> Self {
-        match cover {
-            CoverDocument::CarrierLoss => Self::CarrierLoss,
-            CoverDocument::Any => Self::Any,
-        }
-    }
-}
-
-impl From<Cover> for CoverDocument {
-    fn from(cover: Cover) -> Self {
-        match cover {
-            Cover::CarrierLoss => Self::CarrierLoss,
-            Cover::Any => Self::Any,
-        }
-    }
 }
 
 impl TryFrom<RequirementDocument> for Requirement {
@@ -208,16 +151,18 @@ impl TryFrom<RequirementDocument> for Requirement {
             .transpose()?;
         let counted = modes.as_ref().map(|it| counted_at_lowest(traffic, it));
         let traffic = counted.transpose()?.unwrap_or(traffic);
+        let matching = document.matching.try_into()?;
+        check_protection(document.protection)?;
         Ok(Self {
             name: document.name,
             source: document.source,
             destinations: document.destinations,
-            matching: document.matching.try_into()?,
+            matching,
             class,
             is_class_free: document.class.is_none() && deadline.is_some(),
             traffic,
             deadline,
-            protection: document.protection.try_into()?,
+            protection: document.protection,
             modes: modes.map(Arc::new),
         })
     }
@@ -294,7 +239,7 @@ impl TryFrom<MatchDocument> for FlowMatch {
             ipv4_source: document.ipv4_source,
             ipv4_destination: document.ipv4_destination,
             transport: document.protocol.map(|protocol| Transport {
-                protocol: protocol.into(),
+                protocol,
                 source,
                 destination: to,
             }),
@@ -302,34 +247,13 @@ impl TryFrom<MatchDocument> for FlowMatch {
     }
 }
 
-impl TryFrom<ProtectionDocument> for Protection {
-    type Error = Unusable;
-
-    fn try_from(document: ProtectionDocument) -> Result<Self, Unusable> {
-        match document {
-            ProtectionDocument::None => Ok(Self::None),
-            ProtectionDocument::Restore {
-                interruption_ns,
-                covers,
-            } => {
-                let most = MAX_DELAY.round_up().as_ns();
-                within("protection.interruption_ns", interruption_ns, 1, most)?;
-                let interruption = Duration::from_ns(interruption_ns);
-                let covers = covers.into();
-                Ok(Self::Restore {
-                    interruption,
-                    covers,
-                })
-            }
-        }
-    }
-}
-
-impl From<ProtocolDocument> for TransportProtocol {
-    fn from(protocol: ProtocolDocument) -> Self {
-        match protocol {
-            ProtocolDocument::Tcp => Self::Tcp,
-            ProtocolDocument::Udp => Self::Udp,
+/// Checks what is wanted when something breaks.
+fn check_protection(protection: Protection) -> Result<(), Unusable> {
+    match protection {
+        Protection::None => Ok(()),
+        Protection::Restore { interruption, .. } => {
+            let most = MAX_DELAY.round_up().as_ns();
+            within("protection.interruption_ns", interruption.as_ns(), 1, most)
         }
     }
 }
@@ -348,16 +272,7 @@ impl From<&Requirement> for RequirementDocument {
             burst_bytes: Some(traffic.burst.bytes_up()),
             largest_frame_bytes: Some(traffic.largest_frame.bytes_up()),
             smallest_frame_bytes: Some(traffic.smallest_frame.bytes_up()),
-            protection: match requirement.protection {
-                Protection::None => ProtectionDocument::None,
-                Protection::Restore {
-                    interruption,
-                    covers,
-                } => ProtectionDocument::Restore {
-                    interruption_ns: interruption.as_ns(),
-                    covers: covers.into(),
-                },
-            },
+            protection: requirement.protection,
             modes: requirement.modes.as_deref().map(Into::into),
         }
     }
@@ -372,10 +287,7 @@ impl From<FlowMatch> for MatchDocument {
             vlan: matching.vlan,
             ipv4_source: matching.ipv4_source,
             ipv4_destination: matching.ipv4_destination,
-            protocol: transport.map(|it| match it.protocol {
-                TransportProtocol::Tcp => ProtocolDocument::Tcp,
-                TransportProtocol::Udp => ProtocolDocument::Udp,
-            }),
+            protocol: transport.map(|it| it.protocol),
             source_port: transport.and_then(|it| it.source),
             destination_port: transport.and_then(|it| it.destination),
         }

@@ -1,13 +1,15 @@
 //! What the controller counted.
 
+use api::Counters;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wire::openflow::DatapathId;
 
 /// What the controller counted since it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatisticsDocument {
     /// Of all switches together.
-    pub counters: CountersDocument,
+    pub counters: Counters,
     /// The frames that switches have handed over, by class.
     pub frames: Vec<ClassDocument>,
     /// The switches that are connected.
@@ -18,7 +20,8 @@ pub struct StatisticsDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchStatisticsDocument {
     /// Its datapath id.
-    pub datapath: String,
+    #[schemars(with = "String")]
+    pub datapath: DatapathId,
     /// Its name.
     pub name: String,
     /// The frames that it has handed over, by class.
@@ -34,32 +37,4 @@ pub struct ClassDocument {
     pub taken: u64,
     /// Those beyond the budget of their class.
     pub dropped: u64,
-}
-
-/// What was counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CountersDocument {
-    /// Messages that could be read.
-    pub messages: u64,
-    /// Messages that could not.
-    pub bad_messages: u64,
-    /// Frames that switches handed over.
-    #[serde(default)]
-    pub packet_ins: u64,
-    /// Frames beyond the budget of their switch.
-    pub punts_dropped: u64,
-    /// Frames of hosts that would have been flooded, beyond the budget of their switch.
-    #[serde(default)]
-    pub floods_dropped: u64,
-    /// Stations that reactive forwarding did not learn, or forgot before their time, for
-    /// want of room.
-    #[serde(default)]
-    pub stations_displaced: u64,
-    /// Frames from elsewhere with the address of a host that frames do not move.
-    #[serde(default)]
-    pub frames_contested: u64,
-    /// LLDP frames that were no probes of this controller.
-    pub foreign_probes: u64,
-    /// Connections that were closed for what their peer did.
-    pub closed: u64,
 }

@@ -7,9 +7,7 @@ use controller::northbound::{ApplicationSummary, Reply, Request};
 
 use super::{About, Operation, done};
 use crate::web::body::Sent;
-use crate::web::document::application::{
-    ApplicationDocument, ApplicationsDocument, ManifestDocument,
-};
+use crate::web::document::application::{ApplicationsDocument, ManifestDocument};
 use crate::web::gate::{Caller, Role};
 use crate::web::problem::{Problem, json};
 use crate::web::site::Site;
@@ -27,7 +25,7 @@ pub fn operations() -> Vec<Operation> {
         Operation::post("load-application", all, "Load an application.", load)
             .role(Role::Administer)
             .takes::<ManifestDocument>()
-            .gives::<ApplicationDocument>(StatusCode::CREATED),
+            .gives::<ApplicationSummary>(StatusCode::CREATED),
         Operation::delete("unload-application", one, unloaded, unload).role(Role::Administer),
         Operation::post("reload-application", again, reloaded, reload).role(Role::Administer),
     ]
@@ -45,7 +43,6 @@ async fn applications(site: &Site, caller: &Caller) -> Result<Vec<ApplicationSum
 
 async fn list(State(site): State<Site>, caller: Caller) -> Result<Response<Body>, Problem> {
     let applications = applications(&site, &caller).await?;
-    let applications = applications.iter().map(ApplicationDocument::from).collect();
     Ok(json(StatusCode::OK, &ApplicationsDocument { applications }))
 }
 
@@ -61,7 +58,7 @@ async fn load(
             let loaded = applications(&site, &caller).await?;
             let found = loaded.iter().find(|it| it.id == id);
             let found = found.ok_or_else(|| unknown(&name))?;
-            let mut response = json(StatusCode::CREATED, &ApplicationDocument::from(found));
+            let mut response = json(StatusCode::CREATED, found);
             response.extensions_mut().insert(About(vec![name]));
             Ok(response)
         }

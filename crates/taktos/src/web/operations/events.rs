@@ -5,19 +5,20 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
+use api::{Event, Occurrences};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use axum::http::{HeaderMap, Response, StatusCode};
 use futures_util::stream::{self, Stream};
-use linux::clock::WallTime;
+use linux::clock;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Operation, texted};
 use crate::web::body::suggestion;
-use crate::web::document::{EventKind, EventsDocument};
+use crate::web::describe::wall_clock;
 use crate::web::feed::{KEPT, Published, Subscription, gap};
 use crate::web::problem::{Problem, json};
 use crate::web::query::Query;
@@ -50,7 +51,7 @@ pub fn operations() -> Vec<Operation> {
             .gives_text("text/event-stream"),
         Operation::get("list-events", "/api/v1/events/latest", latest, listed)
             .parameters(&[("limit", "how many; at most 4096")])
-            .gives::<EventsDocument>(StatusCode::OK),
+            .gives::<Occurrences>(StatusCode::OK),
     ]
 }
 
@@ -58,9 +59,9 @@ async fn listed(State(site): State<Site>, query: Query) -> Result<Response<Body>
     query.only(&["limit"])?;
     let limit = query.number("limit")?.unwrap_or(KEPT as u64);
     let latest = site.feed.latest(usize::try_from(limit).unwrap_or(KEPT));
-    let events = latest.iter().map(|event| (*event.document).clone());
+    let events = latest.iter().map(|event| (*event.occurrence).clone());
     let events = events.collect();
-    Ok(json(StatusCode::OK, &EventsDocument { events }))
+    Ok(json(StatusCode::OK, &Occurrences { events }))
 }
 
 async fn watched(
@@ -77,7 +78,7 @@ async fn watched(
         Some(value) => value.to_str().ok().and_then(|text| text.parse().ok()),
         None => query.number("after")?,
     };
-    let subscription = site.feed.subscribe(WallTime::now().as_ns(), last);
+    let subscription = site.feed.subscribe(wall_clock(clock::now()), last);
     let watch = Watch::new(site, subscription, kinds);
     let mut response = texted(Body::from_stream(watch.stream()), "text/event-stream");
     let uncached = HeaderValue::from_static("no-store");
@@ -86,12 +87,12 @@ async fn watched(
 }
 
 fn kind(name: &str) -> Result<&'static str, Problem> {
-    let known = EventKind::NAMES.iter().copied();
+    let known = Event::KINDS.iter().copied();
     known.clone().find(|kind| *kind == name).ok_or_else(|| {
         let problem = Problem::bad("unknown-kind", format!("no event is of the kind `{name}`"));
         match suggestion(name, known) {
             Some(nearest) => problem.help(format!("did you mean `{nearest}`?")),
-            None => problem.help(format!("there are: {}", EventKind::NAMES.join(", "))),
+            None => problem.help(format!("there are: {}", Event::KINDS.join(", "))),
         }
     })
 }
@@ -154,11 +155,11 @@ impl Watch {
     }
 
     fn wants(&self, kind: &str) -> bool {
-        self.kinds.is_empty() || kind == EventKind::GAP || self.kinds.contains(&kind)
+        self.kinds.is_empty() || kind == Event::GAP || self.kinds.contains(&kind)
     }
 
     fn lagged(&self, missed: u64) -> Published {
         self.site.meters.missed(missed);
-        gap(self.last + missed, WallTime::now().as_ns(), Some(missed))
+        gap(self.last + missed, wall_clock(clock::now()), Some(missed))
     }
 }

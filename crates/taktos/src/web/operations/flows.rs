@@ -64,7 +64,7 @@ async fn list(State(site): State<Site>, caller: Caller) -> Result<Response<Body>
 
 async fn look(site: &Site, caller: &Caller) -> Result<Bytes, Problem> {
     let flows = flows(site, caller).await?;
-    let flows = flows.iter().map(FlowDocument::from).collect();
+    let flows = flows.into_iter().map(describe::flow).collect();
     Ok(written(&FlowsDocument { flows }))
 }
 
@@ -97,8 +97,8 @@ async fn show(
     Path(name): Path<String>,
 ) -> Result<Response<Body>, Problem> {
     match site.ask(caller.asker, Request::Flow(name)).await? {
-        Reply::Flows(flows) => match flows.first() {
-            Some(flow) => Ok(json(StatusCode::OK, &FlowDocument::from(flow))),
+        Reply::Flows(flows) => match flows.into_iter().next() {
+            Some(flow) => Ok(json(StatusCode::OK, &describe::flow(flow))),
             None => Err(Problem::fault()),
         },
         Reply::UnknownFlow(name) => Err(unknown(&name)),

@@ -1,5 +1,6 @@
 //! Hosts: those that were found, and those that somebody names.
 
+use api::topology::{Host, Hosts};
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{Response, StatusCode};
@@ -9,7 +10,7 @@ use super::topology::view;
 use super::{Operation, done};
 use crate::web::body::Sent;
 use crate::web::document::requirement::{check_name, mac};
-use crate::web::document::{HostDocument, HostRequestDocument, HostsDocument, place};
+use crate::web::document::{HostRequestDocument, place};
 use crate::web::gate::Caller;
 use crate::web::problem::{Problem, json};
 use crate::web::site::Site;
@@ -21,10 +22,8 @@ pub fn operations() -> Vec<Operation> {
     let name = "Name a host, or say anew what is known of it.";
     let forget = "Forget a host. A frame of it makes it known again.";
     vec![
-        Operation::get("list-hosts", all, "List the hosts.", list)
-            .gives::<HostsDocument>(StatusCode::OK),
-        Operation::get("show-host", one, "Show one host.", show)
-            .gives::<HostDocument>(StatusCode::OK),
+        Operation::get("list-hosts", all, "List the hosts.", list).gives::<Hosts>(StatusCode::OK),
+        Operation::get("show-host", one, "Show one host.", show).gives::<Host>(StatusCode::OK),
         Operation::put("set-host", one, name, set).takes::<HostRequestDocument>(),
         Operation::delete("remove-host", one, forget, remove),
     ]
@@ -33,7 +32,7 @@ pub fn operations() -> Vec<Operation> {
 async fn list(State(site): State<Site>, caller: Caller) -> Result<Response<Body>, Problem> {
     let view = view(&site, &caller).await?;
     let hosts = site.names.topology(&view).hosts;
-    Ok(json(StatusCode::OK, &HostsDocument { hosts }))
+    Ok(json(StatusCode::OK, &Hosts { hosts }))
 }
 
 async fn show(

@@ -12,7 +12,7 @@ use crate::web::body::{self, Raw};
 use crate::web::document::Unusable;
 use crate::web::document::intent::{
     AskedIntentsDocument, IntentDecisionDocument, IntentDecisionsDocument, IntentDocument,
-    IntentSummaryDocument, IntentsDocument, IntentsRequestDocument,
+    IntentsDocument, IntentsRequestDocument,
 };
 use crate::web::gate::Caller;
 use crate::web::problem::{Code, Problem, json};
@@ -31,7 +31,7 @@ pub fn operations() -> Vec<Operation> {
             .takes::<AskedIntentsDocument>()
             .gives::<IntentDecisionsDocument>(StatusCode::CREATED),
         Operation::get("show-intent", one, "Show one intent.", show)
-            .gives::<IntentSummaryDocument>(StatusCode::OK),
+            .gives::<api::IntentSummary<IntentDocument>>(StatusCode::OK),
         Operation::delete("remove-intent", one, "Remove an intent.", remove),
     ]
 }
@@ -45,7 +45,10 @@ async fn intents(site: &Site, caller: &Caller) -> Result<Vec<IntentSummary>, Pro
 
 async fn list(State(site): State<Site>, caller: Caller) -> Result<Response<Body>, Problem> {
     let intents = intents(&site, &caller).await?;
-    let intents = intents.iter().map(|it| site.names.intent(it)).collect();
+    let intents = intents
+        .into_iter()
+        .map(|it| site.names.intent(it))
+        .collect();
     Ok(json(StatusCode::OK, &IntentsDocument { intents }))
 }
 
@@ -55,7 +58,7 @@ async fn show(
     Path(name): Path<String>,
 ) -> Result<Response<Body>, Problem> {
     let intents = intents(&site, &caller).await?;
-    let found = intents.iter().find(|it| it.intent.name == name);
+    let found = intents.into_iter().find(|it| it.intent.name == name);
     let found = found.ok_or_else(|| unknown(&name))?;
     Ok(json(StatusCode::OK, &site.names.intent(found)))
 }
@@ -110,7 +113,7 @@ fn decision(decision: &IntentDecision) -> IntentDecisionDocument {
     match decision {
         IntentDecision::Accepted { id, name } => IntentDecisionDocument {
             name: name.clone(),
-            id: Some(id.0),
+            id: Some(*id),
             refused: None,
         },
         IntentDecision::Refused { name, reason } => IntentDecisionDocument {

@@ -5,6 +5,7 @@ mod switches;
 
 use std::fs;
 
+use api::Counters;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
@@ -13,7 +14,7 @@ use controller::northbound::{Reply, Request, Topology};
 use super::flows::flows;
 use super::statistics::statistics;
 use super::{Operation, texted};
-use crate::web::document::{CountersDocument, StatisticsDocument};
+use crate::web::document::StatisticsDocument;
 use crate::web::gate::Caller;
 use crate::web::metrics::Page;
 use crate::web::problem::Problem;
@@ -61,7 +62,7 @@ fn write_topology(page: &mut Page, topology: Topology) {
     gauge("taktos_flows", "Flows that are admitted.", topology.flows);
 }
 
-fn write_counters(page: &mut Page, counters: &CountersDocument) {
+fn write_counters(page: &mut Page, counters: &Counters) {
     let mut count = |name, help, value| page.single(name, "counter", help, value);
     count(
         "taktos_openflow_messages_total",

@@ -3,7 +3,6 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
-use controller::modes::Strategy;
 use controller::northbound::{
     HeldMode, ModeChange, ModeRefusal, ModeReport, Reply, Request, SwitchMode,
 };
@@ -14,9 +13,7 @@ use wire::openflow::taktos::ModeFailed;
 use super::Operation;
 use crate::web::body::Sent;
 use crate::web::describe::Names;
-use crate::web::document::mode::{
-    HeldModeDocument, ModeChangeDocument, ModeDocument, SwitchModeDocument,
-};
+use crate::web::document::mode::{HeldModeDocument, ModeDocument, SwitchModeDocument};
 use crate::web::gate::{Caller, Role};
 use crate::web::problem::{Problem, json};
 use crate::web::site::Site;
@@ -30,7 +27,7 @@ pub fn operations() -> Vec<Operation> {
         Operation::get("show-mode", path, show, shown).gives::<ModeDocument>(StatusCode::OK),
         Operation::put("change-mode", path, change, changed)
             .role(Role::Administer)
-            .takes::<ModeChangeDocument>()
+            .takes::<ModeChange>()
             .gives::<ModeDocument>(StatusCode::OK),
     ]
 }
@@ -42,14 +39,8 @@ async fn shown(State(site): State<Site>, caller: Caller) -> Result<Response<Body
 async fn changed(
     State(site): State<Site>,
     caller: Caller,
-    Sent(document): Sent<ModeChangeDocument>,
+    Sent(change): Sent<ModeChange>,
 ) -> Result<Response<Body>, Problem> {
-    let change = match document {
-        ModeChangeDocument::Force(level) => ModeChange::Force(level),
-        ModeChangeDocument::Lower(level) => ModeChange::Lower(level),
-        ModeChangeDocument::Locked(true) => ModeChange::Lock,
-        ModeChangeDocument::Locked(false) => ModeChange::Unlock,
-    };
     answered(site, caller, Request::SetMode(change)).await
 }
 
@@ -122,12 +113,7 @@ fn written(report: &ModeReport, names: &Names) -> ModeDocument {
     let switches = report.switches.iter();
     ModeDocument {
         levels: report.levels.clone(),
-        strategy: match report.strategy {
-            Strategy::Taktos => "taktos",
-            Strategy::StdSdn => "std-sdn",
-            Strategy::McAgnostic => "mc-agnostic",
-        }
-        .to_owned(),
+        strategy: report.strategy,
         level: name(report.mode.level),
         era: report.mode.era,
         origin: report.origin.map(|origin| names.switch(origin)),

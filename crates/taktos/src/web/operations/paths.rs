@@ -3,12 +3,11 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
-use controller::northbound::{FoundPath, NoPath, Reply, Request};
+use controller::northbound::{NoPath, Reply, Request};
 
 use super::Operation;
 use crate::web::body::Sent;
-use crate::web::describe;
-use crate::web::document::{PathDocument, PathQueryDocument, PathsDocument};
+use crate::web::document::{PathQueryDocument, PathsDocument};
 use crate::web::gate::Caller;
 use crate::web::problem::{Problem, json};
 use crate::web::site::Site;
@@ -32,20 +31,9 @@ async fn find(
 ) -> Result<Response<Body>, Problem> {
     let query = document.query(&site.names)?;
     match site.ask(caller.asker, Request::Paths(query)).await? {
-        Reply::Paths(Ok(paths)) => {
-            let paths = paths.iter().map(path).collect();
-            Ok(json(StatusCode::OK, &PathsDocument { paths }))
-        }
+        Reply::Paths(Ok(paths)) => Ok(json(StatusCode::OK, &PathsDocument { paths })),
         Reply::Paths(Err(reason)) => Err(none(&reason)),
         _ => Err(Problem::fault()),
-    }
-}
-
-fn path(found: &FoundPath) -> PathDocument {
-    PathDocument {
-        route: describe::route(&found.route),
-        cost: found.cost,
-        guarantee_ns: found.guarantee.map(|it| it.round_up().as_ns()),
     }
 }
 

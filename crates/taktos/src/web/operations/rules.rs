@@ -1,17 +1,15 @@
 //! The rules of switches: as they should be, as they are, and made so.
 
+use api::rule;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{Response, StatusCode};
-use controller::northbound::{Reply, Request, RuleOwner, RuleState, RuleSummary};
+use controller::northbound::{Reply, Request, RuleSummary};
 use wire::openflow::DatapathId;
 
 use super::Operation;
 use crate::inspection::words;
 use crate::web::document::place;
-use crate::web::document::rule::{
-    ReconcilingDocument, RuleDocument, RuleOwnerDocument, RuleStateDocument, RulesDocument,
-};
 use crate::web::gate::Caller;
 use crate::web::problem::{Problem, json};
 use crate::web::query::Query;
@@ -26,10 +24,10 @@ pub fn operations() -> Vec<Operation> {
     let reconcile = "Compare switches with what they should have, whole, and mend them.";
     vec![
         Operation::get("list-rules", "/api/v1/switches/{switch}/rules", list, rules)
-            .gives::<RulesDocument>(StatusCode::OK),
+            .gives::<rule::Rules>(StatusCode::OK),
         Operation::post("reconcile", "/api/v1/reconcile", reconcile, reconciled)
             .parameters(&RECONCILED)
-            .gives::<ReconcilingDocument>(StatusCode::ACCEPTED),
+            .gives::<rule::Reconciling>(StatusCode::ACCEPTED),
     ]
 }
 
@@ -41,10 +39,10 @@ async fn rules(
     let datapath = known(&site, &switch)?;
     match site.ask(caller.asker, Request::Rules(datapath)).await? {
         Reply::Rules(rules) => {
-            let document = RulesDocument {
-                datapath: datapath.to_string(),
+            let document = rule::Rules {
+                datapath,
                 name: site.names.switch(datapath),
-                rules: rules.iter().map(rule).collect(),
+                rules: rules.iter().map(described).collect(),
             };
             Ok(json(StatusCode::OK, &document))
         }
@@ -62,10 +60,9 @@ async fn reconciled(
     let switch = query.one("switch")?;
     let which = switch.map(|switch| known(&site, switch)).transpose()?;
     match site.ask(caller.asker, Request::Reconcile(which)).await? {
-        Reply::Reconciling { switches } => Ok(json(
-            StatusCode::ACCEPTED,
-            &ReconcilingDocument { switches },
-        )),
+        Reply::Reconciling { switches } => {
+            Ok(json(StatusCode::ACCEPTED, &rule::Reconciling { switches }))
+        }
         Reply::UnknownSwitch(_) => Err(unknown(switch.unwrap_or_default())),
         _ => Err(Problem::fault()),
     }
@@ -87,43 +84,14 @@ pub fn unknown(switch: &str) -> Problem {
         .help("GET /api/v1/topology lists those that are")
 }
 
-fn rule(summary: &RuleSummary) -> RuleDocument {
-    let (state, error) = match summary.state {
-        RuleState::Present => (RuleStateDocument::Present, None),
-        RuleState::Pending => (RuleStateDocument::Pending, None),
-        RuleState::Away => (RuleStateDocument::Away, None),
-        RuleState::Missing => (RuleStateDocument::Missing, None),
-        RuleState::Different => (RuleStateDocument::Different, None),
-        RuleState::Excess => (RuleStateDocument::Excess, None),
-        RuleState::Refused(error) => (RuleStateDocument::Refused, Some(format!("{error:?}"))),
-    };
-    RuleDocument {
+fn described(summary: &RuleSummary) -> rule::Rule {
+    rule::Rule {
         table: summary.table.0,
         priority: summary.priority,
         matching: summary.matching.iter().map(words::field).collect(),
         actions: summary.actions.iter().map(words::action).collect(),
         cookie: format!("{:#x}", summary.cookie.0),
-        owner: owner(&summary.owner),
-        state,
-        error,
-    }
-}
-
-fn owner(owner: &RuleOwner) -> RuleOwnerDocument {
-    match owner {
-        RuleOwner::Controller => RuleOwnerDocument::Controller,
-        RuleOwner::Flow { id, name } => RuleOwnerDocument::Flow {
-            id: id.0,
-            name: name.clone(),
-        },
-        RuleOwner::Intent { id, name } => RuleOwnerDocument::Intent {
-            id: id.0,
-            name: name.clone(),
-        },
-        RuleOwner::Application { id, name } => RuleOwnerDocument::Application {
-            id: id.0,
-            name: name.clone(),
-        },
-        RuleOwner::Foreign => RuleOwnerDocument::Foreign,
+        owner: summary.owner.clone(),
+        state: summary.state.clone(),
     }
 }

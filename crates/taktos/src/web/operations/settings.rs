@@ -3,14 +3,10 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
-use controller::config::Metric;
-use controller::northbound::{ForeignRules, Reply, Request, Settings, SettingsChange};
+use controller::northbound::{Reply, Request, Settings, SettingsChange};
 
 use super::Operation;
 use crate::web::body::Sent;
-use crate::web::document::settings::{
-    ForeignRulesChoice, MetricChoice, SettingsChangeDocument, SettingsDocument,
-};
 use crate::web::gate::{Caller, Role};
 use crate::web::problem::{Problem, json};
 use crate::web::site::Site;
@@ -21,12 +17,11 @@ pub fn operations() -> Vec<Operation> {
     let path = "/api/v1/settings";
     let (show, change) = ("Show the settings.", "Change settings.");
     vec![
-        Operation::get("show-settings", path, show, shown)
-            .gives::<SettingsDocument>(StatusCode::OK),
+        Operation::get("show-settings", path, show, shown).gives::<Settings>(StatusCode::OK),
         Operation::put("change-settings", path, change, changed)
             .role(Role::Administer)
-            .takes::<SettingsChangeDocument>()
-            .gives::<SettingsDocument>(StatusCode::OK),
+            .takes::<SettingsChange>()
+            .gives::<Settings>(StatusCode::OK),
     ]
 }
 
@@ -37,37 +32,14 @@ async fn shown(State(site): State<Site>, caller: Caller) -> Result<Response<Body
 async fn changed(
     State(site): State<Site>,
     caller: Caller,
-    Sent(document): Sent<SettingsChangeDocument>,
+    Sent(change): Sent<SettingsChange>,
 ) -> Result<Response<Body>, Problem> {
-    let change = SettingsChange {
-        metric: document.metric.map(|metric| match metric {
-            MetricChoice::Links => Metric::Links,
-            MetricChoice::Delay => Metric::Delay,
-        }),
-        foreign_rules: document.foreign_rules.map(|foreign| match foreign {
-            ForeignRulesChoice::Keep => ForeignRules::Keep,
-            ForeignRulesChoice::Remove => ForeignRules::Remove,
-        }),
-    };
     answered(site, caller, Request::Configure(change)).await
 }
 
 async fn answered(site: Site, caller: Caller, request: Request) -> Result<Response<Body>, Problem> {
     match site.ask(caller.asker, request).await? {
-        Reply::Settings(settings) => Ok(json(StatusCode::OK, &written(settings))),
+        Reply::Settings(settings) => Ok(json(StatusCode::OK, &settings)),
         _ => Err(Problem::fault()),
-    }
-}
-
-fn written(settings: Settings) -> SettingsDocument {
-    SettingsDocument {
-        metric: match settings.metric {
-            Metric::Links => MetricChoice::Links,
-            Metric::Delay => MetricChoice::Delay,
-        },
-        foreign_rules: match settings.foreign_rules {
-            ForeignRules::Keep => ForeignRulesChoice::Keep,
-            ForeignRules::Remove => ForeignRulesChoice::Remove,
-        },
     }
 }

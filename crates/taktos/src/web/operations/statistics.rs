@@ -3,13 +3,12 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
-use controller::Counters;
 use controller::northbound::{ClassCount, Reply, Request, Statistics};
 
 use super::Operation;
 use crate::web::describe::Names;
 use crate::web::document::StatisticsDocument;
-use crate::web::document::statistics::{ClassDocument, CountersDocument, SwitchStatisticsDocument};
+use crate::web::document::statistics::{ClassDocument, SwitchStatisticsDocument};
 use crate::web::gate::Caller;
 use crate::web::problem::{Problem, json};
 use crate::web::site::Site;
@@ -45,34 +44,13 @@ impl Names {
     /// Writes down what was counted.
     #[must_use]
     pub fn statistics(&self, statistics: &Statistics) -> StatisticsDocument {
-        let Counters {
-            messages,
-            bad_messages,
-            packet_ins,
-            punts_dropped,
-            floods_dropped,
-            stations_displaced,
-            frames_contested,
-            foreign_probes,
-            closed,
-        } = statistics.counters;
         let switches = statistics.switches.iter();
         StatisticsDocument {
-            counters: CountersDocument {
-                messages,
-                bad_messages,
-                packet_ins,
-                punts_dropped,
-                floods_dropped,
-                stations_displaced,
-                frames_contested,
-                foreign_probes,
-                closed,
-            },
+            counters: statistics.counters,
             frames: statistics.frames.iter().map(class).collect(),
             switches: switches
                 .map(|switch| SwitchStatisticsDocument {
-                    datapath: switch.datapath.to_string(),
+                    datapath: switch.datapath,
                     name: self.switch(switch.datapath),
                     frames: switch.frames.iter().map(class).collect(),
                 })

@@ -1,5 +1,6 @@
 //! Switches, ports and links.
 
+use api::topology::Topology;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{Response, StatusCode};
@@ -7,7 +8,6 @@ use controller::northbound::{Asker, Reply, Request};
 use controller::view::View;
 
 use super::{Operation, done, kept, rules, written};
-use crate::web::document::TopologyDocument;
 use crate::web::gate::{Caller, Role};
 use crate::web::problem::Problem;
 use crate::web::site::Site;
@@ -19,7 +19,7 @@ pub fn operations() -> Vec<Operation> {
     let forget = "Forget a switch that is away and will not come back, with its links.";
     vec![
         Operation::get("show-topology", "/api/v1/topology", show, topology)
-            .gives::<TopologyDocument>(StatusCode::OK),
+            .gives::<Topology>(StatusCode::OK),
         Operation::delete(
             "forget-switch",
             "/api/v1/switches/{switch}",

@@ -136,7 +136,9 @@ fn named(flows: &[String]) -> String {
 fn row(decision: &DecisionDocument, wanted: &RequirementDocument) -> [String; 6] {
     let deadline = wanted.deadline_ns;
     let admitted = decision.admitted.as_ref();
-    let guarantee = admitted.and_then(|it| it.guarantee_ns);
+    let guarantee = admitted
+        .and_then(|it| it.guarantee)
+        .map(|it| it.round_up().as_ns());
     let slack = deadline.zip(guarantee);
     let slack = slack.map(|(deadline, guarantee)| time(deadline.saturating_sub(guarantee)));
     [

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use api::TransportProtocol;
 use scenario::flow_table::{
     self, FlowSet, ImportedFlow, LONGEST_DESCRIPTION, Options, Remark, Said,
 };
@@ -16,7 +17,6 @@ use super::super::super::screen::say;
 use super::super::super::text_file;
 use super::super::sheet::{count, harmless};
 use super::{Admit, Wanted, protection};
-use crate::web::document::requirement::ProtocolDocument;
 use crate::web::document::{MatchDocument, RequirementDocument};
 use run::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 
@@ -155,7 +155,7 @@ fn matching(flow: &ImportedFlow) -> MatchDocument {
         vlan: matching.vlan,
         ipv4_source: None,
         ipv4_destination: matching.ipv4_destination,
-        protocol: matching.udp_port.map(|_| ProtocolDocument::Udp),
+        protocol: matching.udp_port.map(|_| TransportProtocol::Udp),
         source_port: None,
         destination_port: matching.udp_port,
     }

@@ -1,24 +1,20 @@
 //! Intents in words.
 
+use api::{Extent, IntentState};
+
 use super::super::flows::frames;
-use super::super::happening::place;
 use crate::web::document::intent::{
-    ActionDocument, ExtentDocument, FrameMatchDocument, IntentDocument, IntentStateDocument,
-    IntentSummaryDocument, ScopeDocument, WaypointDocument,
+    ActionDocument, FrameMatchDocument, IntentDocument, ScopeDocument, WaypointDocument,
 };
 use crate::web::document::{EndpointDocument, MatchDocument};
 
 /// Returns how far an intent is, and why it is no further.
-pub fn state(summary: &IntentSummaryDocument) -> String {
-    let state = match summary.state {
-        IntentStateDocument::Installed => "installed",
-        IntentStateDocument::Installing => "installing",
-        IntentStateDocument::Waiting => "waits",
-        IntentStateDocument::Failed => "failed",
-    };
-    match &summary.reason {
-        Some(reason) => format!("{state}: {reason}"),
-        None => state.to_owned(),
+pub fn state(state: &IntentState) -> String {
+    match state {
+        IntentState::Waiting { reason } => format!("waits: {reason}"),
+        IntentState::Installed | IntentState::Installing | IntentState::Failed { .. } => {
+            state.to_string()
+        }
     }
 }
 
@@ -46,9 +42,9 @@ pub fn kind(intent: &IntentDocument) -> String {
         } => {
             let through: Vec<_> = through.iter().map(passed).collect();
             let through = match (extent, through.is_empty()) {
-                (ExtentDocument::Full, _) => format!(" by {} alone", through.join(" ")),
-                (ExtentDocument::Partial, true) => String::new(),
-                (ExtentDocument::Partial, false) => format!(" by {}", through.join(" ")),
+                (Extent::Full, _) => format!(" by {} alone", through.join(" ")),
+                (Extent::Partial, true) => String::new(),
+                (Extent::Partial, false) => format!(" by {}", through.join(" ")),
             };
             let (from, to, which) = (end(from), end(to), which(matching));
             format!("{from} to {to}{through}{which}{}", done(actions))
@@ -76,7 +72,7 @@ pub fn kind(intent: &IntentDocument) -> String {
 fn end(endpoint: &EndpointDocument) -> String {
     match endpoint {
         EndpointDocument::Host(name) => name.clone(),
-        EndpointDocument::Port(port) => place(port),
+        EndpointDocument::Port(port) => port.to_string(),
     }
 }
 

@@ -3,9 +3,10 @@
 use super::super::endpoint::Written;
 use super::super::frames::Frames;
 use crate::web::document::EndpointDocument;
+use api::Extent;
+
 use crate::web::document::intent::{
-    ActionDocument, ExtentDocument, FrameMatchDocument, IntentDocument, ScopeDocument,
-    WaypointDocument,
+    ActionDocument, FrameMatchDocument, IntentDocument, ScopeDocument, WaypointDocument,
 };
 
 /// What is to hold.
@@ -163,8 +164,8 @@ impl Kind {
                 to: place(to),
                 through: through.iter().map(|it| passed(it)).collect(),
                 extent: match whole {
-                    true => ExtentDocument::Full,
-                    false => ExtentDocument::Partial,
+                    true => Extent::Full,
+                    false => Extent::Partial,
                 },
                 matching: frames.document(),
                 actions: action.clone(),

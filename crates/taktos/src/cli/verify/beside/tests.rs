@@ -57,7 +57,11 @@ fn diamond() -> (Told, Certificate) {
     };
     let told = Told {
         topology: names.topology(&view),
-        flows: flows.iter().map(FlowDocument::from).collect(),
+        flows: flows
+            .iter()
+            .cloned()
+            .map(crate::web::describe::flow)
+            .collect(),
     };
     (told, certificate(&scenario, &promises))
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use controller::northbound::{FlowId, FlowSummary, SwitchStatistics};
 
-use crate::web::document::flow::PromiseDocument;
 use crate::web::metrics::{Page, label, seconds};
 
 pub fn write(page: &mut Page, flows: &[FlowSummary], switches: &[SwitchStatistics]) {
@@ -18,10 +17,9 @@ pub fn write(page: &mut Page, flows: &[FlowSummary], switches: &[SwitchStatistic
         "1 for each flow, with how its promise stands.",
     );
     for flow in flows {
-        let state = PromiseDocument::from(&flow.promise).promise;
-        let quoted = serde_json::to_string(&state).expect("a word");
+        let state = flow.promise.state.name();
         let name = &names[&flow.accepted.id];
-        page.line(&format!("{{flow=\"{name}\",state={quoted}}}"), 1);
+        page.line(&format!("{{flow=\"{name}\",state=\"{state}\"}}"), 1);
     }
     page.begin(
         "taktos_flow_deadline_seconds",

@@ -1,5 +1,7 @@
 //! What a switch tells its controllers of modes, unasked.
 
+use serde::{Deserialize, Serialize};
+
 use units::Instant;
 
 use super::{MonitorId, ended, level};
@@ -52,6 +54,8 @@ impl Demanded {
 
 numbered! {
     /// Why a signal does not count.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum SignalFault: u8 {
         /// Its tag is wrong.
         Forged = 0,

@@ -1,25 +1,33 @@
-//! The rules of a switch, as they should be and as they are.
+//! Rules of switches: what they say, whose they are, and whether they are there.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use wire::openflow::DatapathId;
+
+use crate::application::ApplicationId;
+use crate::flow::FlowId;
+use crate::intent::IntentId;
 
 /// The rules of a switch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RulesDocument {
+#[schemars(rename = "RulesDocument")]
+pub struct Rules {
     /// The switch's datapath id.
-    pub datapath: String,
+    #[schemars(with = "String")]
+    pub datapath: DatapathId,
     /// The switch's name.
     pub name: String,
     /// Those that it should have, and those of others that it was seen to have.
-    pub rules: Vec<RuleDocument>,
+    pub rules: Vec<Rule>,
 }
 
 /// A rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RuleDocument {
+#[schemars(rename = "RuleDocument")]
+pub struct Rule {
     /// Its table.
     pub table: u8,
     /// Above which others.
@@ -32,38 +40,45 @@ pub struct RuleDocument {
     /// Its cookie, in hexadecimal.
     pub cookie: String,
     /// Whose it is.
-    pub owner: RuleOwnerDocument,
-    /// Whether the switch has it.
-    pub state: RuleStateDocument,
-    /// Why the switch refuses it, if it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub owner: RuleOwner,
+    /// Whether the switch has it, and why it refuses it if it does.
+    #[serde(flatten)]
+    pub state: RuleState,
+}
+
+/// How many switches are compared with what they should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ReconcilingDocument")]
+pub struct Reconciling {
+    /// How many.
+    pub switches: usize,
 }
 
 /// Whose a rule is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum RuleOwnerDocument {
-    /// The controller's own.
+#[schemars(rename = "RuleOwnerDocument")]
+pub enum RuleOwner {
+    /// The controller's own: probes, and frames that nobody claims.
     Controller,
     /// That of a flow.
     Flow {
         /// Its number.
-        id: u32,
+        id: FlowId,
         /// Its name.
         name: String,
     },
     /// That of an intent.
     Intent {
         /// Its number.
-        id: u32,
+        id: IntentId,
         /// Its name.
         name: String,
     },
     /// That of an application.
     Application {
         /// Its number.
-        id: u16,
+        id: ApplicationId,
         /// Its name.
         name: String,
     },
@@ -72,9 +87,10 @@ pub enum RuleOwnerDocument {
 }
 
 /// Whether a switch has a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RuleStateDocument {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+#[schemars(rename = "RuleStateDocument")]
+pub enum RuleState {
     /// It has confirmed it.
     Present,
     /// It was sent and is not confirmed yet.
@@ -82,18 +98,14 @@ pub enum RuleStateDocument {
     /// The switch is not connected: it gets the rule when it is.
     Away,
     /// The switch refuses it.
-    Refused,
+    Refused {
+        /// Why.
+        error: String,
+    },
     /// The switch had it and has not any more: it is about to be mended.
     Missing,
     /// The switch has another one in its place: it is about to be mended.
     Different,
     /// The switch has it, and nobody wants it any more.
     Excess,
-}
-
-/// How many switches are compared with what they should have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ReconcilingDocument {
-    /// How many.
-    pub switches: usize,
 }

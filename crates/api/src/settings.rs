@@ -1,34 +1,37 @@
-//! How the controller goes about its work.
+//! How the controller goes about its work, as far as that can be changed while it
+//! runs.
 
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the controller goes about its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SettingsDocument {
-    /// Which paths are short.
-    pub metric: MetricChoice,
+#[schemars(rename = "SettingsDocument")]
+pub struct Settings {
+    /// Which paths are short. Flows stay on the ways that they were promised.
+    pub metric: Metric,
     /// What is done with rules that are not the controller's.
-    pub foreign_rules: ForeignRulesChoice,
+    pub foreign_rules: ForeignRules,
 }
 
 /// What is to be otherwise; what is left out stays as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct SettingsChangeDocument {
+#[schemars(rename = "SettingsChangeDocument")]
+pub struct SettingsChange {
     /// Which paths are short. Flows stay on the ways that they were promised.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub metric: Option<MetricChoice>,
+    pub metric: Option<Metric>,
     /// What is done with rules that are not the controller's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub foreign_rules: Option<ForeignRulesChoice>,
+    pub foreign_rules: Option<ForeignRules>,
 }
 
 /// Which paths are short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum MetricChoice {
+#[schemars(rename = "MetricChoice")]
+pub enum Metric {
     /// Those with few links.
     Links,
     /// Those on which the budgets and the propagation add up to little.
@@ -36,11 +39,24 @@ pub enum MetricChoice {
 }
 
 /// What is done with rules that are not the controller's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum ForeignRulesChoice {
+#[schemars(rename = "ForeignRulesChoice")]
+pub enum ForeignRules {
     /// They are left alone.
+    #[default]
     Keep,
     /// They are removed.
     Remove,
+}
+
+impl Settings {
+    /// Returns them as they are after a change.
+    #[must_use]
+    pub fn after(self, change: SettingsChange) -> Self {
+        Self {
+            metric: change.metric.unwrap_or(self.metric),
+            foreign_rules: change.foreign_rules.unwrap_or(self.foreign_rules),
+        }
+    }
 }

@@ -4,23 +4,30 @@ use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Instant;
+use wire::ethernet::MacAddress;
+use wire::openflow::{DatapathId, PortNumber};
+
+use crate::place::{LinkEnds, Place};
 
 /// The network as the controller knows it at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TopologyDocument {
+#[schemars(rename = "TopologyDocument")]
+pub struct Topology {
     /// All switches that were ever connected.
-    pub switches: Vec<SwitchDocument>,
+    pub switches: Vec<Switch>,
     /// All links that were ever found.
-    pub links: Vec<LinkDocument>,
+    pub links: Vec<Link>,
     /// All hosts.
-    pub hosts: Vec<HostDocument>,
+    pub hosts: Vec<Host>,
     /// How many of them there are now.
-    pub counts: CountsDocument,
+    pub counts: Counts,
 }
 
 /// What there is now: what is gone is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CountsDocument {
+#[schemars(rename = "CountsDocument")]
+pub struct Counts {
     /// The switches that are connected.
     pub switches: usize,
     /// The links that are up.
@@ -31,37 +38,43 @@ pub struct CountsDocument {
 
 /// A switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SwitchDocument {
+#[schemars(rename = "SwitchDocument")]
+pub struct Switch {
     /// Its datapath id, 16 digits of hexadecimal.
-    pub datapath: String,
+    #[schemars(with = "String")]
+    pub datapath: DatapathId,
     /// Its name; the short form of its datapath id if nobody named it.
     pub name: String,
     /// Whether it listens to the controller.
     pub connected: bool,
     /// Its ports, by number.
-    pub ports: Vec<PortDocument>,
+    pub ports: Vec<Port>,
 }
 
 /// A port of a switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PortDocument {
+#[schemars(rename = "PortDocument")]
+pub struct Port {
     /// Its number.
-    pub port: u32,
+    #[schemars(with = "u32")]
+    pub port: PortNumber,
     /// Its own address.
-    pub mac: String,
+    #[schemars(with = "String")]
+    pub mac: MacAddress,
     /// Whether it has a carrier.
     pub up: bool,
     /// The id of the link that was last seen to end here, up or down.
-    pub link: Option<String>,
+    pub link: Option<LinkEnds>,
 }
 
 /// A link between two switches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LinkDocument {
+#[schemars(rename = "LinkDocument")]
+pub struct Link {
     /// Its name, made of its ports, as in `1:2-3:1`.
-    pub id: String,
+    pub id: LinkEnds,
     /// The ports that it joins.
-    pub ends: [PlaceDocument; 2],
+    pub ends: [Place; 2],
     /// Whether it carries frames both ways.
     pub up: bool,
     /// Whether a switch at an end of it is not connected: nobody knows whether it
@@ -69,33 +82,24 @@ pub struct LinkDocument {
     #[serde(default)]
     pub away: bool,
     /// Since when it is up or down, in nanoseconds since the beginning of 1970.
-    pub since_ns: u64,
-}
-
-/// A port of the network.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PlaceDocument {
-    /// The switch's datapath id, 16 digits of hexadecimal.
-    pub datapath: String,
-    /// The switch's name.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub switch: String,
-    /// The number of the port.
-    pub port: u32,
+    #[serde(rename = "since_ns")]
+    #[schemars(with = "u64")]
+    pub since: Instant,
 }
 
 /// A host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HostDocument {
+#[schemars(rename = "HostDocument")]
+pub struct Host {
     /// Its name; its address if nobody named it.
     pub name: String,
     /// Its address.
-    pub mac: String,
+    #[schemars(with = "String")]
+    pub mac: MacAddress,
     /// Its IP addresses, in the order in which they became known.
     pub addresses: Vec<IpAddr>,
     /// Its port, if known.
-    pub attachment: Option<PlaceDocument>,
+    pub attachment: Option<Place>,
     /// How the controller came to know it.
     pub origin: HostOrigin,
 }
@@ -110,4 +114,12 @@ pub enum HostOrigin {
     Named,
     /// A frame of it arrived.
     Learned,
+}
+
+/// All hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "HostsDocument")]
+pub struct Hosts {
+    /// In the order in which they became known.
+    pub hosts: Vec<Host>,
 }

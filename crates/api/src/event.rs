@@ -1,0 +1,1045 @@
+//! What the controller tells without being asked.
+//!
+//! Who adds an event writes it here, with its kind and its words, and tells it where it
+//! happens: documents, the client and the description of the interface follow.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, Instant};
+use wire::ethernet::MacAddress;
+use wire::openflow::DatapathId;
+use wire::openflow::taktos::SignalFault;
+
+use crate::count::Count;
+use crate::flow::{FlowId, Promise, Travels};
+use crate::intent::{IntentId, IntentState};
+use crate::place::{LinkEnds, Place};
+
+/// Something that happened. As a server-sent event, its number is the `id:`, its
+/// kind the `event:`, and this document the `data:`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "EventDocument")]
+pub struct Occurrence {
+    /// Its number, counted since the controller started.
+    pub id: u64,
+    /// When, in nanoseconds since the beginning of 1970.
+    #[serde(rename = "at_ns")]
+    #[schemars(with = "u64")]
+    pub at: Instant,
+    /// What.
+    #[serde(flatten)]
+    pub what: Event,
+}
+
+/// Events that happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "EventsDocument")]
+pub struct Occurrences {
+    /// The latest last.
+    pub events: Vec<Occurrence>,
+}
+
+/// What happened. Switches and flows have a number and, where it is known, a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+#[schemars(rename = "EventKind")]
+pub enum Event {
+    /// All that the store kept is known: from now on requests are decided.
+    Ready,
+    /// The store holds a switch that cannot be read. It is left alone.
+    SwitchUnreadable {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+    },
+    /// A switch is connected, and its ports are known.
+    SwitchConnected {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// Its name.
+        name: String,
+        /// How many ports it has.
+        ports: usize,
+    },
+    /// The connection of a switch is gone.
+    SwitchLost {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// Its name.
+        name: String,
+    },
+    /// A switch is not heard, and none of its neighbours that are has an echo of it any more:
+    /// it does not forward. Its links are lost.
+    SwitchGone {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// Its name.
+        name: String,
+    },
+    /// Another controller is the master of a switch: nothing is written there until this one
+    /// is started again, and told to take over.
+    OtherMaster {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// Its name.
+        name: String,
+    },
+    /// A second connection claimed to be a switch that is connected; it was closed.
+    DuplicateSwitch {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// Its name.
+        name: String,
+    },
+    /// The controller closed a connection.
+    ConnectionClosed {
+        /// The address at the other end.
+        peer: String,
+        /// Why.
+        reason: String,
+    },
+    /// A link was found, or is back.
+    LinkFound {
+        /// Its id.
+        link: LinkEnds,
+    },
+    /// A link is gone.
+    LinkLost {
+        /// Its id.
+        link: LinkEnds,
+        /// How that was noticed: `port-status`, `silence` or `recabled`.
+        detection: Detection,
+    },
+    /// A link is lost again and again; it is taken to be down for a while, also if it is not,
+    /// so that flows do not move forever.
+    LinkFlaps {
+        /// Its id.
+        link: LinkEnds,
+        /// For how long.
+        #[serde(rename = "wait_ns")]
+        #[schemars(with = "u64")]
+        wait: Duration,
+    },
+    /// Probes say that there is a link where hosts are, though no port and no switch came up:
+    /// somebody relays them. It is not believed.
+    LinkDoubted {
+        /// Its id.
+        link: LinkEnds,
+    },
+    /// An application was loaded.
+    ApplicationLoaded {
+        /// Its name.
+        name: String,
+    },
+    /// An application was unloaded, and its rules and intents with it.
+    ApplicationUnloaded {
+        /// Its name.
+        name: String,
+    },
+    /// The port of a host is known.
+    HostFound {
+        /// Its name.
+        name: String,
+        /// Its port.
+        at: Place,
+    },
+    /// A host appeared at another port.
+    HostMoved {
+        /// Its name.
+        name: String,
+        /// Its port before.
+        from: Place,
+        /// Its port now.
+        to: Place,
+    },
+    /// The IP addresses of a host are others now.
+    HostAddressed {
+        /// Its name.
+        name: String,
+        /// Its addresses.
+        addresses: Vec<IpAddr>,
+    },
+    /// A host was removed.
+    HostRemoved {
+        /// Its name.
+        name: String,
+    },
+    /// The store holds a host that cannot be read, or whose name is that of another
+    /// one. It is left alone.
+    HostUnusable {
+        /// Its address.
+        #[schemars(with = "String")]
+        mac: MacAddress,
+    },
+    /// Frames of a host come in at several ports alternately, or elsewhere than where somebody
+    /// has said that it is: it loops, or its address is forged. It is not believed for a
+    /// while.
+    HostDoubted {
+        /// Its name.
+        name: String,
+        /// Where a frame of it came in.
+        at: Place,
+        /// Where it is taken to be.
+        stays: Place,
+    },
+    /// More stations appear behind a port than reactive forwarding has room for: many
+    /// hosts, or addresses that somebody makes up. Told once a minute for a port.
+    StationsCrowded {
+        /// Which.
+        at: Place,
+    },
+    /// A host claims an IP address that another one has and keeps.
+    AddressDisputed {
+        /// The address.
+        address: IpAddr,
+        /// The name of the host that has it.
+        holder: String,
+        /// The name of the host that claims it.
+        claimant: String,
+    },
+    /// A flow is in force: the store has kept its admission.
+    Admitted {
+        /// Its number.
+        flow: FlowId,
+        /// Its name.
+        name: String,
+    },
+    /// A flow is no more.
+    Withdrawn {
+        /// Its number.
+        flow: FlowId,
+        /// Its name.
+        name: String,
+    },
+    /// Every switch on the way of a flow has confirmed its entries.
+    Installed {
+        /// Its number.
+        flow: FlowId,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+    },
+    /// A switch refused an entry.
+    EntryRefused {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// The number of the flow, if the entry was one of a flow.
+        flow: Option<FlowId>,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Why.
+        error: String,
+    },
+    /// The precomputed entries for a broken link are about to be sent.
+    RestorationStarted {
+        /// The link's id.
+        link: LinkEnds,
+        /// When the message that reported it arrived.
+        #[serde(skip)]
+        detected_at: Instant,
+    },
+    /// The precomputed entries for a broken link have been sent.
+    RestorationSent {
+        /// The link's id.
+        link: LinkEnds,
+        /// When the message that reported it arrived.
+        #[serde(skip)]
+        detected_at: Instant,
+        /// How many flows were moved.
+        flows: usize,
+        /// How many entries were sent.
+        flow_mods: usize,
+    },
+    /// Every switch has confirmed the entries that were sent for a broken link.
+    Restored {
+        /// The link's id.
+        link: LinkEnds,
+        /// When the message that reported it arrived.
+        #[serde(skip)]
+        detected_at: Instant,
+        /// From the message that reported it to the last confirmation.
+        #[serde(rename = "took_ns")]
+        #[schemars(with = "u64")]
+        took: Duration,
+        /// How many flows were moved.
+        flows: usize,
+        /// How many entries were sent.
+        flow_mods: usize,
+        /// How many switches got some.
+        switches: usize,
+    },
+    /// Flows are back on the way on which they were admitted.
+    Returned {
+        /// How many.
+        flows: usize,
+    },
+    /// The promise of a flow stands otherwise than before.
+    PromiseChanged {
+        /// The number of the flow.
+        flow: FlowId,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// How it stands now.
+        #[serde(flatten)]
+        promise: Promise,
+        /// Which way the flow takes now.
+        travels: Travels,
+    },
+    /// Delay budgets were chosen anew, and with them guarantees: all are within deadlines.
+    GuaranteesMoved {
+        /// How many flows have another guarantee than before.
+        flows: usize,
+        /// How many times as long as stated every processor may take with no deadline
+        /// missed, in thousandths.
+        slowdown_thousandths: u32,
+    },
+    /// A flow was decided upon anew, as one of its hosts has moved.
+    Readmitted {
+        /// Its number.
+        flow: FlowId,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+    },
+    /// Links that carry promises are broken at the same time: no promise is in
+    /// force until all but one are back.
+    PromisesSuspended {
+        /// How many are broken.
+        broken: usize,
+    },
+    /// Promises are in force again.
+    PromisesResumed,
+    /// A switch was given exactly the entries that it should have.
+    Synchronised {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// How many entries it lacked.
+        added: usize,
+        /// How many it had in excess.
+        removed: usize,
+    },
+    /// A switch had other entries than it should, and has those now.
+    Mended {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// How many entries it lacked.
+        added: usize,
+        /// How many it had otherwise.
+        changed: usize,
+        /// How many it had in excess.
+        removed: usize,
+    },
+    /// A switch was looked at again after it was mended: it has what it should have.
+    Consistent {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+    },
+    /// A switch was mended several times in a row and has not what it should have.
+    NotMended {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// How many entries it lacks.
+        lacking: usize,
+        /// How many it has otherwise.
+        different: usize,
+        /// How many it has in excess.
+        excess: usize,
+    },
+    /// A switch says entries in words of its own, even after they were written over; its
+    /// words are taken for them from now on. Told once a connection.
+    Dialect {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// How many entries.
+        entries: usize,
+    },
+    /// A switch refuses an entry again and again; it is not asked any more until it
+    /// comes back or a reconciliation is asked for.
+    GivenUp {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// Whose entry: `intent 3`, `application 1`.
+        subject: String,
+        /// Why.
+        error: String,
+    },
+    /// The rules of an intent or an application are in force, or are not.
+    RulesSettled {
+        /// Whose: `intent 3`, `application 1`.
+        subject: String,
+        /// What became of them: `confirmed`, or why they are not in force.
+        outcome: String,
+    },
+    /// The store holds an admission that cannot be read. It is left alone.
+    RecordUnreadable {
+        /// The number of the flow.
+        flow: FlowId,
+    },
+    /// The store holds settings that cannot be read. They are left alone.
+    SettingsUnreadable,
+    /// An intent is in another state than before.
+    IntentChanged {
+        /// Its number.
+        intent: IntentId,
+        /// Its name.
+        name: String,
+        /// How far it is, and why it waits or has failed.
+        #[serde(flatten)]
+        state: IntentState,
+    },
+    /// The store holds an intent that cannot be read. It is left alone.
+    IntentUnreadable {
+        /// Its number.
+        intent: IntentId,
+    },
+    /// A switch has entered another criticality mode.
+    ModeEntered {
+        /// Its name.
+        switch: String,
+        /// The level that is agreed on.
+        level: String,
+        /// How often that was lowered.
+        era: u32,
+        /// The level that is served.
+        served: String,
+        /// The switch where the mode began.
+        origin: String,
+        /// From the frame that caused it to the new level, by the clock of the switch.
+        #[serde(rename = "change_ns")]
+        #[schemars(with = "u64")]
+        change: Duration,
+        /// When it changed, by the clock of the switch.
+        #[serde(skip)]
+        changed: Instant,
+    },
+    /// A flow demands more than the lowest level.
+    ModeViolation {
+        /// The switch that watches it.
+        switch: String,
+        /// The flow.
+        flow: String,
+        /// The level that it asks for.
+        level: String,
+        /// Whether it keeps no contract at all.
+        beyond: bool,
+        /// How often since it was last told.
+        times: u64,
+        /// When it was noticed, by the clock of the switch.
+        #[serde(skip)]
+        detected: Instant,
+    },
+    /// Signals of modes did not count.
+    ModeSignalsRefused {
+        /// The place of the last one.
+        at: Place,
+        /// Why: `forged`, `misplaced`, `replayed` or `malformed`.
+        #[serde(rename = "reason")]
+        #[schemars(with = "String")]
+        fault: SignalFault,
+        /// How many since it was last told.
+        times: u64,
+    },
+    /// A switch does not serve the level that is agreed on: its entries are not
+    /// complete.
+    ModeIncomplete {
+        /// Its name.
+        switch: String,
+        /// The level that is agreed on.
+        level: String,
+        /// The level that is served.
+        served: String,
+    },
+    /// The entries of all levels are at a switch.
+    ModeComplete {
+        /// Its name.
+        switch: String,
+    },
+    /// A switch refused something about modes.
+    ModeRefused {
+        /// Its name.
+        switch: String,
+        /// Why.
+        reason: String,
+    },
+    /// All switches have the entries of another level, which the controller wrote.
+    ModeRewritten {
+        /// The level.
+        level: String,
+        /// When the controller began to write them.
+        #[serde(skip)]
+        begun: Instant,
+    },
+    /// The store failed; what was to be kept has not been done.
+    StoreFailed {
+        /// What it says.
+        reason: String,
+    },
+    /// The store that failed works again.
+    StoreRecovered,
+    /// Events are missing before this one: more happened than is kept for clients
+    /// that come back, or than this client took in time.
+    Gap {
+        /// How many are missing at most; nothing if that is not known.
+        missed: Option<u64>,
+    },
+}
+
+/// How the loss of a link was noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Detection {
+    /// A switch reported that one of its ports lost the carrier.
+    PortStatus,
+    /// Probes and echoes do not arrive.
+    Silence,
+    /// One of its ports is joined to another one now.
+    Recabled,
+}
+
+impl fmt::Display for Detection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PortStatus => "port-status",
+            Self::Silence => "silence",
+            Self::Recabled => "recabled",
+        })
+    }
+}
+
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Switches and their connections.
+    Switches,
+    /// Links, and so the ways of everything.
+    Links,
+    /// Hosts, and so the ways of what goes to them.
+    Hosts,
+    /// Flows and their promises.
+    Flows,
+    /// The rules of switches, and intents.
+    Rules,
+    /// Criticality modes, and so anything that flows get.
+    Modes,
+    /// The controller itself, or anything: something was missed.
+    Anything,
+}
+
+macro_rules! kinds {
+    ($($about:ident: $($variant:ident $kind:literal),*;)*) => {
+        impl Event {
+            /// The names of all kinds.
+            pub const KINDS: &'static [&'static str] = &[$($($kind),*),*];
+
+            /// Returns the name by which a client may ask for this kind alone.
+            #[must_use]
+            pub const fn kind(&self) -> &'static str {
+                match self {
+                    $($(Self::$variant { .. } => $kind,)*)*
+                }
+            }
+
+            /// Returns what it is about.
+            #[must_use]
+            pub const fn about(&self) -> About {
+                match self {
+                    $($(Self::$variant { .. })|* => About::$about,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Switches:
+        SwitchUnreadable "switch-unreadable",
+        SwitchConnected "switch-connected",
+        SwitchLost "switch-lost",
+        SwitchGone "switch-gone",
+        OtherMaster "other-master",
+        DuplicateSwitch "duplicate-switch",
+        ConnectionClosed "connection-closed";
+    Links:
+        LinkFound "link-found",
+        LinkLost "link-lost",
+        LinkFlaps "link-flaps",
+        LinkDoubted "link-doubted",
+        RestorationStarted "restoration-started",
+        RestorationSent "restoration-sent",
+        Restored "restored",
+        Returned "returned",
+        PromisesSuspended "promises-suspended",
+        PromisesResumed "promises-resumed";
+    Hosts:
+        HostFound "host-found",
+        HostMoved "host-moved",
+        HostAddressed "host-addressed",
+        HostRemoved "host-removed",
+        HostUnusable "host-unusable",
+        HostDoubted "host-doubted",
+        StationsCrowded "stations-crowded",
+        AddressDisputed "address-disputed";
+    Flows:
+        Admitted "admitted",
+        Withdrawn "withdrawn",
+        Installed "installed",
+        PromiseChanged "promise-changed",
+        GuaranteesMoved "guarantees-moved",
+        Readmitted "readmitted",
+        RecordUnreadable "record-unreadable";
+    Rules:
+        EntryRefused "entry-refused",
+        Synchronised "synchronised",
+        Mended "mended",
+        Consistent "consistent",
+        NotMended "not-mended",
+        Dialect "dialect",
+        GivenUp "given-up",
+        RulesSettled "rules-settled",
+        IntentChanged "intent-changed",
+        IntentUnreadable "intent-unreadable";
+    Modes:
+        ModeEntered "mode-entered",
+        ModeViolation "mode-violation",
+        ModeSignalsRefused "mode-signals-refused",
+        ModeIncomplete "mode-incomplete",
+        ModeComplete "mode-complete",
+        ModeRefused "mode-refused",
+        ModeRewritten "mode-rewritten";
+    Anything:
+        Ready "ready",
+        ApplicationLoaded "application-loaded",
+        ApplicationUnloaded "application-unloaded",
+        SettingsUnreadable "settings-unreadable",
+        StoreFailed "store-failed",
+        StoreRecovered "store-recovered",
+        Gap "gap";
+}
+
+impl Event {
+    /// The kind of the notice that events are missing.
+    pub const GAP: &'static str = "gap";
+
+    /// Moves the moments in it that documents show from one clock to another.
+    pub fn move_moments(&mut self, moved: impl Fn(Instant) -> Instant) {
+        if let Self::PromiseChanged { promise, .. } = self {
+            promise.since = moved(promise.since);
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    /// Says it in words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.about() {
+            About::Switches => self.of_switch(f),
+            About::Links => self.of_link(f),
+            About::Hosts => self.of_host(f),
+            About::Flows => self.of_flow(f),
+            About::Rules => self.of_rules(f),
+            About::Modes => self.of_mode(f),
+            About::Anything => self.of_anything(f),
+        }
+    }
+}
+
+impl Event {
+    fn of_switch(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SwitchConnected { name, ports, .. } => {
+                write!(f, "switch {name} connected, {}", Count(*ports, "port"))
+            }
+            Self::SwitchLost { name, .. } => write!(f, "switch {name} lost"),
+            Self::OtherMaster { name, .. } => write!(
+                f,
+                "another controller is master of switch {name}: nothing is written there \
+                 (`taktos controller --take-over` would)"
+            ),
+            Self::SwitchGone { name, .. } => write!(
+                f,
+                "switch {name} is gone: it answers nobody, and no echo comes back from it"
+            ),
+            Self::SwitchUnreadable { datapath } => write!(
+                f,
+                "what is stored of switch {datapath} cannot be read: left alone"
+            ),
+            Self::DuplicateSwitch { name, .. } => {
+                write!(f, "a second connection claimed to be switch {name}: closed")
+            }
+            Self::ConnectionClosed { peer, reason } => {
+                write!(f, "connection from {peer} closed: {reason}")
+            }
+            other => other.by_name(f),
+        }
+    }
+
+    fn of_link(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LinkFound { link } => write!(f, "link {link} found"),
+            Self::LinkLost { link, detection } => write!(f, "link {link} lost ({detection})"),
+            Self::LinkFlaps { link, .. } => write!(
+                f,
+                "link {link} is lost again and again, and taken to be down for a while"
+            ),
+            Self::LinkDoubted { link } => write!(
+                f,
+                "link {link} is not believed: hosts are there, and nothing was plugged"
+            ),
+            Self::RestorationStarted { link, .. } => {
+                write!(f, "moving flows away from link {link}")
+            }
+            Self::RestorationSent { link, flows, .. } => {
+                write!(f, "{} told to leave link {link}", Count(*flows, "flow"))
+            }
+            Self::Restored {
+                link,
+                took,
+                flows,
+                switches,
+                ..
+            } => write!(
+                f,
+                "{} moved away from link {link} in {took}, {} confirmed it",
+                Count(*flows, "flow"),
+                Count(*switches, "switch")
+            ),
+            Self::Returned { flows } => {
+                write!(f, "{} back on the usual way", Count(*flows, "flow"))
+            }
+            Self::PromisesSuspended { broken } => write!(
+                f,
+                "promises suspended: {} broken at once",
+                Count(*broken, "link")
+            ),
+            Self::PromisesResumed => f.write_str("promises in force again"),
+            other => other.by_name(f),
+        }
+    }
+
+    fn of_host(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HostFound { name, at } => write!(f, "host {name} is at {at}"),
+            Self::HostMoved { name, from, to } => {
+                write!(f, "host {name} moved from {from} to {to}")
+            }
+            Self::HostAddressed { name, addresses } => {
+                write!(f, "host {name} has")?;
+                addresses.iter().try_for_each(|it| write!(f, " {it}"))
+            }
+            Self::HostRemoved { name } => write!(f, "host {name} removed"),
+            Self::HostUnusable { mac } => {
+                write!(f, "what is stored of host {mac} cannot be used: left alone")
+            }
+            Self::HostDoubted { name, at, stays } => write!(
+                f,
+                "host {name} was seen at {at} and is taken to be at {stays}: a loop, or a forged \
+                 address"
+            ),
+            Self::StationsCrowded { at } => write!(
+                f,
+                "more stations appear at {at} than there is room for: many hosts, or made-up \
+                 addresses"
+            ),
+            Self::AddressDisputed {
+                address,
+                holder,
+                claimant,
+            } => write!(
+                f,
+                "host {claimant} claims {address}, which host {holder} has"
+            ),
+            other => other.by_name(f),
+        }
+    }
+
+    fn of_flow(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Admitted { flow, name } => write!(f, "flow {name} admitted, number {}", flow.0),
+            Self::Withdrawn { flow, name } => {
+                write!(f, "flow {name} withdrawn, number {}", flow.0)
+            }
+            Self::Installed { flow, name } => write!(f, "{} installed", named(*flow, name)),
+            Self::PromiseChanged {
+                flow,
+                name,
+                promise,
+                travels,
+            } => {
+                let flow = named(*flow, name);
+                write!(f, "the promise of {flow}: {}", promise.state)?;
+                if let Some(cause) = &promise.cause {
+                    write!(f, " ({cause})")?;
+                }
+                match travels {
+                    Travels::Nowhere => f.write_str("; it waits for a link"),
+                    Travels::Base => Ok(()),
+                    Travels::Alternative { .. } | Travels::Detour => {
+                        write!(f, "; it takes {travels}")
+                    }
+                }
+            }
+            Self::GuaranteesMoved {
+                flows,
+                slowdown_thousandths,
+            } => write!(
+                f,
+                "budgets chosen anew: {flows} flows have another guarantee, and switches may take \
+                 {}.{} times as long as stated",
+                slowdown_thousandths / 1_000,
+                slowdown_thousandths / 100 % 10
+            ),
+            Self::Readmitted { flow, name } => {
+                let flow = named(*flow, name);
+                write!(f, "{flow} decided upon anew: a host of it moved")
+            }
+            Self::RecordUnreadable { flow } => write!(
+                f,
+                "what is stored of flow {} cannot be read: left alone",
+                flow.0
+            ),
+            other => other.by_name(f),
+        }
+    }
+
+    fn of_rules(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EntryRefused {
+                datapath,
+                flow,
+                name,
+                error,
+            } => match flow.map(|flow| named(flow, name)) {
+                Some(flow) => write!(f, "switch {datapath} refused an entry of {flow}: {error}"),
+                None => write!(f, "switch {datapath} refused an entry: {error}"),
+            },
+            Self::Synchronised {
+                datapath,
+                added,
+                removed,
+            } => write!(
+                f,
+                "switch {datapath} has its rules: {} added, {removed} removed",
+                Count(*added, "rule")
+            ),
+            Self::Mended {
+                datapath,
+                added,
+                changed,
+                removed,
+            } => write!(
+                f,
+                "switch {datapath} is mended: {} added, {changed} changed, {removed} removed",
+                Count(*added, "rule")
+            ),
+            Self::Consistent { datapath } => {
+                write!(f, "switch {datapath} has the rules that it should have")
+            }
+            Self::NotMended {
+                datapath,
+                lacking,
+                different,
+                excess,
+            } => write!(
+                f,
+                "switch {datapath} cannot be mended: {} lacking, {different} different, {excess} \
+                 in excess",
+                Count(*lacking, "rule")
+            ),
+            Self::Dialect { datapath, entries } => write!(
+                f,
+                "switch {datapath} says {} in words of its own",
+                Count(*entries, "rule")
+            ),
+            Self::GivenUp {
+                datapath,
+                subject,
+                error,
+            } => write!(
+                f,
+                "switch {datapath} refuses an entry of {subject} for good: {error}"
+            ),
+            Self::RulesSettled { subject, outcome } => write!(f, "rules of {subject}: {outcome}"),
+            Self::IntentChanged { name, state, .. } => write!(f, "intent {name} {state}"),
+            Self::IntentUnreadable { intent } => write!(
+                f,
+                "what is stored of intent {} cannot be read: left alone",
+                intent.0
+            ),
+            other => other.by_name(f),
+        }
+    }
+
+    fn of_mode(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ModeEntered {
+                switch,
+                level,
+                era,
+                served,
+                ..
+            } => write!(
+                f,
+                "switch {switch} entered level {level} (era {era}), serves {served}"
+            ),
+            Self::ModeViolation {
+                switch,
+                flow,
+                level,
+                beyond,
+                times,
+                ..
+            } => {
+                write!(
+                    f,
+                    "flow {flow} asks switch {switch} for level {level}, {times} times"
+                )?;
+                match beyond {
+                    true => f.write_str(", and keeps no contract"),
+                    false => Ok(()),
+                }
+            }
+            Self::ModeSignalsRefused { at, fault, times } => write!(
+                f,
+                "{times} signals at port {} of switch {} did not count: {}",
+                at.port.0,
+                at.switch,
+                format!("{fault:?}").to_lowercase()
+            ),
+            Self::ModeIncomplete {
+                switch,
+                level,
+                served,
+            } => write!(
+                f,
+                "switch {switch} lacks entries of level {level}: it serves {served}"
+            ),
+            Self::ModeComplete { switch } => {
+                write!(f, "switch {switch} has the entries of all levels")
+            }
+            Self::ModeRefused { switch, reason } => {
+                write!(f, "switch {switch} refuses something about modes: {reason}")
+            }
+            Self::ModeRewritten { level, .. } => write!(f, "entries of level {level} are written"),
+            other => other.by_name(f),
+        }
+    }
+
+    fn of_anything(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ready => f.write_str("ready to decide on flows"),
+            Self::ApplicationLoaded { name } => write!(f, "application {name} loaded"),
+            Self::ApplicationUnloaded { name } => write!(f, "application {name} unloaded"),
+            Self::SettingsUnreadable => {
+                f.write_str("what is stored of settings cannot be read: left alone")
+            }
+            Self::StoreFailed { reason } => write!(f, "the store failed: {reason}"),
+            Self::StoreRecovered => f.write_str("the store works again"),
+            Self::Gap { missed: Some(most) } => write!(f, "up to {most} events are missing here"),
+            Self::Gap { missed: None } => f.write_str("events are missing here"),
+            other => other.by_name(f),
+        }
+    }
+
+    /// Says what kind it is: better than nothing.
+    fn by_name(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.kind().replace('-', " "))
+    }
+}
+
+/// Calls a flow by its name, or by its number where the name is not known.
+fn named(flow: FlowId, name: &Option<String>) -> String {
+    match name {
+        Some(name) => format!("flow {name}"),
+        None => format!("flow {}", flow.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::flow::{Cause, PromiseState};
+
+    #[test]
+    fn every_kind_is_among_the_names() {
+        let schema = schemars::schema_for!(Event).to_value();
+
+        let kinds = schema["oneOf"].as_array().unwrap().iter();
+        let kinds = kinds.map(|kind| kind["properties"]["kind"]["const"].as_str().unwrap());
+        let kinds: BTreeSet<_> = kinds.collect();
+
+        assert_eq!(kinds, Event::KINDS.iter().copied().collect());
+    }
+
+    #[test]
+    fn an_event_is_one_flat_object_and_comes_back() {
+        let event = Occurrence {
+            id: 7,
+            at: Instant::from_ns(8),
+            what: Event::PromiseChanged {
+                flow: FlowId(3),
+                name: Some("trip".to_owned()),
+                promise: Promise {
+                    state: PromiseState::Unknown,
+                    since: Instant::from_ns(5),
+                    cause: Some(Cause::Said("switch s3 is not heard".to_owned())),
+                },
+                travels: Travels::Alternative {
+                    without: "1:2-2:1".parse().unwrap(),
+                },
+            },
+        };
+
+        let text = serde_json::to_string(&event).unwrap();
+
+        assert_eq!(
+            text,
+            r#"{"id":7,"at_ns":8,"kind":"promise-changed","flow":3,"name":"trip","promise":"unknown","promise_since_ns":5,"promise_cause":"switch s3 is not heard","travels":{"way":"alternative","without":"1:2-2:1"}}"#
+        );
+        assert_eq!(serde_json::from_str::<Occurrence>(&text).unwrap(), event);
+        assert!(text.contains(&format!(r#""kind":"{}""#, event.what.kind())));
+    }
+
+    #[test]
+    fn what_happened_is_told_in_words() {
+        let link = "1:2-2:1".parse().unwrap();
+        let lost = Event::LinkLost {
+            link,
+            detection: Detection::Silence,
+        };
+        let restored = Event::Restored {
+            link,
+            detected_at: Instant::ZERO,
+            took: Duration::from_us(1_250),
+            flows: 1,
+            flow_mods: 4,
+            switches: 2,
+        };
+
+        assert_eq!(lost.to_string(), "link 1:2-2:1 lost (silence)");
+        assert_eq!(
+            restored.to_string(),
+            "1 flow moved away from link 1:2-2:1 in 1.25 ms, 2 switches confirmed it"
+        );
+        assert_eq!(restored.about(), About::Links);
+    }
+}

@@ -1,0 +1,54 @@
+//! What is said between the controller and whoever asks it: each noun once.
+//!
+//! A type here is what the core hands out, what the web server writes as JSON, what the
+//! program's own client reads, and what the description of the interface is made from.
+//!
+//! | module | what of? |
+//! |---|---|
+//! | [`event`] | what happened |
+//! | [`flow`] | flows with a promise |
+//! | [`application`] | who asks, and what was granted |
+//! | [`mode`] | criticality modes |
+//! | [`path`] | paths that were asked for |
+//! | [`rule`] | rules of switches |
+//! | [`settings`], [`statistics`] | how the controller works, and what it counts |
+//! | [`intent`] | what else shall hold |
+//! | [`place`] | names of ports and links |
+//! | [`topology`] | switches, links and hosts |
+//!
+//! A datapath id is 16 digits of hexadecimal, a link is named by its ports, as in
+//! `1:2-3:1`, and keys of numbers end in the unit. A moment is one of the controller's own
+//! clock inside, and one since the beginning of 1970 in documents: whoever hands one out
+//! moves it there.
+
+#![warn(missing_docs)]
+
+pub mod application;
+mod count;
+pub mod event;
+pub mod flow;
+pub mod intent;
+pub mod mode;
+pub mod path;
+pub mod place;
+pub mod rule;
+pub mod settings;
+pub mod statistics;
+pub mod topology;
+
+pub use application::{
+    ApplicationId, ApplicationKind, ApplicationSummary, Asker, Manifest, Permission,
+};
+pub use count::Count;
+pub use event::{About, Detection, Event, Occurrence, Occurrences};
+pub use flow::{
+    Accepted, Alternative, Cause, Cover, Dispute, FlowId, FlowSummary, MAX_DISPUTES_SHOWN, Promise,
+    PromiseState, Protection, Route, TransportProtocol, Travels,
+};
+pub use intent::{Extent, IntentId, IntentState, IntentSummary};
+pub use mode::{ModeChange, Strategy};
+pub use path::{FoundPath, PathWish};
+pub use place::{LinkEnds, Place, PortId};
+pub use rule::{RuleOwner, RuleState};
+pub use settings::{ForeignRules, Metric, Settings, SettingsChange};
+pub use statistics::Counters;
