@@ -13,6 +13,7 @@
 
 pub mod capture;
 pub mod comparison;
+pub mod document;
 pub mod flow;
 pub mod identity;
 pub mod interruptions;

@@ -8,13 +8,12 @@
 //! |---|---|
 //! | [`document`] | JSON, and reads that back |
 //! | `csv` | a table for spreadsheets |
-//! | `text`, `layout` | lines and tables for people |
-//! | `page` | a page with plots |
+//! | `text`, `layout`, `pictures` | lines, tables and plots for people |
 
 mod csv;
 pub mod document;
 mod layout;
-mod page;
+mod pictures;
 #[cfg(test)]
 mod tests;
 mod text;
