@@ -142,26 +142,17 @@ impl Choice {
         let choice = Self {
             table: TableSetting {
                 fields: settings.option("match", MatchType::FiveTuple)?,
-                ..TableSetting::five_tuples(settings.option("entries", 17)?)
+                ..TableSetting::five_tuples(settings.within("entries", 17, 1..=MOST_ENTRIES)?)
             },
-            sizes: settings.list("size", vec![64, 1_516])?,
+            sizes: settings.list_within("size", vec![64, 1_516], 64..=1_518)?,
             frames: settings.option("packets", frames)?,
             samples: settings.option("samples", samples)?,
-            deleted: settings.option("table", TABLE)?,
+            deleted: settings.within("table", TABLE, 1..=MOST_ENTRIES)?,
             pool: settings.option("pool-frames", 4_096)?,
             queue: settings.option("queue-frames", 512)?,
         };
-        let refuse = |name: &str, value: String| Err(MethodError::Option(name.to_owned(), value));
-        for (name, value) in [("entries", choice.table.count), ("table", choice.deleted)] {
-            if !(1..=MOST_ENTRIES).contains(&value) {
-                return refuse(name, value.to_string());
-            }
-        }
-        if let Some(size) = choice.sizes.iter().find(|it| !(64..=1_518).contains(*it)) {
-            return refuse("size", size.to_string());
-        }
         if choice.sizes.is_empty() || choice.frames == 0 || choice.samples == 0 {
-            return refuse("size, packets or samples", "nothing".to_owned());
+            return Err(MethodError::refusing("size, packets or samples", "nothing"));
         }
         Ok(choice)
     }

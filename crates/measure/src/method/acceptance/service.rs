@@ -123,26 +123,21 @@ impl Plan {
             true => Some(settings.option("delay", Duration::ZERO)?),
             false => None,
         };
-        let plan = Self {
-            services: settings.list("services", usual.to_vec())?,
-            rate: settings.option("rate", RATE)?,
-            size: settings.option("size", SIZE)?,
-            delay,
-            loss: settings.option("loss", 0.0)?,
-        };
-        let wrong = |name: &str, value: String| Err(MethodError::Option(name.to_owned(), value));
         let addresses = addresses(Service::Datagrams);
-        if !(addresses.shortest_frame()..=addresses.longest_frame()).contains(&plan.size) {
-            return wrong("size", plan.size.to_string());
+        let sizes = addresses.shortest_frame()..=addresses.longest_frame();
+        let services: Vec<Service> = settings.list("services", usual.to_vec())?;
+        let is_twice = |at: usize| services[..at].contains(&services[at]);
+        if let Some(at) = (0..services.len()).find(|at| is_twice(*at)) {
+            let twice = format!("{} twice", services[at].name());
+            return Err(MethodError::refusing("services", twice));
         }
-        let is_twice = |at: usize| plan.services[..at].contains(&plan.services[at]);
-        if let Some(at) = (0..plan.services.len()).find(|at| is_twice(*at)) {
-            return wrong("services", format!("{} twice", plan.services[at].name()));
-        }
-        if !(0.0..=1.0).contains(&plan.loss) {
-            return wrong("loss", plan.loss.to_string());
-        }
-        Ok(plan)
+        Ok(Self {
+            services,
+            rate: settings.option("rate", RATE)?,
+            size: settings.within("size", SIZE, sizes)?,
+            delay,
+            loss: settings.within("loss", 0.0, 0.0..=1.0)?,
+        })
     }
 
     pub(super) fn objective(&self, service: Service) -> Duration {
@@ -223,16 +218,12 @@ impl Plan {
                 contract: None,
             }))),
         };
-        let sends = Stream {
-            from: FROM,
-            sender: Box::new(Sourced(source)),
-        };
-        let answers = (service == Service::Mms).then(|| Stream {
-            from: TO,
-            sender: Box::new(Served::new(mms::Server::new(
-                addresses(service),
-                VALUE_LENGTH,
-            ))),
+        let sends = Stream::new(FROM, Sourced(source));
+        let answers = (service == Service::Mms).then(|| {
+            Stream::new(
+                TO,
+                Served::new(mms::Server::new(addresses(service), VALUE_LENGTH)),
+            )
         });
         std::iter::once(sends).chain(answers).collect()
     }

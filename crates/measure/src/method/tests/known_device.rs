@@ -11,8 +11,8 @@ use std::net::Ipv4Addr;
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::wire_size;
 
-use super::{Effort, Findings, Glimpse, Path, Settings};
 use crate::measurement::Value;
+use crate::method::{Effort, Findings, Glimpse, Path, Settings};
 use crate::stalls::Stalls;
 use crate::statistics::Distribution;
 use crate::traffic::Addresses;
