@@ -36,20 +36,20 @@ impl Population {
         MacAddress([0x02, a, b, c, d, e])
     }
 
-    pub(super) fn host_with(self, mac: MacAddress) -> Option<u32> {
+    pub(crate) fn host_with(self, mac: MacAddress) -> Option<u32> {
         let [.., c, d, e] = mac.0;
         let host = u32::from_be_bytes([0, c, d, e]);
         (host < self.hosts && self.mac(host) == mac).then_some(host)
     }
 
     /// Returns who sends question `number`.
-    pub(super) fn source(self, number: u64) -> u32 {
+    pub(crate) fn source(self, number: u64) -> u32 {
         let host = number % u64::from(self.hosts);
         u32::try_from(host).expect("below a u32")
     }
 
     /// Returns to whom question `number` is sent.
-    pub(super) fn destination(self, number: u64) -> u32 {
+    pub(crate) fn destination(self, number: u64) -> u32 {
         self.source(number + 1)
     }
 }
@@ -63,7 +63,7 @@ pub const fn host_port(host: u32) -> u16 {
 
 /// The prepared packet-ins of one switch, one a host.
 #[derive(Debug)]
-pub(super) struct Questions {
+pub(crate) struct Questions {
     population: Population,
     dialect: Dialect,
     /// All of the same length, one behind the other.
@@ -78,7 +78,7 @@ impl Questions {
     ///
     /// If the hosts cannot be spread evenly over the ports: then a host and its
     /// partner could be behind the same one.
-    pub(super) fn new(population: Population, dialect: Dialect) -> Self {
+    pub(crate) fn new(population: Population, dialect: Dialect) -> Self {
         let hosts = population.hosts;
         assert!(
             hosts > 0 && hosts <= 1 << 24 && hosts.is_multiple_of(u32::from(PORTS)),
@@ -101,7 +101,7 @@ impl Questions {
 
     /// Appends question `number`.
     #[inline]
-    pub(super) fn emit(&self, number: u64, out: &mut Vec<u8>) {
+    pub(crate) fn emit(&self, number: u64, out: &mut Vec<u8>) {
         let host = self.population.source(number) as usize;
         let question = &self.prepared[host * self.length..][..self.length];
         out.extend_from_slice(question);
@@ -110,7 +110,7 @@ impl Questions {
     }
 
     /// Appends a frame to everybody from each of these hosts, which asks nothing.
-    pub(super) fn emit_introductions(&self, hosts: Range<u32>, out: &mut Vec<u8>) {
+    pub(crate) fn emit_introductions(&self, hosts: Range<u32>, out: &mut Vec<u8>) {
         for host in hosts {
             let frame = frame(self.population.mac(host), MacAddress::BROADCAST, &[0; 4]);
             self.dialect.emit_packet_in(host_port(host), &frame, out);
@@ -134,7 +134,7 @@ fn frame(source: MacAddress, destination: MacAddress, mark: &[u8; 4]) -> Vec<u8>
 
 /// Returns which question of `population` a frame belongs to, if to any.
 #[inline]
-pub(super) fn number_of(population: Population, frame: &[u8]) -> Option<u64> {
+pub(crate) fn number_of(population: Population, frame: &[u8]) -> Option<u64> {
     if frame.len() != FRAME_LENGTH || frame[MARK_AT..NUMBER_AT] != MARK {
         return None;
     }
@@ -143,55 +143,4 @@ pub(super) fn number_of(population: Population, frame: &[u8]) -> Option<u64> {
     let hosts = [population.destination(number), population.source(number)];
     let [destination, source] = hosts.map(|host| population.mac(host).0);
     (frame[..6] == destination && frame[6..12] == source).then_some(number)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const POPULATION: Population = Population {
-        switch: 3,
-        hosts: 8,
-    };
-
-    #[test]
-    fn every_question_is_known_by_its_frame() {
-        for dialect in [Dialect::OpenFlow10, Dialect::OpenFlow13] {
-            let questions = Questions::new(POPULATION, dialect);
-            for number in [0, 7, 8, u64::from(u32::MAX)] {
-                let mut out = Vec::new();
-
-                questions.emit(number, &mut out);
-
-                let frame = &out[out.len() - FRAME_LENGTH..];
-                assert_eq!(number_of(POPULATION, frame), Some(number));
-            }
-        }
-    }
-
-    #[test]
-    fn a_frame_of_another_switch_is_no_question_of_this_one() {
-        let questions = Questions::new(POPULATION, Dialect::OpenFlow13);
-        let mut out = Vec::new();
-        questions.emit(5, &mut out);
-        let other = Population {
-            switch: 4,
-            ..POPULATION
-        };
-
-        let frame = &out[out.len() - FRAME_LENGTH..];
-
-        assert_eq!(number_of(other, frame), None);
-    }
-
-    #[test]
-    fn a_host_and_its_partner_are_behind_different_ports() {
-        for number in 0..64 {
-            let hosts = [POPULATION.source(number), POPULATION.destination(number)];
-
-            let [from, to] = hosts.map(host_port);
-
-            assert_ne!(from, to);
-        }
-    }
 }

@@ -10,7 +10,7 @@
 //! the questions; what is skipped, and what comes after its successor, is counted.
 //!
 //! There is no socket and no clock here: bytes and the time go in, bytes come out,
-//! and a [`Tally`] says what was found. Two things keep the instrument from being
+//! and a [`Tally`](judge::Tally) says what was found. Two things keep the instrument from being
 //! slower than what it measures. A question is a copy of a prepared message with
 //! its number written over. And what a controller says of a host is taken apart
 //! once: when the same bytes come again (but for the number of the transaction),
@@ -24,11 +24,11 @@
 //! the two are not comparable.
 
 mod dialect;
-mod judge;
+pub mod judge;
 mod played_switch;
-mod questions;
+pub mod questions;
 
 pub use dialect::Dialect;
-pub use judge::{Outcome, Tally};
+pub use judge::Outcome;
 pub use played_switch::{PlayedSwitch, SwitchPlan};
-pub use questions::{FRAME_LENGTH, PORTS, Population, host_port};
+pub use questions::{FRAME_LENGTH, PORTS, Population};

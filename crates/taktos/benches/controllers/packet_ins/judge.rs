@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use units::Instant;
 
-use crate::statistics::Distribution;
+use measure::statistics::Distribution;
 
 use super::questions::Population;
 
@@ -59,7 +59,7 @@ pub struct Outcome {
 /// Follows the questions of one switch. Rules and frames are two rows, each in the
 /// order of the questions; a question is done when both have passed it.
 #[derive(Debug)]
-pub(super) struct Judge {
+pub(crate) struct Judge {
     population: Population,
     asked: u64,
     ruled: u64,
@@ -72,7 +72,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(population: Population) -> Self {
+    pub(crate) fn new(population: Population) -> Self {
         Self {
             population,
             asked: 0,
@@ -87,7 +87,7 @@ impl Judge {
     /// Takes down that a question that was due at `due` is asked, and returns its
     /// number.
     #[inline]
-    pub(super) fn ask(&mut self, due: Instant) -> u64 {
+    pub(crate) fn ask(&mut self, due: Instant) -> u64 {
         let number = self.asked;
         self.asked += 1;
         self.outcome.tally.asked += 1;
@@ -97,25 +97,25 @@ impl Judge {
 
     /// Returns how many questions are open.
     #[inline]
-    pub(super) fn outstanding(&self) -> usize {
+    pub(crate) fn outstanding(&self) -> usize {
         self.due.len()
     }
 
     /// Returns how many questions were done since the last look.
     #[inline]
-    pub(super) const fn passed(&self) -> u64 {
+    pub(crate) const fn passed(&self) -> u64 {
         self.passed
     }
 
     /// Returns the destination of the question whose rule should come next.
     #[inline]
-    pub(super) fn next_ruled(&self) -> u32 {
+    pub(crate) fn next_ruled(&self) -> u32 {
         self.population.destination(self.ruled)
     }
 
     /// Takes a rule for the destination `host`.
     #[inline]
-    pub(super) fn rule(&mut self, now: Instant, host: u32) {
+    pub(crate) fn rule(&mut self, now: Instant, host: u32) {
         let mut open = self.ruled..self.asked;
         let found = open.find(|number| self.population.destination(*number) == host);
         let Some(number) = found else {
@@ -129,7 +129,7 @@ impl Judge {
 
     /// Takes the frame of question `number`.
     #[inline]
-    pub(super) fn frame(&mut self, now: Instant, number: u64) {
+    pub(crate) fn frame(&mut self, now: Instant, number: u64) {
         let tally = &mut self.outcome.tally;
         if number >= self.asked {
             tally.stray += 1;
@@ -144,17 +144,17 @@ impl Judge {
     }
 
     /// Takes down that a frame was flooded.
-    pub(super) const fn flooded(&mut self) {
+    pub(crate) const fn flooded(&mut self) {
         self.outcome.tally.flooded += 1;
     }
 
     /// Takes down something that is no answer.
-    pub(super) const fn stray(&mut self) {
+    pub(crate) const fn stray(&mut self) {
         self.outcome.tally.stray += 1;
     }
 
     /// Takes down an error message.
-    pub(super) const fn error(&mut self) {
+    pub(crate) const fn error(&mut self) {
         self.outcome.tally.errors += 1;
     }
 
@@ -163,7 +163,7 @@ impl Judge {
     ///
     /// A question that was passed by its rule or by its frame is not answered. One
     /// that was passed by both counts twice: the count errs against the controller.
-    pub(super) fn finish(&mut self) -> Outcome {
+    pub(crate) fn finish(&mut self) -> Outcome {
         let tally = &mut self.outcome.tally;
         let skipped = tally.rules_lost + tally.frames_lost;
         tally.answered = self.passed.saturating_sub(skipped);
@@ -185,92 +185,5 @@ impl Judge {
             self.outcome.waits.record(now.saturating_since(due));
             self.passed += 1;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use units::Duration;
-
-    use super::*;
-
-    const POPULATION: Population = Population {
-        switch: 1,
-        hosts: 8,
-    };
-
-    #[test]
-    fn a_question_is_answered_once_both_its_rule_and_its_frame_came() {
-        let mut judge = asked(2);
-
-        judge.rule(at(3), POPULATION.destination(0));
-        let after_the_rule = judge.passed();
-        judge.frame(at(5), 0);
-
-        assert_eq!((after_the_rule, judge.passed()), (0, 1));
-        let outcome = judge.finish();
-        assert_eq!((outcome.tally.answered, outcome.tally.lost()), (1, 1));
-        assert_eq!(outcome.waits.max(), Some(Duration::from_us(5)));
-    }
-
-    #[test]
-    fn a_rule_or_a_frame_that_is_passed_over_is_lost() {
-        let mut judge = asked(3);
-
-        for number in [0, 2] {
-            judge.rule(at(1), POPULATION.destination(number));
-        }
-        (0..3).for_each(|number| judge.frame(at(1), number));
-
-        let tally = judge.finish().tally;
-        assert_eq!((tally.rules_lost, tally.frames_lost), (1, 0));
-        assert_eq!((tally.answered, tally.lost()), (2, 1));
-    }
-
-    #[test]
-    fn a_frame_after_its_successor_is_out_of_order_and_not_lost() {
-        let mut judge = asked(2);
-
-        (0..2).for_each(|number| judge.rule(at(1), POPULATION.destination(number)));
-        judge.frame(at(1), 1);
-        judge.frame(at(2), 0);
-
-        let tally = judge.finish().tally;
-        assert_eq!((tally.disordered, tally.lost()), (1, 0));
-    }
-
-    #[test]
-    fn what_fits_no_open_question_is_stray() {
-        let mut judge = asked(1);
-
-        judge.rule(at(1), POPULATION.destination(4));
-        judge.frame(at(1), 7);
-
-        let tally = judge.finish().tally;
-        assert_eq!((tally.stray, tally.answered), (2, 0));
-    }
-
-    #[test]
-    fn what_is_given_up_does_not_answer_later_questions() {
-        let mut judge = asked(1);
-        judge.finish();
-
-        let number = judge.ask(at(9));
-        judge.frame(at(9), number - 1);
-
-        assert_eq!(judge.passed(), 0);
-        assert_eq!(judge.outstanding(), 1);
-    }
-
-    fn asked(count: u64) -> Judge {
-        let mut judge = Judge::new(POPULATION);
-        (0..count).for_each(|_| {
-            judge.ask(at(0));
-        });
-        judge
-    }
-
-    fn at(us: u64) -> Instant {
-        Instant::ZERO + Duration::from_us(us)
     }
 }

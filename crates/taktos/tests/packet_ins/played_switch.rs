@@ -1,16 +1,18 @@
 //! Controllers that are right and wrong in one way each, and what is said of them.
 
 use proptest::prelude::*;
-use units::Duration;
+use units::{Duration, Instant};
 use wire::openflow::oxm::Masked;
 use wire::openflow::{
-    Action, Actions, BufferId, Echo, FeaturesReply, Fields, FlowMod, Hello, Instruction,
-    Instructions, MatchField, Message, PacketOut, PortNumber, TableId, TransactionId,
+    Action, Actions, BufferId, DatapathId, Echo, FeaturesReply, Fields, FlowMod, Hello,
+    Instruction, Instructions, MatchField, Message, PacketOut, PortNumber, TableId, TransactionId,
+    first_message,
 };
 use wire::{ethernet, openflow10};
 
-use super::*;
-use crate::packet_ins::Tally;
+use crate::packet_ins::judge::Tally;
+use crate::packet_ins::questions::host_port;
+use crate::packet_ins::{Dialect, FRAME_LENGTH, PlayedSwitch, Population, SwitchPlan};
 
 const POPULATION: Population = Population {
     switch: 2,

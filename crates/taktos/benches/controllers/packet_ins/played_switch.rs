@@ -236,6 +236,3 @@ impl PlayedSwitch {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
