@@ -32,8 +32,9 @@ mod tests;
 
 use units::Duration;
 
-use crate::document::quantity;
+use crate::document::quantity::{self, spelled};
 use crate::measurement::{Figure, Measurement, Value};
+use crate::method::{Setting, point_name};
 use crate::statistics::{Distribution, significant};
 use crate::trial::Stamps;
 use effect::{Basis, Effect, Superiority};
@@ -392,17 +393,16 @@ fn number(value: &Value, per_mille: u32) -> Option<f64> {
 }
 
 /// Returns a setting in one line.
-fn setting_text(setting: &[(String, String)]) -> String {
-    let parts = setting
-        .iter()
-        .map(|(name, value)| format!("{name} {value}"));
-    quantity::spelled(&parts.collect::<Vec<_>>().join(", "))
+fn setting_text(setting: &Setting) -> String {
+    spelled(&point_name(setting))
 }
 
 /// Returns a value in words.
 fn value_text(value: &Value) -> String {
     match value {
         Value::Times(times) if times.count() > 0 => format!("{} (median)", value.shown()),
+        Value::Rate(rate) => quantity::rate(rate.as_bps()),
+        Value::RateAtLeast(rate) => format!("≥ {}", quantity::rate(rate.as_bps())),
         Value::Series(_) => "a course over time".to_owned(),
         _ => value.shown(),
     }

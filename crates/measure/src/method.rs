@@ -27,6 +27,9 @@
 //! | [`stall`] | how the machine itself stands still | |
 //! | [`witness`] | what the machine did during all trials | |
 
+#[macro_use]
+mod named;
+
 pub mod acceptance;
 pub mod buffer;
 mod cadence;

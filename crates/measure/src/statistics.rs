@@ -311,7 +311,7 @@ pub fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for statistics only")]
-fn as_f64(count: u64) -> f64 {
+pub(crate) fn as_f64(count: u64) -> f64 {
     count as f64
 }
 

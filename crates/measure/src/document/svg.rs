@@ -2,6 +2,7 @@
 
 use super::markup::{Element, Pixels};
 use super::quantity::short_time;
+use crate::statistics::as_f64;
 
 /// A drawing that scales with the page. `title` and `description` are for those
 /// who cannot see it.
@@ -131,15 +132,8 @@ impl LogScale {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a place in a drawing")]
 fn log10(ns: u64) -> f64 {
-    (ns.max(1) as f64).log10()
-}
-
-/// Returns a number as a coordinate.
-#[expect(clippy::cast_precision_loss, reason = "a place in a drawing")]
-pub(crate) fn real(number: u64) -> f64 {
-    number as f64
+    as_f64(ns.max(1)).log10()
 }
 
 /// Returns a number of things as a coordinate.

@@ -12,14 +12,11 @@ impl Measurement {
     pub fn document(&self) -> Document {
         let title = format!("{} of {}", self.method, self.device);
         // A measurement is neither good nor bad, but it may be a short one.
-        let (state, quick, note) = match self.quick {
-            true => (
-                State::Narrow,
-                ", shortened: no figure for publication",
-                "Shortened: no figure of it is for publication.",
-            ),
-            false => (State::Plain, "", ""),
+        let (state, quick) = match self.quick {
+            true => (State::Narrow, ", shortened: no figure for publication"),
+            false => (State::Plain, ""),
         };
+        let note = "Shortened: no figure of it is for publication.".to_owned();
         let [first, rest] = self.plots();
         let sources = self.figures.iter();
         let sources = sources.map(|figure| (&*figure.quantity, &*figure.source));
@@ -47,7 +44,7 @@ impl Measurement {
                 state,
                 name: "Taktos".to_owned(),
                 headline: title.clone(),
-                notes: vec![note.to_owned()],
+                notes: self.quick.then_some(note).into_iter().collect(),
                 ..Head::default()
             },
             title,

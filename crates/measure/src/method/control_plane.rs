@@ -167,12 +167,8 @@ fn describe(point: &Point, times: MessageTimes, findings: &mut Findings) {
             times.barrier_too_late, times.unanswered
         ));
     }
-    findings.figures.push(Figure {
-        quantity: format!("processing time of {}", point.name),
-        source: SOURCE.to_owned(),
-        setting: point.setting.clone(),
-        value,
-    });
+    let quantity = format!("processing time of {}", point.name);
+    findings.add((&quantity, SOURCE), &point.setting, value);
 }
 
 fn value_of(times: &MessageTimes) -> Value {

@@ -55,28 +55,10 @@ const BEFORE: Duration = Duration::from_ms(500);
 const QUIET: Duration = Duration::from_ms(1_250);
 const DRAIN: Duration = Duration::from_ms(200);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Failure {
-    Cut,
-    Mute,
-    Kill,
-}
-
-impl std::str::FromStr for Failure {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "cut" => Ok(Self::Cut),
-            "mute" => Ok(Self::Mute),
-            "kill" => Ok(Self::Kill),
-            _ => Err(()),
-        }
-    }
-}
+named!(Failure, Cut = "cut", Mute = "mute", Kill = "kill",);
 
 impl Failure {
-    fn name(self) -> &'static str {
+    fn about(self) -> &'static str {
         match self {
             Self::Cut => "cut: the carrier goes",
             Self::Mute => "mute: frames are lost silently",
@@ -124,7 +106,7 @@ fn run(
         .into_iter()
         .map(|kind| {
             let setting = vec![
-                choice("kind", kind.name()),
+                choice("kind", kind.about()),
                 choice("interval", plan.interval),
             ];
             (setting, kind)

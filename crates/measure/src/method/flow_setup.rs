@@ -65,7 +65,7 @@ fn run(
 ) -> Result<Findings, MethodError> {
     need_two_ports(tester.setup(), METHOD.name)?;
     let plan = Plan::choose(settings)?;
-    let probes = settings.list("probe", vec![Probe(Kind::Echo), Probe(Kind::Datagram)])?;
+    let probes = settings.list("probe", Probe::ALL.to_vec())?;
     let points: Vec<_> = (0..)
         .zip(probes)
         .map(|(place, probe)| {
@@ -79,9 +79,10 @@ fn run(
         .collect();
     let mut findings = at_each(&points, progress, |setting, (probe, first), found| {
         let mut set_ups = SetUps::default();
+        let (kind, technique) = probe.means();
         for flow in *first..*first + plan.flows {
-            let exchanges = one_flow(tester, &plan, probe.0, flow)?;
-            set_ups.enter(&exchanges, probe.technique());
+            let exchanges = one_flow(tester, &plan, kind, flow)?;
+            set_ups.enter(&exchanges, technique);
         }
         set_ups.describe(setting, tester.setup().one_clock, found);
         Ok(())
@@ -93,34 +94,18 @@ fn run(
     Ok(findings)
 }
 
-/// What is sent to set a flow up.
-#[derive(Clone, Copy, Debug)]
-struct Probe(Kind);
+named!(
+    /// What is sent to set a flow up.
+    Probe,
+    Ping = "ping",
+    Datagrams = "datagrams",
+);
 
 impl Probe {
-    fn name(self) -> &'static str {
-        match self.0 {
-            Kind::Echo => "ping",
-            Kind::Datagram | Kind::Open => "datagrams",
-        }
-    }
-
-    fn technique(self) -> Technique {
-        match self.0 {
-            Kind::Echo => Technique::Ping,
-            Kind::Datagram | Kind::Open => Technique::Datagram,
-        }
-    }
-}
-
-impl std::str::FromStr for Probe {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "ping" => Ok(Self(Kind::Echo)),
-            "datagrams" => Ok(Self(Kind::Datagram)),
-            _ => Err(()),
+    fn means(self) -> (Kind, Technique) {
+        match self {
+            Self::Ping => (Kind::Echo, Technique::Ping),
+            Self::Datagrams => (Kind::Datagram, Technique::Datagram),
         }
     }
 }

@@ -99,23 +99,12 @@ const ROUNDS: u64 = 200;
 const QUICK_ROUNDS: u64 = 20;
 const TURNAROUND: Duration = Duration::from_us(20);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answers {
-    Tester,
-    Host,
-}
-
-impl std::str::FromStr for Answers {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "tester" => Ok(Self::Tester),
-            "host" => Ok(Self::Host),
-            _ => Err(()),
-        }
-    }
-}
+named!(
+    /// Who answers.
+    Answers,
+    Tester = "tester",
+    Host = "host",
+);
 
 #[derive(Clone, Copy, Debug)]
 enum Point {

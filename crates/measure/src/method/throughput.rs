@@ -103,25 +103,7 @@ const FAULT_OF_STALLS: u128 = 4;
 /// A rate is told if what arrived took longer than this.
 const SHORTEST_SPAN: Duration = Duration::from_ms(100);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Test {
-    Search,
-    Udp,
-    Tcp,
-}
-
-impl std::str::FromStr for Test {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "search" => Ok(Self::Search),
-            "udp" => Ok(Self::Udp),
-            "tcp" => Ok(Self::Tcp),
-            _ => Err(()),
-        }
-    }
-}
+named!(Test, Search = "search", Udp = "udp", Tcp = "tcp",);
 
 #[derive(Clone, Copy, Debug)]
 enum Point {

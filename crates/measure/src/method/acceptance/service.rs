@@ -1,7 +1,5 @@
 //! The services that are accepted, and what each of them sends.
 
-use std::str::FromStr;
-
 use units::{BitRate, DataSize, Delay, Duration, Instant};
 use wire::ethernet::{MacAddress, VlanTag, wire_size};
 use wire::mms::PORT;
@@ -32,51 +30,25 @@ const VALUE_LENGTH: usize = 200;
 const OBJECTIVE_OF_PROTECTION: Duration = Duration::from_us(600);
 const OBJECTIVE_OF_CONTROL: Duration = Duration::from_ms(2);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Service {
+named!(
+    /// What is accepted, or not.
+    pub(super) Service,
     /// Sampled Values as 9-2LE has them.
-    Samples,
+    Samples = "sv",
     /// Sampled Values as IEC 61869-9 prefers for protection.
-    PackedSamples,
-    Goose,
-    Datagrams,
-    Mms,
-}
+    PackedSamples = "sv-61869",
+    Goose = "goose",
+    Datagrams = "udp",
+    Mms = "mms",
+);
 
 impl Service {
-    const ALL: [Self; 5] = [
-        Self::Samples,
-        Self::PackedSamples,
-        Self::Goose,
-        Self::Datagrams,
-        Self::Mms,
-    ];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Samples => "sv",
-            Self::PackedSamples => "sv-61869",
-            Self::Goose => "goose",
-            Self::Datagrams => "udp",
-            Self::Mms => "mms",
-        }
-    }
-
     /// Tells whether it has a rate that can be approached in steps.
     pub(super) const fn has_steps(self) -> bool {
         match self {
             Self::Datagrams => true,
             Self::Samples | Self::PackedSamples | Self::Goose | Self::Mms => false,
         }
-    }
-}
-
-impl FromStr for Service {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|it| it.name() == text);
-        found.ok_or_else(|| text.to_owned())
     }
 }
 

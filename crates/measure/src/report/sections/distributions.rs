@@ -5,8 +5,9 @@ use super::super::{FlowReport, Report};
 use super::margins::state;
 use crate::document::markup::Element;
 use crate::document::quantity::time;
-use crate::document::svg::{LogScale, drawing, label, line, polyline, real, rectangle, tip};
+use crate::document::svg::{LogScale, drawing, label, line, polyline, rectangle, tip};
 use crate::document::{Block, Section};
+use crate::statistics::as_f64;
 
 /// The panels that are drawn: those of the smallest margins.
 const MOST_PANELS: usize = 24;
@@ -156,12 +157,12 @@ fn curve(flow: &FlowReport, scale: &LogScale) -> Vec<(f64, f64)> {
     )];
     let mut above = total;
     for (place, (edge, count)) in flow.histogram.iter().enumerate() {
-        let share = real(above) / real(total.max(1));
+        let share = as_f64(above) / as_f64(total.max(1));
         above -= count;
         let tail = share < 0.01;
         if tail || place % keep_every == 0 {
             points.push((scale.x(*edge), y_of(share)));
-            points.push((scale.x(*edge), y_of(real(above) / real(total.max(1)))));
+            points.push((scale.x(*edge), y_of(as_f64(above) / as_f64(total.max(1)))));
         }
     }
     points

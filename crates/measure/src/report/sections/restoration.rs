@@ -4,9 +4,10 @@
 use super::super::{EventReport, Report, Restoration};
 use crate::document::markup::Element;
 use crate::document::quantity::time;
-use crate::document::svg::{count, drawing, label, line, real, rectangle, tip};
+use crate::document::svg::{count, drawing, label, line, rectangle, tip};
 use crate::document::table::{left, right};
 use crate::document::{Block, Section, Table};
+use crate::statistics::as_f64;
 
 const WIDTH: f64 = 1080.0;
 const ROW: f64 = 58.0;
@@ -50,7 +51,7 @@ fn split(restored: &[(&EventReport, Restoration)]) -> Element {
     let longest = restored
         .iter()
         .map(|(_, restoration)| restoration.total_ns());
-    let scale = (WIDTH - LEFT - RIGHT) / real(longest.max().unwrap_or(1).max(1));
+    let scale = (WIDTH - LEFT - RIGHT) / as_f64(longest.max().unwrap_or(1).max(1));
     let height = ROW * count(restored.len()) + 6.0;
     let mut svg = drawing(
         WIDTH,
@@ -70,7 +71,7 @@ fn split(restored: &[(&EventReport, Restoration)]) -> Element {
         ];
         let mut x = LEFT;
         for (part_ns, (class, text)) in parts.into_iter().zip(STEPS) {
-            let width = real(part_ns) * scale;
+            let width = as_f64(part_ns) * scale;
             let bar = rectangle((x, top), width, 26.0).class(class);
             svg = svg.child(bar.child(tip(format!("{text}: {}", time(part_ns)))));
             if width > 58.0 {

@@ -6,10 +6,9 @@ use super::distributions::kind_class;
 use super::margins::state;
 use crate::document::markup::Element;
 use crate::document::quantity::time;
-use crate::document::svg::{
-    count, cross, drawing, label, line, polygon, polyline, real, rectangle, tip,
-};
+use crate::document::svg::{count, cross, drawing, label, line, polygon, polyline, rectangle, tip};
 use crate::document::{Block, Section};
+use crate::statistics::as_f64;
 
 const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 96.0;
@@ -95,10 +94,10 @@ impl Axes {
     fn of(report: &Report, flows: &[(usize, &FlowReport)]) -> Self {
         let greatest = flows.iter().filter_map(|(_, flow)| {
             let latency = flow.latency_ns?;
-            Some(real(latency.max) / real(flow.guarantee_ns?.max(1)))
+            Some(as_f64(latency.max) / as_f64(flow.guarantee_ns?.max(1)))
         });
         Self {
-            length_ns: real(report.duration_ns),
+            length_ns: as_f64(report.duration_ns),
             top: greatest
                 .fold(LEAST_TOP, |top, share| top.max(share * 1.08))
                 .min(MOST_TOP),
@@ -125,7 +124,7 @@ impl Axes {
             }
         }
         for (ns, text) in seconds(duration_ns) {
-            let x = self.x(real(ns));
+            let x = self.x(as_f64(ns));
             drawn.push(line((x, TOP), (x, TOP + PLOT)).class("grid"));
             let y = LANES + 2.0 * LANE + 20.0;
             drawn.push(label((x, y), text).class("axis middle"));
@@ -144,7 +143,7 @@ impl Axes {
     /// the band between the event and the return of traffic.
     fn event(&self, event: &EventReport, place: usize, named: bool) -> Element {
         use super::super::EventKind;
-        let x = self.x(real(event.at_ns));
+        let x = self.x(as_f64(event.at_ns));
         let text = format!(
             "{} {} at {}",
             event.target,
@@ -171,7 +170,7 @@ impl Axes {
             .child(line((x, TOP), (x, LANES + 2.0 * LANE)))
             .child(symbol);
         if longest > 0 {
-            let to = self.x(real(event.at_ns + longest));
+            let to = self.x(as_f64(event.at_ns + longest));
             drawn = drawn.child(rectangle((x, TOP), (to - x).max(2.0), PLOT).class("outage"));
         }
         if named {
@@ -201,10 +200,10 @@ impl Axes {
         let class = format!("curve {}", kind_class(flow));
         for (place, max_ns) in series.max_ns.iter().chain([&0]).enumerate() {
             if *max_ns > 0 {
-                let middle = (count(place) + 0.5) * real(series.interval_ns);
+                let middle = (count(place) + 0.5) * as_f64(series.interval_ns);
                 stretch.push((
                     self.x(middle),
-                    self.y(real(*max_ns) / real(guarantee.max(1))),
+                    self.y(as_f64(*max_ns) / as_f64(guarantee.max(1))),
                 ));
             } else if !stretch.is_empty() {
                 if let [(x, y)] = stretch[..] {
@@ -221,7 +220,7 @@ impl Axes {
         let marks = flows.iter().filter_map(|(index, flow)| {
             let series = flow.time_line.as_ref()?;
             let marks = series.lost.iter().map(|(place, lost)| {
-                let x = self.x((count(*place) + 0.5) * real(series.interval_ns));
+                let x = self.x((count(*place) + 0.5) * as_f64(series.interval_ns));
                 let text = format!("{}: {lost} lost", flow.facts.name);
                 polygon([
                     (x - 4.0, base - 12.0),
@@ -245,9 +244,9 @@ impl Axes {
             .map(|stall| stall.length_ns)
             .max();
         let bars = report.platform.interruptions.iter().map(|stall| {
-            let share = real(stall.length_ns) / real(longest.unwrap_or(1).max(1));
-            let from = self.x(real(stall.at_ns));
-            let to = self.x(real(stall.at_ns + stall.length_ns));
+            let share = as_f64(stall.length_ns) / as_f64(longest.unwrap_or(1).max(1));
+            let from = self.x(as_f64(stall.at_ns));
+            let to = self.x(as_f64(stall.at_ns + stall.length_ns));
             let height = 3.0 + (LANE - 6.0) * share.sqrt();
             rectangle((from, base - height), (to - from).max(1.5), height).child(tip(format!(
                 "a processor was taken for {} at {}",

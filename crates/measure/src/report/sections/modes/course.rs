@@ -5,7 +5,8 @@ use super::super::super::{FlowReport, ModesReport, Report};
 use super::super::time_line::seconds;
 use crate::document::markup::Element;
 use crate::document::quantity::time;
-use crate::document::svg::{count, drawing, label, line, polygon, polyline, real, rectangle, tip};
+use crate::document::svg::{count, drawing, label, line, polygon, polyline, rectangle, tip};
+use crate::statistics::as_f64;
 
 const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 118.0;
@@ -34,7 +35,7 @@ pub(super) fn drawing_of(report: &Report, modes: &ModesReport) -> Element {
     let lanes = TOP + STEP * count(modes.levels.len()) + GAP;
     let bottom = lanes + LANE * count(flows.len());
     let axis = Axis {
-        length_ns: real(report.duration_ns.max(1)),
+        length_ns: as_f64(report.duration_ns.max(1)),
     };
     let stretches = stretches(report, modes);
     let mut svg = drawing(
@@ -68,7 +69,7 @@ struct Axis {
 
 impl Axis {
     fn x(&self, ns: u64) -> f64 {
-        LEFT + (WIDTH - LEFT - RIGHT) * (real(ns) / self.length_ns).clamp(0.0, 1.0)
+        LEFT + (WIDTH - LEFT - RIGHT) * (as_f64(ns) / self.length_ns).clamp(0.0, 1.0)
     }
 }
 

@@ -4,7 +4,8 @@
 use super::super::super::{ModeChangeReport, ModesReport};
 use crate::document::markup::Element;
 use crate::document::quantity::time;
-use crate::document::svg::{circle, count, drawing, label, line, real, tip};
+use crate::document::svg::{circle, count, drawing, label, line, tip};
+use crate::statistics::as_f64;
 
 const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 190.0;
@@ -20,7 +21,8 @@ pub(super) fn drawing_of(modes: &ModesReport) -> Element {
     let bottom = TOP + ROW * count(rows);
     let longest = modes.changes.iter().map(|change| change.took_ns).max();
     let longest = longest.max(modes.change_bound_ns).unwrap_or(1).max(1);
-    let x = |ns: u64| LEFT + (WIDTH - LEFT - RIGHT) * (real(ns) / real(longest)).clamp(0.0, 1.0);
+    let x =
+        |ns: u64| LEFT + (WIDTH - LEFT - RIGHT) * (as_f64(ns) / as_f64(longest)).clamp(0.0, 1.0);
     let mut svg = drawing(
         WIDTH,
         bottom + 24.0,
