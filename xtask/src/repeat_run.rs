@@ -121,6 +121,7 @@ fn once(
             "--world",
             "lab",
             "--details",
+            "--all",
             "--report",
         ])
         .arg(&folder)

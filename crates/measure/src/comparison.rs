@@ -14,27 +14,27 @@
 //! | [`effect`] | how large a difference is, and how sure that is |
 //! | [`headline`] | what it comes to, in a few sentences |
 //! | [`side`] | under which conditions each was measured |
-//! | [`text`], [`json`], [`page`], `picture` | how it is shown |
+//! | `document`, `picture`, [`json`] | how it is shown |
 //!
 //! # Differs from the paper
 //!
 //! SDN4CI Table I has plus and minus signs. Here a device is called better only if the
 //! bounds exclude that both are alike, and only by more than the stamps can tell.
 
+mod document;
 pub mod effect;
 pub mod headline;
 pub mod json;
-pub mod page;
 mod picture;
 pub mod side;
 #[cfg(test)]
 mod tests;
-pub mod text;
 
 use units::Duration;
 
+use crate::document::quantity::{self, spelled};
 use crate::measurement::{Figure, Measurement, Value};
-use crate::report::html::quantity;
+use crate::method::{Setting, point_name};
 use crate::statistics::{Distribution, significant};
 use crate::trial::Stamps;
 use effect::{Basis, Effect, Superiority};
@@ -393,29 +393,18 @@ fn number(value: &Value, per_mille: u32) -> Option<f64> {
 }
 
 /// Returns a setting in one line.
-fn setting_text(setting: &[(String, String)]) -> String {
-    let parts = setting
-        .iter()
-        .map(|(name, value)| format!("{name} {value}"));
-    quantity::spelled(&parts.collect::<Vec<_>>().join(", "))
+fn setting_text(setting: &Setting) -> String {
+    spelled(&point_name(setting))
 }
 
 /// Returns a value in words.
 fn value_text(value: &Value) -> String {
     match value {
-        Value::Times(times) => match times.quantile(500) {
-            Some(median) => format!("{} (median)", quantity::time(median.as_ns())),
-            None => "none".to_owned(),
-        },
-        Value::Time(time) => quantity::time(time.as_ns()),
+        Value::Times(times) if times.count() > 0 => format!("{} (median)", value.shown()),
         Value::Rate(rate) => quantity::rate(rate.as_bps()),
-        Value::RateAtLeast(rate) => format!("at least {}", quantity::rate(rate.as_bps())),
-        Value::Size(size) => size.to_string(),
-        Value::Count(count) => count.to_string(),
-        Value::CountAtLeast(count) => format!("at least {count}"),
-        Value::Share(share) => format!("{:.4} %", share * 100.0),
+        Value::RateAtLeast(rate) => format!("≥ {}", quantity::rate(rate.as_bps())),
         Value::Series(_) => "a course over time".to_owned(),
-        Value::Unknown(reason) => format!("unknown: {reason}"),
+        _ => value.shown(),
     }
 }
 

@@ -4,15 +4,16 @@
 //! ([`traffic`]), every frame carries its identity ([`identity`]), a world tells
 //! the [`recorder`] when each one left and arrived, and at the end a
 //! [`verdict`] compares what was observed with what was promised, at each of the
-//! [`levels`] of criticality if there are any, and a
-//! [`report`] shows it. What a paper measured is set beside ours by
-//! [`reproduction`]. Switches towards a controller are played by [`packet_ins`].
-//! A [`method`] that measures a device makes [`trial`]s and ends in a [`measurement`];
-//! a [`plan`] of many points can be interrupted and resumed, and measurements of two
-//! devices make a [`comparison`]. There is no clock here: time is always an input.
+//! [`levels`] of criticality if there are any, and a [`report`] says it. A [`method`]
+//! that measures a device makes [`trial`]s and ends in a [`measurement`]; a [`plan`] of
+//! many points can be interrupted and resumed, and measurements of two devices make a
+//! [`comparison`]. What a paper measured is set beside ours by a [`reproduction`]. People
+//! are shown each of them by a [`document`]. There is no clock here: time is always an
+//! input.
 
 pub mod capture;
 pub mod comparison;
+pub mod document;
 pub mod flow;
 pub mod identity;
 pub mod interruptions;
@@ -20,7 +21,6 @@ pub mod levels;
 pub mod load;
 pub mod measurement;
 pub mod method;
-pub mod packet_ins;
 pub mod plan;
 pub mod recorder;
 pub mod report;

@@ -27,6 +27,9 @@
 //! | [`stall`] | how the machine itself stands still | |
 //! | [`witness`] | what the machine did during all trials | |
 
+#[macro_use]
+mod named;
+
 pub mod acceptance;
 pub mod buffer;
 mod cadence;
@@ -58,9 +61,10 @@ mod windowed;
 pub mod witness;
 
 #[cfg(test)]
-pub(crate) mod known_device;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
+use std::ops::RangeBounds;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -69,7 +73,7 @@ use units::Duration;
 use crate::measurement::{Figure, Value};
 use crate::statistics::Distribution;
 use crate::traffic::Addresses;
-use crate::trial::{PortIndex, Setup, Stamps, Station, Tester, TrialError};
+use crate::trial::{PortIndex, Setup, Stamps, Station, Stream, Tester, Trial, TrialError};
 
 pub use cadence::{Cadence, Pace};
 pub use company::{Company, Guest};
@@ -186,6 +190,42 @@ impl Settings {
         parts
             .map(|part| part.trim().parse().map_err(mistake))
             .collect()
+    }
+
+    /// Returns what is chosen of an option that has bounds, or `usual` if nothing is.
+    ///
+    /// # Errors
+    ///
+    /// If what is chosen makes no sense.
+    pub fn within<T: FromStr + PartialOrd + ToString>(
+        &self,
+        name: &str,
+        usual: T,
+        bounds: impl RangeBounds<T>,
+    ) -> Result<T, MethodError> {
+        let chosen = self.option(name, usual)?;
+        match bounds.contains(&chosen) {
+            true => Ok(chosen),
+            false => Err(MethodError::refusing(name, chosen)),
+        }
+    }
+
+    /// The same of a list.
+    ///
+    /// # Errors
+    ///
+    /// If a part makes no sense.
+    pub fn list_within<T: FromStr + PartialOrd + ToString>(
+        &self,
+        name: &str,
+        usual: Vec<T>,
+        bounds: impl RangeBounds<T>,
+    ) -> Result<Vec<T>, MethodError> {
+        let chosen = self.list(name, usual)?;
+        match chosen.iter().find(|it| !bounds.contains(it)) {
+            None => Ok(chosen),
+            Some(wrong) => Err(MethodError::refusing(name, wrong.to_string())),
+        }
     }
 
     /// Returns how long one trial sends: what the user says, or one of two lengths
@@ -382,6 +422,17 @@ impl Path {
     }
 }
 
+/// Returns a trial that sends so long, and waits for what is still under way.
+fn trial_of(streams: Vec<Stream>, length: Duration, drain: Duration) -> Trial {
+    Trial {
+        streams,
+        length,
+        drain,
+        patience: RESIDUAL,
+        ..Trial::default()
+    }
+}
+
 /// Tells if a tester has too few ports.
 fn need_two_ports(setup: &Setup, method: &str) -> Result<(), MethodError> {
     if setup.ports.len() < 2 {
@@ -431,4 +482,11 @@ pub enum MethodError {
     /// The device or the tester lacks what the method needs, and what to do.
     #[error("{0}")]
     Unsuitable(String),
+}
+
+impl MethodError {
+    /// Says that an option cannot be what was chosen.
+    fn refusing(name: &str, chosen: impl ToString) -> Self {
+        Self::Option(name.to_owned(), chosen.to_string())
+    }
 }

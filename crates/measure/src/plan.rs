@@ -12,6 +12,7 @@
 //!
 //! [`at_each`]: crate::method::at_each
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
@@ -20,8 +21,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::{Duration, Instant};
 
-use crate::measurement::document::{ConditionsText, FindingsText, ReadError};
-use crate::measurement::{Conditions, Earlier};
+use crate::measurement::{Conditions, Earlier, Figure};
 use crate::method::{Findings, MethodError, Progress};
 
 /// The longest journal that is read, in bytes.
@@ -89,12 +89,12 @@ pub enum JournalError {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct Line<'a> {
     point: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    conditions: Option<ConditionsText>,
-    #[serde(flatten)]
-    found: FindingsText,
+    conditions: Option<Cow<'a, Conditions>>,
+    figures: Cow<'a, [Figure]>,
+    remarks: Cow<'a, [String]>,
 }
 
 /// A point as an earlier run left it.
@@ -221,12 +221,15 @@ fn read(identity: &Identity, text: &str) -> Result<BTreeMap<String, Kept>, Journ
             identity.compare(&there)?;
             continue;
         }
-        let entry: Line = serde_json::from_str(line).map_err(|error| damaged(error.to_string()))?;
-        let kept = entry.found.read().and_then(|found| {
-            let conditions = entry.conditions.map(ConditionsText::read).transpose()?;
-            Ok(Kept { found, conditions })
-        });
-        let kept = kept.map_err(|error: ReadError| damaged(error.to_string()))?;
+        let entry: Line<'_> =
+            serde_json::from_str(line).map_err(|error| damaged(error.to_string()))?;
+        let kept = Kept {
+            found: Findings {
+                figures: entry.figures.into_owned(),
+                remarks: entry.remarks.into_owned(),
+            },
+            conditions: entry.conditions.map(Cow::into_owned),
+        };
         let point = entry.point;
         if points.insert(point.clone(), kept).is_some() {
             return Err(JournalError::Repeated {
@@ -306,18 +309,19 @@ impl Progress for Journal<'_> {
         let conditions = self.observe.as_mut().map(|observe| observe());
         let line = Line {
             point: point.to_owned(),
-            conditions: conditions.as_ref().map(ConditionsText::of),
-            found: FindingsText::of(found),
+            conditions: conditions.as_ref().map(Cow::Borrowed),
+            figures: Cow::Borrowed(&found.figures),
+            remarks: Cow::Borrowed(&found.remarks),
         };
-        match (&mut self.own, conditions) {
-            (Some(own), Some(more)) => own.absorb(&more),
-            (own, conditions) => *own = conditions,
-        }
         let failed = |error: &dyn fmt::Display| {
             MethodError::Unsuitable(format!("the journal cannot be written: {error}"))
         };
         let mut text = serde_json::to_string(&line).map_err(|error| failed(&error))?;
         text.push('\n');
+        match (&mut self.own, conditions) {
+            (Some(own), Some(more)) => own.absorb(&more),
+            (own, conditions) => *own = conditions,
+        }
         let written = self.out.write_all(text.as_bytes());
         written
             .and_then(|()| self.out.flush())

@@ -1,20 +1,19 @@
 //! What is left of a run: `report.json`, `report.html`, and lines for the
 //! terminal.
 //!
-//! A world fills in a [`Report`]; the three forms are made of it and of nothing
-//! else. The same report gives the same bytes: neither the time of day nor the
+//! A world fills in a [`Report`]; its JSON and its [`Document`](crate::document::Document)
+//! are made of it and of nothing else. The same report gives the same bytes: neither the time of day nor the
 //! machine is in it, unless the world puts them into [`Report::machine`], which
 //! a simulation leaves out. In JSON durations are nanoseconds and end in `_ns`,
 //! rates are bit/s, sizes bytes.
 
 pub mod extent;
 pub mod flow;
-pub mod html;
-pub mod json;
 pub mod modes;
 pub mod network;
 pub mod platform;
 pub mod profile;
+mod sections;
 pub mod summary;
 pub mod text;
 
@@ -22,10 +21,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::document::json;
+pub use crate::verdict::Verdict;
 pub use extent::Extent;
+use extent::Sum;
 pub use flow::{
-    CalculationRow, ExceededReport, FlowFacts, FlowKind, FlowReport, Latency, Outcome,
-    ReceiverReport, Stalled, TimeLine,
+    CalculationRow, ExceededReport, FlowFacts, FlowKind, FlowReport, Latency, ReceiverReport,
+    Stalled, TimeLine,
 };
 pub use modes::{
     EnteredReport, LevelReport, ModeChangeReport, ModesReport, RefusedSignals, SignalsReport,
@@ -77,6 +79,19 @@ pub struct Report {
     pub machine: Option<BTreeMap<String, String>>,
 }
 
+/// What `report.json` holds.
+#[derive(Serialize)]
+struct Written<'a> {
+    verdict: RunVerdict,
+    summary: String,
+    /// How many flows are not in it one by one.
+    flows_left_out: usize,
+    /// What all flows come to, by kind and queue.
+    classes: Vec<Sum>,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
 /// Whether a run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -104,6 +119,20 @@ pub enum RunVerdict {
 }
 
 impl Report {
+    /// Returns the report as JSON, with its verdict, its summary, and as many of its flows
+    /// one by one.
+    #[must_use]
+    pub fn to_json(&self, extent: Extent) -> String {
+        let (report, flows_left_out) = self.shown(extent);
+        json(&Written {
+            verdict: self.verdict(),
+            summary: self.summary(),
+            flows_left_out,
+            classes: self.sums(),
+            report: &report,
+        })
+    }
+
     #[must_use]
     pub fn verdict(&self) -> RunVerdict {
         let count = |outcome| {
@@ -111,13 +140,13 @@ impl Report {
             flows.filter(|flow| flow.verdict == outcome).count()
         };
         let promised = self.flows.iter().filter(|flow| flow.guarantee_ns.is_some());
-        if count(Outcome::Broken) > 0 {
+        if count(Verdict::Broken) > 0 {
             RunVerdict::Broken
-        } else if count(Outcome::NotJudged) * 2 > promised.clone().count() {
+        } else if count(Verdict::NotJudged) * 2 > promised.clone().count() {
             RunVerdict::NotJudged
-        } else if count(Outcome::Exceeded) > 0 {
+        } else if count(Verdict::Exceeded) > 0 {
             RunVerdict::Exceeded
-        } else if count(Outcome::Refused) > 0 && promised.count() == 0 {
+        } else if count(Verdict::Refused) > 0 && promised.count() == 0 {
             RunVerdict::Refused
         } else {
             RunVerdict::Held
@@ -133,12 +162,10 @@ impl Report {
             .iter()
             .filter(|flow| flow.margin_ns().is_some())
             .collect();
-        flows.sort_by_key(|flow| (flow.verdict != Outcome::Broken, flow.margin_ns()));
+        flows.sort_by_key(|flow| (flow.verdict != Verdict::Broken, flow.margin_ns()));
         flows
     }
 }
 
-#[cfg(test)]
-pub(crate) mod example;
 #[cfg(test)]
 mod tests;

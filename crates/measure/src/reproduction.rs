@@ -1,20 +1,16 @@
-//! An experiment of a paper, done again: its figures beside ours, as JSON, as a
-//! page and as drawings.
+//! An experiment of a paper, done again: its figures beside ours.
 //!
 //! A figure of the paper is kept as it was printed. Half of its last digit is
 //! what it leaves open, and ours agrees with it if it lies within.
 
-mod json;
-mod page;
-pub mod picture;
+mod document;
 
 use serde::{Serialize, Serializer};
 
 use crate::statistics::significant;
 
-pub use json::{document, documents};
-pub use page::page;
-pub use picture::Picture;
+pub use crate::document::Picture;
+pub use document::{document, documents};
 
 /// What came out of an experiment.
 #[derive(Clone, Debug, Serialize)]

@@ -13,6 +13,8 @@
 mod ranks;
 pub mod tail;
 
+use std::cmp::Ordering;
+
 use hdrhistogram::Histogram;
 use thiserror::Error;
 use units::Duration;
@@ -295,6 +297,13 @@ fn nearest(value: f64) -> u64 {
     value.round() as u64
 }
 
+/// Returns the value in the middle, the greater one of two, and sorts the others around it.
+pub fn middle<T: Copy>(values: &mut [T], order: impl FnMut(&T, &T) -> Ordering) -> Option<T> {
+    let place = values.len() / 2;
+    let found = (!values.is_empty()).then(|| values.select_nth_unstable_by(place, order));
+    found.map(|(_, middle, _)| *middle)
+}
+
 /// Returns a number of things as a share of another.
 #[must_use]
 pub fn ratio(part: u64, whole: u64) -> f64 {
@@ -302,7 +311,7 @@ pub fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for statistics only")]
-fn as_f64(count: u64) -> f64 {
+pub(crate) fn as_f64(count: u64) -> f64 {
     count as f64
 }
 

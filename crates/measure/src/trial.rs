@@ -19,6 +19,7 @@ pub mod number;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::MacAddress;
@@ -114,6 +115,16 @@ pub struct Outgoing {
 pub struct Stream {
     pub from: PortIndex,
     pub sender: Box<dyn Sender>,
+}
+
+impl Stream {
+    #[must_use]
+    pub fn new(from: PortIndex, sender: impl Sender + 'static) -> Self {
+        Self {
+            from,
+            sender: Box::new(sender),
+        }
+    }
 }
 
 /// A message to the device's OpenFlow agent, within a trial.
@@ -219,7 +230,8 @@ pub trait Watcher {
 }
 
 /// Where stamps come from, from the most exact to the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Stamps {
     Virtual,
     Hardware,

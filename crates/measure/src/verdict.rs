@@ -27,6 +27,7 @@
 //! the time from the first to the last of the frames that were lost in a row:
 //! what its frames can prove.
 
+use serde::Serialize;
 use units::{Duration, Instant};
 
 use crate::interruptions::Interruptions;
@@ -87,7 +88,8 @@ pub enum Bound {
 }
 
 /// The outcome for one flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Every part of the promise was kept, and no frame was later than calculated.
     Held,
@@ -98,6 +100,7 @@ pub enum Verdict {
     /// Nothing was promised, because the flow was not admitted.
     Refused,
     /// Nothing was promised and nothing had been asked for.
+    #[default]
     BestEffort,
     /// Something was promised and nothing was sent.
     Untried,
@@ -161,10 +164,30 @@ pub struct Assessment {
     pub unjudged: u64,
 }
 
-impl Default for Verdict {
-    /// That of a flow without a promise.
-    fn default() -> Self {
-        Self::BestEffort
+impl Verdict {
+    /// Returns the word for it, for people.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Exceeded => "held, model exceeded",
+            Self::Broken => "broken",
+            Self::Refused => "refused",
+            Self::BestEffort => "best effort",
+            Self::Untried => "nothing sent",
+            Self::NotJudged => "not judged",
+        }
+    }
+
+    /// Tells whether every part of the promise was kept.
+    #[must_use]
+    pub fn is_held(self) -> bool {
+        match self {
+            Self::Held | Self::Exceeded => true,
+            Self::Broken | Self::Refused | Self::BestEffort | Self::Untried | Self::NotJudged => {
+                false
+            }
+        }
     }
 }
 

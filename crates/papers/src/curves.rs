@@ -1,7 +1,7 @@
 //! Drawings of figures that stand in rows already, so that both say the same.
 
+use measure::document::picture::{Curve, CurveChart, Picture, for_plot};
 use measure::reproduction::Row;
-use measure::reproduction::picture::{Curve, CurveChart, Picture, for_plot};
 
 /// What is drawn, and of what.
 #[derive(Clone, Copy, Debug)]

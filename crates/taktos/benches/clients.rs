@@ -6,7 +6,7 @@
 //! cargo bench -p taktos --bench clients
 //! ```
 //!
-//! Switches (`measure::packet_ins`), controller and clients are threads of one
+//! Switches (`packet_ins`), controller and clients are threads of one
 //! process on one machine, so that the clients' own work takes processor time, too:
 //! the rate falls by more than the controller is to blame for. What is the
 //! controller's is the processor time of its thread for each answer.
@@ -14,6 +14,13 @@
 #[path = "controllers/load.rs"]
 #[expect(dead_code, reason = "another program asks at a given rate, too")]
 mod load;
+#[path = "controllers/packet_ins/mod.rs"]
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "another program asks for more of it"
+)]
+mod packet_ins;
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -27,13 +34,13 @@ use controller::store::MemoryStore;
 use linux::controller_loop::{self, ControllerHandle};
 use linux::scheduling::{Placement, Wish};
 use linux::usage::Usage;
-use measure::packet_ins::Dialect;
 use run::experiment::plan::{Open, controller_config};
 use taktos::web::gate::Gate;
 use taktos::web::{Terms, Web};
 use units::Duration;
 
 use load::{Load, Pace};
+use packet_ins::Dialect;
 
 const SWITCHES: u16 = 16;
 const HOSTS: u32 = 64;

@@ -121,8 +121,8 @@ struct Run {
     /// not judged.
     #[arg(long, conflicts_with = "json")]
     details: bool,
-    /// Show every flow one by one, here and on the page, however many there are; without
-    /// it, of many the worst, and what all come to.
+    /// Show every flow one by one, here, on the page and in report.json, however many there
+    /// are; without it, of many the worst, and what all come to.
     #[arg(long)]
     all: bool,
     /// Print report.json on standard output, and nothing else.

@@ -3,7 +3,7 @@
 
 mod virtual_run;
 
-use measure::report::Outcome;
+use measure::report::Verdict;
 use scenario::Scenario;
 
 use virtual_run::{carry_out, scenario, text_of};
@@ -16,7 +16,7 @@ fn all_three_flows_are_promised_and_what_steers_the_car_is_in_time() {
 
     for flow in &report.flows {
         let name = &flow.facts.name;
-        assert_ne!(flow.verdict, Outcome::Refused, "{name}");
+        assert_ne!(flow.verdict, Verdict::Refused, "{name}");
         assert!(flow.guarantee_ns.is_some(), "{name}");
     }
     let modes = report.modes.as_ref().expect("there are levels");
@@ -24,7 +24,7 @@ fn all_three_flows_are_promised_and_what_steers_the_car_is_in_time() {
     for name in ["lidar", "cam"] {
         let flow = report.flows.iter().find(|flow| flow.facts.name == name);
         let flow = flow.expect("it is one of the three");
-        assert_eq!(flow.verdict, Outcome::Held, "{flow:?}");
+        assert_eq!(flow.verdict, Verdict::Held, "{flow:?}");
         assert_eq!((flow.lost, flow.late), (0, 0), "{name}");
         assert!(flow.sent > 100, "{name}");
     }

@@ -4,7 +4,8 @@
 mod virtual_run;
 
 use calculus::admission::Spare;
-use measure::report::{Report, RunVerdict};
+use measure::report::text::Details;
+use measure::report::{Extent, Report, RunVerdict};
 use scenario::{MachineShare, Scenario};
 use units::{Delay, Duration};
 
@@ -14,16 +15,16 @@ use virtual_run::{carry_out, carry_out_with, scenario, text_of};
 fn the_same_seed_gives_the_same_report_to_the_byte() {
     let [first, second] = [7, 7].map(run);
 
-    assert_eq!(first.to_json(), second.to_json());
+    assert_eq!(first.to_json(Extent::Worst), second.to_json(Extent::Worst));
     assert_eq!(
-        first.to_html(measure::report::Extent::Worst),
-        second.to_html(measure::report::Extent::Worst)
+        first.document(Details::Few, Extent::Worst).to_page(),
+        second.document(Details::Few, Extent::Worst).to_page()
     );
 }
 
 #[test]
 fn another_seed_gives_another_report() {
-    assert_ne!(run(7).to_json(), run(8).to_json());
+    assert_ne!(run(7).to_json(Extent::Worst), run(8).to_json(Extent::Worst));
 }
 
 /// S2-10: what a level gives up is no loss, and each frame counts at one level.
@@ -237,10 +238,7 @@ fn a_report_says_for_how_much_slower_switches_it_would_hold() {
     let least = factors.iter().min().unwrap();
     assert!(factors.len() > 8 && *least >= 1_000, "{factors:?}");
     let factor = format!("up to {}.{} times", least / 1_000, least / 100 % 10);
-    let text = report.to_text(
-        measure::report::text::Details::Few,
-        measure::report::Extent::Worst,
-    );
+    let text = report.document(Details::Few, Extent::Worst).to_text();
     assert!(text.contains(&factor), "{factor}: {text}");
     assert!(
         text.contains("The busiest switch, s4, may have to work"),

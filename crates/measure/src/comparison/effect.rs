@@ -12,7 +12,7 @@
 
 use units::Duration;
 
-use crate::statistics::Distribution;
+use crate::statistics::{Distribution, as_f64};
 
 /// The 97.5 % quantiles of Student's distribution for 1 to 30 degrees of freedom.
 const STUDENT: [f64; 30] = [
@@ -182,9 +182,4 @@ fn student(freedom: f64) -> f64 {
 
 fn ratio(above: Duration, below: Duration) -> Option<f64> {
     (below > Duration::ZERO).then(|| as_f64(above.as_ns()) / as_f64(below.as_ns()))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for statistics only")]
-fn as_f64(count: u64) -> f64 {
-    count as f64
 }

@@ -61,18 +61,11 @@ fn effect(effect: &Effect) -> Json {
     })
 }
 
-/// Returns a value under a key that names its unit.
+/// Returns a value under a key that names its unit; of lengths of time the median.
 fn value(value: &Value) -> Json {
     match value {
         Value::Times(times) => json!({"median_ns": times.quantile(500).map(|it| it.as_ns())}),
-        Value::Time(time) => json!({"time_ns": time.as_ns()}),
-        Value::Rate(rate) => json!({"rate_bps": rate.as_bps()}),
-        Value::RateAtLeast(rate) => json!({"rate_at_least_bps": rate.as_bps()}),
-        Value::Size(size) => json!({"size_bytes": size.bytes_up()}),
-        Value::Count(count) => json!({"count": count}),
-        Value::CountAtLeast(count) => json!({"count_at_least": count}),
-        Value::Share(share) => json!({"share": share}),
         Value::Series(_) => Json::Null,
-        Value::Unknown(reason) => json!({"unknown": reason}),
+        _ => json!(value),
     }
 }

@@ -2,8 +2,8 @@
 //! the bounds of that, on a logarithmic axis.
 
 use super::{Comparison, Row, Verdict, effect_text, setting_text};
-use crate::report::html::markup::Element;
-use crate::report::html::svg::{circle, count, drawing, label, line, tip};
+use crate::document::markup::Element;
+use crate::document::svg::{circle, count, drawing, label, line, tip};
 
 /// The most effects that are drawn, those of what matters first.
 const MOST: usize = 30;

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::Measurement;
-use crate::report::html::quantity::{time, whole};
+use crate::document::quantity::{time, whole};
 use crate::statistics::Distribution;
 
 /// What the machine did while one device was measured.

@@ -117,7 +117,7 @@ fn bounds_that_say_nothing_are_not_printed_to_the_digit() {
     let calm = [100, 101].map(|us| measurement("calm", us, 0));
     let wild = [100, 100_000].map(|us| measurement("wild", us, 0));
 
-    let text = text::text(&compare(&calm, &wild));
+    let text = compare(&calm, &wild).document().to_text();
 
     assert!(text.contains("(rounds differ too much)"), "{text}");
 }
@@ -144,7 +144,8 @@ fn what_matters_stands_first_and_what_is_worse_is_said() {
 
     let comparison = compare(&theirs, &ours);
     let said = headline::headline(&comparison);
-    let (text, page) = (text::text(&comparison), page::page(&comparison));
+    let document = comparison.document();
+    let (text, page) = (document.to_text(), document.to_page());
 
     assert!(
         said[0].starts_with("Taktos switch forwards in 0.45 of the time of Open vSwitch 3.1"),
@@ -270,7 +271,8 @@ fn a_comparison_is_shown_in_every_form() {
     quick.quick = true;
     let comparison = compare(&[measurement("a", 100, 10)], &[quick]);
 
-    let (text, page) = (text::text(&comparison), page::page(&comparison));
+    let document = comparison.document();
+    let (text, page) = (document.to_text(), document.to_page());
     let json = json::document(&comparison);
 
     assert!(

@@ -3,9 +3,9 @@
 //! Every row repeats the device and the method, so that tables of several measurements
 //! can be put below each other. Numbers are in the unit of their row.
 
-use std::fmt::Write;
-
 use super::{Figure, Measurement, Value};
+use crate::document::Table;
+use crate::document::table::left;
 use crate::method::point_name;
 
 /// The heads of the columns.
@@ -38,9 +38,7 @@ impl Measurement {
     /// the JSON document.
     #[must_use]
     pub fn to_csv(&self) -> String {
-        let mut text = COLUMNS.join(",");
-        text.push_str("\r\n");
-        for figure in &self.figures {
+        let rows = self.figures.iter().filter_map(|figure| {
             let head = [
                 self.device.clone(),
                 self.method.clone(),
@@ -49,16 +47,9 @@ impl Measurement {
                 figure.source.clone(),
                 point_name(&figure.setting),
             ];
-            let Some(cells) = cells(figure) else {
-                continue;
-            };
-            let cells: Vec<_> = head.into_iter().chain(cells).collect();
-            let missing = COLUMNS.len().saturating_sub(cells.len());
-            let empty = std::iter::repeat_n(String::new(), missing);
-            let line: Vec<_> = cells.into_iter().chain(empty).map(quoted).collect();
-            let _ = write!(text, "{}\r\n", line.join(","));
-        }
-        text
+            Some(head.into_iter().chain(cells(figure)?))
+        });
+        Table::new(COLUMNS.map(left)).rows(rows).to_csv()
     }
 }
 
@@ -95,13 +86,5 @@ fn cells(figure: &Figure) -> Option<Vec<String>> {
         Value::Share(share) => one("of 1", share.to_string()),
         Value::Unknown(reason) => one("", format!("unknown: {reason}")),
         Value::Series(_) => None,
-    }
-}
-
-/// Returns a cell as RFC 4180 section 2 wants it.
-fn quoted(cell: String) -> String {
-    match cell.contains([',', '"', '\r', '\n']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell,
     }
 }

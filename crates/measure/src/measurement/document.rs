@@ -5,16 +5,16 @@
 //! the measurement had. What is read may come from anywhere: nothing in it is believed
 //! before it was checked.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Map;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use thiserror::Error;
-use units::{BitRate, DataSize, Duration, Instant};
+use units::{Duration, Instant};
 
-use super::{Conditions, Earlier, Figure, Machine, Measurement, Value};
-use crate::method::Findings;
+use super::{Figure, Measurement, Value};
+use crate::document::json;
 use crate::statistics::{Contradiction, Distribution, Exact};
 use crate::time_series::{Interval, MOST_INTERVALS, TimeSeries};
-use crate::trial::Stamps;
 
 /// What the document is, for those who find it.
 const KIND: &str = "taktos measurement";
@@ -36,45 +36,34 @@ pub enum ReadError {
     /// It is of another kind or a later format.
     #[error("this is `{kind}`, format {format}, where `{KIND}`, format {FORMAT} was expected")]
     Kind { kind: String, format: u32 },
-    #[error("the figure `{quantity}` contradicts itself: {reason}")]
-    Figure { quantity: String, reason: String },
     #[error("{0} figures are more than {MOST_FIGURES}")]
     TooManyFigures(usize),
 }
 
+#[derive(Serialize)]
+struct Written<'a> {
+    kind: &'static str,
+    format: u32,
+    #[serde(flatten)]
+    measurement: &'a Measurement,
+}
+
+/// What a reader looks at first.
+#[derive(Deserialize)]
+struct Label {
+    kind: String,
+    format: u32,
+}
+
 impl Measurement {
     /// Returns the measurement as a JSON document.
-    ///
-    /// # Panics
-    ///
-    /// Never: there is nothing in it that JSON cannot say.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(&self.to_value())
-            .expect("it has string keys and is written to memory");
-        text.push('\n');
-        text
-    }
-
-    /// Returns the measurement as a JSON value, for documents of several.
-    ///
-    /// # Panics
-    ///
-    /// Never: there is nothing in it that JSON cannot say.
-    #[must_use]
-    pub fn to_value(&self) -> serde_json::Value {
-        let document = MeasurementText {
-            kind: KIND.to_owned(),
+        json(&Written {
+            kind: KIND,
             format: FORMAT,
-            method: self.method.clone(),
-            device: self.device.clone(),
-            quick: self.quick,
-            figures: self.figures.iter().map(FigureText::of).collect(),
-            remarks: self.remarks.clone(),
-            conditions: ConditionsText::of(&self.conditions),
-            earlier: self.earlier.iter().map(EarlierText::of).collect(),
-        };
-        serde_json::to_value(document).expect("it has string keys and is written to memory")
+            measurement: self,
+        })
     }
 
     /// Reads what [`to_json`](Self::to_json) wrote.
@@ -87,201 +76,150 @@ impl Measurement {
         if length > LONGEST_DOCUMENT {
             return Err(ReadError::TooLong { length });
         }
-        let document: MeasurementText = serde_json::from_str(text)?;
-        if document.kind != KIND || document.format != FORMAT {
-            return Err(ReadError::Kind {
-                kind: document.kind,
-                format: document.format,
-            });
+        let Label { kind, format } = serde_json::from_str(text)?;
+        if kind != KIND || format != FORMAT {
+            return Err(ReadError::Kind { kind, format });
         }
-        Ok(Self {
-            method: document.method,
-            device: document.device,
-            quick: document.quick,
-            figures: figures(document.figures)?,
-            remarks: document.remarks,
-            conditions: document.conditions.read()?,
-            earlier: document
-                .earlier
-                .into_iter()
-                .map(EarlierText::read)
-                .collect::<Result<_, _>>()?,
-        })
-    }
-}
-
-fn figures(texts: Vec<FigureText>) -> Result<Vec<Figure>, ReadError> {
-    if texts.len() > MOST_FIGURES {
-        return Err(ReadError::TooManyFigures(texts.len()));
-    }
-    texts.into_iter().map(FigureText::read).collect()
-}
-
-/// What was found at a point, as a line of a journal has it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct FindingsText {
-    figures: Vec<FigureText>,
-    remarks: Vec<String>,
-}
-
-impl FindingsText {
-    pub(crate) fn of(findings: &Findings) -> Self {
-        Self {
-            figures: findings.figures.iter().map(FigureText::of).collect(),
-            remarks: findings.remarks.clone(),
+        let read: Self = serde_json::from_str(text)?;
+        match read.figures.len() {
+            0..=MOST_FIGURES => Ok(read),
+            more => Err(ReadError::TooManyFigures(more)),
         }
     }
-
-    pub(crate) fn read(self) -> Result<Findings, ReadError> {
-        Ok(Findings {
-            figures: figures(self.figures)?,
-            remarks: self.remarks,
-        })
-    }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct MeasurementText {
-    kind: String,
-    format: u32,
-    method: String,
-    device: String,
-    quick: bool,
-    figures: Vec<FigureText>,
-    remarks: Vec<String>,
-    conditions: ConditionsText,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    earlier: Vec<EarlierText>,
-}
-
-/// An earlier run of the plan.
-#[derive(Debug, Serialize, Deserialize)]
-struct EarlierText {
-    points: u64,
-    conditions: ConditionsText,
-}
-
-impl EarlierText {
-    fn of(earlier: &Earlier) -> Self {
-        Self {
-            points: earlier.points,
-            conditions: ConditionsText::of(&earlier.conditions),
-        }
-    }
-
-    fn read(self) -> Result<Earlier, ReadError> {
-        Ok(Earlier {
-            points: self.points,
-            conditions: self.conditions.read()?,
-        })
-    }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct FigureText {
+/// A figure whose value is not read yet: what is wrong with it is told with its name.
+#[derive(Deserialize)]
+pub(super) struct FigureText {
     quantity: String,
     source: String,
-    setting: Map<String, serde_json::Value>,
-    value: ValueText,
+    #[serde(with = "pairs")]
+    setting: Vec<(String, String)>,
+    value: Box<RawValue>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-enum ValueText {
-    #[serde(rename = "distribution_ns")]
-    Times(TimesText),
-    #[serde(rename = "time_ns")]
-    Time(u64),
-    #[serde(rename = "rate_bps")]
-    Rate(u64),
-    #[serde(rename = "rate_at_least_bps")]
-    RateAtLeast(u64),
-    #[serde(rename = "size_bytes")]
-    Size(u64),
-    #[serde(rename = "count")]
-    Count(u64),
-    #[serde(rename = "count_at_least")]
-    CountAtLeast(u64),
-    #[serde(rename = "share")]
-    Share(f64),
-    #[serde(rename = "series")]
-    Series(SeriesText),
-    #[serde(rename = "unknown")]
-    Unknown(String),
-}
+impl TryFrom<FigureText> for Figure {
+    type Error = String;
 
-impl FigureText {
-    fn of(figure: &Figure) -> Self {
-        Self {
-            quantity: figure.quantity.clone(),
-            source: figure.source.clone(),
-            setting: as_map(&figure.setting),
-            value: match &figure.value {
-                Value::Times(times) => ValueText::Times(TimesText::of(times)),
-                Value::Time(time) => ValueText::Time(time.as_ns()),
-                Value::Rate(rate) => ValueText::Rate(rate.as_bps()),
-                Value::RateAtLeast(rate) => ValueText::RateAtLeast(rate.as_bps()),
-                Value::Size(size) => ValueText::Size(size.bytes_up()),
-                Value::Count(count) => ValueText::Count(*count),
-                Value::CountAtLeast(count) => ValueText::CountAtLeast(*count),
-                Value::Share(share) => ValueText::Share(*share),
-                Value::Series(series) => ValueText::Series(SeriesText::of(series)),
-                Value::Unknown(reason) => ValueText::Unknown(reason.clone()),
-            },
-        }
-    }
-
-    fn read(self) -> Result<Figure, ReadError> {
-        let wrong = |reason: &str| ReadError::Figure {
-            quantity: self.quantity.clone(),
-            reason: reason.to_owned(),
-        };
-        let rate = |bps| BitRate::new(bps).ok_or_else(|| wrong("a rate of zero"));
-        let value = match self.value {
-            ValueText::Times(times) => {
-                let times = times.read();
-                Value::Times(times.map_err(|error| wrong(&error.to_string()))?)
-            }
-            ValueText::Time(ns) => Value::Time(Duration::from_ns(ns)),
-            ValueText::Rate(bps) => Value::Rate(rate(bps)?),
-            ValueText::RateAtLeast(bps) => Value::RateAtLeast(rate(bps)?),
-            ValueText::Size(bytes) if bytes <= u64::MAX / 8 => {
-                Value::Size(DataSize::from_bytes(bytes))
-            }
-            ValueText::Size(_) => return Err(wrong("a size beyond 2 EB")),
-            ValueText::Count(count) => Value::Count(count),
-            ValueText::CountAtLeast(count) => Value::CountAtLeast(count),
-            ValueText::Share(share) if share.is_finite() => Value::Share(share),
-            ValueText::Share(_) => return Err(wrong("a share that is no number")),
-            ValueText::Series(series) => Value::Series(
-                series
-                    .read()
-                    .ok_or_else(|| wrong("a series without length"))?,
-            ),
-            ValueText::Unknown(reason) => Value::Unknown(reason),
-        };
-        Ok(Figure {
-            setting: as_pairs(self.setting),
-            quantity: self.quantity,
-            source: self.source,
+    fn try_from(text: FigureText) -> Result<Self, String> {
+        let quantity = text.quantity;
+        let value: Value = serde_json::from_str(text.value.get())
+            .map_err(|reason| format!("the figure `{quantity}` contradicts itself: {reason}"))?;
+        Ok(Self {
+            quantity,
+            source: text.source,
+            setting: text.setting,
             value,
         })
     }
 }
 
-/// Returns names and texts in their order.
-fn as_map(pairs: &[(String, String)]) -> Map<String, serde_json::Value> {
-    let pairs = pairs.iter();
-    pairs
-        .map(|(name, value)| (name.clone(), value.clone().into()))
-        .collect()
+/// Names and texts in their order, as an object.
+pub(super) mod pairs {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use serde_json::{Map, Value};
+
+    pub fn serialize<S: Serializer>(
+        pairs: &[(String, String)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(String, String)>, D::Error> {
+        let map = Map::deserialize(deserializer)?;
+        let pairs = map.into_iter().map(|(name, value)| match value {
+            Value::String(text) => (name, text),
+            other => (name, other.to_string()),
+        });
+        Ok(pairs.collect())
+    }
 }
 
-fn as_pairs(map: Map<String, serde_json::Value>) -> Vec<(String, String)> {
-    let pairs = map.into_iter().map(|(name, value)| match value {
-        serde_json::Value::String(text) => (name, text),
-        other => (name, other.to_string()),
-    });
-    pairs.collect()
+pub(super) mod ns {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use units::Duration;
+
+    pub fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        time.as_ns().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_ns)
+    }
+}
+
+pub(super) mod some_ns {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use units::Duration;
+
+    pub fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        time.map(Duration::as_ns).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::deserialize(from)?.map(Duration::from_ns))
+    }
+}
+
+pub(super) mod bps {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use units::BitRate;
+
+    pub fn serialize<S: Serializer>(rate: &BitRate, to: S) -> Result<S::Ok, S::Error> {
+        rate.as_bps().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BitRate, D::Error> {
+        let rate = BitRate::new(u64::deserialize(from)?);
+        rate.ok_or_else(|| D::Error::custom("a rate of zero"))
+    }
+}
+
+pub(super) mod bytes {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use units::DataSize;
+
+    pub fn serialize<S: Serializer>(size: &DataSize, to: S) -> Result<S::Ok, S::Error> {
+        size.bytes_up().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<DataSize, D::Error> {
+        match u64::deserialize(from)? {
+            bytes if bytes <= u64::MAX / 8 => Ok(DataSize::from_bytes(bytes)),
+            _ => Err(D::Error::custom("a size beyond 2 EB")),
+        }
+    }
+}
+
+impl Serialize for Distribution {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        TimesText::of(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Distribution {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = TimesText::deserialize(deserializer)?;
+        text.read().map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for TimeSeries {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        SeriesText::of(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TimeSeries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let series = SeriesText::deserialize(deserializer)?.read();
+        series.ok_or_else(|| D::Error::custom("a series without length"))
+    }
 }
 
 /// A distribution: the figures that people ask for, and the buckets that programs do.
@@ -404,124 +342,5 @@ impl SeriesText {
             interval,
             intervals.collect(),
         ))
-    }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ConditionsText {
-    command: String,
-    began_unix_ns: u64,
-    took_ns: u64,
-    seed: u64,
-    version: String,
-    versions: Map<String, serde_json::Value>,
-    machine: Option<MachineText>,
-    stamps: StampsText,
-    bias_ns: Option<u64>,
-    #[serde(default)]
-    clocks_apart_ns: u64,
-    lateness_ns: TimesText,
-    stalls_ns: TimesText,
-    unseen: u64,
-    #[serde(default)]
-    unstamped: u64,
-    #[serde(default)]
-    strays: u64,
-    skipped: u64,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct MachineText {
-    kernel: String,
-    processor: String,
-    processors: usize,
-    clock_source: String,
-    load_before_percent: u32,
-    load_after_percent: u32,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum StampsText {
-    Virtual,
-    Hardware,
-    Kernel,
-    Program,
-    File,
-}
-
-impl ConditionsText {
-    pub(crate) fn of(conditions: &Conditions) -> Self {
-        Self {
-            command: conditions.command.clone(),
-            began_unix_ns: conditions.began_unix_ns,
-            took_ns: conditions.took.as_ns(),
-            seed: conditions.seed,
-            version: conditions.version.clone(),
-            versions: as_map(&conditions.versions),
-            machine: conditions.machine.as_ref().map(|machine| MachineText {
-                kernel: machine.kernel.clone(),
-                processor: machine.processor.clone(),
-                processors: machine.processors,
-                clock_source: machine.clock_source.clone(),
-                load_before_percent: machine.load_before,
-                load_after_percent: machine.load_after,
-            }),
-            stamps: match conditions.stamps {
-                Stamps::Virtual => StampsText::Virtual,
-                Stamps::Hardware => StampsText::Hardware,
-                Stamps::Kernel => StampsText::Kernel,
-                Stamps::Program => StampsText::Program,
-                Stamps::File => StampsText::File,
-            },
-            bias_ns: conditions.bias.map(Duration::as_ns),
-            clocks_apart_ns: conditions.clocks_apart.as_ns(),
-            lateness_ns: TimesText::of(&conditions.lateness),
-            stalls_ns: TimesText::of(&conditions.stalls),
-            unseen: conditions.unseen,
-            unstamped: conditions.unstamped,
-            strays: conditions.strays,
-            skipped: conditions.skipped,
-        }
-    }
-
-    pub(crate) fn read(self) -> Result<Conditions, ReadError> {
-        let times = |quantity: &str, times: &TimesText| {
-            times.read().map_err(|error| ReadError::Figure {
-                quantity: quantity.to_owned(),
-                reason: error.to_string(),
-            })
-        };
-        Ok(Conditions {
-            lateness: times("lateness_ns", &self.lateness_ns)?,
-            stalls: times("stalls_ns", &self.stalls_ns)?,
-            command: self.command,
-            began_unix_ns: self.began_unix_ns,
-            took: Duration::from_ns(self.took_ns),
-            seed: self.seed,
-            version: self.version,
-            versions: as_pairs(self.versions),
-            machine: self.machine.map(|machine| Machine {
-                kernel: machine.kernel,
-                processor: machine.processor,
-                processors: machine.processors,
-                clock_source: machine.clock_source,
-                load_before: machine.load_before_percent,
-                load_after: machine.load_after_percent,
-            }),
-            stamps: match self.stamps {
-                StampsText::Virtual => Stamps::Virtual,
-                StampsText::Hardware => Stamps::Hardware,
-                StampsText::Kernel => Stamps::Kernel,
-                StampsText::Program => Stamps::Program,
-                StampsText::File => Stamps::File,
-            },
-            bias: self.bias_ns.map(Duration::from_ns),
-            clocks_apart: Duration::from_ns(self.clocks_apart_ns),
-            unseen: self.unseen,
-            unstamped: self.unstamped,
-            strays: self.strays,
-            skipped: self.skipped,
-        })
     }
 }

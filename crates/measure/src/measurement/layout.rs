@@ -4,12 +4,12 @@
 //! above, once. Each distribution has a table of its own, and what is one number shares
 //! another; what is zero everywhere is said in a line.
 
-use std::fmt::Write;
-
 use units::Duration;
 
 use super::{Figure, Value};
-use crate::report::html::quantity::{time, whole};
+use crate::document::quantity::{time, whole};
+use crate::document::table::{Column, left, right};
+use crate::document::{Block, Table};
 
 /// The heads of the columns of a distribution.
 const HEADS: [&str; 9] = [
@@ -23,9 +23,6 @@ const SURE: &str = "median 95 %";
 const HEAD_WIDTH: usize = 12;
 /// More numbers than these do not stand beside each other.
 const MOST_COLUMNS: usize = 9;
-/// What is longer, but for names, is a sentence, and does not widen its column.
-const WIDEST: usize = 40;
-
 /// What a figure was found at: values of what can be chosen.
 type Values = Vec<String>;
 
@@ -35,13 +32,13 @@ struct Group<'a> {
     rows: Vec<(Values, Vec<&'a Figure>)>,
 }
 
-pub(super) fn tables(figures: &[Figure]) -> String {
-    let mut text = String::new();
-    for group in groups(figures) {
-        text.push('\n');
-        text.push_str(&group.show());
-    }
-    text
+pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
+    let groups = groups(figures);
+    let shown = groups.iter().flat_map(|group| {
+        let gap = std::iter::once(Block::Gap);
+        gap.chain(group.show())
+    });
+    shown.collect()
 }
 
 fn groups(figures: &[Figure]) -> Vec<Group<'_>> {
@@ -65,7 +62,7 @@ fn groups(figures: &[Figure]) -> Vec<Group<'_>> {
 }
 
 impl<'a> Group<'a> {
-    fn show(&self) -> String {
+    fn show(&self) -> Vec<Block> {
         let (differing, common): (Vec<_>, Vec<_>) = (0..self.names.len()).partition(|place| {
             self.rows
                 .iter()
@@ -75,20 +72,19 @@ impl<'a> Group<'a> {
             .iter()
             .map(|place| format!("{} {}", self.names[*place], self.rows[0].0[*place]));
         let common = common.collect::<Vec<_>>().join(", ");
-        let mut text = match common.is_empty() {
-            true => String::new(),
-            false => format!("{common}\n"),
-        };
+        let mut blocks = Vec::new();
+        blocks.extend((!common.is_empty()).then_some(Block::Heading(common)));
         match self.rows.as_slice() {
-            [(_, figures)] => text += &one_setting(figures),
+            [(_, figures)] => blocks.extend(one_setting(figures).map(Block::Table)),
             _ => {
-                for quantity in self.quantities(|value| matches!(value, Value::Times(_))) {
-                    text += &self.distribution(quantity, &differing);
-                }
-                text += &self.numbers(&differing);
+                let times = self.quantities(|value| matches!(value, Value::Times(_)));
+                let times = times.into_iter();
+                let tables = times.map(|quantity| self.distribution(quantity, &differing));
+                blocks.extend(tables.map(Block::Table));
+                blocks.extend(self.numbers(&differing));
             }
         }
-        text
+        blocks
     }
 
     /// Returns the quantities of which some value is so, in their order.
@@ -102,40 +98,41 @@ impl<'a> Group<'a> {
         found
     }
 
-    /// Returns the values of the settings that differ, with the names above.
-    fn settings(&self, differing: &[usize]) -> Vec<Vec<String>> {
-        let heads = differing.iter().map(|place| self.names[*place].to_owned());
-        let mut lines = vec![heads.collect()];
-        for (values, _) in &self.rows {
-            lines.push(
-                differing
-                    .iter()
-                    .map(|place| values[*place].clone())
-                    .collect(),
-            );
-        }
-        lines
+    /// Returns a table whose rows begin with the values of the settings that differ, and go
+    /// on with these cells.
+    fn table(
+        &self,
+        differing: &[usize],
+        columns: impl Iterator<Item = Column>,
+        cells: impl Iterator<Item = Vec<String>>,
+    ) -> Table {
+        let names = differing
+            .iter()
+            .map(|place| left("").named(self.names[*place]));
+        let rows = self.rows.iter().zip(cells).map(|((values, _), cells)| {
+            let settings = differing.iter().map(|place| values[*place].clone());
+            settings.chain(cells)
+        });
+        Table::new(names.chain(columns)).rows(rows)
     }
 
-    fn distribution(&self, quantity: &str, differing: &[usize]) -> String {
-        let mut lines = self.settings(differing);
-        let lost = self
-            .rows
-            .iter()
-            .any(|(_, figures)| lost_of(figures).is_some());
-        lines[0].extend(heads(lost));
-        for (line, (_, figures)) in lines[1..].iter_mut().zip(&self.rows) {
+    fn distribution(&self, quantity: &str, differing: &[usize]) -> Table {
+        let mut rows = self.rows.iter();
+        let lost = rows.any(|(_, figures)| lost_of(figures).is_some());
+        let cells = self.rows.iter().map(|(_, figures)| {
             let figure = figures.iter().find(|it| it.quantity == quantity);
-            match figure {
-                Some(figure) => line.extend(cells(figure, lost.then(|| lost_of(figures)))),
-                None => line.push("–".to_owned()),
-            }
+            let cells = |figure| cells(figure, lost.then(|| lost_of(figures)));
+            figure.map_or_else(|| vec!["–".to_owned()], |figure| cells(figure))
+        });
+        Table {
+            caption: quantity.to_owned(),
+            indent: 4,
+            ..self.table(differing, heads(lost), cells)
         }
-        format!("  {quantity}\n{}", align(&lines, differing.len(), 4))
     }
 
     /// Returns what is one number each.
-    fn numbers(&self, differing: &[usize]) -> String {
+    fn numbers(&self, differing: &[usize]) -> Vec<Block> {
         let is_number = |value: &Value| !matches!(value, Value::Times(_) | Value::Series(_));
         let times = self.quantities(|value| matches!(value, Value::Times(_)));
         let all = self.quantities(is_number);
@@ -145,43 +142,47 @@ impl<'a> Group<'a> {
             values.all(|value| matches!(value, Some(Value::Count(0))))
         };
         let (zeros, shown): (Vec<_>, Vec<_>) = all.partition(|it| zero(it));
-        let mut text = String::new();
+        let mut blocks = Vec::new();
         if shown.len() > MOST_COLUMNS {
-            text += &self.lists(&shown, differing);
+            blocks.extend(self.lists(&shown, differing));
         } else if !shown.is_empty() {
-            let mut lines = self.settings(differing);
-            lines[0].extend(shown.iter().map(|it| (*it).to_owned()));
+            let mut rows = vec![Vec::new(); self.rows.len()];
             let mut reasons: Vec<String> = Vec::new();
             for quantity in &shown {
-                for (line, value) in lines[1..].iter_mut().zip(self.values_of(quantity)) {
-                    line.push(number(quantity, value, &mut reasons));
+                for (row, value) in rows.iter_mut().zip(self.values_of(quantity)) {
+                    row.push(number(quantity, value, &mut reasons));
                 }
             }
-            text += &align(&lines, differing.len(), 2);
-            for reason in reasons {
-                let _ = writeln!(text, "  – {reason}");
-            }
+            let heads = shown
+                .iter()
+                .map(|quantity| right("").named(broken(quantity)));
+            let table = Table {
+                indent: 2,
+                ..self.table(differing, heads, rows.into_iter())
+            };
+            let reasons = reasons.iter().map(|reason| format!("  – {reason}"));
+            blocks.extend([Block::Table(table), Block::Lines(reasons.collect())]);
         }
         if !zeros.is_empty() {
-            let _ = writeln!(text, "  none: {}", zeros.join(", "));
+            blocks.push(Block::Lines(vec![format!("  none: {}", zeros.join(", "))]));
         }
-        text
+        blocks
     }
 
     /// Returns many numbers: one below the other, setting by setting.
-    fn lists(&self, shown: &[&str], differing: &[usize]) -> String {
-        let mut text = String::new();
-        for (values, figures) in &self.rows {
+    fn lists(&self, shown: &[&str], differing: &[usize]) -> Vec<Block> {
+        let list = |(values, figures): &(Values, Vec<&Figure>)| {
             let setting = differing
                 .iter()
                 .map(|place| format!("{} {}", self.names[*place], values[*place]));
-            let _ = writeln!(text, "  {}", setting.collect::<Vec<_>>().join(", "));
             let of_these = figures.iter().filter(|it| shown.contains(&&*it.quantity));
-            let lines = of_these.map(|it| vec![it.quantity.clone(), it.value.shown()]);
-            let lines: Vec<_> = std::iter::once(Vec::new()).chain(lines).collect();
-            text += &align(&lines, 1, 4);
-        }
-        text
+            Block::Table(Table {
+                caption: setting.collect::<Vec<_>>().join(", "),
+                indent: 4,
+                ..singles(of_these.copied())
+            })
+        };
+        self.rows.iter().map(list).collect()
     }
 
     fn values_of(&self, quantity: &str) -> impl Iterator<Item = Option<&'a Value>> {
@@ -193,41 +194,31 @@ impl<'a> Group<'a> {
 }
 
 /// Returns the figures of one setting: a row for each quantity.
-fn one_setting(figures: &[&Figure]) -> String {
-    let mut lines = vec![vec![String::new()]];
-    lines[0].extend(heads(false));
-    let mut singles = Vec::new();
-    for figure in figures {
-        let mut line = vec![figure.quantity.clone()];
-        match &figure.value {
-            Value::Times(_) => {
-                line.extend(cells(figure, None));
-                lines.push(line);
-            }
-            Value::Series(_) => {}
-            _ => {
-                line.push(figure.value.shown());
-                singles.push(line);
-            }
-        }
-    }
-    let mut text = match lines.len() {
-        1 => String::new(),
-        _ => align(&lines, 1, 2),
-    };
-    // Nothing stands above these.
-    singles.insert(0, Vec::new());
-    text += &align(&singles, 1, 2);
-    text
+fn one_setting(figures: &[&Figure]) -> [Table; 2] {
+    let is_spread = |it: &&&Figure| matches!(it.value, Value::Times(_));
+    let times = figures.iter().filter(is_spread).map(|figure| {
+        let name = std::iter::once(figure.quantity.clone());
+        name.chain(cells(figure, None))
+    });
+    let columns = std::iter::once(left("")).chain(heads(false));
+    let others = figures.iter().filter(|it| !is_spread(it)).copied();
+    let others = others.filter(|it| !matches!(it.value, Value::Series(_)));
+    [Table::new(columns).rows(times), singles(others)].map(|table| Table { indent: 2, ..table })
 }
 
-fn heads(lost: bool) -> impl Iterator<Item = String> {
+/// Returns numbers below each other; nothing stands above them.
+fn singles<'a>(figures: impl Iterator<Item = &'a Figure>) -> Table {
+    let rows = figures.map(|figure| [figure.quantity.clone(), figure.value.shown()]);
+    Table::new([left(""), right("")]).rows(rows)
+}
+
+fn heads(lost: bool) -> impl Iterator<Item = Column> {
     let lost = lost.then_some(LOST);
     HEADS
         .into_iter()
         .chain(lost)
         .chain([SURE])
-        .map(str::to_owned)
+        .map(|head| right("").named(broken(head)))
 }
 
 /// Returns a distribution's cells, or why there is none.
@@ -277,49 +268,8 @@ fn number(quantity: &str, value: Option<&Value>, reasons: &mut Vec<String>) -> S
     }
 }
 
-/// Returns lines whose columns stand below each other, the first `left` of them aligned
-/// to the left. The heads are broken where they are long.
-fn align(lines: &[Vec<String>], left: usize, indent: usize) -> String {
-    let Some((head, body)) = lines.split_first() else {
-        return String::new();
-    };
-    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let heads: Vec<_> = head.iter().map(|text| broken(text)).collect();
-    let height = heads.iter().map(Vec::len).max().unwrap_or(0);
-    let mut all: Vec<Vec<String>> = (0..height)
-        .map(|level| {
-            let cells = heads.iter().map(|words| {
-                // The last word stands right above the values.
-                let skipped = height - words.len();
-                let word = level.checked_sub(skipped).and_then(|it| words.get(it));
-                word.cloned().unwrap_or_default()
-            });
-            cells.collect()
-        })
-        .collect();
-    all.extend(body.iter().cloned());
-    let width = |column: usize| {
-        let cells = all.iter().filter_map(|line| line.get(column));
-        let widths = cells.map(|cell| cell.chars().count());
-        let widths = widths.filter(|width| column < left || *width <= WIDEST);
-        widths.max().unwrap_or(0)
-    };
-    let widths: Vec<_> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for line in &all {
-        let cells = line.iter().zip(&widths).enumerate();
-        let cells = cells.map(|(column, (cell, width))| match column < left {
-            true => format!("{cell:width$}"),
-            false => format!("{cell:>width$}"),
-        });
-        let line = cells.collect::<Vec<_>>().join("  ");
-        let _ = writeln!(text, "{:indent$}{}", "", line.trim_end());
-    }
-    text
-}
-
 /// Breaks a head where it would be too wide.
-fn broken(head: &str) -> Vec<String> {
+fn broken(head: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in head.split(' ') {
         match lines.last_mut() {
@@ -330,5 +280,5 @@ fn broken(head: &str) -> Vec<String> {
             Some(_) | None => lines.push(word.to_owned()),
         }
     }
-    lines
+    lines.join("\n")
 }

@@ -43,7 +43,7 @@ fn the_conditions_of_earlier_runs_are_kept_and_told() {
     let earlier = &read.earlier[0].conditions;
     assert_eq!((earlier.skipped, earlier.took), (4, Duration::from_secs(6)));
     assert_eq!(earlier.lateness.count(), 2_000);
-    let shown = read.to_text();
+    let shown = read.document().to_text();
     assert!(shown.contains("3 of the points were measured by an earlier run"));
     assert!(shown.contains("--journal plan"), "{shown}");
 }
@@ -129,7 +129,7 @@ fn what_an_older_result_does_not_say_is_nothing() {
 
 #[test]
 fn the_table_for_people_has_every_figure_and_what_it_stands_on() {
-    let text = example().to_text();
+    let text = example().document().to_text();
 
     for part in [
         "latency of a relay, shortened",
@@ -167,7 +167,7 @@ fn settings_share_a_table_and_what_is_zero_everywhere_a_line() {
         });
     }
 
-    let text = measurement.to_text();
+    let text = measurement.document().to_text();
 
     let lines: Vec<_> = text
         .lines()
@@ -205,7 +205,7 @@ fn an_interval_without_arrivals_is_a_gap() {
         value: Value::Series(TimeSeries::restore(units::Instant::ZERO, length, intervals)),
     }];
 
-    let page = measurement.to_html();
+    let page = measurement.document().to_page();
 
     assert_eq!(page.matches("<polyline").count(), 2, "{page}");
     assert!(page.contains("2 lost"), "{page}");
@@ -223,7 +223,7 @@ fn a_handful_of_plots_stands_before_the_figures_and_the_rest_is_folded() {
         })
         .collect();
 
-    let page = measurement.to_html();
+    let page = measurement.document().to_page();
 
     let figures = page.find("id=\"figures\"").unwrap();
     assert_eq!(page[..figures].matches("<svg").count(), 4);
@@ -260,7 +260,7 @@ fn the_page_has_plots_tables_and_conditions_and_no_markup_of_others() {
     let mut measurement = example();
     measurement.device = "<script>alert(1)</script>".to_owned();
 
-    let page = measurement.to_html();
+    let page = measurement.document().to_page();
 
     assert!(!page.contains("<script>alert"));
     assert!(
@@ -289,7 +289,7 @@ proptest! {
         if let Ok(text) = String::from_utf8(bytes)
             && let Ok(read) = Measurement::from_json(&text)
         {
-            let _ = (read.to_json(), read.to_text(), read.to_csv(), read.to_html());
+            let _ = (read.to_json(), read.document().to_text(), read.to_csv(), read.document().to_page());
         }
     }
 

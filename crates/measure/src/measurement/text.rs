@@ -1,36 +1,59 @@
-//! A measurement as lines for people.
+//! A measurement for people.
 
-use std::fmt::Write;
-
+use super::{Conditions, Measurement, Value, layout};
+use crate::document::quantity::{time, whole};
+use crate::document::{Block, Document, Head, Section, State};
+use crate::trial::Stamps;
 use units::Duration;
 
-use super::{Conditions, Figure, Measurement, Value, layout};
-use crate::method::point_name;
-use crate::report::html::quantity::{spelled, time, whole};
-use crate::trial::Stamps;
-
 impl Measurement {
-    /// Returns the figures as tables, with the conditions below.
+    /// Returns what people are told of it: figures, plots, and the conditions below.
     #[must_use]
-    pub fn to_text(&self) -> String {
-        let quick = match self.quick {
-            true => ", shortened: no figure for publication",
-            false => "",
+    pub fn document(&self) -> Document {
+        let title = format!("{} of {}", self.method, self.device);
+        // A measurement is neither good nor bad, but it may be a short one.
+        let (state, quick) = match self.quick {
+            true => (State::Narrow, ", shortened: no figure for publication"),
+            false => (State::Plain, ""),
         };
-        let mut text = format!("{} of {}{quick}\n", self.method, self.device);
-        text += &layout::tables(&self.figures);
-        text.push('\n');
-        for remark in &self.remarks {
-            let _ = writeln!(text, "- {remark}");
+        let note = "Shortened: no figure of it is for publication.".to_owned();
+        let [first, rest] = self.plots();
+        let sources = self.figures.iter();
+        let sources = sources.map(|figure| (&*figure.quantity, &*figure.source));
+        let below = vec![
+            Block::Gap,
+            Block::Remarks(self.remarks.clone()),
+            Block::Lines(self.all_conditions()),
+        ];
+        let sections = [
+            Some(Section::of_text(vec![Block::Paragraph(format!(
+                "{title}{quick}"
+            ))])),
+            first,
+            Some(Section::new(
+                "figures",
+                "Figures",
+                layout::blocks(&self.figures),
+            )),
+            rest,
+            Some(Section::of_sources(sources)),
+            Some(Section::new("conditions", "Below the figures", below)),
+        ];
+        Document {
+            head: Head {
+                state,
+                name: "Taktos".to_owned(),
+                headline: title.clone(),
+                notes: self.quick.then_some(note).into_iter().collect(),
+                ..Head::default()
+            },
+            title,
+            sections: sections.into_iter().flatten().collect(),
         }
-        for line in self.all_conditions() {
-            let _ = writeln!(text, "{line}");
-        }
-        spelled(&text)
     }
 
     /// Returns what the figures stand on, those of earlier runs included.
-    pub(super) fn all_conditions(&self) -> Vec<String> {
+    fn all_conditions(&self) -> Vec<String> {
         let mut lines = conditions(&self.conditions);
         for earlier in &self.earlier {
             lines.push(format!(
@@ -42,42 +65,6 @@ impl Measurement {
         }
         lines
     }
-
-    /// Returns the figures by their setting, in the order in which settings come first.
-    pub(super) fn by_setting(&self) -> Vec<(String, Vec<&Figure>)> {
-        let mut groups: Vec<(String, Vec<&Figure>)> = Vec::new();
-        for figure in &self.figures {
-            let name = point_name(&figure.setting);
-            match groups.iter_mut().find(|(setting, _)| *setting == name) {
-                Some((_, figures)) => figures.push(figure),
-                None => groups.push((name, vec![figure])),
-            }
-        }
-        groups
-    }
-}
-
-/// Returns the cells of a figure's row.
-pub(super) fn row(figure: &Figure) -> Vec<String> {
-    let mut cells = vec![figure.quantity.clone()];
-    let Value::Times(times) = &figure.value else {
-        cells.push(figure.value.shown());
-        return cells;
-    };
-    let Some(summary) = times.summary() else {
-        cells.push("none".to_owned());
-        return cells;
-    };
-    let text = |duration: Duration| time(duration.as_ns());
-    let interval = match times.confidence(500) {
-        Some((low, high)) => format!("{} to {}", text(low), text(high)),
-        None => "too few".to_owned(),
-    };
-    cells.push(text(summary.p50));
-    cells.push(interval);
-    cells.extend([summary.p99, summary.p999, summary.max].map(text));
-    cells.push(whole(summary.count));
-    cells
 }
 
 impl Value {

@@ -29,13 +29,13 @@ pub use table::table;
 use units::{BitRate, Duration};
 
 use super::{
-    Effort, Findings, Method, MethodError, Progress, RESIDUAL, Setting, Settings, at_each, choice,
-    doubt, need_two_ports,
+    Effort, Findings, Method, MethodError, Progress, Setting, Settings, at_each, choice, doubt,
+    need_two_ports, trial_of,
 };
 use crate::measurement::Value;
 use crate::recorder::FlowRecord;
 use crate::statistics::ratio;
-use crate::trial::{Tester, Trial};
+use crate::trial::Tester;
 use observer::Observer;
 use service::{Plan, Service};
 
@@ -146,15 +146,13 @@ fn points(services: &[Service], settings: &Settings) -> Vec<(Setting, Point)> {
 
 fn send(tester: &mut dyn Tester, plan: &Plan, point: &Point) -> Result<Observer, MethodError> {
     let streams = point.services.iter();
-    let trial = Trial {
-        streams: streams
+    let trial = trial_of(
+        streams
             .flat_map(|service| plan.streams(*service, point.percent, point.length))
             .collect(),
-        length: point.length,
-        drain: DRAIN,
-        patience: RESIDUAL,
-        ..Trial::default()
-    };
+        point.length,
+        DRAIN,
+    );
     let bias = tester.setup().bias.unwrap_or_default();
     let flows = point.services.iter().map(|it| plan.flow(*it));
     let mut observer = Observer::new(flows, bias);
@@ -249,7 +247,7 @@ fn availability(record: &FlowRecord) -> (u64, f64) {
 mod tests {
     use super::*;
     use crate::method::Silent;
-    use crate::method::known_device::{KnownDevice, Lane, figure, number, settings, times};
+    use crate::method::tests::known_device::{KnownDevice, Lane, figure, number, settings, times};
 
     fn rows(findings: &Findings, phase: &str, service: &str) -> Findings {
         let mut found = findings.clone();

@@ -24,13 +24,13 @@ use units::{BitRate, DataSize, Duration};
 use wire::ethernet::wire_size;
 
 use super::passage::MOST_STAMPED;
-use super::throughput::{Limits, check_size, search};
+use super::throughput::{FRAME_SIZES, Limits, search};
 use super::{
     CHECK_SEQUENCE, Cadence, Effort, FROM, Findings, Keep, Method, MethodError, Pace, Passing,
     Path, Progress, Setting, Settings, TO, at_each, choice, need_two_ports,
 };
 use crate::measurement::Value;
-use crate::statistics::Distribution;
+use crate::statistics::{Distribution, middle};
 use crate::trial::{Stream, Tester, Trial};
 
 /// `taktos measure buffer`.
@@ -89,25 +89,12 @@ fn run(
     let usual = settings.usual(REPEATS, QUICK_REPEATS);
     let plan = Plan {
         limits,
-        repeats: settings.option("repeats", usual)?,
-        most: settings.option("most", MOST_FRAMES)?,
+        repeats: settings.within("repeats", usual, 1..=MOST_REPEATS)?,
+        most: settings.within("most", MOST_FRAMES, 2..=MOST_STAMPED)?,
         burst_rate: settings.option("burst-rate", tester.setup().rate.unwrap_or(AT_ONCE))?,
     };
-    if !(1..=MOST_REPEATS).contains(&plan.repeats) {
-        return Err(MethodError::Option(
-            "repeats".to_owned(),
-            plan.repeats.to_string(),
-        ));
-    }
-    if !(2..=MOST_STAMPED).contains(&plan.most) {
-        return Err(MethodError::Option(
-            "most".to_owned(),
-            plan.most.to_string(),
-        ));
-    }
     let mut points = Vec::new();
-    for size in settings.list("size", SIZES.to_vec())? {
-        check_size(size)?;
+    for size in settings.list_within("size", SIZES.to_vec(), FRAME_SIZES)? {
         points.push((vec![choice("size", format!("{size} bytes"))], size));
     }
     let mut findings = at_each(&points, progress, |setting, size, found| {
@@ -210,10 +197,7 @@ fn burst(
     let whole = DataSize::from_bits(wire_size(frame_length).as_bits() * frames);
     let through = throughput.time_to_send(whole).round_up();
     let trial = Trial {
-        streams: vec![Stream {
-            from: path.from,
-            sender: Box::new(sender),
-        }],
+        streams: vec![Stream::new(path.from, sender)],
         length: pace.point(frames) + SENDING + SENDING_EACH * frames,
         drain: (DRAIN + through).min(LONGEST_DRAIN),
         ..Trial::default()
@@ -251,16 +235,16 @@ fn describe(
     found: &mut Findings,
 ) {
     let mut lengths: Vec<_> = bursts.iter().map(|burst| burst.frames).collect();
-    lengths.sort_unstable();
-    let Some(middle) = lengths.get(lengths.len() / 2).copied() else {
+    let Some(median) = middle(&mut lengths, Ord::cmp) else {
         let why = "two frames back to back are one too many";
         let name = ("buffer", "RFC 9004 section 6.6");
         found.add(name, setting, Value::Unknown(why.to_owned()));
         return;
     };
+    lengths.sort_unstable();
     let source = "RFC 9004 section 6.3";
     for (quantity, count) in [
-        ("longest burst without loss, median", middle),
+        ("longest burst without loss, median", median),
         ("longest burst without loss, smallest", lengths[0]),
         (
             "longest burst without loss, greatest",
@@ -289,8 +273,8 @@ fn describe(
         found.add(name, setting, Value::Unknown(why));
         return;
     }
-    kept.sort_unstable();
-    let frames = (kept[kept.len() / 2] + 500_000) / 1_000_000;
+    let kept = middle(&mut kept, Ord::cmp).unwrap_or_default();
+    let frames = (kept + 500_000) / 1_000_000;
     let source = "RFC 9004 section 6.6, S4-4";
     found.add(("buffer", source), setting, Value::Count(frames));
     let bytes = u64::try_from(size)
@@ -310,7 +294,7 @@ fn describe(
 mod tests {
     use super::*;
     use crate::method::Silent;
-    use crate::method::known_device::{KnownDevice, Lane, figure, number, settings};
+    use crate::method::tests::known_device::{KnownDevice, Lane, figure, number, settings};
 
     #[test]
     fn the_frames_of_a_burst_at_once_are_those_that_the_device_holds() {

@@ -234,7 +234,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::method::known_device::addresses;
+    use crate::method::tests::known_device::addresses;
 
     #[test]
     fn a_late_tester_leaves_out_what_is_too_late_and_keeps_the_times() {

@@ -120,10 +120,7 @@ impl Guest {
                     contract: None,
                 });
                 let server = mms::Server::new(addresses, VALUE_LENGTH);
-                let answers = Stream {
-                    from: TO,
-                    sender: Box::new(Served::new(server)),
-                };
+                let answers = Stream::new(TO, Served::new(server));
                 vec![stream(from, Source::Mms(Box::new(client))), answers]
             }
         }
@@ -131,10 +128,7 @@ impl Guest {
 }
 
 fn stream(from: PortIndex, source: Source) -> Stream {
-    Stream {
-        from,
-        sender: Box::new(Sourced(source)),
-    }
+    Stream::new(from, Sourced(source))
 }
 
 fn addresses(number: u8, from: PortIndex, port: u16) -> Addresses {
@@ -177,7 +171,7 @@ impl Tester for Company<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::known_device::{KnownDevice, Lane, number, settings};
+    use crate::method::tests::known_device::{KnownDevice, Lane, number, settings};
     use crate::method::{Silent, loss};
     use crate::traffic::trace::Recorded;
 

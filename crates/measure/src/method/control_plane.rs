@@ -149,22 +149,12 @@ fn dimensions(settings: &Settings) -> Result<(Vec<u16>, Vec<u8>, u16), MethodErr
             QUICK_SAMPLES,
         ),
     };
-    let entries: Vec<u16> = settings.list("entries", entries)?;
-    let actions: Vec<u8> = settings.list("actions", actions)?;
-    let samples: u16 = settings.option("samples", samples)?;
-    let refuse =
-        |name: &str, value: u64| Err(MethodError::Option(name.to_owned(), value.to_string()));
     let most = super::table_setting::MOST_ENTRIES;
-    if let Some(wrong) = entries.iter().find(|it| !(1..=most).contains(*it)) {
-        return refuse("entries", u64::from(*wrong));
-    }
-    if let Some(wrong) = actions.iter().find(|it| **it > MOST_ACTIONS) {
-        return refuse("actions", u64::from(*wrong));
-    }
-    if !(1..=MOST_SAMPLES).contains(&samples) {
-        return refuse("samples", u64::from(samples));
-    }
-    Ok((entries, actions, samples))
+    Ok((
+        settings.list_within("entries", entries, 1..=most)?,
+        settings.list_within("actions", actions, ..=MOST_ACTIONS)?,
+        settings.within("samples", samples, 1..=MOST_SAMPLES)?,
+    ))
 }
 
 fn describe(point: &Point, times: MessageTimes, findings: &mut Findings) {
@@ -177,12 +167,8 @@ fn describe(point: &Point, times: MessageTimes, findings: &mut Findings) {
             times.barrier_too_late, times.unanswered
         ));
     }
-    findings.figures.push(Figure {
-        quantity: format!("processing time of {}", point.name),
-        source: SOURCE.to_owned(),
-        setting: point.setting.clone(),
-        value,
-    });
+    let quantity = format!("processing time of {}", point.name);
+    findings.add((&quantity, SOURCE), &point.setting, value);
 }
 
 fn value_of(times: &MessageTimes) -> Value {

@@ -133,28 +133,16 @@ fn plan_of(tester: &dyn Tester, settings: &Settings) -> Result<Plan, MethodError
         Effort::Full => (ENTRIES.to_vec(), SIZES.to_vec(), FRAMES),
         Effort::Quick => (QUICK_ENTRIES.to_vec(), QUICK_SIZES.to_vec(), QUICK_FRAMES),
     };
-    let entries: Vec<u16> = settings.list("entries", entries)?;
+    let entries = settings.list_within("entries", entries, 1..=MOST_ENTRIES)?;
     let fields = settings.list("match", MatchType::ALL.to_vec())?;
     let rewrites = settings.list("action", Rewrite::ALL.to_vec())?;
     let used = settings.list("used", Used::ALL.to_vec())?;
     let priorities = settings.list("priorities", Priorities::ALL.to_vec())?;
-    let sizes: Vec<u16> = settings.list("size", sizes)?;
-    let frames: u16 = settings.option("packets", frames)?;
+    let sizes = settings.list_within("size", sizes, 64..=1_518)?;
+    let frames = settings.within("packets", frames, 1..=MOST_FRAMES)?;
     let mut pace = Pace::of(tester, frames);
-    pace.spacing = settings.option("spacing", pace.spacing)?;
-    let refuse = |name: &str, value: String| Err(MethodError::Option(name.to_owned(), value));
-    if let Some(it) = entries.iter().find(|it| !(1..=MOST_ENTRIES).contains(*it)) {
-        return refuse("entries", it.to_string());
-    }
-    if let Some(it) = sizes.iter().find(|it| !(64..=1_518).contains(*it)) {
-        return refuse("size", it.to_string());
-    }
-    if !(1..=MOST_FRAMES).contains(&frames) {
-        return refuse("packets", frames.to_string());
-    }
-    if !(SHORTEST_SPACING..=LONGEST_SPACING).contains(&pace.spacing) {
-        return refuse("spacing", pace.spacing.to_string());
-    }
+    let spacings = SHORTEST_SPACING..=LONGEST_SPACING;
+    pace.spacing = settings.within("spacing", pace.spacing, spacings)?;
     let link: Option<BitRate> = match settings.options.contains_key("inner-link") {
         true => Some(settings.option("inner-link", BitRate::from_mbps(100))?),
         false => None,

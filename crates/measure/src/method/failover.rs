@@ -55,28 +55,10 @@ const BEFORE: Duration = Duration::from_ms(500);
 const QUIET: Duration = Duration::from_ms(1_250);
 const DRAIN: Duration = Duration::from_ms(200);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Failure {
-    Cut,
-    Mute,
-    Kill,
-}
-
-impl std::str::FromStr for Failure {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "cut" => Ok(Self::Cut),
-            "mute" => Ok(Self::Mute),
-            "kill" => Ok(Self::Kill),
-            _ => Err(()),
-        }
-    }
-}
+named!(Failure, Cut = "cut", Mute = "mute", Kill = "kill",);
 
 impl Failure {
-    fn name(self) -> &'static str {
+    fn about(self) -> &'static str {
         match self {
             Self::Cut => "cut: the carrier goes",
             Self::Mute => "mute: frames are lost silently",
@@ -124,7 +106,7 @@ fn run(
         .into_iter()
         .map(|kind| {
             let setting = vec![
-                choice("kind", kind.name()),
+                choice("kind", kind.about()),
                 choice("interval", plan.interval),
             ];
             (setting, kind)
@@ -154,32 +136,20 @@ impl Plan {
             usize::MAX => (ports > 2).then_some(PortIndex(2)),
             port => Some(PortIndex(port)),
         };
-        let plan = Self {
-            times: settings.option("times", usual)?,
-            interval: settings.option("interval", INTERVAL)?,
-            size: settings.option("size", SIZE)?,
-            port: PortIndex(settings.option("port", TO.0)?),
+        if let Some(detour) = detour.filter(|detour| detour.0 >= ports) {
+            return Err(MethodError::refusing("detour", detour.0));
+        }
+        let watch = settings.option("watch", WATCH)?;
+        let intervals = Duration::from_ns(1)..=watch;
+        Ok(Self {
+            times: settings.within("times", usual, 1..=MOST_TIMES)?,
+            interval: settings.within("interval", INTERVAL, intervals)?,
+            size: settings.within("size", SIZE, SHORTEST_FRAME..=LONGEST_SIZE)?,
+            port: PortIndex(settings.within("port", TO.0, ..ports)?),
             detour,
-            watch: settings.option("watch", WATCH)?,
+            watch,
             seed: settings.seed,
-        };
-        let wrong = |name: &str, value: String| Err(MethodError::Option(name.to_owned(), value));
-        if !(1..=MOST_TIMES).contains(&plan.times) {
-            return wrong("times", plan.times.to_string());
-        }
-        if plan.interval == Duration::ZERO || plan.interval > plan.watch {
-            return wrong("interval", plan.interval.to_string());
-        }
-        if !(SHORTEST_FRAME..=LONGEST_SIZE).contains(&plan.size) {
-            return wrong("size", plan.size.to_string());
-        }
-        if plan.port.0 >= ports {
-            return wrong("port", plan.port.0.to_string());
-        }
-        if let Some(detour) = plan.detour.filter(|detour| detour.0 >= ports) {
-            return wrong("detour", detour.0.to_string());
-        }
-        Ok(plan)
+        })
     }
 }
 
@@ -210,10 +180,7 @@ fn fail_once(
         faults.push((watched + DRAIN, end));
     }
     let trial = Trial {
-        streams: vec![Stream {
-            from: path.from,
-            sender: Box::new(sender),
-        }],
+        streams: vec![Stream::new(path.from, sender)],
         faults,
         length: watched + DRAIN + QUIET,
         drain: Duration::ZERO,
@@ -332,7 +299,7 @@ impl Interruptions {
 mod tests {
     use super::*;
     use crate::method::Silent;
-    use crate::method::known_device::{KnownDevice, Lane, figure, number, settings, times};
+    use crate::method::tests::known_device::{KnownDevice, Lane, figure, number, settings, times};
 
     /// The device needs 7.3 ms to find another way. The phase is random, so the gap is
     /// that or up to one spacing more, less the one spacing that is no interruption.

@@ -20,13 +20,13 @@ use wire::ethernet::MacAddress;
 
 use super::{
     Effort, Exchange, Exchanges, FROM, Findings, Kind, LARGEST_PAYLOAD, Method, MethodError, Pace,
-    Path, Progress, RESIDUAL, Requests, Responder, Setting, Settings, TO, Technique, at_each,
-    choice, doubt, need_two_ports,
+    Path, Progress, Requests, Responder, Setting, Settings, TO, Technique, at_each, choice, doubt,
+    need_two_ports, trial_of,
 };
 use crate::measurement::Value;
-use crate::statistics::Distribution;
+use crate::statistics::{Distribution, middle};
 use crate::traffic::Addresses;
-use crate::trial::{Stream, Tester, Trial};
+use crate::trial::{Stream, Tester};
 
 /// `taktos measure flow-setup`.
 pub const METHOD: Method = Method {
@@ -65,7 +65,7 @@ fn run(
 ) -> Result<Findings, MethodError> {
     need_two_ports(tester.setup(), METHOD.name)?;
     let plan = Plan::choose(settings)?;
-    let probes = settings.list("probe", vec![Probe(Kind::Echo), Probe(Kind::Datagram)])?;
+    let probes = settings.list("probe", Probe::ALL.to_vec())?;
     let points: Vec<_> = (0..)
         .zip(probes)
         .map(|(place, probe)| {
@@ -79,9 +79,10 @@ fn run(
         .collect();
     let mut findings = at_each(&points, progress, |setting, (probe, first), found| {
         let mut set_ups = SetUps::default();
+        let (kind, technique) = probe.means();
         for flow in *first..*first + plan.flows {
-            let exchanges = one_flow(tester, &plan, probe.0, flow)?;
-            set_ups.enter(&exchanges, probe.technique());
+            let exchanges = one_flow(tester, &plan, kind, flow)?;
+            set_ups.enter(&exchanges, technique);
         }
         set_ups.describe(setting, tester.setup().one_clock, found);
         Ok(())
@@ -93,34 +94,18 @@ fn run(
     Ok(findings)
 }
 
-/// What is sent to set a flow up.
-#[derive(Clone, Copy, Debug)]
-struct Probe(Kind);
+named!(
+    /// What is sent to set a flow up.
+    Probe,
+    Ping = "ping",
+    Datagrams = "datagrams",
+);
 
 impl Probe {
-    fn name(self) -> &'static str {
-        match self.0 {
-            Kind::Echo => "ping",
-            Kind::Datagram | Kind::Open => "datagrams",
-        }
-    }
-
-    fn technique(self) -> Technique {
-        match self.0 {
-            Kind::Echo => Technique::Ping,
-            Kind::Datagram | Kind::Open => Technique::Datagram,
-        }
-    }
-}
-
-impl std::str::FromStr for Probe {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "ping" => Ok(Self(Kind::Echo)),
-            "datagrams" => Ok(Self(Kind::Datagram)),
-            _ => Err(()),
+    fn means(self) -> (Kind, Technique) {
+        match self {
+            Self::Ping => (Kind::Echo, Technique::Ping),
+            Self::Datagrams => (Kind::Datagram, Technique::Datagram),
         }
     }
 }
@@ -137,24 +122,14 @@ struct Plan {
 impl Plan {
     fn choose(settings: &Settings) -> Result<Self, MethodError> {
         let usual = settings.usual(FLOWS, QUICK_FLOWS);
-        let plan = Self {
-            flows: settings.option("flows", usual)?,
-            first: settings.option("first", 0)?,
-            window: settings.option("window", WINDOW)?,
+        let flows = settings.within("flows", usual, 1..=MOST_FLOWS / 2)?;
+        Ok(Self {
+            flows,
+            first: settings.within("first", 0, ..=MOST_FLOWS - 2 * flows)?,
+            window: settings.within("window", WINDOW, ..=LARGEST_PAYLOAD)?,
             rest: settings.option("rest", REST)?,
             turnaround: settings.option("turnaround", TURNAROUND)?,
-        };
-        let wrong = |name: &str, value: String| Err(MethodError::Option(name.to_owned(), value));
-        if !(1..=MOST_FLOWS / 2).contains(&plan.flows) {
-            return wrong("flows", plan.flows.to_string());
-        }
-        if plan.first > MOST_FLOWS - 2 * plan.flows {
-            return wrong("first", plan.first.to_string());
-        }
-        if plan.window > LARGEST_PAYLOAD {
-            return wrong("window", plan.window.to_string());
-        }
-        Ok(plan)
+        })
     }
 }
 
@@ -182,22 +157,14 @@ fn one_flow(
     let schedule = (Duration::ZERO, Pace::every(APART));
     let requests =
         Requests::new((kind, plan.window), &path.addresses, schedule, 1 + LATER).resting(plan.rest);
-    let trial = Trial {
-        streams: vec![
-            Stream {
-                from: path.from,
-                sender: Box::new(requests),
-            },
-            Stream {
-                from: path.to,
-                sender: Box::new(Responder::new(&path.addresses, plan.turnaround)),
-            },
+    let trial = trial_of(
+        vec![
+            Stream::new(path.from, requests),
+            Stream::new(path.to, Responder::new(&path.addresses, plan.turnaround)),
         ],
-        length: plan.rest + APART * (1 + LATER),
-        drain: DRAIN,
-        patience: RESIDUAL,
-        ..Trial::default()
-    };
+        plan.rest + APART * (1 + LATER),
+        DRAIN,
+    );
     let mut exchanges = Exchanges::new(path);
     tester.run(trial, &mut exchanges)?;
     Ok(exchanges)
@@ -249,7 +216,7 @@ impl SetUps {
         for time in &later {
             self.later.record(*time);
         }
-        let usual = median(&mut later);
+        let usual = middle(&mut later, Ord::cmp).unwrap_or_default();
         self.no_slower += u64::from(first <= usual);
         self.two_way.record(first.saturating_sub(usual));
         for (time, distribution) in [
@@ -258,7 +225,8 @@ impl SetUps {
             (Exchange::back, &mut self.back),
         ] {
             if let Some((first, mut later)) = first_and_later(exchanges, technique, time) {
-                distribution.record(first.saturating_sub(median(&mut later)));
+                distribution
+                    .record(first.saturating_sub(middle(&mut later, Ord::cmp).unwrap_or_default()));
             }
         }
     }
@@ -331,17 +299,11 @@ fn first_and_later(
     (later.len() > most / 2).then_some((first?, later))
 }
 
-/// Returns the middle of several times, the greater one of two.
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::method::Silent;
-    use crate::method::known_device::{KnownDevice, Lane, number, settings, times};
+    use crate::method::tests::known_device::{KnownDevice, Lane, number, settings, times};
 
     /// The figures of ASYNC section V-B: 280 ms by the technique; the called side adds
     /// to ping what it takes for the first request. Here both directions are set up.

@@ -66,8 +66,8 @@ fn run(
     settings: &Settings,
     progress: &mut dyn Progress,
 ) -> Result<Findings, MethodError> {
-    let streams = bounded(settings, "streams", STREAMS, MOST_STREAMS)?;
-    let rate = bounded(settings, "rate", RATE, MOST_RATE)?;
+    let streams = settings.within("streams", STREAMS, 1..=MOST_STREAMS)?;
+    let rate = settings.within("rate", RATE, 1..=MOST_RATE)?;
     let length = settings.length(FULL, QUICK);
     let setting: Setting = vec![choice("streams", streams), choice("rate", rate)];
     at_each(&[(setting, ())], progress, |setting, (), found| {
@@ -75,18 +75,6 @@ fn run(
         describe(&conduct, received, setting, found);
         Ok(())
     })
-}
-
-/// Returns what is chosen of an option, from 1 to `most`.
-fn bounded<T>(settings: &Settings, name: &str, usual: T, most: T) -> Result<T, MethodError>
-where
-    T: std::str::FromStr + PartialOrd + From<u8> + ToString,
-{
-    let chosen = settings.option(name, usual)?;
-    match chosen >= T::from(1) && chosen <= most {
-        true => Ok(chosen),
-        false => Err(MethodError::Option(name.to_owned(), chosen.to_string())),
-    }
 }
 
 fn send(
@@ -118,10 +106,7 @@ fn stream(number: u16, rate: u32, length: Duration) -> Stream {
         start: Instant::ZERO,
         until: Some(Instant::ZERO + length),
     });
-    Stream {
-        from: FROM,
-        sender: Box::new(Sourced(Source::SampledValues(source))),
-    }
+    Stream::new(FROM, Sourced(Source::SampledValues(source)))
 }
 
 fn describe(conduct: &Conduct, received: u64, setting: &Setting, found: &mut Findings) {
@@ -159,7 +144,7 @@ fn describe(conduct: &Conduct, received: u64, setting: &Setting, found: &mut Fin
 mod tests {
     use super::*;
     use crate::method::Silent;
-    use crate::method::known_device::{KnownDevice, Lane, number, settings, times};
+    use crate::method::tests::known_device::{KnownDevice, Lane, number, settings, times};
 
     #[test]
     fn a_tester_of_known_lateness_is_found_to_have_it() {

@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::method::known_device::addresses;
+    use crate::method::tests::known_device::addresses;
     use crate::traffic::datagram::Datagram;
 
     #[test]

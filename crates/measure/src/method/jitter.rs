@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
     use crate::method::Silent;
-    use crate::method::known_device::{KnownDevice, Lane, figure, number, settings, times};
+    use crate::method::tests::known_device::{KnownDevice, Lane, figure, number, settings, times};
 
     /// Every fifth frame 160 µs later: differences are 0 or 160 µs, two of five not 0.
     #[test]

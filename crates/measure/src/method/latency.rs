@@ -35,13 +35,13 @@ use super::exchanges::Backwards;
 use super::passage::distribution;
 use super::{
     Cadence, Effort, Exchange, Exchanges, FROM, Findings, Keep, Kind, Load, Method, MethodError,
-    Pace, Passing, Path, Progress, RESIDUAL, Requests, Responder, Setting, Settings, TO, Technique,
-    at_each, choice, doubt, jitter, need_two_ports,
+    Pace, Passing, Path, Progress, Requests, Responder, Setting, Settings, TO, Technique, at_each,
+    choice, doubt, jitter, need_two_ports, trial_of,
 };
 use crate::measurement::Value;
 use crate::statistics::Distribution;
 use crate::traffic::datagram::Addresses;
-use crate::trial::{PortIndex, Setup, Stream, Tester, Trial};
+use crate::trial::{PortIndex, Setup, Stream, Tester};
 
 /// `taktos measure latency`.
 pub const METHOD: Method = Method {
@@ -99,23 +99,12 @@ const ROUNDS: u64 = 200;
 const QUICK_ROUNDS: u64 = 20;
 const TURNAROUND: Duration = Duration::from_us(20);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answers {
-    Tester,
-    Host,
-}
-
-impl std::str::FromStr for Answers {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "tester" => Ok(Self::Tester),
-            "host" => Ok(Self::Host),
-            _ => Err(()),
-        }
-    }
-}
+named!(
+    /// Who answers.
+    Answers,
+    Tester = "tester",
+    Host = "host",
+);
 
 #[derive(Clone, Copy, Debug)]
 enum Point {
@@ -165,26 +154,20 @@ impl Common {
             port if port < setup.ports.len() && port != FROM.0 && port != TO.0 => {
                 Some(PortIndex(port))
             }
-            port => return Err(MethodError::Option("mirror".to_owned(), port.to_string())),
+            port => return Err(MethodError::refusing("mirror", port)),
         };
         let path = Path {
             mirror,
             ..Path::between(FROM, TO)
         };
-        let size = settings.option("size", FRAME_BYTES)?;
-        if !(path.addresses.shortest_frame()..=LONGEST_FRAME_BYTES).contains(&size) {
-            return Err(MethodError::Option("size".to_owned(), size.to_string()));
-        }
-        let rounds = settings.option("rounds", settings.usual(ROUNDS, QUICK_ROUNDS))?;
-        // The first round only warms up.
-        if rounds == 0 || rounds >= super::MOST_ROUNDS {
-            return Err(MethodError::Option("rounds".to_owned(), rounds.to_string()));
-        }
+        let sizes = path.addresses.shortest_frame()..=LONGEST_FRAME_BYTES;
+        let rounds = settings.usual(ROUNDS, QUICK_ROUNDS);
         Ok(Self {
             path,
-            size,
+            size: settings.within("size", FRAME_BYTES, sizes)?,
             length: settings.length(FULL, QUICK),
-            rounds,
+            // The first round only warms up.
+            rounds: settings.within("rounds", rounds, 1..super::MOST_ROUNDS)?,
             turnaround: settings.option("turnaround", TURNAROUND)?,
             answers: settings.option("answers", Answers::Tester)?,
         })
@@ -195,8 +178,7 @@ fn points(settings: &Settings, size: usize) -> Result<Vec<(Setting, Point)>, Met
     let mut points = Vec::new();
     for interval in choices::<Duration>(settings, "interval", &INTERVALS)? {
         if interval < SHORTEST_INTERVAL {
-            let text = interval.to_string();
-            return Err(MethodError::Option("interval".to_owned(), text));
+            return Err(MethodError::refusing("interval", interval));
         }
         let setting = vec![
             choice("interval", interval),
@@ -208,8 +190,7 @@ fn points(settings: &Settings, size: usize) -> Result<Vec<(Setting, Point)>, Met
     for load in settings.list("load", vec![Load::None])? {
         for window in &windows {
             if *window > super::LARGEST_PAYLOAD {
-                let text = window.to_string();
-                return Err(MethodError::Option("window".to_owned(), text));
+                return Err(MethodError::refusing("window", window));
             }
             let setting = vec![
                 choice("window", format!("{window} bytes")),
@@ -242,17 +223,13 @@ fn choices<T: std::str::FromStr>(
 fn warm_up(tester: &mut dyn Tester, common: &Common) -> Result<(), MethodError> {
     let pace = Pace::every(Duration::from_us(500));
     let frames = pace.frames_in(WARM_UP);
-    let streams = [common.path, common.path.reversed()].map(|path| Stream {
-        from: path.from,
-        sender: Box::new(Cadence::new(&path.addresses, common.size, pace).frames(frames)),
+    let streams = [common.path, common.path.reversed()].map(|path| {
+        Stream::new(
+            path.from,
+            Cadence::new(&path.addresses, common.size, pace).frames(frames),
+        )
     });
-    let trial = Trial {
-        streams: streams.into_iter().collect(),
-        length: WARM_UP,
-        drain: DRAIN,
-        patience: RESIDUAL,
-        ..Trial::default()
-    };
+    let trial = trial_of(streams.into_iter().collect(), WARM_UP, DRAIN);
     let mut passing = Passing::new(common.path, frames, Keep::Counts);
     tester.run(trial, &mut passing)?;
     Ok(())
@@ -270,16 +247,11 @@ fn spacing(
     let sender = Cadence::new(&common.path.addresses, common.size, pace)
         .frames(frames)
         .patience(interval);
-    let trial = Trial {
-        streams: vec![Stream {
-            from: common.path.from,
-            sender: Box::new(sender),
-        }],
-        length: common.length,
-        drain: DRAIN,
-        patience: RESIDUAL,
-        ..Trial::default()
-    };
+    let trial = trial_of(
+        vec![Stream::new(common.path.from, sender)],
+        common.length,
+        DRAIN,
+    );
     let mut passing = Passing::new(common.path, frames, Keep::Stamps);
     tester.run(trial, &mut passing)?;
     describe_spacing(tester.setup(), &passing, setting, found);
@@ -363,21 +335,12 @@ fn requests(
         };
         let schedule = (start, Pace::every(ROUND));
         let sender = Requests::new((*kind, payload), &path.addresses, schedule, rounds);
-        streams.push(Stream {
-            from: path.from,
-            sender: Box::new(sender),
-        });
+        streams.push(Stream::new(path.from, sender));
     }
     if common.answers == Answers::Tester {
         streams.push(responder(&path.addresses, common.turnaround));
     }
-    let trial = Trial {
-        streams,
-        length,
-        drain: DRAIN + common.turnaround,
-        patience: RESIDUAL,
-        ..Trial::default()
-    };
+    let trial = trial_of(streams, length, DRAIN + common.turnaround);
     let mut exchanges = Exchanges::new(path);
     tester.run(trial, &mut exchanges)?;
     describe_requests(tester.setup(), &exchanges, &turns, setting, found);
@@ -386,10 +349,7 @@ fn requests(
 }
 
 fn responder(addresses: &Addresses, turnaround: Duration) -> Stream {
-    Stream {
-        from: TO,
-        sender: Box::new(Responder::new(addresses, turnaround)),
-    }
+    Stream::new(TO, Responder::new(addresses, turnaround))
 }
 
 fn technique(kind: Kind) -> Technique {

@@ -133,10 +133,7 @@ impl Background {
         let cadence = Cadence::new(&addresses, self.frame_length, pace)
             .frames(pace.frames_in(length))
             .patience(PATIENCE);
-        Stream {
-            from: self.from,
-            sender: Box::new(cadence),
-        }
+        Stream::new(self.from, cadence)
     }
 }
 

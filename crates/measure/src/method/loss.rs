@@ -84,7 +84,7 @@ pub(super) fn describe(passage: &Passage, setting: &Setting, found: &mut Finding
 mod tests {
     use super::*;
     use crate::method::Silent;
-    use crate::method::known_device::{KnownDevice, Lane, figure, number, settings};
+    use crate::method::tests::known_device::{KnownDevice, Lane, figure, number, settings};
 
     #[test]
     fn what_a_device_does_to_every_nth_frame_is_counted() {

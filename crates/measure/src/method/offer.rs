@@ -4,10 +4,10 @@
 use units::Duration;
 
 use super::{
-    Cadence, Effort, FROM, Findings, Keep, Load, MethodError, Pace, Passing, Path, RESIDUAL,
-    Setting, Settings, TO, choice, need_two_ports,
+    Cadence, Effort, FROM, Findings, Keep, Load, MethodError, Pace, Passing, Path, Setting,
+    Settings, TO, choice, need_two_ports, trial_of,
 };
-use crate::trial::{Setup, Stream, Tester, Trial};
+use crate::trial::{Setup, Stream, Tester};
 
 /// As long as the paper's transfers (S3-3).
 const FULL: Duration = Duration::from_secs(120);
@@ -36,18 +36,8 @@ impl Offer {
         (method, usual): (&str, Duration),
     ) -> Result<Self, MethodError> {
         need_two_ports(setup, method)?;
-        let interval = settings.option("interval", usual)?;
-        let refuse = |name: &str, value: String| Err(MethodError::Option(name.to_owned(), value));
-        if interval == Duration::ZERO {
-            return refuse("interval", interval.to_string());
-        }
-        let windows = settings.list("window", vec![WINDOW])?;
-        if let Some(window) = windows
-            .iter()
-            .find(|it| !(1..=LARGEST_WINDOW).contains(*it))
-        {
-            return refuse("window", window.to_string());
-        }
+        let interval = settings.within("interval", usual, Duration::from_ns(1)..)?;
+        let windows = settings.list_within("window", vec![WINDOW], 1..=LARGEST_WINDOW)?;
         let mut points = Vec::new();
         for load in settings.list("load", vec![Load::None])? {
             points.extend(windows.iter().map(|window| {
@@ -80,17 +70,8 @@ impl Offer {
             .patience(self.interval);
         let frames = messages * u64::from(sender.group());
         let mut streams = load.streams(tester.setup(), self.length)?;
-        streams.push(Stream {
-            from: path.from,
-            sender: Box::new(sender),
-        });
-        let trial = Trial {
-            streams,
-            length: self.length,
-            drain: DRAIN,
-            patience: RESIDUAL,
-            ..Trial::default()
-        };
+        streams.push(Stream::new(path.from, sender));
+        let trial = trial_of(streams, self.length, DRAIN);
         let mut passing = Passing::new(path, frames, Keep::Stamps);
         tester.run(trial, &mut passing)?;
         Ok(passing)

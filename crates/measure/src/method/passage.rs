@@ -402,7 +402,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::method::known_device::{addresses, path};
+    use crate::method::tests::known_device::{addresses, path};
     use crate::traffic::datagram::Datagram;
 
     proptest! {

@@ -31,7 +31,7 @@ use super::data_plane::passages::{self, Pace, Passed};
 use super::orders::Version;
 use super::table_setting::{MOST_ENTRIES, MatchType, TableSetting};
 use super::{Effort, Findings, Method, MethodError, Progress, Settings};
-use crate::measurement::{Figure, Value};
+use crate::measurement::Value;
 use crate::statistics::Distribution;
 use crate::trial::{Stamps, Tester};
 
@@ -142,26 +142,17 @@ impl Choice {
         let choice = Self {
             table: TableSetting {
                 fields: settings.option("match", MatchType::FiveTuple)?,
-                ..TableSetting::five_tuples(settings.option("entries", 17)?)
+                ..TableSetting::five_tuples(settings.within("entries", 17, 1..=MOST_ENTRIES)?)
             },
-            sizes: settings.list("size", vec![64, 1_516])?,
+            sizes: settings.list_within("size", vec![64, 1_516], 64..=1_518)?,
             frames: settings.option("packets", frames)?,
             samples: settings.option("samples", samples)?,
-            deleted: settings.option("table", TABLE)?,
+            deleted: settings.within("table", TABLE, 1..=MOST_ENTRIES)?,
             pool: settings.option("pool-frames", 4_096)?,
             queue: settings.option("queue-frames", 512)?,
         };
-        let refuse = |name: &str, value: String| Err(MethodError::Option(name.to_owned(), value));
-        for (name, value) in [("entries", choice.table.count), ("table", choice.deleted)] {
-            if !(1..=MOST_ENTRIES).contains(&value) {
-                return refuse(name, value.to_string());
-            }
-        }
-        if let Some(size) = choice.sizes.iter().find(|it| !(64..=1_518).contains(*it)) {
-            return refuse("size", size.to_string());
-        }
         if choice.sizes.is_empty() || choice.frames == 0 || choice.samples == 0 {
-            return refuse("size, packets or samples", "nothing".to_owned());
+            return Err(MethodError::refusing("size, packets or samples", "nothing"));
         }
         Ok(choice)
     }
@@ -224,12 +215,9 @@ impl Found {
             };
             let bits = units::DataSize::from_bytes(u64::from(*size));
             longest = longest.max(rate.time_to_send(bits).round_up());
-            self.findings.figures.push(Figure {
-                quantity: "throughput, searched".to_owned(),
-                source: "S4-3, RFC 2544 section 26.1".to_owned(),
-                setting: vec![super::choice("size", size)],
-                value: Value::Rate(rate),
-            });
+            let name = ("throughput, searched", "S4-3, RFC 2544 section 26.1");
+            let setting = vec![super::choice("size", size)];
+            self.findings.add(name, &setting, Value::Rate(rate));
         }
         let how = format!(
             "the highest rate without loss, by halving, {RATE_FRAMES} frames a trial, {} B; what the \
@@ -403,21 +391,16 @@ impl Found {
     }
 
     fn state(&mut self, name: &str, origin: &str, how: String, value: Value) {
-        self.findings.figures.push(Figure {
-            quantity: format!("{}{name}", text::PREFIX),
-            source: how,
-            setting: vec![super::choice("origin", origin)],
-            value,
-        });
+        let quantity = format!("{}{name}", text::PREFIX);
+        let setting = vec![super::choice("origin", origin)];
+        self.findings.add((&quantity, &how), &setting, value);
     }
 
     fn beside(&mut self, quantity: &str, name: &str, value: u16, times: &Distribution) {
-        self.findings.figures.push(Figure {
-            quantity: quantity.to_owned(),
-            source: "S4-2, LOKO Eq. (4)".to_owned(),
-            setting: vec![super::choice(name, value)],
-            value: Value::Times(times.clone()),
-        });
+        let setting = vec![super::choice(name, value)];
+        let times = Value::Times(times.clone());
+        self.findings
+            .add((quantity, "S4-2, LOKO Eq. (4)"), &setting, times);
     }
 }
 

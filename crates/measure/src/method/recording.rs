@@ -130,7 +130,7 @@ mod tests {
     use units::Duration;
 
     use super::*;
-    use crate::method::known_device::{KnownDevice, Lane, number, settings};
+    use crate::method::tests::known_device::{KnownDevice, Lane, number, settings};
     use crate::method::{Silent, loss};
 
     #[test]

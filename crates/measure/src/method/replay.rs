@@ -11,13 +11,13 @@
 use units::{Duration, Instant};
 
 use super::{
-    FROM, Findings, Keep, Method, MethodError, Passing, Path, Progress, RESIDUAL, Settings, TO,
-    at_each, choice, doubt, jitter, loss, need_two_ports,
+    FROM, Findings, Keep, Method, MethodError, Passing, Path, Progress, Settings, TO, at_each,
+    choice, doubt, jitter, loss, need_two_ports, trial_of,
 };
 use crate::statistics::Distribution;
 use crate::traffic::trace::{Config, Trace};
 use crate::traffic::{Replay, Source};
-use crate::trial::{LONGEST_TRIAL, Sourced, Stream, Tester, Trial};
+use crate::trial::{LONGEST_TRIAL, Sourced, Stream, Tester};
 
 /// `taktos measure replay`.
 pub const METHOD: Method = Method {
@@ -93,16 +93,11 @@ fn send(
         until: Some(Instant::ZERO + length),
         again: None,
     });
-    let trial = Trial {
-        streams: vec![Stream {
-            from: path.from,
-            sender: Box::new(Sourced(Source::Trace(source))),
-        }],
+    let trial = trial_of(
+        vec![Stream::new(path.from, Sourced(Source::Trace(source)))],
         length,
-        drain: DRAIN,
-        patience: RESIDUAL,
-        ..Trial::default()
-    };
+        DRAIN,
+    );
     let mut passing = Passing::new(path, frames, Keep::Stamps);
     let conduct = tester.run(trial, &mut passing)?;
     Ok((passing, conduct.lateness))
@@ -112,7 +107,7 @@ fn send(
 mod tests {
     use super::*;
     use crate::method::company::Company;
-    use crate::method::known_device::{KnownDevice, Lane, number, settings, times};
+    use crate::method::tests::known_device::{KnownDevice, Lane, number, settings, times};
     use crate::method::{Effort, Silent};
     use crate::traffic::trace::Recorded;
 

@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
     use crate::method::Silent;
-    use crate::method::known_device::{figure, number, settings};
+    use crate::method::tests::known_device::{figure, number, settings};
     use crate::stalls::Stalls;
     use crate::trial::{Conduct, Setup, Stamps};
 

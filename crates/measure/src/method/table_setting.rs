@@ -2,7 +2,6 @@
 //! the size of frames, which needs no table of its own (S4-2).
 
 use std::net::Ipv4Addr;
-use std::str::FromStr;
 
 use wire::ethernet::{EtherType, MacAddress};
 use wire::ipv4::PROTOCOL_UDP;
@@ -27,42 +26,9 @@ const ELSEWHERE: PortNumber = PortNumber(3);
 /// The UDP port that is set apart for measuring devices, RFC 2544 appendix C.2.6.4.
 const ECHO: u16 = 7;
 
-/// Gives an enumeration of a dimension its names.
-macro_rules! dimension {
-    ($(#[$about:meta])* $name:ident, $($(#[$one:meta])* $variant:ident = $word:literal,)+) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum $name {
-            $($(#[$one])* $variant,)+
-        }
-
-        impl $name {
-            /// All, in the order of LOKO Table 1.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// Returns its name in LOKO Table 1.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = ();
-
-            fn from_str(text: &str) -> Result<Self, ()> {
-                let mut all = Self::ALL.iter().copied();
-                all.find(|it| it.name() == text).ok_or(())
-            }
-        }
-    };
-}
-
-dimension!(
+named!(
     /// Which fields the entries match on.
-    MatchType,
+    pub MatchType,
     /// The port that the frame came from.
     Port = "port",
     /// The destination port of UDP.
@@ -75,9 +41,9 @@ dimension!(
     All = "all",
 );
 
-dimension!(
+named!(
     /// What the entries do before they send the frame.
-    Rewrite,
+    pub Rewrite,
     Output = "output",
     /// They set the identifier of the virtual LAN.
     SetVlanId = "set-vlan-id",
@@ -95,16 +61,16 @@ dimension!(
     SetTpSrc = "set-tp-src",
 );
 
-dimension!(
+named!(
     /// Where in the order of their coming the entry stands that takes the frames.
-    Used,
+    pub Used,
     First = "first",
     Last = "last",
 );
 
-dimension!(
+named!(
     /// How priorities change with the order of coming.
-    Priorities,
+    pub Priorities,
     /// Later entries have higher ones.
     Increasing = "increasing",
     /// Later entries have lower ones.

@@ -15,21 +15,19 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::ops::Range;
 
-use units::{Duration, Instant};
+use units::Duration;
 use wire::ethernet::{EtherType, SHORTEST_FRAME};
 use wire::openflow10::{Match, Network};
 
 use super::control_plane::exchange::Replies;
 use super::control_plane::version_of;
-use super::data_plane::passages::number_of;
+use super::data_plane::passages::Crossings;
 use super::orders::{self, Entry, Version};
-use super::table_setting::{FROM, TO, addresses, output};
+use super::table_setting::{FROM, addresses, output};
 use super::{Findings, Method, MethodError, Progress, Settings, choice, need_two_ports};
 use crate::measurement::Value;
 use crate::traffic::datagram::Datagram;
-use crate::trial::{
-    Order, Outgoing, Sender, Sighting, Stream, Tester, Trial, TrialError, Watcher, Way,
-};
+use crate::trial::{Order, Outgoing, Sender, Stream, Tester, Trial, TrialError};
 
 /// `taktos measure table-size`.
 pub const METHOD: Method = Method {
@@ -70,10 +68,7 @@ fn run(
 ) -> Result<Findings, MethodError> {
     let version = version_of(tester)?;
     need_two_ports(tester.setup(), METHOD.name)?;
-    let most: u32 = settings.option("most", settings.usual(MOST, QUICK_MOST))?;
-    if !(1..=LIMIT).contains(&most) {
-        return Err(MethodError::Option("most".to_owned(), most.to_string()));
-    }
+    let most = settings.within("most", settings.usual(MOST, QUICK_MOST), 1..=LIMIT)?;
     let mut tried = 0;
     let mut refused = BTreeMap::new();
     while tried < most && refused.is_empty() {
@@ -217,22 +212,25 @@ fn look_up(tester: &mut dyn Tester, entries: &[u32]) -> Result<usize, TrialError
         Some(_) => SLOW_SPACING,
         None => SPACING,
     };
-    let mut came = Came::default();
+    let mut seen = Crossings::default();
     let trial = Trial {
-        streams: vec![Stream {
-            from: FROM,
-            sender: Box::new(Lookups {
+        streams: vec![Stream::new(
+            FROM,
+            Lookups {
                 entries: entries.to_vec(),
                 next: 0,
                 spacing,
-            }),
-        }],
+            },
+        )],
         length: spacing * entries.len() as u64,
         drain: DRAIN,
         ..Trial::default()
     };
-    tester.run(trial, &mut came)?;
-    let arrived = |place: &&u32| came.0.contains_key(*place);
+    tester.run(trial, &mut seen)?;
+    let arrived = |place: &&u32| {
+        let times = usize::try_from(**place).ok().and_then(|it| seen.0.get(it));
+        times.is_some_and(|times| times.came.is_some())
+    };
     Ok(entries.len() - entries.iter().filter(arrived).count())
 }
 
@@ -269,25 +267,10 @@ impl Sender for Lookups {
     }
 }
 
-/// When the frame of each entry came out.
-#[derive(Default)]
-struct Came(BTreeMap<u32, Instant>);
-
-impl Watcher for Came {
-    fn see(&mut self, sighting: &Sighting<'_>) {
-        if (sighting.port, sighting.way) != (TO, Way::Received) {
-            return;
-        }
-        let place = number_of(sighting.bytes).and_then(|number| u32::try_from(number).ok());
-        if let Some(place) = place {
-            self.0.insert(place, sighting.at);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::method::data_plane::passages::number_of;
 
     #[test]
     fn what_is_looked_up_is_spread_from_the_first_to_the_last() {

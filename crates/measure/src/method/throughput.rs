@@ -17,18 +17,20 @@
 //! Frame sizes count the check sequence, as in RFC 2544; rates count what a frame
 //! takes of the wire, preamble and gap included, unless they are of payload.
 
+use std::ops::RangeInclusive;
+
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::wire_size;
 
 use super::passage::MOST_COUNTED;
 use super::{
     Acknowledging, Awaited, CHECK_SEQUENCE, Cadence, Effort, FROM, Findings, Keep, Load, Method,
-    MethodError, Pace, Passage, Passing, Path, Progress, RESIDUAL, Setting, Settings, TO, Windowed,
-    at_each, choice, jitter, loss, need_two_ports,
+    MethodError, Pace, Passage, Passing, Path, Progress, Setting, Settings, TO, Windowed, at_each,
+    choice, jitter, loss, need_two_ports, trial_of,
 };
 use crate::measurement::Value;
 use crate::statistics::ratio;
-use crate::trial::{Conduct, Setup, Stream, Tester, Trial};
+use crate::trial::{Conduct, Setup, Stream, Tester};
 
 /// `taktos measure throughput`.
 pub const METHOD: Method = Method {
@@ -70,8 +72,8 @@ const QUICK_SIZES: [usize; 3] = [64, 512, 1_518];
 /// S3-3.
 const WINDOWS: [u32; 4] = [1_500, 10_000, 65_000, 150_000];
 const LARGEST_WINDOW: u32 = 1_000_000;
-const SMALLEST_SIZE: usize = 64;
-const LARGEST_SIZE: usize = 1_518;
+/// The sizes of frames that can be chosen, check sequence included.
+pub(super) const FRAME_SIZES: RangeInclusive<usize> = 64..=1_518;
 /// RFC 2544 section 24: a trial has at least 60 seconds.
 const FULL: Duration = Duration::from_secs(60);
 const QUICK: Duration = Duration::from_secs(2);
@@ -101,25 +103,7 @@ const FAULT_OF_STALLS: u128 = 4;
 /// A rate is told if what arrived took longer than this.
 const SHORTEST_SPAN: Duration = Duration::from_ms(100);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Test {
-    Search,
-    Udp,
-    Tcp,
-}
-
-impl std::str::FromStr for Test {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "search" => Ok(Self::Search),
-            "udp" => Ok(Self::Udp),
-            "tcp" => Ok(Self::Tcp),
-            _ => Err(()),
-        }
-    }
-}
+named!(Test, Search = "search", Udp = "udp", Tcp = "tcp",);
 
 #[derive(Clone, Copy, Debug)]
 enum Point {
@@ -170,15 +154,10 @@ fn run(
 
 impl Limits {
     pub(super) fn choose(setup: &Setup, settings: &Settings) -> Result<Self, MethodError> {
-        let tolerance: f64 = settings.option("tolerance", 0.0)?;
-        if !(0.0..1.0).contains(&tolerance) {
-            let text = tolerance.to_string();
-            return Err(MethodError::Option("tolerance".to_owned(), text));
-        }
         Ok(Self {
             rate: settings.option("rate", setup.rate.unwrap_or(RATE))?,
             precision: settings.option("precision", PRECISION)?,
-            tolerance,
+            tolerance: settings.within("tolerance", 0.0, 0.0..1.0)?,
             length: settings.length(FULL, QUICK),
             drain: settings.usual(DRAIN, QUICK_DRAIN),
         })
@@ -196,19 +175,14 @@ fn points(settings: &Settings) -> Result<Vec<(Setting, Point)>, MethodError> {
     for test in settings.list("test", vec![Test::Search])? {
         if test == Test::Search {
             let usual = settings.usual(SIZES.to_vec(), QUICK_SIZES.to_vec());
-            for size in settings.list("size", usual)? {
-                check_size(size)?;
+            for size in settings.list_within("size", usual, FRAME_SIZES)? {
                 let setting = vec![choice("size", format!("{size} bytes"))];
                 points.push((setting, Point::Search(size)));
             }
             continue;
         }
         for load in settings.list("load", vec![Load::None])? {
-            for window in settings.list("window", WINDOWS.to_vec())? {
-                if !(1..=LARGEST_WINDOW).contains(&window) {
-                    let text = window.to_string();
-                    return Err(MethodError::Option("window".to_owned(), text));
-                }
+            for window in settings.list_within("window", WINDOWS.to_vec(), 1..=LARGEST_WINDOW)? {
                 let (name, point) = match test {
                     Test::Udp => ("udp", Point::Udp(window, load)),
                     Test::Search | Test::Tcp => ("tcp", Point::Tcp(window, load)),
@@ -225,14 +199,6 @@ fn points(settings: &Settings) -> Result<Vec<(Setting, Point)>, MethodError> {
     Ok(points)
 }
 
-/// Tells if a frame, check sequence included, cannot have this size.
-pub(super) fn check_size(size: usize) -> Result<(), MethodError> {
-    match size {
-        SMALLEST_SIZE..=LARGEST_SIZE => Ok(()),
-        _ => Err(MethodError::Option("size".to_owned(), size.to_string())),
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
     /// The highest rate without loss, or nothing if there is none.
@@ -247,8 +213,8 @@ pub(super) struct Outcome {
 }
 
 /// What kept the rate from being higher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LimitedBy {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LimitedBy {
     /// The device lost frames above it.
     Device,
     /// The tester could not offer more.
@@ -258,11 +224,37 @@ pub(super) enum LimitedBy {
 }
 
 /// What a trial at one rate showed.
-#[derive(Debug)]
-enum Trialled {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trialled {
     Clean,
     Lossy,
     NotOffered,
+}
+
+/// Searches the highest rate of a range at which trials are clean: the highest first, then
+/// the middle of what is left until that is no wider than the precision. Returns the
+/// greatest clean one, or the lower end, and what kept it from being higher.
+///
+/// # Errors
+///
+/// The first of a trial.
+pub fn highest_rate<E>(
+    (mut low, mut high): (u64, u64),
+    precision: u64,
+    mut trial: impl FnMut(u64) -> Result<Trialled, E>,
+) -> Result<(u64, LimitedBy), E> {
+    let (mut rate, mut limited_by) = (high, LimitedBy::Plan);
+    loop {
+        match trial(rate)? {
+            Trialled::Clean => low = rate,
+            Trialled::Lossy => (high, limited_by) = (rate, LimitedBy::Device),
+            Trialled::NotOffered => (high, limited_by) = (rate, LimitedBy::Tester),
+        }
+        if high - low <= precision.max(1) {
+            return Ok((low, limited_by));
+        }
+        rate = low + (high - low) / 2;
+    }
 }
 
 /// Finds the highest rate without loss.
@@ -278,8 +270,14 @@ pub(super) fn search(
         highest: Passage::default(),
         trials: 0,
     };
-    let whole = (0, limits.rate.as_bps());
-    let Some(candidate) = find(tester, limits, size, (whole, limits.short()), &mut outcome)? else {
+    let Some(candidate) = find(
+        tester,
+        limits,
+        size,
+        (limits.rate, limits.short()),
+        &mut outcome,
+    )?
+    else {
         return Ok(outcome);
     };
     let confirmed = at_rate(
@@ -294,41 +292,35 @@ pub(super) fn search(
         Trialled::Lossy | Trialled::NotOffered => {
             // A buffer hid the losses from short trials, or the device is not steady.
             outcome.is_unsteady = true;
-            let below = (0, candidate.as_bps());
-            find(tester, limits, size, (below, limits.length), &mut outcome)?
+            find(
+                tester,
+                limits,
+                size,
+                (candidate, limits.length),
+                &mut outcome,
+            )?
         }
     };
     Ok(outcome)
 }
 
-/// Halves the range in which the highest rate without loss lies, and returns its lower
-/// end once it is narrow.
+/// Finds the highest rate without loss up to one, by trials of one length.
 fn find(
     tester: &mut dyn Tester,
     limits: &Limits,
     size: usize,
-    ((mut low, mut high), length): ((u64, u64), Duration),
+    (most, length): (BitRate, Duration),
     outcome: &mut Outcome,
 ) -> Result<Option<BitRate>, MethodError> {
-    let mut rate = high;
-    while let Some(tried) = BitRate::new(rate) {
-        match at_rate(tester, limits, (tried, size), length, outcome)? {
-            Trialled::Clean => low = rate,
-            Trialled::Lossy => {
-                high = rate;
-                outcome.limited_by = LimitedBy::Device;
-            }
-            Trialled::NotOffered => {
-                high = rate;
-                outcome.limited_by = LimitedBy::Tester;
-            }
-        }
-        if high - low <= limits.precision.as_bps() {
-            break;
-        }
-        rate = low + (high - low) / 2;
+    let range = (0, most.as_bps());
+    let (clean, limited_by) = highest_rate(range, limits.precision.as_bps(), |rate| {
+        let rate = BitRate::new(rate).expect("above the lower end of the range");
+        at_rate(tester, limits, (rate, size), length, outcome)
+    })?;
+    if limited_by != LimitedBy::Plan {
+        outcome.limited_by = limited_by;
     }
-    Ok(BitRate::new(low))
+    Ok(BitRate::new(clean))
 }
 
 /// Tries a rate, and tries it again if the machine stood still.
@@ -367,16 +359,7 @@ fn try_once(
     let sender = Cadence::new(&path.addresses, frame_length, pace)
         .frames(frames)
         .patience(PATIENCE);
-    let trial = Trial {
-        streams: vec![Stream {
-            from: path.from,
-            sender: Box::new(sender),
-        }],
-        length,
-        drain: limits.drain,
-        patience: RESIDUAL,
-        ..Trial::default()
-    };
+    let trial = trial_of(vec![Stream::new(path.from, sender)], length, limits.drain);
     let mut passing = Passing::new(path, frames, Keep::Counts).awaiting(Awaited::Last);
     let conduct = tester.run(trial, &mut passing)?;
     let passage = passing.passage();
@@ -499,17 +482,8 @@ fn udp(
         .frames(messages)
         .patience(PATIENCE);
     let mut streams = load.streams(tester.setup(), limits.length)?;
-    streams.push(Stream {
-        from: path.from,
-        sender: Box::new(sender),
-    });
-    let trial = Trial {
-        streams,
-        length: limits.length,
-        drain: limits.drain,
-        patience: RESIDUAL,
-        ..Trial::default()
-    };
+    streams.push(Stream::new(path.from, sender));
+    let trial = trial_of(streams, limits.length, limits.drain);
     let mut passing = Passing::new(path, frames, Keep::Stamps);
     tester.run(trial, &mut passing)?;
     let passage = passing.passage();
@@ -535,21 +509,9 @@ fn tcp(
     let frame_length = (headers + payload).max(wire::ethernet::SHORTEST_FRAME);
     let sender = Windowed::new(&path.addresses, frame_length, window.into(), limits.length);
     let mut streams = load.streams(tester.setup(), limits.length)?;
-    streams.push(Stream {
-        from: path.from,
-        sender: Box::new(sender),
-    });
-    streams.push(Stream {
-        from: path.to,
-        sender: Box::new(Acknowledging::new(&path.addresses)),
-    });
-    let trial = Trial {
-        streams,
-        length: limits.length,
-        drain: limits.drain,
-        patience: RESIDUAL,
-        ..Trial::default()
-    };
+    streams.push(Stream::new(path.from, sender));
+    streams.push(Stream::new(path.to, Acknowledging::new(&path.addresses)));
+    let trial = trial_of(streams, limits.length, limits.drain);
     let most = Pace::at(limits.rate, wire_size(frame_length)).frames_in(limits.length);
     let most = most.saturating_mul(BEYOND_RATE).min(MOST_COUNTED);
     let mut passing = Passing::new(path, most, Keep::Stamps);

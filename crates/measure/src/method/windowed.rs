@@ -242,7 +242,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::method::known_device::addresses;
+    use crate::method::tests::known_device::addresses;
 
     #[test]
     fn whoever_comes_to_its_turn_after_the_end_is_not_due_again() {

@@ -1,17 +1,22 @@
 //! How many flows of a run are shown one by one: of thousands those that matter, the worst
 //! first, and of all others what they come to.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::html::quantity::time;
-use super::{FlowKind, FlowReport, Outcome, Report};
+use serde::Serialize;
+
+use super::{FlowKind, FlowReport, Report, Verdict};
+use crate::document::Table;
+use crate::document::quantity::time;
+use crate::document::table::{Column, left, right};
 
 /// The most flows that the terminal shows where they are not all asked for.
 pub const MOST_LINES: usize = 60;
 /// How many of more it shows.
 pub const LINES_OF_MANY: usize = 40;
-/// The most flows of a page where they are not all asked for.
-pub const MOST_ON_PAGE: usize = 200;
+/// The most flows of a page and of `report.json` where they are not all asked for.
+pub const MOST_SHOWN: usize = 200;
 
 /// Which flows are shown one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,8 +29,10 @@ pub enum Extent {
 }
 
 /// What the flows of one kind and queue come to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Sum {
+    kind: FlowKind,
+    queue: Option<u8>,
     flows: u64,
     held: u64,
     broken: u64,
@@ -35,24 +42,24 @@ pub(super) struct Sum {
     sent: u64,
     lost: u64,
     late: u64,
-    set_apart: u64,
+    stalled: u64,
     highest_ns: Option<u64>,
 }
 
-pub(super) const SUM_HEADS: [&str; 13] = [
-    "flows of",
-    "queue",
-    "number",
-    "held",
-    "broken",
-    "exceeded",
-    "refused",
-    "not judged",
-    "sent",
-    "lost",
-    "late",
-    "stalled",
-    "highest",
+const COLUMNS: [Column; 13] = [
+    left("flows of"),
+    right("queue"),
+    right("number"),
+    right("held"),
+    right("broken"),
+    right("exceeded"),
+    right("refused"),
+    right("not judged"),
+    right("sent"),
+    right("lost"),
+    right("late"),
+    right("stalled"),
+    right("highest"),
 ];
 
 impl Report {
@@ -63,13 +70,13 @@ impl Report {
         let mut flows: Vec<_> = self.flows.iter().collect();
         flows.sort_by_key(|flow| {
             let rank = match flow.verdict {
-                Outcome::Broken => 0,
-                Outcome::Exceeded => 1,
-                Outcome::NotJudged => 2,
-                Outcome::Refused => 3,
-                Outcome::Held => 4,
-                Outcome::Untried => 5,
-                Outcome::BestEffort => 6,
+                Verdict::Broken => 0,
+                Verdict::Exceeded => 1,
+                Verdict::NotJudged => 2,
+                Verdict::Refused => 3,
+                Verdict::Held => 4,
+                Verdict::Untried => 5,
+                Verdict::BestEffort => 6,
             };
             let share = flow.margin_per_mille();
             (rank, share.is_none(), share, flow.margin_ns())
@@ -77,62 +84,38 @@ impl Report {
         flows
     }
 
-    /// Returns the report of the worst of these flows alone, and how many are left out, if
-    /// there are too many to be shown.
-    pub(super) fn of_the_worst(&self, most: usize) -> Option<(Self, usize)> {
-        let left_out = self.flows.len().checked_sub(most).filter(|it| *it > 0)?;
-        let worst = self.worst_first().into_iter().take(most);
-        let flows = worst.cloned().collect();
+    /// Returns the report of as many of its flows as are shown, and how many are left out:
+    /// of many the worst remain, the worst first.
+    pub(super) fn shown(&self, extent: Extent) -> (Cow<'_, Self>, usize) {
+        let left_out = self.flows.len().saturating_sub(MOST_SHOWN);
+        if extent == Extent::All || left_out == 0 {
+            return (Cow::Borrowed(self), 0);
+        }
+        let worst = self.worst_first().into_iter().take(MOST_SHOWN);
         let report = Self {
-            flows,
-            scenario: self.scenario.clone(),
-            title: self.title.clone(),
-            world: self.world.clone(),
-            seed: self.seed,
-            duration_ns: self.duration_ns,
-            completion: self.completion,
-            topology: self.topology.clone(),
-            profiles: self.profiles.clone(),
-            discovery: self.discovery,
-            events: self.events.clone(),
-            modes: self.modes.clone(),
-            platform: self.platform.clone(),
-            assumptions: self.assumptions.clone(),
-            room: self.room.clone(),
-            versions: self.versions.clone(),
-            machine: self.machine.clone(),
+            flows: worst.cloned().collect(),
+            ..self.clone()
         };
-        Some((report, left_out))
+        (Cow::Owned(report), left_out)
     }
 
-    /// Returns what the flows of each kind and queue come to, as rows of text.
-    pub(super) fn sums(&self) -> Vec<[String; SUM_HEADS.len()]> {
+    /// Returns what the flows of each kind and queue come to.
+    pub(super) fn sums(&self) -> Vec<Sum> {
         let mut sums: BTreeMap<(FlowKind, Option<u8>), Sum> = BTreeMap::new();
         for flow in &self.flows {
-            let sum = sums.entry((flow.facts.kind, flow.facts.queue)).or_default();
-            sum.add(flow);
+            let (kind, queue) = (flow.facts.kind, flow.facts.queue);
+            let new = || Sum {
+                kind,
+                queue,
+                ..Sum::default()
+            };
+            sums.entry((kind, queue)).or_insert_with(new).add(flow);
         }
-        let rows = sums.into_iter().map(|((kind, queue), sum)| {
-            let queue = queue.map_or_else(|| "–".to_owned(), |queue| queue.to_string());
-            let counts = [
-                sum.flows,
-                sum.held,
-                sum.broken,
-                sum.exceeded,
-                sum.refused,
-                sum.not_judged,
-                sum.sent,
-                sum.lost,
-                sum.late,
-                sum.set_apart,
-            ];
-            let counts = counts.into_iter().map(|count| count.to_string());
-            let highest = sum.highest_ns.map_or_else(|| "–".to_owned(), time);
-            let cells = [kind.label().to_owned(), queue].into_iter().chain(counts);
-            let mut cells = cells.chain([highest]);
-            std::array::from_fn(|_| cells.next().unwrap_or_default())
-        });
-        rows.collect()
+        sums.into_values().collect()
+    }
+
+    pub(super) fn sums_table(&self) -> Table {
+        Table::new(COLUMNS).rows(self.sums().iter().map(Sum::row))
     }
 }
 
@@ -140,15 +123,34 @@ impl Sum {
     fn add(&mut self, flow: &FlowReport) {
         let is = |outcome| u64::from(flow.verdict == outcome);
         self.flows += 1;
-        self.held += is(Outcome::Held);
-        self.broken += is(Outcome::Broken);
-        self.exceeded += is(Outcome::Exceeded);
-        self.refused += is(Outcome::Refused);
-        self.not_judged += is(Outcome::NotJudged);
+        self.held += is(Verdict::Held);
+        self.broken += is(Verdict::Broken);
+        self.exceeded += is(Verdict::Exceeded);
+        self.refused += is(Verdict::Refused);
+        self.not_judged += is(Verdict::NotJudged);
         self.sent += flow.sent;
         self.lost += flow.lost;
         self.late += flow.late;
-        self.set_apart += flow.stalled.late + flow.stalled.lost;
+        self.stalled += flow.stalled.late + flow.stalled.lost;
         self.highest_ns = self.highest_ns.max(flow.highest_ns);
+    }
+
+    fn row(&self) -> [String; 13] {
+        [
+            self.kind.label().to_owned(),
+            self.queue
+                .map_or_else(|| "–".to_owned(), |queue| queue.to_string()),
+            self.flows.to_string(),
+            self.held.to_string(),
+            self.broken.to_string(),
+            self.exceeded.to_string(),
+            self.refused.to_string(),
+            self.not_judged.to_string(),
+            self.sent.to_string(),
+            self.lost.to_string(),
+            self.late.to_string(),
+            self.stalled.to_string(),
+            self.highest_ns.map_or_else(|| "–".to_owned(), time),
+        ]
     }
 }

@@ -13,7 +13,7 @@ use crate::verdict::{Assessment, Breach, Verdict};
 use crate::{FlowPlan, Promise};
 
 /// What kind of traffic a flow is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowKind {
     /// Samples at a constant rate.
@@ -29,6 +29,7 @@ pub enum FlowKind {
     /// Reads of a value over TCP.
     Mms,
     /// As much as the network takes.
+    #[default]
     BestEffort,
 }
 
@@ -49,7 +50,7 @@ impl FlowKind {
 }
 
 /// What is known of a flow before it runs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct FlowFacts {
     /// Its name in the scenario.
     pub name: String,
@@ -83,68 +84,8 @@ pub struct CalculationRow {
     pub delay_ns: u64,
 }
 
-/// The outcome of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Every part of the promise was kept.
-    Held,
-    /// Every part of the promise was kept, and frames were later than calculated.
-    Exceeded,
-    /// At least one part was not kept.
-    Broken,
-    /// The flow was not admitted.
-    Refused,
-    BestEffort,
-    /// Something was promised and nothing was sent.
-    Untried,
-    /// Most of it was not sent or not seen.
-    NotJudged,
-}
-
-impl Outcome {
-    /// Returns the word of the verdict, for people.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Exceeded => "held, model exceeded",
-            Self::Broken => "broken",
-            Self::Refused => "refused",
-            Self::BestEffort => "best effort",
-            Self::Untried => "nothing sent",
-            Self::NotJudged => "not judged",
-        }
-    }
-
-    /// Tells whether every part of the promise was kept.
-    #[must_use]
-    pub fn is_held(self) -> bool {
-        match self {
-            Self::Held | Self::Exceeded => true,
-            Self::Broken | Self::Refused | Self::BestEffort | Self::Untried | Self::NotJudged => {
-                false
-            }
-        }
-    }
-}
-
-impl From<Verdict> for Outcome {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Held => Self::Held,
-            Verdict::Exceeded => Self::Exceeded,
-            Verdict::NotJudged => Self::NotJudged,
-            Verdict::Broken => Self::Broken,
-            Verdict::Refused => Self::Refused,
-            Verdict::BestEffort => Self::BestEffort,
-            Verdict::Untried => Self::Untried,
-        }
-    }
-}
-
 /// Everything that is said of one flow.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct FlowReport {
     #[serde(flatten)]
     pub facts: FlowFacts,
@@ -212,7 +153,7 @@ pub struct FlowReport {
     /// was taken away.
     pub highest_ns: Option<u64>,
     pub receivers: Vec<ReceiverReport>,
-    pub verdict: Outcome,
+    pub verdict: Verdict,
     /// Why the promise was broken, a sentence each.
     pub breaches: Vec<String>,
     /// The upper edge of each bucket of latencies in nanoseconds, and how many
@@ -288,7 +229,7 @@ impl FlowReport {
             admitted: false,
             reason: Some(reason),
             deadline_ns: deadline.map(Duration::as_ns),
-            verdict: Outcome::Refused,
+            verdict: Verdict::Refused,
             ..Self::silent(facts)
         }
     }
@@ -337,7 +278,7 @@ impl FlowReport {
             latency_ns: Latency::of(&record.latency),
             highest_ns: assessment.highest.map(Duration::as_ns),
             receivers: receivers(&hosts, record),
-            verdict: assessment.verdict.into(),
+            verdict: assessment.verdict,
             breaches: assessment.breaches.iter().map(sentence).collect(),
             histogram: record
                 .latency
@@ -374,40 +315,8 @@ impl FlowReport {
         Self {
             facts,
             admitted: true,
-            reason: None,
-            deadline_ns: None,
-            guarantee_ns: None,
-            slowdown_thousandths: None,
-            interruption_allowed_ns: None,
-            interruption_ns: 0,
-            period_ns: None,
-            rate_bps: None,
-            burst_bytes: None,
-            sent: 0,
-            received: 0,
-            lost: 0,
-            lost_in_interruptions: 0,
-            given_up: 0,
-            duplicates: 0,
-            reordered: 0,
-            longest_loss_run: 0,
-            late: 0,
-            missed_deadline: 0,
-            exceeded: None,
-            stalled: Stalled::default(),
-            unseen: 0,
-            not_judged: 0,
-            skipped: 0,
-            out_of_contract: 0,
-            misfits: 0,
-            latency_ns: None,
-            highest_ns: None,
-            receivers: Vec::new(),
-            verdict: Outcome::Untried,
-            breaches: Vec::new(),
-            histogram: Vec::new(),
-            time_line: None,
-            levels: Vec::new(),
+            verdict: Verdict::Untried,
+            ..Self::default()
         }
     }
 }

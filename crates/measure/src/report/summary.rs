@@ -1,7 +1,7 @@
 //! The run in one or two sentences.
 
 use super::text::{factor, milliseconds};
-use super::{Completion, FlowReport, Outcome, Report, RunVerdict};
+use super::{Completion, FlowReport, Report, RunVerdict, Verdict};
 
 /// How many broken promises the summary names.
 const MOST_NAMED: usize = 3;
@@ -29,7 +29,7 @@ impl Report {
         let promised = promised.count();
         match self.verdict() {
             RunVerdict::Held if promised == 0 => "Nothing was promised.".to_owned(),
-            RunVerdict::Held | RunVerdict::Exceeded => match self.with(Outcome::NotJudged) {
+            RunVerdict::Held | RunVerdict::Exceeded => match self.with(Verdict::NotJudged) {
                 0 => "Every promise held.".to_owned(),
                 _ => "Every promise that could be judged held.".to_owned(),
             },
@@ -39,7 +39,7 @@ impl Report {
                 let broken: Vec<_> = self
                     .flows
                     .iter()
-                    .filter(|flow| flow.verdict == Outcome::Broken)
+                    .filter(|flow| flow.verdict == Verdict::Broken)
                     .collect();
                 let mut named: Vec<_> = broken
                     .iter()
@@ -56,7 +56,7 @@ impl Report {
         }
     }
 
-    fn with(&self, outcome: Outcome) -> usize {
+    fn with(&self, outcome: Verdict) -> usize {
         let flows = self.flows.iter();
         flows.filter(|flow| flow.verdict == outcome).count()
     }
@@ -96,7 +96,7 @@ impl Report {
         let promised = || self.flows.iter().filter(|flow| flow.guarantee_ns.is_some());
         let skipped: u64 = promised().map(|flow| flow.skipped).sum();
         let unseen: u64 = promised().map(|flow| flow.unseen).sum();
-        let flows = match self.with(Outcome::NotJudged) {
+        let flows = match self.with(Verdict::NotJudged) {
             0 if unseen == 0 => return None,
             0 => String::new(),
             count => format!(

@@ -1,26 +1,31 @@
 //! What a reader, a program and an attacker find in a report.
 
+mod example;
+
 use serde_json::Value;
 
-use super::example::{broken, exceeded, substation, with_levels};
 use super::text::Details;
 use super::*;
+use example::{broken, exceeded, substation, with_levels};
 
 #[test]
 fn the_same_run_gives_the_same_bytes() {
     let (one, other) = (substation(), substation());
 
-    assert_eq!(one.to_json(), other.to_json());
-    assert_eq!(one.to_html(Extent::Worst), other.to_html(Extent::Worst));
+    assert_eq!(one.to_json(Extent::Worst), other.to_json(Extent::Worst));
     assert_eq!(
-        one.to_text(Details::Few, Extent::Worst),
-        other.to_text(Details::Few, Extent::Worst)
+        one.document(Details::Few, Extent::Worst).to_page(),
+        other.document(Details::Few, Extent::Worst).to_page()
+    );
+    assert_eq!(
+        one.document(Details::Few, Extent::Worst).to_text(),
+        other.document(Details::Few, Extent::Worst).to_text()
     );
 }
 
 #[test]
 fn the_json_has_the_keys_that_programs_rely_on() {
-    let document: Value = serde_json::from_str(&substation().to_json()).unwrap();
+    let document: Value = serde_json::from_str(&substation().to_json(Extent::Worst)).unwrap();
 
     for key in [
         "scenario", "world", "seed", "verdict", "flows", "events", "platform",
@@ -61,7 +66,7 @@ fn the_json_has_the_keys_that_programs_rely_on() {
 
 #[test]
 fn json_breaks_lines_for_people_and_keeps_histograms_together() {
-    let json = substation().to_json();
+    let json = substation().to_json(Extent::Worst);
 
     assert!(json.starts_with("{\n  \"verdict\": \"held\",\n"));
     assert!(json.contains("\n      \"name\": \"sv-mu1\",\n"));
@@ -74,7 +79,7 @@ fn json_breaks_lines_for_people_and_keeps_histograms_together() {
 
 #[test]
 fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
-    let text = substation().to_text(Details::Few, Extent::Worst);
+    let text = substation().document(Details::Few, Extent::Worst).to_text();
 
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("flow "));
@@ -97,7 +102,7 @@ fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
 
 #[test]
 fn details_are_a_second_table() {
-    let text = substation().to_text(Details::All, Extent::Worst);
+    let text = substation().document(Details::All, Extent::Worst).to_text();
 
     let details = text.lines().skip(11);
     let line = details.clone().find(|line| line.starts_with("sv-mu1"));
@@ -120,12 +125,12 @@ fn of_many_flows_the_worst_are_shown_and_what_all_come_to() {
             flow
         })
         .collect();
-    report.flows[7_000].verdict = Outcome::Broken;
+    report.flows[7_000].verdict = Verdict::Broken;
     report.flows[7_000].breaches = vec!["3 lost".to_owned()];
-    report.flows[300].verdict = Outcome::NotJudged;
+    report.flows[300].verdict = Verdict::NotJudged;
 
-    let text = report.to_text(Details::Few, Extent::Worst);
-    let page = report.to_html(Extent::Worst);
+    let text = report.document(Details::Few, Extent::Worst).to_text();
+    let page = report.document(Details::Few, Extent::Worst).to_page();
 
     let lines: Vec<_> = text.lines().collect();
     assert!(lines.len() < 60, "{}", lines.len());
@@ -146,10 +151,14 @@ fn of_many_flows_the_worst_are_shown_and_what_all_come_to() {
     assert!(page.len() < 5_000_000, "{}", page.len());
     assert!(page.contains("flow-7000") && page.contains("id=\"sums\""));
     assert!(!page.contains("flow-9999<"));
-    let all = report.to_text(Details::Few, Extent::All);
+    let all = report.document(Details::Few, Extent::All).to_text();
     assert!(all.lines().count() > 10_000 && !all.contains("better off"));
     let few = substation();
-    assert!(!few.to_html(Extent::Worst).contains("id=\"sums\""));
+    assert!(
+        !few.document(Details::Few, Extent::Worst)
+            .to_page()
+            .contains("id=\"sums\"")
+    );
 }
 
 /// The deadline was promised, and not the bound: that is a warning with what to do.
@@ -160,10 +169,10 @@ fn a_bound_that_did_not_hold_is_a_warning() {
     assert_eq!(report.verdict(), RunVerdict::Exceeded);
     assert!(
         report
-            .to_json()
+            .to_json(Extent::Worst)
             .starts_with("{\n  \"verdict\": \"exceeded\",\n")
     );
-    let text = report.to_text(Details::Few, Extent::Worst);
+    let text = report.document(Details::Few, Extent::Worst).to_text();
     let line = text.lines().find(|line| line.starts_with("trip-b3"));
     assert!(line.unwrap().contains("held, model exceeded ("), "{text}");
     let summary = report.summary();
@@ -179,7 +188,8 @@ fn a_bound_that_is_no_worst_case_says_so() {
     let mut report = substation();
     assert!(
         !report
-            .to_text(Details::Few, Extent::Worst)
+            .document(Details::Few, Extent::Worst)
+            .to_text()
             .contains("statistical")
     );
     report.profiles = vec![ProfileReport {
@@ -200,27 +210,45 @@ fn a_bound_that_is_no_worst_case_says_so() {
     }];
 
     let said = "bound (statistical: q 99.999 %, confidence 95 %): of it 0.21 ms once";
-    assert!(report.to_text(Details::Few, Extent::Worst).contains(said));
-    assert!(report.to_html(Extent::Worst).contains(said));
-    assert!(report.to_json().contains("\"confidence_percent\": 95"));
+    assert!(
+        report
+            .document(Details::Few, Extent::Worst)
+            .to_text()
+            .contains(said)
+    );
+    assert!(
+        report
+            .document(Details::Few, Extent::Worst)
+            .to_page()
+            .contains(said)
+    );
+    assert!(
+        report
+            .to_json(Extent::Worst)
+            .contains("\"confidence_percent\": 95")
+    );
 }
 
 #[test]
 fn a_run_of_which_most_is_unknown_is_not_judged() {
     let mut report = substation();
     for flow in report.flows.iter_mut().take(4) {
-        flow.verdict = Outcome::NotJudged;
+        flow.verdict = Verdict::NotJudged;
         (flow.skipped, flow.unseen, flow.not_judged) = (70_000, 9, 70_009);
     }
 
     assert_eq!(report.verdict(), RunVerdict::NotJudged);
-    assert!(report.to_json().contains("\"verdict\": \"not-judged\""));
+    assert!(
+        report
+            .to_json(Extent::Worst)
+            .contains("\"verdict\": \"not-judged\"")
+    );
     let summary = report.summary();
     assert!(summary.starts_with("Nothing can be said of most promises."));
     assert!(summary.contains("4 of 7 promises are not judged: 280000 frames were not sent"));
-    report.flows[0].verdict = Outcome::Held;
+    report.flows[0].verdict = Verdict::Held;
     assert_eq!(report.verdict(), RunVerdict::Held, "three of seven");
-    report.flows[0].verdict = Outcome::Broken;
+    report.flows[0].verdict = Verdict::Broken;
     assert_eq!(report.verdict(), RunVerdict::Broken);
 }
 
@@ -228,9 +256,9 @@ fn a_run_of_which_most_is_unknown_is_not_judged() {
 fn a_run_with_levels_shows_each_change_and_each_flow_at_each_level() {
     let report = with_levels();
 
-    let text = report.to_text(Details::Few, Extent::Worst);
-    let html = report.to_html(Extent::Worst);
-    let document: Value = serde_json::from_str(&report.to_json()).unwrap();
+    let text = report.document(Details::Few, Extent::Worst).to_text();
+    let html = report.document(Details::Few, Extent::Worst).to_page();
+    let document: Value = serde_json::from_str(&report.to_json(Extent::Worst)).unwrap();
 
     assert!(text.contains("Levels lo, hi (taktos)."), "{text}");
     let change = "hi at 9000.00 ms, by s1: 4 switches after 0.10 ms (bound 2.13 ms)";
@@ -260,11 +288,17 @@ fn a_run_with_levels_shows_each_change_and_each_flow_at_each_level() {
 fn a_network_without_levels_has_no_word_of_them() {
     let report = substation();
 
-    assert!(!report.to_html(Extent::Worst).contains("id=\"modes\""));
-    assert!(!report.to_json().contains("\"levels\""));
     assert!(
         !report
-            .to_text(Details::Few, Extent::Worst)
+            .document(Details::Few, Extent::Worst)
+            .to_page()
+            .contains("id=\"modes\"")
+    );
+    assert!(!report.to_json(Extent::Worst).contains("\"levels\""));
+    assert!(
+        !report
+            .document(Details::Few, Extent::Worst)
+            .to_text()
             .contains("Levels")
     );
 }
@@ -279,7 +313,7 @@ fn a_broken_promise_is_named_with_its_reason() {
         summary.starts_with("2 of 7 promises were broken: sv-mu1 (interrupted for "),
         "{summary}"
     );
-    assert_eq!(report.by_margin()[0].verdict, Outcome::Broken);
+    assert_eq!(report.by_margin()[0].verdict, Verdict::Broken);
 }
 
 #[test]
@@ -305,12 +339,16 @@ fn a_run_cut_short_says_so() {
             .summary()
             .starts_with("The run was interrupted after 12300.00 ms.")
     );
-    assert!(report.to_json().contains("\"completion\": \"partial\""));
+    assert!(
+        report
+            .to_json(Extent::Worst)
+            .contains("\"completion\": \"partial\"")
+    );
 }
 
 #[test]
 fn the_page_needs_nothing_from_outside() {
-    let html = substation().to_html(Extent::Worst);
+    let html = substation().document(Details::Few, Extent::Worst).to_page();
 
     for outside in ["http://", "https://", "src=", "@import", "url(", "<link"] {
         assert!(!html.contains(outside), "{outside}");
@@ -360,7 +398,7 @@ fn hostile_names_stay_names() {
         event.outage_ns = BTreeMap::from([(hostile.to_owned(), 1)]);
     }
 
-    let html = report.to_html(Extent::Worst);
+    let html = report.document(Details::Few, Extent::Worst).to_page();
 
     assert_eq!(html.matches("<script>").count(), 1);
     assert!(!html.contains("alert(1)</script>"));
@@ -376,12 +414,14 @@ fn an_empty_report_is_a_page_and_a_table_too() {
 
     assert!(
         report
-            .to_html(Extent::Worst)
+            .document(Details::Few, Extent::Worst)
+            .to_page()
             .contains("Nothing was promised.")
     );
     assert!(
         report
-            .to_text(Details::Few, Extent::Worst)
+            .document(Details::Few, Extent::Worst)
+            .to_text()
             .ends_with("1.90 ms at most: 0 frames set apart.\n")
     );
 }

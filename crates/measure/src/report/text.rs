@@ -4,8 +4,10 @@ mod levels;
 
 use units::Duration;
 
-use super::extent::{LINES_OF_MANY, MOST_LINES, SUM_HEADS};
-use super::{ExceededReport, Extent, FlowReport, Outcome, Report};
+use super::extent::{LINES_OF_MANY, MOST_LINES};
+use super::{ExceededReport, Extent, FlowReport, Report, Verdict};
+use crate::document::table::{Column, left, right};
+use crate::document::{Block, Section, Table};
 
 const NS_PER_MS: u128 = 1_000_000;
 
@@ -39,62 +41,57 @@ pub enum Details {
     All,
 }
 
-/// The heads of the columns.
-const COLUMNS: [&str; 6] = ["flow", "deadline", "bound", "highest", "safety", "verdict"];
-/// The columns that are aligned to the left.
-const LEFT: [usize; 2] = [0, 5];
-/// The heads of the columns of details.
-const DETAILS: [&str; 10] = [
-    "flow",
-    "kind",
-    "median",
-    "sent",
-    "lost",
-    "late",
-    "stalled",
-    "beyond contract",
-    "skipped",
-    "not judged",
+const COLUMNS: [Column; 6] = [
+    left("flow"),
+    right("deadline"),
+    right("bound"),
+    right("highest"),
+    right("safety"),
+    left("verdict"),
 ];
-/// The columns of details that are aligned to the left.
-const DETAILS_LEFT: [usize; 2] = [0, 1];
+const DETAILS: [Column; 10] = [
+    left("flow"),
+    left("kind"),
+    right("median"),
+    right("sent"),
+    right("lost"),
+    right("late"),
+    right("stalled"),
+    right("beyond contract"),
+    right("skipped"),
+    right("not judged"),
+];
 
-impl Report {
-    /// Returns the table of flows and the summary as lines of text. Of many flows the worst
-    /// stand there, unless all are wanted, and what each kind comes to.
-    #[must_use]
-    pub fn to_text(&self, details: Details, extent: Extent) -> String {
-        let is_folded = extent == Extent::Worst && self.flows.len() > MOST_LINES;
-        let flows = match is_folded {
-            true => self.worst_first().into_iter().take(LINES_OF_MANY).collect(),
-            false => self.flows.iter().collect::<Vec<_>>(),
-        };
-        let rows: Vec<_> = flows.iter().map(|flow| row(flow)).collect();
-        let mut text = table(&COLUMNS, &rows, &LEFT);
-        text.extend(self.bound_line());
-        if details == Details::All {
-            let rows: Vec<_> = flows.iter().map(|flow| details_row(flow)).collect();
-            text.push('\n');
-            text.push_str(&table(&DETAILS, &rows, &DETAILS_LEFT));
-            text.push('\n');
-        }
-        if is_folded {
-            let left_out = self.flows.len() - flows.len();
-            text.push_str(&format!(
-                "… and {left_out} flows that are better off: --all shows them. All together:\n\n"
-            ));
-            text.push_str(&table(&SUM_HEADS, &self.sums(), &[0]));
-            text.push('\n');
-        }
-        text.push_str(&levels::lines(self));
-        for sentence in &self.room {
-            text.push_str(sentence);
-            text.push('\n');
-        }
-        text.push_str(&self.summary());
-        text.push('\n');
-        text
+/// Returns the table of flows and the summary. Of many flows the worst stand there, unless
+/// all are wanted, and what each kind comes to.
+pub(super) fn section(report: &Report, details: Details, extent: Extent) -> Section {
+    let is_folded = extent == Extent::Worst && report.flows.len() > MOST_LINES;
+    let flows = match is_folded {
+        true => report
+            .worst_first()
+            .into_iter()
+            .take(LINES_OF_MANY)
+            .collect(),
+        false => report.flows.iter().collect::<Vec<_>>(),
+    };
+    let table = Table::new(COLUMNS).rows(flows.iter().map(|flow| row(flow)));
+    let mut blocks = vec![Block::Table(table)];
+    blocks.extend(report.bound_line().map(Block::Note));
+    if details == Details::All {
+        let details = Table::new(DETAILS).rows(flows.iter().map(|flow| details_row(flow)));
+        blocks.extend([Block::Gap, Block::Table(details), Block::Gap]);
     }
+    if is_folded {
+        let left_out = report.flows.len() - flows.len();
+        blocks.push(Block::Note(format!(
+            "… and {left_out} flows that are better off: --all shows them. All together:"
+        )));
+        blocks.extend([Block::Gap, Block::Table(report.sums_table()), Block::Gap]);
+    }
+    blocks.extend(levels::blocks(report));
+    blocks.push(Block::Lines(report.room.clone()));
+    blocks.push(Block::Paragraph(report.summary()));
+    Section::of_text(blocks)
 }
 
 impl Report {
@@ -105,7 +102,7 @@ impl Report {
             .filter_map(|profile| profile.statistical.as_ref())
             .min_by_key(|it| it.one_in)?;
         Some(format!(
-            "bound ({}): of it {} once for what the machine adds, {}\n",
+            "bound ({}): of it {} once for what the machine adds, {}",
             weakest.label(),
             milliseconds(weakest.cover_ns),
             weakest.about
@@ -113,28 +110,7 @@ impl Report {
     }
 }
 
-/// Returns rows under their heads, each column as wide as it has to be.
-fn table<const N: usize>(heads: &[&str; N], rows: &[[String; N]], left: &[usize]) -> String {
-    let mut table = vec![heads.map(str::to_owned)];
-    table.extend(rows.iter().cloned());
-    let widths: [usize; N] = std::array::from_fn(|column| {
-        let widths = table.iter().map(|cells| cells[column].chars().count());
-        widths.max().unwrap_or(0)
-    });
-    let align = |(column, (cell, width)): (usize, (&String, &usize))| match left.contains(&column) {
-        true => format!("{cell:width$}"),
-        false => format!("{cell:>width$}"),
-    };
-    let mut text = String::new();
-    for cells in &table {
-        let line: Vec<String> = cells.iter().zip(&widths).enumerate().map(align).collect();
-        text.push_str(line.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
-}
-
-fn row(flow: &FlowReport) -> [String; COLUMNS.len()] {
+fn row(flow: &FlowReport) -> [String; 6] {
     let time = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), milliseconds);
     let safety = flow.safety_hundredths();
     [
@@ -147,7 +123,7 @@ fn row(flow: &FlowReport) -> [String; COLUMNS.len()] {
     ]
 }
 
-fn details_row(flow: &FlowReport) -> [String; DETAILS.len()] {
+fn details_row(flow: &FlowReport) -> [String; 10] {
     let median = flow.latency_ns.map(|latency| latency.p50);
     [
         flow.facts.name.clone(),
@@ -167,11 +143,11 @@ fn details_row(flow: &FlowReport) -> [String; DETAILS.len()] {
 #[must_use]
 pub fn verdict(flow: &FlowReport) -> String {
     let mut notes = match flow.verdict {
-        Outcome::Broken => flow.breaches.clone(),
-        Outcome::Refused => flow.reason.clone().into_iter().collect(),
-        Outcome::NotJudged => vec![not_judged(flow)],
-        Outcome::Exceeded => flow.exceeded.map(exceeded).into_iter().collect(),
-        Outcome::Held | Outcome::BestEffort | Outcome::Untried => Vec::new(),
+        Verdict::Broken => flow.breaches.clone(),
+        Verdict::Refused => flow.reason.clone().into_iter().collect(),
+        Verdict::NotJudged => vec![not_judged(flow)],
+        Verdict::Exceeded => flow.exceeded.map(exceeded).into_iter().collect(),
+        Verdict::Held | Verdict::BestEffort | Verdict::Untried => Vec::new(),
     };
     if flow.verdict.is_held() && flow.interruption_ns > 0 {
         notes.push(interruption(flow));
@@ -182,7 +158,7 @@ pub fn verdict(flow: &FlowReport) -> String {
     if flow.given_up > 0 {
         notes.push(format!("{} given up", flow.given_up));
     }
-    if flow.unseen > 0 && flow.verdict != Outcome::NotJudged {
+    if flow.unseen > 0 && flow.verdict != Verdict::NotJudged {
         notes.push(format!("{} not seen", flow.unseen));
     }
     let word = flow.verdict.label();

@@ -85,7 +85,8 @@ fn a_page_says_what_the_text_says_of_figures_and_of_haste() {
         ..example()
     };
 
-    let [quick, broken, whole] = [quick, broken, example()].map(|one| page("A paper", &[one]));
+    let [quick, broken, whole] =
+        [quick, broken, example()].map(|one| document("A paper", &[one]).to_page());
 
     assert!(
         quick.contains("Shortened (--quick)") && quick.contains("0.54 % longer"),
@@ -99,7 +100,7 @@ fn a_page_says_what_the_text_says_of_figures_and_of_haste() {
 fn the_json_is_the_one_that_programs_rely_on() {
     let reproduction = example();
 
-    let json = document(&reproduction);
+    let json = documents(std::slice::from_ref(&reproduction));
 
     let expected = serde_json::json!({
         "paper": "loko", "experiment": "table2", "world": "sim", "seed": 1, "quick": false,
@@ -118,7 +119,7 @@ fn the_page_shows_every_figure_and_escapes_what_it_says() {
     let mut reproduction = example();
     reproduction.remarks.push("a < b".to_owned());
 
-    let page = page("Loko", &[reproduction]);
+    let page = document("Loko", &[reproduction]).to_page();
 
     for text in [
         "full-rate max delay",

@@ -5,6 +5,8 @@
 //! probability that can be computed (DAVID section 7.1). Where the variance is small
 //! the binomial sum is exact, elsewhere it is normal within what matters.
 
+use super::{as_f64, nearest};
+
 /// Above this variance the binomial is taken for normal.
 const EXACT_VARIANCE: f64 = 400.0;
 
@@ -23,11 +25,11 @@ impl Binomial {
 
     /// Returns the least number that is not exceeded with at least `probability`.
     pub(super) fn quantile(&self, probability: f64) -> u64 {
-        let mean = real(self.trials) * self.chance;
+        let mean = as_f64(self.trials) * self.chance;
         let variance = mean * (1.0 - self.chance);
         if variance > EXACT_VARIANCE {
             let reached = mean + deviations(probability) * variance.sqrt() + 0.5;
-            return whole(reached.floor()).min(self.trials);
+            return nearest(reached.floor()).min(self.trials);
         }
         // Counted from the side with fewer, whose sum is short.
         match self.chance <= 0.5 {
@@ -66,10 +68,10 @@ impl Binomial {
     /// Returns each number with its probability, from zero on, as far as it matters.
     fn masses(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         let odds = (self.chance / (1.0 - self.chance)).ln();
-        let mut logarithm = real(self.trials) * (1.0 - self.chance).ln();
+        let mut logarithm = as_f64(self.trials) * (1.0 - self.chance).ln();
         (0..=self.trials).map(move |number| {
             let mass = logarithm.exp();
-            logarithm += (real(self.trials - number) / real(number + 1)).ln() + odds;
+            logarithm += (as_f64(self.trials - number) / as_f64(number + 1)).ln() + odds;
             (number, mass)
         })
     }
@@ -104,20 +106,6 @@ fn deviations(probability: f64) -> f64 {
         true => -size,
         false => size,
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for statistics only")]
-fn real(number: u64) -> f64 {
-    number as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rank: not negative, and at most the number of values"
-)]
-fn whole(number: f64) -> u64 {
-    number.max(0.0) as u64
 }
 
 #[cfg(test)]
@@ -167,16 +155,16 @@ mod tests {
         /// Where both ways to count apply they differ by a rank at most.
         #[test]
         fn the_normal_continues_the_binomial(per_mille in 200u64..800, trials in 1_500u64..1_900) {
-            let chance = real(per_mille) / 1_000.0;
+            let chance = as_f64(per_mille) / 1_000.0;
             let binomial = Binomial::new(trials, chance);
             let exact = match chance <= 0.5 {
                 true => binomial.count_up(0.975),
                 false => Binomial::new(trials, 1.0 - chance).count_until_above(0.025, trials),
             };
-            let mean = real(trials) * chance;
+            let mean = as_f64(trials) * chance;
             let normal = mean + deviations(0.975) * (mean * (1.0 - chance)).sqrt() + 0.5;
 
-            prop_assert!(exact.abs_diff(whole(normal.floor())) <= 1);
+            prop_assert!(exact.abs_diff(nearest(normal.floor())) <= 1);
         }
     }
 }

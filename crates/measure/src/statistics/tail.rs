@@ -28,7 +28,7 @@
 
 use units::Duration;
 
-use super::Distribution;
+use super::{Distribution, as_f64, nearest};
 use crate::seeded::Seeded;
 
 /// Fewer values above the threshold do not show a shape.
@@ -67,7 +67,7 @@ impl Tail {
     pub fn fit(distribution: &Distribution, per_mille: u32) -> Option<Self> {
         let threshold = distribution.quantile(per_mille)?;
         let above = distribution.buckets().filter(|(edge, _)| *edge > threshold);
-        let excesses = above.map(|(edge, count)| (real((edge - threshold).as_ns()), count));
+        let excesses = above.map(|(edge, count)| (as_f64((edge - threshold).as_ns()), count));
         let excesses: Vec<_> = excesses.collect();
         let peaks: u64 = excesses.iter().map(|(_, count)| count).sum();
         if peaks < FEWEST_PEAKS {
@@ -75,7 +75,7 @@ impl Tail {
         }
         Some(Self {
             threshold,
-            share: real(peaks) / real(distribution.count()),
+            share: as_f64(peaks) / as_f64(distribution.count()),
             peaks,
             fitted: Pareto::fit(&excesses, peaks),
         })
@@ -111,12 +111,12 @@ impl Tail {
     }
 
     fn beyond(&self, fitted: Pareto, one_in: u64) -> Duration {
-        let beyond = self.share * real(one_in);
+        let beyond = self.share * as_f64(one_in);
         let excess = match beyond > 1.0 {
             true => fitted.exceeded_by(beyond),
             false => 0.0,
         };
-        self.threshold + Duration::from_ns(whole(excess.ceil()))
+        self.threshold + Duration::from_ns(nearest(excess.ceil()))
     }
 }
 
@@ -125,13 +125,13 @@ impl Pareto {
     fn fit(excesses: &[(f64, u64)], count: u64) -> Self {
         let (mut mean, mut weighted, mut before) = (0.0, 0.0, 0);
         for (excess, times) in excesses {
-            mean += excess * real(*times);
+            mean += excess * as_f64(*times);
             // The ranks before+1 to before+times, each with the share 1 - (rank - 0.35) / n.
-            let ranks = real(*times) * (real(before) + (real(*times) + 1.0) / 2.0 - 0.35);
-            weighted += excess * (real(*times) - ranks / real(count));
+            let ranks = as_f64(*times) * (as_f64(before) + (as_f64(*times) + 1.0) / 2.0 - 0.35);
+            weighted += excess * (as_f64(*times) - ranks / as_f64(count));
             before += times;
         }
-        let (mean, weighted) = (mean / real(count), weighted / real(count));
+        let (mean, weighted) = (mean / as_f64(count), weighted / as_f64(count));
         let apart = mean - 2.0 * weighted;
         if apart <= 0.0 || mean <= 0.0 {
             // All alike: as good as exponential.
@@ -159,27 +159,13 @@ impl Pareto {
     fn sample(self, count: u64, random: &mut Seeded) -> Vec<(f64, u64)> {
         let mut drawn: Vec<_> = (0..count)
             .map(|_| {
-                let share = (real(random.below(1 << 52)) + 0.5) / real(1 << 52);
+                let share = (as_f64(random.below(1 << 52)) + 0.5) / as_f64(1 << 52);
                 (self.exceeded_by(1.0 / share), 1)
             })
             .collect();
         drawn.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
         drawn
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for statistics only")]
-fn real(number: u64) -> f64 {
-    number as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a length of time: not negative, and the cast saturates"
-)]
-fn whole(number: f64) -> u64 {
-    number.max(0.0) as u64
 }
 
 #[cfg(test)]
@@ -190,7 +176,7 @@ mod tests {
     fn drawn(of: Pareto, count: u64, seed: u64) -> Distribution {
         let mut distribution = Distribution::fine();
         for (excess, _) in of.sample(count, &mut Seeded::new(seed)) {
-            distribution.record(Duration::from_ns(10_000 + whole(excess)));
+            distribution.record(Duration::from_ns(10_000 + nearest(excess)));
         }
         distribution
     }
@@ -216,7 +202,7 @@ mod tests {
         for (seed, known) in (1..).zip(KNOWN) {
             let tail = Tail::fit(&drawn(known, 200_000, seed), 980).unwrap();
 
-            let found = real(tail.quantile(1_000_000).as_ns());
+            let found = as_f64(tail.quantile(1_000_000).as_ns());
             let truth = 10_000.0 + known.exceeded_by(1e6);
             assert!(
                 (found / truth - 1.0).abs() < 0.3,
@@ -236,7 +222,7 @@ mod tests {
             let truth = 10_000.0 + known.exceeded_by(1e5);
             let bounds = (0..100).map(|seed| {
                 let tail = Tail::fit(&drawn(known, 20_000, seed), 980).unwrap();
-                real(tail.bound(100_000, seed).as_ns())
+                as_f64(tail.bound(100_000, seed).as_ns())
             });
             let bounds: Vec<_> = bounds.collect();
 

@@ -196,7 +196,7 @@ mod tests {
     use wire::internet_checksum::Checksum;
 
     use super::*;
-    use crate::method::known_device::addresses;
+    use crate::method::tests::known_device::addresses;
     use crate::method::{Cadence, Kind, Pace, Requests, Responder};
     use crate::trial::Sender;
 

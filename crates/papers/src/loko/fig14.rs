@@ -3,8 +3,8 @@
 
 use calculus::loko::processing_time::Setting;
 use calculus::loko::{Allocation, Fraction, SwitchModel};
+use measure::document::picture::{Axis, HeatMap, Picture, Scale, for_plot};
 use measure::reproduction::Row;
-use measure::reproduction::picture::{Axis, HeatMap, Picture, Scale, for_plot};
 use units::DataSize;
 
 use super::super::amounts::{bytes, kb_of_1024, mbps, ms, real};

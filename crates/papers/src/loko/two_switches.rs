@@ -5,7 +5,7 @@ mod deployments;
 mod sweeps;
 
 use crate::loko::emulated::experiment::{self, Observation};
-use measure::reproduction::picture::{BoxSummary, Column, for_plot};
+use measure::document::picture::{BoxSummary, Column, for_plot};
 use units::Duration;
 
 use super::super::Effort;

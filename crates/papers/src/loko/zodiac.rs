@@ -10,7 +10,7 @@ use crate::loko::emulated::benchmark::Bench;
 use crate::loko::emulated::recovery::recover;
 use calculus::loko::processing_time::{Action, MatchFields, Priorities, Setting, UsedEntry};
 use calculus::loko::{Fraction, SwitchModel};
-use measure::reproduction::picture::{BoxChart, BoxSummary, Column, for_plot};
+use measure::document::picture::{BoxChart, BoxSummary, Column, for_plot};
 use measure::reproduction::{Picture, Printed, Row};
 use sim::zodiac_fx::Profile;
 use units::{DataSize, Duration};

@@ -14,7 +14,7 @@
 mod car;
 mod drives;
 
-use measure::reproduction::picture::{Lane, RoadMap};
+use measure::document::picture::{Lane, RoadMap};
 use measure::reproduction::{Picture, Row};
 use sim::servers::random::Random;
 use units::Duration;

@@ -6,7 +6,7 @@
 //! How long the controller takes is put in: the paper's mean and deviation. What frames
 //! out of mode add happens in the simulation.
 
-use measure::reproduction::picture::{Curve, CurveChart};
+use measure::document::picture::{Curve, CurveChart};
 use measure::reproduction::{Picture, Row};
 use sim::modes::deployment::Strategy;
 use sim::modes::stage::Seen;

@@ -10,7 +10,7 @@
 
 use calculus::mode_change::mc_sdn::{Costs, Extent};
 use calculus::mode_change::{SIGNALS_AHEAD, SignalHop};
-use measure::reproduction::picture::{BoxChart, BoxSummary, Column, Reference, ReferenceKind};
+use measure::document::picture::{BoxChart, BoxSummary, Column, Reference, ReferenceKind};
 use measure::reproduction::{Picture, Row};
 use sim::modes::deployment::Strategy;
 use sim::modes::stage::Seen;

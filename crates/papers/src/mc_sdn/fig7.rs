@@ -8,7 +8,7 @@
 
 pub mod draw;
 
-use measure::reproduction::picture::{Curve, CurveChart};
+use measure::document::picture::{Curve, CurveChart};
 use measure::reproduction::{Picture, Row};
 use sim::modes::deployment::Strategy;
 use units::Duration;

@@ -7,7 +7,7 @@
 //! paper's mean, and our goal. What comes of it at the rates of links is what is
 //! simulated; how long our monitor takes is for benchmarks to say.
 
-use measure::reproduction::picture::{Curve, CurveChart};
+use measure::document::picture::{Curve, CurveChart};
 use measure::reproduction::{Picture, Row};
 use sim::modes::deployment::{Strategy, Treatment};
 use sim::modes::stage::{Stage, StagedFlow};

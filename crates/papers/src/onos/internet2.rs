@@ -4,7 +4,7 @@
 use controller::Reply;
 use controller::northbound::{Request, Saying};
 use controller::view::View;
-use measure::reproduction::picture::NetworkMap;
+use measure::document::picture::NetworkMap;
 use measure::reproduction::{Picture, Row};
 use sim::parts::{End, LinkPart, Node, Parts, Processing, SwitchPart};
 use units::{Delay, Duration, Instant};

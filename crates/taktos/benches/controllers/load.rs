@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 
+use crate::packet_ins::{Dialect, Outcome, PlayedSwitch, Population, SwitchPlan};
 use linux::clock;
-use measure::packet_ins::{Dialect, Outcome, PlayedSwitch, Population, SwitchPlan};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::time::Timespec;
 use units::{Duration, Instant};

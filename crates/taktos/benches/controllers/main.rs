@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Each controller is a process of its own on a processor of its own; the load
-//! generator, which plays the switches (`measure::packet_ins`), has the other one.
+//! generator, which plays the switches (`packet_ins`), has the other one.
 //! They take turns, so that a slow phase of the machine hits them all, and while one
 //! has its turn the others stand still. Two of them are no controllers but marks: the
 //! null responder answers from the frame alone, with a prepared message; the learning
@@ -17,6 +17,7 @@
 mod arguments;
 mod learning;
 mod load;
+mod packet_ins;
 mod process;
 mod report;
 mod responder;

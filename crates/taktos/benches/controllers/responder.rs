@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-use measure::packet_ins::{FRAME_LENGTH, PORTS};
+use crate::packet_ins::{FRAME_LENGTH, PORTS};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;

@@ -3,9 +3,9 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
+use crate::packet_ins::Outcome;
 use linux::clock;
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
-use measure::packet_ins::Outcome;
 use units::Duration;
 
 use crate::arguments::{Arguments, Mode};

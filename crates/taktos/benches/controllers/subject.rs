@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use measure::packet_ins::Dialect;
+use crate::packet_ins::Dialect;
 
 use crate::process::Process;
 

@@ -15,6 +15,7 @@ use std::io;
 
 use linux::clock;
 use linux::port::XdpPort;
+use measure::statistics::middle;
 use units::Duration;
 
 use crate::running::Running;
@@ -55,7 +56,7 @@ pub fn of_programs(stage: &Stage, running: &Running, size: usize) -> io::Result<
             costs.extend(ran.max());
         }
     }
-    Ok(median(costs).map(of_a_frame))
+    Ok(middle(&mut costs, Ord::cmp).map(of_a_frame))
 }
 
 /// Returns what a frame of `size` bytes takes longer where the kernel carries it on
@@ -75,7 +76,7 @@ pub fn of_the_kernel(stage: &Stage, empty: &Stage, size: usize) -> io::Result<Op
     }
     wait(SETTLING);
     let carried = stage.arrived(RIGHT)? - arrived;
-    let [Some(with), Some(without)] = took.map(median) else {
+    let [Some(with), Some(without)] = took.map(|mut took| middle(&mut took, Ord::cmp)) else {
         return Ok(None);
     };
     let all = FRAMES * u64::try_from(BURSTS).expect("few");
@@ -108,11 +109,6 @@ impl Bursts {
 
 fn of_a_frame(burst: Duration) -> Duration {
     Duration::from_ns(burst.as_ns() / FRAMES)
-}
-
-fn median(mut values: Vec<Duration>) -> Option<Duration> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
 }
 
 fn wait(time: Duration) {

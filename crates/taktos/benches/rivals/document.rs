@@ -2,6 +2,7 @@
 
 use std::io;
 
+use measure::method::throughput::LimitedBy;
 use measure::statistics::Distribution;
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use crate::control_plane::{Finding, Load, Means};
 use crate::latency::Slot;
 use crate::overload::Overload;
 use crate::run::{Results, SHORTEST, Shown};
-use crate::throughput::{Bound, Rate};
+use crate::throughput::Rate;
 use crate::traffic::{ENTRIES, MASKS};
 use crate::verdict::{self, Verdict};
 
@@ -93,7 +94,7 @@ fn of_slot(slot: &Slot) -> Value {
 fn of_rate(rate: &Rate) -> Value {
     json!({
         "frames_per_second": rate.frames_per_second,
-        "sender_bound": rate.bound_by == Bound::Sender,
+        "sender_bound": rate.limited_by == LimitedBy::Tester,
     })
 }
 

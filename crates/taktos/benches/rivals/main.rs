@@ -17,7 +17,6 @@ mod document;
 mod forwarder;
 mod kernel_forwarder;
 mod latency;
-mod machine;
 mod overload;
 mod ratios;
 mod report;

@@ -4,7 +4,7 @@
 //! disturbs a round disturbs both. A round has too few frames to say where the last
 //! of a thousand lies: that ratio is of all rounds together.
 
-use measure::statistics::{Distribution, Summary};
+use measure::statistics::{Distribution, Summary, middle, ratio};
 use units::Duration;
 
 use crate::arrangement::Arrangement;
@@ -90,13 +90,14 @@ impl Results {
         match quantile {
             Quantile::P50 | Quantile::P99 => {
                 let rounds = ours.iter().zip(theirs);
-                let ratios = rounds
-                    .filter_map(|(one, two)| Some(ratio(of(&one.latency)?, of(&two.latency)?)));
-                median(ratios.collect())
+                let ratios = rounds.filter_map(|(one, two)| {
+                    Some(ratio(of(&one.latency)?, of(&two.latency)?.max(1)))
+                });
+                median(ratios)
             }
             Quantile::P999 => {
                 let all = |slots| of(&Pooled::of(slots)?.latency);
-                Some(ratio(all(ours)?, all(theirs)?))
+                Some(ratio(all(ours)?, all(theirs)?.max(1)))
             }
         }
     }
@@ -121,28 +122,16 @@ impl Results {
 
 fn of_rates(ours: &[Rate], theirs: &[Rate]) -> Option<f64> {
     let rounds = ours.iter().zip(theirs);
-    let ratios = rounds.map(|(one, two)| ratio(one.frames_per_second, two.frames_per_second));
-    median(ratios.collect())
+    let ratios =
+        rounds.map(|(one, two)| ratio(one.frames_per_second, two.frames_per_second.max(1)));
+    median(ratios)
 }
 
 /// Returns the better of the two middle rounds, or the middle one.
 pub fn typical(rates: &[Rate]) -> Option<Rate> {
-    let mut rates = rates.to_vec();
-    rates.sort_unstable();
-    rates.get(rates.len() / 2).copied()
+    middle(&mut rates.to_vec(), Ord::cmp)
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}
-
-fn ratio(one: u64, two: u64) -> f64 {
-    as_f64(one) / as_f64(two.max(1))
-}
-
-/// Returns a count as a number to calculate statistics with.
-#[expect(clippy::cast_precision_loss, reason = "for statistics only")]
-pub fn as_f64(value: u64) -> f64 {
-    value as f64
+fn median(ratios: impl Iterator<Item = f64>) -> Option<f64> {
+    middle(&mut ratios.collect::<Vec<_>>(), f64::total_cmp)
 }

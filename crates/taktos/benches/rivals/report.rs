@@ -2,18 +2,19 @@
 
 use std::fmt::Write;
 
-use measure::statistics::Distribution;
+use measure::method::throughput::LimitedBy;
+use measure::statistics::{self, Distribution};
+use run::measuring::conditions;
 use units::Duration;
 
 use crate::arrangement::Arrangement;
 use crate::control_plane::{Finding, SPACING};
 use crate::disturbance::Disturbance;
-use crate::machine;
 use crate::overload::{self, Overload};
-use crate::ratios::{Pooled, Quantile, as_f64, typical};
+use crate::ratios::{Pooled, Quantile, typical};
 use crate::run::{Results, SHORTEST, Shown};
 use crate::subject::{Ports, Subject};
-use crate::throughput::{Bound, Rate, SIZES};
+use crate::throughput::{Rate, SIZES};
 use crate::traffic::{ENTRIES, MASKS};
 use crate::verdict;
 
@@ -34,7 +35,7 @@ impl<'a> Report<'a> {
 
     pub fn markdown(&self) -> String {
         let seconds = self.results.took.as_ns() / 1_000_000_000;
-        let mut text = format!("{} The run took {seconds} s.\n", machine::describe());
+        let mut text = format!("{} The run took {seconds} s.\n", machine());
         for (spacing, _) in &self.results.plan.spacings {
             self.latency_table(&mut text, *spacing);
         }
@@ -84,7 +85,7 @@ impl<'a> Report<'a> {
         };
         let to_rival = [Quantile::P50, Quantile::P99, Quantile::P999].map(|it| ratio(RIVAL, it));
         let disturbance = &pooled.disturbance;
-        let busy = as_f64(disturbance.ran.as_ns()) / as_f64(disturbance.took.as_ns().max(1));
+        let busy = statistics::ratio(disturbance.ran.as_ns(), disturbance.took.as_ns().max(1));
         let mut cells = quantiles(&pooled);
         cells.extend([
             ratio(subject.floor(), Quantile::P50),
@@ -235,6 +236,14 @@ impl<'a> Report<'a> {
     }
 }
 
+/// Says in one sentence what the machine is: without it figures say nothing.
+fn machine() -> String {
+    let (kernel, processor, processors) = conditions::identity();
+    let version = lab::open_vswitch::version();
+    let version = version.map_or_else(String::new, |it| format!(", Open vSwitch {it}"));
+    format!("{processors} processors ({processor}), Linux {kernel}{version}.")
+}
+
 /// What stands first in a row, and the rest of it.
 type Row = (String, Vec<String>);
 
@@ -273,9 +282,9 @@ fn lateness(disturbance: &Disturbance) -> String {
 
 fn rate_cells(rate: Option<Rate>, ratio: Option<f64>) -> Vec<String> {
     let rate = rate.map_or_else(String::new, |rate| {
-        let bound = match rate.bound_by {
-            Bound::Sender => "> ",
-            Bound::Subject => "",
+        let bound = match rate.limited_by {
+            LimitedBy::Tester => "> ",
+            LimitedBy::Device | LimitedBy::Plan => "",
         };
         format!("{bound}{}", rate.frames_per_second / 1000)
     });
@@ -308,5 +317,5 @@ fn us(time: Duration) -> String {
 }
 
 fn ms(time: Duration) -> String {
-    format!("{:.1}", as_f64(time.as_ns()) / 1e6)
+    format!("{:.1}", statistics::ratio(time.as_ns(), 1_000_000))
 }

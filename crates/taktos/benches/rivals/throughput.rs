@@ -1,5 +1,5 @@
-//! The highest rate that is carried without loss, searched by halves after RFC
-//! 2544 section 26.1.
+//! The highest rate that is carried without loss, searched as `taktos measure throughput`
+//! does (RFC 2544 section 26.1), with a sender that is as fast as a ring.
 //!
 //! Trials are short, so that a ring could swallow what a subject is too slow for.
 //! A rate therefore counts as carried only if all frames have arrived
@@ -11,6 +11,7 @@ use std::io;
 
 use linux::clock;
 use linux::port::{Sent, XdpPort};
+use measure::method::throughput::{LimitedBy, Trialled, highest_rate};
 use units::{Duration, Instant};
 
 use crate::traffic::{self, FLOWS};
@@ -27,6 +28,8 @@ const GROUP: usize = 16;
 /// How often the range is halved.
 const HALVINGS: usize = 6;
 const TRIES: usize = 2;
+/// A rate was offered if less than one part of so many of it was missing.
+const OFFERED: u64 = 100;
 /// A flood that counts for nothing goes first.
 const WARM_UP: Duration = Duration::from_ms(20);
 
@@ -34,15 +37,7 @@ const WARM_UP: Duration = Duration::from_ms(20);
 pub struct Rate {
     pub frames_per_second: u64,
     /// Whether the subject could carry more than this sender sends.
-    pub bound_by: Bound,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Bound {
-    /// The subject loses frames beyond.
-    Subject,
-    /// The sender is no faster.
-    Sender,
+    pub limited_by: LimitedBy,
 }
 
 /// Searches the highest rate for frames of `size` bytes with trials of this length.
@@ -53,21 +48,18 @@ pub fn search(stage: &Stage, size: usize, trial: Duration) -> io::Result<Rate> {
     if flood.carried() {
         return Ok(Rate {
             frames_per_second: flood.offered(),
-            bound_by: Bound::Sender,
+            limited_by: LimitedBy::Tester,
         });
     }
     let reached = flood.reached();
-    let (mut good, mut bad) = (reached / 3, flood.offered().min(reached + reached / 5));
-    for _ in 0..HALVINGS {
-        let rate = good.midpoint(bad);
-        match bench.carries(rate, trial)? {
-            Some(offered) => good = offered.min(rate),
-            None => bad = rate,
-        }
-    }
+    let most = flood.offered().min(reached + reached / 5);
+    let range = (reached / 3, most.max(reached / 3));
+    let precision = (range.1 - range.0) >> HALVINGS;
+    let (frames_per_second, limited_by) =
+        highest_rate(range, precision, |rate| bench.try_rate(rate, trial))?;
     Ok(Rate {
-        frames_per_second: good,
-        bound_by: Bound::Subject,
+        frames_per_second,
+        limited_by,
     })
 }
 
@@ -111,15 +103,18 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Returns the rate that was offered and carried, if the subject carries it.
-    fn carries(&mut self, rate: u64, length: Duration) -> io::Result<Option<u64>> {
+    /// Tries a rate, and again if not all was carried.
+    fn try_rate(&mut self, rate: u64, length: Duration) -> io::Result<Trialled> {
         for _ in 0..TRIES {
             let trial = self.trial(Some(rate), length)?;
             if trial.carried() {
-                return Ok(Some(trial.offered()));
+                return Ok(match trial.offered() < rate - rate / OFFERED {
+                    true => Trialled::NotOffered,
+                    false => Trialled::Clean,
+                });
             }
         }
-        Ok(None)
+        Ok(Trialled::Lossy)
     }
 
     /// Sends at `rate`, or as fast as it goes.

@@ -1,15 +1,17 @@
 //! The targets that Taktos has in the comparison, and whether it kept them.
 
+use measure::method::throughput::LimitedBy;
+use measure::statistics::ratio;
 use serde_json::{Value, json};
 use units::Duration;
 
 use crate::arrangement::Arrangement;
 use crate::control_plane::{Finding, Load, Means};
 use crate::overload::{self, Overload};
-use crate::ratios::{Pooled, Quantile, as_f64, typical};
+use crate::ratios::{Pooled, Quantile, typical};
 use crate::run::{Results, Shown};
 use crate::subject::{Ports, Subject, Turns};
-use crate::throughput::{Bound, SIZES};
+use crate::throughput::SIZES;
 
 /// Beyond the frame that is on its way, an urgent frame waits no longer than this.
 const BEYOND_BLOCKING: Duration = Duration::from_us(10);
@@ -110,9 +112,12 @@ impl Judge<'_> {
             let reached = self.results.rate_ratio([ours, ours.floor()], size);
             let rates = self.results.find(ours);
             let rates = rates.and_then(|shown| shown.throughput.get(&size));
-            let bound = match rates.and_then(|rates| typical(rates)).map(|it| it.bound_by) {
-                Some(Bound::Sender) => " (the sender sends no more)",
-                Some(Bound::Subject) | None => "",
+            let bound = match rates
+                .and_then(|rates| typical(rates))
+                .map(|it| it.limited_by)
+            {
+                Some(LimitedBy::Tester) => " (the sender sends no more)",
+                Some(LimitedBy::Device | LimitedBy::Plan) | None => "",
             };
             let target = format!("{ours}: rate at {size} bytes / {}{bound}", ours.floor());
             self.take_down(target, reached, 0.9, Better::More);
@@ -167,7 +172,7 @@ impl Judge<'_> {
         let stale: u64 = shown.control.iter().map(|found| found.stale).sum();
         let frames: u64 = shown.control.iter().map(|found| found.frames).sum();
         let target = format!("{}: stale frames of {frames}", shown.subject);
-        self.at_most(target, Some(as_f64(stale)), 0.0);
+        self.at_most(target, Some(ratio(stale, 1)), 0.0);
     }
 }
 
@@ -201,5 +206,5 @@ fn slowest(found: &Finding) -> Option<Duration> {
 }
 
 fn us(time: Duration) -> f64 {
-    as_f64(time.as_ns()) / 1e3
+    ratio(time.as_ns(), 1_000)
 }

@@ -481,7 +481,9 @@ fn conclude(arguments: &Measure, measurement: &Measurement) -> Exit {
                 acceptance::table(measurement),
             ];
             let more = more.into_iter().flatten();
-            more.fold(measurement.to_text(), |text, part| text + "\n" + &part)
+            more.fold(measurement.document().to_text(), |text, part| {
+                text + "\n" + &part
+            })
         }
     };
     let kept = match &arguments.out {

@@ -10,8 +10,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 
+use measure::document::{self, Document};
 use measure::report::{Extent, Report};
-use measure::reproduction::{Reproduction, documents, page};
+use measure::reproduction::{Reproduction, documents};
 use thiserror::Error;
 
 use run::experiment::capture;
@@ -88,14 +89,20 @@ impl ReportFolder {
         self.path.join("captures")
     }
 
-    /// Writes both forms of the report, the page with as many flows, and returns where people find theirs.
+    /// Writes both forms of the report, with as many of its flows, and returns where people
+    /// find theirs.
     ///
     /// # Errors
     ///
     /// If the system refuses.
-    pub fn write(&self, report: &Report, extent: Extent) -> io::Result<PathBuf> {
-        write_whole(&self.machine_readable(), &report.to_json())?;
-        write_whole(&self.page(), &report.to_html(extent))?;
+    pub fn write(
+        &self,
+        document: &Document,
+        report: &Report,
+        extent: Extent,
+    ) -> io::Result<PathBuf> {
+        write_whole(&self.machine_readable(), &report.to_json(extent))?;
+        write_whole(&self.page(), &document.to_page())?;
         Ok(self.page())
     }
 
@@ -105,8 +112,12 @@ impl ReportFolder {
     /// # Errors
     ///
     /// If the system refuses.
-    pub fn write_reproductions(&self, title: &str, all: &[Reproduction]) -> io::Result<PathBuf> {
-        write_whole(&self.machine_readable(), &format!("{:#}\n", documents(all)))?;
+    pub fn write_reproductions(
+        &self,
+        document: &Document,
+        all: &[Reproduction],
+    ) -> io::Result<PathBuf> {
+        write_whole(&self.machine_readable(), &document::json(&documents(all)))?;
         let mut pictures = all.iter().flat_map(|one| &one.pictures).peekable();
         if pictures.peek().is_some() {
             fs::create_dir_all(self.figures())?;
@@ -115,7 +126,7 @@ impl ReportFolder {
             let file = self.figures().join(picture.name());
             write_whole(&file.with_extension(PICTURE), &picture.to_svg())?;
         }
-        write_whole(&self.page(), &page(title, all))?;
+        write_whole(&self.page(), &document.to_page())?;
         Ok(self.page())
     }
 

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use comfy_table::{CellAlignment, Table, TableStyle};
 use lab::privilege;
-use measure::reproduction::{Reproduction, Row, documents};
+use measure::document;
+use measure::reproduction::{self, Reproduction, documents};
 use serde_json::{Value, json};
 
 use super::WorldName;
@@ -69,13 +69,14 @@ pub fn reproduce(arguments: &Reproduce) -> Exit {
         return Exit::Lacking;
     }
     let done = do_all(&chosen, arguments);
+    let document = reproduction::document(chosen.paper.title, &done);
     let mut text = match arguments.json {
-        true => format!("{:#}\n", documents(&done)),
-        false => done.iter().map(as_text).collect(),
+        true => document::json(&documents(&done)),
+        false => document.to_text(),
     };
     let mut kept = Exit::Done;
     if let Some(folder) = folder {
-        match folder.write_reproductions(chosen.paper.title, &done) {
+        match folder.write_reproductions(&document, &done) {
             Ok(_) if arguments.json => {}
             Ok(page) => text += &format!("report: {}\n", page.display()),
             Err(error) => {
@@ -229,66 +230,4 @@ fn list_as_text() -> String {
         }
     }
     text + "Do one with `taktos reproduce PAPER EXPERIMENT`, all of a paper with `taktos reproduce PAPER`.\n"
-}
-
-/// Returns an experiment as a table, with its notes below it.
-fn as_text(reproduction: &Reproduction) -> String {
-    let mut notes: Vec<&str> = Vec::new();
-    let mut table = Table::new();
-    table.load_style(TableStyle::new());
-    table.set_header(["quantity", "unit", "paper", "taktos", ""]);
-    for column in 2..=3 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for row in &reproduction.rows {
-        let paper = row.paper.map_or("–", |printed| printed.text());
-        table.add_row([
-            row.quantity.clone(),
-            row.unit.clone(),
-            paper.to_owned(),
-            row.ours_as_text(),
-            mark(row, &mut notes),
-        ]);
-    }
-    let table = table.trim_fmt();
-    let lines = table.lines().map(|line| line.trim_start());
-    let table = lines.collect::<Vec<_>>().join("\n");
-    let Reproduction {
-        paper,
-        experiment,
-        title,
-        ..
-    } = reproduction;
-    let mut text = format!("{paper} {experiment}: {title}\n{table}\n");
-    for (number, note) in (1..).zip(&notes) {
-        let _ = writeln!(text, "({number}) {note}");
-    }
-    for remark in &reproduction.remarks {
-        let _ = writeln!(text, "{remark}");
-    }
-    for broken in &reproduction.broken {
-        let _ = writeln!(text, "BROKEN: {broken}");
-    }
-    if reproduction.quick {
-        text += "Shortened (--quick): no figure of this is for publication.\n";
-    }
-    let _ = writeln!(text, "{}\n", reproduction.agreement());
-    text
-}
-
-/// Returns what stands behind a row: whether the figures agree, and the number of
-/// its note.
-fn mark<'a>(row: &'a Row, notes: &mut Vec<&'a str>) -> String {
-    let word = row.comparison();
-    if row.note.is_empty() {
-        return word;
-    }
-    let at = notes.iter().position(|note| *note == row.note);
-    let at = at.unwrap_or_else(|| {
-        notes.push(&row.note);
-        notes.len() - 1
-    });
-    format!("{word} ({})", at + 1).trim_start().to_owned()
 }

@@ -9,8 +9,8 @@ use calculus::admission::Spare;
 use lab::LabError;
 use lab::privilege::Privilege;
 use lab::switches::{Carried, Forwarding, kernel_refuses};
-use measure::report::text::Details;
-use measure::report::{Completion, Extent, Outcome, Report, RunVerdict};
+use measure::document::Document;
+use measure::report::{Completion, Report, RunVerdict, Verdict};
 use scenario::{Capture, LONGEST_TIME, Scenario};
 use units::Duration;
 
@@ -263,15 +263,12 @@ fn conclude(
     captures: Option<&Path>,
     report: &Report,
 ) -> Exit {
-    let written = folder.write(report, arguments.extent());
+    let extent = arguments.extent();
+    let document = report.document(arguments.details(), extent);
+    let written = folder.write(&document, report, extent);
     let shown = screen::print(&match arguments.json {
-        true => format!("{}\n", report.to_json()),
-        false => as_text(
-            (arguments.details(), arguments.extent()),
-            report,
-            written.as_deref().ok(),
-            captures,
-        ),
+        true => report.to_json(extent),
+        false => as_text(&document, report, written.as_deref().ok(), captures),
     });
     if let Err(error) = &written {
         let path = folder.path().display();
@@ -299,14 +296,14 @@ fn exit_of(completion: Completion, verdict: RunVerdict) -> Exit {
 }
 
 fn as_text(
-    (details, extent): (Details, Extent),
+    document: &Document,
     report: &Report,
     page: Option<&Path>,
     captures: Option<&Path>,
 ) -> String {
     let plain = screen::results_are_plain();
     let mut text = String::from("\n");
-    for line in report.to_text(details, extent).lines() {
+    for line in document.to_text().lines() {
         match plain {
             true => text.push_str(line),
             false => text.push_str(&coloured(line, report)),
@@ -327,10 +324,10 @@ fn coloured(line: &str, report: &Report) -> String {
     let name = line.split_whitespace().next().unwrap_or_default();
     let flow = report.flows.iter().find(|flow| flow.facts.name == name);
     let colour = flow.and_then(|flow| match flow.verdict {
-        Outcome::Held => Some(32),
-        Outcome::Broken => Some(31),
-        Outcome::Exceeded | Outcome::Refused | Outcome::Untried | Outcome::NotJudged => Some(33),
-        Outcome::BestEffort => None,
+        Verdict::Held => Some(32),
+        Verdict::Broken => Some(31),
+        Verdict::Exceeded | Verdict::Refused | Verdict::Untried | Verdict::NotJudged => Some(33),
+        Verdict::BestEffort => None,
     });
     match colour {
         Some(colour) => format!("\x1b[{colour}m{line}\x1b[0m"),

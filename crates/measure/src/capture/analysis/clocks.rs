@@ -8,6 +8,7 @@
 
 use super::Side;
 use super::matching::Pair;
+use crate::statistics::middle;
 
 /// The most stretches of time that a capture is divided into.
 const MOST_STRETCHES: usize = 400;
@@ -146,20 +147,16 @@ fn drift(leasts: &[Least]) -> Option<i64> {
             }
         }
     }
-    let middle = slopes.len() / 2;
-    let (_, median, _) = slopes.select_nth_unstable_by(middle, f64::total_cmp);
-    Some(rounded(*median * BILLION))
+    Some(rounded(middle(&mut slopes, f64::total_cmp)? * BILLION))
 }
 
 /// Returns where the least differences jump and stay.
 fn steps(leasts: &[Least], pairs: &[Pair]) -> Vec<Step> {
     let jumps: Vec<i64> = (1..leasts.len()).map(|at| jump(leasts, at)).collect();
     let mut sizes: Vec<u64> = jumps.iter().map(|jump| jump.unsigned_abs()).collect();
-    if sizes.is_empty() {
+    let Some(usual) = middle(&mut sizes, Ord::cmp) else {
         return Vec::new();
-    }
-    let middle = sizes.len() / 2;
-    let (_, usual, _) = sizes.select_nth_unstable(middle);
+    };
     let threshold = usual.saturating_mul(OUTSTANDING).max(LEAST_STEP_NS);
     let mut steps = Vec::new();
     let mut place = 0;
@@ -180,15 +177,14 @@ fn steps(leasts: &[Least], pairs: &[Pair]) -> Vec<Step> {
 
 /// Returns by how much the stretches from `at` on lie above those before.
 fn jump(leasts: &[Least], at: usize) -> i64 {
-    let before = middle(&leasts[at.saturating_sub(COMPARED)..at]);
-    let after = middle(&leasts[at..leasts.len().min(at + COMPARED)]);
+    let before = usual(&leasts[at.saturating_sub(COMPARED)..at]);
+    let after = usual(&leasts[at..leasts.len().min(at + COMPARED)]);
     after.saturating_sub(before)
 }
 
-fn middle(leasts: &[Least]) -> i64 {
+fn usual(leasts: &[Least]) -> i64 {
     let mut each: Vec<i64> = leasts.iter().map(|least| least.later_ns).collect();
-    each.sort_unstable();
-    each.get(each.len() / 2).copied().unwrap_or(0)
+    middle(&mut each, Ord::cmp).unwrap_or(0)
 }
 
 /// Finds the first packet after a step between two stretches.

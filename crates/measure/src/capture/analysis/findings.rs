@@ -14,13 +14,10 @@ use super::matching::Pair;
 use super::packet::Host;
 use super::{Analysis, Clocks, Kind, Question, Side, Tally};
 use crate::capture::reader::Contents;
-use crate::measurement::{Figure, Value};
-use crate::method::Findings;
+use crate::measurement::Value;
+use crate::method::{Findings, Setting, point_name};
 use crate::statistics::{Distribution, ratio};
 use journeys::Journeys;
-
-/// Who sent what, by name and value.
-type Setting = Vec<(String, String)>;
 
 pub(super) fn of(mut analysis: Analysis, captures: &[(&str, &Contents)]) -> Findings {
     let mut findings = Findings::default();
@@ -148,7 +145,7 @@ fn contradictions(tally: &Tally, less: &Tally, setting: &Setting, remarks: &mut 
             "{contrary} of {of} exchanges ({}) took the called side longer than the caller \
              waited and are left out: stamps that are coarser than the path is long, or a clock \
              that was set meanwhile.",
-            worded(setting)
+            point_name(setting)
         ));
     }
 }
@@ -271,12 +268,7 @@ fn counts(
             reordered(&sender.pairs),
         ),
     ] {
-        findings.figures.push(Figure {
-            quantity: quantity.to_owned(),
-            source: source.to_owned(),
-            setting: setting.clone(),
-            value: Value::Count(count),
-        });
+        findings.add((quantity, source), setting, Value::Count(count));
     }
 }
 
@@ -307,28 +299,10 @@ fn setting_of(analysis: &Analysis, kind: Kind, caller: u8) -> Setting {
     ]
 }
 
-fn worded(setting: &Setting) -> String {
-    let parts = setting
-        .iter()
-        .map(|(name, value)| format!("{name} {value}"));
-    parts.collect::<Vec<_>>().join(", ")
-}
-
-fn add(
-    findings: &mut Findings,
-    (quantity, source): (&str, &str),
-    setting: &Setting,
-    times: &Distribution,
-) {
-    if times.count() == 0 {
-        return;
+fn add(findings: &mut Findings, name: (&str, &str), setting: &Setting, times: &Distribution) {
+    if times.count() > 0 {
+        findings.add(name, setting, Value::Times(times.clone()));
     }
-    findings.figures.push(Figure {
-        quantity: quantity.to_owned(),
-        source: source.to_owned(),
-        setting: setting.clone(),
-        value: Value::Times(times.clone()),
-    });
 }
 
 /// Returns a stamp as seconds since 1970 with all its digits.

@@ -1,7 +1,5 @@
 //! The services that are accepted, and what each of them sends.
 
-use std::str::FromStr;
-
 use units::{BitRate, DataSize, Delay, Duration, Instant};
 use wire::ethernet::{MacAddress, VlanTag, wire_size};
 use wire::mms::PORT;
@@ -32,51 +30,25 @@ const VALUE_LENGTH: usize = 200;
 const OBJECTIVE_OF_PROTECTION: Duration = Duration::from_us(600);
 const OBJECTIVE_OF_CONTROL: Duration = Duration::from_ms(2);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Service {
+named!(
+    /// What is accepted, or not.
+    pub(super) Service,
     /// Sampled Values as 9-2LE has them.
-    Samples,
+    Samples = "sv",
     /// Sampled Values as IEC 61869-9 prefers for protection.
-    PackedSamples,
-    Goose,
-    Datagrams,
-    Mms,
-}
+    PackedSamples = "sv-61869",
+    Goose = "goose",
+    Datagrams = "udp",
+    Mms = "mms",
+);
 
 impl Service {
-    const ALL: [Self; 5] = [
-        Self::Samples,
-        Self::PackedSamples,
-        Self::Goose,
-        Self::Datagrams,
-        Self::Mms,
-    ];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Samples => "sv",
-            Self::PackedSamples => "sv-61869",
-            Self::Goose => "goose",
-            Self::Datagrams => "udp",
-            Self::Mms => "mms",
-        }
-    }
-
     /// Tells whether it has a rate that can be approached in steps.
     pub(super) const fn has_steps(self) -> bool {
         match self {
             Self::Datagrams => true,
             Self::Samples | Self::PackedSamples | Self::Goose | Self::Mms => false,
         }
-    }
-}
-
-impl FromStr for Service {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|it| it.name() == text);
-        found.ok_or_else(|| text.to_owned())
     }
 }
 
@@ -123,26 +95,21 @@ impl Plan {
             true => Some(settings.option("delay", Duration::ZERO)?),
             false => None,
         };
-        let plan = Self {
-            services: settings.list("services", usual.to_vec())?,
-            rate: settings.option("rate", RATE)?,
-            size: settings.option("size", SIZE)?,
-            delay,
-            loss: settings.option("loss", 0.0)?,
-        };
-        let wrong = |name: &str, value: String| Err(MethodError::Option(name.to_owned(), value));
         let addresses = addresses(Service::Datagrams);
-        if !(addresses.shortest_frame()..=addresses.longest_frame()).contains(&plan.size) {
-            return wrong("size", plan.size.to_string());
+        let sizes = addresses.shortest_frame()..=addresses.longest_frame();
+        let services: Vec<Service> = settings.list("services", usual.to_vec())?;
+        let is_twice = |at: usize| services[..at].contains(&services[at]);
+        if let Some(at) = (0..services.len()).find(|at| is_twice(*at)) {
+            let twice = format!("{} twice", services[at].name());
+            return Err(MethodError::refusing("services", twice));
         }
-        let is_twice = |at: usize| plan.services[..at].contains(&plan.services[at]);
-        if let Some(at) = (0..plan.services.len()).find(|at| is_twice(*at)) {
-            return wrong("services", format!("{} twice", plan.services[at].name()));
-        }
-        if !(0.0..=1.0).contains(&plan.loss) {
-            return wrong("loss", plan.loss.to_string());
-        }
-        Ok(plan)
+        Ok(Self {
+            services,
+            rate: settings.option("rate", RATE)?,
+            size: settings.within("size", SIZE, sizes)?,
+            delay,
+            loss: settings.within("loss", 0.0, 0.0..=1.0)?,
+        })
     }
 
     pub(super) fn objective(&self, service: Service) -> Duration {
@@ -223,16 +190,12 @@ impl Plan {
                 contract: None,
             }))),
         };
-        let sends = Stream {
-            from: FROM,
-            sender: Box::new(Sourced(source)),
-        };
-        let answers = (service == Service::Mms).then(|| Stream {
-            from: TO,
-            sender: Box::new(Served::new(mms::Server::new(
-                addresses(service),
-                VALUE_LENGTH,
-            ))),
+        let sends = Stream::new(FROM, Sourced(source));
+        let answers = (service == Service::Mms).then(|| {
+            Stream::new(
+                TO,
+                Served::new(mms::Server::new(addresses(service), VALUE_LENGTH)),
+            )
         });
         std::iter::once(sends).chain(answers).collect()
     }

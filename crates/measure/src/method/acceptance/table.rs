@@ -1,51 +1,31 @@
 //! The report as a table: a service a row.
 
-use std::fmt::Write;
-
 use super::METHOD;
+use crate::document::Table;
+use crate::document::table::{Column, left, right};
 use crate::measurement::{Figure, Measurement, Value};
 
-const HEADINGS: [&str; 11] = [
-    "phase",
-    "service",
-    "committed",
-    "received",
-    "lost",
-    "delay, median",
-    "99.9 %",
-    "greatest",
-    "variation",
-    "availability",
-    "",
+const COLUMNS: [Column; 11] = [
+    left("phase"),
+    left("service"),
+    right("committed"),
+    right("received"),
+    right("lost"),
+    right("delay, median"),
+    right("99.9 %"),
+    right("greatest"),
+    right("variation"),
+    right("availability"),
+    left(""),
 ];
 
 /// Returns the report of an acceptance, or nothing for another method.
 #[must_use]
 pub fn table(measurement: &Measurement) -> Option<String> {
-    if measurement.method != METHOD.name {
-        return None;
-    }
-    let mut rows = vec![HEADINGS.map(str::to_owned)];
-    let accepted = |figure: &&Figure| figure.quantity == "accepted";
-    let services = measurement.figures.iter().filter(accepted);
-    rows.extend(services.map(|verdict| row(measurement, verdict)));
-    let widths: Vec<usize> = (0..HEADINGS.len())
-        .map(|column| {
-            let cells = rows.iter().map(|row| row[column].chars().count());
-            cells.max().unwrap_or(0)
-        })
-        .collect();
-    let mut text = String::new();
-    for row in &rows {
-        let cells = row.iter().zip(&widths).enumerate();
-        let cells = cells.map(|(column, (cell, width))| match column {
-            0 | 1 | 10 => format!("{cell:width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        let line = cells.collect::<Vec<_>>().join("  ");
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    Some(text)
+    let is_service = |figure: &&Figure| figure.quantity == "accepted";
+    let services = measurement.figures.iter().filter(is_service);
+    let table = Table::new(COLUMNS).rows(services.map(|verdict| row(measurement, verdict)));
+    (measurement.method == METHOD.name).then(|| table.to_text())
 }
 
 fn row(measurement: &Measurement, verdict: &Figure) -> [String; 11] {

@@ -5,28 +5,23 @@
 //! state; it is known to the spacing of the frames. A barrier's reply that arrives
 //! before that promises too much.
 
-use units::{BitRate, Duration, Instant};
-use wire::ethernet::wire_size;
+use units::{Duration, Instant};
 use wire::openflow::FlowModCommand;
 
 use super::exchange::Replies;
-use crate::Contract;
-use crate::identity::identify;
+use crate::method::data_plane::passages::{Crossings, stream};
 use crate::method::orders::{self, Version};
-use crate::method::table_setting::{FROM, TO, TableSetting, addresses};
+use crate::method::table_setting::TableSetting;
 use crate::statistics::Distribution;
-use crate::traffic::Source;
-use crate::traffic::udp::{Config, Pattern, Udp};
-use crate::trial::{Order, Sighting, Sourced, Stream, Tester, Trial, TrialError, Watcher, Way};
+use crate::trial::{Order, Sighting, Tester, Trial, TrialError, Watcher};
 
 pub const SPACING: Duration = Duration::from_us(100);
 /// Between two orders: many times what an agent needs.
 const APART: Duration = Duration::from_ms(20);
 /// The time in which the first state is made.
 const FIRST: Duration = Duration::from_ms(100);
-const FRAME_BYTES: usize = 60;
-/// Faster than the spacing asks for.
-const UNLIMITED: BitRate = BitRate::from_mbps(1_000_000);
+/// The shortest frame, check sequence included.
+const FRAME_BYTES: u16 = 64;
 
 /// How long orders took to their effect.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +50,7 @@ pub fn measure(tester: &mut dyn Tester, times: u16) -> Result<Effects, TrialErro
     let apart = APART.max(spacing * 20u64);
     let length = FIRST + apart * (u64::from(times) * 2 + 1);
     let mut trial = Trial {
-        streams: vec![frames(spacing, length)],
+        streams: vec![stream(FRAME_BYTES, spacing, Duration::ZERO, length)],
         length,
         drain: apart,
         ..Trial::default()
@@ -78,63 +73,21 @@ pub fn measure(tester: &mut dyn Tester, times: u16) -> Result<Effects, TrialErro
         let due = FIRST + apart * u64::from(turn);
         trial.orders.push(Order { due, bytes });
     }
-    let mut seen = Crossings::default();
+    let mut seen = Watch::default();
     tester.run(trial, &mut seen)?;
     Ok(seen.judge(times))
 }
 
-fn frames(period: Duration, length: Duration) -> Stream {
-    let source = Udp::new(&Config {
-        addresses: addresses(),
-        frame_length: FRAME_BYTES,
-        contract: Contract {
-            rate: UNLIMITED,
-            burst: wire_size(FRAME_BYTES),
-        },
-        pattern: Pattern::Bursts { period, frames: 1 },
-        start: Instant::ZERO,
-        until: Some(Instant::ZERO + length),
-    });
-    Stream {
-        from: FROM,
-        sender: Box::new(Sourced(Source::Udp(source))),
-    }
-}
-
-/// When frames were sent, and which came out.
+/// When frames were sent, which came out, and what the agent said.
 #[derive(Debug, Default)]
-struct Crossings {
-    frames: Vec<(Option<Instant>, Crossed)>,
+struct Watch {
+    crossings: Crossings,
     replies: Replies,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Crossed {
-    #[default]
-    No,
-    Yes,
-}
-
-impl Watcher for Crossings {
+impl Watcher for Watch {
     fn see(&mut self, sighting: &Sighting<'_>) {
-        let Some(number) = identify(sighting.bytes).map(|it| it.number) else {
-            return;
-        };
-        let Ok(number) = usize::try_from(number) else {
-            return;
-        };
-        // A trial has far fewer frames than this.
-        if number >= 1 << 24 {
-            return;
-        }
-        if self.frames.len() <= number {
-            self.frames.resize(number + 1, (None, Crossed::No));
-        }
-        match (sighting.port, sighting.way) {
-            (FROM, Way::Sent) => self.frames[number].0 = Some(sighting.at),
-            (TO, Way::Received) => self.frames[number].1 = Crossed::Yes,
-            (_, Way::Sent | Way::Received) => {}
-        }
+        self.crossings.see(sighting);
     }
 
     fn hear(&mut self, at: Instant, bytes: &[u8]) {
@@ -146,7 +99,13 @@ impl Watcher for Crossings {
     }
 }
 
-impl Crossings {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Crossed {
+    No,
+    Yes,
+}
+
+impl Watch {
     fn judge(&self, times: u16) -> Effects {
         let mut effects = Effects::default();
         for turn in 0..usize::from(times) * 2 {
@@ -189,9 +148,13 @@ impl Crossings {
         until: Instant,
         wanted: Crossed,
     ) -> Option<(Instant, Option<Instant>)> {
-        let within = self.frames.iter().filter_map(|(sent, crossed)| {
-            let sent = (*sent)?;
-            (from <= sent && sent < until).then_some((sent, *crossed))
+        let within = self.crossings.0.iter().filter_map(|times| {
+            let sent = times.sent?;
+            let crossed = match times.came {
+                Some(_) => Crossed::Yes,
+                None => Crossed::No,
+            };
+            (from <= sent && sent < until).then_some((sent, crossed))
         });
         let within: Vec<_> = within.collect();
         let old = within.iter().rposition(|(_, crossed)| *crossed != wanted);

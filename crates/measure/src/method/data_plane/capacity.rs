@@ -16,11 +16,12 @@
 //!
 //! And it is searched: by halving, to a precision.
 
-use units::{BitRate, DataSize, Duration, Instant};
+use units::{BitRate, DataSize, Duration};
 
-use super::passages::{filling, messages_of, number_of, stream};
-use crate::method::table_setting::{FROM, TO, TableSetting};
-use crate::trial::{Sighting, Tester, Trial, TrialError, Watcher, Way};
+use super::passages::{Crossings, Times, filling, messages_of, stream};
+use crate::method::table_setting::TableSetting;
+use crate::method::throughput::{Trialled, highest_rate};
+use crate::trial::{Tester, Trial, TrialError};
 
 /// The precision of LOKO section 3.4.2.
 pub const PAPER_PRECISION: BitRate = BitRate::from_bps(650_000);
@@ -105,16 +106,14 @@ pub fn carry(
 ) -> Result<Carried, TrialError> {
     let size = DataSize::from_bytes(u64::from(bytes));
     let interval = rate.time_to_send(size).round_up();
-    let seen = burst(tester, bytes, interval, frames)?;
-    let times = seen.sent.iter().flatten();
-    let (first, last) = (times.clone().min(), times.max());
+    let (seen, disturbed) = burst(tester, bytes, interval, frames)?;
+    let sent = || seen.0.iter().filter_map(|it| it.sent);
+    let span = sent().min().zip(sent().max());
     Ok(Carried {
-        sent: seen.sent.iter().flatten().count() as u64,
-        came: seen.came.iter().flatten().count() as u64,
-        took: first
-            .zip(last)
-            .map_or(Duration::ZERO, |(one, other)| *other - *one),
-        disturbed: seen.disturbed,
+        sent: sent().count() as u64,
+        came: seen.0.iter().filter(|it| it.came.is_some()).count() as u64,
+        took: span.map_or(Duration::ZERO, |(first, last)| last - first),
+        disturbed,
     })
 }
 
@@ -131,22 +130,15 @@ pub fn search(
     precision: BitRate,
     frames: u64,
 ) -> Result<Option<BitRate>, TrialError> {
-    let mut passes = |bps: u64| match BitRate::new(bps) {
-        Some(rate) => carry(tester, bytes, rate, frames).map(|it| it.came == it.sent),
-        None => Ok(true),
-    };
-    let mut fails = highest.as_bps();
-    if passes(fails)? {
-        return Ok(Some(highest));
-    }
-    let mut lossless = 0;
-    while fails - lossless > precision.as_bps() {
-        let middle = u64::midpoint(lossless, fails);
-        match passes(middle)? {
-            true => lossless = middle,
-            false => fails = middle,
-        }
-    }
+    let range = (0, highest.as_bps());
+    let (lossless, _) = highest_rate(range, precision.as_bps(), |bps| {
+        let rate = BitRate::new(bps).expect("above the lower end of the range");
+        let carried = carry(tester, bytes, rate, frames)?;
+        Ok::<_, TrialError>(match carried.came == carried.sent {
+            true => Trialled::Clean,
+            false => Trialled::Lossy,
+        })
+    })?;
     Ok(BitRate::new(lossless))
 }
 
@@ -176,8 +168,8 @@ pub fn held_at_first_loss(
         .round_up();
     let mut frames = 8;
     while frames <= LONGEST_BURST {
-        let seen = burst(tester, bytes, interval, frames)?;
-        if let Some(held) = seen.held_at_first_loss(bytes, cable) {
+        let (seen, _) = burst(tester, bytes, interval, frames)?;
+        if let Some(held) = held(&seen.0, bytes, cable) {
             return Ok(Some(held));
         }
         frames *= 2;
@@ -198,16 +190,17 @@ pub fn fill(tester: &mut dyn Tester, table: &TableSetting) -> Result<(), TrialEr
         drain: REST,
         ..Trial::default()
     };
-    tester.run(trial, &mut Burst::default())?;
+    tester.run(trial, &mut Crossings::default())?;
     Ok(())
 }
 
+/// Sends a burst, and tells whether the machine stood still meanwhile.
 fn burst(
     tester: &mut dyn Tester,
     bytes: u16,
     interval: Duration,
     frames: u64,
-) -> Result<Burst, TrialError> {
+) -> Result<(Crossings, bool), TrialError> {
     let length = interval * frames;
     let trial = Trial {
         streams: vec![stream(bytes, interval, Duration::ZERO, length)],
@@ -215,50 +208,21 @@ fn burst(
         drain: REST,
         ..Trial::default()
     };
-    let mut seen = Burst::default();
-    seen.disturbed = tester.run(trial, &mut seen)?.stalls.count() > 0;
-    Ok(seen)
+    let mut seen = Crossings::default();
+    let disturbed = tester.run(trial, &mut seen)?.stalls.count() > 0;
+    Ok((seen, disturbed))
 }
 
-/// When each frame was sent and came out.
-#[derive(Debug, Default)]
-struct Burst {
-    sent: Vec<Option<Instant>>,
-    came: Vec<Option<Instant>>,
-    disturbed: bool,
-}
-
-impl Burst {
-    /// Returns how many frames were in the device when the first that it lost had
-    /// arrived whole.
-    fn held_at_first_loss(&self, bytes: u16, cable: BitRate) -> Option<u64> {
-        let lost = (0..self.sent.len()).find(|number| {
-            let came = self.came.get(*number).copied().flatten();
-            self.sent[*number].is_some() && came.is_none()
-        })?;
-        let whole = cable.time_to_send(DataSize::from_bytes(u64::from(bytes)));
-        let lost_at = self.sent[lost]? + whole.round_up();
-        let before = self.came.iter().take(lost).flatten();
-        let left = before.filter(|at| **at <= lost_at).count();
-        Some((lost - left) as u64)
-    }
-}
-
-impl Watcher for Burst {
-    fn see(&mut self, sighting: &Sighting<'_>) {
-        let Some(number) = number_of(sighting.bytes) else {
-            return;
-        };
-        let times = match (sighting.port, sighting.way) {
-            (FROM, Way::Sent) => &mut self.sent,
-            (TO, Way::Received) => &mut self.came,
-            (_, Way::Sent | Way::Received) => return,
-        };
-        if times.len() <= number {
-            times.resize(number + 1, None);
-        }
-        times[number] = Some(sighting.at);
-    }
+/// Returns how many frames were in the device when the first that it lost had arrived
+/// whole.
+fn held(frames: &[Times], bytes: u16, cable: BitRate) -> Option<u64> {
+    let is_lost = |it: &Times| it.sent.is_some() && it.came.is_none();
+    let lost = frames.iter().position(is_lost)?;
+    let whole = cable.time_to_send(DataSize::from_bytes(u64::from(bytes)));
+    let lost_at = frames[lost].sent? + whole.round_up();
+    let before = frames[..lost].iter().filter_map(|it| it.came);
+    let left = before.filter(|at| *at <= lost_at).count();
+    Some((lost - left) as u64)
 }
 
 #[cfg(test)]

@@ -213,10 +213,7 @@ pub fn stream(size: u16, period: Duration, start: Duration, length: Duration) ->
         start,
         until: Some(start + length),
     });
-    Stream {
-        from: FROM,
-        sender: Box::new(Sourced(Source::Udp(source))),
-    }
+    Stream::new(FROM, Sourced(Source::Udp(source)))
 }
 
 fn shortest() -> usize {
@@ -227,15 +224,35 @@ fn shortest() -> usize {
 
 /// The times of one frame.
 #[derive(Clone, Copy, Debug, Default)]
-struct Times {
-    sent: Option<Instant>,
-    came: Option<Instant>,
+pub struct Times {
+    pub sent: Option<Instant>,
+    pub came: Option<Instant>,
+}
+
+/// When frames were sent and came out, by their numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Crossings(pub Vec<Times>);
+
+impl Watcher for Crossings {
+    fn see(&mut self, sighting: &Sighting<'_>) {
+        let Some(number) = number_of(sighting.bytes) else {
+            return;
+        };
+        if self.0.len() <= number {
+            self.0.resize(number + 1, Times::default());
+        }
+        match (sighting.port, sighting.way) {
+            (FROM, Way::Sent) => self.0[number].sent = Some(sighting.at),
+            (TO, Way::Received) => self.0[number].came = Some(sighting.at),
+            (_, Way::Sent | Way::Received) => {}
+        }
+    }
 }
 
 /// Pairs frames by size and number.
 struct Watch {
     sizes: Vec<u16>,
-    frames: BTreeMap<u16, Vec<Times>>,
+    frames: BTreeMap<u16, Crossings>,
     replies: Replies,
 }
 
@@ -249,8 +266,10 @@ impl Watch {
     }
 
     fn first_sent(&self) -> Instant {
-        let all = self.frames.values().flatten().filter_map(|it| it.sent);
-        all.min().unwrap_or(Instant::FAR_FUTURE)
+        let all = self.frames.values().flat_map(|frames| &frames.0);
+        all.filter_map(|it| it.sent)
+            .min()
+            .unwrap_or(Instant::FAR_FUTURE)
     }
 
     /// Returns the size with which a frame was sent: it may have gained a tag.
@@ -269,7 +288,8 @@ impl Watch {
         };
         for size in &self.sizes {
             let mut passed = Passed::default();
-            for times in self.frames.get(size).into_iter().flatten() {
+            let frames = self.frames.get(size).into_iter();
+            for times in frames.flat_map(|frames| &frames.0) {
                 let Some(sent) = times.sent else { continue };
                 passed.sent += 1;
                 let Some(came) = times.came else {
@@ -292,20 +312,8 @@ impl Watch {
 
 impl Watcher for Watch {
     fn see(&mut self, sighting: &Sighting<'_>) {
-        let Some(number) = number_of(sighting.bytes) else {
-            return;
-        };
-        let Some(size) = self.size_of(sighting.length) else {
-            return;
-        };
-        let frames = self.frames.entry(size).or_default();
-        if frames.len() <= number {
-            frames.resize(number + 1, Times::default());
-        }
-        match (sighting.port, sighting.way) {
-            (FROM, Way::Sent) => frames[number].sent = Some(sighting.at),
-            (TO, Way::Received) => frames[number].came = Some(sighting.at),
-            (_, Way::Sent | Way::Received) => {}
+        if let Some(size) = self.size_of(sighting.length) {
+            self.frames.entry(size).or_default().see(sighting);
         }
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::method::Silent;
-use crate::method::known_device::{KnownDevice, Lane, figure, number, settings, times};
+use crate::method::tests::known_device::{KnownDevice, Lane, figure, number, settings, times};
 use units::BitRate;
 
 const US: u64 = 1_000;
@@ -217,7 +217,7 @@ proptest! {
         let mut lane = Lane::of(delay);
         lane.hold_every = (one_in > 1).then_some((one_in, Duration::from_ms(5)));
         let mut device = KnownDevice::new(lane, Lane::of(delay));
-        let wait = DRAIN + RESIDUAL;
+        let wait = DRAIN + crate::method::RESIDUAL;
 
         for interval in ["1ms", "2ms", "1ms"] {
             let options = [("interval", interval), ("window", "1500")];

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::method::Silent;
-use crate::method::known_device::{KnownDevice, Lane, figure, number, settings};
+use crate::method::tests::known_device::{KnownDevice, Lane, figure, number, settings};
 
 #[test]
 fn the_rate_of_a_server_is_found_within_the_precision() {

@@ -2,49 +2,45 @@
 //! level, and what did not count of the signals.
 
 use super::super::{FlowReport, LevelReport, ModeChangeReport, ModesReport, Report};
-use super::{milliseconds, table};
+use super::milliseconds;
+use crate::document::table::{Column, left, right};
+use crate::document::{Block, Table};
 
-const COLUMNS: [&str; 9] = [
-    "flow",
-    "level",
-    "deadline",
-    "guarantee",
-    "highest",
-    "median",
-    "sent",
-    "lost",
-    "given up",
+const COLUMNS: [Column; 9] = [
+    left("flow"),
+    left("level"),
+    right("deadline"),
+    right("guarantee"),
+    right("highest"),
+    right("median"),
+    right("sent"),
+    right("lost"),
+    right("given up"),
 ];
-/// The columns that are aligned to the left.
-const LEFT: [usize; 2] = [0, 1];
 const CHANGES_SHOWN: usize = 8;
 
 /// Returns the lines, or nothing if the network has no levels.
-pub(super) fn lines(report: &Report) -> String {
+pub(super) fn blocks(report: &Report) -> Vec<Block> {
     let Some(modes) = &report.modes else {
-        return String::new();
+        return Vec::new();
     };
-    let mut text = format!(
-        "\nLevels {} ({}).\n",
+    let mut lines = vec![format!(
+        "Levels {} ({}).",
         modes.levels.join(", "),
         modes.strategy
-    );
-    for change in modes.changes.iter().take(CHANGES_SHOWN) {
-        text.push_str(&change_line(modes, change));
-        text.push('\n');
-    }
+    )];
+    let changes = modes.changes.iter().take(CHANGES_SHOWN);
+    lines.extend(changes.map(|change| change_line(modes, change)));
     if let Some(more @ 1..) = modes.changes.len().checked_sub(CHANGES_SHOWN) {
-        text.push_str(&format!("… and {more} more changes.\n"));
+        lines.push(format!("… and {more} more changes."));
     }
-    text.push_str(&signals_line(modes));
+    lines.extend(signals_line(modes));
+    let mut blocks = vec![Block::Gap, Block::Lines(lines)];
     let of_flows = report.flows.iter();
     let rows = of_flows.flat_map(|flow| flow.levels.iter().map(move |at| row(flow, at)));
-    let rows: Vec<_> = rows.collect();
-    if !rows.is_empty() {
-        text.push_str(&table(&COLUMNS, &rows, &LEFT));
-    }
-    text.push('\n');
-    text
+    let table = Table::new(COLUMNS).rows(rows);
+    blocks.extend([Block::Table(table), Block::Gap]);
+    blocks
 }
 
 fn change_line(modes: &ModesReport, change: &ModeChangeReport) -> String {
@@ -65,23 +61,22 @@ fn change_line(modes: &ModesReport, change: &ModeChangeReport) -> String {
     )
 }
 
-fn signals_line(modes: &ModesReport) -> String {
+fn signals_line(modes: &ModesReport) -> Option<String> {
     let sum =
         |of: fn(&super::super::SignalsReport) -> u64| modes.signals.iter().map(of).sum::<u64>();
-    match modes.signals.is_empty() {
-        true => String::new(),
-        false => format!(
-            "Signals: {} sent, {} counted, {} refused; heart-beats: {} sent, {} counted.\n",
+    (!modes.signals.is_empty()).then(|| {
+        format!(
+            "Signals: {} sent, {} counted, {} refused; heart-beats: {} sent, {} counted.",
             sum(|it| it.sent),
             sum(|it| it.received + it.duplicate + it.stale),
             sum(|it| it.refused.total()),
             sum(|it| it.beats_sent),
             sum(|it| it.beats_received),
-        ),
-    }
+        )
+    })
 }
 
-fn row(flow: &FlowReport, at: &LevelReport) -> [String; COLUMNS.len()] {
+fn row(flow: &FlowReport, at: &LevelReport) -> [String; 9] {
     let time = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), milliseconds);
     let level = match at.served {
         true => at.level.clone(),

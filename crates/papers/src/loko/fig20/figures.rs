@@ -1,7 +1,7 @@
 //! The plots of LOKO Fig. 20, for each variant, and one of all.
 
+use measure::document::picture::{BoxChart, BoxSummary, Column, Curve, CurveChart, for_plot};
 use measure::reproduction::Picture;
-use measure::reproduction::picture::{BoxChart, BoxSummary, Column, Curve, CurveChart, for_plot};
 
 use super::super::super::amounts::real;
 use super::Tried;

@@ -2,7 +2,7 @@
 //! 3 and 15.
 
 use crate::loko::emulated::deployments::{self, Deployment};
-use measure::reproduction::picture::{BoxChart, Reference, ReferenceKind, for_plot};
+use measure::document::picture::{BoxChart, Reference, ReferenceKind, for_plot};
 use measure::reproduction::{Picture, Row};
 
 use super::super::super::amounts::{mbps, ms, us};

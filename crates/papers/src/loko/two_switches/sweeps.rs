@@ -3,7 +3,7 @@
 
 use crate::loko::emulated::experiment::{self, Observation};
 use crate::loko::emulated::figures::{self, Sweep, Varied};
-use measure::reproduction::picture::{BoxChart, Reference, ReferenceKind, for_plot};
+use measure::document::picture::{BoxChart, Reference, ReferenceKind, for_plot};
 use measure::reproduction::{Picture, Row};
 
 use super::super::super::amounts::{ms, real};

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lab::privilege;
-use measure::comparison::{self, Comparison, json, page, text};
+use measure::comparison::{self, Comparison};
+use measure::document;
 use measure::measurement::Measurement;
 use measure::measurement::document::LONGEST_DOCUMENT;
 use measure::method::Effort;
@@ -231,17 +232,22 @@ impl From<TurnError> for Failure {
 }
 
 fn conclude(arguments: &Compare, comparison: &Comparison) -> Exit {
-    let document = format!("{:#}\n", json::document(comparison));
-    let shown = text::text(comparison);
+    let json = document::json(&comparison::json::document(comparison));
+    let document = comparison.document();
+    let shown = document.to_text();
     let kept = match &arguments.out {
         Some(folder) => {
-            let page = page::page(comparison);
-            keep(folder, write(folder, &shown, &document, &page))
+            let files = [
+                ("comparison.txt", &shown),
+                ("comparison.json", &json),
+                ("comparison.html", &document.to_page()),
+            ];
+            keep(folder, write(folder, files))
         }
         None => Exit::Done,
     };
     let printed = print(match arguments.json {
-        true => &document,
+        true => &json,
         false => &shown,
     });
     match (printed, kept) {
@@ -250,9 +256,8 @@ fn conclude(arguments: &Compare, comparison: &Comparison) -> Exit {
     }
 }
 
-fn write(folder: &Path, text: &str, document: &str, page: &str) -> std::io::Result<()> {
+fn write(folder: &Path, files: [(&str, &String); 3]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
-    write_whole(&folder.join("comparison.txt"), text)?;
-    write_whole(&folder.join("comparison.json"), document)?;
-    write_whole(&folder.join("comparison.html"), page)
+    let mut files = files.into_iter();
+    files.try_for_each(|(name, text)| write_whole(&folder.join(name), text))
 }

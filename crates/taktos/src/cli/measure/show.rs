@@ -34,8 +34,9 @@ pub fn list() -> String {
 /// for programs.
 pub fn write(folder: &Path, measurement: &Measurement) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    write_whole(&folder.join("measurement.txt"), &measurement.to_text())?;
-    write_whole(&folder.join("measurement.html"), &measurement.to_html())?;
+    let document = measurement.document();
+    write_whole(&folder.join("measurement.txt"), &document.to_text())?;
+    write_whole(&folder.join("measurement.html"), &document.to_page())?;
     write_whole(&folder.join("measurement.csv"), &measurement.to_csv())?;
     write_whole(&folder.join("measurement.json"), &measurement.to_json())?;
     let more = [

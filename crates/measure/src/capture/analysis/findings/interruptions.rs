@@ -14,7 +14,7 @@ use crate::capture::analysis::hosts::Sender;
 use crate::capture::analysis::{Analysis, Side};
 use crate::measurement::Value;
 use crate::method::Findings;
-use crate::statistics::Distribution;
+use crate::statistics::{Distribution, middle};
 
 /// So many periods have to pass without an arrival.
 const LEAST_PERIODS: u64 = 3;
@@ -95,8 +95,7 @@ fn period(journeys: &Journeys) -> Option<Duration> {
     let mut sent: Vec<u64> = arrived.chain(journeys.lost.iter().copied()).collect();
     sent.sort_unstable();
     let mut gaps: Vec<u64> = sent.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let middle = gaps.len() / 2;
-    (!gaps.is_empty()).then(|| Duration::from_ns(*gaps.select_nth_unstable(middle).1))
+    middle(&mut gaps, Ord::cmp).map(Duration::from_ns)
 }
 
 /// Returns all interruptions of at least `least` nanoseconds.

@@ -1,0 +1,3 @@
+//! What the tests of methods share.
+
+pub(crate) mod known_device;
