@@ -30,6 +30,7 @@ pub mod side;
 #[cfg(test)]
 mod tests;
 
+use serde::Serialize;
 use units::Duration;
 
 use crate::document::quantity::{self, spelled};
@@ -91,7 +92,8 @@ pub struct Row {
     pub verdict: Verdict,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     First,
     Second,

@@ -10,6 +10,7 @@
 //! first, half of the ties counted (VARGHA-DELANEY): 0.5 if neither tends to be, 1 if
 //! always. Its bounds take the values for independent (HANLEY-MCNEIL).
 
+use serde::Serialize;
 use units::Duration;
 
 use crate::statistics::{Distribution, as_f64};
@@ -23,7 +24,7 @@ const STUDENT: [f64; 30] = [
 /// The same of the normal distribution.
 const NORMAL: f64 = 1.960;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Effect {
     /// How many times larger the second one is.
     pub ratio: f64,
@@ -34,7 +35,8 @@ pub struct Effect {
     pub superiority: Option<Superiority>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Basis {
     Rounds,
     /// The values of one round each, taken for independent.
@@ -42,7 +44,7 @@ pub enum Basis {
 }
 
 /// How often a value of the second device is smaller than one of the first.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Superiority {
     /// The share of all pairs, half of the ties counted.
     pub share: f64,

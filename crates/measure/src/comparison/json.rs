@@ -2,8 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::effect::{Basis, Effect};
-use super::{Comparison, Row, Verdict};
+use super::{Comparison, Row};
 use crate::measurement::Value;
 
 #[must_use]
@@ -34,30 +33,8 @@ fn row(row: &Row) -> Json {
         "setting": setting.collect::<serde_json::Map<_, _>>(),
         "first": value(&row.values[0]),
         "second": value(&row.values[1]),
-        "effect": row.effect.as_ref().map(effect),
-        "better": match row.verdict {
-            Verdict::First => "first",
-            Verdict::Second => "second",
-            Verdict::Alike => "alike",
-            Verdict::Open => "open",
-        },
-    })
-}
-
-fn effect(effect: &Effect) -> Json {
-    let bounds = effect.bounds.map(|(low, high)| json!([low, high]));
-    let superiority = effect.superiority.map(|it| {
-        let (low, high) = it.bounds;
-        json!({"share": it.share, "bounds": [low, high]})
-    });
-    json!({
-        "ratio": effect.ratio,
-        "bounds": bounds,
-        "basis": match effect.basis {
-            Basis::Rounds => "rounds",
-            Basis::Values => "values",
-        },
-        "superiority": superiority,
+        "effect": row.effect,
+        "better": row.verdict,
     })
 }
 

@@ -27,6 +27,9 @@ pub fn documents(reproductions: &[Reproduction]) -> Value {
 pub fn document(title: &str, reproductions: &[Reproduction]) -> Document {
     let is_quick = reproductions.iter().any(|one| one.quick);
     let is_broken = reproductions.iter().any(|one| !one.broken.is_empty());
+    let agreements = reproductions
+        .iter()
+        .map(|one| format!("{}: {}", one.experiment, one.agreement()));
     Document {
         title: title.to_owned(),
         head: Head {
@@ -37,6 +40,7 @@ pub fn document(title: &str, reproductions: &[Reproduction]) -> Document {
             },
             name: "Taktos".to_owned(),
             headline: title.to_owned(),
+            sentences: agreements.collect(),
             notes: is_quick.then(|| QUICK.to_owned()).into_iter().collect(),
             ..Head::default()
         },

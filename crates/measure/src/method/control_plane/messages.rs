@@ -54,18 +54,18 @@ impl Concerns {
 /// Returns every message that does not depend on the table, on an empty one.
 #[must_use]
 pub fn simple(version: Version) -> Vec<Point> {
-    let messages: Vec<(&str, Answer, Vec<u8>)> = match version {
+    let messages = match version {
         Version::V10 => narrow_messages(),
         Version::V13 => wide_messages(),
     };
-    let point = |(name, answer, message): (&str, Answer, Vec<u8>)| Point {
+    let point = |(name, message): (&str, Vec<u8>)| Point {
         name: name.to_owned(),
         setting: Vec::new(),
         exchange: Exchange {
             before: vec![version.delete_all()],
             restore: restore_of(name),
             message,
-            answer,
+            answer: answer_to(name),
         },
     };
     messages.into_iter().map(point).collect()
@@ -172,8 +172,11 @@ fn change(
 
 fn statistics(version: Version, entries: u16, actions: u8) -> Point {
     let message = match version {
-        Version::V10 => asked(NarrowBody::Flow(NarrowFlowRequest::ALL)),
-        Version::V13 => asked_widely(WideBody::Flow(FlowStatisticsRequest::all(TableId(0)))),
+        Version::V10 => plain(&asked(NarrowBody::Flow(NarrowFlowRequest::ALL))),
+        Version::V13 => {
+            let all = FlowStatisticsRequest::all(TableId(0));
+            widened(&asked_widely(WideBody::Flow(all)))
+        }
     };
     Point {
         name: "FlowStatsRequest".to_owned(),
@@ -231,7 +234,7 @@ const NO_BUFFER: ControllerLength = ControllerLength::NO_BUFFER;
 const GROUP: GroupId = GroupId(1);
 const METER: MeterId = MeterId(1);
 
-fn narrow_messages() -> Vec<(&'static str, Answer, Vec<u8>)> {
+fn narrow_messages() -> Vec<(&'static str, Vec<u8>)> {
     use openflow10::Message;
     let config = SwitchConfig {
         flags: 0,
@@ -248,59 +251,27 @@ fn narrow_messages() -> Vec<(&'static str, Answer, Vec<u8>)> {
         port: PortNumber::ALL,
         queue: QueueId::ALL,
     };
-    vec![
-        (
-            "EchoRequest",
-            Answer::Reply,
-            plain(&Message::EchoRequest(Echo { data: &[] })),
-        ),
-        (
-            "BarrierRequest",
-            Answer::Reply,
-            plain(&Message::BarrierRequest),
-        ),
-        (
-            "FeaturesRequest",
-            Answer::Reply,
-            plain(&Message::FeaturesRequest),
-        ),
-        (
-            "GetConfigRequest",
-            Answer::Reply,
-            plain(&Message::GetConfigRequest),
-        ),
-        (
-            "SetConfig",
-            Answer::None,
-            plain(&Message::SetConfig(config)),
-        ),
-        (
-            "PacketOut",
-            Answer::None,
-            plain(&Message::PacketOut(packet_out)),
-        ),
-        (
-            "DescStatsRequest",
-            Answer::Reply,
-            asked(NarrowBody::Description),
-        ),
-        ("AggregateStatsRequest", Answer::Reply, asked(aggregate)),
-        ("TableStatsRequest", Answer::Reply, asked(NarrowBody::Table)),
-        (
-            "PortStatsRequest",
-            Answer::Reply,
-            asked(NarrowBody::Port(PortNumber::NONE)),
-        ),
-        ("QueueStatsRequest", Answer::Reply, asked(queue)),
-        (
-            "QueueGetConfigRequest",
-            Answer::Reply,
-            plain(&Message::QueueGetConfigRequest(PortNumber(1))),
-        ),
-    ]
+    let port = NarrowBody::Port(PortNumber::NONE);
+    let queue_config = Message::QueueGetConfigRequest(PortNumber(1));
+    let messages = [
+        ("EchoRequest", Message::EchoRequest(Echo { data: &[] })),
+        ("BarrierRequest", Message::BarrierRequest),
+        ("FeaturesRequest", Message::FeaturesRequest),
+        ("GetConfigRequest", Message::GetConfigRequest),
+        ("SetConfig", Message::SetConfig(config)),
+        ("PacketOut", Message::PacketOut(packet_out)),
+        ("DescStatsRequest", asked(NarrowBody::Description)),
+        ("AggregateStatsRequest", asked(aggregate)),
+        ("TableStatsRequest", asked(NarrowBody::Table)),
+        ("PortStatsRequest", asked(port)),
+        ("QueueStatsRequest", asked(queue)),
+        ("QueueGetConfigRequest", queue_config),
+    ];
+    let messages = messages.iter();
+    messages.map(|(name, it)| (*name, plain(it))).collect()
 }
 
-fn wide_messages() -> Vec<(&'static str, Answer, Vec<u8>)> {
+fn wide_messages() -> Vec<(&'static str, Vec<u8>)> {
     use openflow::{Message, PortNumber};
     let config = openflow::SwitchConfig {
         fragments: openflow::FragmentHandling::Normal,
@@ -316,83 +287,43 @@ fn wide_messages() -> Vec<(&'static str, Answer, Vec<u8>)> {
         role: Role::NoChange,
         generation: 0,
     };
-    let mut messages = vec![
-        (
-            "EchoRequest",
-            Answer::Reply,
-            widened(&Message::EchoRequest(Echo { data: &[] })),
-        ),
-        (
-            "BarrierRequest",
-            Answer::Reply,
-            widened(&Message::BarrierRequest),
-        ),
-        (
-            "FeaturesRequest",
-            Answer::Reply,
-            widened(&Message::FeaturesRequest),
-        ),
-        (
-            "GetConfigRequest",
-            Answer::Reply,
-            widened(&Message::GetConfigRequest),
-        ),
-        (
-            "SetConfig",
-            Answer::None,
-            widened(&Message::SetConfig(config)),
-        ),
-        (
-            "PacketOut",
-            Answer::None,
-            widened(&Message::PacketOut(packet_out)),
-        ),
-        (
-            "RoleRequest",
-            Answer::Reply,
-            widened(&Message::RoleRequest(role)),
-        ),
-        (
-            "GetAsyncRequest",
-            Answer::Reply,
-            widened(&Message::GetAsyncRequest),
-        ),
-        (
-            "QueueGetConfigRequest",
-            Answer::Reply,
-            widened(&Message::QueueGetConfigRequest(PortNumber(1))),
-        ),
+    let queue_config = Message::QueueGetConfigRequest(PortNumber(1));
+    let messages = [
+        ("EchoRequest", Message::EchoRequest(Echo { data: &[] })),
+        ("BarrierRequest", Message::BarrierRequest),
+        ("FeaturesRequest", Message::FeaturesRequest),
+        ("GetConfigRequest", Message::GetConfigRequest),
+        ("SetConfig", Message::SetConfig(config)),
+        ("PacketOut", Message::PacketOut(packet_out)),
+        ("RoleRequest", Message::RoleRequest(role)),
+        ("GetAsyncRequest", Message::GetAsyncRequest),
+        ("QueueGetConfigRequest", queue_config),
     ];
-    messages.extend(wide_changes());
-    messages.extend(wide_questions());
+    let messages = messages.iter();
+    let changes = [
+        ("GroupMod Add", group(GroupModCommand::Add)),
+        ("GroupMod Delete", group(GroupModCommand::Delete)),
+        ("MeterMod Add", meter(MeterModCommand::Add)),
+        ("MeterMod Delete", meter(MeterModCommand::Delete)),
+    ];
+    let questions = wide_questions().into_iter();
     messages
+        .map(|(name, it)| (*name, widened(it)))
+        .chain(changes)
+        .chain(questions.map(|(name, body)| (name, widened(&asked_widely(body)))))
+        .collect()
 }
 
-fn wide_changes() -> [(&'static str, Answer, Vec<u8>); 4] {
-    [
-        ("GroupMod Add", Answer::None, group(GroupModCommand::Add)),
-        (
-            "GroupMod Delete",
-            Answer::None,
-            group(GroupModCommand::Delete),
-        ),
-        ("MeterMod Add", Answer::None, meter(MeterModCommand::Add)),
-        (
-            "MeterMod Delete",
-            Answer::None,
-            meter(MeterModCommand::Delete),
-        ),
-    ]
-}
-
-fn wide_questions() -> Vec<(&'static str, Answer, Vec<u8>)> {
+fn wide_questions() -> [(&'static str, WideBody<'static>); 13] {
     let any = openflow::PortNumber::ANY;
     let aggregate = WideBody::Aggregate(FlowStatisticsRequest::all(TableId(0)));
     let queue = WideBody::Queue {
         port: any,
         queue: QueueId::ALL,
     };
-    let questions = [
+    let meter = WideBody::MeterConfig(MeterId::ALL);
+    let table = WideBody::TableFeatures(Sequence::EMPTY);
+    [
         ("DescStatsRequest", WideBody::Description),
         ("AggregateStatsRequest", aggregate),
         ("TableStatsRequest", WideBody::Table),
@@ -402,21 +333,20 @@ fn wide_questions() -> Vec<(&'static str, Answer, Vec<u8>)> {
         ("GroupDescStatsRequest", WideBody::GroupDescription),
         ("GroupFeaturesStatsRequest", WideBody::GroupFeatures),
         ("MeterStatsRequest", WideBody::Meter(MeterId::ALL)),
-        (
-            "MeterConfigStatsRequest",
-            WideBody::MeterConfig(MeterId::ALL),
-        ),
+        ("MeterConfigStatsRequest", meter),
         ("MeterFeaturesStatsRequest", WideBody::MeterFeatures),
-        (
-            "TableFeaturesStatsRequest",
-            WideBody::TableFeatures(Sequence::EMPTY),
-        ),
+        ("TableFeaturesStatsRequest", table),
         ("PortDescStatsRequest", WideBody::PortDescription),
-    ];
-    let questions = questions.into_iter();
-    questions
-        .map(|(name, body)| (name, Answer::Reply, asked_widely(body)))
-        .collect()
+    ]
+}
+
+/// Tells whether a message is answered: what changes something is not.
+fn answer_to(name: &str) -> Answer {
+    match name {
+        "SetConfig" | "PacketOut" => Answer::None,
+        name if restore_of(name).is_empty() => Answer::Reply,
+        _ => Answer::None,
+    }
 }
 
 /// Returns what undoes a message that changes something.
@@ -452,13 +382,10 @@ fn meter(command: MeterModCommand) -> Vec<u8> {
     }))
 }
 
-fn asked(body: NarrowBody<'_>) -> Vec<u8> {
-    plain(&openflow10::Message::StatisticsRequest(StatisticsRequest {
-        body,
-    }))
+fn asked(body: NarrowBody<'_>) -> openflow10::Message<'_> {
+    openflow10::Message::StatisticsRequest(StatisticsRequest { body })
 }
 
-fn asked_widely(body: WideBody<'_>) -> Vec<u8> {
-    let request = MultipartRequest::new(body);
-    widened(&openflow::Message::MultipartRequest(request))
+fn asked_widely(body: WideBody<'_>) -> openflow::Message<'_> {
+    openflow::Message::MultipartRequest(MultipartRequest::new(body))
 }

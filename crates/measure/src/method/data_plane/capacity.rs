@@ -23,8 +23,6 @@ use crate::method::table_setting::TableSetting;
 use crate::method::throughput::{Trialled, highest_rate};
 use crate::trial::{Tester, Trial, TrialError};
 
-/// The precision of LOKO section 3.4.2.
-pub const PAPER_PRECISION: BitRate = BitRate::from_bps(650_000);
 /// What a cable carries besides a frame: preamble and gap.
 const OVERHEAD: u64 = 20;
 /// What a link inside a device carries besides a frame: a byte that names the port.
