@@ -373,6 +373,7 @@ impl World {
                 switch::Output::Close { connection, .. } => {
                     closed |= connection == control::CONNECTION;
                 }
+                switch::Output::Count => {}
             }
         }
         let deadline = core.deadline();

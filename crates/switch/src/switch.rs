@@ -117,6 +117,10 @@ pub enum Output<'a> {
         connection: ConnectionId,
         reason: CloseReason,
     },
+    /// Somebody asks for counters: say what only the world has counted
+    /// ([`Input::Queues`], [`Input::Unreceived`]). The answer is given at the next
+    /// [`Input::Timeout`], which is due now, by what is known then.
+    Count,
 }
 
 /// A frame that is leaving: since when it is in the switch, and through which
@@ -261,6 +265,7 @@ impl Switch {
                 bytes: &self.sending,
             }),
             Demand::Close(connection, reason) => Some(Output::Close { connection, reason }),
+            Demand::Count => Some(Output::Count),
         }
     }
 
